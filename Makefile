@@ -1,0 +1,57 @@
+# Two commands do all on a fresh machine with Python 3.11 and make: `make demo`, `make test`.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# Two cores are enough for two engines at once; each worker has a data directory of its own.
+WORKERS ?= 2
+
+.PHONY: demo test recorded check docs bench lock clean fast-test
+
+demo: $(VENV)/.runtime
+	$(BIN)/vedette demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+# Recorded attacks from ../shared, each into a server of its own: many minutes.
+recorded: $(VENV)/.dev
+	VEDETTE_TEST_RECORDED=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/recorded $(ARGS)
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/house
+
+# The pages of docs/reference, from the code; `make check` fails until they are up to date.
+docs: $(VENV)/.dev
+	$(BIN)/python -m scripts.reference
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m bench $(PART)
+
+# Pins with hashes; index addresses never enter the files.
+lock:
+	$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip install -q uv
+	for name in runtime dev; do \
+	  $(VENV)/lock/bin/uv pip compile -q --upgrade --generate-hashes --no-emit-index-url \
+	    --no-emit-find-links --no-annotate --no-header --python-version 3.11 \
+	    --python-platform x86_64-manylinux_2_28 requirements/$$name.in -o requirements/$$name.txt; \
+	done
+
+$(VENV)/bin/pip:
+	sh scripts/make-venv $(PYTHON) $(VENV)
+
+$(VENV)/.runtime: $(VENV)/bin/pip requirements/runtime.txt pyproject.toml
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/runtime.txt
+	$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime requirements/dev.txt
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo-data .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,27 @@
+"""`python -m bench [PART ...]`: all parts of `PARTS`, or those that are named."""
+
+import sys
+
+from bench import demo, fuzz, imports, ingest, query, search
+from bench.figure import Part
+from bench.frame import run_parts
+
+PARTS: tuple[Part, ...] = (ingest.PART, imports.PART, search.PART, query.PART, demo.PART)
+
+LONG: tuple[Part, ...] = (query.LARGE, fuzz.PART)
+"""Parts that run only when they are named: a quarter of an hour and more."""
+
+
+def main(names: list[str]) -> int:
+    """0 when every target is met, 1 when one is missed, 2 for an unknown part."""
+    known = {part.name: part for part in (*PARTS, *LONG)}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        print(f"no part {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
+        return 2
+    chosen = [known[name] for name in names] if names else PARTS
+    return 0 if run_parts(chosen) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

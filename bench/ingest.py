@@ -1,0 +1,99 @@
+"""`_bulk` over HTTPS, acknowledged when durable, for a minute, merges running.
+
+The load generator runs in this process, on the same cores; its share is told. What the server
+acknowledged is compared with what its store holds once it has stopped.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from bench.figure import Figure, Outcome, Part
+from bench.store_count import count_records
+from bench.watch import Watch, directory_bytes, watched
+from vedette.cli.server_process import ServerProcess, api_client
+from vedette.simulate.load import LoadPlan, LoadResult, run_load
+from vedette.simulate.post import Target
+
+SECONDS = 60
+ENDPOINTS = 200
+_SETTLE_S = range(75, 181, 5)
+"""At what times after the load the disk is measured, until it stays the same: the engine keeps
+the parts it has merged for a minute."""
+
+
+def run(room: Path) -> Outcome:
+    plan = LoadPlan(ENDPOINTS, 0, SECONDS)
+    data = room / "server"
+    server = ServerProcess(data, 0)
+    try:
+        access = server.wait_until_ready()
+        target = Target(access.url, access.ingest_token, Path(access.certificate))
+        with watched(server.pid) as watch:
+            result = run_load(plan, target)
+        with api_client(access) as client:
+            answer = client.get("/api/v1/process", params={"q": "", "rows": 0}).json()
+        disk = _settled_bytes(data)
+    finally:
+        server.stop()
+    if result.errors:
+        raise RuntimeError(f"the load generator gave up: {result.errors}")
+    stored = count_records(data / "telemetry")
+    raw = _raw_events_per_s(data, room)
+    return Outcome(
+        f"Sysmon JSON of {result.bytes_per_event:,.0f} bytes an event from {ENDPOINTS} simulated"
+        f" endpoints, {result.seconds:.0f} s, {plan.events_per_request:,} events a request,"
+        f" {plan.connections} requests in flight",
+        _figures(result, watch, stored, disk, raw),
+        (
+            f"{result.acknowledged:,} events acknowledged, {result.refused:,} refused,"
+            f" {result.waits:,} times asked to wait; {answer['total_results']:,} segments",
+            f"the server used {watch.cores():.2f} cores, the sender {result.sender_cpu_share:.2f}",
+        ),
+    )
+
+
+def _figures(
+    result: LoadResult, watch: Watch, stored: int, disk: int, raw: float
+) -> tuple[Figure, ...]:
+    early, late = watch.memory_between(0.3, 0.5), watch.memory_between(0.8, 1.0)
+    return (
+        Figure("acknowledged", result.events_per_s, "events/s", at_least=60_000),
+        Figure("share of raw chDB insert", result.events_per_s / raw, "of 1"),
+        Figure("raw chDB insert of such rows", raw, "events/s"),
+        Figure("acknowledged events found in the store", stored / result.acknowledged, "of 1", 1),
+        Figure("acknowledge p50", result.latency_p50_ms, "ms"),
+        Figure("acknowledge p95", result.latency_p95_ms, "ms"),
+        Figure("disk", disk / result.stored, "bytes/event", at_most=20),
+        Figure("server memory, peak", max(watch.memory_mb), "MB", at_most=2_000),
+        Figure("server memory, second half to first", late / early, "of 1", at_most=1.15),
+    )
+
+
+def _settled_bytes(data: Path) -> int:
+    """Bytes of the whole data directory once background merges have come to rest."""
+    time.sleep(_SETTLE_S.start)
+    size = directory_bytes(data)
+    for _ in _SETTLE_S:
+        time.sleep(_SETTLE_S.step)
+        before, size = size, directory_bytes(data)
+        if abs(size - before) < 0.002 * size:
+            break
+    return size
+
+
+def _raw_events_per_s(data: Path, room: Path) -> float:
+    rows = room / "rows.arrow"
+    _python("bench.raw_insert", "export", str(data / "telemetry"), str(rows))
+    answer = _python("bench.raw_insert", "insert", str(rows), str(room / "raw"))
+    return float(json.loads(answer)["events_per_s"])
+
+
+def _python(module: str, *arguments: str) -> str:
+    command = [sys.executable, "-m", module, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+PART = Part("ingest", run)

@@ -1,0 +1,91 @@
+"""Watches a server process while it works: memory and processor time, from /proc."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(slots=True)
+class Watch:
+    """One sample a second."""
+
+    seconds: list[float] = field(default_factory=list)
+    memory_mb: list[float] = field(default_factory=list)
+    cpu_s: list[float] = field(default_factory=list)
+
+    def memory_between(self, first: float, last: float) -> float:
+        """Mean memory between two shares (0 to 1) of the time watched, MB."""
+        count = len(self.memory_mb)
+        part = self.memory_mb[int(count * first) : max(int(count * last), int(count * first) + 1)]
+        return sum(part) / len(part)
+
+    def cores(self) -> float:
+        """Cores used on average."""
+        if len(self.seconds) < 2:
+            return 0.0
+        return (self.cpu_s[-1] - self.cpu_s[0]) / (self.seconds[-1] - self.seconds[0])
+
+
+@contextmanager
+def watched(pid: int) -> Iterator[Watch]:
+    """Samples the process and its children until the block ends."""
+    watch, stop = Watch(), threading.Event()
+
+    def sample() -> None:
+        begin = time.monotonic()
+        while not stop.wait(1.0):
+            family = _family(pid)
+            watch.seconds.append(time.monotonic() - begin)
+            watch.memory_mb.append(sum(map(_memory_mb, family)))
+            watch.cpu_s.append(sum(map(_cpu_s, family)))
+
+    thread = threading.Thread(target=sample, daemon=True)
+    thread.start()
+    try:
+        yield watch
+    finally:
+        stop.set()
+        thread.join()
+
+
+def directory_bytes(path: Path) -> int:
+    """Bytes that a directory's files occupy."""
+    total = 0
+    for entry in path.rglob("*"):
+        try:
+            total += entry.stat().st_blocks * 512 if entry.is_file() else 0
+        except FileNotFoundError:
+            continue  # the engine has just removed a merged part
+    return total
+
+
+def _family(pid: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return [pid, *(descendant for child in children for descendant in _family(int(child)))]
+
+
+def _memory_mb(pid: int) -> float:
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return 0.0
+
+
+def _cpu_s(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / _TICKS

@@ -1,0 +1,124 @@
+"""Every stable word with which something is refused. The words come from the code, their
+meanings stand here; a word without a meaning fails `tests/house/test_docs.py`."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from scripts.reference.markdown import code, paragraph, table
+from scripts.reference.source import file_reasons, record_reasons, request_reasons
+from vedette import errors
+from vedette.api.failures import REASONS, STATUSES
+from vedette.errors import VedetteError
+
+REQUEST: Final[Mapping[str, str]] = {
+    "bad_compression": "The compressed body is damaged, cut short, or of too many members.",
+    "bad_encoding": "A `Content-Encoding` that is not served: gzip, deflate and zstd are.",
+    "bad_request": "A parameter or a body cannot be understood; the message names it.",
+    "busy": "The queue is full. Keep the data and send it again after `Retry-After`.",
+    "conflict": "The thing exists already, or its state forbids the change.",
+    "deadline": "A read took longer than it may.",
+    "empty_body": "The body holds no record.",
+    "error": "An error without a word of its own.",
+    "forbidden": "A good token that may not do this.",
+    "http_error": "The framework refused the request; the status says why.",
+    "illegal_argument_exception": "A line of a bulk body is no action; nothing of it was taken.",
+    "internal_error": "A bug; the message names the request id to look for in the log.",
+    "method_not_allowed": "The route does not have this method.",
+    "not_found": "There is no such thing, or the caller may not see it.",
+    "nothing_taken": "No record of the request could be taken; `errors` says why.",
+    "query_malformed_syntax": "The query cannot be understood; `start` and `end` say where.",
+    "too_large": "A body over its limit, as sent or inflated.",
+    "unauthorized": "No token, or one that is unknown, revoked or expired.",
+    "unavailable": "The store cannot take or answer now. Come back after `Retry-After`.",
+}
+"""Of whole requests."""
+
+RECORD: Final[Mapping[str, str]] = {
+    "bad_host": "The host's name cannot be one, or no further host is taken in.",
+    "bad_text": "The record is not UTF-8.",
+    "bad_time": "A time that cannot be believed: before 1970, or over a day ahead of the server.",
+    "bad_xml": "An XML event that is damaged, or that declares a document type.",
+    "illegal_argument_exception": "A bulk action that is not served: only create and index are.",
+    "internal_error": "A bug; the log has it. The other records were taken.",
+    "no_host": "The record does not say which host it is from.",
+    "no_time": "The record has no time.",
+    "not_an_object": "JSON, but not an object.",
+    "not_json": "Not JSON, not XML, and no log line that is known.",
+    "too_deep": "Nested deeper than a record may be.",
+    "too_large": "Larger than a record may be.",
+    "unknown_format": "JSON or XML of no known format; the message names its members.",
+}
+"""Of one record among others."""
+
+FILE: Final[Mapping[str, str]] = {
+    "bomb": "The archive inflates beyond all proportion, or has too many members.",
+    "damaged": "The file, member or chunk cannot be read; what came before it was.",
+    "link": "A link, a device or a sparse file: never followed.",
+    "no_records": "Nothing in the file is a record of a known format.",
+    "outside": "The member's name leads out of the archive.",
+    "too_deep": "An archive in too many archives.",
+    "unknown_kind": "The first bytes are those of no log and no archive.",
+    "unreadable": "The file cannot be opened.",
+}
+"""Of files and members of archives."""
+
+_EXTRA_STATUSES: Final[Mapping[str, str]] = {"nothing_taken": "400", "http_error": "any"}
+
+_INTRODUCTION = """
+Every error of the API is `{"reason": WORD, "message": TEXT}`. The word is stable and for
+programs, the text is for people and may change.
+"""
+
+_RECORDS = """
+In the answer of `/api/v1/ingest` as `errors[].reason`, in that of `_bulk` as
+`items[].*.error.type`, in the summary of `vedette import`, and as the label of
+`vedette_ingest_rejected_total`. A refused record costs nothing but itself.
+"""
+
+_FILES = """
+In the summary of `vedette import`, with the name of the file; a member of an archive stands
+behind `!`.
+"""
+
+
+def request_statuses() -> dict[str, str]:
+    """Every reason of a request with the status it is answered with."""
+    found: dict[str, set[str]] = {}
+    for kind, status in STATUSES:
+        found.setdefault(kind.reason, set()).add(str(status))
+    for status, word in REASONS.items():
+        found.setdefault(word, set()).add(str(status))
+    for word, class_name in request_reasons().items():
+        statuses = found.setdefault(word, set())
+        if class_name:
+            statuses.add(_status(getattr(errors, class_name)))
+    for word, text in _EXTRA_STATUSES.items():
+        found.setdefault(word, set()).add(text)
+    return {word: ", ".join(sorted(found[word])) for word in sorted(found)}
+
+
+def body() -> str:
+    requests = table(
+        ("Reason", "Status", "Meaning"),
+        ((code(word), status, REQUEST[word]) for word, status in request_statuses().items()),
+    )
+    parts = [
+        paragraph(_INTRODUCTION),
+        "## Requests",
+        requests,
+        "## Records",
+        paragraph(_RECORDS),
+        _listed(record_reasons(), RECORD),
+        "## Files",
+        paragraph(_FILES),
+        _listed(file_reasons(), FILE),
+    ]
+    return "\n\n".join(parts)
+
+
+def _listed(words: set[str], meanings: Mapping[str, str]) -> str:
+    return table(("Reason", "Meaning"), ((code(word), meanings[word]) for word in sorted(words)))
+
+
+def _status(kind: type[VedetteError]) -> str:
+    return str(next(status for known, status in STATUSES if issubclass(kind, known)))

@@ -1,0 +1,75 @@
+"""The search fields, from their catalogues."""
+
+from scripts.reference.markdown import code, paragraph, table
+from vedette.model.binary_fields import BINARY, JOINED_FIELDS
+from vedette.model.field import Field
+from vedette.model.fields import JOIN_SUFFIXES, PROCESS
+from vedette.model.meanings import BINARIES, FIELDS, TYPES
+
+_INTRODUCTION = """
+How values are written, and what each type matches, stands in [the query
+language](../query-language.md). A term without a field asks every field marked with `*`. Names
+count in any case.
+"""
+
+_BINARIES = """
+Fields of binary search; a term without a field asks every field marked with `*`.
+"""
+
+_JOINED = """
+In process search these fields of binaries find the processes that the file is the program of.
+With an ending the same name asks for another file of the process: its parent's program, a
+child's, a module it loaded or a file it wrote. A term without a field asks none of them.
+"""
+
+_SILENT = "These names are known, and nothing sets them in this version: they find nothing."
+
+_TAGS = (
+    "watchlist_ID",
+    *(f"alliance_{told}_FEED" for told in ("score", "data", "link", "updated")),
+)
+
+
+def native() -> list[Field]:
+    """The fields that a segment itself answers."""
+    return [field for field in PROCESS.fields if field.kind == "column"]
+
+
+def joined() -> list[str]:
+    """Names of fields of binaries that processes are found by, without their endings."""
+    return sorted({name for name, _, _ in JOINED_FIELDS})
+
+
+def body() -> str:
+    parts = [
+        paragraph(_INTRODUCTION),
+        "## Processes",
+        table(("Field", "Default", "Type", "Finds processes by"), map(_row, native())),
+        "## Files of a process",
+        paragraph(_JOINED),
+        paragraph("Names: " + ", ".join(map(code, joined())) + "."),
+        paragraph("Endings: " + ", ".join(map(code, JOIN_SUFFIXES)) + "."),
+        "## Binaries",
+        paragraph(_BINARIES),
+        table(("Field", "Default", "Type", "Finds binaries by"), map(_binary_row, BINARY.fields)),
+        "## Tags",
+        paragraph(_SILENT),
+        paragraph(", ".join(map(code, _TAGS)) + "."),
+        "## Types",
+        table(("Type", "A value is"), ((code(name), text) for name, text in TYPES.items())),
+    ]
+    return "\n\n".join(parts)
+
+
+def _row(field: Field) -> tuple[str, str, str, str]:
+    meaning = FIELDS[field.name] + _also(field)
+    return code(field.name), "`*`" if field.default else "", field.type, meaning
+
+
+def _binary_row(field: Field) -> tuple[str, str, str, str]:
+    meaning = BINARIES[field.name] + _also(field)
+    return code(field.name), "`*`" if field.default else "", field.type, meaning
+
+
+def _also(field: Field) -> str:
+    return f" (also {', '.join(map(code, field.aliases))})" if field.aliases else ""

@@ -1,0 +1,93 @@
+"""Authorization: every route, every kind of caller."""
+
+import httpx
+import pytest
+
+from tests.served import Server, hire
+from vedette.api.access import ACCESS, Right
+from vedette.model.principal import Role
+
+REFUSED = {401, 403}
+WALKED = sorted(ACCESS)
+PLACES = {
+    "{process_id}": "00000001-0000-0000-0000-000000000000",
+    "{segment_id}": "1",
+    "{sensor_id}": "1",
+    "{partition_name}": "no_such_partition",
+    "{version}": "4",
+    "{index}": "some-index",
+    "{rest:path}": "x/y",
+    "{file}": "docs.js",
+    "{md5}": "12" * 16,
+}
+
+
+def call(client: httpx.Client, method: str, path: str) -> httpx.Response:
+    for place, value in PLACES.items():
+        path = path.replace(place, value)
+    return client.request(method, path)
+
+
+@pytest.fixture(scope="module")
+def tokens(server: Server) -> dict[str, str]:
+    return {
+        "administrator": server.token,
+        "viewer": hire(server, "walking-viewer", {1: Role.VIEWER}),
+        "nobody": hire(server, "walking-nobody", {}),
+        "sender": server.ingest_token,
+    }
+
+
+HOLDERS = {
+    Right.OPEN: {"administrator", "viewer", "nobody", "sender"},
+    Right.HANDSHAKE: {"administrator", "sender"},
+    Right.SEND: {"administrator", "sender"},
+    Right.READ: {"administrator", "viewer", "nobody"},
+    Right.ADMINISTER: {"administrator"},
+}
+
+
+@pytest.mark.parametrize(("method", "path"), WALKED)
+def test_without_a_token_only_open_routes_answer(server: Server, method: str, path: str) -> None:
+    with server.client() as client:
+        answer = call(client, method, path)
+    assert (answer.status_code == 401) is (ACCESS[method, path] is not Right.OPEN)
+
+
+@pytest.mark.parametrize(("method", "path"), WALKED)
+def test_an_unknown_token_is_401(server: Server, method: str, path: str) -> None:
+    with server.client(**{"X-Auth-Token": "0" * 40}) as client:
+        answer = call(client, method, path)
+    assert (answer.status_code == 401) is (ACCESS[method, path] is not Right.OPEN)
+
+
+@pytest.mark.parametrize("holder", ["administrator", "viewer", "nobody", "sender"])
+@pytest.mark.parametrize(("method", "path"), WALKED)
+def test_each_kind_of_caller_may_call_what_the_table_says(
+    server: Server, tokens: dict[str, str], holder: str, method: str, path: str
+) -> None:
+    with server.client(**{"X-Auth-Token": tokens[holder]}) as client:
+        answer = call(client, method, path)
+    if holder in HOLDERS[ACCESS[method, path]]:
+        assert answer.status_code not in REFUSED
+    else:
+        assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("scheme", ["Bearer {}", "bearer {}"])
+def test_an_api_token_may_come_as_bearer(server: Server, scheme: str) -> None:
+    with server.client(Authorization=scheme.format(server.token)) as client:
+        assert client.get("/api/info").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "header", ["Basic", "Basic !!!", "Basic aWQ6", "ApiKey bm9jb2xvbg==", "Digest x", "Bearer"]
+)
+def test_a_credential_that_holds_no_secret_is_401_and_asks_for_one(
+    server: Server, header: str
+) -> None:
+    with server.client(Authorization=header) as client:
+        answer = client.get("/api/info")
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Basic")
+    assert answer.json()["reason"] == "unauthorized"

@@ -1,0 +1,69 @@
+"""What `/api/v1/query/explain` tells of a query."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.sysmon import Story
+
+
+def explained(analyst: httpx.Client, query: str) -> dict[str, Any]:
+    answer = analyst.get("/api/v1/query/explain", params={"q": query})
+    assert answer.status_code == 200, answer.text
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+def test_every_term_is_counted_by_itself(analyst: httpx.Client, told: Story) -> None:
+    host = told.hostname if hasattr(told, "hostname") else "api-host.corp.example"
+    body = explained(analyst, f"hostname:{host} process_name:no-such-program.exe")
+    here, nowhere = body["terms"]
+    assert here["segments"] > 0
+    assert (nowhere["segments"], body["total_results"]) == (0, 0)
+
+
+def test_the_tree_has_the_places_of_its_terms(analyst: httpx.Client) -> None:
+    body = explained(analyst, "a.exe OR -b.exe")
+    left, right = body["tree"]["or"]
+    assert (left["value"], left["start"], left["end"]) == ("a.exe", 0, 5)
+    assert right["not"]["value"] == "b.exe"
+
+
+def test_the_query_is_told_in_one_spelling(analyst: httpx.Client) -> None:
+    assert explained(analyst, "(a.exe and (b.exe))")["query"] == "a.exe b.exe"
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("filemod:*.docx", "begins with a wildcard"),
+        ("process_name:cmd.exe powershell.exe", "names no field"),
+        ("has_emet_config:true", "can never match"),
+    ],
+)
+def test_a_costly_or_hopeless_term_is_hinted_at(
+    analyst: httpx.Client, query: str, hint: str
+) -> None:
+    hints = explained(analyst, query)["hints"]
+    assert any(hint in entry["hint"] for entry in hints), hints
+
+
+def test_everything_has_no_terms(analyst: httpx.Client) -> None:
+    body = explained(analyst, "")
+    assert body["terms"] == []
+    assert body["tree"] == {"everything": True}
+    assert body["total_results"] == body["segments"]
+
+
+def test_the_partitions_that_are_searched_are_named(analyst: httpx.Client) -> None:
+    """Other tests of the same server may have rolled the writer's partition."""
+    partitions = explained(analyst, "cmd.exe")["partitions"]
+    assert {"name": "writer", "status": "hot", "searched": True} in partitions
+    assert [p["name"] for p in partitions].count("writer") == 1
+
+
+def test_a_query_that_cannot_be_read_is_refused_with_its_place(analyst: httpx.Client) -> None:
+    answer = analyst.get("/api/v1/query/explain", params={"q": "(cmd.exe"})
+    assert answer.status_code == 400
+    assert answer.json()["reason"] == "query_malformed_syntax"

@@ -1,0 +1,70 @@
+"""Time partitions over HTTP (api.md 4.12, 2.23, 3.3)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.served import start_server
+from tests.sysmon import story
+
+ROOT = "/api/v1/storage/events"
+
+
+def listed(client: httpx.Client) -> dict[str, Any]:
+    body: dict[str, Any] = client.get(f"{ROOT}/partition").json()
+    return body
+
+
+@pytest.fixture(scope="module")
+def analyst(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """At a server of its own, which has been told a story: partitions with data are deleted."""
+    for server in start_server(tmp_path_factory.mktemp("partitions")):
+        with server.sender() as sender, server.analyst() as client:
+            assert sender.post("/api/v1/ingest", json=story("a.example").records).is_success
+            yield client
+
+
+@pytest.fixture(scope="module")
+def warm(analyst: httpx.Client) -> str:
+    """The name of a partition that was just closed."""
+    before = set(listed(analyst))
+    assert analyst.post(f"{ROOT}/new_partition", json=None).status_code == 200
+    (name,) = set(listed(analyst)) - before
+    return name
+
+
+def test_the_list_is_keyed_by_name_with_one_hot_writer(analyst: httpx.Client) -> None:
+    body = listed(analyst)
+    assert [name for name, one in body.items() if one["status"] == "hot"] == ["writer"]
+    assert all(one["name"] == name and "partitionId" in one["info"] for name, one in body.items())
+    assert body["writer"]["info"]["endDate"] is None
+
+
+def test_a_partition_is_unmounted_and_mounted_again(analyst: httpx.Client, warm: str) -> None:
+    assert analyst.post(f"{ROOT}/{warm}/unmount").status_code == 200
+    assert listed(analyst)[warm]["status"] == "cold"
+    assert "numDocs" not in listed(analyst)[warm]["info"]
+    answer = analyst.post(f"{ROOT}/{warm}/mount")
+    assert isinstance(answer.json()["results"], str)
+    assert listed(analyst)[warm]["status"] == "warm"
+    assert listed(analyst)[warm]["info"]["userMounted"] is True
+
+
+@pytest.mark.parametrize(("method", "path"), [("DELETE", "/writer"), ("POST", "/writer/unmount")])
+def test_the_hot_partition_stays(analyst: httpx.Client, method: str, path: str) -> None:
+    answer = analyst.request(method, ROOT + path)
+    assert (answer.status_code, answer.json()["reason"]) == (409, "conflict")
+
+
+def test_an_unknown_partition_is_404(analyst: httpx.Client) -> None:
+    assert analyst.delete(f"{ROOT}/no_such").status_code == 404
+
+
+def test_a_deleted_partition_is_gone(analyst: httpx.Client, warm: str) -> None:
+    before = analyst.get("/api/v1/process", params={"rows": 0}).json()["total_results"]
+    assert analyst.delete(f"{ROOT}/{warm}").status_code == 200
+    assert warm not in listed(analyst)
+    after = analyst.get("/api/v1/process", params={"rows": 0}).json()["total_results"]
+    assert (before, after) == (4, 0)

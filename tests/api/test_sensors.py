@@ -1,0 +1,51 @@
+"""Sensors over HTTP (api.md 4.8, 2.17, 2.18; clients.md 3.2)."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.sysmon import Story
+
+
+def named(client: httpx.Client, name: str) -> dict[str, Any]:
+    (found,) = client.get("/api/v1/sensor", params={"hostname": name}).json()
+    return dict(found)
+
+
+def test_a_host_that_reported_is_a_sensor(analyst: httpx.Client, told: Story) -> None:
+    body = named(analyst, told.host.name)
+    assert (body["computer_name"], body["status"]) == ("API-HOST", "Online")
+    assert analyst.get(f"/api/v1/sensor/{body['id']}").json() == body
+
+
+def test_pages_tell_the_total(analyst: httpx.Client, told: Story) -> None:
+    body = analyst.get("/api/v2/sensor", params={"rows": 0, "start": 0}).json()
+    assert body["results"] == []
+    assert body["total_results"] == len(analyst.get("/api/v1/sensor").json()) > 0
+
+
+def test_pages_can_be_sorted(analyst: httpx.Client, told: Story) -> None:
+    asked = {"sort.col": "computer_name", "sort.dir": "desc", "rows": 1000}
+    page = analyst.get("/api/v2/sensor", params=asked).json()
+    names = [one["computer_name"] for one in page["results"]]
+    assert names == sorted(names, reverse=True)
+
+
+@pytest.mark.parametrize("name", ["-1", "999999", "x"])
+def test_an_unknown_sensor_is_404(analyst: httpx.Client, name: str) -> None:
+    assert analyst.get(f"/api/v1/sensor/{name}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"groupid": "x"}, {"sort.col": "x"}, {"inactive_filter_days": "-1"}]
+)
+def test_filters_must_be_understood(analyst: httpx.Client, parameters: dict[str, str]) -> None:
+    answer = analyst.get("/api/v1/sensor", params=parameters)
+    assert (answer.status_code, answer.json()["reason"]) == (400, "bad_request")
+
+
+def test_statistics_count_sensors(analyst: httpx.Client, told: Story) -> None:
+    body = analyst.get("/api/v1/sensor/statistics").json()
+    assert body["sensor_count"] >= body["active_sensor_count"] >= 1
+    assert body["num_storefile_bytes"] == body["num_storefiles_bytes"] == 0

@@ -1,0 +1,81 @@
+"""Engines for tests.
+
+chDB holds one data directory in a process, so a test run has one engine, `root_engine`, and
+every test that asks for `engine` gets a database of its own in it, with all tables. A test
+that needs a data directory of its own (a crash, a second server) runs it in a subprocess.
+
+`contract_engine` runs a test twice: on plain tables, and on Distributed tables over a cluster
+of one local shard, where every answer must be the same. `doubled_engine` names that shard
+twice, as a cluster of two would: reads see every row two times.
+"""
+
+import socket
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
+from vedette.store.engine import ClickHouseEngine
+from vedette.store.open import open_engine
+from vedette.store.schema import create_tables
+
+_NUMBERS = count(1)
+
+_CLUSTERS = """
+    <tcp_port>{port}</tcp_port>
+    <listen_host>127.0.0.1</listen_host>
+    <remote_servers>
+        <one><shard>{replica}</shard></one>
+        <doubled><shard>{replica}</shard><shard>{replica}</shard></doubled>
+    </remote_servers>
+"""
+_REPLICA = "<replica><host>127.0.0.1</host><port>{port}</port></replica>"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="session")
+def root_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouseEngine]:
+    """The one engine of this process, without tables."""
+    port = _free_port()
+    clusters = _CLUSTERS.format(port=port, replica=_REPLICA.format(port=port))
+    directory: Path = tmp_path_factory.mktemp("engine")
+    engine = open_engine(directory, extra_config=clusters)
+    yield engine
+    engine.close()
+
+
+def _with_tables(root: ClickHouseEngine, capabilities: Capabilities) -> Iterator[ClickHouseEngine]:
+    database = f"test_{next(_NUMBERS)}"
+    engine = root.sibling(database, capabilities)
+    create_tables(engine)
+    yield engine
+    engine.close()
+    root.command(f"DROP DATABASE {database} SYNC")
+
+
+@pytest.fixture
+def engine(root_engine: ClickHouseEngine) -> Iterator[ClickHouseEngine]:
+    """An empty store."""
+    yield from _with_tables(root_engine, EMBEDDED)
+
+
+@pytest.fixture(params=[EMBEDDED, distributed("one")], ids=["plain", "distributed"])
+def contract_engine(
+    root_engine: ClickHouseEngine, request: pytest.FixtureRequest
+) -> Iterator[ClickHouseEngine]:
+    """An empty store, once of each kind."""
+    yield from _with_tables(root_engine, request.param)
+
+
+@pytest.fixture
+def doubled_engine(root_engine: ClickHouseEngine) -> Iterator[ClickHouseEngine]:
+    """An empty store on a cluster that names its one shard twice."""
+    yield from _with_tables(root_engine, distributed("doubled"))

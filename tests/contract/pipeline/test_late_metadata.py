@@ -1,0 +1,107 @@
+"""Better metadata that arrives late reaches every earlier segment of its process."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.contract.pipeline.write_path import (
+    NOON_S,
+    event_texts,
+    found,
+    merge,
+    processes,
+    segment_ids,
+    write_path,
+)
+from tests.sysmon import Host, Process
+from vedette.clock import DrivenClock
+from vedette.limits import SEGMENT_WINDOW_MS
+from vedette.store.engine import ClickHouseEngine
+
+NOON_MS = NOON_S * 1_000
+WINDOW_S = SEGMENT_WINDOW_MS // 1_000
+
+
+class Late:
+    """A process whose creation is told after its events."""
+
+    def __init__(self) -> None:
+        self.host = Host("late.example", NOON_S - 60)
+        self.parent = Process(4, "C:\\parent.exe", "parent.exe /p", NOON_S - 90)
+        self.process = self.host.process(88, "C:\\late.exe", "late.exe --hide secret")
+
+    def write(self, number: int) -> dict[str, object]:
+        return self.host.of(self.process, 11, 60.0 + number, TargetFilename=f"C:\\{number}.txt")
+
+    def id(self, engine: ClickHouseEngine) -> str:
+        return next(
+            name for name in processes(engine) if name.endswith(self.process.sensor_less_id)
+        )
+
+
+LATE = "cmdline:secret username:ann parent_name:parent.exe childproc_count:0"
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["running", "restarted"])
+def test_a_late_creation_reaches_the_segments_of_earlier_windows(
+    engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock, restarts: bool
+) -> None:
+    late = Late()
+    with write_path(engine, tmp_path, clock) as path:
+        for number in range(3):
+            path.post([late.write(number)])
+            clock.advance(WINDOW_S)
+        assert found(engine, LATE) == []
+        if not restarts:
+            path.post([late.host.created(late.process, late.parent)])
+    if restarts:
+        with write_path(engine, tmp_path, clock) as path:
+            path.post([late.host.created(late.process, late.parent)])
+    starts = [NOON_MS + n * SEGMENT_WINDOW_MS for n in range(4)]
+    assert found(engine, LATE) == [(late.id(engine), start) for start in starts]
+    assert found(engine, "filemod:1.txt cmdline:secret") == [(late.id(engine), starts[1])]
+    merge(engine)
+    assert len(found(engine, LATE)) == 4
+    assert len(event_texts(engine, late.id(engine))) == 3
+
+
+def test_what_the_memory_has_forgotten_is_completed_as_well(
+    engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
+) -> None:
+    late = Late()
+    others = [late.host.process(1_000 + n, "C:\\other.exe") for n in range(5)]
+    with write_path(engine, tmp_path, clock, remembered=2) as path:
+        path.post([late.write(0)])
+        clock.advance(WINDOW_S)
+        path.post([late.host.of(one, 11, 1, TargetFilename="C:\\x") for one in others])
+        clock.advance(WINDOW_S)
+        path.post([late.host.created(late.process, late.parent)])
+    assert len(found(engine, LATE)) == 2
+
+
+def test_facts_of_a_process_known_to_the_store_are_kept_in_the_next_window(
+    engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
+) -> None:
+    late = Late()
+    with write_path(engine, tmp_path, clock) as path:
+        path.post([late.host.created(late.process, late.parent)])
+    clock.advance(WINDOW_S)
+    with write_path(engine, tmp_path, clock) as path:
+        path.post([late.write(1)])
+    assert len(found(engine, "filemod:1.txt cmdline:secret username:ann")) == 1
+    assert len(segment_ids(engine, late.id(engine))) == 2
+
+
+def test_late_metadata_leaves_the_time_of_an_earlier_segment_alone(
+    engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
+) -> None:
+    late = Late()
+    with write_path(engine, tmp_path, clock) as path:
+        path.post([late.write(0)])
+        columns = "last_update, last_server_update, first_server_update"
+        question = f"SELECT {columns} FROM segment FINAL WHERE window_ms = {NOON_MS}"
+        before = list(engine.query(question).rows)
+        clock.advance(WINDOW_S)
+        path.post([late.host.created(late.process, late.parent)])
+        of_late = question + f" AND process_id = '{late.id(engine)}'"
+        assert list(engine.query(of_late).rows) == before

@@ -1,0 +1,160 @@
+"""The write path over a test's engine: what `build` puts together, with a clock that is driven."""
+
+import json
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from prometheus_client import CollectorRegistry
+
+from vedette.build.kept_records import keep_of
+from vedette.clock import DrivenClock
+from vedette.model.scope import EVERYTHING
+from vedette.pipeline.guide import StoreGuide
+from vedette.pipeline.hosts import Hosts
+from vedette.pipeline.intake import Intake
+from vedette.pipeline.ledger import StoreLedger
+from vedette.pipeline.meter import IntakeMeter
+from vedette.pipeline.partition_control import PartitionControl
+from vedette.pipeline.prepare import Preparer
+from vedette.pipeline.registry import Registry
+from vedette.pipeline.seen import Seen
+from vedette.pipeline.submission import Outcome, Receipt, Submission
+from vedette.search.request import search_request
+from vedette.search.run import search_processes
+from vedette.settings import Settings
+from vedette.state.channels import Channels
+from vedette.state.engine import open_database
+from vedette.state.groups import DEFAULT_GROUP_ID
+from vedette.state.sensors import Sensors
+from vedette.state.start import start
+from vedette.store import process as stored
+from vedette.store.engine import Engine
+from vedette.store.partitions import unmounted
+
+NOON_S = 1_700_049_600
+"""The clock when a test begins: 2023-11-15T12:00:00Z, the edge of a window."""
+
+ANSWER_S = 60.0
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Commits at once: a test posts one request after the other."""
+
+    queue_bytes_max: int = 256 * 2**20
+    commit_bytes_max: int = 24 * 2**20
+    commit_wait_ms: int = 0
+
+
+@dataclass
+class WritePath:
+    """An open write path. What tests post is stored when `post` returns."""
+
+    engine: Engine
+    clock: DrivenClock
+    preparer: Preparer
+    intake: Intake
+    partitions: PartitionControl
+    metrics: CollectorRegistry
+
+    def send(self, records: Iterable[Json | bytes]) -> Future[Receipt]:
+        """One request with these records. The same records are the same request."""
+        return self.intake.enqueue(submission(records))
+
+    def post(self, records: Iterable[Json | bytes]) -> Receipt:
+        return self.send(records).result(ANSWER_S)
+
+    def outcomes(self, records: Iterable[Json | bytes]) -> list[Outcome]:
+        return [Outcome(code) for code in self.post(records).outcomes]
+
+
+def submission(records: Iterable[Json | bytes]) -> Submission:
+    texts = [one if isinstance(one, bytes) else json.dumps(one).encode() for one in records]
+    body = b"\n".join(texts)
+    return Submission(texts, DEFAULT_GROUP_ID, crc32(body), len(body))
+
+
+@contextmanager
+def write_path(
+    engine: Engine,
+    state: Path,
+    clock: DrivenClock,
+    limits: Limits | None = None,
+    ledger: Any = None,
+    remembered: int = 100_000,
+) -> Iterator[WritePath]:
+    """A write path that begins with what `engine` and the state in `state` hold; opening it a
+    second time is a restart. `remembered` is how many processes the registry holds."""
+    database = open_database("", state)
+    try:
+        start(database, clock.now_us())
+        guide = StoreGuide(engine, clock)
+        preparer = Preparer(
+            Hosts(Sensors(database), guide.restore_contexts),
+            Channels(database),
+            Registry(guide, remembered),
+            Seen(clock.now_us()),
+            guide.windows(),
+            keep_of(["default"]),
+        )
+        preparer.registry.without_partitions(unmounted(engine))
+        guide.restore_seen(preparer.seen, since_seq=0)
+        metrics = CollectorRegistry()
+        intake = Intake(
+            preparer,
+            ledger or StoreLedger(engine),
+            guide,
+            clock,
+            limits or Limits(),
+            IntakeMeter(metrics),
+            guide.newest_seq() + 1,
+        )
+        intake.start()
+        try:
+            partitions = PartitionControl(engine, intake, preparer, clock)
+            yield WritePath(engine, clock, preparer, intake, partitions, metrics)
+        finally:
+            intake.close()
+    finally:
+        database.close()
+
+
+def found(engine: Engine, query: str) -> list[tuple[str, int]]:
+    """The segments that a query finds, as the API answers them."""
+    body = search_processes(
+        engine,
+        EVERYTHING,
+        search_request([("q", query), ("rows", "10000")]),
+        Settings(),
+        NOON_S * 1_000_000,
+    )
+    rows = [(row["id"], row["segment_id"]) for row in body["results"]]
+    assert body["total_results"] == len(rows)
+    return sorted(rows)
+
+
+def event_texts(engine: Engine, process_id: str) -> list[str]:
+    """Every event of a process as text, sorted."""
+    events = stored.events(engine, process_id, EVERYTHING, count=10_000_000)
+    return sorted(str(event) for kind in events.by_kind.values() for event in kind)
+
+
+def segment_ids(engine: Engine, process_id: str) -> list[int]:
+    return [segment.segment_id for segment in stored.segments_of(engine, process_id, EVERYTHING)]
+
+
+def processes(engine: Engine) -> list[str]:
+    """Ids of all processes."""
+    found = engine.query("SELECT DISTINCT process_id FROM segment ORDER BY process_id")
+    return [row[0] for row in found.rows]
+
+
+def merge(engine: Engine) -> None:
+    engine.command(f"OPTIMIZE TABLE `{engine.capabilities.storage('segment')}` FINAL")

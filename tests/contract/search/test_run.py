@@ -1,0 +1,133 @@
+"""A process search from parameters to body, where it depends on the engine: what it does when
+time runs out, and what it says of parts of the store that it did not see."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.contract.store.rows import HOUR_MS, NEXT_MS, connection, file, partial, store
+from vedette.errors import UnavailableError
+from vedette.model.scope import EVERYTHING, Scope
+from vedette.search.patience import patiently
+from vedette.search.request import search_request
+from vedette.search.run import search_processes
+from vedette.store.engine import ClickHouseEngine
+from vedette.store.find import count_segments
+from vedette.store.partition import partition_name
+from vedette.store.partitions import open_partition, unmount
+from vedette.store.reach import Reach
+from vedette.store.where import ALL
+
+NOW_US = NEXT_MS * 1_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    search_deadline_s: Any = 60
+    block_leading_wildcards: bool = False
+    fuzzy_facets: bool = False
+    block_large_joins: bool = False
+    join_binaries_max: int = 10_000_000
+
+
+def ask(
+    engine: ClickHouseEngine,
+    parameters: dict[str, str],
+    scope: Scope = EVERYTHING,
+    deadline_s: float = 60,
+) -> dict[str, Any]:
+    request = search_request(list(parameters.items()))
+    return search_processes(engine, scope, request, Settings(deadline_s), NOW_US)
+
+
+def told(engine: ClickHouseEngine) -> None:
+    """A process in two windows on one host, another on a second host."""
+    files = [file("c:\\a.txt"), file("c:\\b.txt")]
+    store(engine, partial(1, *files, hostname="a", last_update=NOW_US - 2))
+    store(engine, partial(1, file("c:\\a.txt"), connection("d.com"), hostname="a",
+                          window_ms=NEXT_MS, last_update=NOW_US - 1))  # fmt: skip
+    store(engine, partial(2, file("c:\\a.txt"), hostname="b", sensor_id=2, last_update=NOW_US))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "total", "hidden"),
+    [
+        ({"q": "filemod:a.txt"}, 2, 1),
+        ({"q": "filemod:a.txt", "svc.group": "id"}, 1, 1),
+        ({"q": "filemod:b.txt domain:d.com", "svc.comprehensive_search": "true"}, 2, 0),
+        ({"q": "filemod_count:[3 TO *]", "svc.comprehensive_search": "true"}, 2, 0),
+        ({"q": "filemod_count:[3 TO *]"}, 0, 0),
+        ({"q": "-domain:d.com", "cb.comprehensive_search": "1", "cb.group": "id"}, 0, 1),
+        ({"facet": "true", "facet.field": "hostname", "rows": "0"}, 2, 1),
+    ],
+)
+def test_totals_are_exact_and_so_is_what_the_scope_removed(
+    contract_engine: ClickHouseEngine, parameters: dict[str, str], total: int, hidden: int
+) -> None:
+    told(contract_engine)
+    body = ask(contract_engine, parameters, Scope(frozenset({1})))
+    assert (body["total_results"], body["filtered"]) == (total, hidden)
+
+
+def test_highlights_have_the_events_of_the_page(contract_engine: ClickHouseEngine) -> None:
+    told(contract_engine)
+    body = ask(contract_engine, {"q": "filemod:a.txt hostname:a"})
+    found = {entry["name"]: len(entry["ids"]) for entry in body["highlights"]}
+    assert found == {"c:\\PREPREPREa.txtPOSTPOSTPOST": 2, "PREPREPREaPOSTPOSTPOST": 2}
+
+
+def test_a_search_without_time_answers_incomplete(contract_engine: ClickHouseEngine) -> None:
+    told(contract_engine)
+    asked = {"q": "filemod:a.txt", "facet": "true", "facet.field": "hostname"}
+    body = ask(contract_engine, asked, deadline_s=1e-9)
+    assert (body["incomplete_results"], body["all_segments"]) == (True, False)
+    assert (body["results"], body["total_results"]) == ([], 0)
+    assert (body["facets"], body["highlights"]) == ({"hostname": []}, [])
+
+
+def test_a_slow_search_looks_at_the_newest_part(contract_engine: ClickHouseEngine) -> None:
+    windows = range(HOUR_MS, HOUR_MS + 200 * 300_000, 300_000)
+    store(contract_engine, *(partial(1, window_ms=window_ms) for window_ms in windows))
+
+    def slow(reach: Reach) -> int:
+        found = count_segments(contract_engine, ALL, EVERYTHING, reach=reach)
+        if found > 10:
+            raise UnavailableError("too slow for so many", reason="deadline")
+        return found
+
+    found, is_whole = patiently(contract_engine, 60, slow)
+    assert found in range(2, 6)
+    assert not is_whole
+
+
+def test_other_failures_are_not_taken_for_a_deadline(engine: ClickHouseEngine) -> None:
+    def broken(reach: Reach) -> int:
+        raise UnavailableError("the disk is full")
+
+    with pytest.raises(UnavailableError, match="disk"):
+        patiently(engine, 60, broken)
+
+
+@pytest.mark.parametrize(
+    ("query", "seen"),
+    [
+        ("", False),
+        ("hostname:a", False),
+        ("last_update:[2020-01-01 TO *]", False),
+        ("last_update:[2030-01-01 TO *]", True),
+        ("hostname:a start:2030-01-01", True),
+        ("last_update:[2030-01-01 TO *] OR hostname:a", False),
+        ("-last_update:[2030-01-01 TO *]", False),
+        ("last_server_update:[2030-01-01 TO *]", False),
+    ],
+)
+def test_an_unmounted_partition_is_admitted_unless_it_is_too_old(
+    engine: ClickHouseEngine, query: str, seen: bool
+) -> None:
+    open_partition(engine, HOUR_MS)
+    open_partition(engine, NEXT_MS)
+    assert ask(engine, {"q": query})["all_segments"] is True
+    unmount(engine, partition_name(HOUR_MS))
+    body = ask(engine, {"q": query})
+    assert (body["all_segments"], body["incomplete_results"]) == (seen, False)

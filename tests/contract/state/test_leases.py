@@ -1,0 +1,30 @@
+"""Leases of jobs, on both databases."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from vedette.clock import DrivenClock
+from vedette.state.engine import Database
+from vedette.state.leases import Leases
+
+NOW_US = 1_700_000_000_000_000
+
+
+def test_one_server_of_many_holds_a_lease(another: Callable[[], Database]) -> None:
+    servers = [Leases(another(), DrivenClock(NOW_US)) for _ in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        held = list(threads.map(lambda leases: leases.hold("job", 10), servers))
+    assert held.count(True) == 1
+
+
+def test_the_holder_renews_and_others_wait_until_it_ends(another: Callable[[], Database]) -> None:
+    clock = DrivenClock(NOW_US)
+    one, two = Leases(another(), clock), Leases(another(), clock)
+    assert one.hold("job", 10)
+    clock.advance(9)
+    assert one.hold("job", 10)
+    assert not two.hold("job", 10)
+    assert two.hold("other job", 10)
+    clock.advance(11)
+    assert two.hold("job", 10)
+    assert not one.hold("job", 10)

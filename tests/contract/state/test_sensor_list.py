@@ -1,0 +1,100 @@
+"""The list of sensors, on both databases (api.md 4.8)."""
+
+from typing import Any
+
+import pytest
+
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.model.scope import EVERYTHING, Scope
+from vedette.state import groups, sensor_list
+from vedette.state.engine import Database
+from vedette.state.sensor_list import DAY_US, SensorQuery
+from vedette.state.sensors import Sensors, Sighting
+
+NOW_US = 1_700_000_000_000_000
+
+HOSTS = (
+    ("dc1.corp", "windows", "10.0.0.1", 0),
+    ("web-1.corp", "linux", "10.0.0.2", 1),
+    ("web-2.corp", "linux", "10.0.1.2", 2),
+    ("mac_3.corp", "osx", "", 40),
+)
+"""Host, system, address, days since it was heard of; ids are 1 to 4."""
+
+
+@pytest.fixture
+def fleet(database: Database) -> Database:
+    sensors = Sensors(database)
+    servers = groups.add(database, "Servers")
+    for name, os_type, address, days in HOSTS:
+        group_id = servers.id if name.startswith("web") else groups.DEFAULT_GROUP_ID
+        first_us = NOW_US - 100 * DAY_US
+        ref = sensors.resolve({name: Sighting(os_type)}, group_id, first_us)[name]
+        sensors.note(ref.id, NOW_US - days * DAY_US, interface_ip=address)
+    sensors.flush(NOW_US)
+    return database
+
+
+def _names(database: Database, scope: Scope = EVERYTHING, **query: Any) -> list[str]:
+    page = sensor_list.page(database, scope, SensorQuery(**query), NOW_US)
+    return [sensor.hostname.partition(".")[0] for sensor in page.sensors]
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ({}, ["dc1", "web-1", "web-2", "mac_3"]),
+        ({"hostname": "web"}, ["web-1", "web-2"]),
+        ({"hostname": "DC1"}, ["dc1"]),
+        ({"hostname": "WEB"}, []),
+        ({"hostname": "%"}, []),
+        ({"hostname": "c_3"}, ["mac_3"]),
+        ({"hostname": "eb_1"}, []),
+        ({"ip": "10.0.0"}, ["dc1", "web-1"]),
+        ({"ip": "10.0.0.2", "hostname": "dc1"}, ["web-1"]),
+        ({"group_id": 2}, ["web-1", "web-2"]),
+        ({"group_id": 404}, []),
+        ({"group_id": 10**30}, []),
+        ({"inactive_days": 2}, ["dc1", "web-1"]),
+        ({"inactive_days": 10**30}, ["dc1", "web-1", "web-2", "mac_3"]),
+        ({"sort": "computer_name", "is_descending": False}, ["DC1", "mac_3", "web-1", "web-2"]),
+        ({"sort": "id", "is_descending": True}, ["mac_3", "web-2", "web-1", "dc1"]),
+        ({"sort": "os_type", "is_descending": False}, ["web-1", "web-2", "mac_3", "dc1"]),
+        ({"sort": "id", "is_descending": False, "start": 1, "rows": 2}, ["web-1", "web-2"]),
+        ({"start": 4, "rows": 2}, []),
+        ({"start": 10**30}, []),
+        ({"rows": 0}, []),
+    ],
+    ids=str,
+)
+def test_filters_sorts_and_pages(fleet: Database, query: dict[str, Any], names: list[str]) -> None:
+    assert _names(fleet, **query) == [name.lower() for name in names]
+
+
+def test_the_total_counts_all_pages(fleet: Database) -> None:
+    for rows in (0, 1, None):
+        page = sensor_list.page(fleet, EVERYTHING, SensorQuery(hostname="w", rows=rows), NOW_US)
+        assert page.total == 2
+
+
+def test_only_sensors_in_scope_are_listed_counted_and_found(fleet: Database) -> None:
+    scope = Scope(frozenset({2, 4}))
+    page = sensor_list.page(fleet, scope, SensorQuery(), NOW_US)
+    assert (page.total, [sensor.id for sensor in page.sensors]) == (2, [2, 4])
+    assert sensor_list.get(fleet, scope, 2).group_name == "Servers"
+    for sensor_id in (1, 404, 0, -1, 10**30):
+        with pytest.raises(NotFoundError):
+            sensor_list.get(fleet, scope, sensor_id)
+    assert _names(fleet, Scope(frozenset())) == []
+
+
+def test_a_scope_of_many_sensors_is_no_limit(fleet: Database) -> None:
+    assert len(_names(fleet, Scope(frozenset(range(1, 100_000))))) == 4
+
+
+@pytest.mark.parametrize(
+    "bad", [{"sort": "password_hash"}, {"sort": "id; --"}, {"start": -1}, {"rows": -1}], ids=str
+)
+def test_a_query_that_makes_no_sense_is_refused(fleet: Database, bad: dict[str, Any]) -> None:
+    with pytest.raises(BadRequestError):
+        _names(fleet, **bad)

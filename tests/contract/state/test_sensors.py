@@ -1,0 +1,198 @@
+"""Sensors and channel codes for the write path, on both databases."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import update
+
+from vedette import limits
+from vedette.errors import ConflictError, NotFoundError
+from vedette.model.host import SensorRef
+from vedette.model.scope import EVERYTHING
+from vedette.state import groups, sensor_list, values
+from vedette.state.channels import NO_CODE, Channels
+from vedette.state.engine import Database
+from vedette.state.schema import GROUP, SENSOR
+from vedette.state.sensors import Sensors, Sighting, add_alias, computer_name
+
+NOW_US = 1_700_000_000_000_000
+GROUP_ID = groups.DEFAULT_GROUP_ID
+WINDOWS = Sighting("windows")
+
+
+@pytest.fixture
+def sensors(database: Database) -> Sensors:
+    return Sensors(database)
+
+
+def test_a_new_host_gets_a_sensor_in_the_group_of_its_sender(
+    database: Database, sensors: Sensors
+) -> None:
+    group = groups.add(database, "Servers")
+    assert sensors.resolve({"dc1.corp": WINDOWS}, group.id, NOW_US) == {
+        "dc1.corp": SensorRef(1, "dc1.corp", group.id, "Servers", "windows")
+    }
+
+
+def test_a_host_keeps_its_sensor_and_group_whoever_sends(
+    another: Callable[[], Database], database: Database, sensors: Sensors
+) -> None:
+    ref = sensors.resolve({"pc": Sighting()}, GROUP_ID, NOW_US)["pc"]
+    group = groups.add(database, "Servers")
+    assert sensors.resolve({"pc": Sighting()}, group.id, NOW_US)["pc"] == ref
+    assert Sensors(another()).resolve({"pc": Sighting()}, group.id, NOW_US)["pc"] == ref
+
+
+def test_hosts_with_the_same_short_name_stay_two(sensors: Sensors) -> None:
+    found = sensors.resolve({"web.a": Sighting(), "web.b": Sighting()}, GROUP_ID, NOW_US)
+    assert found["web.a"].id != found["web.b"].id
+
+
+def test_servers_that_meet_the_same_hosts_at_once_agree(
+    another: Callable[[], Database], database: Database
+) -> None:
+    hosts = {f"host{number}": Sighting() for number in range(300)}
+    servers = [Sensors(another()) for _ in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda s: s.resolve(hosts, GROUP_ID, NOW_US), servers))
+    assert all(answer == found[0] for answer in found)
+    assert len({ref.id for ref in found[0].values()}) == 300
+
+
+@pytest.mark.parametrize("bad", ["", "x" * 256, "two words", "nul\0", "line\n", "\ud800"])
+def test_what_cannot_be_a_host_name_is_left_out_and_the_others_are_not(
+    sensors: Sensors, bad: str
+) -> None:
+    assert set(sensors.resolve({bad: WINDOWS, "good": WINDOWS}, GROUP_ID, NOW_US)) == {"good"}
+
+
+def test_above_the_limit_only_new_hosts_are_left_out(
+    sensors: Sensors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "SENSORS_MAX", 2)
+    hosts = {name: Sighting() for name in ("a", "b", "c")}
+    assert set(sensors.resolve(hosts, GROUP_ID, NOW_US)) == {"a", "b"}
+
+
+def test_hosts_of_a_deleted_group_join_the_default_group(sensors: Sensors) -> None:
+    assert sensors.resolve({"pc": Sighting()}, 404, NOW_US)["pc"].group_id == GROUP_ID
+
+
+def test_an_operating_system_that_is_learned_later_is_kept(
+    another: Callable[[], Database], sensors: Sensors
+) -> None:
+    assert sensors.resolve({"pc": Sighting()}, GROUP_ID, NOW_US)["pc"].os_type == ""
+    assert sensors.resolve({"pc": WINDOWS}, GROUP_ID, NOW_US)["pc"].os_type == "windows"
+    sensors.flush(NOW_US)
+    database = another()
+    assert Sensors(database).resolve({"pc": Sighting()}, GROUP_ID, NOW_US)["pc"].os_type == (
+        "windows"
+    )
+    assert sensor_list.get(database, EVERYTHING, 1).computer_name == "PC"
+
+
+def test_notes_are_written_by_flush_and_never_go_back(database: Database, sensors: Sensors) -> None:
+    sensors.resolve({"pc": Sighting()}, GROUP_ID, NOW_US)
+    for seen_us, address in ((NOW_US + 9, "10.0.0.7"), (NOW_US + 5, "")):
+        sensors.note(1, seen_us, interface_ip=address)
+        assert sensor_list.get(database, EVERYTHING, 1).last_seen_us != seen_us
+        sensors.flush(NOW_US)
+    row = sensor_list.get(database, EVERYTHING, 1)
+    assert (row.last_seen_us, row.interface_ip) == (NOW_US + 9, "10.0.0.7")
+
+
+def test_a_group_that_is_changed_elsewhere_arrives_with_refresh(
+    another: Callable[[], Database], sensors: Sensors
+) -> None:
+    sensors.resolve({"pc": Sighting(), "web": Sighting()}, GROUP_ID, NOW_US)
+    sensors.refresh(NOW_US)
+    database = another()
+    group = groups.add(database, "Servers")
+    with database.writing() as connection:
+        moved = update(SENSOR).where(SENSOR.c.hostname == "web")
+        connection.execute(moved.values(group_id=group.id, changed_us=NOW_US + 1))
+        connection.execute(update(GROUP).where(GROUP.c.id == GROUP_ID).values(name="Offices"))
+    sensors.refresh(NOW_US + 2)
+    found = sensors.resolve({"pc": Sighting(), "web": Sighting()}, GROUP_ID, NOW_US)
+    assert {host: ref.group_name for host, ref in found.items()} == {
+        "pc": "Offices",
+        "web": "Servers",
+    }
+
+
+def test_an_alias_leads_to_the_sensor_of_its_host(database: Database, sensors: Sensors) -> None:
+    ref = sensors.resolve({"web.corp": Sighting()}, GROUP_ID, NOW_US)["web.corp"]
+    add_alias(database, "WEB-OLD", "Web.corp")
+    assert sensors.resolve({"web-old": Sighting()}, GROUP_ID, NOW_US) == {"web-old": ref}
+
+
+def test_an_alias_is_neither_a_host_nor_an_alias_already(
+    database: Database, sensors: Sensors
+) -> None:
+    sensors.resolve({"a": Sighting(), "b": Sighting()}, GROUP_ID, NOW_US)
+    add_alias(database, "alias", "a")
+    for taken in ("b", "alias", "two words"):
+        with pytest.raises(ConflictError):
+            add_alias(database, taken, "a")
+    with pytest.raises(NotFoundError):
+        add_alias(database, "other", "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("hostname", "os_type", "short"),
+    [
+        ("dc1.corp.local", "windows", "DC1"),
+        ("web-01.corp", "linux", "web-01"),
+        ("pc", "", "pc"),
+        ("10.1.2.3", "linux", "10.1.2.3"),
+        (".odd", "linux", ".odd"),
+    ],
+)
+def test_the_computer_name_is_the_short_name(hostname: str, os_type: str, short: str) -> None:
+    assert computer_name(hostname, os_type) == short
+
+
+def test_a_channel_has_one_code_for_ever(
+    another: Callable[[], Database], database: Database
+) -> None:
+    codes = Channels(database).codes(["Security", "System"])
+    again = Channels(another())
+    assert again.codes(["System", "Security"]) == codes
+    assert again.codes(["security"])["security"] not in codes.values()
+    assert min(codes.values()) >= 1
+
+
+def test_servers_that_meet_the_same_channels_at_once_agree(
+    another: Callable[[], Database], database: Database
+) -> None:
+    names = [f"Channel{number}/Operational" for number in range(100)]
+    servers = [Channels(another()) for _ in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda channels: channels.codes(names), servers))
+    assert all(answer == found[0] for answer in found)
+    assert len(set(found[0].values())) == 100
+
+
+@pytest.mark.parametrize("bad", ["", "x" * 256, "nul\0", "\ud800"])
+def test_what_cannot_be_a_channel_has_no_code(database: Database, bad: str) -> None:
+    codes = Channels(database).codes([bad, "Security"])
+    assert (codes[bad], codes["Security"]) == (NO_CODE, 1)
+
+
+def test_above_the_limit_only_new_channels_have_no_code(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CHANNELS_MAX", 2)
+    channels = Channels(database)
+    assert channels.codes(["a", "b"]) == {"a": 1, "b": 2}
+    assert channels.codes(["a", "c"]) == {"a": 1, "c": NO_CODE}
+
+
+def test_a_value_is_what_was_saved_last(
+    another: Callable[[], Database], database: Database
+) -> None:
+    assert values.load(database, "name") is None
+    for value in ("one", "two"):
+        values.save(database, "name", value)
+        assert values.load(another(), "name") == value

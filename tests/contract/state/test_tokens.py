@@ -1,0 +1,204 @@
+"""Tokens and what their holders may see, on both databases."""
+
+from collections.abc import Callable
+
+import pytest
+
+from vedette import limits
+from vedette.clock import DrivenClock
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.model.principal import Principal, Role
+from vedette.model.scope import EVERYTHING, Scope
+from vedette.state import groups, teams, tokens, users
+from vedette.state.access import Scopes
+from vedette.state.engine import Database
+from vedette.state.sensors import Sensors, Sighting
+from vedette.state.start import FirstCredentials
+from vedette.state.tokens import NewToken, Tokens
+from vedette.state.users import Changes, NewUser
+
+NOW_US = 1_700_000_000_000_000
+DAY_S = 24 * 3600
+
+
+@pytest.fixture
+def clock() -> DrivenClock:
+    return DrivenClock(NOW_US)
+
+
+@pytest.fixture
+def door(database: Database, clock: DrivenClock) -> Tokens:
+    return Tokens(database, clock)
+
+
+def _user_token(database: Database, name: str, role: Role, expires_us: int = 0) -> tokens.Issued:
+    team = teams.add(database, f"team of {name}", {groups.DEFAULT_GROUP_ID: role})
+    user = users.add(database, NewUser(name, team_ids=(team.id,)), NOW_US)
+    return tokens.issue(database, NewToken("api", user_id=user.id, expires_us=expires_us), NOW_US)
+
+
+def test_a_secret_is_40_hex_digits_and_only_its_hash_is_kept(
+    database: Database, first: FirstCredentials
+) -> None:
+    secret = first.api_token.secret
+    assert len(secret) == 40
+    assert bytes.fromhex(secret)
+    with database.reading() as connection:
+        kept = connection.exec_driver_sql("SELECT * FROM token").all()
+    assert secret not in str(kept)
+
+
+def test_an_api_token_acts_as_its_user_with_the_roles_of_its_teams(
+    database: Database, door: Tokens
+) -> None:
+    issued = _user_token(database, "alice", Role.ANALYST)
+    assert door.authenticate(issued.secret) == Principal(
+        "user", "alice", issued.id, roles=((groups.DEFAULT_GROUP_ID, Role.ANALYST),)
+    )
+
+
+def test_of_several_teams_the_highest_role_counts(database: Database, door: Tokens) -> None:
+    issued = _user_token(database, "alice", Role.VIEWER)
+    higher = teams.add(database, "higher", {groups.DEFAULT_GROUP_ID: Role.ADMINISTRATOR})
+    mine = users.get(database, "alice").teams[0][0]
+    users.change(database, "alice", Changes(team_ids=(mine, higher.id)))
+    principal = door.authenticate(issued.secret)
+    assert principal is not None
+    assert principal.role_in(groups.DEFAULT_GROUP_ID) is Role.ADMINISTRATOR
+
+
+@pytest.mark.parametrize("secret", ["", "x", "0" * 40, "ä\0", "\ud800"])
+def test_an_unknown_secret_is_nobody(door: Tokens, secret: str) -> None:
+    assert door.authenticate(secret) is None
+
+
+def test_an_id_beside_the_secret_must_be_its_own(door: Tokens, first: FirstCredentials) -> None:
+    ingest, other = first.ingest_token, first.api_token
+    assert door.authenticate(ingest.secret, ingest.id) is not None
+    assert door.authenticate(ingest.secret, other.id) is None
+
+
+def test_a_token_ends_when_it_expires(database: Database, door: Tokens, clock: DrivenClock) -> None:
+    issued = _user_token(database, "alice", Role.VIEWER, expires_us=NOW_US + 500_000)
+    assert door.authenticate(issued.secret) is not None
+    clock.advance(0.5)
+    assert door.authenticate(issued.secret) is None
+
+
+def test_a_revocation_here_is_in_force_at_once(
+    database: Database, door: Tokens, first: FirstCredentials
+) -> None:
+    assert door.authenticate(first.ingest_token.secret) is not None
+    door.revoke(first.ingest_token.id)
+    assert door.authenticate(first.ingest_token.secret) is None
+
+
+def test_a_revocation_elsewhere_is_in_force_within_a_second(
+    another: Callable[[], Database], door: Tokens, clock: DrivenClock, first: FirstCredentials
+) -> None:
+    assert door.authenticate(first.ingest_token.secret) is not None
+    tokens.revoke(another(), first.ingest_token.id, NOW_US)
+    clock.advance(limits.TOKEN_STALE_US / 1_000_000)
+    assert door.authenticate(first.ingest_token.secret) is None
+
+
+def test_a_clock_that_goes_back_does_not_keep_a_token_alive(
+    another: Callable[[], Database], door: Tokens, clock: DrivenClock, first: FirstCredentials
+) -> None:
+    assert door.authenticate(first.ingest_token.secret) is not None
+    tokens.revoke(another(), first.ingest_token.id, NOW_US)
+    clock.advance(-DAY_S)
+    assert door.authenticate(first.ingest_token.secret) is None
+
+
+def test_the_tokens_of_a_disabled_user_are_nobody_until_the_user_is_enabled(
+    database: Database, door: Tokens
+) -> None:
+    issued = _user_token(database, "alice", Role.VIEWER)
+    users.change(database, "alice", Changes(is_enabled=False))
+    assert door.authenticate(issued.secret) is None
+    users.change(database, "alice", Changes(is_enabled=True))
+    door.forget()
+    assert door.authenticate(issued.secret) is not None
+
+
+def test_tokens_go_with_their_holder(database: Database, door: Tokens) -> None:
+    issued = _user_token(database, "alice", Role.VIEWER)
+    group = groups.add(database, "Servers")
+    ingest = tokens.issue(database, NewToken("ingest", group_id=group.id), NOW_US)
+    users.remove(database, "alice")
+    groups.remove(database, group.id)
+    assert door.authenticate(issued.secret) is None
+    assert door.authenticate(ingest.secret) is None
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        NewToken("api", user_id=404),
+        NewToken("api", group_id=1),
+        NewToken("ingest", group_id=404),
+        NewToken("ingest", user_id=1),
+        NewToken("api", user_id=1, expires_us=NOW_US),
+        NewToken("api", "line\nbreak", user_id=1),
+    ],
+    ids=str,
+)
+def test_a_token_without_a_holder_or_a_future_is_refused(database: Database, bad: NewToken) -> None:
+    with pytest.raises(BadRequestError):
+        tokens.issue(database, bad, NOW_US)
+
+
+def test_tokens_are_listed_with_holder_state_and_coarse_use(
+    database: Database, door: Tokens, first: FirstCredentials
+) -> None:
+    door.authenticate(first.ingest_token.secret)
+    door.flush()
+    tokens.revoke(database, first.api_token.id, NOW_US + 1)
+    tokens.revoke(database, first.api_token.id, NOW_US + 2)
+    listed = {token.id: token for token in tokens.all_tokens(database)}
+    ingest, api = listed[first.ingest_token.id], listed[first.api_token.id]
+    assert (ingest.holder, ingest.last_used_us, ingest.is_good(NOW_US)) == (
+        "Default Group",
+        NOW_US,
+        True,
+    )
+    assert (api.holder, api.revoked_us, api.is_good(NOW_US)) == ("admin", NOW_US + 1, False)
+    assert [token.id for token in tokens.all_tokens(database, "Admin")] == [api.id]
+
+
+def test_revoking_what_does_not_exist_is_not_found(door: Tokens) -> None:
+    with pytest.raises(NotFoundError):
+        door.revoke("NOSUCHID00")
+
+
+def test_a_scope_is_the_sensors_of_the_groups_that_may_be_seen_now(
+    database: Database, clock: DrivenClock
+) -> None:
+    group = groups.add(database, "Servers")
+    sensors, scopes = Sensors(database), Scopes(database, clock)
+    viewer = Principal("user", "alice", "T", roles=((group.id, Role.VIEWER),))
+    hidden = sensors.resolve({"pc": Sighting()}, groups.DEFAULT_GROUP_ID, NOW_US)["pc"]
+    seen = sensors.resolve({"web": Sighting()}, group.id, NOW_US)["web"]
+    assert scopes.of(viewer) == Scope(frozenset({seen.id}))
+    assert not scopes.of(viewer).allows(hidden.id)
+    newer = sensors.resolve({"web2": Sighting()}, group.id, NOW_US)["web2"]
+    clock.advance(1)
+    assert scopes.of(viewer) == Scope(frozenset({seen.id, newer.id}))
+
+
+@pytest.mark.parametrize(
+    ("principal", "scope"),
+    [
+        (Principal("user", "root", "T", is_global_admin=True), EVERYTHING),
+        (Principal("user", "nobody", "T"), Scope(frozenset())),
+        (Principal("user", "shut", "T", roles=((1, Role.NONE),)), Scope(frozenset())),
+        (Principal("ingest", "sender", "T", group_id=1), Scope(frozenset())),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_administrators_see_everything_and_senders_nothing(
+    database: Database, clock: DrivenClock, principal: Principal, scope: Scope
+) -> None:
+    Sensors(database).resolve({"pc": Sighting()}, groups.DEFAULT_GROUP_ID, NOW_US)
+    assert Scopes(database, clock).of(principal) == scope

@@ -1,0 +1,158 @@
+"""The life of a time partition (api.md 2.23, 3.3, 4.12)."""
+
+import pytest
+
+from tests.contract.store.rows import HOUR_MS, file, partial, process_id, store
+from vedette.errors import ConflictError, NotFoundError
+from vedette.model.scope import EVERYTHING
+from vedette.store.engine import ClickHouseEngine
+from vedette.store.find import count_segments
+from vedette.store.known import known_processes
+from vedette.store.partition import partition_body, partition_name
+from vedette.store.partitions import (
+    delete,
+    free_disk_bytes,
+    hot_partition,
+    list_partitions,
+    mount,
+    open_partition,
+    recover,
+    unmount,
+    unmounted,
+)
+from vedette.store.tables import PARTITIONED
+from vedette.store.where import ALL
+
+OLD, NEW = HOUR_MS, HOUR_MS + 3_600_000
+OLD_NAME = "events_2023_11_14_222000"
+
+
+def two_partitions(engine: ClickHouseEngine) -> None:
+    open_partition(engine, OLD)
+    store(engine, partial(1, file("c:\\old"), partition_ms=OLD, last_update=1))
+    open_partition(engine, NEW)
+    store(engine, partial(2, partition_ms=NEW, window_ms=NEW, last_update=2))
+
+
+def states(engine: ClickHouseEngine) -> dict[str, str]:
+    return {partition.name: partition.state for partition in list_partitions(engine)}
+
+
+def seen(engine: ClickHouseEngine) -> int:
+    return count_segments(engine, ALL, EVERYTHING)
+
+
+def test_a_new_store_has_no_partition(contract_engine: ClickHouseEngine) -> None:
+    assert hot_partition(contract_engine) is None
+    assert list_partitions(contract_engine) == []
+
+
+def test_rolling_makes_the_old_writer_warm(contract_engine: ClickHouseEngine) -> None:
+    two_partitions(contract_engine)
+    assert hot_partition(contract_engine) == NEW
+    assert states(contract_engine) == {"writer": "hot", OLD_NAME: "warm"}
+    assert seen(contract_engine) == 2
+
+
+def test_a_partition_is_listed_as_clients_read_it(engine: ClickHouseEngine) -> None:
+    two_partitions(engine)
+    hot, warm = map(partition_body, list_partitions(engine))
+    assert (hot["name"], hot["status"], hot["info"]["endDate"]) == ("writer", "hot", None)
+    info = warm["info"]
+    assert info["startDate"] == "2023-11-14T22:20:00.000000Z"
+    assert info["endDate"] == "2023-11-14T23:20:00.000000Z"
+    assert info["partitionId"] == OLD // 1_000 << 16
+    assert (info["numDocs"], info["maxDoc"], info["deletedDocs"]) == (1, 1, 0)
+    assert (info["userMounted"], info["isLegacy"], info["schema"]) == (False, False, "vedette_v1")
+    assert info["sizeInBytes"] > 0
+    assert info["segmentCount"] == 1
+    assert info["dir"].endswith(str(OLD))
+
+
+def test_unmounting_hides_and_mounting_shows(contract_engine: ClickHouseEngine) -> None:
+    two_partitions(contract_engine)
+    unmount(contract_engine, OLD_NAME)
+    assert states(contract_engine)[OLD_NAME] == "cold"
+    assert (seen(contract_engine), unmounted(contract_engine)) == (1, frozenset({OLD}))
+    assert known_processes(contract_engine, [process_id(1)]) == {}
+    cold = partition_body(list_partitions(contract_engine)[1])["info"]
+    assert "numDocs" not in cold
+    assert cold["sizeInBytes"] > 0
+    mount(contract_engine, OLD_NAME)
+    assert states(contract_engine)[OLD_NAME] == "warm"
+    assert (seen(contract_engine), unmounted(contract_engine)) == (2, frozenset())
+    assert list_partitions(contract_engine)[1].user_mounted
+
+
+@pytest.mark.parametrize("cold_first", [False, True])
+def test_deleting_is_for_good(contract_engine: ClickHouseEngine, cold_first: bool) -> None:
+    two_partitions(contract_engine)
+    if cold_first:
+        unmount(contract_engine, OLD_NAME)
+    delete(contract_engine, OLD_NAME)
+    assert states(contract_engine) == {"writer": "hot"}
+    assert seen(contract_engine) == 1
+    with pytest.raises(NotFoundError):
+        mount(contract_engine, OLD_NAME)
+
+
+@pytest.mark.parametrize("change", [unmount, mount, delete])
+@pytest.mark.parametrize("name", ["writer", partition_name(NEW)])
+def test_the_hot_partition_cannot_be_moved(
+    engine: ClickHouseEngine, change: object, name: str
+) -> None:
+    two_partitions(engine)
+    with pytest.raises(ConflictError):
+        change(engine, name)  # type: ignore[operator]
+    assert seen(engine) == 2
+
+
+@pytest.mark.parametrize("done", range(len(PARTITIONED) + 1))
+def test_a_crash_while_unmounting_is_finished_at_start(
+    contract_engine: ClickHouseEngine, done: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_partitions(contract_engine)
+    broken_after(contract_engine, monkeypatch, done)
+    if done < len(PARTITIONED):
+        with pytest.raises(KeyboardInterrupt):
+            unmount(contract_engine, OLD_NAME)
+    else:
+        unmount(contract_engine, OLD_NAME)
+    monkeypatch.undo()
+    recover(contract_engine)
+    recover(contract_engine)
+    assert (states(contract_engine)[OLD_NAME], seen(contract_engine)) == ("cold", 1)
+    mount(contract_engine, OLD_NAME)
+    assert seen(contract_engine) == 2
+
+
+def test_a_crash_while_mounting_or_deleting_is_finished_at_start(
+    engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_partitions(engine)
+    unmount(engine, OLD_NAME)
+    for change, expected in ((mount, 2), (delete, 1)):
+        broken_after(engine, monkeypatch, 1)
+        with pytest.raises(KeyboardInterrupt):
+            change(engine, OLD_NAME)
+        monkeypatch.undo()
+        recover(engine)
+        assert seen(engine) == expected
+
+
+def broken_after(
+    engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch, alterations: int
+) -> None:
+    """The server dies after so many partition commands."""
+    command, left = engine.command, iter(range(alterations))
+
+    def dying(sql: str, params: object = None) -> None:
+        if sql.startswith("ALTER") and next(left, None) is None:
+            raise KeyboardInterrupt
+        command(sql, params)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine, "command", dying)
+
+
+def test_the_disk_says_how_much_is_free(engine: ClickHouseEngine) -> None:
+    assert free_disk_bytes(engine) > 1_000_000

@@ -1,0 +1,144 @@
+"""Comprehensive search, groups, the reach of a search and texts of events, where they depend on
+the engine: shards, deadlines, parts of the store. What they answer is tests/property's matter."""
+
+import time
+
+import pytest
+
+from tests.contract.store.rows import (
+    HOUR_MS,
+    NEXT_MS,
+    connection,
+    file,
+    module,
+    partial,
+    process_id,
+    store,
+)
+from vedette.errors import BadRequestError, UnavailableError
+from vedette.model.scope import EVERYTHING, Scope
+from vedette.query import Condition, check, compile_segments, parse
+from vedette.query.compile_process import compile_processes
+from vedette.store.engine import ClickHouseEngine
+from vedette.store.find import count_segments, search_segments
+from vedette.store.group import count_groups, search_groups
+from vedette.store.partition import partition_name
+from vedette.store.partitions import cold_partitions, open_partition, unmount
+from vedette.store.reach import Reach, newest_since
+from vedette.store.texts import matching_texts
+from vedette.store.where import ALL
+
+APART = "filemod:evil.exe domain:evil.com"
+"""What process 1 did in two windows, and process 2 in one of them only."""
+
+
+def told(engine: ClickHouseEngine) -> None:
+    store(
+        engine,
+        partial(1, file("c:\\evil.exe"), hostname="a", last_update=1),
+        partial(2, file("c:\\evil.exe"), hostname="b", last_update=2, sensor_id=2),
+    )
+    store(
+        engine,
+        partial(1, connection("evil.com"), hostname="a", window_ms=NEXT_MS, last_update=3),
+        partial(2, module("c:\\b.dll"), hostname="b", window_ms=NEXT_MS, sensor_id=2),
+    )
+
+
+def asked(text: str, *, whole: bool) -> Condition:
+    return (compile_processes if whole else compile_segments)(check(parse(text), now_us=0))
+
+
+def test_what_a_process_did_in_two_windows_is_found_comprehensively(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    told(contract_engine)
+    assert count_segments(contract_engine, asked(APART, whole=False), EVERYTHING) == 0
+    found = search_segments(contract_engine, asked(APART, whole=True), EVERYTHING)
+    assert [(row["process_id"], row["window_ms"]) for row in found.rows] == [
+        (process_id(1), NEXT_MS),
+        (process_id(1), HOUR_MS),
+    ]
+    scope = Scope(frozenset({2}))
+    assert count_segments(contract_engine, asked(APART, whole=True), scope) == 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        APART,
+        "filemod:evil.exe -domain:evil.com",
+        "-(filemod:x domain:y)",
+        "hostname:a (filemod:evil.exe OR -filemod_count:[5 TO *])",
+        "evil.exe",
+    ],
+)
+def test_shards_answer_comprehensively_by_themselves(
+    doubled_engine: ClickHouseEngine, query: str
+) -> None:
+    """A subquery that reached for all shards would be refused here."""
+    told(doubled_engine)
+    where = asked(query, whole=True)
+    found = search_groups(doubled_engine, where, EVERYTHING, "process_id")
+    once = [row["segment_id"] for row in found.rows]
+    assert 0 < found.total <= 2
+    assert count_segments(doubled_engine, where, EVERYTHING) >= 2 * found.total
+    assert len(once) >= found.total
+
+
+def test_groups_are_counted_within_the_scope(contract_engine: ClickHouseEngine) -> None:
+    told(contract_engine)
+    assert count_groups(contract_engine, ALL, EVERYTHING, "process_id") == 2
+    assert count_groups(contract_engine, ALL, Scope(frozenset({2})), "hostname") == 1
+    found = search_groups(contract_engine, ALL, Scope(frozenset({1})), "process_id")
+    assert [row["last_update"] for row in found.rows] == [3]
+
+
+@pytest.mark.parametrize("column", ["", "nothing", "path`; DROP TABLE segment"])
+def test_only_columns_can_be_grouped_by(engine: ClickHouseEngine, column: str) -> None:
+    with pytest.raises(BadRequestError):
+        search_groups(engine, ALL, EVERYTHING, column)
+
+
+def test_a_reach_leaves_out_older_windows_everywhere(contract_engine: ClickHouseEngine) -> None:
+    told(contract_engine)
+    newest = Reach(since_ms=NEXT_MS)
+    assert count_segments(contract_engine, ALL, EVERYTHING, reach=newest) == 2
+    where = asked(APART, whole=True)
+    assert count_segments(contract_engine, where, EVERYTHING, reach=newest) == 0
+    assert count_groups(contract_engine, ALL, EVERYTHING, "hostname", reach=newest) == 2
+
+
+def test_the_newest_part_begins_at_a_window(contract_engine: ClickHouseEngine) -> None:
+    assert newest_since(contract_engine, 1 / 8) == 1
+    rows = [partial(number, window_ms=HOUR_MS + number * 300_000) for number in range(80)]
+    store(contract_engine, *rows)
+    reach = Reach(since_ms=newest_since(contract_engine, 1 / 8))
+    assert 9 <= count_segments(contract_engine, ALL, EVERYTHING, reach=reach) <= 11
+
+
+def test_a_reach_that_is_over_asks_nothing(engine: ClickHouseEngine) -> None:
+    over = Reach(until_s=time.monotonic() - 1)
+    with pytest.raises(UnavailableError) as raised:
+        search_groups(engine, ALL, EVERYTHING, "process_id", reach=over)
+    assert raised.value.reason == "deadline"
+
+
+def test_texts_of_events_are_looked_up_by_pattern(contract_engine: ClickHouseEngine) -> None:
+    store(contract_engine, partial(1, file("c:\\Evil.exe"), file("c:\\b")), partial(2, file("x")))
+    store(contract_engine, partial(1, file("c:\\evil.exe"), connection("evil.com")))
+    key = (HOUR_MS, 1, process_id(1), HOUR_MS)
+    patterns = {"filemod_path": ["(?is)(evil)", "nothing"], "path": ["."], "regmod_path": ["."]}
+    (found,) = matching_texts(contract_engine, [key], patterns)
+    assert (found.key, found.column) == (key, "filemod_path")
+    assert sorted(found.values) == ["c:\\Evil.exe", "c:\\evil.exe"]
+
+
+def test_cold_partitions_are_told_by_when_they_were_closed(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    open_partition(contract_engine, HOUR_MS)
+    open_partition(contract_engine, NEXT_MS)
+    assert cold_partitions(contract_engine) == []
+    unmount(contract_engine, partition_name(HOUR_MS))
+    assert cold_partitions(contract_engine) == [NEXT_MS]

@@ -1,0 +1,19 @@
+"""A server process that a test may do violence to."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.served import launch
+
+
+@contextmanager
+def launched(data: Path, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
+    """`vedette serve`, killed at the end of the block if it has not ended by then."""
+    process = launch(data, *flags)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()

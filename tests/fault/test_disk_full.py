@@ -1,0 +1,91 @@
+"""A full disk: nothing is acknowledged that is not stored, and room is all it takes to go on."""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.fault.crash import launched
+from tests.fault.senders import Sender, check_stored_once, drain, lasting_token
+from tests.served import Server, listening, wait_for
+
+DISK_MB = 160
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, which a test can fill."""
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", str(tmp_path)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip("mounting needs root")
+    try:
+        yield tmp_path
+    finally:
+        subprocess.run(["umount", "-l", str(tmp_path)], check=True)
+
+
+def fill(disk: Path) -> None:
+    """Takes all room that is left, to the last page."""
+    piece = bytes(256 * 1024)
+    with (disk / "ballast").open("ab", buffering=0) as ballast:
+        while piece:
+            try:
+                ballast.write(piece)
+            except OSError:
+                piece = piece[: len(piece) // 2]
+
+
+def refused(client: httpx.Client, sender: Sender) -> httpx.Response:
+    """The answer that a sender gets when its batch is not taken."""
+    answer = client.post("/_bulk", content=sender.body)
+    assert answer.status_code == 503, answer.text
+    return answer
+
+
+def test_a_full_disk_refuses_and_takes_again_once_there_is_room(small_disk: Path) -> None:
+    senders = [Sender(f"disk-{n}.example", numbered=n % 2 == 0) for n in range(2)]
+    with launched(small_disk) as process:
+        server = listening(small_disk, process)
+        server = replace(server, ingest_token=lasting_token(server))
+        drain(senders, server)
+        with server.sender() as client:
+            for _ in range(2):
+                fill(small_disk)
+                _refuse_for_a_while(client, senders)
+                check_stored_once(senders, server)
+                (small_disk / "ballast").unlink()
+                _deliver_without_a_restart(server, senders)
+        check_stored_once(senders, server)
+        assert process.poll() is None
+
+
+def _refuse_for_a_while(client: httpx.Client, senders: list[Sender]) -> None:
+    ends = time.monotonic() + 3.0
+    while time.monotonic() < ends:
+        for sender in senders:
+            answer = refused(client, sender)
+            assert int(answer.headers["retry-after"]) >= 1
+            assert answer.json()["reason"] == "unavailable"
+        time.sleep(0.5)
+
+
+def _deliver_without_a_restart(server: Server, senders: list[Sender]) -> None:
+    wanted = [sender.batch + 1 for sender in senders]
+
+    def batches() -> list[int]:
+        for sender, batch in zip(senders, wanted, strict=True):
+            if sender.batch < batch:
+                with server.sender() as client:
+                    sender.deliver(client)
+        return [sender.batch for sender in senders]
+
+    assert wait_for(batches, wanted, PATIENCE_S) == wanted

@@ -1,0 +1,35 @@
+"""`kill -9` at random moments under load: everything acknowledged is there, nothing twice."""
+
+import random
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from tests.fault.crash import launched
+from tests.fault.senders import Sender, check_stored_once, drain, lasting_token, sending
+from tests.served import listening
+
+ROUNDS = 4
+
+
+def test_what_was_acknowledged_survives_kills_and_is_stored_once(tmp_path: Path) -> None:
+    seed = time.time_ns() % 1_000_000
+    print(f"seed {seed}")
+    dice = random.Random(seed)
+    senders = [Sender(f"killed-{n}.example", numbered=n % 2 == 0) for n in range(4)]
+    token = ""
+    for _ in range(ROUNDS):
+        with launched(tmp_path) as process:
+            server = listening(tmp_path, process)
+            token = token or lasting_token(server)
+            with sending(senders, replace(server, ingest_token=token)):
+                time.sleep(dice.uniform(0.0, 1.5))
+                process.kill()
+        with launched(tmp_path):
+            time.sleep(dice.uniform(0.0, 2.0))
+    with launched(tmp_path) as process:
+        server = listening(tmp_path, process)
+        drain(senders, replace(server, ingest_token=token))
+        assert sum(sender.sent_again for sender in senders) >= ROUNDS
+        assert all(sender.batch > ROUNDS for sender in senders)
+        check_stored_once(senders, server)

@@ -1,0 +1,72 @@
+"""The rules of the house that a program can see."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "vedette").rglob("*.py"))
+FILE_LINES_MAX = 450
+NAMES_NOBODY_LEARNS_FROM = {"utils", "helpers", "common", "misc", "base", "manager", "service"}
+
+
+def tracked_texts() -> list[Path]:
+    """Every text file of the project that is not generated, vendored or somebody's output."""
+    skipped = {".git", ".venv", "node_modules", "demo-data"}
+    endings = {".py", ".md", ".toml", ".txt", ".in", ".js", ".css", ".html", ".mako", ""}
+    return [
+        path
+        for path in ROOT.rglob("*")
+        if path.is_file()
+        and path.suffix in endings
+        and not skipped.intersection(path.relative_to(ROOT).parts)
+        and not any(part.startswith(".") and part != ".ci" for part in path.relative_to(ROOT).parts)
+        and "egg-info" not in str(path)
+        and "__pycache__" not in str(path)
+    ]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_can_be_held_by_one_reader(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= FILE_LINES_MAX
+
+
+def test_no_module_is_named_after_nothing() -> None:
+    named = {path.stem for path in SOURCES} | {path.parent.name for path in SOURCES}
+    assert not named & NAMES_NOBODY_LEARNS_FROM
+
+
+def test_every_module_says_what_it_owns() -> None:
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in SOURCES
+        if path.read_text().strip() and not path.read_text().lstrip().startswith(('"""', 'r"""'))
+    ]
+    assert silent == []
+
+
+def test_no_file_names_a_package_index() -> None:
+    address = re.compile(r"--(extra-)?index-url|--find-links|https?://[^\s]*/simple\b")
+    for path in tracked_texts():
+        if path != Path(__file__):
+            assert not address.search(path.read_text(errors="replace")), path
+
+
+def test_every_requirement_is_pinned_with_hashes() -> None:
+    for name in ("runtime", "dev"):
+        text = (ROOT / "requirements" / f"{name}.txt").read_text()
+        wanted = [line for line in text.splitlines() if line and line[0].isalnum()]
+        assert wanted
+        assert all(re.match(r"[\w.\[\],-]+==\S+ ", line) for line in wanted)
+        assert text.count("--hash=sha256:") >= len(wanted)
+
+
+def test_nothing_is_left_for_later() -> None:
+    marks = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b|NotImplemented" r"Error")
+    left = [str(path.relative_to(ROOT)) for path in SOURCES if marks.search(path.read_text())]
+    assert left == []
+
+
+def test_nothing_is_unpickled() -> None:
+    assert not [path for path in SOURCES if re.search(r"\bimport pickle\b", path.read_text())]

@@ -1,0 +1,142 @@
+"""Binary search and joins: SQL and matcher answer alike, for every scope."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from tests.property.images import (
+    IMAGES,
+    NOW_US,
+    binary_query,
+    join_query,
+    ran,
+    sighting,
+    summed,
+)
+from tests.property.test_query_sql import SEED, Whole, parts_of, process_id, whole
+from vedette.model.binary_fields import BINARY
+from vedette.model.scope import EVERYTHING, Scope
+from vedette.model.segment import PartialSegment
+from vedette.query import (
+    SETTINGS,
+    check,
+    compile_binaries,
+    compile_match,
+    compile_segments,
+    parse,
+)
+from vedette.query.document import BINARY as BINARY_DOCUMENT
+from vedette.query.match import Prepared, binaries_by_hash
+from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
+from vedette.store.engine import ClickHouseEngine
+from vedette.store.tables import BINARY_SEEN, SEGMENT, definitions
+from vedette.store.where import scope_params, scoped
+from vedette.store.write import BinaryRow, binary_table, segment_table
+
+PROCESSES = 120
+SIGHTINGS = 60
+QUERIES = 40
+SCOPES = (EVERYTHING, Scope(frozenset({2, 3})), Scope(frozenset({1})))
+"""Segments are all of sensor 1; what is known of their files comes from every sensor."""
+
+
+@pytest.fixture(scope="module", params=[EMBEDDED, distributed("one")], ids=["plain", "cluster"])
+def store(
+    root_engine: ClickHouseEngine, request: pytest.FixtureRequest
+) -> Iterator[ClickHouseEngine]:
+    """Tables of segments and binaries that are never merged by themselves."""
+    capabilities: Capabilities = request.param
+    engine = root_engine.sibling("join_property", capabilities)
+    for table in (SEGMENT, BINARY_SEEN):
+        for statement in definitions(table, capabilities):
+            engine.command(statement)
+        engine.command(f"SYSTEM STOP MERGES {capabilities.storage(table.name)}")
+    yield engine
+    engine.close()
+    root_engine.command("DROP DATABASE join_property SYNC")
+
+
+@pytest.fixture(scope="module")
+def sightings(store: ClickHouseEngine) -> list[BinaryRow]:
+    draw = random.Random(SEED)
+    rows = [sighting(draw) for _ in range(SIGHTINGS)]
+    for place in range(3):
+        store.insert_arrow("binary", binary_table(rows[place::3]))
+    assert len(summed(rows, EVERYTHING)) == len(IMAGES)
+    return rows
+
+
+@pytest.fixture(scope="module")
+def segments(store: ClickHouseEngine) -> list[Whole]:
+    draw = random.Random(SEED)
+    commits: list[list[PartialSegment]] = [[] for _ in range(4)]
+    found = []
+    for number in range(PROCESSES):
+        values, events = ran(draw, process_id(number))
+        rows = parts_of(draw, number, values, events)
+        for commit, row in zip(draw.sample(commits, len(rows)), rows, strict=True):
+            commit.append(row)
+        found.append(whole(number, values, events))
+    for commit in commits:
+        store.insert_arrow("segment", segment_table(commit))
+    return found
+
+
+@pytest.mark.parametrize("scope", SCOPES, ids=["all", "others", "own"])
+def test_sql_and_matcher_agree_on_binaries(
+    store: ClickHouseEngine, sightings: list[BinaryRow], scope: Scope
+) -> None:
+    draw = random.Random(SEED + 1)
+    prepared = [Prepared(one, document=BINARY_DOCUMENT) for one in summed(sightings, scope)]
+    met = 0
+    for _ in range(QUERIES):
+        text = binary_query(draw)
+        checked = check(parse(text, BINARY), BINARY, now_us=NOW_US)
+        where = compile_binaries(checked)
+        found = store.query(
+            f"SELECT hash FROM ({where.binaries})",
+            {**where.params, **scope_params(scope)},
+            settings=SETTINGS,
+        ).rows
+        ask = compile_match(checked)
+        expected = {one.segment["hash"] for one in prepared if ask(one)}
+        assert {row[0] for row in found} == expected, (SEED, text)
+        met += 0 < len(expected) < len(prepared)
+    assert met > QUERIES / 4
+
+
+@pytest.mark.parametrize("scope", SCOPES, ids=["all", "others", "own"])
+def test_sql_and_matcher_agree_on_joins(
+    store: ClickHouseEngine, segments: list[Whole], sightings: list[BinaryRow], scope: Scope
+) -> None:
+    draw = random.Random(SEED + 2)
+    lookup = binaries_by_hash(summed(sightings, scope))
+    prepared = [Prepared(segment, lookup) for segment in segments]
+    met = 0
+    for _ in range(QUERIES):
+        text = join_query(draw)
+        checked = check(parse(text), now_us=NOW_US)
+        # Whose segments are searched is another matter: here all, with the binaries of the scope.
+        where = compile_segments(checked)
+        found = store.query(
+            f"SELECT process_id FROM segment FINAL WHERE {where.sql}",
+            {**where.params, **scope_params(scope)},
+            settings=SETTINGS,
+        ).rows
+        ask = compile_match(checked)
+        expected = {one.segment["process_id"] for one in prepared if ask(one)}
+        assert {row[0] for row in found} == expected, (SEED, text)
+        met += 0 < len(expected) < PROCESSES
+    assert met > QUERIES / 3
+
+
+def test_a_condition_with_a_join_runs_within_a_scope_only(
+    store: ClickHouseEngine, segments: list[Whole]
+) -> None:
+    where = compile_segments(check(parse("digsig_result:Signed"), now_us=0))
+    with pytest.raises(Exception, match="scope_all"):
+        store.query(f"SELECT count() FROM segment FINAL WHERE {where.sql}", where.params)
+    nobody = scoped(where, Scope(frozenset()))
+    sql = f"SELECT count() FROM segment FINAL WHERE {nobody.sql}"
+    assert store.query(sql, nobody.params, settings=SETTINGS).rows == [(0,)]

@@ -1,0 +1,68 @@
+"""Whatever is typed is a query or a QueryError, and what is a query runs."""
+
+import itertools
+import os
+import random
+
+import pytest
+
+from bench.fuzz_queries import queries
+from tests.property.lives import NOW_US, life
+from tests.property.test_query_sql import partial, process_id
+from vedette.errors import QueryError
+from vedette.model.scope import EVERYTHING
+from vedette.query import check, compile_match, compile_segments, parse, print_query
+from vedette.query.match import Prepared
+from vedette.search.request import search_request
+from vedette.search.run import search_processes
+from vedette.settings import Settings
+from vedette.store.engine import ClickHouseEngine
+from vedette.store.write import segment_table
+
+SEED = int(os.environ.get("VEDETTE_SEED", "1303"))
+"""Printed with a failure; set the variable to see it again or to look elsewhere."""
+
+COMPILED, RUN = 2_000, 100
+
+SETTINGS = Settings(search_deadline_s=20)
+
+
+def test_any_text_is_a_query_or_a_query_error() -> None:
+    understood = 0
+    for text in itertools.islice(queries(SEED), COMPILED):
+        try:
+            tree = parse(text)
+            checked = check(tree, now_us=NOW_US)
+        except QueryError as error:
+            refusal = error
+        else:
+            compile_segments(checked)
+            compile_match(checked)(Prepared({}))
+            assert parse(print_query(tree)) == tree, (SEED, text)
+            understood += 1
+            continue
+        assert refusal.message, (SEED, text)
+        assert 0 <= refusal.start <= refusal.end <= len(text), (SEED, text)
+    assert understood > COMPILED / 4
+
+
+@pytest.fixture
+def store(engine: ClickHouseEngine) -> ClickHouseEngine:
+    draw = random.Random(SEED)
+    rows = [partial(number, *life(draw, process_id(number))) for number in range(50)]
+    engine.insert_arrow("segment", segment_table(rows))
+    return engine
+
+
+def test_every_query_runs_within_the_deadline(store: ClickHouseEngine) -> None:
+    ran = 0
+    for text in queries(SEED + 1):
+        request = search_request([("q", text), ("rows", "10")])
+        try:
+            body = search_processes(store, EVERYTHING, request, SETTINGS, NOW_US)
+        except QueryError:
+            continue
+        assert not body["incomplete_results"], (SEED, text)
+        ran += 1
+        if ran == RUN:
+            return

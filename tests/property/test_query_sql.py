@@ -1,0 +1,177 @@
+"""The SQL of a query and the matcher answer alike, whatever is merged already."""
+
+import os
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.property.lives import NOW_US, life, query
+from tests.unit.query.test_trust import HOSTILE
+from vedette.model.columns import EVENT_KINDS
+from vedette.model.event import ProcessEvent
+from vedette.model.scope import EVERYTHING
+from vedette.model.segment import PartialSegment
+from vedette.query import SETTINGS, Condition, check, compile_match, compile_segments, parse
+from vedette.query.match import Prepared
+from vedette.query.nodes import Exact, Leaf
+from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
+from vedette.store.engine import ClickHouseEngine
+from vedette.store.tables import BINARY_SEEN, SEGMENT, definitions
+from vedette.store.where import scope_params
+from vedette.store.write import segment_table
+
+WINDOW_MS = 1_700_000_400_000
+PROCESSES = 150
+QUERIES = 75
+BATCH = 25
+SEED = int(os.environ.get("VEDETTE_SEED", "20231114"))
+"""Printed with a failure; set the variable to see it again or to look elsewhere."""
+
+Whole = dict[str, Any]
+
+
+def process_id(number: int) -> str:
+    return f"{1:08x}-0000-0000-0000-{number:012x}"
+
+
+def partial(number: int, values: Whole, events: list[ProcessEvent]) -> PartialSegment:
+    by_kind: dict[str, list[ProcessEvent]] = {}
+    for event in events:
+        by_kind.setdefault(type(event).__name__.lower(), []).append(event)
+    known = {"first_server_update": 1, **values}
+    return PartialSegment(
+        WINDOW_MS, WINDOW_MS, WINDOW_MS, 1, process_id(number), known, by_kind, [], []
+    )
+
+
+def whole(number: int, values: Whole, events: list[ProcessEvent]) -> Whole:
+    """The segment as the matcher takes it."""
+    found: Whole = {"process_id": process_id(number), "segment_id": WINDOW_MS, "sensor_id": 1}
+    found.update(values)
+    for kind in EVENT_KINDS:
+        mine = [event for event in events if isinstance(event, kind.struct)]
+        found[f"{kind.name}_count"] = len(mine)
+        for column, (attribute, _) in zip(kind.columns, kind.fields, strict=True):
+            name = "time_us" if attribute == "time" else attribute
+            found[column.name] = [getattr(event, name) for event in mine]
+    return found
+
+
+def parts_of(
+    draw: random.Random, number: int, values: Whole, events: list[ProcessEvent]
+) -> list[PartialSegment]:
+    """The same in one to three partial rows; what is known of the process is in some of them."""
+    count = draw.randrange(1, 4)
+    shares: list[list[ProcessEvent]] = [[] for _ in range(count)]
+    known: list[Whole] = [{} for _ in range(count)]
+    for event in events:
+        draw.choice(shares).append(event)
+    for name, value in values.items():
+        for place in draw.sample(range(count), draw.randrange(1, count + 1)):
+            known[place][name] = value
+    return [partial(number, known[i], shares[i]) for i in range(count)]
+
+
+@pytest.fixture(scope="module", params=[EMBEDDED, distributed("one")], ids=["plain", "cluster"])
+def store(
+    root_engine: ClickHouseEngine, request: pytest.FixtureRequest
+) -> Iterator[ClickHouseEngine]:
+    """A `segment` table never merged by itself, and no binaries."""
+    capabilities: Capabilities = request.param
+    engine = root_engine.sibling("query_property", capabilities)
+    for table in (SEGMENT, BINARY_SEEN):
+        for statement in definitions(table, capabilities):
+            engine.command(statement)
+    engine.command(f"SYSTEM STOP MERGES {capabilities.storage('segment')}")
+    yield engine
+    engine.close()
+    root_engine.command("DROP DATABASE query_property SYNC")
+
+
+@pytest.fixture(scope="module")
+def segments(store: ClickHouseEngine) -> list[Whole]:
+    draw = random.Random(SEED)
+    commits: list[list[PartialSegment]] = [[] for _ in range(4)]
+    found = []
+    for number in range(PROCESSES):
+        values, events = life(draw, process_id(number))
+        rows = parts_of(draw, number, values, events)
+        for commit, row in zip(draw.sample(commits, len(rows)), rows, strict=True):
+            commit.append(row)
+        found.append(whole(number, values, events))
+    for commit in commits:
+        store.insert_arrow("segment", segment_table(commit))
+    return found
+
+
+def compiled(text: str, number: int, many: int | None) -> Condition:
+    condition = compile_segments(check(parse(text), now_us=NOW_US), prefix=f"q{number}_")
+    if many is None:
+        return condition
+    # As if the index had found more rows than are worth a subquery.
+    return replace(condition, sql=re.sub(r"\) > 1000\)", f") > {many})", condition.sql))
+
+
+def answers(engine: ClickHouseEngine, conditions: list[Condition]) -> list[set[str]]:
+    """The ids that each of several conditions finds."""
+    columns = ", ".join(f"({condition.sql})" for condition in conditions)
+    params = {name: value for one in conditions for name, value in one.params.items()}
+    params |= scope_params(EVERYTHING)
+    sql = f"SELECT process_id, {columns} FROM segment FINAL"
+    rows = engine.query(sql, params, settings=SETTINGS).rows
+    assert len({row[0] for row in rows}) == len(rows) == PROCESSES
+    return [{row[0] for row in rows if row[place]} for place in range(1, len(conditions) + 1)]
+
+
+def matched(segments: list[Prepared], text: str) -> set[str]:
+    ask = compile_match(check(parse(text), now_us=NOW_US))
+    return {one.segment["process_id"] for one in segments if ask(one)}
+
+
+@pytest.mark.parametrize("many", [None, -1], ids=["by index", "by merged rows"])
+def test_sql_and_matcher_agree_on_every_segment(
+    store: ClickHouseEngine, segments: list[Whole], many: int | None
+) -> None:
+    draw = random.Random(SEED + 1)
+    prepared = [Prepared(segment) for segment in segments]
+    met = 0
+    for _ in range(QUERIES // BATCH):
+        texts = [query(draw) for _ in range(BATCH)]
+        conditions = [compiled(text, number, many) for number, text in enumerate(texts)]
+        for text, found in zip(texts, answers(store, conditions), strict=True):
+            expected = matched(prepared, text)
+            assert found == expected, (SEED, text)
+            met += 0 < len(expected) < PROCESSES
+    assert met > QUERIES / 3
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_a_hostile_value_finds_itself_and_nothing_else(
+    store: ClickHouseEngine, segments: list[Whole], value: str
+) -> None:
+    tree = check(Leaf("hostname", Exact(value)), now_us=NOW_US)
+    where = compile_segments(tree)
+    params = {**where.params, "value": value}
+    sql = where.sql.replace("`hostname`", "{value:String}")
+    found = store.query(f"SELECT count(), countIf({where.sql}), countIf({sql}) FROM segment FINAL",
+                        params, settings=SETTINGS).rows  # fmt: skip
+    assert found == [(PROCESSES, 0, PROCESSES)]
+
+
+def test_a_condition_selects_as_it_computes(store: ClickHouseEngine, segments: list[Whole]) -> None:
+    """In WHERE the engine may skip what it thinks it need not read."""
+    draw = random.Random(SEED + 2)
+    prepared = [Prepared(segment) for segment in segments]
+    for _ in range(40):
+        text = query(draw)
+        where = compiled(text, 0, None)
+        rows = store.query(
+            f"SELECT process_id FROM segment FINAL WHERE {where.sql}",
+            {**where.params, **scope_params(EVERYTHING)},
+            settings=SETTINGS,
+        ).rows
+        assert {row[0] for row in rows} == matched(prepared, text), (SEED, text)

@@ -1,0 +1,122 @@
+"""Comprehensive search and grouping answer as a plain reading of all segments does, on plain and
+on Distributed tables."""
+
+import os
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from tests.property.lives import NOW_US, query
+from tests.property.processes import Key, Segment, comprehensive, first_of_groups, generate
+from vedette.model.scope import EVERYTHING
+from vedette.query import check, parse
+from vedette.query.compile_process import compile_processes
+from vedette.store.capabilities import EMBEDDED, distributed
+from vedette.store.engine import ClickHouseEngine
+from vedette.store.find import search_segments
+from vedette.store.group import search_groups
+from vedette.store.schema import create_tables
+from vedette.store.write import segment_table
+
+SEED = int(os.environ.get("VEDETTE_SEED", "20231115"))
+"""Printed with a failure; set the variable to see it again or to look elsewhere."""
+
+PROCESSES = 60
+QUERIES = 40
+CHOSEN = (
+    "",
+    "filemod:a.tar.gz",
+    "filemod:*.exe domain:com",
+    "filemod:*.exe domain:com modload:*.exe",
+    "filemod:*.exe -domain:com",
+    "-filemod:*.exe -domain:com",
+    "-filemod:*.exe",
+    "-(filemod:*.exe domain:com)",
+    "filemod:*.exe OR -domain:com",
+    "hostname:host2 filemod:*.exe domain:com",
+    "hostname:host2 OR filemod:*.exe",
+    "hostname:host2 (filemod:*.exe OR (domain:com username:root))",
+    "-hostname:host2 -filemod:*.exe modload:*",
+    "cmd.exe",
+    "-cmd.exe",
+    "cmd.exe ls",
+    "filemod_count:[3 TO *]",
+    "filemod_count:0",
+    "-filemod_count:0",
+    "filemod_count:[2 TO 3] netconn_count:[1 TO *]",
+    "filemod_count:[* TO 2] domain:com",
+    "filemod_count:* OR hostname:host2",
+    "has_emet_event:true",
+    "-has_emet_event:true filemod:*.exe",
+    "ipport:3389 crossproc_type:remotethread",
+    "filemod:*.exe (domain:com OR -modload:*.exe) -regmod:*run*",
+    " ".join(f"(filemod:*.exe OR domain:n{number})" for number in range(70)),
+    " ".join(f"-filemod:n{number}" for number in range(70)) + " domain:com",
+)
+
+
+@pytest.fixture(scope="module", params=[EMBEDDED, distributed("one")], ids=["plain", "distributed"])
+def told(
+    root_engine: ClickHouseEngine, request: pytest.FixtureRequest
+) -> Iterator[tuple[ClickHouseEngine, list[Segment]]]:
+    """A store whose partial rows are never merged by themselves, and what is in it."""
+    engine = root_engine.sibling("whole_process", request.param)
+    create_tables(engine)
+    engine.command(f"SYSTEM STOP MERGES `{engine.capabilities.storage('segment')}`")
+    segments = generate(random.Random(SEED), PROCESSES)
+    for part in (0, 1):
+        engine.insert_arrow("segment", segment_table([one.parts[part] for one in segments]))
+    yield engine, segments
+    engine.close()
+    root_engine.command("DROP DATABASE whole_process SYNC")
+
+
+def found(engine: ClickHouseEngine, text: str) -> tuple[int, set[Key]]:
+    where = compile_processes(check(parse(text), now_us=NOW_US))
+    answer = search_segments(engine, where, EVERYTHING, rows=1_000)
+    return answer.total, {(row["process_id"], row["segment_id"]) for row in answer.rows}
+
+
+def test_a_comprehensive_search_asks_the_process(
+    told: tuple[ClickHouseEngine, list[Segment]],
+) -> None:
+    engine, segments = told
+    draw = random.Random(SEED + 1)
+    met = 0
+    for text in [*CHOSEN, *(query(draw) for _ in range(QUERIES))]:
+        expected = comprehensive(check(parse(text), now_us=NOW_US), segments)
+        assert found(engine, text) == (len(expected), expected), (SEED, text)
+        met += 0 < len(expected) < len(segments)
+    assert met > QUERIES / 3
+
+
+@pytest.mark.parametrize("column", ["process_id", "hostname", "process_name", "start", "username"])
+@pytest.mark.parametrize(
+    "order", [[("last_update", True)], [("process_name", False), ("last_update", True)], []]
+)
+def test_a_group_shows_its_first_segment(
+    told: tuple[ClickHouseEngine, list[Segment]], column: str, order: list[tuple[str, bool]]
+) -> None:
+    engine, segments = told
+    matching = comprehensive(check(parse("filemod:*.exe OR -domain:com"), now_us=NOW_US), segments)
+    where = compile_processes(check(parse("filemod:*.exe OR -domain:com"), now_us=NOW_US))
+    expected = first_of_groups([one for one in segments if one.key in matching], column, order)
+    for start, rows in ((0, 10), (7, 5), (0, 1_000), (500, 5), (0, 0)):
+        answer = search_groups(engine, where, EVERYTHING, column, order, start=start, rows=rows)
+        keys = [(row["process_id"], row["segment_id"]) for row in answer.rows]
+        assert (answer.total, keys) == (len(expected), expected[start : start + rows])
+
+
+def test_a_page_of_groups_is_the_same_however_few_segments_are_read_ahead(
+    told: tuple[ClickHouseEngine, list[Segment]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, segments = told
+    where = compile_processes(check(parse(""), now_us=NOW_US))
+    expected = first_of_groups(segments, "process_id", [("last_update", True)])
+    monkeypatch.setattr("vedette.store.group._AHEAD_LEAST", 1)
+    for ahead in (1, 2):
+        monkeypatch.setattr("vedette.store.group._AHEAD", ahead)
+        answer = search_groups(engine, where, EVERYTHING, "process_id", start=3, rows=20)
+        keys = [(row["process_id"], row["segment_id"]) for row in answer.rows]
+        assert (answer.total, keys) == (len(expected), expected[3:23])

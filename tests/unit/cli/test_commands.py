@@ -1,0 +1,161 @@
+"""The commands that work on the state database and the settings."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from vedette import __version__
+from vedette.cli.main import app
+from vedette.clock import SystemClock
+from vedette.model.principal import Role
+from vedette.state.engine import open_database
+from vedette.state.start import start
+from vedette.state.tokens import Tokens
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data directory that a server was started on."""
+    database = open_database("", tmp_path)
+    start(database, 1_700_000_000_000_000)
+    database.close()
+    return tmp_path
+
+
+def _run(*arguments: str | Path, text: str = "") -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=text)
+
+
+def _json(*arguments: str | Path) -> Any:
+    result = _run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_the_version_is_printed() -> None:
+    assert _run("--version").stdout == f"vedette {__version__}\n"
+
+
+def test_a_user_can_be_added_shown_listed_and_removed(data: Path) -> None:
+    assert _run("user", "add", "Alice", "--email", "a@b", "--data", data).exit_code == 0
+    assert _json("user", "show", "alice", "--data", data)["email"] == "a@b"
+    assert [user["username"] for user in _json("user", "list", "--data", data)] == [
+        "admin",
+        "alice",
+    ]
+    assert "alice" in _run("user", "list", "--data", data).stdout
+    assert _run("user", "remove", "alice", "--data", data).exit_code == 0
+    assert _run("user", "show", "alice", "--data", data).exit_code == 2
+
+
+def test_a_password_is_read_from_standard_input(data: Path) -> None:
+    added = _run("user", "add", "a", "--password-stdin", "--data", data, text="correct horse\n")
+    assert added.exit_code == 0
+    assert _json("user", "show", "a", "--data", data)["has_password"] is True
+    changed = _run("user", "passwd", "a", "--data", data, text="another one\nanother one\n")
+    assert changed.exit_code == 0
+    assert "horse" not in added.output + changed.output
+
+
+def test_an_issued_token_works_and_a_revoked_one_does_not(data: Path) -> None:
+    issued = _json("token", "issue", "--user", "admin", "--expires-days", "1", "--data", data)
+    database = open_database("", data)
+    principal = Tokens(database, SystemClock()).authenticate(issued["secret"], issued["id"])
+    assert principal is not None
+    assert principal.name == "admin"
+    assert _run("token", "revoke", issued["id"], "--data", data).exit_code == 0
+    assert Tokens(database, SystemClock()).authenticate(issued["secret"]) is None
+    database.close()
+    listed = {token["id"]: token for token in _json("token", "list", "--data", data)}
+    assert listed[issued["id"]]["state"] == "revoked"
+    assert issued["secret"] not in json.dumps(listed)
+
+
+def test_the_secret_is_printed_once(data: Path) -> None:
+    output = _run("token", "issue", "--ingest", "--data", data).output
+    secret = output.split("secret")[1].split()[0]
+    assert len(secret) == 40
+    assert output.count(secret) == 1
+
+
+def test_an_ingest_token_belongs_to_the_named_group(data: Path) -> None:
+    assert _run("group", "add", "Servers", "--data", data).exit_code == 0
+    issued = _json("token", "issue", "--ingest", "--group", "Servers", "--data", data)
+    holders = {token["id"]: token["holder"] for token in _json("token", "list", "--data", data)}
+    assert holders[issued["id"]] == "Servers"
+    assert [group["name"] for group in _json("group", "list", "--data", data)] == [
+        "Default Group",
+        "Servers",
+    ]
+
+
+def test_a_team_gives_its_members_a_role(data: Path) -> None:
+    access = ("--access", "Default Group=analyst")
+    assert _run("team", "add", "soc", *access, "--data", data).exit_code == 0
+    assert _run("user", "add", "alice", "--team", "soc", "--data", data).exit_code == 0
+    assert _json("team", "list", "--data", data)[0]["access"] == {"Default Group": "Analyst"}
+    issued = _json("token", "issue", "--user", "alice", "--data", data)
+    database = open_database("", data)
+    principal = Tokens(database, SystemClock()).authenticate(issued["secret"])
+    database.close()
+    assert principal is not None
+    assert principal.roles == ((1, Role.ANALYST),)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("user", "add", "two words"), "a user name must begin with"),
+        (("user", "add", "admin"), "there is a user 'admin' already"),
+        (("user", "add", "a", "--team", "nope"), "there is no team 'nope'"),
+        (("user", "remove", "admin"), "administrator must remain"),
+        (("token", "issue"), "choose one"),
+        (("token", "issue", "--ingest", "--user", "admin"), "choose one"),
+        (("token", "issue", "--ingest", "--group", "nope"), "no sensor group 'nope'"),
+        (("token", "revoke", "nope"), "there is no token 'nope'"),
+        (("team", "add", "soc", "--access", "Default Group=king"), "write GROUP=ROLE"),
+        (("group", "add", "Default Group"), "already"),
+    ],
+)
+def test_a_refusal_is_one_line_and_exit_code_2(
+    data: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    result = _run(*arguments, "--data", data)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.startswith("vedette: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_a_directory_without_a_server_is_refused_and_left_empty(tmp_path: Path) -> None:
+    result = _run("user", "list", "--data", tmp_path)
+    assert result.exit_code == 2
+    assert "there is no server data" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_config_show_tells_where_each_value_came_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "vedette.toml").write_text("retention_days = 7\n")
+    monkeypatch.setenv("VEDETTE_STATE_DSN", "postgresql://u:hunter2@db/state")
+    shown = _json("config", "show", "--data", tmp_path, "--set", "stream-ttl-s=5")
+    assert (shown["retention_days"]["value"], shown["retention_days"]["origin"]) == (7, "file")
+    assert shown["retention_days"]["place"].endswith("vedette.toml:1")
+    assert shown["stream_ttl_s"]["origin"] == "flag"
+    assert shown["state_dsn"]["origin"] == "environment"
+    assert shown["http"]["origin"] == "default"
+    output = _run("config", "show", "--data", tmp_path).output
+    assert "hunter2" not in output + json.dumps(shown)
+    assert "file " in output
+
+
+@pytest.mark.parametrize("assignment", ["nope=1", "listen_port=x", "listen_port"])
+def test_a_bad_setting_is_a_refusal(tmp_path: Path, assignment: str) -> None:
+    result = _run("config", "show", "--data", tmp_path, "--set", assignment)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert assignment.partition("=")[0] in result.stderr

@@ -1,0 +1,5 @@
+"""`python -m vedette` is the `vedette` command."""
+
+from vedette.cli.main import app
+
+app()

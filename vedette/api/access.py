@@ -1,0 +1,151 @@
+"""Who may call what: one table of every route, and the one place that enforces it.
+
+`authorize` runs before every handler. A route that is missing from `ACCESS` cannot be called at
+all (it is a bug, answered with 500), so no route is open by accident; a test walks the table.
+What a caller may see within a route is their scope, which every read of the store takes.
+"""
+
+from collections.abc import Mapping
+from enum import Enum, auto
+from typing import Final
+
+from anyio import to_thread
+from fastapi import Request
+
+from vedette.api.credentials import Credential, credential_of
+from vedette.api.services import Services, services_of
+from vedette.errors import ForbiddenError, UnauthorizedError
+from vedette.model.principal import Principal
+from vedette.model.scope import Scope
+
+
+class Right(Enum):
+    """What a route asks of its caller."""
+
+    OPEN = auto()
+    """Nothing: no token is looked at."""
+    HANDSHAKE = auto()
+    """`SEND`; but browsers, which accept text/html, are sent on without a token."""
+    SEND = auto()
+    """An ingest token, or a global administrator."""
+    READ = auto()
+    """Any user; what they see is their scope."""
+    ADMINISTER = auto()
+    """A global administrator."""
+
+
+_ELASTIC_SETUP: Final = (
+    ("GET", "/_license"),
+    ("GET", "/_xpack"),
+    *((method, "/_cluster/{rest:path}") for method in ("GET", "HEAD", "PUT")),
+    *((method, "/_cat/{rest:path}") for method in ("GET", "HEAD")),
+    *(
+        (method, path)
+        for path in (
+            "/_ilm/{rest:path}",
+            "/_index_template/{rest:path}",
+            "/_component_template/{rest:path}",
+            "/_template/{rest:path}",
+            "/_ingest/{rest:path}",
+            "/_data_stream/{rest:path}",
+            "/_alias/{rest:path}",
+            "/{index}",
+        )
+        for method in ("GET", "HEAD", "PUT")
+    ),
+)
+
+ACCESS: Final[Mapping[tuple[str, str], Right]] = {
+    ("GET", "/"): Right.HANDSHAKE,
+    ("HEAD", "/"): Right.HANDSHAKE,
+    ("POST", "/_bulk"): Right.SEND,
+    ("PUT", "/_bulk"): Right.SEND,
+    ("POST", "/{index}/_bulk"): Right.SEND,
+    ("PUT", "/{index}/_bulk"): Right.SEND,
+    **dict.fromkeys(_ELASTIC_SETUP, Right.SEND),
+    ("POST", "/api/v1/ingest"): Right.SEND,
+    ("GET", "/healthz"): Right.OPEN,
+    ("GET", "/readyz"): Right.OPEN,
+    ("GET", "/docs"): Right.OPEN,
+    ("GET", "/docs/{file}"): Right.OPEN,
+    ("GET", "/openapi.json"): Right.OPEN,
+    ("GET", "/metrics"): Right.READ,
+    ("GET", "/api/info"): Right.READ,
+    ("GET", "/api/v1/binary"): Right.READ,
+    ("POST", "/api/v1/binary"): Right.READ,
+    ("GET", "/api/v1/binary/{md5}"): Right.READ,
+    ("GET", "/api/v1/binary/{md5}/summary"): Right.READ,
+    ("GET", "/api/v1/process/host/count"): Right.READ,
+    ("GET", "/api/v1/process"): Right.READ,
+    ("POST", "/api/v1/process"): Right.READ,
+    ("GET", "/api/v1/query/explain"): Right.READ,
+    ("GET", "/api/v1/process/{process_id}/segment"): Right.READ,
+    ("GET", "/api/v1/process/{process_id}/{segment_id}"): Right.READ,
+    ("GET", "/api/v2/process/{process_id}/{segment_id}"): Right.READ,
+    ("GET", "/api/v{version}/process/{process_id}/{segment_id}/event"): Right.READ,
+    ("GET", "/api/v1/sensor"): Right.READ,
+    ("GET", "/api/v1/sensor/statistics"): Right.READ,
+    ("GET", "/api/v1/sensor/{sensor_id}"): Right.READ,
+    ("GET", "/api/v2/sensor"): Right.READ,
+    ("GET", "/api/v1/storage/events/partition"): Right.ADMINISTER,
+    ("POST", "/api/v1/storage/events/new_partition"): Right.ADMINISTER,
+    ("POST", "/api/v1/storage/events/{partition_name}/mount"): Right.ADMINISTER,
+    ("POST", "/api/v1/storage/events/{partition_name}/unmount"): Right.ADMINISTER,
+    ("DELETE", "/api/v1/storage/events/{partition_name}"): Right.ADMINISTER,
+}
+"""Every route, by method and path template."""
+
+
+async def authorize(request: Request) -> None:
+    """Raise UnauthorizedError or ForbiddenError unless the caller may call this route.
+
+    Leaves the caller (`principal_of`) and their scope (`scope_of_request`) with the request.
+    """
+    right = ACCESS[request.method, request.scope["route"].path]
+    if right is Right.OPEN or (right is Right.HANDSHAKE and accepts_html(request)):
+        return
+    credential = credential_of(request)
+    services = services_of(request)
+    principal, scope = await to_thread.run_sync(
+        _known, services, credential, limiter=services.authentications
+    )
+    request.state.principal = principal
+    request.state.scope = scope
+    if not may(principal, right):
+        raise ForbiddenError(f"{principal.name} may not do this")
+
+
+def may(principal: Principal, right: Right) -> bool:
+    """Whether a known caller has a right."""
+    match right:
+        case Right.OPEN:
+            return True
+        case Right.SEND | Right.HANDSHAKE:
+            return principal.kind == "ingest" or principal.is_global_admin
+        case Right.READ:
+            return principal.kind == "user"
+        case Right.ADMINISTER:
+            return principal.kind == "user" and principal.is_global_admin
+
+
+def accepts_html(request: Request) -> bool:
+    return "text/html" in request.headers.get("accept", "")
+
+
+def principal_of(request: Request) -> Principal:
+    principal = request.state.principal
+    assert isinstance(principal, Principal)
+    return principal
+
+
+def scope_of_request(request: Request) -> Scope:
+    scope = request.state.scope
+    assert isinstance(scope, Scope)
+    return scope
+
+
+def _known(services: Services, credential: Credential) -> tuple[Principal, Scope]:
+    principal = services.tokens.authenticate(credential.secret, credential.token_id)
+    if principal is None:
+        raise UnauthorizedError("the token is unknown, revoked or expired")
+    return principal, services.scopes.of(principal)

@@ -1,0 +1,53 @@
+"""Where a request carries its secret.
+
+Tools of analysts send `X-Auth-Token` (api.md 5.1). Senders use what Elasticsearch outputs can be
+configured with: Basic with the secret as the password, `ApiKey` with base64 of `id:secret`, or
+`Bearer secret`. The id of an ApiKey must be that of the token; the user name of Basic may be
+anything, since some senders insist on one and log it.
+"""
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from vedette.errors import UnauthorizedError
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A secret as presented, and the token id that came with it, None without one."""
+
+    secret: str
+    token_id: str | None = None
+
+
+def credential_of(request: Request) -> Credential:
+    """What a request presents. Raises UnauthorizedError when that is nothing."""
+    token = request.headers.get("x-auth-token", "").strip()
+    if token:
+        return Credential(token)
+    scheme, _, value = request.headers.get("authorization", "").strip().partition(" ")
+    match scheme.lower():
+        case "bearer":
+            credential = Credential(value.strip())
+        case "basic":
+            credential = Credential(_pair(value)[1])
+        case "apikey":
+            token_id, secret = _pair(value)
+            credential = Credential(secret, token_id or None)
+        case _:
+            credential = Credential("")
+    if not credential.secret:
+        raise UnauthorizedError("a token is needed: X-Auth-Token, Bearer, Basic or ApiKey")
+    return credential
+
+
+def _pair(encoded: str) -> tuple[str, str]:
+    try:
+        text = base64.b64decode(encoded.strip(), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise UnauthorizedError("the Authorization header is not base64 of id:secret") from error
+    before, _, after = text.partition(":")
+    return before, after

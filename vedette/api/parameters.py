@@ -1,0 +1,58 @@
+"""Query parameters that routes read one by one: whole numbers with bounds, and flags.
+
+Unknown parameters are ignored (clients.md 3.2), so routes take what they know from the query by
+hand; what they know stands in their OpenAPI entry (`described`).
+"""
+
+from typing import Any
+
+from starlette.datastructures import QueryParams
+
+from vedette.errors import BadRequestError
+
+MOST: int = 1 << 53
+"""Largest whole number taken anywhere: what JSON clients can hold exactly."""
+
+ID_MAX: int = (1 << 31) - 1
+"""Largest id of a sensor or group: what both state databases hold."""
+
+DAYS_MAX: int = 36_500
+"""Longest span of days that is asked for."""
+
+
+def whole_number(
+    query: QueryParams, name: str, default: int, *, least: int = 0, most: int = MOST
+) -> int:
+    """The number of a parameter; `default` when it is missing or empty.
+
+    Raises BadRequestError when it is no whole number or out of bounds.
+    """
+    return bounded_number(name, query.get(name, "") or default, least=least, most=most)
+
+
+def bounded_number(name: str, value: object, *, least: int = 0, most: int = MOST) -> int:
+    """A value as a whole number within bounds. Raises BadRequestError, naming the parameter."""
+    try:
+        number = int(str(value).strip())
+    except ValueError:
+        raise BadRequestError(f"{name}: {str(value)[:40]!r} is not a whole number") from None
+    if not least <= number <= most:
+        raise BadRequestError(f"{name}: must be from {least} to {most}, not {number}")
+    return number
+
+
+def described(*parameters: tuple[str, str], array: tuple[str, ...] = ()) -> dict[str, Any]:
+    """OpenAPI for query parameters given as (name, description); `array` names repeatable ones."""
+    return {
+        "parameters": [
+            {
+                "name": name,
+                "in": "query",
+                "description": text,
+                "schema": {"type": "array", "items": {"type": "string"}}
+                if name in array
+                else {"type": "string"},
+            }
+            for name, text in parameters
+        ]
+    }

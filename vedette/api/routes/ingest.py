@@ -1,0 +1,63 @@
+"""`POST /api/v1/ingest`: telemetry as JSON, of any dialect, recognised record by record."""
+
+from collections import Counter
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette import limits
+from vedette.api.answers import json_answer
+from vedette.api.services import Services, services_of
+from vedette.api.telemetry import read_telemetry
+from vedette.errors import BadRequestError
+from vedette.ingest.bodies import split_body
+from vedette.pipeline.submission import Outcome, Receipt
+
+router = APIRouter(tags=["telemetry"])
+
+
+@router.post("/api/v1/ingest", summary="Telemetry as JSON")
+async def ingest(request: Request, here: Annotated[Services, Depends(services_of)]) -> Response:
+    """Takes an array, one object a line, or objects one after the other; gzip, deflate or zstd.
+
+    200 means that everything taken is stored and synced; records that were not taken are in
+    `errors` by position. 400 means that no record could be taken.
+    """
+    sent = await read_telemetry(request, here, _pieces)
+    receipt = await here.intake.submit(sent.submission(sent.parts))
+    body = ingest_body(receipt)
+    if body["rejected"] == body["read"]:
+        refused = {"reason": "nothing_taken", "message": "no record of the request can be taken"}
+        return json_answer(refused | body, 400)
+    return json_answer(body)
+
+
+def ingest_body(receipt: Receipt) -> dict[str, Any]:
+    """The answer: counts by outcome, errors by position, and a tally by channel and event id."""
+    counts = Counter(receipt.outcomes)
+    listed = receipt.refusals[: limits.INGEST_ERRORS_MAX]
+    return {
+        "read": len(receipt.outcomes),
+        "stored": counts[Outcome.EVENTS],
+        "records": counts[Outcome.RECORD],
+        "duplicate": counts[Outcome.DUPLICATE],
+        "not_kept": counts[Outcome.NOT_KEPT],
+        "rejected": counts[Outcome.REJECTED],
+        "errors": [
+            {"position": one.position, "reason": one.reason, "message": one.message}
+            for one in listed
+        ],
+        "errors_left_out": len(receipt.refusals) - len(listed),
+        "tally": [
+            [channel, event_id, Outcome(outcome).name.lower(), count]
+            for (channel, event_id, outcome), count in sorted(receipt.tally.items())
+        ],
+    }
+
+
+def _pieces(body: bytes) -> list[bytes]:
+    pieces = split_body(body)
+    if not pieces:
+        raise BadRequestError("the body holds no record", reason="empty_body")
+    return pieces

@@ -1,0 +1,44 @@
+"""What the routes need of the rest of the server, as one value that `build` makes."""
+
+from dataclasses import dataclass, field
+
+from anyio import CapacityLimiter
+from fastapi import Request
+from prometheus_client import CollectorRegistry
+
+from vedette import limits
+from vedette.clock import Clock
+from vedette.pipeline.intake import Intake
+from vedette.pipeline.partition_control import PartitionControl
+from vedette.settings import Settings
+from vedette.state.access import Scopes
+from vedette.state.engine import Database
+from vedette.state.tokens import Tokens
+from vedette.store.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything a request can reach. All members are safe to share between threads."""
+
+    settings: Settings
+    clock: Clock
+    metrics: CollectorRegistry
+    database: Database
+    tokens: Tokens
+    scopes: Scopes
+    engine: Engine
+    intake: Intake
+    partitions: PartitionControl
+    authentications: CapacityLimiter = field(
+        default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)
+    )
+    splits: CapacityLimiter = field(
+        default_factory=lambda: CapacityLimiter(limits.CONCURRENT_SPLITS_MAX)
+    )
+
+
+def services_of(request: Request) -> Services:
+    services = request.app.state.services
+    assert isinstance(services, Services)
+    return services

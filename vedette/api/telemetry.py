@@ -1,0 +1,88 @@
+"""From a telemetry request to a `Submission`: read, inflate, split, and the key that makes a
+re-sent request known.
+
+Small plain bodies are split where they arrive; everything else in a thread of its own pool, so
+that neither the event loop nor searches wait for it.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+import xxhash
+from anyio import to_thread
+from fastapi import Request
+
+from vedette.api.access import principal_of
+from vedette.api.request_bodies import raw_body
+from vedette.api.services import Services
+from vedette.errors import BadRequestError
+from vedette.ingest.inflate import inflate
+from vedette.model.principal import Principal
+from vedette.pipeline.submission import Submission
+from vedette.state.groups import DEFAULT_GROUP_ID
+
+INLINE_BYTES_MAX: Final = 64 * 1024
+"""Plain bodies up to here are split on the event loop: less work than handing them over."""
+
+SOURCE_HEADER: Final = "x-vedette-source"
+"""`SHA-256 of a file:number of the part`, from importers: the same part of the same file is the
+same request, whichever way its bytes travel."""
+
+_SOURCE: Final = re.compile(r"[0-9a-f]{64}:[0-9]{1,9}")
+_KEY_MASK: Final = (1 << 63) - 1
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent(Generic[T]):
+    """A telemetry body, split, with what the write path needs beside the records."""
+
+    parts: T
+    byte_count: int
+    request_key: int
+    group_id: int
+
+    def submission(self, records: list[bytes]) -> Submission:
+        return Submission(records, self.group_id, self.request_key, self.byte_count)
+
+
+async def read_telemetry(
+    request: Request, services: Services, split: Callable[[bytes], T]
+) -> Sent[T]:
+    """Read a body and split it. Raises TooLargeError, and BadRequestError for damaged
+    compression and for what `split` cannot read."""
+    settings = services.settings
+    principal = principal_of(request)
+    source = source_of(request)
+    encoding = request.headers.get("content-encoding", "")
+    raw = await raw_body(request, settings.body_bytes_max)
+
+    def work() -> Sent[T]:
+        body = inflate(raw, encoding, settings.body_inflated_bytes_max)
+        group_id = principal.group_id or DEFAULT_GROUP_ID
+        return Sent(split(body), len(body), request_key(principal, body, source), group_id)
+
+    if not encoding and len(raw) <= INLINE_BYTES_MAX:
+        return work()
+    return await to_thread.run_sync(work, limiter=services.splits)
+
+
+def source_of(request: Request) -> str:
+    """The part of a file that an importer says it sends, "" without. Raises BadRequestError."""
+    source = request.headers.get(SOURCE_HEADER, "")
+    if source and not _SOURCE.fullmatch(source):
+        raise BadRequestError(f"{SOURCE_HEADER}: must be a SHA-256 in lower case, `:`, a number")
+    return source
+
+
+def request_key(principal: Principal, body: bytes, source: str) -> int:
+    """63 bits of (credential, body); of (file, part) alone when an administrator imports, so
+    that any later import of the file is recognised."""
+    if source and principal.is_global_admin:
+        return xxhash.xxh3_64_intdigest(source.encode()) & _KEY_MASK
+    credential = xxhash.xxh3_64_intdigest(principal.token_id.encode())
+    told = source.encode() if source else body
+    return xxhash.xxh3_64_intdigest(told, seed=credential) & _KEY_MASK

@@ -1,0 +1,1 @@
+"""The wiring: settings to engines to application. The only package that names concrete engines."""

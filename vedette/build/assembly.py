@@ -1,0 +1,141 @@
+"""Puts a server together from its settings, and takes it apart again in the right order."""
+
+import gc
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+
+from vedette.api.app import create_app
+from vedette.api.services import Services
+from vedette.build.kept_records import keep_of
+from vedette.clock import Clock
+from vedette.errors import StartError
+from vedette.jobs.timer import Job, Timer
+from vedette.pipeline.guide import StoreGuide
+from vedette.pipeline.hosts import Hosts
+from vedette.pipeline.intake import Intake
+from vedette.pipeline.ledger import StoreLedger
+from vedette.pipeline.meter import IntakeMeter
+from vedette.pipeline.partition_control import PartitionControl
+from vedette.pipeline.prepare import Preparer
+from vedette.pipeline.registry import Registry
+from vedette.pipeline.seen import Seen
+from vedette.settings import Settings
+from vedette.state.access import Scopes
+from vedette.state.channels import Channels
+from vedette.state.engine import Database, open_database
+from vedette.state.leases import Leases
+from vedette.state.sensors import Sensors
+from vedette.state.start import FirstCredentials, start
+from vedette.state.tokens import Tokens
+from vedette.store.capabilities import replicated
+from vedette.store.engine import Engine
+from vedette.store.open import connect_engine, open_engine
+from vedette.store.partitions import recover, unmounted
+from vedette.store.schema import create_tables
+
+PROCESSES_REMEMBERED = 100_000
+"""Processes whose metadata the write path holds in memory, about 2 kB each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """A server that is ready to take requests."""
+
+    app: FastAPI
+    database: Database
+    first_credentials: FirstCredentials | None
+    closing: ExitStack
+    """Closes everything: first what takes in, last the engines."""
+
+
+def assemble(settings: Settings, clock: Clock) -> Assembly:
+    """Opens the engines and starts the write path and the timer.
+
+    Raises StartError with what to do about it; then nothing stays open.
+    """
+    try:
+        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StartError(f"the data directory cannot be made: {error}") from None
+    with ExitStack() as closing:
+        engine = _engine(settings)
+        closing.callback(engine.close)
+        database = open_database(settings.state_dsn, settings.data)
+        closing.callback(database.close)
+        credentials = start(database, clock.now_us())
+        app = _connect(settings, clock, engine, database, closing)
+        return Assembly(app, database, credentials, closing.pop_all())
+
+
+def _engine(settings: Settings) -> Engine:
+    if settings.clickhouse_dsn:
+        engine = connect_engine(settings.clickhouse_dsn, replicated("vedette", quorum=2))
+    else:
+        engine = open_engine(settings.data / "telemetry")
+    create_tables(engine)
+    recover(engine)
+    return engine
+
+
+def _connect(
+    settings: Settings, clock: Clock, engine: Engine, database: Database, closing: ExitStack
+) -> FastAPI:
+    """Write path, timer and application over open engines."""
+    metrics = CollectorRegistry()
+    for collector in (ProcessCollector, PlatformCollector, GCCollector):
+        collector(registry=metrics)
+    tokens, sensors = Tokens(database, clock), Sensors(database)
+    guide = StoreGuide(engine, clock)
+    preparer = Preparer(
+        Hosts(sensors, guide.restore_contexts),
+        Channels(database),
+        Registry(guide, PROCESSES_REMEMBERED),
+        Seen(clock.now_us()),
+        guide.windows(),
+        keep_of(settings.keep),
+    )
+    preparer.registry.without_partitions(unmounted(engine))
+    guide.restore_seen(preparer.seen, since_seq=0)
+    intake = Intake(
+        preparer,
+        StoreLedger(engine),
+        guide,
+        clock,
+        settings,
+        IntakeMeter(metrics),
+        guide.newest_seq() + 1,
+    )
+    intake.start()
+    partitions = PartitionControl(engine, intake, preparer, clock)
+    timer = Timer(
+        (
+            Job("sensors", 5, lambda: sensors.flush(clock.now_us()), shared=False),
+            Job("changes", 5, lambda: sensors.refresh(clock.now_us()), shared=False),
+            Job("tokens", 10, tokens.flush, shared=False),
+            Job("young garbage", 10, lambda: gc.collect(1), shared=False),
+            Job("garbage", 300, gc.collect, shared=False),
+            Job("partitions", 60, lambda: partitions.maintain(settings)),
+        ),
+        Leases(database, clock),
+    )
+    timer.start()
+    closing.callback(tokens.flush)
+    closing.callback(lambda: sensors.flush(clock.now_us()))
+    closing.callback(intake.close)
+    closing.callback(timer.close)
+    return create_app(
+        Services(
+            settings=settings,
+            clock=clock,
+            metrics=metrics,
+            database=database,
+            tokens=tokens,
+            scopes=Scopes(database, clock),
+            engine=engine,
+            intake=intake,
+            partitions=partitions,
+        )
+    )

@@ -1,0 +1,138 @@
+"""The certificate that HTTPS is served with: the operator's, or one made at first start.
+
+The made one is self-signed, EC P-256, for this host's names and the loopback addresses, and
+lies in the data directory as `tls/cert.pem` and `tls/key.pem` (key readable by its owner only),
+so that clients which pinned it stay content over restarts.
+"""
+
+import os
+import socket
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from vedette.errors import StartError
+from vedette.settings import Settings
+
+VALID_DAYS = 3650
+"""Ten years: a sensor in the field cannot be told of a new certificate easily."""
+
+BACKDATED = timedelta(days=1)
+"""Clients whose clocks are behind accept a certificate of today."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Files in PEM; `fingerprint` is the SHA-256 of the certificate in hex with colons."""
+
+    cert: Path
+    key: Path
+    fingerprint: str
+    is_new: bool
+
+
+def certificate(settings: Settings, now_us: int) -> Certificate:
+    """The certificate to serve with; made and saved when there is none.
+
+    Raises StartError for files that are missing, unreadable, or do not belong together.
+    """
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        return _load(settings.tls_cert, settings.tls_key, is_new=False)
+    folder = settings.data / "tls"
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    is_new = not cert.exists()
+    if is_new:
+        _make(cert, key, settings.listen_host, datetime.fromtimestamp(now_us // 1_000_000, UTC))
+    return _load(cert, key, is_new=is_new)
+
+
+def _load(cert: Path, key: Path, *, is_new: bool) -> Certificate:
+    try:
+        loaded = x509.load_pem_x509_certificate(cert.read_bytes())
+        private = serialization.load_pem_private_key(key.read_bytes(), password=None)
+    except OSError as error:
+        raise StartError(f"{error.filename}: {error.strerror}") from None
+    except (TypeError, ValueError) as error:
+        raise StartError(f"{cert}, {key}: cannot be read as PEM: {error}") from None
+    if private.public_key() != loaded.public_key():
+        raise StartError(f"{key} is not the private key of {cert}")
+    digest = loaded.fingerprint(hashes.SHA256()).hex(":").upper()
+    return Certificate(cert, key, digest, is_new)
+
+
+def _make(cert: Path, key: Path, listen_host: str, now: datetime) -> None:
+    private = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Vedette server")])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(private.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - BACKDATED)
+        .not_valid_after(now + timedelta(days=VALID_DAYS))
+        .add_extension(x509.SubjectAlternativeName(_names(listen_host)), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_key_usage(), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(private.public_key()), False)
+        .sign(private, hashes.SHA256())
+    )
+    pem = private.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    try:
+        cert.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write(key, pem, 0o600)
+        _write(cert, made.public_bytes(serialization.Encoding.PEM), 0o644)
+    except OSError as error:
+        raise StartError(f"{error.filename}: {error.strerror}") from None
+
+
+def _names(listen_host: str) -> list[x509.GeneralName]:
+    """What clients may call this server: its names, loopback, and the address it listens on."""
+    names = dict.fromkeys(("localhost", socket.gethostname().lower(), socket.getfqdn().lower()))
+    addresses: dict[IPv4Address | IPv6Address, None] = dict.fromkeys(
+        (ip_address("127.0.0.1"), ip_address("::1"))
+    )
+    try:
+        listened = ip_address(listen_host)
+        if not listened.is_unspecified:
+            addresses[listened] = None
+    except ValueError:
+        names[listen_host.lower()] = None
+    dns = [x509.DNSName(name) for name in names if name.isascii() and 0 < len(name) < 254]
+    return [*dns, *(x509.IPAddress(address) for address in addresses)]
+
+
+def _key_usage() -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=True,  # clients that pin it take it for its own authority
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _write(path: Path, data: bytes, mode: int) -> None:
+    """Whole or not at all: a crash leaves no half of a key behind."""
+    draft = path.with_suffix(".new")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)

@@ -1,0 +1,216 @@
+"""`vedette demo`: a server, and a day of a company that is attacked six times.
+
+The day ends now and goes through `_bulk` like anybody's telemetry. What was begun is kept in
+`demo.json` of the data directory: the same day is sent again after an interruption (the server
+knows the records it has), and a finished demo just starts.
+"""
+
+import json
+import queue
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import httpx
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+from vedette.build.local_access import LocalAccess
+from vedette.cli.printing import print_table
+from vedette.cli.server_process import ServerProcess, api_client
+from vedette.errors import StartError, UnavailableError, VedetteError
+from vedette.simulate.day import Batch, iter_batches
+from vedette.simulate.fleet import build_fleet
+from vedette.simulate.post import BulkConnection, Target
+from vedette.simulate.stories import STORIES
+
+FILE_NAME = "demo.json"
+DIRECTORY = Path("demo-data")
+HOSTS_MIN = 50
+
+_SENDERS = 8
+_DAY_US = 24 * 3600 * 1_000_000
+_QUERIES = 5
+_LOOK_S = 0.2
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """The content of `demo.json`: what makes the day, and whether all of it was sent."""
+
+    seed: int
+    hosts: int
+    events: int
+    start_us: int
+    is_finished: bool = False
+
+
+def demo(
+    data: Annotated[Path, typer.Option(metavar="DIR", help="Data directory.")] = DIRECTORY,
+    port: Annotated[int | None, typer.Option(help="Port; 0 lets the system choose.")] = None,
+    hosts: Annotated[int, typer.Option(min=HOSTS_MIN, help="Hosts of the fleet.")] = 60,
+    events: Annotated[int, typer.Option(min=1, help="Events of the day, about.")] = 1_000_000,
+    seed: Annotated[int, typer.Option(help="Another seed is another company.")] = 1,
+    exit_when_ready: Annotated[
+        bool, typer.Option("--exit-when-ready", help="Stop once everything is sent.")
+    ] = False,
+) -> None:
+    """Run a server with a simulated fleet: a day of 60 hosts with six attacks in it."""
+    begin = time.monotonic()
+    console = Console(highlight=False)
+    wanted = Demo(seed, hosts, events, time.time_ns() // 1_000 - _DAY_US)
+    with _signals(_interrupt):
+        server = ServerProcess(data, port)
+        try:
+            access = server.wait_until_ready()
+            plan = _begun(data) or wanted
+            if not plan.is_finished:
+                _write(data, plan)
+                _send_day(plan, access, console)
+                _write(data, replace(plan, is_finished=True))
+            _introduce(access, console, time.monotonic() - begin)
+            if not exit_when_ready:
+                _stay(server, console)
+        except KeyboardInterrupt:
+            console.print("\nstopping ...")
+        finally:
+            server.stop()
+
+
+def _stay(server: ServerProcess, console: Console) -> None:
+    """Until Ctrl-C or SIGTERM. Raises StartError when the server ends by itself."""
+    asked: list[int] = []
+    with _signals(lambda number, _frame: asked.append(number)):
+        console.print("\nCtrl-C stops the server.")
+        while not asked:
+            if not server.is_running:
+                raise StartError(f"the server has stopped:\n{server.log_tail()}")
+            time.sleep(_LOOK_S)
+
+
+@contextmanager
+def _signals(handler: Callable[[int, Any], object]) -> Iterator[None]:
+    """SIGTERM ends the demo like Ctrl-C, so that the server is stopped too."""
+    before = {number: signal.signal(number, handler) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _begun(data: Path) -> Demo | None:
+    try:
+        return Demo(**json.loads((data / FILE_NAME).read_text()))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError) as error:
+        raise StartError(f"{data / FILE_NAME} cannot be read: {error}") from None
+
+
+def _write(data: Path, plan: Demo) -> None:
+    (data / FILE_NAME).write_text(json.dumps(asdict(plan)))
+
+
+def _send_day(plan: Demo, access: LocalAccess, console: Console) -> None:
+    """Raises UnavailableError when the server stops taking events, or refuses some."""
+    batches = iter_batches(build_fleet(plan.seed, plan.hosts), plan.start_us, events=plan.events)
+    columns = (
+        TextColumn("a day of {task.fields[hosts]} hosts"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.completed:,.0f} events"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("", total=plan.events, hosts=plan.hosts)
+        with _senders(access, lambda count: progress.advance(task, count)) as bodies:
+            for batch in batches:
+                bodies.put(batch)
+
+
+class _Outbox:
+    """Batches on their way to the senders; at most a few wait."""
+
+    def __init__(self) -> None:
+        self._queue: queue.Queue[Batch | None] = queue.Queue(_SENDERS * 2)
+        self.error: VedetteError | None = None
+
+    def put(self, batch: Batch | None) -> None:
+        """Waits while the senders are busy. Raises what made one of them give up."""
+        while True:
+            if self.error is not None:
+                raise self.error
+            try:
+                return self._queue.put(batch, timeout=0.5)
+            except queue.Full:
+                continue
+
+    def take(self) -> Batch | None:
+        return self._queue.get()
+
+
+@contextmanager
+def _senders(access: LocalAccess, sent: Any) -> Iterator[_Outbox]:
+    """An outbox that is empty, and all of it acknowledged, when the block ends well."""
+    outbox = _Outbox()
+    certificate = Path(access.certificate) if access.certificate else None
+    target = Target(access.url, access.ingest_token, certificate)
+
+    def work() -> None:
+        connection = BulkConnection(target)
+        try:
+            while (batch := outbox.take()) is not None:
+                delivery = connection.deliver(batch.body)
+                if delivery.refused:
+                    raise UnavailableError(f"the server refused {delivery.refused:,} events")
+                sent(batch.events)
+        except VedetteError as error:
+            outbox.error = error
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(_SENDERS)]
+    for thread in threads:
+        thread.start()
+    yield outbox
+    for _ in threads:
+        outbox.put(None)
+    for thread in threads:
+        thread.join()
+    if outbox.error is not None:
+        raise outbox.error
+
+
+def _introduce(access: LocalAccess, console: Console, seconds: float) -> None:
+    """Address, token, and queries that find the attacks."""
+    with api_client(access) as client:
+        rows = [
+            (story.query, _found(client, story.query), story.title) for story in STORIES[:_QUERIES]
+        ]
+    console.print(f"\nReady after {seconds:.0f} s.\n")
+    console.print(f"  address      {access.url}", soft_wrap=True)
+    console.print(f"  API token    {access.token}   (as long as this server runs)", soft_wrap=True)
+    console.print("\nSearch with GET /api/v1/process?q=..., header X-Auth-Token. Worth a try:\n")
+    print_table(("q", "processes", "finds"), rows)
+    first = httpx.QueryParams({"q": STORIES[0].query, "rows": 3})
+    console.print(
+        f"\n  curl -sk -H 'X-Auth-Token: {access.token}' '{access.url}/api/v1/process?{first}'",
+        soft_wrap=True,
+    )
+
+
+def _found(client: httpx.Client, query: str) -> str:
+    answer = client.get("/api/v1/process", params={"q": query, "rows": 0})
+    return f"{answer.json()['total_results']:,}" if answer.status_code == 200 else "?"

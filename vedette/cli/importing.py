@@ -1,0 +1,153 @@
+"""`vedette import PATH...`: files of telemetry into a server.
+
+Reads each path as one sequence in the order of its events (`pipeline/files.py`) and sends it to
+the server that runs on the data directory, or to one that it starts for the time of the import.
+The next path is read while one is sent.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from vedette.build.local_access import LocalAccess, read_access
+from vedette.cli import files_summary
+from vedette.cli.files_summary import Summary
+from vedette.cli.options import DataOption, JsonOption, load_settings
+from vedette.cli.printing import print_json
+from vedette.cli.sending import Answered, Connection
+from vedette.cli.server_process import ServerProcess
+from vedette.pipeline import files
+
+EXIT_NOTHING_READ = 2
+
+
+def import_files(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            exists=True,
+            help="EVTX, XML, JSON lines, audit.log, Santa logs; archives and directories of them.",
+        ),
+    ],
+    data: DataOption = None,
+    host: Annotated[
+        str,
+        typer.Option(help="Host of logs that do not name theirs; default: the file's name."),
+    ] = "",
+    url: Annotated[str, typer.Option(help="Another server, with --token.")] = "",
+    token: Annotated[
+        str,
+        typer.Option(envvar="VEDETTE_TOKEN", help="Its token: of an administrator, or to send."),
+    ] = "",
+    ca: Annotated[
+        Path | None, typer.Option(help="Certificate of that server, to trust.", exists=True)
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import files of telemetry; a second import of the same changes nothing."""
+    console = Console(stderr=True, highlight=False)
+    with _server(data, url, token, ca) as access:
+        certificate = Path(access.certificate) if access.certificate else None
+        summary = run_import(
+            paths, url=access.url, token=access.token, ca=certificate, console=console, host=host
+        )
+    if as_json:
+        print_json(summary.body())
+    else:
+        files_summary.show(summary)
+    if summary.refused_files and not summary.files:
+        raise typer.Exit(EXIT_NOTHING_READ)
+
+
+@contextmanager
+def _server(data: Path | None, url: str, token: str, ca: Path | None) -> Iterator[LocalAccess]:
+    """The server to send to: the one named, the one that runs, or one of our own."""
+    if url:
+        yield LocalAccess(url, token, token, str(ca or ""), 0)
+        return
+    folder = load_settings(data).settings.data
+    running = read_access(folder)
+    if running is not None:
+        yield running
+        return
+    server = ServerProcess(folder, port=0)
+    try:
+        yield server.wait_until_ready()
+    finally:
+        server.stop()
+
+
+def run_import(
+    paths: Sequence[Path],
+    *,
+    url: str,
+    token: str,
+    ca: Path | None,
+    console: Console,
+    host: str = "",
+) -> Summary:
+    """Sends all records under the paths, and says what became of them.
+
+    `ca` is a certificate to trust, None for those of the system. Progress goes to `console`.
+    Raises what `Connection.send` raises.
+    """
+    summary = Summary()
+    connection = Connection(url, token, ca)
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        DownloadColumn(),
+        TextColumn("{task.fields[records]:,} records"),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+    try:
+        with progress, ThreadPoolExecutor(1, thread_name_prefix="read") as reader:
+            total = sum(map(_byte_count, paths))
+            task = progress.add_task("reading", total=total or None, records=0)
+            coming = [reader.submit(files.Sequence, path, host) for path in paths[:1]]
+            for position, path in enumerate(paths):
+                progress.update(task, description=f"reading {path.name}")
+                sequence = coming.pop().result()
+                if position + 1 < len(paths):
+                    coming.append(reader.submit(files.Sequence, paths[position + 1], host))
+                progress.update(task, description=f"sending {path.name}")
+                byte_count = _byte_count(path)
+                with sequence:
+                    for answered in _send(connection, sequence):
+                        summary.add_answer(sequence, answered)
+                        share = byte_count * answered.chunk.share
+                        progress.update(task, advance=share, records=summary.counts["read"])
+                    summary.add_sequence(sequence)
+    finally:
+        connection.close()
+    return summary
+
+
+def _send(connection: Connection, sequence: files.Sequence) -> Iterator[Answered]:
+    for chunk in sequence.chunks():
+        yield from connection.send(chunk)
+    yield from connection.flush()
+
+
+def _byte_count(path: Path) -> int:
+    if path.is_dir():
+        return sum(inner.stat().st_size for inner in path.rglob("*") if inner.is_file())
+    return path.stat().st_size

@@ -1,0 +1,65 @@
+"""The `vedette` command. Every sub-command is one line at the end of this file.
+
+Errors that the operator can mend are one line on standard error and exit code 2; anything else
+is a bug and shows its traceback, exit code 1.
+"""
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from vedette import __version__
+from vedette.cli import config, demo, groups, importing, serve, simulate, teams, tokens, users
+from vedette.errors import VedetteError
+
+EXIT_REFUSED = 2
+
+
+class OneLineErrors(TyperGroup):
+    """Prints the errors of the server as one line, in place of a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except VedetteError as error:
+            typer.echo(f"vedette: {error.message}", err=True)
+            raise typer.Exit(EXIT_REFUSED) from None
+
+
+app = typer.Typer(
+    name="vedette",
+    cls=OneLineErrors,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"vedette {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def vedette(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Vedette, an endpoint detection and response server."""
+
+
+app.add_typer(users.app, name="user", help="People and programs that use the API.")
+app.add_typer(tokens.app, name="token", help="Secrets of users, and of senders of telemetry.")
+app.add_typer(groups.app, name="group", help="Sensor groups.")
+app.add_typer(teams.app, name="team", help="Teams: who may see which sensor groups.")
+app.add_typer(config.app, name="config", help="Settings.")
+app.command("serve")(serve.serve)
+app.command("demo")(demo.demo)
+app.command("import")(importing.import_files)
+app.command("simulate")(simulate.simulate)

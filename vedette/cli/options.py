@@ -1,0 +1,77 @@
+"""Options that several commands share, and how they become settings."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vedette.errors import StartError
+from vedette.settings import Loaded, SettingsError, load
+from vedette.state.engine import Database, open_database
+from vedette.state.start import check_current
+
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="DIR", help="Data directory of the server."),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="TOML file; default DIR/vedette.toml."),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+def load_settings(
+    data: Path | None = None,
+    config: Path | None = None,
+    assignments: Sequence[str] | None = None,
+    **flags: object,
+) -> Loaded:
+    """Settings of all layers; `flags` by name, None where not given, go before `--set`.
+
+    Raises StartError that names the setting and where its value came from.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    if data is not None:
+        given["data"] = data
+    try:
+        return load(flags=_assigned(assignments or ()) | given, environ=os.environ, config=config)
+    except SettingsError as error:
+        raise StartError(str(error)) from None
+
+
+@contextmanager
+def open_state(data: Path | None, config: Path | None) -> Iterator[Database]:
+    """The state database of a server, running or not. Never creates or migrates one.
+
+    Raises StartError when there is none, or it is of another version.
+    """
+    settings = load_settings(data, config).settings
+    if not settings.state_dsn and not (settings.data / "state.db").exists():
+        raise StartError(
+            f"there is no server data in {settings.data}: name its directory with --data, or "
+            "start a server there first with vedette serve"
+        )
+    database = open_database(settings.state_dsn, settings.data)
+    try:
+        check_current(database)
+        yield database
+    finally:
+        database.close()
+
+
+def _assigned(assignments: Sequence[str]) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals:
+            raise StartError(f"--set {assignment}: write NAME=VALUE")
+        values[name.strip().replace("-", "_")] = value
+    return values

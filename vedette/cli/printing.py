@@ -1,0 +1,45 @@
+"""How commands print: tables for people, JSON for programs, secrets once and alone."""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+PIPE_WIDTH = 4_000
+"""Columns that a pipe is taken to have: wide enough for every line."""
+
+
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table as wide as its content; on a pipe nothing is folded or cut."""
+    table = Table(*headings, box=SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(_cell, row))
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, markup=False, width=PIPE_WIDTH)
+    console.print(table)
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def time_text(time_us: int) -> str:
+    """A time as people read it, UTC to the second; "" for never."""
+    if not time_us:
+        return ""
+    return datetime.fromtimestamp(time_us // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case _:
+            return str(value)

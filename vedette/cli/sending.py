@@ -1,0 +1,142 @@
+"""Posts parts of files to `/api/v1/ingest`, in order, one after the other.
+
+The next part leaves once the one before it is answered: what the server learns from records
+depends on the order in which requests arrive. Reading goes on meanwhile.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+
+from vedette.errors import BadRequestError, UnauthorizedError, UnavailableError
+from vedette.limits import IMPORT_IN_FLIGHT
+from vedette.pipeline.files import Chunk
+from vedette.simulate.post import tls_context
+
+_PIECE_BYTES = 1024 * 1024
+_ATTEMPTS_MAX = 60
+_RETRY_S_MAX = 10.0
+_TIMEOUT_S = 300.0
+"""A commit takes well under a second; a store that merges hard may take longer."""
+
+
+class Answered(NamedTuple):
+    """A chunk and what the server said: the body of `POST /api/v1/ingest`."""
+
+    chunk: Chunk
+    answer: dict[str, Any]
+
+
+class _Posted(NamedTuple):
+    chunk: Chunk
+    byte_count: int
+    has_left: threading.Event
+    answer: "Future[dict[str, Any]]"
+
+
+class Connection:
+    """Sends chunks. Not for use by several threads."""
+
+    def __init__(self, url: str, token: str, ca: Path | None) -> None:
+        self._client = httpx.Client(
+            base_url=url,
+            headers={"Authorization": f"Bearer {token}"},
+            verify=tls_context(ca),
+            timeout=_TIMEOUT_S,
+        )
+        self._pool = ThreadPoolExecutor(IMPORT_IN_FLIGHT, thread_name_prefix="send")
+        self._under_way: list[_Posted] = []
+
+    def close(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        self._client.close()
+
+    def send(self, chunk: Chunk) -> Iterator[Answered]:
+        """Sends a chunk; gives the answers to earlier ones that had to be waited for.
+
+        Raises UnauthorizedError for a refused token, BadRequestError for any other refusal of
+        a whole request, UnavailableError when the server takes nothing for minutes.
+        """
+        body = b"\n".join(chunk.records)
+        while len(self._under_way) >= IMPORT_IN_FLIGHT:
+            yield self._oldest()
+        if self._under_way:
+            before = self._under_way[-1]
+            _wait_until_left(before)
+            if len(body) < before.byte_count // 2:
+                yield from self.flush()
+        has_left = threading.Event()
+        answer = self._pool.submit(self._deliver, body, chunk.source, has_left)
+        self._under_way.append(_Posted(chunk, len(body), has_left, answer))
+
+    def flush(self) -> Iterator[Answered]:
+        """Waits for everything that is under way."""
+        while self._under_way:
+            yield self._oldest()
+
+    def _oldest(self) -> Answered:
+        posted = self._under_way.pop(0)
+        return Answered(posted.chunk, posted.answer.result())
+
+    def _deliver(self, body: bytes, source: str, has_left: threading.Event) -> dict[str, Any]:
+        """Posts until it is acknowledged."""
+        for attempt in range(_ATTEMPTS_MAX):
+            try:
+                response = self._post(body, source, has_left)
+            except httpx.TransportError:
+                time.sleep(min(0.2 * (attempt + 1), _RETRY_S_MAX))
+                continue
+            if response.status_code in (429, 502, 503, 504):
+                time.sleep(_retry_s(response))
+                continue
+            return _answer(response)
+        raise UnavailableError(f"the server took nothing in {_ATTEMPTS_MAX} attempts")
+
+    def _post(self, body: bytes, source: str, has_left: threading.Event) -> httpx.Response:
+        headers = {
+            "Content-Type": "application/x-ndjson",
+            "Content-Length": str(len(body)),
+            "X-Vedette-Source": source,
+        }
+        try:
+            content = _pieces(body, has_left)
+            return self._client.post("/api/v1/ingest", content=content, headers=headers)
+        finally:
+            has_left.set()
+
+
+def _pieces(body: bytes, has_left: threading.Event) -> Iterator[bytes]:
+    for at in range(0, len(body), _PIECE_BYTES):
+        yield body[at : at + _PIECE_BYTES]
+    has_left.set()
+
+
+def _wait_until_left(posted: _Posted) -> None:
+    posted.has_left.wait(_TIMEOUT_S)
+
+
+def _answer(response: httpx.Response) -> dict[str, Any]:
+    """The counts of an answer: also 400 has them, when no record of a request could be taken."""
+    try:
+        body: dict[str, Any] = response.json()
+    except ValueError:
+        body = {}
+    if response.status_code == 200 or (response.status_code == 400 and "tally" in body):
+        return body
+    told = body.get("message") or response.text[:200]
+    message = f"the server answered {response.status_code}: {told}"
+    if response.status_code in (401, 403):
+        raise UnauthorizedError(message)
+    raise BadRequestError(message)
+
+
+def _retry_s(response: httpx.Response) -> float:
+    try:
+        return min(float(response.headers.get("Retry-After", "1")), _RETRY_S_MAX)
+    except ValueError:
+        return 1.0

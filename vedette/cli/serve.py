@@ -1,0 +1,30 @@
+"""`vedette serve`: runs the server until it is told to stop."""
+
+from typing import Annotated
+
+import typer
+
+from vedette.build.serving import serve as run_server
+from vedette.cli.options import ConfigOption, DataOption, SetOption, load_settings
+
+
+def serve(
+    data: DataOption = None,
+    config: ConfigOption = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port; 0 lets the system choose.")] = None,
+    http: Annotated[
+        bool, typer.Option("--http", help="Plain HTTP in place of HTTPS, on loopback only.")
+    ] = False,
+    assignments: SetOption = None,
+) -> None:
+    """Run the server. The first start prints an administrator's token, once."""
+    loaded = load_settings(
+        data,
+        config,
+        assignments,
+        listen_host=host,
+        listen_port=port,
+        http=http or None,
+    )
+    run_server(loaded.settings)

@@ -1,0 +1,109 @@
+"""A server as a child process: started, waited for, stopped in order.
+
+It gets a session of its own, so that Ctrl-C at the terminal reaches only the parent, which
+then stops it with SIGTERM. What it prints goes to `server.log` in its data directory, readable
+by the owner only, because a first start prints secrets.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import httpx
+
+from vedette.build.local_access import LocalAccess, read_access
+from vedette.errors import StartError
+from vedette.simulate.post import tls_context
+
+START_S = 60
+"""How long a server may take until it is ready: it may have a log of commits to read."""
+
+STOP_S = 90
+"""How long it may take to finish what it holds."""
+
+_LOG_TAIL_CHARS = 1_500
+
+
+class ServerProcess:
+    """`python -m vedette serve` on a data directory."""
+
+    def __init__(self, data: Path, port: int | None = None, arguments: Sequence[str] = ()) -> None:
+        """Starts it; a `port` of None takes the one from the settings.
+
+        Raises StartError when a server runs there already.
+        """
+        data.mkdir(parents=True, exist_ok=True)
+        running = read_access(data)
+        if running is not None:
+            raise StartError(f"a server runs on {data} already: {running.url}, pid {running.pid}")
+        self.data = data
+        self._log_path = data / "server.log"
+        options = [] if port is None else ["--port", str(port)]
+        command = [sys.executable, "-m", "vedette", "serve", "--data", str(data), *options]
+        log = os.open(self._log_path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - this very program
+                [*command, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        finally:
+            os.close(log)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def wait_until_ready(self, timeout_s: float = START_S) -> LocalAccess:
+        """Raises StartError with the end of its log when it ends or does not become ready."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            if not self.is_running:
+                raise StartError(f"the server did not start:\n{self.log_tail()}")
+            access = read_access(self.data)
+            if access is not None and access.pid == self.pid and _is_ready(access):
+                return access
+            time.sleep(0.1)
+        raise StartError(f"the server was not ready after {timeout_s} s:\n{self.log_tail()}")
+
+    def stop(self) -> int:
+        """Stops it in order and gives its exit code; it is killed only when it hangs."""
+        if self.is_running:
+            self._process.send_signal(signal.SIGTERM)
+        try:
+            return self._process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+    def log_tail(self) -> str:
+        return self._log_path.read_text(errors="replace")[-_LOG_TAIL_CHARS:]
+
+
+def api_client(access: LocalAccess, timeout_s: float = 60) -> httpx.Client:
+    """A client with the token of `server.json` that trusts the server's certificate."""
+    certificate = Path(access.certificate) if access.certificate else None
+    return httpx.Client(
+        base_url=access.url,
+        headers={"X-Auth-Token": access.token},
+        verify=tls_context(certificate),
+        timeout=timeout_s,
+    )
+
+
+def _is_ready(access: LocalAccess) -> bool:
+    try:
+        with api_client(access, timeout_s=5) as client:
+            return client.get("/readyz").status_code == 200
+    except httpx.HTTPError:
+        return False

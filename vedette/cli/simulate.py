@@ -1,0 +1,97 @@
+"""`vedette simulate`: the simulated fleet as a load generator."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.live import Live
+from rich.text import Text
+
+from vedette.cli.printing import print_json, print_table
+from vedette.errors import UnavailableError
+from vedette.simulate.load import SECONDS_DEFAULT, LoadPlan, LoadResult, Tally, run_load
+from vedette.simulate.post import Target
+
+REQUEST_EVENTS_MAX = 4_000
+"""A few such requests in flight stand for the many small ones of as many hosts."""
+
+
+def simulate(
+    to: Annotated[str, typer.Option("--to", metavar="URL", help="Server to send to.")],
+    token: Annotated[
+        str, typer.Option(envvar="VEDETTE_INGEST_TOKEN", help="Ingest token of a sensor group.")
+    ],
+    endpoints: Annotated[int, typer.Option(min=1, help="Windows hosts of the fleet.")] = 200,
+    rate: Annotated[
+        float, typer.Option(min=0, help="Events per second; 0: as fast as acknowledged.")
+    ] = 1_000,
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long.")] = SECONDS_DEFAULT,
+    events: Annotated[int, typer.Option(min=0, help="How many at most; 0: no bound.")] = 0,
+    connections: Annotated[int, typer.Option(min=1, max=16, help="Requests in flight.")] = 4,
+    ca: Annotated[Path | None, typer.Option(help="Certificate to trust.")] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Trust any certificate.")] = False,
+    seed: Annotated[int, typer.Option(help="Another seed is another fleet.")] = 1,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Send the simulated fleet's Sysmon events to a server at a steady rate, for a while.
+
+    The rate is never exceeded, and what a slow server could not take in time is not sent later.
+    """
+    plan = LoadPlan(
+        endpoints=endpoints,
+        events_per_s=rate,
+        seconds=seconds,
+        events_max=events,
+        connections=min(connections, endpoints),
+        events_per_request=_events_per_request(rate),
+        seed=seed,
+    )
+    target = Target(to, token, ca, insecure)
+    if json:
+        result = run_load(plan, target)
+        print_json(asdict(result))
+    else:
+        result = _watched(plan, target)
+        print_table(("sent by the simulated fleet", ""), _rows(result))
+    if result.errors:
+        raise UnavailableError("; ".join(sorted(set(result.errors))))
+
+
+def _events_per_request(rate: float) -> int:
+    """Bodies of about 5 MB at full speed; at low rates some bodies every second."""
+    return REQUEST_EVENTS_MAX if rate == 0 else int(min(REQUEST_EVENTS_MAX, max(10, rate / 8)))
+
+
+def _watched(plan: LoadPlan, target: Target) -> LoadResult:
+    with Live(Text("recording the fleet ..."), transient=True) as live:
+
+        def show(tally: Tally, seconds: float) -> None:
+            done = tally.stored + tally.known
+            live.update(
+                Text(
+                    f"{seconds:5.1f} s  {done:>12,} events acknowledged"
+                    f"  {done / max(seconds, 0.001):>9,.0f} a second"
+                    f"  {tally.waits:,} times asked to wait"
+                )
+            )
+
+        return run_load(plan, target, show)
+
+
+def _rows(result: LoadResult) -> list[tuple[str, str]]:
+    return [
+        ("seconds", f"{result.seconds:.1f}"),
+        ("events acknowledged", f"{result.acknowledged:,}"),
+        ("of these known already or not kept", f"{result.known:,}"),
+        ("events refused", f"{result.refused:,}"),
+        ("acknowledged events a second", f"{result.events_per_s:,.0f}"),
+        ("bytes an event", f"{result.bytes_per_event:,.0f}"),
+        (
+            "time to acknowledge, ms: p50, p95, max",
+            f"{result.latency_p50_ms:.0f}, {result.latency_p95_ms:.0f},"
+            f" {result.latency_max_ms:.0f}",
+        ),
+        ("times asked to wait", f"{result.waits:,}"),
+        ("cores used by the sender", f"{result.sender_cpu_share:.2f}"),
+    ]

@@ -1,0 +1,68 @@
+"""`vedette team`: a team has a role in sensor groups, its members have that role."""
+
+from typing import Annotated
+
+import typer
+
+from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
+from vedette.cli.printing import print_json, print_table
+from vedette.errors import BadRequestError
+from vedette.model.principal import ROLE_NAMES, Role
+from vedette.state import groups, teams
+from vedette.state.engine import Database
+
+app = typer.Typer(no_args_is_help=True)
+
+_ROLES = {name.lower(): role for role, name in ROLE_NAMES.items()}
+
+
+@app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the team.")],
+    access: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GROUP=ROLE", help="Role in a sensor group: viewer, analyst or administrator."
+        ),
+    ] = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Add a team; `vedette user add --team` makes members."""
+    with open_state(data, config) as database:
+        team = teams.add(database, name, dict(_access(database, item) for item in access or ()))
+    typer.echo(f"added team {team.id}: {team.name}")
+
+
+@app.command("list")
+def list_teams(
+    data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """All teams, with their roles."""
+    with open_state(data, config) as database:
+        found = teams.all_teams(database)
+    rows = [
+        (team.id, team.name, {item.group_name: ROLE_NAMES[item.role] for item in team.access})
+        for team in found
+    ]
+    if as_json:
+        print_json(
+            [{"id": number, "name": name, "access": access} for number, name, access in rows]
+        )
+        return
+    print_table(
+        ("id", "name", "access"),
+        [
+            (number, name, ", ".join(f"{group}={role}" for group, role in access.items()))
+            for number, name, access in rows
+        ],
+    )
+
+
+def _access(database: Database, text: str) -> tuple[int, Role]:
+    group, _, role = text.rpartition("=")
+    if role.lower() not in _ROLES:
+        raise BadRequestError(
+            f"--access {text}: write GROUP=ROLE, with a role of {', '.join(_ROLES)}"
+        )
+    return groups.named(database, group).id, _ROLES[role.lower()]

@@ -1,0 +1,120 @@
+"""`vedette token`: works on the state database, also while the server runs (a revocation is in
+force there within a second)."""
+
+from typing import Annotated
+
+import typer
+
+from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
+from vedette.cli.printing import print_json, print_table, time_text
+from vedette.clock import SystemClock
+from vedette.errors import BadRequestError
+from vedette.state import groups, tokens, users
+from vedette.state.engine import Database
+
+app = typer.Typer(no_args_is_help=True)
+
+DAY_US = 24 * 3600 * 1_000_000
+
+EXPIRES_DAYS_MAX = 36_500
+
+_USAGE: dict[tokens.TokenKind, str] = {
+    "api": "X-Auth-Token: SECRET",
+    "ingest": "Basic authentication with the id as user and the secret as password, "
+    "Authorization: ApiKey base64(ID:SECRET), or Authorization: Bearer SECRET",
+}
+
+
+@app.command("issue")
+def issue(
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="NAME", help="API token that acts as this user.")
+    ] = None,
+    ingest: Annotated[
+        bool, typer.Option("--ingest", help="Ingest token, for senders of telemetry.")
+    ] = False,
+    group: Annotated[
+        str, typer.Option(metavar="NAME", help="Sensor group of an ingest token.")
+    ] = "Default Group",
+    name: Annotated[str, typer.Option(help="What the token is for.")] = "",
+    expires_days: Annotated[
+        int | None,
+        typer.Option(metavar="DAYS", min=1, max=EXPIRES_DAYS_MAX, help="Default: never."),
+    ] = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Issue a token and print its secret. It is shown this once and kept nowhere."""
+    if (user is None) is not ingest:
+        raise BadRequestError("choose one: --user NAME for an API token, --ingest for a sender's")
+    now_us = SystemClock().now_us()
+    expires_us = now_us + expires_days * DAY_US if expires_days else 0
+    with open_state(data, config) as database:
+        new = _new(database, user, group, name, expires_us)
+        issued = tokens.issue(database, new, now_us)
+    if as_json:
+        print_json({"id": issued.id, "secret": issued.secret, "kind": new.kind})
+        return
+    typer.echo(f"id      {issued.id}")
+    typer.echo(f"secret  {issued.secret}")
+    typer.echo(f"usage   {_USAGE[new.kind]}", err=True)
+
+
+@app.command("list")
+def list_tokens(
+    user: Annotated[str | None, typer.Option(metavar="NAME", help="Only this user's.")] = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """All tokens, without their secrets."""
+    now_us = SystemClock().now_us()
+    with open_state(data, config) as database:
+        found = tokens.all_tokens(database, user)
+    rows = [
+        {
+            "id": token.id,
+            "kind": token.kind,
+            "holder": token.holder,
+            "name": token.name,
+            "state": _state(token, now_us),
+            "created": time_text(token.created_us),
+            "expires": time_text(token.expires_us),
+            "last_used": time_text(token.last_used_us),
+        }
+        for token in found
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    headings = ("id", "kind", "holder", "name", "state", "created", "expires", "last used")
+    print_table(headings, [tuple(row.values()) for row in rows])
+
+
+@app.command("revoke")
+def revoke(
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the token.")],
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """End a token."""
+    with open_state(data, config) as database:
+        tokens.revoke(database, token_id, SystemClock().now_us())
+    typer.echo(f"revoked token {token_id}")
+
+
+def _new(
+    database: Database, user: str | None, group: str, name: str, expires_us: int
+) -> tokens.NewToken:
+    if user is not None:
+        user_id = users.get(database, user).id
+        return tokens.NewToken("api", name, user_id=user_id, expires_us=expires_us)
+    group_id = groups.named(database, group).id
+    return tokens.NewToken("ingest", name or group, group_id=group_id, expires_us=expires_us)
+
+
+def _state(token: tokens.Token, now_us: int) -> str:
+    if token.revoked_us:
+        return "revoked"
+    return "good" if token.is_good(now_us) else "expired"

@@ -1,0 +1,134 @@
+"""`vedette user`: works on the state database, also while the server runs."""
+
+import sys
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
+from vedette.cli.printing import print_json, print_table, time_text
+from vedette.clock import SystemClock
+from vedette.errors import BadRequestError
+from vedette.state import teams, users
+
+app = typer.Typer(no_args_is_help=True)
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="User name.")]
+StdinOption = Annotated[
+    bool, typer.Option("--password-stdin", help="Read the password from standard input.")
+]
+
+
+@app.command("add")
+def add(
+    name: NameArgument,
+    global_admin: Annotated[
+        bool, typer.Option("--global-admin", help="May see and change everything.")
+    ] = False,
+    email: Annotated[str, typer.Option(help="Mail address.")] = "",
+    first_name: Annotated[str, typer.Option(help="First name.")] = "",
+    last_name: Annotated[str, typer.Option(help="Last name.")] = "",
+    team: Annotated[list[str] | None, typer.Option(help="A team; may be repeated.")] = None,
+    password_stdin: StdinOption = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Add a user. Without a password, only tokens let them in."""
+    password = _read_password() if password_stdin else None
+    with open_state(data, config) as database:
+        ids = {known.name: known.id for known in teams.all_teams(database)}
+        for wanted in team or ():
+            if wanted not in ids:
+                raise BadRequestError(f"there is no team {wanted!r}")
+        new = users.NewUser(
+            name,
+            first_name=first_name,
+            last_name=last_name,
+            email=email,
+            password=password,
+            is_global_admin=global_admin,
+            team_ids=tuple(ids[wanted] for wanted in team or ()),
+        )
+        users.add(database, new, SystemClock().now_us())
+    typer.echo(f"added user {name.lower()}")
+
+
+@app.command("list")
+def list_users(
+    data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """All users."""
+    with open_state(data, config) as database:
+        found = users.all_users(database)
+    if as_json:
+        print_json([_body(user) for user in found])
+        return
+    print_table(
+        ("user", "name", "global admin", "enabled", "password", "teams", "created"),
+        [
+            (
+                user.username,
+                f"{user.first_name} {user.last_name}".strip(),
+                user.is_global_admin,
+                user.is_enabled,
+                user.has_password,
+                ", ".join(name for _, name in user.teams),
+                time_text(user.created_us),
+            )
+            for user in found
+        ],
+    )
+
+
+@app.command("show")
+def show(
+    name: NameArgument,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """One user."""
+    with open_state(data, config) as database:
+        body = _body(users.get(database, name))
+    if as_json:
+        print_json(body)
+    else:
+        print_table(("field", "value"), list(body.items()))
+
+
+@app.command("remove")
+def remove(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+    """Delete a user and their tokens. One global administrator always remains."""
+    with open_state(data, config) as database:
+        users.remove(database, name)
+    typer.echo(f"removed user {name.lower()}")
+
+
+@app.command("passwd")
+def passwd(
+    name: NameArgument,
+    password_stdin: StdinOption = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Set a user's password: asked for on the terminal, or read from standard input."""
+    with open_state(data, config) as database:
+        users.get(database, name)
+        if password_stdin:
+            password = _read_password()
+        else:
+            password = typer.prompt("New password", hide_input=True, confirmation_prompt=True)
+        users.change(database, name, users.Changes(password=password))
+    typer.echo(f"changed the password of {name.lower()}")
+
+
+def _read_password() -> str:
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def _body(user: users.User) -> dict[str, Any]:
+    body = asdict(user)
+    body["created"] = time_text(body.pop("created_us"))
+    body["teams"] = [name for _, name in user.teams]
+    return body

@@ -1,0 +1,98 @@
+"""The errors of the server, by who can mend them.
+
+    VedetteError
+    ├── CallerError            4xx: the caller can mend it; `reason` is a stable word
+    │   ├── QueryError         400 query_malformed_syntax, with the place in the text
+    │   ├── BadRequestError    400
+    │   ├── UnauthorizedError  401
+    │   ├── ForbiddenError     403
+    │   ├── NotFoundError      404
+    │   ├── ConflictError      409
+    │   └── TooLargeError      413
+    ├── BusyError              429: the queue is full, send again later
+    ├── UnavailableError       503: the store or the disk refuses, send again later
+    └── StartError             the server cannot start; the text says what to do
+
+The HTTP layer maps them in one table (`api/failures.py`). Anything else is a bug: 500.
+"""
+
+
+class VedetteError(Exception):
+    """Root of everything the server raises on purpose."""
+
+    reason = "error"
+
+    def __init__(self, message: str, *, reason: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if reason is not None:
+            self.reason = reason
+
+
+class CallerError(VedetteError):
+    """The request is at fault; sending it again unchanged gives the same answer."""
+
+    reason = "bad_request"
+
+
+class BadRequestError(CallerError):
+    """A parameter or body that cannot be understood."""
+
+
+class QueryError(CallerError):
+    """A query that cannot be read; `start` and `end` are character offsets into it."""
+
+    reason = "query_malformed_syntax"
+
+    def __init__(self, message: str, start: int, end: int) -> None:
+        super().__init__(message)
+        self.start = start
+        self.end = end
+
+
+class UnauthorizedError(CallerError):
+    """No token, or one that is unknown, revoked or expired."""
+
+    reason = "unauthorized"
+
+
+class ForbiddenError(CallerError):
+    """A good token that may not do this."""
+
+    reason = "forbidden"
+
+
+class NotFoundError(CallerError):
+    """What the path names does not exist, or the caller may not see it."""
+
+    reason = "not_found"
+
+
+class ConflictError(CallerError):
+    """The thing exists already, or its state forbids the change."""
+
+    reason = "conflict"
+
+
+class TooLargeError(CallerError):
+    """A body above its limit, as sent or after decompression."""
+
+    reason = "too_large"
+
+
+class BusyError(VedetteError):
+    """The queue is full. The sender keeps its copy and comes back."""
+
+    reason = "busy"
+
+
+class UnavailableError(VedetteError):
+    """The store cannot take or answer now. The sender keeps its copy and comes back."""
+
+    reason = "unavailable"
+
+
+class StartError(VedetteError):
+    """The server or command cannot start; the message says what to do about it."""
+
+    reason = "start_failed"

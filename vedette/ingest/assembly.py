@@ -1,0 +1,82 @@
+"""Puts together audit events whose lines come as several records.
+
+audit.log has up to a dozen lines an event, and shippers send each as a record of its own. The
+lines of one request that belong together become one record of the native dialect, in the place
+of the first of them.
+"""
+
+from typing import Any
+
+import msgspec
+
+from vedette.ingest.decode import auditd, auoms, shipper
+from vedette.ingest.decode.auditd import AuditLine
+from vedette.ingest.record import RecordError
+
+MARK = b"audit("
+"""In every audit line: without it in a body there is nothing to put together."""
+
+_Key = tuple[str, str, int, int]
+
+
+def assemble_records(records: list[bytes]) -> tuple[list[bytes], list[int]]:
+    """Records with the audit lines among them put together, and for every given record the
+    index of the one that holds it now."""
+    events = _Events()
+    out: list[bytes] = []
+    places: list[int] = []
+    for record in records:
+        keys = events.add(record) if MARK in record else []
+        known = [events.places[key] for key in keys if key in events.places]
+        place = known[0] if known else len(out)
+        if not known:
+            out.append(record)
+        for key in keys:
+            events.places.setdefault(key, place)
+        places.append(place)
+    for place, assembled in events.assembled():
+        out[place] = assembled
+    return out, places
+
+
+class _Events:
+    """Lines by the event they belong to."""
+
+    def __init__(self) -> None:
+        self.places: dict[_Key, int] = {}
+        self._lines: dict[_Key, list[AuditLine]] = {}
+
+    def add(self, record: bytes) -> list[_Key]:
+        """Takes the audit line of a record; a record with lines of several events is left alone:
+        `decode` reads it as it is."""
+        obj = _object(record)
+        if obj is None or auoms.recognises(obj):
+            return []
+        text = shipper.text_of(obj, "audit(")
+        host = shipper.host_of(obj)
+        lines = [line for line in map(auditd.parse_line, text.split("\n")) if line is not None]
+        keys = {(host, line.node, line.time_us, line.serial) for line in lines}
+        if len(keys) != 1 or not (host or lines[0].node):
+            return []
+        key = keys.pop()
+        self._lines.setdefault(key, []).extend(lines)
+        return [key]
+
+    def assembled(self) -> list[tuple[int, bytes]]:
+        """Where each event goes, and its record."""
+        out: list[tuple[int, bytes]] = []
+        for key, lines in self._lines.items():
+            try:
+                record = auditd.assemble(lines, key[0])
+            except RecordError:
+                continue  # `decode` says what is wrong with the first line
+            out.append((self.places[key], msgspec.json.encode(record)))
+        return out
+
+
+def _object(record: bytes) -> dict[str, Any] | None:
+    try:
+        obj = msgspec.json.decode(record)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    return obj if isinstance(obj, dict) else None

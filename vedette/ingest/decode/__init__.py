@@ -1,0 +1,154 @@
+"""How do bytes become records? One file a wire format; `FORMATS` is the order of recognition.
+
+`decode` looks at the first bytes for the three formats that come in volume, which are decoded
+into typed structs; all else becomes a dict and is recognised by its members. A record that no
+format recognises is refused, never guessed at.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+
+from msgspec import DecodeError
+from msgspec.json import Decoder
+
+from vedette.ingest.decode import (
+    auditd,
+    auoms,
+    azure,
+    endpointsecurity,
+    eventxml,
+    evtx_json,
+    getwinevent,
+    laurel,
+    native,
+    nxlog,
+    osquery,
+    santa,
+    tetragon,
+    winlogbeat,
+)
+from vedette.ingest.record import Record, RecordError
+from vedette.limits import RECORD_BYTES_MAX, RECORD_NESTING_MAX
+
+Recognise = Callable[[dict[str, Any]], bool]
+Decode = Callable[[dict[str, Any]], list[Record]]
+
+FLAT_FORMATS: tuple[tuple[Recognise, Decode], ...] = ((nxlog.recognises, nxlog.decode),)
+"""Formats in volume whose decoders ignore what is nested: tried before its depth is looked at."""
+
+FORMATS: tuple[tuple[Recognise, Decode], ...] = (
+    (winlogbeat.recognises, winlogbeat.decode),
+    (evtx_json.recognises, evtx_json.decode),
+    (getwinevent.recognises, getwinevent.decode),
+    (eventxml.recognises, eventxml.decode),
+    (azure.recognises, azure.decode),
+    (laurel.recognises, laurel.decode),
+    (auoms.recognises, auoms.decode),
+    (auditd.recognises, auditd.decode),
+    (osquery.recognises, osquery.decode),
+    (tetragon.recognises, tetragon.decode),
+    (endpointsecurity.recognises, endpointsecurity.decode),
+    (santa.recognises, santa.decode),
+)
+"""Formats of JSON records, in order: the first that recognises a record decodes it."""
+
+WRAPPERS: tuple[str, ...] = ("_source", "result")
+"""Members under which exports of other stores put the record itself."""
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+MARK_BYTES_MAX = 256
+"""How far into a record its first members are looked for."""
+
+_decoder = Decoder()
+
+
+def decode(raw: bytes) -> list[Record]:
+    """The records of one JSON text or one `<Event>` element; mostly one.
+
+    Raises RecordError with the reason not_json, not_an_object, too_deep, too_large, bad_text,
+    bad_xml, no_host, no_time, bad_time or unknown_format.
+    """
+    if len(raw) > RECORD_BYTES_MAX:
+        raise RecordError("too_large", f"a record of {len(raw)} bytes; {RECORD_BYTES_MAX} at most")
+    try:
+        return _decode(raw)
+    except RecursionError as error:
+        raise RecordError("too_deep", "the record is nested too deeply") from error
+    except UnicodeDecodeError as error:
+        raise RecordError("bad_text", f"not UTF-8: {error}") from error
+
+
+def _decode(raw: bytes) -> list[Record]:
+    if raw.startswith(native.PREFIX):
+        return native.decode(raw)
+    try:
+        records = None
+        if raw.startswith(winlogbeat.PREFIX) or winlogbeat.MARK in raw[:MARK_BYTES_MAX]:
+            records = winlogbeat.decode_typed(raw)
+        elif evtx_json.MARK in raw[:32]:
+            records = evtx_json.decode_typed(raw)
+        if records is not None:
+            return records
+        obj = _decoder.decode(raw)
+    except DecodeError as error:
+        if raw.lstrip()[:1] == b"<":
+            return eventxml.decode_text(raw)
+        obj = _salvage(raw, error)
+    return decode_object(obj, raw)
+
+
+def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:
+    """The records of a JSON value; `raw` is its text, for the check of its nesting."""
+    if not isinstance(obj, dict):
+        raise RecordError("not_an_object", "a record is a JSON object")
+    for recognises, decode_one in FLAT_FORMATS:
+        if recognises(obj):
+            return decode_one(obj)
+    if raw.count(b"{") + raw.count(b"[") > RECORD_NESTING_MAX:
+        _check_nesting(obj)
+    for recognises, decode_one in FORMATS:
+        if recognises(obj):
+            return decode_one(obj)
+    for name in WRAPPERS:
+        if isinstance(obj.get(name), dict):
+            return decode_object(obj[name])
+    raise RecordError("unknown_format", f"no known format has the members {_names(obj)}")
+
+
+def _check_nesting(value: Any) -> None:
+    level: list[Any] = [value]
+    for _ in range(RECORD_NESTING_MAX):
+        level = list(chain.from_iterable(map(_children, level)))
+        if not level:
+            return
+    raise RecordError("too_deep", f"the record is nested over {RECORD_NESTING_MAX} levels")
+
+
+def _children(value: Any) -> list[Any]:
+    items = value.values() if isinstance(value, dict) else value
+    return [item for item in items if isinstance(item, dict | list)]
+
+
+def _salvage(raw: bytes, error: DecodeError) -> Any:
+    r"""The JSON value of a text with lone surrogates (`\ud800`), which Windows file names may
+    hold: they become U+FFFD. Refusing them would let an attacker hide behind a file name."""
+    if _SURROGATE.search(raw) is None:
+        raise RecordError("not_json", str(error)) from error
+    try:
+        value = json.loads(raw, parse_constant=_refuse_constant)
+    except ValueError as still:
+        raise RecordError("not_json", str(still)) from still
+    text = json.dumps(value, ensure_ascii=False)
+    return _decoder.decode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _names(obj: dict[str, Any]) -> str:
+    return ", ".join(sorted(map(str, obj))[:8])[:200]

@@ -1,0 +1,197 @@
+"""Linux audit: lines of audit.log, alone or in a `message` member of a shipper's JSON.
+
+One event is all lines with the same node, time and serial. `assemble` gives its record the shape
+that laurel gives it: `SYSCALL` and `CWD` objects, `EXECVE.ARGV`, `PATH` and `SOCKADDR` lists,
+everything else under the name of its record type. Values are text; hexadecimal ones are decoded
+where the kernel only writes them so because of their characters, and what ENRICHED adds after
+0x1d stands beside them (`uid` and `UID`).
+
+The serial starts anew at boot, so it is no record id by itself: see `record_id_of`.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from vedette.ingest.decode import shipper
+from vedette.ingest.decode.audit_tables import TYPE_NAMES, event_id_of, socket_address
+from vedette.ingest.record import Record, RecordError
+
+_HEAD = re.compile(
+    r"(?:\bnode=(\S+) )?\btype=(?:UNKNOWN\[(\d+)\]|([A-Z0-9_]+)) "
+    r"(?:msg=)?audit\((\d{1,12})\.(\d{1,9}):(\d{1,20})\):? ?"
+)
+_FIELD = re.compile(r"([A-Za-z_][\w\[\]-]*)=(\"[^\"]*\"|'[^']*'|\{[^}]*\}|[^ \x1d]*)")
+_HEX = re.compile(r"(?:[0-9A-F]{2})+")
+_ARGUMENT = re.compile(r"a(\d{1,5})(?:\[(\d{1,5})\])?")
+_MESSAGE = re.compile(r"\bmsg='(.*)'", re.DOTALL)
+
+_MAYBE_HEX = frozenset(
+    {"exe", "comm", "ocomm", "cwd", "name", "proctitle", "acct", "cmd", "data", "path", "key"}
+    | {"dir", "file", "grp", "new_group", "sw", "unit", "vm", "old-name", "new-name"}
+)
+"""Fields whose text the kernel writes as hexadecimal when it holds odd characters."""
+
+_PARTS = frozenset({"EXECVE", "PATH", "CWD", "SOCKADDR", "PROCTITLE", "OBJ_PID", "KERN_MODULE"})
+"""Record types that only add to an event: without its other lines they are a fragment."""
+
+_DROPPED = frozenset({"EOE"})
+_NONE = frozenset({"(null)", "(none)", "?", ""})
+
+
+class AuditLine(NamedTuple):
+    """One line: where it belongs, and its fields still as text."""
+
+    node: str
+    type: str
+    time_us: int
+    serial: int
+    text: str
+
+
+def parse_line(text: str) -> AuditLine | None:
+    """The audit line in a text, whatever a syslog header says before it; None when none is.
+
+    Split texts at "\n" and not by `splitlines`, to which 0x1d is the end of a line.
+    """
+    found = _HEAD.search(text)
+    if found is None:
+        return None
+    node, number, name, seconds, fraction, serial = found.groups()
+    kind = TYPE_NAMES.get(number or name, name or f"TYPE_{number}")
+    time_us = int(seconds) * 1_000_000 + int((fraction + "000000")[:6])
+    return AuditLine((node or "").lower(), kind, time_us, int(serial), text[found.end() :].rstrip())
+
+
+def recognises(obj: dict[str, Any]) -> bool:
+    return _HEAD.search(shipper.text_of(obj, "audit(")) is not None
+
+
+def decode(obj: dict[str, Any]) -> list[Record]:
+    """The events in the text of a shipper's record. Raises RecordError: no_host, no_time."""
+    return assemble_all(shipper.text_of(obj, "audit(").split("\n"), shipper.host_of(obj))
+
+
+def assemble_all(texts: Iterable[str], host: str) -> list[Record]:
+    """The events of some lines, in the order in which they begin. `host` is for lines without
+    `node=`. Raises RecordError: no_host, no_time, unknown_format (no line is an audit line)."""
+    events: dict[tuple[str, int, int], list[AuditLine]] = {}
+    for text in texts:
+        line = parse_line(text)
+        if line is not None:
+            events.setdefault((line.node, line.time_us, line.serial), []).append(line)
+    if not events:
+        raise RecordError("unknown_format", "no audit line")
+    return [assemble(lines, host) for lines in events.values()]
+
+
+def assemble(lines: list[AuditLine], host: str) -> Record:
+    """The record of one event from all its lines, in any order.
+
+    Raises RecordError: no_host, no_time.
+    """
+    first = lines[0]
+    name = first.node or host
+    if not name:
+        raise RecordError("no_host", "the audit line does not say which host it is from")
+    if not first.time_us:
+        raise RecordError("no_time", "the audit line has no time")
+    data = _Data()
+    for line in sorted(set(lines), key=lambda line: (line.type, line.text)):
+        if line.type not in _DROPPED:
+            data.add(line)
+    kinds = data.kinds
+    main = next((kind for kind in ("SYSCALL", *sorted(kinds - _PARTS)) if kind in kinds), "")
+    return Record(
+        "auditd",
+        name,
+        first.time_us,
+        "auditd",
+        event_id_of(main),
+        record_id_of(first.time_us, first.serial) if main else 0,
+        data={"SERIAL": first.serial, **data.finished()},
+    )
+
+
+def record_id_of(time_us: int, serial: int) -> int:
+    """Record id of an event: the low 22 bits of its second and 26 of its serial, so that it
+    repeats neither after a reboot nor within 48 days."""
+    return (time_us // 1_000_000 & 0x3FFFFF) << 26 | serial & 0x3FFFFFF
+
+
+class _Data:
+    """Gathers the lines of one event."""
+
+    def __init__(self) -> None:
+        self.kinds: set[str] = set()
+        self._data: dict[str, Any] = {}
+        self._arguments: dict[tuple[int, int], str] = {}
+
+    def add(self, line: AuditLine) -> None:
+        self.kinds.add(line.type)
+        fields = parse_fields(line.text)
+        match line.type:
+            case "EXECVE":
+                self._add_arguments(line.text)
+            case "PROCTITLE":
+                title = fields.get("proctitle", "")
+                self._data["PROCTITLE"] = {"ARGV": title.rstrip("\0").split("\0")}
+            case "SOCKADDR":
+                self._data.setdefault("SOCKADDR", []).append({"SADDR": _sockaddr(fields)})
+            case "PATH" | "OBJ_PID":
+                self._data.setdefault(line.type, []).append(fields)
+            case _:
+                self._data[line.type] = {**self._data.get(line.type, {}), **fields}
+
+    def _add_arguments(self, text: str) -> None:
+        for name, written in _FIELD.findall(text):
+            found = _ARGUMENT.fullmatch(name)
+            if found:
+                self._arguments[int(found[1]), int(found[2] or 0)] = _value(written, True)
+
+    def finished(self) -> dict[str, Any]:
+        if self._arguments:
+            joined: dict[int, str] = {}
+            for (position, _), value in sorted(self._arguments.items()):
+                joined[position] = joined.get(position, "") + value
+            self._data["EXECVE"] = {"ARGV": list(joined.values())}
+        if "PATH" in self._data:
+            self._data["PATH"].sort(key=_item_number)
+        return self._data
+
+
+def _item_number(path: dict[str, str]) -> int:
+    item = path.get("item", "")
+    return int(item) if item.isdecimal() else 0
+
+
+def parse_fields(text: str) -> dict[str, str]:
+    """`name=value` pairs of a line; what means "none" becomes ""."""
+    message = _MESSAGE.search(text)
+    if message:
+        text = text[: message.start()] + message[1] + text[message.end() :]
+    fields: dict[str, str] = {}
+    for name, value in _FIELD.findall(text):
+        fields[name] = _value(value, name in _MAYBE_HEX)
+    return fields
+
+
+def _value(written: str, maybe_hex: bool) -> str:
+    if len(written) > 1 and written[0] in "\"'" and written[-1] == written[0]:
+        return written[1:-1]
+    if maybe_hex and _HEX.fullmatch(written):
+        return bytes.fromhex(written).decode("utf-8", "replace")
+    return "" if written in _NONE else written
+
+
+def _sockaddr(fields: dict[str, str]) -> dict[str, str]:
+    """Family, address and port, from the kernel's bytes or from what ENRICHED says of them."""
+    raw = socket_address(fields.get("saddr", ""))
+    if raw:
+        return raw
+    told = parse_fields(fields.get("SADDR", "").strip("{ }"))
+    return {
+        "saddr_fam": told.get("saddr_fam", ""),
+        "addr": told.get("laddr", ""),
+        "port": told.get("lport", ""),
+    }

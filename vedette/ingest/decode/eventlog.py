@@ -1,0 +1,135 @@
+"""What the wrappers of event-log records share: reading numbers, names and times of any type.
+
+Every wrapper gives the same `Record` of the family "windows"; only where it finds the parts
+differs (telemetry.md 1).
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from vedette.ingest.channels import canonical
+from vedette.ingest.record import Record, RecordError
+from vedette.ingest.times import any_time_us
+
+_RECORD_ID_BITS = 48
+
+
+def make_record(
+    host: Any,
+    times: Iterable[Any],
+    channel: Any,
+    event_id: Any,
+    record_id: Any,
+    provider: Any,
+    pid: Any,
+    data: dict[str, Any],
+) -> Record:
+    """A record from parts of any type. The first usable of `times` counts, then `UtcTime`.
+
+    Raises RecordError: no_host, no_time (none given), bad_time (none usable).
+    """
+    name = lower_host(host) if isinstance(host, str) else ""
+    if not name:
+        raise RecordError("no_host", "the record does not say which host it is from")
+    source = text(provider)
+    return Record(
+        "windows",
+        name,
+        first_time_us((*times, data.get("UtcTime"))),
+        canonical(text(channel), source),
+        integer(event_id) & 0xFFFF,
+        small_record_id(integer(record_id)),
+        source,
+        small_pid(integer(pid)),
+        data,
+    )
+
+
+def first_time_us(times: Iterable[Any]) -> int:
+    """The first usable time. Raises RecordError no_time or bad_time."""
+    given = False
+    for value in times:
+        moment_us = any_time_us(value)
+        if moment_us:
+            return moment_us
+        given = given or value not in (None, "", "-")
+    if given:
+        raise RecordError("bad_time", "the record has no time that can be believed")
+    raise RecordError("no_time", "the record has no time")
+
+
+@lru_cache(maxsize=65_536)
+def lower_host(host: str) -> str:
+    """The key of a host: its full name in lower case, without the dot of the root."""
+    return host.strip().rstrip(".").lower()
+
+
+def small_record_id(number: int) -> int:
+    """A record id that fits a record key; 0, which means none, for any other."""
+    return number if 0 < number < 1 << _RECORD_ID_BITS else 0
+
+
+def small_pid(number: int) -> int:
+    return number if 0 < number < 1 << 32 else 0
+
+
+def integer(value: Any) -> int:
+    """The number that a value of any type stands for; 0 when it stands for none.
+
+    Decimal and hexadecimal text, and the dict with `#text` that some XML-to-JSON writers make.
+    """
+    if isinstance(value, dict):
+        value = value.get("#text", value.get("value"))
+    if isinstance(value, bool) or value is None:
+        return 0
+    try:
+        if isinstance(value, str):
+            return int(value[:32], 16 if value[:2].lower() == "0x" else 10)
+        return int(value)
+    except (ValueError, TypeError, OverflowError):
+        return 0
+
+
+def text(value: Any) -> str:
+    """A scalar as text; "" for null and for anything nested."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else ""
+
+
+def flat_data(value: Any) -> dict[str, Any]:
+    """Event data as name -> value: unnamed items become param1, param2, ...; attributes go.
+
+    For what is nested deeper, the last level's scalars are taken under their own names.
+    """
+    data: dict[str, Any] = {}
+    _flatten(value, data)
+    return data
+
+
+def _flatten(value: Any, data: dict[str, Any]) -> None:
+    if isinstance(value, list):
+        for position, item in enumerate(value, 1):
+            _put(f"param{position}", item, data)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if name in {"Data", "#text"} and not isinstance(item, dict):
+                _flatten([_plain(one) for one in item] if isinstance(item, list) else [item], data)
+            elif not name.startswith("#"):
+                _put(name, item, data)
+
+
+def _put(name: str, item: Any, data: dict[str, Any]) -> None:
+    item = _plain(item)
+    if isinstance(item, dict | list):
+        _flatten(item, data)
+    else:
+        data[name] = item
+
+
+def _plain(item: Any) -> Any:
+    """The text of an element that also has attributes; anything else as it is."""
+    return item.get("#text", item) if isinstance(item, dict) else item

@@ -1,0 +1,128 @@
+"""JSON made of EVTX: `Event.System`, `Event.EventData` or `Event.UserData`, attributes apart.
+
+GUIDs have no braces, numbers are numbers, and `EventID` can be a dict with its qualifiers. The
+importer makes such text from EVTX files, so there is a typed fast path, `decode_typed`.
+"""
+
+from typing import Any
+
+from msgspec import Struct, ValidationError, field
+from msgspec.json import Decoder
+
+from vedette.ingest.channels import canonical
+from vedette.ingest.decode.eventlog import (
+    flat_data,
+    lower_host,
+    make_record,
+    small_pid,
+    small_record_id,
+)
+from vedette.ingest.record import Record
+from vedette.ingest.times import time_us
+
+MARK = b'"Event"'
+
+
+class _TimeAttributes(Struct, gc=False):
+    time: str = field(name="SystemTime")
+
+
+class _Time(Struct, gc=False):
+    attributes: _TimeAttributes = field(name="#attributes")
+
+
+class _ProcessAttributes(Struct, gc=False):
+    pid: int = field(name="ProcessID", default=0)
+
+
+class _Execution(Struct, gc=False):
+    attributes: _ProcessAttributes = field(name="#attributes")
+
+
+class _ProviderAttributes(Struct, gc=False):
+    name: str = field(name="Name", default="")
+
+
+class _Provider(Struct, gc=False):
+    attributes: _ProviderAttributes = field(name="#attributes")
+
+
+class _System(Struct, gc=False):
+    provider: _Provider = field(name="Provider")
+    event_id: int = field(name="EventID")
+    created: _Time = field(name="TimeCreated")
+    record_id: int = field(name="EventRecordID")
+    channel: str = field(name="Channel")
+    computer: str = field(name="Computer")
+    execution: _Execution | None = field(name="Execution", default=None)
+
+
+class _Event(Struct, gc=False):
+    system: _System = field(name="System")
+    data: dict[str, str | int | float | bool | None] = field(name="EventData")
+
+
+class _Document(Struct, gc=False):
+    event: _Event = field(name="Event")
+
+
+_decoder = Decoder(_Document)
+
+
+def decode_typed(raw: bytes) -> list[Record] | None:
+    """A document of plain named event data; None when it is anything else."""
+    try:
+        event = _decoder.decode(raw).event
+    except ValidationError:
+        return None
+    system = event.system
+    envelope_us = time_us(system.created.attributes.time)
+    host = lower_host(system.computer)
+    if not envelope_us or not host or not 0 <= system.event_id <= 0xFFFF:
+        return None
+    execution = system.execution
+    provider = system.provider.attributes.name
+    return [
+        Record(
+            "windows",
+            host,
+            envelope_us,
+            canonical(system.channel, provider),
+            system.event_id,
+            small_record_id(system.record_id),
+            provider,
+            0 if execution is None else small_pid(execution.attributes.pid),
+            event.data,
+        )
+    ]
+
+
+def recognises(obj: dict[str, Any]) -> bool:
+    event = obj.get("Event")
+    return isinstance(event, dict) and isinstance(event.get("System"), dict)
+
+
+def decode(obj: dict[str, Any]) -> list[Record]:
+    """Raises RecordError: no_host, no_time, bad_time."""
+    event = obj["Event"]
+    system = event["System"]
+    return [
+        make_record(
+            host=system.get("Computer"),
+            times=(_attribute(system, "TimeCreated", "SystemTime"),),
+            channel=system.get("Channel"),
+            event_id=system.get("EventID"),
+            record_id=system.get("EventRecordID"),
+            provider=_attribute(system, "Provider", "Name"),
+            pid=_attribute(system, "Execution", "ProcessID"),
+            data=flat_data(event.get("UserData")) | flat_data(event.get("EventData")),
+        )
+    ]
+
+
+def _attribute(system: dict[str, Any], element: str, name: str) -> Any:
+    holder = system.get(element)
+    if not isinstance(holder, dict):
+        return holder
+    attributes = holder.get("#attributes", holder)
+    return attributes.get(name) if isinstance(attributes, dict) else None

@@ -1,0 +1,33 @@
+"""Flat event-log records of other senders: Get-WinEvent exports, Fluent Bit's in_winevtlog.
+
+Event data stand beside the envelope. Fluent Bit gives values without names
+(`StringInserts`), which become param1, param2, ...
+"""
+
+from typing import Any
+
+from vedette.ingest.decode.eventlog import make_record
+from vedette.ingest.record import Record
+
+
+def recognises(obj: dict[str, Any]) -> bool:
+    return "EventID" in obj and "Channel" in obj and ("Hostname" in obj or "Computer" in obj)
+
+
+def decode(obj: dict[str, Any]) -> list[Record]:
+    """Raises RecordError: no_host, no_time, bad_time."""
+    inserts = obj.pop("StringInserts", None)
+    if isinstance(inserts, list):
+        obj.update((f"param{position}", value) for position, value in enumerate(inserts, 1))
+    return [
+        make_record(
+            host=obj.get("Hostname") or obj.get("Computer"),
+            times=(obj.get("TimeCreated"), obj.get("@timestamp"), obj.get("TimeGenerated")),
+            channel=obj.get("Channel"),
+            event_id=obj.get("EventID"),
+            record_id=obj.get("RecordNumber") or obj.get("EventRecordID") or obj.get("RecordId"),
+            provider=obj.get("SourceName") or obj.get("ProviderName"),
+            pid=obj.get("ExecutionProcessID"),
+            data=obj,
+        )
+    ]

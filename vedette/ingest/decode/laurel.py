@@ -1,0 +1,68 @@
+"""laurel: one JSON object an audit event, already assembled and enriched.
+
+Bytes that are not printable ASCII, `%` and `+` are written `%xx`; a `+` stays a plus. `ID` is
+`seconds.ms:serial`, `PID.EVENT_ID` the id of the event that began the process.
+"""
+
+import re
+from typing import Any
+from urllib.parse import unquote
+
+from vedette.ingest.decode import shipper
+from vedette.ingest.decode.audit_tables import event_id_of
+from vedette.ingest.decode.auditd import record_id_of
+from vedette.ingest.decode.eventlog import lower_host
+from vedette.ingest.record import Record, RecordError
+
+_ID = re.compile(r"(\d{1,12})\.(\d{1,9}):(\d{1,20})")
+_PARTS = frozenset({"ID", "NODE", "EXECVE", "PATH", "CWD", "SOCKADDR", "PROCTITLE", "OBJ_PID"})
+
+
+def recognises(obj: dict[str, Any]) -> bool:
+    """`ID` of an audit event beside at least one record type."""
+    event_id = obj.get("ID")
+    return isinstance(event_id, str) and _ID.fullmatch(event_id) is not None
+
+
+def decode(obj: dict[str, Any]) -> list[Record]:
+    """Raises RecordError: no_host, no_time."""
+    time_us, serial = event_key(obj["ID"])
+    node = obj.get("NODE")
+    host = lower_host(node) if isinstance(node, str) else shipper.host_of(obj)
+    if not host:
+        raise RecordError("no_host", "the audit event does not say which host it is from")
+    if not time_us:
+        raise RecordError("no_time", "the audit event has no time")
+    data = {name: _plain(value) for name, value in obj.items() if name.isupper()}
+    main = "SYSCALL" if "SYSCALL" in data else next(iter(sorted(data.keys() - _PARTS)), "")
+    return [
+        Record(
+            "auditd",
+            host,
+            time_us,
+            "auditd",
+            event_id_of(main),
+            record_id_of(time_us, serial),
+            data={"SERIAL": serial, **data},
+        )
+    ]
+
+
+def event_key(text: str) -> tuple[int, int]:
+    """Time in epoch microseconds and serial of an event id; (0, 0) for text that is none."""
+    found = _ID.fullmatch(text)
+    if found is None:
+        return 0, 0
+    seconds, fraction, serial = found.groups()
+    return int(seconds) * 1_000_000 + int((fraction + "000000")[:6]), int(serial)
+
+
+def _plain(value: Any) -> Any:
+    """A value with its percent-encoding undone, at any depth."""
+    if isinstance(value, str):
+        return unquote(value, errors="replace") if "%" in value else value
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,167 @@
+"""Santa: log lines, alone or in a shipper's `message`, and the JSON form of its telemetry.
+
+    [2023-05-01T10:00:00.123Z] I santad: action=EXEC|decision=ALLOW|...|pid=12|path=/bin/ls|args=ls
+
+JSON events become the same flat fields that the lines have. Neither says which host it is from
+except by a machine id, which counts when the shipper names none.
+"""
+
+import base64
+import binascii
+import re
+from typing import Any
+
+from vedette.ingest.decode import shipper
+from vedette.ingest.decode.eventlog import lower_host
+from vedette.ingest.decode.shipper import member
+from vedette.ingest.record import Record, RecordError
+from vedette.ingest.times import any_time_us, time_us
+
+MARK = "santad: action="
+_LINE = re.compile(r"\[(\d{4}-\d\d-\d\dT[^\]]{1,32})\] \w santad: (action=.*)", re.DOTALL)
+_FIELD = re.compile(r"(?:^|\|)([a-z_0-9]+)=([^|]*)")
+
+_ACTIONS: dict[str, str] = {
+    "execution": "EXEC",
+    "fork": "FORK",
+    "exit": "EXIT",
+    "close": "WRITE",
+    "rename": "RENAME",
+    "unlink": "DELETE",
+    "link": "LINK",
+    "exchangedata": "EXCHANGE",
+    "clone": "CLONE",
+    "copyfile": "COPYFILE",
+    "file_access": "FILE_ACCESS",
+    "disk": "DISK",
+    "bundle": "BUNDLE",
+    "allowlist": "ALLOWLIST",
+    "login_window_session": "LOGIN_WINDOW_SESSION",
+    "screen_sharing": "SCREEN_SHARING",
+    "open_ssh": "OPEN_SSH",
+    "authentication": "AUTHENTICATION",
+    "codesigning_invalidated": "CODESIGNING_INVALIDATED",
+    "launch_item": "LAUNCH_ITEM",
+    "xprotect": "XPROTECT",
+    "tcc_modification": "TCC_MODIFICATION",
+    "gatekeeper_override": "GATEKEEPER_OVERRIDE",
+}
+"""Actions of the log by the member that a JSON event has."""
+
+
+def recognises(obj: dict[str, Any]) -> bool:
+    if "event_time" in obj or "eventTime" in obj:
+        return _kind(obj) is not None
+    return bool(shipper.text_of(obj, MARK))
+
+
+def decode(obj: dict[str, Any]) -> list[Record]:
+    """Raises RecordError: no_host, no_time, unknown_format."""
+    if shipper.text_of(obj, MARK):
+        lines = shipper.text_of(obj, MARK).split("\n")
+        return [parse_line(line, shipper.host_of(obj)) for line in lines if MARK in line]
+    kind = _kind(obj)
+    if kind is None:
+        raise RecordError("unknown_format", "a Santa event without an action")
+    fields = _fields(kind, _snake(obj[kind]))
+    host = shipper.host_of(obj) or _machine(obj.get("machine_id") or obj.get("machineId"))
+    return [_record(host, any_time_us(obj.get("event_time") or obj.get("eventTime")), fields)]
+
+
+def parse_line(text: str, host: str) -> Record:
+    """The record of one log line. Raises RecordError: no_host, no_time, unknown_format."""
+    found = _LINE.search(text)
+    if found is None:
+        raise RecordError("unknown_format", "no Santa log line")
+    fields = {name: _plain(value) for name, value in _FIELD.findall(found[2].rstrip())}
+    return _record(host or _machine(fields.get("machineid")), time_us(found[1]), fields)
+
+
+def _record(host: str, moment_us: int, fields: dict[str, str]) -> Record:
+    if not host:
+        raise RecordError("no_host", "the event does not say which host it is from")
+    if not moment_us:
+        raise RecordError("no_time", "the event has no time")
+    return Record("santa", host, moment_us, "santa", data=dict(fields))
+
+
+def _machine(value: Any) -> str:
+    return lower_host(value) if isinstance(value, str) else ""
+
+
+def _plain(value: str) -> str:
+    """Santa writes what would break its lines as `<pipe>` and backslash escapes."""
+    value = value.replace("<pipe>", "|").replace("\\n", "\n").replace("\\r", "\r")
+    return "" if value == "(null)" else value
+
+
+def _kind(obj: dict[str, Any]) -> str | None:
+    for name, value in obj.items():
+        if isinstance(value, dict) and _snake_name(name) in _ACTIONS:
+            return name
+    return None
+
+
+def _snake_name(name: str) -> str:
+    return re.sub(r"([A-Z])", lambda found: "_" + found[1].lower(), name)
+
+
+def _snake(value: Any) -> Any:
+    """A value with the names of its members in the spelling of Santa's schema."""
+    if isinstance(value, dict):
+        return {_snake_name(name): _snake(item) for name, item in value.items()}
+    return [_snake(item) for item in value] if isinstance(value, list) else value
+
+
+def _fields(kind: str, event: dict[str, Any]) -> dict[str, str]:
+    """The flat fields of a JSON event, under the names of the log lines."""
+    action = _ACTIONS[_snake_name(kind)]
+    subject = {"EXEC": "target", "FORK": "child"}.get(action, "instigator")
+    process = event.get(subject) or {}
+    found: dict[str, Any] = {
+        "action": action,
+        "pid": member(process, ("id", "pid")),
+        "pidversion": member(process, ("id", "pidversion")),
+        "ppid": process.get("original_parent_pid") or member(process, ("parent_id", "pid")),
+        "ppidversion": member(process, ("parent_id", "pidversion")),
+        "uid": member(process, ("real_user", "uid")),
+        "user": member(process, ("real_user", "name")),
+        "decision": _enum(event.get("decision"), "DECISION_"),
+        "reason": _enum(event.get("reason"), "REASON_"),
+        "cert_sha256": member(event, ("certificate_info", "hash", "hash")),
+        "cert_cn": member(event, ("certificate_info", "common_name")),
+        "exit": member(event, ("exited", "exit_status")) or member(event, ("signaled", "signal")),
+        "newpath": _newpath(event),
+    }
+    image = process.get("executable") or {}
+    if action == "EXEC":
+        found["path"] = image.get("path")
+        found["sha256"] = member(image, ("hash", "hash"))
+        found["args"] = " ".join(map(_argument, event.get("args") or []))
+        found["cwd"] = member(event, ("working_directory", "path"))
+    else:
+        found["processpath"] = image.get("path")
+        target = event.get("target") or event.get("source") or event.get("file1")
+        found["path"] = target if isinstance(target, str) else member(target, ("path",))
+    return {name: str(value) for name, value in found.items() if value not in (None, "")}
+
+
+def _enum(value: Any, prefix: str) -> Any:
+    return value.removeprefix(prefix) if isinstance(value, str) else value
+
+
+def _newpath(event: dict[str, Any]) -> Any:
+    target = event.get("target")
+    if "source" in event and isinstance(target, str):
+        return target
+    return member(event, ("file2", "path"))
+
+
+def _argument(value: Any) -> str:
+    """An argument: bytes, which JSON of protocol buffers writes as base64."""
+    if not isinstance(value, str):
+        return ""
+    try:
+        return base64.b64decode(value, validate=True).decode("utf-8", "replace")
+    except (binascii.Error, ValueError):
+        return value

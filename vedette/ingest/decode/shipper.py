@@ -1,0 +1,77 @@
+"""What log shippers put around a line of a log: the host it is from, the text, the time.
+
+For formats whose own lines do not say which host they are from (audit.log, Santa, Endpoint
+Security), the shipper's word counts: there the shipper runs on the host.
+"""
+
+from typing import Any
+
+from vedette.ingest.decode.eventlog import lower_host
+from vedette.ingest.times import any_time_us
+
+HOST_MEMBERS: tuple[tuple[str, ...], ...] = (
+    ("host", "hostname"),
+    ("host", "name"),
+    ("hostname",),
+    ("Hostname",),
+    ("HostName",),
+    ("HOSTNAME",),
+    ("_HOSTNAME",),
+    ("Computer",),
+    ("host",),
+    ("agent", "hostname"),
+    ("agent", "name"),
+    ("beat", "hostname"),
+    ("node_name",),
+    ("fqdn",),
+)
+"""Where shippers name the host, the most telling first."""
+
+TEXT_MEMBERS: tuple[str, ...] = (
+    "message",
+    "MESSAGE",
+    "SyslogMessage",
+    "msg",
+    "log",
+    "line",
+    "raw",
+    "_raw",
+)
+"""Members that hold the line as it was in the log."""
+
+TIME_MEMBERS: tuple[str, ...] = ("@timestamp", "timestamp", "time", "TimeGenerated", "date")
+
+
+def member(obj: Any, path: tuple[str, ...]) -> Any:
+    """The value under nested members; None where one is missing."""
+    for name in path:
+        obj = obj.get(name) if isinstance(obj, dict) else None
+    return obj
+
+
+def host_of(obj: dict[str, Any]) -> str:
+    """The host in lower case, "" when no member names it."""
+    for path in HOST_MEMBERS:
+        value = member(obj, path)
+        if isinstance(value, str) and value.strip() not in {"", "-", "localhost"}:
+            return lower_host(value)
+    return ""
+
+
+def text_of(obj: dict[str, Any], mark: str) -> str:
+    """The first text member that holds `mark`; "" when none does."""
+    for name in TEXT_MEMBERS:
+        value = obj.get(name)
+        if isinstance(value, str) and mark in value:
+            return value
+    original = member(obj, ("event", "original"))
+    return original if isinstance(original, str) and mark in original else ""
+
+
+def time_of(obj: dict[str, Any]) -> int:
+    """The shipper's time, epoch microseconds; 0 when there is none."""
+    for name in TIME_MEMBERS:
+        moment_us = any_time_us(obj.get(name))
+        if moment_us:
+            return moment_us
+    return 0

@@ -1,0 +1,41 @@
+"""Hashes of files as senders write them."""
+
+from functools import lru_cache
+
+from msgspec import Struct
+
+
+class Hashes(Struct, frozen=True, gc=False):
+    """Hashes of a file in lower-case hex, "" where unknown."""
+
+    md5: str = ""
+    sha256: str = ""
+    sha1: str = ""
+    imphash: str = ""
+
+    def any_known(self) -> bool:
+        """Whether the file can be told by its content."""
+        return bool(self.md5 or self.sha256 or self.sha1)
+
+
+NO_HASHES = Hashes()
+_DIGITS = {"md5": 32, "sha256": 64, "sha1": 40, "imphash": 32}
+_BARE = {32: "md5", 40: "sha1", 64: "sha256"}
+
+
+@lru_cache(maxsize=65_536)
+def hashes_of(text: str) -> Hashes:
+    """Hashes of Sysmon's `SHA1=..,MD5=..,SHA256=..,IMPHASH=..`, or of one bare hash."""
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        name, mark, digits = part.strip().lower().partition("=")
+        if not mark:
+            name, digits = _BARE.get(len(name), ""), name
+        if _DIGITS.get(name) == len(digits) and _is_hash(digits):
+            found[name] = digits
+    return Hashes(**found) if found else NO_HASHES
+
+
+def _is_hash(digits: str) -> bool:
+    # All zeros is how Sysmon writes that a file has no import table.
+    return digits.strip("0") != "" and not digits.strip("0123456789abcdef")

@@ -1,0 +1,114 @@
+"""Bounded decompression of request bodies: gzip, zlib and zstd.
+
+Nothing is inflated beyond the limit, whatever the header promises: a bomb costs at most
+`limit` bytes and one piece of output.
+"""
+
+import zlib
+
+import zstandard
+
+from vedette.errors import BadRequestError, TooLargeError
+from vedette.limits import BODY_INFLATED_BYTES_MAX, COMPRESSED_MEMBERS_MAX, ZSTD_WINDOW_BYTES_MAX
+
+_PIECE = 256 * 1024
+"""Bytes fed at a time, so that the rest after a gzip member is cheap to copy."""
+
+_ZSTD_PIECE = 1024
+"""A zstd block of 4 bytes can stand for 128 kB, and its inflater has no bound on what it gives:
+so it is fed little at a time, and overshoots the limit by at most 32 MB."""
+
+_GZIP_WBITS = 31
+_EITHER_WBITS = 47
+"""gzip or zlib by header: some senders call zlib data `gzip` and the reverse."""
+
+
+def inflate(body: bytes, encoding: str, limit: int = BODY_INFLATED_BYTES_MAX) -> bytes:
+    """The body without its Content-Encoding (`gzip`, `deflate`, `zstd`, `identity` or "").
+
+    Raises TooLargeError beyond `limit` bytes, BadRequestError for an encoding that is not
+    served and for data that is damaged or cut short.
+    """
+    match encoding.strip().lower():
+        case "" | "identity":
+            if len(body) > limit:
+                raise _too_large(limit)
+            return body
+        case "gzip" | "x-gzip" | "deflate":
+            return _inflate_zlib(body, limit)
+        case "zstd":
+            return _inflate_zstd(body, limit)
+        case other:
+            raise BadRequestError(
+                f"Content-Encoding {other[:40]!r} is not served; gzip, deflate and zstd are",
+                reason="bad_encoding",
+            )
+
+
+def _inflate_zlib(body: bytes, limit: int) -> bytes:
+    out = bytearray()
+    view = memoryview(body)
+    position = 0
+    for _ in range(COMPRESSED_MEMBERS_MAX):
+        wbits = _EITHER_WBITS if position == 0 else _GZIP_WBITS
+        position = _inflate_member(view, position, wbits, out, limit)
+        if position == len(body) or not body[position:].strip(b"\0"):
+            return bytes(out)
+    raise _too_many()
+
+
+def _inflate_member(view: memoryview, position: int, wbits: int, out: bytearray, limit: int) -> int:
+    """Inflates one member into `out`; returns where the next one begins."""
+    inflater = zlib.decompressobj(wbits)
+    try:
+        while not inflater.eof:
+            piece: bytes | memoryview = inflater.unconsumed_tail
+            if not piece:
+                piece = view[position : position + _PIECE]
+                position += len(piece)
+            if not piece:
+                raise _damaged("it ends too early")
+            out += inflater.decompress(piece, limit - len(out) + 1)
+            if len(out) > limit:
+                raise _too_large(limit)
+    except zlib.error as error:
+        raise _damaged(str(error)) from error
+    return position - len(inflater.unused_data)
+
+
+def _inflate_zstd(body: bytes, limit: int) -> bytes:
+    out = bytearray()
+    view = memoryview(body)
+    position = 0
+    decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES_MAX)
+    for _ in range(COMPRESSED_MEMBERS_MAX):
+        inflater = decompressor.decompressobj()
+        try:
+            while not inflater.eof:
+                piece = view[position : position + _ZSTD_PIECE]
+                position += len(piece)
+                if not piece:
+                    raise _damaged("it ends too early")
+                out += inflater.decompress(piece)
+                if len(out) > limit:
+                    raise _too_large(limit)
+        except zstandard.ZstdError as error:
+            raise _damaged(str(error)) from error
+        position -= len(inflater.unused_data)
+        if position == len(body):
+            return bytes(out)
+    raise _too_many()
+
+
+def _too_many() -> BadRequestError:
+    return BadRequestError(
+        f"more than {COMPRESSED_MEMBERS_MAX} compressed members", reason="bad_compression"
+    )
+
+
+def _too_large(limit: int) -> TooLargeError:
+    return TooLargeError(f"the body has more than {limit} bytes after decompression")
+
+
+def _damaged(what: str) -> BadRequestError:
+    return BadRequestError(f"the compressed body is damaged: {what}", reason="bad_compression")

@@ -1,0 +1,15 @@
+"""How do records become events of processes? One normaliser a family of senders."""
+
+from vedette.ingest.normalise import auditd, endpointsecurity, osquery, santa, tetragon, windows
+from vedette.ingest.normalise.normaliser import Normaliser
+from vedette.ingest.record import Source
+
+SOURCES: dict[Source, Normaliser] = {
+    "windows": windows.NORMALISER,
+    "auditd": auditd.NORMALISER,
+    "osquery": osquery.NORMALISER,
+    "tetragon": tetragon.NORMALISER,
+    "santa": santa.NORMALISER,
+    "es": endpointsecurity.NORMALISER,
+}
+"""The normaliser of each family."""

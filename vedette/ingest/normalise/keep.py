@@ -1,0 +1,158 @@
+"""Which event-log records are kept for detection, by default.
+
+Records that become process events are stored as such whatever this says, and not a second time
+(logons and service installs excepted: they are both). Of the rest, these are kept: what
+detection content reads and what an investigation asks for, without the chatter (handle
+closings, tokens adjusted, bind permissions, script block starts and stops).
+"""
+
+from vedette.ingest import channels
+from vedette.ingest.normalise import keep_unix
+from vedette.ingest.normalise.normaliser import Keep
+from vedette.ingest.normalise.values import free_text
+from vedette.ingest.record import Record
+from vedette.model.event import Kept
+
+WHOLE: tuple[str, ...] = (
+    channels.SYSMON,  # WMI, raw reads, clipboard, status, and events of processes without identity
+    channels.SYSMON_LINUX,
+    channels.WMI,
+    channels.TASKS,
+    channels.DEFENDER,
+    channels.FIREWALL,
+    channels.BITS,
+    channels.APPLOCKER_EXE,
+    channels.APPLOCKER_SCRIPT,
+    channels.CODE_INTEGRITY,
+    channels.SESSIONS,
+    channels.REMOTE_DESKTOP,
+    channels.NTLM,
+    channels.PRINT,
+    channels.DRIVERS,
+    channels.DNS_CLIENT,
+    channels.LDAP_CLIENT,
+    channels.SMB_CLIENT,
+    channels.OPENSSH,
+)
+"""Channels of which every record is kept."""
+
+_SECURITY = (
+    (517, 1100, 1102, 1104),  # the log itself
+    (4608, 4610, 4611, 4614, 4616, 4618, 4622, 4649, 4692, 4693, 4694, 4695),  # system
+    (4624, 4625, 4634, 4647, 4648, 4672, 4675, 4768, 4769, 4770, 4771, 4776, 4778, 4779),  # logon
+    (4800, 4801, 4964, 5632, 5633),
+    (4656, 4657, 4659, 4660, 4661, 4662, 4663, 4664, 4670, 4673, 4674, 4715, 4719),  # objects
+    (4688, 4689, 4696, 4697, 4698, 4699, 4700, 4701, 4702, 4704, 4705, 4706, 4707, 4713),
+    (4717, 4718, 4739, 4817, 4902, 4904, 4905, 4907, 4908, 4912),  # policy
+    (*range(4720, 4739), *range(4740, 4768), *range(4780, 4784), 4793, 4794, 4797, 4798, 4799),
+    (4825, 4826, 4865, 4866, 4867, 4868, 4870, 4882, 4885, 4886, 4887, 4888, 4890, 4892, 4898),
+    (4899, 4900),  # certificate services
+    (4944, 4946, 4947, 4948, 4949, 4950, 4954, 4956),  # firewall rules
+    (5024, 5025, 5027, 5028, 5029, 5030, 5034, 5035, 5037, 5038, 5058, 5059, 5061),
+    (5136, 5137, 5138, 5139, 5141, 5140, 5142, 5143, 5144, 5145, 5379, 5382, 5447),
+    (5152, 5157, 6144, 6145, 6281, 6410, 6416, 6419, 6420, 6421, 6422, 6423, 6424),
+)
+
+_SYSTEM = tuple(
+    event_id
+    for group in (
+        (1, 4, 6, 12, 13, 16, 19, 20, 27, 37, 39, 41, 42, 50, 55, 56, 98, 104, 1001, 1014, 1074),
+        (1031, 1032, 1033, 1034, 5723, 5805, 5827, 5828, 5829, 5830, 5831, 6005, 6006, 6008),
+        (7000, 7009, 7023, 7024, 7030, 7031, 7034, 7035, 7036, 7040, 7045, 9009, 10001),
+        (16962, 16965, 16990, 16991),
+    )
+    for event_id in group
+)
+
+_APPLICATION = tuple(
+    event_id
+    for group in (
+        (1, 11, 216, 325, 326, 327, 865, 866, 867, 868, 882, 1000, 1001, 1002, 1022, 1033, 1034),
+        (1040, 1042, 1511, 2303, 3000, 5007, 7025, 8128, 11707, 11708, 11724, 15457, 17135),
+        (18456, 33205),
+    )
+    for event_id in group
+)
+
+_POWERSHELL = (4100, 4103, 4104, 8193, 8194, 24577, 32784, 40961, 40962, 53504, 53506)
+
+IDS: tuple[tuple[str, tuple[int, ...]], ...] = (
+    (channels.SECURITY, tuple(event_id for group in _SECURITY for event_id in group)),
+    (channels.SYSTEM, _SYSTEM),
+    (channels.APPLICATION, _APPLICATION),
+    (channels.POWERSHELL, _POWERSHELL),
+    (channels.POWERSHELL_CORE, (4100, 4103, 4104, 40961, 40962, 53504)),
+    (channels.POWERSHELL_CLASSIC, (400, 403, 500, 501, 600, 800)),
+)
+"""Single ids of channels that also carry much that nobody asks for."""
+
+KEEP = Keep.of(WHOLE + keep_unix.WHOLE, IDS + keep_unix.IDS)
+"""The default of the setting."""
+
+_ENVELOPE = frozenset(
+    {
+        "@timestamp",
+        "@version",
+        "ActivityID",
+        "Category",
+        "Channel",
+        "Computer",
+        "EventID",
+        "EventLog",
+        "EventReceivedTime",
+        "EventTime",
+        "EventTypeOrignal",
+        "ExecutionProcessID",
+        "ExecutionThreadID",
+        "HostIP",
+        "Hostname",
+        "Keywords",
+        "MG",
+        "ManagementGroupName",
+        "Opcode",
+        "OpcodeValue",
+        "ProviderGuid",
+        "RecordNumber",
+        "RelatedActivityID",
+        "Severity",
+        "SeverityLevel",
+        "SeverityValue",
+        "SourceModuleName",
+        "SourceModuleType",
+        "SourceName",
+        "SourceSystem",
+        "Task",
+        "TenantId",
+        "ThreadID",
+        "TimeCreated",
+        "TimeGenerated",
+        "Version",
+        "_ResourceId",
+        "host",
+        "port",
+        "tags",
+    }
+)
+"""Members of flat wrappers (NXLog, Get-WinEvent, Azure) that are no event data."""
+
+_NOTHING: frozenset[str] = frozenset()
+_WHO = frozenset(
+    {"AccountName", "AccountType", "Domain", "ERROR_EVT_UNRESOLVED", "EventType", "UserID"}
+)
+"""What NXLog adds about the account that logged: kept, but no event data either."""
+
+
+def kept(record: Record, time_us: int) -> Kept:
+    """The record as it is kept: event data as text, without what the envelope says already.
+
+    The rendered message stays only where the record has no event data of its own.
+    """
+    skipped = _ENVELOPE if "EventID" in record.data else _NOTHING
+    fields: dict[str, str] = {}
+    for name, value in record.data.items():
+        if name not in skipped and (text := free_text(value)):
+            fields[name] = text
+    message = fields.pop("Message", "")
+    if message and not fields.keys() - _WHO:
+        fields["Message"] = message
+    return Kept(time_us, record.channel, record.event_id, record.record_id, record.provider, fields)

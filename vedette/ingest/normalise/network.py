@@ -1,0 +1,61 @@
+"""Which side of a connection is the host itself, and what its peer is called."""
+
+from vedette.ingest.context import HostContext
+from vedette.ingest.normalise.values import number
+from vedette.model.address import is_ipv4
+from vedette.model.event import Netconn
+
+TCP = 6
+UDP = 17
+
+_PROTOCOLS = {"tcp": TCP, "udp": UDP, "icmp": 1, "ipv6-icmp": 58, "icmpv6": 58}
+
+
+def protocol_number(text: str) -> int:
+    """IP protocol number of a name or a number; 0 for neither."""
+    found = _PROTOCOLS.get(text.lower())
+    if found is not None:
+        return found
+    return number(text, 256)
+
+
+def local_is_source(
+    ctx: HostContext, outbound: bool, protocol: int, source: bytes, destination: bytes
+) -> bool:
+    """Whether the host is the source of a connection (telemetry.md 2, fact 8).
+
+    What was started here has this host as its source. For what was not, the host's own
+    addresses decide, and where they do not: TCP names the host as the destination, UDP as the
+    source, unless that is a multicast or broadcast address.
+    """
+    if outbound:
+        return True
+    source_is_own, destination_is_own = source in ctx.local, destination in ctx.local
+    if source_is_own != destination_is_own:
+        return source_is_own
+    return protocol != TCP and not _is_group(source)
+
+
+def netconn(
+    ctx: HostContext,
+    process_id: str,
+    time_us: int,
+    outbound: bool,
+    protocol: int,
+    source: tuple[bytes, int],
+    destination: tuple[bytes, int],
+    source_name: str = "",
+    destination_name: str = "",
+) -> Netconn:
+    """The connection seen from the host; the domain is the peer's name, told or learned."""
+    local, remote, name = source, destination, destination_name
+    if not local_is_source(ctx, outbound, protocol, source[0], destination[0]):
+        local, remote, name = destination, source, source_name
+    domain = name or ctx.name_of(remote[0], time_us)
+    return Netconn(process_id, time_us, int(outbound), protocol, *local, *remote, domain)
+
+
+def _is_group(address: bytes) -> bool:
+    if is_ipv4(address):
+        return 224 <= address[12] <= 239 or address[15] == 255
+    return address[0] == 0xFF

@@ -1,0 +1,302 @@
+"""osquery's event tables: processes, sockets, files, DNS answers; key is pid and start.
+
+Times are whole seconds on Linux, so two images that one pid runs within a second are one process.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from vedette.ingest.context import HostContext
+from vedette.ingest.known import Known
+from vedette.ingest.normalise import macos
+from vedette.ingest.normalise.network import TCP
+from vedette.ingest.normalise.normaliser import Keep, Normaliser
+from vedette.ingest.normalise.unix import (
+    WRONG_TYPE,
+    child,
+    end_facts,
+    executed,
+    filemod,
+    kept_or_not,
+    learn_executed,
+    mention,
+    process_at,
+    start_facts,
+    told,
+)
+from vedette.ingest.normalise.values import number
+from vedette.ingest.record import Record
+from vedette.model.address import pack_address
+from vedette.model.event import (
+    UNKNOWN_IP,
+    ChildKind,
+    Dnsquery,
+    Facts,
+    FileOperation,
+    Netconn,
+    Outcome,
+)
+
+Row = dict[str, Any]
+
+_FORKS = frozenset({"fork", "vfork", "clone", "clone3"})
+_FAILED = frozenset({"failed", "fail", "0", "denied"})
+_FAMILIES = frozenset({"", "2", "10", "30", "AF_INET", "AF_INET6", "inet", "inet6"})
+
+_FILE_OPERATIONS: dict[str, tuple[int, int]] = {
+    # what happened to `path`, what to `dest_path`
+    "create": (FileOperation.CREATED, 0),
+    "creat": (FileOperation.CREATED, 0),
+    "mkdir": (FileOperation.CREATED, 0),
+    "mkdirat": (FileOperation.CREATED, 0),
+    "mknod": (FileOperation.CREATED, 0),
+    "mknodat": (FileOperation.CREATED, 0),
+    "write": (FileOperation.FIRST_WRITE, 0),
+    "truncate": (FileOperation.FIRST_WRITE, 0),
+    "ftruncate": (FileOperation.FIRST_WRITE, 0),
+    "unlink": (FileOperation.DELETED, 0),
+    "unlinkat": (FileOperation.DELETED, 0),
+    "rmdir": (FileOperation.DELETED, 0),
+    "rename": (FileOperation.DELETED, FileOperation.CREATED),
+    "renameat": (FileOperation.DELETED, FileOperation.CREATED),
+    "renameat2": (FileOperation.DELETED, FileOperation.CREATED),
+    "link": (0, FileOperation.CREATED),
+    "linkat": (0, FileOperation.CREATED),
+    "symlink": (0, FileOperation.CREATED),
+    "symlinkat": (0, FileOperation.CREATED),
+}
+
+
+def learn(record: Record, ctx: HostContext) -> None:
+    """Takes starts, ends and names of processes, and DNS answers."""
+    try:
+        learn_row = _LEARN.get(record.channel)
+        if learn_row is not None:
+            learn_row(record.data, ctx, record.time_us)
+    except WRONG_TYPE:
+        return
+
+
+def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
+    """What a row tells; empty when it is not kept."""
+    try:
+        make = _MAKE.get(record.channel)
+        if make is not None:
+            return make(record.data, ctx, record.time_us)
+    except WRONG_TYPE:
+        pass
+    return kept_or_not(record, record.data, keep)
+
+
+def _text(row: Row, name: str) -> str:
+    value = row.get(name)
+    return "" if value is None else str(value)
+
+
+# --- process_events ---------------------------------------------------------------------
+
+
+def _learn_process(row: Row, ctx: HostContext, time_us: int) -> None:
+    pid, parent_pid = number(row.get("pid")), number(row.get("parent"))
+    mention(ctx, parent_pid, time_us)
+    known = learn_executed(
+        ctx, pid, time_us, _text(row, "path"), _text(row, "username"), parent_pid
+    )
+    if _text(row, "syscall") in _FORKS:
+        known.created = False
+
+
+def _process(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
+    parent_pid = number(row.get("parent"))
+    known = ctx.started(number(row.get("pid")), time_us)
+    parent = process_at(ctx, parent_pid, time_us) if parent_pid else None
+    if _text(row, "syscall") in _FORKS:
+        if parent is None:
+            return []
+        return told(child(parent, known, time_us, ChildKind.FORK), of=(parent,))
+    extra = {"uid": _text(row, "uid"), "current_directory": _text(row, "cwd").strip('"')}
+    cmdline = _text(row, "cmdline")
+    facts = start_facts(
+        known, time_us, cmdline=cmdline, parent=parent, parent_pid=parent_pid, extra=extra
+    )
+    return executed(ctx, known, facts, time_us, parent=parent, parent_pid=parent_pid)
+
+
+# --- socket_events, process_file_events -------------------------------------------------
+
+
+def _learn_actor(row: Row, ctx: HostContext, time_us: int) -> None:
+    path = _text(row, "executable") or _text(row, "path")
+    mention(ctx, number(row.get("pid")), time_us, path)
+
+
+def _socket(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
+    status = _text(row, "status") or _text(row, "success")
+    if status.lower() in _FAILED or _text(row, "family") not in _FAMILIES:
+        return []
+    own = pack_address(_text(row, "local_address")), number(row.get("local_port"), 1 << 16)
+    peer = pack_address(_text(row, "remote_address")), number(row.get("remote_port"), 1 << 16)
+    if own[0] == UNKNOWN_IP and peer[0] == UNKNOWN_IP:
+        return []
+    known = process_at(ctx, number(row.get("pid")), time_us, _text(row, "path"))
+    outbound = int(_text(row, "action") == "connect")
+    protocol = number(row.get("protocol"), 256) or TCP
+    name = ctx.name_of(peer[0], time_us)
+    return told(Netconn(known.id, time_us, outbound, protocol, *own, *peer, name), of=(known,))
+
+
+def _file(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
+    here, there = _FILE_OPERATIONS.get(_text(row, "operation").lower(), (0, 0))
+    known = process_at(ctx, number(row.get("pid")), time_us, _text(row, "executable"))
+    out: list[Outcome] = []
+    if here:
+        out.append(filemod(known, time_us, here, _text(row, "path")))
+    if there:
+        out.append(filemod(known, time_us, there, _text(row, "dest_path") or _text(row, "path")))
+    return told(*out, of=(known,)) if out else []
+
+
+# --- es_process_events, es_process_file_events ------------------------------------------
+
+
+def _learn_es(row: Row, ctx: HostContext, time_us: int) -> None:
+    kind = _text(row, "event_type").lower()
+    pid, version = number(row.get("pid")), number(row.get("pidversion"), 1 << 63)
+    if kind == "exec":
+        parent_pid = number(row.get("parent"))
+        mention(ctx, parent_pid, time_us)
+        macos.learn_exec(
+            ctx, pid, version, time_us, _text(row, "path"), _text(row, "username"), parent_pid
+        )
+        return
+    macos.learn_actor(ctx, pid, version, time_us, _text(row, "path"))
+    if kind == "fork":
+        macos.learn_fork(ctx, number(row.get("child_pid")), 0, time_us, _text(row, "path"))
+    elif kind == "exit":
+        ctx.learn_end(pid, time_us)
+
+
+def _es(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
+    pid, version = number(row.get("pid")), number(row.get("pidversion"), 1 << 63)
+    parent_pid = number(row.get("parent"))
+    known = macos.actor(ctx, pid, version, time_us, _text(row, "path"))
+    match _text(row, "event_type").lower():
+        case "exec":
+            known = ctx.started(pid, time_us)
+            parent = process_at(ctx, parent_pid, time_us) if parent_pid else None
+            extra = {"uid": _text(row, "uid"), "current_directory": _text(row, "cwd")}
+            facts = start_facts(
+                known,
+                time_us,
+                cmdline=_text(row, "cmdline"),
+                parent=parent,
+                parent_pid=parent_pid,
+                extra=extra,
+            )
+            return executed(ctx, known, facts, time_us, parent=parent, parent_pid=parent_pid)
+        case "fork":
+            forked = ctx.started(number(row.get("child_pid")), time_us)
+            return told(child(known, forked, time_us, ChildKind.FORK), of=(known,))
+        case "exit":
+            return _ended(known, ctx, time_us, _text(row, "exit_code"), parent_pid)
+        case _:
+            return []
+
+
+def _ended(
+    known: Known, ctx: HostContext, time_us: int, status: str, parent_pid: int
+) -> list[Outcome]:
+    out: list[Outcome] = [end_facts(known, time_us, status)]
+    if parent_pid:
+        parent = process_at(ctx, parent_pid, time_us)
+        out.append(child(parent, known, time_us, ChildKind.OTHER_EXEC, started=False))
+        parent.tell(out)
+    return told(*out, of=(known,))
+
+
+def _es_file(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
+    here, there = _FILE_OPERATIONS.get(_text(row, "event_type").lower(), (0, 0))
+    known = process_at(ctx, number(row.get("pid")), time_us, _text(row, "path"))
+    out: list[Outcome] = []
+    if here:
+        out.append(filemod(known, time_us, here, _text(row, "filename")))
+    if there:
+        out.append(filemod(known, time_us, there, _text(row, "dest_filename")))
+    return told(*out, of=(known,)) if out else []
+
+
+# --- Windows: process_etw_events, dns_lookup_events -------------------------------------
+
+
+def _learn_etw(row: Row, ctx: HostContext, time_us: int) -> None:
+    pid, parent_pid = number(row.get("pid")), number(row.get("ppid"))
+    if _text(row, "type") == "ProcessStart":
+        mention(ctx, parent_pid, time_us)
+        known = ctx.started(pid, time_us)
+        known.learn(path=_text(row, "path"), username=_text(row, "username"))
+        known.learn_parent(parent_pid, "")
+    else:
+        mention(ctx, pid, time_us, _text(row, "path"))
+        ctx.learn_end(pid, time_us)
+
+
+def _etw(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
+    pid, parent_pid = number(row.get("pid")), number(row.get("ppid"))
+    if _text(row, "type") != "ProcessStart":
+        known = process_at(ctx, pid, time_us, _text(row, "path"))
+        return _ended(known, ctx, time_us, _text(row, "exit_code"), parent_pid)
+    known = ctx.started(pid, time_us)
+    parent = process_at(ctx, parent_pid, time_us) if parent_pid else None
+    cmdline = _text(row, "cmdline")
+    extra = {"terminal_session_id": _text(row, "session_id")}
+    facts: Facts = start_facts(
+        known, time_us, cmdline=cmdline, parent=parent, parent_pid=parent_pid, extra=extra
+    )
+    out: list[Outcome] = [facts]
+    if parent is not None and not (known.keyed and known.created):
+        out.append(child(parent, known, time_us, ChildKind.OTHER, cmdline=cmdline))
+        parent.tell(out)
+    return told(*out, of=(known,))
+
+
+def _learn_dns(row: Row, ctx: HostContext, time_us: int) -> None:
+    mention(ctx, number(row.get("pid")), time_us, _text(row, "path"), _text(row, "username"))
+    for part in _text(row, "response").replace("::ffff:", "").split(";"):
+        address = pack_address(part.strip())
+        if address != UNKNOWN_IP:
+            ctx.learn_answer(address, _text(row, "name"), time_us)
+
+
+def _dns(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
+    known = process_at(ctx, number(row.get("pid")), time_us, _text(row, "path"))
+    name, answers = _text(row, "name"), _text(row, "response")
+    if not name:
+        return []
+    event = Dnsquery(known.id, time_us, name, number(row.get("status")), answers)
+    return told(event, of=(known,))
+
+
+_Learn = Callable[[Row, HostContext, int], None]
+_Make = Callable[[Row, HostContext, int], list[Outcome]]
+
+_LEARN: dict[str, _Learn] = {
+    "process_events": _learn_process,
+    "socket_events": _learn_actor,
+    "process_file_events": _learn_actor,
+    "es_process_events": _learn_es,
+    "es_process_file_events": _learn_actor,
+    "process_etw_events": _learn_etw,
+    "dns_lookup_events": _learn_dns,
+}
+_MAKE: dict[str, _Make] = {
+    "process_events": _process,
+    "socket_events": _socket,
+    "process_file_events": _file,
+    "es_process_events": _es,
+    "es_process_file_events": _es_file,
+    "process_etw_events": _etw,
+    "dns_lookup_events": _dns,
+}
+"""What each table becomes (telemetry.md 6)."""
+
+NORMALISER = Normaliser(learn, normalise)

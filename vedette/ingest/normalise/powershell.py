@@ -1,0 +1,57 @@
+"""PowerShell script blocks (4104), tied to the process that logged them.
+
+Senders that lose the parameters of a long block (NXLog) keep its message: then the block is
+read from that.
+"""
+
+import re
+from typing import Any
+
+from vedette.ingest.context import HostContext
+from vedette.ingest.normalise.values import free_text, known_text, number
+from vedette.ingest.record import Record
+from vedette.model.event import Outcome, Scriptblock
+
+_MESSAGE = re.compile(
+    r"[^\r\n(]*\((?P<MessageNumber>\d{1,6}) of (?P<MessageTotal>\d{1,6})\):\r?\n"
+    r"(?P<ScriptBlockText>.*)"
+    r"\r?\n\r?\nScriptBlock ID: (?P<ScriptBlockId>[0-9A-Fa-f-]{36})"
+    r"\r?\nPath: ?(?P<Path>[^\r\n]*)\s*",
+    re.DOTALL,
+)
+"""The message of a 4104 in English, its parts under the names of the event data."""
+
+
+def learn_block(record: Record, ctx: HostContext, _time_us: int) -> None:
+    if record.pid:
+        ctx.mention(record.pid)
+
+
+def make_block(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
+    """One part of a block; nothing when the envelope names no process (Get-WinEvent)."""
+    data = _block(record.data)
+    if not record.pid or data is None:
+        return []
+    known = ctx.alive(record.pid, time_us)
+    out: list[Outcome] = [
+        Scriptblock(
+            known.id,
+            time_us,
+            free_text(data.get("ScriptBlockId")).lower(),
+            number(data.get("MessageNumber")),
+            number(data.get("MessageTotal")),
+            free_text(data.get("ScriptBlockText")),
+            known_text(data.get("Path")),
+        )
+    ]
+    known.tell(out)
+    return out
+
+
+def _block(data: dict[str, Any]) -> dict[str, Any] | None:
+    """Event data with the text of a block; None when neither they nor the message have it."""
+    if data.get("ScriptBlockText") is not None:
+        return data
+    message = data.get("Message")
+    told = _MESSAGE.fullmatch(message) if isinstance(message, str) else None
+    return None if told is None else told.groupdict()

@@ -1,0 +1,383 @@
+"""The Security and System channels: processes known by pid, objects, connections, services.
+
+These records name processes by pid only. The process is the one that had the pid at that time;
+when Sysmon reports the same host, that is Sysmon's process, and what both tell of its start and
+end is told once (telemetry.md 6, 4688).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from vedette.ingest.context import HostContext
+from vedette.ingest.known import Known
+from vedette.ingest.normalise.network import netconn
+from vedette.ingest.normalise.sysmon.lifetime import ended
+from vedette.ingest.normalise.values import (
+    access_mask,
+    free_text,
+    known_text,
+    number,
+    registry_path,
+)
+from vedette.ingest.paths import file_name
+from vedette.ingest.record import Record
+from vedette.model.address import pack_address
+from vedette.model.event import (
+    ChildKind,
+    Childproc,
+    CrossKind,
+    Crossproc,
+    Facts,
+    Filemod,
+    FileOperation,
+    Outcome,
+    RegistryOperation,
+    Regmod,
+)
+from vedette.model.ids import unknown_parent_id
+
+Data = dict[str, Any]
+Learn = Callable[[Record, HostContext, int], None]
+Make = Callable[[Record, HostContext, int], list[Outcome]]
+"""From a record and the event's time; an empty list when there is nothing to model."""
+
+_NOBODY = frozenset({"S-1-0-0", ""})
+_NO_LOGON = frozenset({"", "0x0"})
+
+
+def _user(data: Data, who: str) -> str:
+    name, domain = known_text(data.get(f"{who}UserName")), known_text(data.get(f"{who}DomainName"))
+    return f"{domain}\\{name}" if domain and name else name
+
+
+def _actor(data: Data) -> str:
+    """The prefix of the account that the new process runs as: Target when one is named."""
+    sid = known_text(data.get("TargetUserSid"))
+    return "Target" if sid not in _NOBODY or known_text(data.get("TargetUserName")) else "Subject"
+
+
+def _pid(data: Data, *names: str) -> int:
+    return next((found for name in names if (found := number(data.get(name)))), 0)
+
+
+# --- 4688, 4689: processes ---------------------------------------------------------------
+
+
+def _learn_start(record: Record, ctx: HostContext, time_us: int) -> None:
+    data = record.data
+    pid = _pid(data, "NewProcessId")
+    if not pid:
+        return
+    known = ctx.started(pid, time_us)
+    path = known_text(data.get("NewProcessName"))
+    ctx.learn_path(known, path)
+    parent_pid, parent_path = _pid(data, "ProcessId"), known_text(data.get("ParentProcessName"))
+    if parent_pid:
+        ctx.mention(parent_pid, parent_path)
+        known.learn_parent(parent_pid, parent_path)
+    logon_id = known_text(data.get(f"{_actor(data)}LogonId")).lower()
+    if logon_id not in _NO_LOGON:
+        ctx.learn_logon_process(logon_id, known)
+
+
+def _start(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
+    data = record.data
+    pid = _pid(data, "NewProcessId")
+    if not pid:
+        return []
+    known = ctx.started(pid, time_us)
+    actor = _actor(data)
+    path, cmdline = known_text(data.get("NewProcessName")), known_text(data.get("CommandLine"))
+    values: dict[str, str | int | bytes] = {
+        "path": path,
+        "process_name": file_name(path),
+        "process_pid": pid,
+        "cmdline": cmdline,
+        "username": _user(data, actor),
+        "uid": known_text(data.get(f"{actor}UserSid")),
+        "integrity_level": _INTEGRITY.get(known_text(data.get("MandatoryLabel")), ""),
+        "logon_id": known_text(data.get(f"{actor}LogonId")).lower(),
+        "logon_type": known.logon_type,
+        "creation_observed": 1,
+    }
+    if not known.keyed:
+        values["start"] = time_us
+    parent = _parent(data, ctx, time_us)
+    if parent is None:
+        values["parent_id"] = unknown_parent_id(ctx.sensor_id)
+    elif not known.parent_id:
+        values["parent_id"] = parent.id
+        values["parent_pid"] = parent.pid
+        values["parent_path"] = known_text(data.get("ParentProcessName")) or parent.path
+        values["parent_name"] = file_name(str(values["parent_path"]))
+    out: list[Outcome] = [Facts(known.id, time_us, {k: v for k, v in values.items() if v})]
+    if parent is not None:
+        if not known.created:
+            out.append(_child_start(known, parent, time_us, values))
+        parent.tell(out)
+    known.tell(out)
+    return out
+
+
+def _parent(data: Data, ctx: HostContext, time_us: int) -> Known | None:
+    pid = _pid(data, "ProcessId")
+    return ctx.alive(pid, time_us, known_text(data.get("ParentProcessName"))) if pid else None
+
+
+def _child_start(
+    known: Known, parent: Known, time_us: int, values: dict[str, str | int | bytes]
+) -> Childproc:
+    return Childproc(
+        parent.id,
+        time_us,
+        1,
+        ChildKind.OTHER,
+        known.id,
+        str(values["path"]),
+        known.pid,
+        command_line=str(values["cmdline"]),
+        username=str(values["username"]),
+    )
+
+
+_INTEGRITY = {
+    "S-1-16-0": "Untrusted",
+    "S-1-16-4096": "Low",
+    "S-1-16-8192": "Medium",
+    "S-1-16-8448": "Medium Plus",
+    "S-1-16-12288": "High",
+    "S-1-16-16384": "System",
+    "S-1-16-20480": "Protected",
+}
+"""Mandatory labels in Sysmon's words."""
+
+
+def _learn_end(record: Record, ctx: HostContext, time_us: int) -> None:
+    pid = _pid(record.data, "ProcessId")
+    if pid:
+        ctx.mention(pid, known_text(record.data.get("ProcessName")))
+        ctx.learn_end(pid, time_us)
+
+
+def _end(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
+    known = _by_pid(record.data, ctx, time_us)
+    if known is None:
+        return []
+    status = number(record.data.get("Status"))
+    if known.ended:  # told by Sysmon, but not with its status
+        out: list[Outcome] = [
+            Facts(known.id, time_us, {"terminated": 1, "exit_status": str(status)})
+        ]
+        known.tell(out)
+        return out
+    return ended(known, ctx, time_us, _pid(record.data, "ProcessId"), str(status))
+
+
+def _by_pid(data: Data, ctx: HostContext, time_us: int) -> Known | None:
+    pid = _pid(data, "ProcessId")
+    return ctx.alive(pid, time_us, known_text(data.get("ProcessName"))) if pid else None
+
+
+# --- 4656, 4657, 4663: objects ------------------------------------------------------------
+
+_WRITE, _APPEND, _DELETE = 0x2, 0x4, 0x10000
+_FILE_OPERATIONS = (
+    (_WRITE | _APPEND, FileOperation.FIRST_WRITE),
+    (_DELETE, FileOperation.DELETED),
+)
+_KEY_OPERATIONS = (
+    (_WRITE, RegistryOperation.WRITTEN),
+    (_APPEND, RegistryOperation.CREATED_KEY),
+    (_DELETE, RegistryOperation.DELETED_KEY),
+)
+_VALUE_OPERATIONS = {
+    "%%1904": RegistryOperation.WRITTEN,
+    "%%1905": RegistryOperation.WRITTEN,
+    "%%1906": RegistryOperation.DELETED_VALUE,
+}
+
+
+def _learn_by_pid(record: Record, ctx: HostContext, _time_us: int) -> None:
+    data = record.data
+    pid = _pid(data, "ProcessId")
+    if pid:
+        ctx.mention(pid, known_text(data.get("ProcessName")))
+
+
+def _object_used(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
+    """4663: only what changes something is an event; reading is kept as a record."""
+    data = record.data
+    known = _by_pid(data, ctx, time_us)
+    if known is None:
+        return []
+    mask, name = access_mask(str(data.get("AccessMask") or "")), free_text(data.get("ObjectName"))
+    out: list[Outcome] = []
+    match data.get("ObjectType"):
+        case "File":
+            path = ctx.drive_path(name)
+            out += [
+                Filemod(known.id, time_us, operation, path)
+                for bits, operation in _FILE_OPERATIONS
+                if mask & bits
+            ]
+        case "Key":
+            path = registry_path(name)
+            out += [
+                Regmod(known.id, time_us, operation, path)
+                for bits, operation in _KEY_OPERATIONS
+                if mask & bits
+            ]
+        case "Process":
+            out.append(_process_opened(known, ctx, time_us, mask, name))
+    if out:
+        known.tell(out)
+    return out
+
+
+def _handle_requested(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
+    """4656: opening a process is what counts there; for files and keys 4663 tells the use."""
+    return _object_used(record, ctx, time_us) if record.data.get("ObjectType") == "Process" else []
+
+
+def _process_opened(
+    known: Known, ctx: HostContext, time_us: int, mask: int, name: str
+) -> Crossproc:
+    path = ctx.drive_path(name)
+    target = ctx.only_of_file(file_name(path).lower(), time_us)
+    return Crossproc(
+        known.id,
+        time_us,
+        CrossKind.PROCESS_OPEN,
+        target.id if target and target.path.lower() == path.lower() else "",
+        path,
+        subtype=1,
+        access=mask,
+    )
+
+
+def _value_changed(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
+    data = record.data
+    known = _by_pid(data, ctx, time_us)
+    operation = _VALUE_OPERATIONS.get(str(data.get("OperationType")), RegistryOperation.WRITTEN)
+    if known is None:
+        return []
+    name = known_text(data.get("ObjectValueName"))
+    path = registry_path(free_text(data.get("ObjectName")))
+    value = free_text(data.get("NewValue"))
+    out: list[Outcome] = [
+        Regmod(known.id, time_us, operation, f"{path}\\{name}" if name else path, value)
+    ]
+    known.tell(out)
+    return out
+
+
+# --- 5156: connections --------------------------------------------------------------------
+
+_OUTBOUND = "%%14593"
+
+
+def _learn_connection(record: Record, ctx: HostContext, _time_us: int) -> None:
+    data = record.data
+    pid, application = _pid(data, "ProcessID", "ProcessId"), known_text(data.get("Application"))
+    if pid:
+        ctx.mention(pid, application)
+    ctx.learn_device_path(application)
+    if data.get("Direction") == _OUTBOUND:
+        ctx.learn_local(pack_address(free_text(data.get("SourceAddress"))))
+
+
+def _connected(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
+    data = record.data
+    pid = _pid(data, "ProcessID", "ProcessId")
+    if not pid:
+        return []
+    application = known_text(data.get("Application"))
+    known = ctx.alive(pid, time_us, application)
+    event = netconn(
+        ctx,
+        known.id,
+        time_us,
+        data.get("Direction") == _OUTBOUND,
+        number(data.get("Protocol"), 256),
+        (pack_address(free_text(data.get("SourceAddress"))), _port(data, "SourcePort")),
+        (pack_address(free_text(data.get("DestAddress"))), _port(data, "DestPort")),
+    )
+    out: list[Outcome] = [event]
+    known.tell(out)
+    return out
+
+
+def _port(data: Data, name: str) -> int:
+    return number(data.get(name), 65_536)
+
+
+# --- 4624, 4697, 7045: logons and services ------------------------------------------------
+
+
+def _learn_logon(record: Record, ctx: HostContext, _time_us: int) -> None:
+    logon_id = known_text(record.data.get("TargetLogonId")).lower()
+    logon_type = number(record.data.get("LogonType"), 256)
+    if logon_id not in _NO_LOGON and logon_type:
+        ctx.learn_logon(logon_id, logon_type)
+
+
+def _logged_on(record: Record, ctx: HostContext, _time_us: int) -> list[Outcome]:
+    """What a logon tells of processes; the record itself is kept beside it."""
+    out: list[Outcome] = []
+    for known in ctx.logon_processes(known_text(record.data.get("TargetLogonId")).lower()):
+        known.tell(out)
+    return out
+
+
+_SERVICES_PATH = r"C:\Windows\System32\services.exe"
+_SERVICES_KEY = r"\registry\machine\system\currentcontrolset\services"
+
+
+def _learn_service(record: Record, ctx: HostContext, _time_us: int) -> None:
+    ctx.mention(_services_pid(record), _SERVICES_PATH)
+
+
+def _services_pid(record: Record) -> int:
+    # The Service Control Manager logs 7045 itself; 4697 comes from elsewhere.
+    return record.pid if record.event_id == 7045 else 0
+
+
+def _service_installed(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
+    """A service's key written by services.exe; the record is kept as well."""
+    data = record.data
+    name = known_text(data.get("ServiceName"))
+    if not name:
+        return []
+    known = ctx.latest_of_file("services.exe") or ctx.mention(_services_pid(record), _SERVICES_PATH)
+    command = free_text(data.get("ServiceFileName") or data.get("ImagePath"))
+    path = f"{_SERVICES_KEY}\\{name}\\ImagePath"
+    out: list[Outcome] = [Regmod(known.id, time_us, RegistryOperation.WRITTEN, path, command)]
+    known.tell(out)
+    return out
+
+
+LEARN: dict[int, Learn] = {
+    4624: _learn_logon,
+    4656: _learn_by_pid,
+    4657: _learn_by_pid,
+    4663: _learn_by_pid,
+    4688: _learn_start,
+    4689: _learn_end,
+    4697: _learn_service,
+    5156: _learn_connection,
+}
+MAKE: dict[int, Make] = {
+    4624: _logged_on,
+    4656: _handle_requested,
+    4657: _value_changed,
+    4663: _object_used,
+    4688: _start,
+    4689: _end,
+    4697: _service_installed,
+    5156: _connected,
+}
+SYSTEM_LEARN: dict[int, Learn] = {7045: _learn_service}
+SYSTEM_MAKE: dict[int, Make] = {7045: _service_installed}
+
+ALSO_KEPT = frozenset({4624, 4697, 7045})
+"""Ids that are kept as records beside what they tell of processes."""

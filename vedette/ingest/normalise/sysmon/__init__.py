@@ -1,0 +1,54 @@
+"""Sysmon for Windows and for Linux: telemetry.md 6 with the twelve facts of section 2.
+
+`LEARN` and `MAKE` are tables by event id. A maker gets the event data, the context and the
+event's time and returns outcomes, or None when the event names no process: then the record is
+kept as it is. Makers convert everything before they tell implicit facts of processes, so a value
+of a wrong type (caught in windows.py) loses nothing.
+"""
+
+from vedette.ingest.normalise.sysmon import crossproc, file, learn, lifetime, network, registry
+from vedette.ingest.normalise.sysmon.learn import learn_pair, learn_subject
+from vedette.ingest.normalise.sysmon.subject import Learn, Make
+
+__all__ = ["LEARN", "MAKE", "PAIRS", "learn_pair", "learn_subject"]
+
+LEARN: dict[int, Learn] = {
+    1: learn.learn_start,
+    3: learn.learn_connection,
+    5: learn.learn_end,
+    6: learn.learn_driver,
+    7: learn.learn_module,
+    22: learn.learn_query,
+    27: learn.learn_file,
+    29: learn.learn_file,
+}
+"""What an event teaches at its time."""
+
+PAIRS = frozenset({8, 10})
+"""Ids that name two processes and teach nothing else; all other ids name one."""
+
+MAKE: dict[int, Make] = {
+    1: lifetime.start,
+    2: file.time_changed,
+    3: network.connected,
+    5: lifetime.end,
+    6: file.driver_loaded,
+    7: file.module_loaded,
+    8: crossproc.thread_created,
+    10: crossproc.opened,
+    11: file.created,
+    12: registry.key_changed,
+    13: registry.value_set,
+    14: registry.key_renamed,
+    15: file.stream_created,
+    17: network.pipe_created,
+    18: network.pipe_connected,
+    22: network.queried,
+    23: file.deleted,
+    25: lifetime.tampered,
+    26: file.deleted,
+    27: file.executable_blocked,
+    28: file.shredding_blocked,
+    29: file.executable_written,
+}
+"""What an event becomes; all other ids are kept as records (4, 9, 16, 19-21, 24, 255)."""

@@ -1,0 +1,159 @@
+"""Files and modules: Sysmon 2, 6, 7, 11, 15, 23, 26 to 29."""
+
+from vedette.ingest.context import HostContext
+from vedette.ingest.hashes import NO_HASHES, hashes_of
+from vedette.ingest.known import Known
+from vedette.ingest.normalise.sysmon.subject import (
+    SYSTEM_PID,
+    Data,
+    subject_of,
+    tell_image,
+    with_news,
+)
+from vedette.ingest.normalise.values import digsig_result, free_text, is_true, known_text
+from vedette.model.event import Filemod, FileOperation, Modload, Outcome, Processblock
+
+_PE_FILE = 1
+"""clients.md 4.2: file type of a Windows executable."""
+
+
+def created(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
+    known = subject_of(data, ctx, time_us)
+    if known is None:
+        return None
+    path = free_text(data.get("TargetFilename"))
+    return with_news(Filemod(known.id, time_us, FileOperation.CREATED, path), known)
+
+
+def time_changed(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
+    known = subject_of(data, ctx, time_us)
+    if known is None:
+        return None
+    before = known_text(data.get("PreviousCreationUtcTime"))
+    now = known_text(data.get("CreationUtcTime"))
+    event = Filemod(
+        known.id,
+        time_us,
+        FileOperation.FIRST_WRITE,
+        free_text(data.get("TargetFilename")),
+        note=f"creation time changed from {before} to {now}",
+    )
+    return with_news(event, known)
+
+
+def stream_created(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
+    known = subject_of(data, ctx, time_us)
+    if known is None:
+        return None
+    found = hashes_of(data.get("Hash") or "")
+    event = Filemod(
+        known.id,
+        time_us,
+        FileOperation.LAST_WRITE,
+        free_text(data.get("TargetFilename")),
+        found.md5 or ctx.md5_of(found.sha256),
+        found.sha256,
+        found.sha1,
+        note=known_text(data.get("Contents")),
+    )
+    return with_news(event, known)
+
+
+def deleted(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
+    known = subject_of(data, ctx, time_us)
+    if known is None:
+        return None
+    event = _hashed_file(data, ctx, known, time_us, FileOperation.DELETED)
+    if is_true(data.get("Archived")):
+        event.note = "archived"
+    return with_news(event, known)
+
+
+def executable_written(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
+    known = subject_of(data, ctx, time_us)
+    if known is None:
+        return None
+    event = _hashed_file(data, ctx, known, time_us, FileOperation.LAST_WRITE)
+    event.file_type = _PE_FILE
+    out = with_news(event, known)
+    tell_image(data, ctx, event.path, time_us, out)
+    return out
+
+
+def executable_blocked(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
+    """27: what was written is told as a write, what Sysmon did about it as a block."""
+    known = subject_of(data, ctx, time_us)
+    if known is None:
+        return None
+    event = _hashed_file(data, ctx, known, time_us, FileOperation.LAST_WRITE)
+    event.file_type = _PE_FILE
+    block = Processblock(
+        known.id,
+        time_us,
+        0,  # by Sysmon's own rule, not by a ban of this server
+        path=event.path,
+        md5=event.md5,
+        sha256=event.sha256,
+        username=known_text(data.get("User")),
+    )
+    out: list[Outcome] = [event, block]
+    known.tell(out)
+    tell_image(data, ctx, event.path, time_us, out)
+    return out
+
+
+def shredding_blocked(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
+    """28: an attempt to overwrite a file beyond recovery, which Sysmon refused."""
+    known = subject_of(data, ctx, time_us)
+    if known is None:
+        return None
+    event = _hashed_file(data, ctx, known, time_us, FileOperation.LAST_WRITE)
+    event.note = "shredding blocked"
+    return with_news(event, known)
+
+
+def _hashed_file(
+    data: Data, ctx: HostContext, known: Known, time_us: int, operation: FileOperation
+) -> Filemod:
+    found = hashes_of(data.get("Hashes") or "")
+    executable = _PE_FILE if is_true(data.get("IsExecutable")) else 0
+    return Filemod(
+        known.id,
+        time_us,
+        operation,
+        free_text(data.get("TargetFilename")),
+        found.md5 or ctx.md5_of(found.sha256),
+        found.sha256,
+        found.sha1,
+        executable,
+    )
+
+
+def module_loaded(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
+    known = subject_of(data, ctx, time_us)
+    return None if known is None else _loaded(data, ctx, known, time_us)
+
+
+def driver_loaded(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
+    return _loaded(data, ctx, ctx.alive(SYSTEM_PID, time_us, "System"), time_us)
+
+
+def _loaded(data: Data, ctx: HostContext, known: Known, time_us: int) -> list[Outcome]:
+    get = data.get
+    path, hashes = known_text(get("ImageLoaded")), get("Hashes")
+    image = ctx.learn_image(path, hashes, time_us) if path and hashes else None
+    found = NO_HASHES if image is None else image.hashes
+    event = Modload(
+        known.id,
+        time_us,
+        path,
+        found.md5 or ctx.md5_of(found.sha256),
+        found.sha256,
+        found.sha1,
+        digsig_result(get("Signed"), get("SignatureStatus")),
+        known_text(get("Signature")),
+    )
+    out = with_news(event, known)
+    if image is not None and not image.told:
+        image.tell(out)
+    return out

@@ -1,0 +1,56 @@
+"""Registry keys and values: Sysmon 12, 13, 14."""
+
+from vedette.ingest.context import HostContext
+from vedette.ingest.normalise.sysmon.subject import Data, subject_of, with_news
+from vedette.ingest.normalise.values import free_text, registry_path
+from vedette.model.event import Outcome, RegistryOperation, Regmod
+
+_REGISTRY_VERBS = {
+    "CreateKey": RegistryOperation.CREATED_KEY,
+    "DeleteKey": RegistryOperation.DELETED_KEY,
+    "CreateValue": RegistryOperation.WRITTEN,
+    "DeleteValue": RegistryOperation.DELETED_VALUE,
+    "SetValue": RegistryOperation.WRITTEN,
+}
+
+
+def _registry_operation(data: Data, default: RegistryOperation) -> RegistryOperation:
+    """The verb of the event, of its message where NXLog replaced it, or the id's (fact 7)."""
+    found = _REGISTRY_VERBS.get(data.get("EventType", ""))
+    if found is not None:
+        return found
+    _, mark, rest = (data.get("Message") or "").partition("EventType: ")
+    verb = rest[:32].split(None, 1)[:1] if mark else []
+    return _REGISTRY_VERBS.get(verb[0], default) if verb else default
+
+
+def key_changed(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
+    known = subject_of(data, ctx, time_us)
+    if known is None:
+        return None
+    operation = _registry_operation(data, RegistryOperation.CREATED_KEY)
+    path = registry_path(data.get("TargetObject") or "")
+    return with_news(Regmod(known.id, time_us, operation, path), known)
+
+
+def value_set(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
+    known = subject_of(data, ctx, time_us)
+    if known is None:
+        return None
+    path = registry_path(data.get("TargetObject") or "")
+    value = free_text(data.get("Details"))
+    return with_news(Regmod(known.id, time_us, RegistryOperation.WRITTEN, path, value), known)
+
+
+def key_renamed(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
+    known = subject_of(data, ctx, time_us)
+    if known is None:
+        return None
+    old = registry_path(data.get("TargetObject") or "")
+    new = registry_path(data.get("NewName") or "")
+    out: list[Outcome] = [
+        Regmod(known.id, time_us, RegistryOperation.DELETED_KEY, old, new),
+        Regmod(known.id, time_us, RegistryOperation.CREATED_KEY, new, old),
+    ]
+    known.tell(out)
+    return out

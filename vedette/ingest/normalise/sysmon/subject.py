@@ -1,0 +1,86 @@
+"""Finding the processes that a Sysmon event names, and what all its makers share.
+
+A process is named by ProcessGuid, pid, image and user. An all-zero or malformed GUID names
+nobody: then the pid in event time does.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from vedette.ingest.context import HostContext
+from vedette.ingest.known import Known
+from vedette.ingest.normalise.values import UNKNOWN_TEXT, known_text, number
+from vedette.model.event import Outcome
+
+SYSTEM_PID = 4
+"""The process that drivers are loaded into."""
+
+Data = dict[str, Any]
+Learn = Callable[[Data, HostContext, int], None]
+"""Takes event data and the event's time."""
+
+Make = Callable[[Data, HostContext, int], list[Outcome] | None]
+"""From event data and the event's time; None when the event names no process."""
+
+
+def see_process(ctx: HostContext, guid: Any, pid: Any, image: Any, user: Any) -> None:
+    """Learns one process as an event names it."""
+    known = ctx.named(guid) if guid else None
+    if known is None or (pid and pid != known.pid_sent):
+        known = ctx.by_guid(guid, number(pid)) if guid else None
+        if known is None:
+            if number(pid):
+                ctx.mention(number(pid), known_text(image))
+            return
+        known.pid_sent = pid
+    if image != known.path and image not in UNKNOWN_TEXT and image:
+        ctx.learn_path(known, known_text(image))
+    if user and user != known.username and user not in UNKNOWN_TEXT:
+        known.learn("", known_text(user))
+
+
+def find_process(ctx: HostContext, guid: Any, pid: Any, image: Any, time_us: int) -> Known | None:
+    """The process that an event names, by its ProcessGuid or else by pid in event time."""
+    known = ctx.named(guid) if guid else None
+    if known is not None:
+        return known
+    return _find_anew(ctx, guid, pid, image, time_us)
+
+
+def _find_anew(ctx: HostContext, guid: Any, pid: Any, image: Any, time_us: int) -> Known | None:
+    process_pid = number(pid)
+    known = ctx.by_guid(guid, process_pid) if guid else None
+    if known is None and process_pid:
+        known = ctx.alive(process_pid, time_us, known_text(image))
+    return known
+
+
+def subject_of(data: Data, ctx: HostContext, time_us: int) -> Known | None:
+    get = data.get
+    return find_process(ctx, get("ProcessGuid"), get("ProcessId"), get("Image"), time_us)
+
+
+def source_of(data: Data, ctx: HostContext, time_us: int) -> Known | None:
+    get = data.get
+    guid = get("SourceProcessGUID") or get("SourceProcessGuid")
+    return find_process(ctx, guid, get("SourceProcessId"), get("SourceImage"), time_us)
+
+
+def target_of(data: Data, ctx: HostContext, time_us: int) -> Known | None:
+    get = data.get
+    guid = get("TargetProcessGUID") or get("TargetProcessGuid")
+    return find_process(ctx, guid, get("TargetProcessId"), get("TargetImage"), time_us)
+
+
+def with_news(event: Outcome, known: Known) -> list[Outcome]:
+    """The event, and what is new of its process."""
+    out: list[Outcome] = [event]
+    if not known.told:
+        known.tell(out)
+    return out
+
+
+def tell_image(data: Data, ctx: HostContext, path: str, time_us: int, out: list[Outcome]) -> None:
+    hashes = data.get("Hashes")
+    if path and hashes:
+        ctx.learn_image(path, hashes, time_us).tell(out)

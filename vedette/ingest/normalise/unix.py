@@ -1,0 +1,218 @@
+"""What the Linux and macOS sources share: who acts, how processes begin and end.
+
+Without a ProcessGuid a process is pid and start. An `exec` makes a new process document, so its
+start is the time of the exec; a forked child that never runs another image is the process of
+its fork. An event of a pid belongs to the process with that pid that began last before it.
+A pid whose start no record told is one process per image path: its id is made of pid and path
+(`Processes.mention`), whatever the order of the records.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from vedette.ingest.context import HostContext
+from vedette.ingest.hashes import NO_HASHES, Hashes
+from vedette.ingest.known import Known
+from vedette.ingest.normalise.keep import kept
+from vedette.ingest.normalise.normaliser import Keep
+from vedette.ingest.normalise.values import free_text
+from vedette.ingest.paths import file_name
+from vedette.ingest.processes import SAME_START_US
+from vedette.ingest.record import Record
+from vedette.model.event import ChildKind, Childproc, Facts, Filemod, Outcome
+
+Values = dict[str, str | int | bytes]
+"""Metadata of a process, by column."""
+
+WRONG_TYPE = (TypeError, AttributeError, ValueError, KeyError, IndexError)
+"""What reading a record with values of wrong types raises: it is then kept, or not, as it is."""
+
+
+def process_at(ctx: HostContext, pid: int, time_us: int, path: str = "") -> Known:
+    """The process that had this pid at that time, by one clock: one that began later is another."""
+    return ctx.alive(pid, time_us - SAME_START_US, path)
+
+
+def find_at(ctx: HostContext, pid: int, time_us: int) -> Known | None:
+    """Like `process_at`, None when no start is known."""
+    return ctx.find(pid, time_us - SAME_START_US)
+
+
+def mention(ctx: HostContext, pid: int, time_us: int, path: str = "", username: str = "") -> None:
+    """Learns of a pid from an event that it did."""
+    known = find_at(ctx, pid, time_us) or ctx.mention(pid, path)
+    if not known.path:
+        known.learn(path=path)
+    known.learn(username=username)
+
+
+def start_facts(
+    known: Known,
+    time_us: int,
+    *,
+    start_us: int = 0,
+    cmdline: str = "",
+    parent: Known | None = None,
+    parent_pid: int = 0,
+    hashes: Hashes = NO_HASHES,
+    extra: Mapping[str, str] | None = None,
+) -> Facts:
+    """The creation of a process with all that is known of it and of its parent."""
+    values: Values = {
+        "creation_observed": 1,
+        "start": start_us or known.start_us or time_us,
+        "process_pid": known.pid,
+        "path": known.path,
+        "process_name": file_name(known.path),
+        "cmdline": free_text(cmdline),
+        "username": known.username,
+        "process_guid": known.guid,
+        "process_md5": hashes.md5,
+        "process_sha256": hashes.sha256,
+        "process_sha1": hashes.sha1,
+        "parent_pid": parent_pid,
+    }
+    if parent is not None:
+        values |= {
+            "parent_id": parent.id,
+            "parent_pid": parent.pid,
+            "parent_path": parent.path,
+            "parent_name": file_name(parent.path),
+            "parent_md5": parent.md5,
+            "parent_sha256": parent.sha256,
+            "parent_username": parent.username,
+        }
+    for name, value in (extra or {}).items():
+        values[name] = free_text(value)
+    return Facts(known.id, time_us, {name: value for name, value in values.items() if value})
+
+
+def executed(
+    ctx: HostContext,
+    known: Known,
+    facts: Facts,
+    time_us: int,
+    *,
+    parent: Known | None,
+    parent_pid: int,
+    hashes: Hashes = NO_HASHES,
+) -> list[Outcome]:
+    """What an exec tells: the new process, and it as a child.
+
+    A process that itself came of an exec and has the same parent runs another image in its
+    place: it ends, with the new one as its child (`exec`). Else the parent has a new child that
+    runs another image (`other_exec`).
+    """
+    known.told = True  # by the facts
+    cmdline = str(facts.values.get("cmdline", ""))
+    out: list[Outcome] = [facts]
+    before = find_at(ctx, known.pid, time_us - 1)
+    if known.keyed and known.created:
+        pass  # Sysmon told the parent
+    elif before is not None and before.created and before.parent_pid == parent_pid:
+        out.append(child(before, known, time_us, ChildKind.EXEC, cmdline=cmdline, hashes=hashes))
+        out.append(end_facts(before, time_us))
+    elif parent is not None:
+        kind = ChildKind.OTHER_EXEC
+        out.append(child(parent, known, time_us, kind, cmdline=cmdline, hashes=hashes))
+    if parent is not None:
+        parent.tell(out)
+    return out
+
+
+def learn_executed(
+    ctx: HostContext, pid: int, time_us: int, path: str, username: str, parent_pid: int
+) -> Known:
+    """Learns of an exec; returns the new process."""
+    known = ctx.started(pid, time_us)
+    known.created = known.created or not known.keyed
+    known.learn(path=path, username=username)
+    known.learn_parent(parent_pid, "")
+    return known
+
+
+def child(
+    parent: Known,
+    known: Known,
+    time_us: int,
+    kind: ChildKind,
+    *,
+    started: bool = True,
+    cmdline: str = "",
+    hashes: Hashes = NO_HASHES,
+) -> Childproc:
+    """The start or the end of a child, as its parent's event."""
+    return Childproc(
+        parent.id,
+        time_us,
+        int(started),
+        kind,
+        known.id,
+        known.path,
+        known.pid,
+        hashes.md5 or known.md5,
+        hashes.sha256 or known.sha256,
+        free_text(cmdline),
+        known.username,
+    )
+
+
+def end_facts(known: Known, time_us: int, exit_status: str = "") -> Facts:
+    values: Values = {"terminated": 1, "end_time": time_us}
+    if exit_status:
+        values["exit_status"] = exit_status
+    return Facts(known.id, time_us, values)
+
+
+def filemod(known: Known, time_us: int, operation: int, path: str, note: str = "") -> Filemod:
+    return Filemod(known.id, time_us, operation, free_text(path), note=note)
+
+
+def told(*events: Outcome, of: tuple[Known, ...]) -> list[Outcome]:
+    """Events, and what their processes are if that was not told before."""
+    out = list(events)
+    for known in of:
+        known.tell(out)
+    return out
+
+
+def kept_or_not(
+    record: Record, fields: Mapping[str, Any], keep: Keep, *, default: bool = False
+) -> list[Outcome]:
+    """The record as a record, where the setting or `default` says so; else nothing."""
+    if not default and not keep.keeps(record.channel, record.event_id):
+        return []
+    outcome = kept(record, record.time_us)
+    outcome.fields = flat(fields)
+    return [outcome]
+
+
+def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Nested data as text by dotted name; what is empty is left out."""
+    fields: dict[str, str] = {}
+    for name, value in data.items():
+        match value:
+            case dict():
+                fields |= flat(value, f"{prefix}{name}.")
+            case list():
+                if all(isinstance(item, str | int) for item in value):
+                    fields[prefix + name] = free_text(" ".join(map(str, value)))
+                else:
+                    fields |= flat(
+                        {str(at): item for at, item in enumerate(value)}, f"{prefix}{name}."
+                    )
+            case None | "":
+                pass
+            case bool():
+                fields[prefix + name] = "true" if value else "false"
+            case _:
+                fields[prefix + name] = free_text(str(value))
+    return fields
+
+
+def joined(directory: str, path: str) -> str:
+    """A path seen from a directory."""
+    if not path or path.startswith("/") or not directory.startswith("/"):
+        return path
+    path = path.removeprefix("./")
+    return f"{directory.rstrip('/')}/{path}"

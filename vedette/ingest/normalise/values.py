@@ -1,0 +1,119 @@
+"""Reading the values of event data: what counts as unknown, numbers, hashes, registry paths.
+
+Windows senders disagree on types and spelling, so everything here takes any text and never
+raises on it.
+"""
+
+from functools import lru_cache
+
+from vedette.limits import TEXT_CHARS_MAX
+
+UNKNOWN_TEXT = frozenset(
+    {
+        "",
+        "-",
+        "?",
+        "(null)",
+        "N/A",
+        "Unknown",
+        "<unknown process>",
+        "&lt;unknown process&gt;",
+        "< unknown process> ",  # Sysmon for Linux
+    }
+)
+"""What Sysmon, Windows and NXLog write for "not known" (telemetry.md 2, fact 12)."""
+
+
+def known_text(value: object) -> str:
+    """A scalar as text, or "" for what means unknown; cut at TEXT_CHARS_MAX."""
+    if not isinstance(value, str):
+        return scalar_text(value)
+    if value in UNKNOWN_TEXT:
+        return ""
+    return value if len(value) <= TEXT_CHARS_MAX else value[:TEXT_CHARS_MAX]
+
+
+def free_text(value: object) -> str:
+    """A scalar as text, cut at TEXT_CHARS_MAX; "" for none."""
+    return value[:TEXT_CHARS_MAX] if isinstance(value, str) else scalar_text(value)
+
+
+def scalar_text(value: object) -> str:
+    """Text as it is, numbers and flags as text; "" for null and for what is nested."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else ""
+
+
+def number(value: object, below: int = 1 << 32) -> int:
+    """A decimal or hexadecimal number; 0 for what is none, negative or out of range."""
+    if isinstance(value, str):
+        try:
+            found = int(value[:24], 16 if value[:2] in {"0x", "0X"} else 10)
+        except ValueError:
+            return 0
+    elif isinstance(value, int):
+        found = int(value)
+    else:
+        return 0
+    return found if 0 <= found < below else 0
+
+
+@lru_cache(maxsize=4_096)
+def access_mask(value: str) -> int:
+    """Access rights: hexadecimal with or without 0x."""
+    try:
+        found = int(value, 16)
+    except ValueError:
+        return 0
+    return found if 0 <= found < 1 << 32 else 0
+
+
+def is_true(value: object) -> bool:
+    """Whether a flag is set: true, "true", "True", "1"."""
+    return value is True or (isinstance(value, str) and value.lower() in {"true", "1", "yes"})
+
+
+_SIGNATURES = {
+    "valid": "Signed",
+    "expired": "Expired",
+    "revoked": "Explicit Distrust",
+    "unavailable": "Unsigned",
+}
+
+
+@lru_cache(maxsize=1_024)
+def digsig_result(signed: object, status: str | None) -> str:
+    """The signature's result (telemetry.md 6, Sysmon 7) of `Signed` and `SignatureStatus`."""
+    if signed is None and status is None:
+        return ""
+    if not is_true(signed):
+        return "Unsigned"
+    return _SIGNATURES.get((status or "").lower(), "Bad Signature")
+
+
+_HIVES = {
+    "HKLM": "\\registry\\machine",
+    "HKEY_LOCAL_MACHINE": "\\registry\\machine",
+    "HKU": "\\registry\\user",
+    "HKEY_USERS": "\\registry\\user",
+    "HKCR": "\\registry\\machine\\software\\classes",
+    "HKEY_CLASSES_ROOT": "\\registry\\machine\\software\\classes",
+}
+_KERNEL_HIVES = ("\\registry\\machine", "\\registry\\user")
+
+
+def registry_path(path: str) -> str:
+    r"""A registry path from its kernel root on: `HKLM\X` is `\registry\machine\X`."""
+    cut = path.find("\\")
+    if cut > 0:
+        root = _HIVES.get(path[:cut])
+        return path if root is None else root + path[cut:]
+    if cut == 0:
+        low = path[:18].lower()
+        for root in _KERNEL_HIVES:
+            if low.startswith(root):
+                return root + path[len(root) :]
+    return _HIVES.get(path, path)

@@ -1,0 +1,138 @@
+"""Event-log records: Sysmon for Windows and Linux, Security, System, PowerShell, all others.
+
+A channel has its tables of learners and makers by event id; what is in no table, and what a
+maker cannot place, is kept as a record if `Keep` says so.
+
+A value of a wrong type (a list for a path, a number for a name) shows as an exception of a
+function written for text; then everything but text is put aside and the record is done again.
+So the common case pays nothing for the check.
+"""
+
+from typing import Any
+
+from vedette.ingest.channels import (
+    POWERSHELL,
+    POWERSHELL_CORE,
+    SECURITY,
+    SYSMON,
+    SYSMON_LINUX,
+    SYSTEM,
+)
+from vedette.ingest.context import HostContext
+from vedette.ingest.normalise import powershell, security, sysmon
+from vedette.ingest.normalise.keep import kept
+from vedette.ingest.normalise.normaliser import Keep, Normaliser
+from vedette.ingest.normalise.values import scalar_text
+from vedette.ingest.record import Record
+from vedette.ingest.times import time_us
+from vedette.model.event import Outcome
+
+_SYSMON = frozenset({SYSMON, SYSMON_LINUX})
+
+_LEARN: dict[str, dict[int, security.Learn]] = {
+    SECURITY: security.LEARN,
+    SYSTEM: security.SYSTEM_LEARN,
+    POWERSHELL: {4104: powershell.learn_block},
+    POWERSHELL_CORE: {4104: powershell.learn_block},
+}
+_MAKE: dict[str, dict[int, security.Make]] = {
+    SECURITY: security.MAKE,
+    SYSTEM: security.SYSTEM_MAKE,
+    POWERSHELL: {4104: powershell.make_block},
+    POWERSHELL_CORE: {4104: powershell.make_block},
+}
+_NOTHING: dict[int, Any] = {}
+WAITING_MAX = 10_000
+"""Records of one host that wait to be learned from; a commit has fewer."""
+
+CLOCK_SAMPLE = 16
+"""Of the records that need no time to learn from, one in so many tells the clock's offset."""
+
+_WRONG_TYPE = (TypeError, AttributeError, ValueError)
+
+
+def learn(record: Record, ctx: HostContext) -> None:
+    """Takes from a record what others of its host may need."""
+    if record.channel in _SYSMON:
+        try:
+            _learn_sysmon(record, ctx)
+        except _WRONG_TYPE:
+            record.data = _plain(record.data)
+            _learn_sysmon(record, ctx)
+    elif record.event_id in _LEARN.get(record.channel, _NOTHING):
+        # These are told apart by pid and time: first all of Sysmon's processes and the clock.
+        ctx.waiting.append(record)
+        if len(ctx.waiting) >= WAITING_MAX:
+            _learn_waiting(ctx)
+
+
+def _learn_sysmon(record: Record, ctx: HostContext) -> None:
+    data, event_id = record.data, record.event_id
+    learn_event = sysmon.LEARN.get(event_id)
+    if learn_event is None:
+        if event_id in sysmon.PAIRS:
+            sysmon.learn_pair(data, ctx)
+        else:
+            sysmon.learn_subject(data, ctx)
+        if record.record_id % CLOCK_SAMPLE:
+            return
+    event_us = time_us(data.get("UtcTime", ""))
+    if learn_event is not None:
+        learn_event(data, ctx, event_us or record.time_us)
+    if event_us:
+        ctx.learn_clock(record.time_us, event_us)
+
+
+def _learn_waiting(ctx: HostContext) -> None:
+    waiting, ctx.waiting = ctx.waiting, []
+    for record in waiting:
+        learn_record = _LEARN[record.channel][record.event_id]
+        event_us = record.time_us - ctx.clock_offset_us
+        try:
+            learn_record(record, ctx, event_us)
+        except _WRONG_TYPE:
+            record.data = _plain(record.data)
+            learn_record(record, ctx, event_us)
+    ctx.settle_paths()
+
+
+def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
+    """What a record tells; empty when it is not kept."""
+    if ctx.waiting:
+        _learn_waiting(ctx)
+    try:
+        return _normalise(record, ctx, keep)
+    except _WRONG_TYPE:
+        record.data = _plain(record.data)
+        return _normalise(record, ctx, keep)
+
+
+def _normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
+    channel, event_id = record.channel, record.event_id
+    if channel in _SYSMON:
+        data = record.data
+        event_us = time_us(data.get("UtcTime", "")) or record.time_us - ctx.clock_offset_us
+        make = sysmon.MAKE.get(event_id)
+        if make is not None:
+            made = make(data, ctx, event_us)
+            if made is not None:
+                return made
+    else:
+        event_us = record.time_us - ctx.clock_offset_us
+        make_record = _MAKE.get(channel, _NOTHING).get(event_id)
+        if make_record is not None:
+            out: list[Outcome] = make_record(record, ctx, event_us)
+            if event_id in security.ALSO_KEPT and keep.keeps(channel, event_id):
+                out.append(kept(record, event_us))
+            if out:
+                return out
+    return [kept(record, event_us)] if keep.keeps(channel, event_id) else []
+
+
+def _plain(data: dict[str, Any]) -> dict[str, Any]:
+    """The data as text only: numbers as text, null and nested values left out."""
+    texts = {str(name): scalar_text(value) for name, value in data.items()}
+    return {name: value for name, value in texts.items() if value}
+
+
+NORMALISER = Normaliser(learn, normalise)

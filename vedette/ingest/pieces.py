@@ -1,0 +1,273 @@
+"""Where does one record end and the next begin? Splits bytes into JSON texts and text lines.
+
+The common case, one object a line, costs one look at both ends of the line. Everything else
+goes through a tokeniser that follows brackets and strings without recursion: objects over
+several lines, several on a line, arrays (whose brackets and commas are separators here), XML
+events and log lines in between. A broken piece is given out as it is, for `decode` to refuse
+in its place, and costs only itself: the scan goes on at the next line that can begin a record.
+"""
+
+import re
+
+import msgspec
+
+from vedette.limits import RECORD_BYTES_MAX, RECORD_NESTING_MAX
+
+_TOKEN = re.compile(
+    rb'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+"'  # a whole string
+    rb'|"'  # or the beginning of one that does not end in its line
+    rb"|[{}\[\],:]"
+    rb'|[^\s"{}\[\],:]++'  # a number, a literal, or rubbish
+)
+_SEVERAL = re.compile(rb"\}[ \t\r,]*\{")
+_LOG_LINE = re.compile(rb"\[\d{4}-\d\d-\d\d")
+_LOG_LINE_BYTES = 11
+_OWN_FORMAT = re.compile(rb"audit\(|santad: action=|<Event")
+_GAP = re.compile(rb"(?:[\s,\x00]|\xef\xbb\xbf)*")
+_EVENT_START = re.compile(rb"<Event(?=[\s>])")
+_EVENT_END = re.compile(rb"</Event\s*>")
+_TAG_BYTES_MAX = 4_096
+_BEFORE_VALUE = frozenset(b"{[,:")
+_WHOLE = msgspec.json.Decoder(msgspec.Raw)
+
+
+def split_pieces(data: bytes, *, last: bool = True) -> tuple[list[bytes], int]:
+    """Pieces of `data` in order, and how many bytes they and the gaps between them take.
+
+    With `last` everything is taken. Without it `data` is one block of a longer stream, and a
+    piece that could go on in the next block is left for it; a piece longer than a record may
+    be is never waited for.
+    """
+    scan = _Scan(data, last)
+    scan.run()
+    return scan.pieces, scan.position
+
+
+def is_whole(text: bytes) -> bool:
+    """Whether text is exactly one JSON value."""
+    try:
+        _WHOLE.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return False
+    return True
+
+
+class _Scan:
+    """One pass over a block."""
+
+    def __init__(self, data: bytes, last: bool) -> None:
+        self.data = data
+        self.last = last
+        self.pieces: list[bytes] = []
+        self.position = 0
+        self._close = -1
+        self._event_end = -1
+        """Where the next closing line, the next end of an event is that was looked for: a look
+        goes over the whole block, so the same stretch is never looked through twice."""
+
+    def run(self) -> None:
+        if self._all_lines():
+            return
+        size = len(self.data)
+        while True:
+            begins_line = self._skip_gap()
+            if self.position == size:
+                return
+            if not ((begins_line and self._object_line()) or self._slow(self.position)):
+                return
+
+    def _skip_gap(self) -> bool:
+        """Goes to the next piece; whether that is the first of its line."""
+        before = self.position
+        gap = _GAP.match(self.data, before)
+        after = self.position = gap.end() if gap else before
+        return before == 0 or self.data.rfind(b"\n", before - 1, after) >= 0
+
+    def _object_line(self) -> bool:
+        """Takes the line at the position when it is one object; only from a line's beginning,
+        so that no line is looked through twice."""
+        data, position = self.data, self.position
+        end = data.find(b"\n", position)
+        if end < 0:
+            if not self.last:
+                return False
+            end = len(data)
+        line = data[position:end].rstrip(b" \t\r,")
+        if not _is_object_line(line):
+            return False
+        self.pieces.append(line)
+        self.position = min(end + 1, len(data))
+        return True
+
+    def _all_lines(self) -> bool:
+        """Takes the whole block when every line of it is one object."""
+        data = self.data
+        end = len(data) if self.last else data.rfind(b"\n") + 1
+        block = data[:end]
+        lines = block.split(b"\n")
+        if b"\r\n" in block:
+            lines = [line.rstrip(b"\r") for line in lines]
+        lines = [line for line in lines if line]
+        for line in lines:
+            if line[0] != 123 or line[-1] != 125:
+                return False
+        if not lines or (_SEVERAL.search(block) and not all(map(_is_object_line, lines))):
+            return False
+        self.pieces = lines
+        self.position = end
+        return True
+
+    def _slow(self, start: int) -> bool:
+        """Takes the piece that begins here; False when it needs the next block."""
+        data = self.data
+        first = data[start]
+        if first == 123:
+            return self._object(start)
+        if first == 60 and self._is_markup(start):
+            return self._markup(start)
+        if first == 91 and not self.last and len(data) - start < _LOG_LINE_BYTES:
+            return False
+        if (first == 91 and not _LOG_LINE.match(data, start)) or first == 93:
+            self.position = start + 1
+            return True
+        return self._line(start)
+
+    def _object(self, start: int) -> bool:
+        end = self._pretty_end(start)
+        broken_at = 0
+        if end == 0:
+            end, broken_at = _object_end(self.data, start)
+        if end:
+            self.pieces.append(self.data[start:end])
+            self.position = end
+            return True
+        if broken_at == len(self.data) and not self._is_final(start):
+            return False
+        self._rescue(start, self._resume_at(start, broken_at))
+        return True
+
+    def _is_final(self, start: int) -> bool:
+        """Whether a piece that is not complete will not become so."""
+        return self.last or len(self.data) - start > RECORD_BYTES_MAX
+
+    def _pretty_end(self, start: int) -> int:
+        """End of an object indented over several lines, guessed by its closing line; 0 if not."""
+        data = self.data
+        if data[start + 1 : start + 2] not in (b"\n", b"\r"):
+            return 0
+        if self._close < start:
+            close = data.find(b"\n}", start)
+            self._close = len(data) if close < 0 else close
+        end = self._close + 2
+        return end if end - start <= RECORD_BYTES_MAX and is_whole(data[start:end]) else 0
+
+    def _resume_at(self, start: int, broken_at: int) -> int:
+        """Start of the line with which the scan goes on after a broken piece."""
+        line_start = self.data.rfind(b"\n", start, broken_at) + 1
+        if line_start > start:
+            return line_start
+        line_end = self.data.find(b"\n", broken_at)
+        return len(self.data) if line_end < 0 else line_end + 1
+
+    def _rescue(self, start: int, end: int) -> None:
+        """Gives out a broken piece, and the whole objects that are lines of it."""
+        if not self.last and end == len(self.data):
+            end = max(self.data.rfind(b"\n", start) + 1, start) or end
+        end = end if end > start else len(self.data)
+        broken: list[bytes] = []
+        for line in self.data[start:end].split(b"\n"):
+            text = line.strip().removesuffix(b",")
+            if broken and _is_object_line(text) and is_whole(text):
+                self._give_broken(broken)
+                self.pieces.append(text)
+                broken = []
+            elif text or broken:
+                broken.append(line)
+        self._give_broken(broken)
+        self.position = end
+
+    def _give_broken(self, lines: list[bytes]) -> None:
+        text = b"\n".join(lines).strip()
+        if text:
+            self.pieces.append(text[: RECORD_BYTES_MAX + 1])
+
+    def _is_markup(self, start: int) -> bool:
+        follows = self.data[start + 1 : start + 2]
+        return follows.isalpha() or follows in (b"?", b"/", b"!")
+
+    def _markup(self, start: int) -> bool:
+        """Takes `<Event>...</Event>`; other tags are containers and are passed over."""
+        data = self.data
+        if _EVENT_START.match(data, start):
+            return self._event(start)
+        end = data.find(b">", start, start + _TAG_BYTES_MAX)
+        if end < 0:
+            return self._line(start)
+        self.position = end + 1
+        return True
+
+    def _event(self, start: int) -> bool:
+        """Takes one XML event, or what there is of it before the next one begins."""
+        data = self.data
+        if self._event_end <= start:
+            found = _EVENT_END.search(data, start)
+            self._event_end = found.end() if found else len(data) + 1
+        end = self._event_end
+        if end > len(data) and not self._is_final(start):
+            return False
+        end = min(end, len(data), start + RECORD_BYTES_MAX + 1)
+        following = _EVENT_START.search(data, start + 6, end)
+        end = following.start() if following else end
+        self.pieces.append(data[start:end].strip())
+        self.position = end
+        return True
+
+    def _line(self, start: int) -> bool:
+        """Takes the rest of the line as text, or up to an object that it holds."""
+        data = self.data
+        end = data.find(b"\n", start)
+        if end < 0:
+            if not self._is_final(start):
+                return False
+            end = len(data)
+        line = data[start:end].strip()
+        inner = -1 if _OWN_FORMAT.search(line) else line.find(b"{")
+        if inner > 0 and _is_object_line(line[inner:]) and is_whole(line[inner:]):
+            line = line[inner:]
+        self.pieces.append(line[: RECORD_BYTES_MAX + 1])
+        self.position = min(end + 1, len(data))
+        return True
+
+
+def _is_object_line(line: bytes) -> bool:
+    """Whether a line looks like one object and not like several."""
+    if line[:1] != b"{" or line[-1:] != b"}":
+        return False
+    return not _SEVERAL.search(line) or is_whole(line)
+
+
+def _object_end(data: bytes, start: int) -> tuple[int, int]:
+    """(end, 0) of the object at `start`, or (0, offset) where it breaks or the data ends."""
+    stack = bytearray()
+    before = 58
+    until = min(len(data), start + RECORD_BYTES_MAX)
+    for token in _TOKEN.finditer(data, start, until):
+        at = token.start()
+        char = data[at]
+        if char in b"}]":
+            if not stack or stack[-1] != char - 2:
+                return 0, at
+            stack.pop()
+            if not stack:
+                return at + 1, 0
+        elif char not in b",:":
+            if before not in _BEFORE_VALUE or len(stack) >= RECORD_NESTING_MAX:
+                return 0, at
+            if char in b"{[":
+                if stack[-1:] == b"{" and before != 58:
+                    return 0, at
+                stack.append(char)
+            elif char == 34 and token.end() == at + 1:
+                return 0, at if data.find(b"\n", at, until) >= 0 else until
+        before = char
+    return 0, until

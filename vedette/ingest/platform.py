@@ -1,0 +1,22 @@
+"""Which operating system a record comes from."""
+
+from vedette.ingest.record import Record
+
+_BY_SOURCE = {"auditd": "linux", "tetragon": "linux", "santa": "osx", "es": "osx"}
+
+
+def os_type_of(record: Record) -> str:
+    """windows, linux or osx, as api.md 2.1 names them."""
+    source = record.vedette_record
+    if source == "windows":
+        return "linux" if record.channel.startswith("Linux-") else "windows"
+    if source == "osquery":
+        return _osquery_os(record.channel)
+    return _BY_SOURCE[source]
+
+
+def _osquery_os(table: str) -> str:
+    if table.startswith("es_"):
+        return "osx"
+    windows = "etw" in table or table.startswith(("windows", "dns_lookup"))
+    return "windows" if windows else "linux"

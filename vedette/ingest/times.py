@@ -1,0 +1,86 @@
+"""Times in text, as senders write them, to epoch microseconds.
+
+All of these are read: `2020-09-20 16:16:06.470`, `2020-09-20T16:16:06Z`, with up to nine digits
+of fraction, with an offset (`+02:00`, `+0200`), and `/Date(1600618566470)/`. Text without a
+zone is UTC: the caller knows better or nobody does. Seconds repeat from record to record, so
+they and the fractions are looked up, not computed.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from vedette.limits import TIME_MIN_US
+
+_CACHE_MAX = 8_192
+_LAST_US = 253_402_300_800_000_000  # 10000-01-01
+_seconds: dict[str, int] = {}
+_tails: dict[str, int] = {}
+
+
+def time_us(text: str) -> int:
+    """Epoch microseconds; 0 when the text is no time or lies before 1970."""
+    second = _seconds.get(text[:19])
+    if second is None:
+        second = _learn_second(text)
+    tail = _tails.get(text[19:])
+    if tail is None:
+        tail = _learn_tail(text[19:])
+    return second + tail if second > 0 else 0
+
+
+def any_time_us(value: Any) -> int:
+    """Like `time_us` for a value of any type: text, or a number of seconds, ms or us."""
+    if isinstance(value, str):
+        return _date(value) if value.startswith("/Date(") else time_us(value.strip())
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return epoch_us(value)
+    return 0
+
+
+def epoch_us(number: float) -> int:
+    """An epoch time whose unit its size tells: seconds, milliseconds, microseconds or finer."""
+    for below, factor in ((10**11, 10**6), (10**14, 10**3), (10**17, 1)):
+        if 0 < number < below:
+            return int(number * factor)
+    return int(number) // 1_000 if 0 < number < 10**20 else 0
+
+
+def _date(text: str) -> int:
+    digits = text[6:].partition(")")[0].partition("+")[0]
+    return int(digits) * 1_000 if digits.isascii() and digits.isdigit() and len(digits) < 16 else 0
+
+
+def _learn_second(text: str) -> int:
+    if len(_seconds) >= _CACHE_MAX:
+        _seconds.clear()
+    try:
+        moment = datetime.strptime(text[:19].replace("T", " "), "%Y-%m-%d %H:%M:%S")
+        second = int(moment.replace(tzinfo=UTC).timestamp()) * 1_000_000
+    except ValueError:
+        second = 0
+    second = second if TIME_MIN_US < second < _LAST_US else 0
+    _seconds[text[:19]] = second
+    return second
+
+
+def _learn_tail(text: str) -> int:
+    """Microseconds that the fraction and the zone after the seconds add."""
+    if len(_tails) >= _CACHE_MAX:
+        _tails.clear()
+    digits, rest = "", text.strip()
+    if rest[:1] in {".", ","}:
+        end = 1
+        while end < len(rest) and rest[end].isdigit() and rest[end].isascii():
+            end += 1
+        digits, rest = rest[1:end], rest[end:].strip()
+    tail = int((digits + "000000")[:6]) - _zone_us(rest)
+    _tails[text] = tail
+    return tail
+
+
+def _zone_us(text: str) -> int:
+    sign = {"+": 1, "-": -1}.get(text[:1], 0)
+    digits = text[1:].replace(":", "")[:4]
+    if sign == 0 or len(digits) != 4 or not (digits.isascii() and digits.isdigit()):
+        return 0
+    return sign * (int(digits[:2]) * 3600 + int(digits[2:]) * 60) * 1_000_000

@@ -1,0 +1,192 @@
+"""Every limit of the server, with its unit and its reason. Settings may lower or raise
+those marked (setting); the rest are part of the design."""
+
+SEGMENT_WINDOW_MS = 5 * 60 * 1_000
+"""Length of the window of server time that one segment covers: a process that reports
+every second for a day makes 288 segments, not 86,400."""
+
+SEGMENT_EVENTS_MAX = 10_000
+"""Events of one segment; the next segment of the window begins after it. What the
+`/event` routes return at most by default (`CoreServicesMaxEventResultsPerProcess`)."""
+
+BODY_BYTES_MAX = 64 * 1024 * 1024
+"""(setting) Bytes of a request body as sent; above it 413."""
+
+BODY_INFLATED_BYTES_MAX = 256 * 1024 * 1024
+"""(setting) Bytes of a request body after decompression: a gzip bomb ends here, with 413."""
+
+RECORD_BYTES_MAX = 1024 * 1024
+"""Bytes of one telemetry record. Sysmon events are about 1.3 kB, script blocks up to 64 kB."""
+
+RECORD_NESTING_MAX = 64
+"""Levels of nesting of one JSON record; real ones have at most 6."""
+
+TEXT_CHARS_MAX = 64 * 1024
+"""Characters kept of one text value (a command line is at most 32,767 on Windows)."""
+
+QUEUE_BYTES_MAX = 256 * 1024 * 1024
+"""(setting) Bytes of accepted and not yet committed bodies; above it 429 with Retry-After."""
+
+COMMIT_BYTES_MAX = 40 * 1024 * 1024
+"""Bytes of bodies that share one commit."""
+
+COMMIT_WAIT_MS = 50
+"""How long a commit waits for company before it starts."""
+
+RETRY_AFTER_S = 2
+"""What 429 and 503 answer in Retry-After."""
+
+QUERY_CHARS_MAX = 256 * 1024
+"""Characters of a query; the longest known converted rule has 45 kB."""
+
+QUERY_DEPTH_MAX = 64
+"""Nesting of brackets of a query; real ones have at most 8. At 200 the engine takes seconds to
+understand the condition, before it reads a row."""
+
+ROWS_MAX = 10_000
+"""Rows of one page of search results."""
+
+REQUEST_LINE_BYTES_MAX = 256 * 1024
+"""Bytes of the HTTP request line and headers: queries travel in the URL."""
+
+TIME_MIN_US = 0
+"""Event times before 1970 are not believed (1601 is the zero FILETIME)."""
+
+TIME_AHEAD_US = 24 * 3600 * 1_000_000
+"""Event times more than a day ahead of the server's clock are not believed."""
+
+SEEN_HOURS = 24
+"""For how long a re-sent record is recognised, at least."""
+
+HOST_PROCESSES_MAX = 2_048
+"""Processes of one host that are remembered to complete later records; the least recently used
+go first. What is forgotten costs a repeated fact, never an event."""
+
+HOST_IMAGES_MAX = 2_048
+"""Files of one host that are remembered as executed or loaded, so that each is reported once."""
+
+HOST_NAMES_MAX = 2_048
+"""Addresses of one host whose names are remembered from DNS answers."""
+
+HOST_LOGONS_MAX = 512
+"""Logon sessions of one host whose type is remembered."""
+
+HOST_LOCAL_ADDRESSES_MAX = 64
+"""Addresses that are believed to be the host's own."""
+
+SENSORS_MAX = 1_000_000
+"""Hosts that the server takes in; records of further ones are refused until an operator acts."""
+
+CHANNELS_MAX = 32_767
+"""Channel names with a code of their own: the code and a 48-bit record id share 63 bits."""
+
+HOSTNAME_CHARS_MAX = 255
+"""Characters of a host name (RFC 1035 has 253, NetBIOS 15)."""
+
+CHANNEL_CHARS_MAX = 255
+"""Characters of a channel name; Windows allows 255."""
+
+TOKEN_STALE_US = 1_000_000
+"""For how long an authenticated token, and what its user may see, is believed unread."""
+
+TOKENS_CACHED_MAX = 10_000
+"""Secrets remembered between reads, known or not: guessing must not fill the memory."""
+
+SENSOR_ONLINE_US = 15 * 60 * 1_000_000
+"""A sensor heard of within this time is Online; shippers of quiet hosts post every few minutes."""
+
+STORE_READERS = 8
+"""Clients of the telemetry engine that read at the same time; each holds a few MB."""
+
+STORE_WRITERS = 4
+"""Clients that write at the same time: a commit has as many tables."""
+
+STORE_WAIT_S = 30
+"""How long a read waits for a free client before it is refused with 503."""
+
+REQUEST_BODY_BYTES_MAX = 8 * 1024 * 1024
+"""Bytes of a JSON body that is not telemetry: a query in a body, a bulk update of 10,000 ids."""
+
+SIBLINGS_MAX = 15
+"""Siblings in a process summary (api.md 8)."""
+
+CHILDREN_DEFAULT = 15
+"""Children in a process summary when `children` is not given: what the public clients ask for."""
+
+CHILDREN_MAX = 10_000
+"""Children that `children` can ask for in a process summary."""
+
+SENSORS_PAGE_MAX = 10_000
+"""Rows of one page of `GET /api/v2/sensor`."""
+
+CONCURRENT_AUTHENTICATIONS_MAX = 8
+"""Threads that check tokens: apart from the ones that search, so that slow searches never keep
+senders waiting."""
+
+CONCURRENT_SPLITS_MAX = 4
+"""Threads that inflate and split telemetry bodies; each may hold one inflated body."""
+
+COMPRESSED_MEMBERS_MAX = 10_000
+"""Gzip members or zstd frames of one body: senders write one, a few append; each costs a fresh
+inflater."""
+
+ZSTD_WINDOW_BYTES_MAX = 128 * 1024 * 1024
+"""Window of a zstd body, what `zstd --long` asks for by default."""
+
+INGEST_ERRORS_MAX = 10_000
+"""Rejected records that the answer of `/api/v1/ingest` lists one by one; the rest is counted."""
+
+STORE_QUERY_BYTES_MAX = 1024 * 1024 * 1024
+"""Memory of one question to the telemetry store: it must not take that of the write path."""
+
+IMPORT_BLOCK_BYTES = 8 * 1024 * 1024
+"""How much of a file the importer reads at a time."""
+
+IMPORT_SORT_BYTES_MAX = 256 * 1024 * 1024
+"""Records that the importer sorts in memory; beyond it sorted runs wait in a temporary file."""
+
+IMPORT_CHUNK_RECORDS = 20_000
+"""Records of one request of the importer: large, because each waits for a commit. Part of what
+makes a file's parts known again, so do not change it lightly."""
+
+IMPORT_CHUNK_BYTES = 12 * 1024 * 1024
+"""Bytes of one request of the importer; half of what shares a commit."""
+
+IMPORT_AHEAD_BYTES = 4 * IMPORT_CHUNK_BYTES
+"""How far the importer looks ahead for records that explain others: enough for the logs of an
+incident, few enough for the processes in it to be remembered (HOST_PROCESSES_MAX)."""
+
+IMPORT_ERRORS_MAX = 1_000
+"""Rejected records that the importer lists one by one; all are counted."""
+
+IMPORT_IN_FLIGHT = 1
+"""Parts of files on their way to the server at once. With two, nothing keeps the second from
+arriving first, and what is learned from records depends on their order across requests."""
+
+ARCHIVE_DEPTH_MAX = 3
+"""Archives within archives: a zip of tar.gz of EVTX has depth 2 (tar and gz count as one)."""
+
+ARCHIVE_MEMBERS_MAX = 100_000
+"""Files in one archive: triage collections have a few thousand."""
+
+ARCHIVE_RATIO_MAX = 200
+"""How many times its size an archive may inflate to: logs reach 100, bombs 1,000 and more."""
+
+ARCHIVE_INFLATED_BYTES_MIN = 256 * 1024 * 1024
+"""What any archive may inflate to whatever its ratio: empty logs compress without end."""
+
+MEMBER_MEMORY_BYTES_MAX = 1024 * 1024 * 1024
+"""Bytes of a member that has to be in memory whole: an EVTX log or a zip within an archive."""
+
+EXPLAIN_TERMS_MAX = 64
+"""Terms of a query that are counted one by one when it is explained; each is a search."""
+
+HIGHLIGHT_ROWS_MAX = 50
+"""Results of a page whose events are looked through for highlights: each costs reading a block of
+every kind of event that is marked."""
+
+HIGHLIGHT_VALUES_MAX = 20
+"""Different values of one column of a segment that are highlighted."""
+
+HIGHLIGHTS_MAX = 2_000
+"""Highlights of one answer."""

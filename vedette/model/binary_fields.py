@@ -1,0 +1,67 @@
+"""The catalogue of search fields of binaries (query-language 4.2).
+
+A binary is what all sensors of the caller's scope saw of one hash, summed up
+(`query/binary_sql.py`). Its columns are those of `columns.BINARY` and of its sightings;
+`BINARY_LISTS` are the ones with a value for every sensor or path.
+"""
+
+from vedette.model.field import Field, FieldType, catalogue
+
+BINARY_LISTS: frozenset[str] = frozenset({"observed_filename", "hostname", "group", "endpoint"})
+"""Columns of a binary that hold many values: a value matches when it matches one."""
+
+_TEXTS = (
+    "original_filename",
+    "internal_name",
+    "product_name",
+    "product_version",
+    "product_desc",
+    "file_desc",
+    "file_version",
+    "company_name",
+    "legal_copyright",
+    "legal_trademark",
+    "private_build",
+    "special_build",
+    "digsig_publisher",
+    "digsig_issuer",
+    "digsig_subject",
+    "digsig_prog_name",
+)
+
+_JOINED: tuple[Field, ...] = (
+    Field("observed_filename", "path", ("observed_filename",), True),
+    *(Field(name, "text", (name,), True) for name in _TEXTS),
+    Field("digsig_result", "sign", ("digsig_result",), True, aliases=("signed",)),
+    Field("digsig_result_code", "keyword", ("digsig_result_code",)),
+    Field("digsig_sign_time", "time", ("digsig_sign_time",)),
+    Field("is_executable_image", "bool", ("is_executable_image",)),
+    Field("is_64bit", "bool", ("is_64bit",)),
+    Field("tampered", "bool", ("tampered",)),
+    Field("orig_mod_len", "count", ("orig_mod_len",)),
+    Field("copied_mod_len", "count"),
+    Field("imphash", "keyword", ("imphash",)),
+    Field("endpoint", "endpoint", ("endpoint", "hostname")),
+)
+
+_BINARY_ONLY: tuple[Field, ...] = (
+    Field("md5", "md5", ("md5",), True),
+    Field("sha256", "sha256", ("sha256",), True),
+    Field("sha1", "sha1", ("sha1",)),
+    Field("comments", "text", ("comments",), True),
+    Field("hostname", "keyword", ("hostname",), True),
+    Field("group", "keyword", ("group",), True),
+    Field("os_type", "keyword", ("os_type",)),
+    Field("host_count", "integer", ("host_count",)),
+    Field("server_added_timestamp", "time", ("added",), aliases=("timestamp",)),
+    Field("last_seen", "time", ("last_seen",)),
+)
+"""Fields that a process has itself, or that no process is asked for."""
+
+BINARY = catalogue((*_BINARY_ONLY, *_JOINED))
+"""Fields of binary search."""
+
+JOINED_FIELDS: tuple[tuple[str, str, FieldType], ...] = tuple(
+    (name, field.name, field.type) for field in _JOINED for name in (field.name, *field.aliases)
+)
+"""What process search asks of binaries: a name, the field of binaries it stands for, its type."""

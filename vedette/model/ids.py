@@ -1,0 +1,68 @@
+"""Names of processes and segments on the wire (clients.md 4.1).
+
+A process id is 36 characters, `%08x-%04x-%04x-%04x-%012x`: the sensor's id first, then what
+makes the process unique on its host. From a Sysmon ProcessGuid that is the GUID without its
+first eight digits; without a GUID it is pid and start as a FILETIME, which clients read back.
+A unique id is the process id, `-`, and the segment id as 12 hex digits.
+"""
+
+from vedette.errors import BadRequestError
+
+FILETIME_EPOCH_US = 11_644_473_600_000_000
+"""Microseconds from 1601-01-01 to 1970-01-01."""
+
+MERGED_SEGMENT = 0
+"""Segment id in a request: all segments of the process as one."""
+
+EARLIEST_SEGMENT = 1
+"""Segment id in a request: the earliest segment of the process."""
+
+
+def process_id_from_guid(sensor_id: int, guid: str) -> str:
+    """Id of a process with a ProcessGuid of 36 characters without braces, any case."""
+    return f"{sensor_id:08x}{guid[8:].lower()}"
+
+
+def process_id_from_start(sensor_id: int, pid: int, start_us: int) -> str:
+    """Id of a process known by pid and start time (epoch microseconds)."""
+    filetime = (start_us + FILETIME_EPOCH_US) * 10
+    return (
+        f"{sensor_id:08x}-{pid >> 16 & 0xFFFF:04x}-{pid & 0xFFFF:04x}"
+        f"-{filetime >> 48 & 0xFFFF:04x}-{filetime & 0xFFFFFFFFFFFF:012x}"
+    )
+
+
+def guid_start_us(guid: str) -> int:
+    """Start second that a Sysmon ProcessGuid carries (telemetry.md 2, fact 2), epoch us."""
+    return int(guid[14:18] + guid[9:13], 16) * 1_000_000
+
+
+def unknown_parent_id(sensor_id: int) -> str:
+    """What a process without a known parent names as its parent."""
+    return f"{sensor_id:08x}-ffff-ffff-0000-000000000000"
+
+
+def unique_id(process_id: str, segment_id: int) -> str:
+    return f"{process_id}-{segment_id:012x}"
+
+
+def split_unique_id(text: str) -> tuple[str, int]:
+    """Process id and segment id of a unique id with 8 or 12 hex digits at its end.
+
+    Raises BadRequestError when the text is neither 45 nor 49 characters of that form.
+    """
+    process_id, digits = text[:36], text[37:]
+    if len(text) in (45, 49) and text[36] == "-":
+        try:
+            return process_id, int(digits, 16)
+        except ValueError:
+            pass
+    raise BadRequestError(f"not a unique process id: {text[:60]!r}")
+
+
+def sensor_of(process_id: str) -> int | None:
+    """Sensor id that a process id begins with; None when it is not hex."""
+    try:
+        return int(process_id[:8], 16)
+    except ValueError:
+        return None

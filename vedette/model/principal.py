@@ -1,0 +1,62 @@
+"""Who makes a request, as a value: what authentication found out, and roles ask for."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal
+
+PrincipalKind = Literal["user", "ingest"]
+
+
+class Role(IntEnum):
+    """What a team may do in a sensor group; a higher role may all that a lower one may."""
+
+    NONE = 0
+    VIEWER = 1
+    ANALYST = 2
+    ADMINISTRATOR = 3
+
+
+ROLE_NAMES = {
+    Role.NONE: "No Access",
+    Role.VIEWER: "Viewer",
+    Role.ANALYST: "Analyst",
+    Role.ADMINISTRATOR: "Administrator",
+}
+"""`access_category` of a team's group access on the wire (clients.md 2.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The holder of a token. `kind` is `user` for people and their tools, `ingest` for senders,
+    which may send telemetry into `group_id` and nothing else."""
+
+    kind: PrincipalKind
+    name: str
+    """User name, or the name of the ingest token."""
+    token_id: str
+    is_global_admin: bool = False
+    group_id: int = 0
+    """Sensor group of an ingest token; 0 for users."""
+    roles: tuple[tuple[int, Role], ...] = ()
+    """Highest role by sensor group id, ascending; without those of no access. Global
+    administrators have every role everywhere, whatever stands here."""
+
+    def role_in(self, group_id: int) -> Role:
+        """The role in one sensor group."""
+        if self.is_global_admin:
+            return Role.ADMINISTRATOR
+        return dict(self.roles).get(group_id, Role.NONE)
+
+    @property
+    def highest_role(self) -> Role:
+        """The role that counts where api.md 5.1 says "in any group"."""
+        if self.is_global_admin:
+            return Role.ADMINISTRATOR
+        return max((role for _, role in self.roles), default=Role.NONE)
+
+    @property
+    def visible_groups(self) -> frozenset[int] | None:
+        """Ids of the sensor groups that may be seen; None for all."""
+        if self.is_global_admin:
+            return None
+        return frozenset(group_id for group_id, role in self.roles if role >= Role.VIEWER)

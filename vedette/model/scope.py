@@ -1,0 +1,21 @@
+"""Whose telemetry a caller may see (design.md 3): a required argument of every read."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """All sensors (`sensors is None`) or just these sensor ids; the empty set sees nothing."""
+
+    sensors: frozenset[int] | None
+
+    @property
+    def sees_all(self) -> bool:
+        return self.sensors is None
+
+    def allows(self, sensor_id: int) -> bool:
+        return self.sensors is None or sensor_id in self.sensors
+
+
+EVERYTHING = Scope(None)
+"""The scope of administrators and of the server's own work."""

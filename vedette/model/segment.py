@@ -1,0 +1,47 @@
+"""What one commit adds to one segment: a partial row, before it is columns.
+
+`fold` fills drafts per process, the writer gives them their segment (`PartialSegment`), the
+store writes them. The engine merges partial rows with the same key into the whole segment.
+"""
+
+from typing import Any
+
+from msgspec import Struct, field
+
+from vedette.model.event import ProcessEvent
+
+
+class Draft(Struct, gc=False):
+    """What one batch tells of one process."""
+
+    process_id: str
+    sensor_id: int
+    facts: dict[str, Any] = field(default_factory=dict)
+    """Metadata columns known from this batch; merged by max where told twice."""
+    events: dict[str, list[Any]] = field(default_factory=dict)
+    """Event values by name of their kind, in the order they came."""
+    last_update_us: int = 0
+    record_keys: list[int] = field(default_factory=list)
+    """`channel code << 48 | record id` of the source records behind these events."""
+    request_keys: list[int] = field(default_factory=list)
+    """64-bit keys of the requests that brought records without an id of their own."""
+
+    def event_count(self) -> int:
+        return sum(map(len, self.events.values()))
+
+
+class PartialSegment(Struct, gc=False):
+    """A draft with its place. `metadata` holds every known column of `columns.METADATA`."""
+
+    partition_ms: int
+    window_ms: int
+    segment_id: int
+    sensor_id: int
+    process_id: str
+    metadata: dict[str, Any]
+    events: dict[str, list[ProcessEvent]]
+    record_keys: list[int]
+    request_keys: list[int]
+
+    def event_count(self) -> int:
+        return sum(map(len, self.events.values()))

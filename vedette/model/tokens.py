@@ -1,0 +1,138 @@
+"""What a value of each type is cut into before it is compared (query-language 3.3-3.7).
+
+Pure functions on text, shared by the fold, the query compiler and the matcher, so that the
+three cannot disagree. A *form* is a stored text made ready for plain comparisons ("ends with",
+"contains"); SQL has the same forms (`query/compile_sql.py`), and a test holds both together.
+
+`cmdline_tokens` is a form that is computed once, at ingest, and stored:
+
+    "\\x1f" piece "\\x1f" piece ... "\\x1f"      "" when there is no piece
+    a leading "/"        the first chunk began with "/": its first piece has the alias "/piece"
+    a piece "\\x1c"       after a piece that an inner colon followed: alias "piece:"
+
+Extension tokens (`.exe`) are not stored: they are the ends of pieces.
+"""
+
+import re
+
+UNIT = "\x1f"
+"""Stands around every piece of a stored command line."""
+
+COLON = "\x1c"
+"""A piece of its own: the piece before it was followed by a colon inside its chunk."""
+
+_SEPARATORS = str.maketrans(dict.fromkeys("\\\"'()[]{},=<>&|;", " "))
+_WORD = re.compile(r"\w+")
+_PATTERN_WORD = re.compile(r"[\w*?]+")
+_INDEX_WORD = re.compile(r"[0-9a-z]+")
+_INDEX_LETTER = re.compile(r"[0-9a-z]")
+
+
+def fold(text: str) -> str:
+    """Case does not count: Unicode casefold."""
+    return text.casefold()
+
+
+def _pieces_of_chunk(chunk: str, *, is_path: bool) -> list[tuple[str, bool]]:
+    """Steps 3 and 4 for one chunk: pieces, and whether an inner colon followed each."""
+    body = chunk.rstrip(":")
+    keeps_colon = len(chunk) - len(body) == 1
+    is_switch = body.startswith("/") and not is_path
+    pieces: list[tuple[str, bool]] = []
+    parts = body[1:].split(":") if is_switch else body.split(":")
+    last = len(parts) - 1
+    for number, part in enumerate(parts):
+        segments = part.split("/")
+        if is_switch and number == 0:
+            segments[0] = "/" + segments[0]
+        found = [segment for segment in segments if segment]
+        pieces.extend((segment, False) for segment in found[:-1])
+        if found:
+            pieces.append((found[-1], number < last))
+    if keeps_colon and pieces:
+        pieces[-1] = (pieces[-1][0] + ":", False)
+    return pieces
+
+
+def cmdline_tokens(cmdline: str) -> str:
+    """The stored form of a command line (query-language 3.5 steps 1-6)."""
+    chunks = cmdline.casefold().translate(_SEPARATORS).split()
+    pieces: list[str] = []
+    alias = ""
+    for number, chunk in enumerate(chunks):
+        if ":" not in chunk and "/" not in chunk:
+            pieces.append(chunk)
+            continue
+        cut = _pieces_of_chunk(chunk, is_path=number == 0)
+        if number == 0 and cut and chunk[0] == "/":
+            alias = "/"
+        for piece, has_colon in cut:
+            pieces.append(piece)
+            if has_colon:
+                pieces.append(COLON)
+    return f"{alias}{UNIT}{UNIT.join(pieces)}{UNIT}" if pieces else ""
+
+
+def cmdline_pieces(value: str) -> list[str]:
+    """The pieces of a query value: steps 1-5, a leading slash always a switch, `*` and `?` kept."""
+    return [
+        piece
+        for chunk in value.casefold().translate(_SEPARATORS).split()
+        for piece, _ in _pieces_of_chunk(chunk, is_path=False)
+    ]
+
+
+def words_form(stored: str) -> str:
+    """A stored command line without the marks of inner colons."""
+    return stored.replace(COLON + UNIT, "")
+
+
+def path_form(path: str) -> str:
+    r"""`\` and the path, folded, with single `\` as separators: every suffix token of it
+    (query-language 3.4) follows a `\`, and the whole is the longest one."""
+    text = "\\" + path.casefold().replace("/", "\\")
+    for _ in range(3):  # runs of up to eight separators, the same way SQL does it
+        text = text.replace("\\\\", "\\")
+    return text
+
+
+def registry_form(path: str) -> str:
+    """`path_form` with numbered control sets read as the current one."""
+    text = path_form(path)
+    for number in ("001", "002"):
+        text = text.replace("\\controlset" + number, "\\currentcontrolset")
+    return text
+
+
+def account_form(username: str) -> str:
+    r"""`\` and the folded name: the whole, and the part after the last `\`, follow a `\`."""
+    return "\\" + username.casefold()
+
+
+def domain_form(name: str) -> str:
+    """`.` and the folded name without final dots: every suffix of labels follows a dot."""
+    return "." + name.casefold().rstrip(".")
+
+
+def text_words(value: str) -> list[str]:
+    """Words of a text (query-language 3.3): runs of letters, digits and `_`, folded."""
+    return _WORD.findall(value.casefold())
+
+
+def pattern_words(value: str) -> list[str]:
+    """Words of a query value for a text; `*` and `?` stay in their words."""
+    return _PATTERN_WORD.findall(value.casefold())
+
+
+def whole_index_words(run: str) -> tuple[str, ...]:
+    """Words of a folded text that a `words` index surely holds whenever the text occurs.
+
+    A word at either end of the run may go on outside it and is left out: put a space where
+    the run is known to begin or end.
+    """
+    found = _INDEX_WORD.findall(run)
+    if found and _INDEX_LETTER.match(run[0]):
+        found = found[1:]
+    if found and _INDEX_LETTER.match(run[-1]):
+        found = found[:-1]
+    return tuple(found)

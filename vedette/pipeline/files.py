@@ -1,0 +1,271 @@
+"""Files to import as one sequence of records in the order of their events.
+
+All files under one path (a log, an archive, a directory) are one sequence: the logs of a host
+complete one another, so they are sent as one. Reading is bounded in memory; the order depends on
+the records only, not on the order in the files or of the files.
+
+The parts of a sequence are known again by the SHA-256 of what was read and the number of the part:
+a file packed otherwise, or an archive with its members in another order, is the same sequence.
+"""
+
+import hashlib
+import heapq
+import itertools
+from collections import Counter
+from collections.abc import Generator, Iterator
+from pathlib import Path, PurePosixPath
+from struct import Struct
+from typing import NamedTuple
+
+import msgspec
+
+from vedette.ingest.decode import auditd, decode
+from vedette.ingest.decode.auditd import AuditLine
+from vedette.ingest.record import RecordError
+from vedette.limits import IMPORT_CHUNK_BYTES, IMPORT_CHUNK_RECORDS, IMPORT_ERRORS_MAX
+from vedette.pipeline.archives import DAMAGE, BombError, Found, Refusal, walk
+from vedette.pipeline.records import AUDIT_LINE, HEAD, PLACE, FileReader, RefusedRecord
+from vedette.pipeline.sorting import Sorter
+from vedette.pipeline.teaching import teaching_first
+
+_HOST = Struct(">I")
+_CLASS_AT = 8
+_HOUR_US = 3600 * 1_000_000
+_OFFSET_HOURS_MAX = 26
+
+
+class Chunk(NamedTuple):
+    """What one request sends."""
+
+    source: str
+    """`sha256:number`, for the header X-Vedette-Source."""
+    records: list[bytes]
+    """JSON texts and XML elements, one line each."""
+    places: list[tuple[int, int]]
+    """File number and position of every record."""
+    share: float
+    """Part of the sequence that this chunk is, 0 to 1."""
+
+
+class Sequence:
+    """One path, read and sorted. Closing it gives its temporary file back."""
+
+    def __init__(self, path: Path, host: str = "") -> None:
+        """Reads everything under a path. `host` is for logs that do not say which host they are
+        from; without it such a log's file name, without its ending, is the host."""
+        self.path = path
+        self.files: list[str] = []
+        """Names of the files that were read."""
+        self.refusals: list[Refusal] = []
+        """Files and members that were not read."""
+        self.refused: list[RefusedRecord] = []
+        """Records that cannot be read, up to IMPORT_ERRORS_MAX."""
+        self.reasons: Counter[str] = Counter()
+        """How many records were refused, by reason."""
+        self.duplicates: Counter[tuple[str, int]] = Counter()
+        """Records without an id that a second copy of a file held, by channel and event id:
+        complete when all chunks were read."""
+        self._host = host
+        self._digests: list[bytes] = []
+        self._copies: set[int] = set()
+        self._sorter = Sorter()
+        self._envelopes = Sorter()
+        self._hosts: dict[str, int] = {}
+        self._votes: dict[str, Counter[int]] = {}
+        self._refused_here: list[RefusedRecord] = []
+        self._reasons_here: Counter[str] = Counter()
+        self._read_all(walk(path, self.refusals.append))
+
+    @property
+    def count(self) -> int:
+        """Records and audit lines that can be sent."""
+        return self._sorter.count + self._envelopes.count
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of the only file, or of the digests of all in their own order."""
+        if len(self._digests) == 1:
+            return self._digests[0].hex()
+        return hashlib.sha256(b"".join(sorted(self._digests))).hexdigest()
+
+    def __enter__(self) -> "Sequence":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._sorter.close()
+        self._envelopes.close()
+
+    def chunks(self) -> Iterator[Chunk]:
+        """All records in the order of their events, as far as they fit into one request; of
+        more, those that explain others first (`teaching`)."""
+        key, total = self.key, max(self.count, 1)
+        records: list[bytes] = []
+        places: list[tuple[int, int]] = []
+        byte_count = number = 0
+        for record, place in teaching_first(self._records()):
+            records.append(record)
+            places.append(place)
+            byte_count += len(record)
+            if len(records) >= IMPORT_CHUNK_RECORDS or byte_count >= IMPORT_CHUNK_BYTES:
+                yield Chunk(f"{key}:{number}", records, places, len(records) / total)
+                records, places, byte_count, number = [], [], 0, number + 1
+        if records:
+            yield Chunk(f"{key}:{number}", records, places, len(records) / total)
+
+    # --- reading -----------------------------------------------------------------------
+
+    def take(self, items: list[bytes]) -> None:
+        self._sorter.extend(items)
+
+    def take_envelope(self, host: str, item: bytes) -> None:
+        number = self._hosts.setdefault(host, len(self._hosts))
+        cut = len(item) - PLACE.size
+        self._envelopes.add(item[:cut] + _HOST.pack(number) + item[cut:])
+
+    def learn_clock(self, host: str, envelope_us: int, event_us: int) -> None:
+        hours = round((envelope_us - event_us) / _HOUR_US)
+        if abs(hours) <= _OFFSET_HOURS_MAX:
+            self._votes.setdefault(host, Counter())[hours] += 1
+
+    def refuse(self, refused: RefusedRecord) -> None:
+        self._reasons_here[refused.reason] += 1
+        if len(self.refused) + len(self._refused_here) < IMPORT_ERRORS_MAX:
+            self._refused_here.append(refused)
+
+    def _read_all(self, files: Generator[Found, None, None]) -> None:
+        found = next(files, None)
+        while found is not None:
+            try:
+                self._read(found)
+            except BombError as error:
+                found = _thrown(files, error)  # the walker refuses the rest of that archive
+            else:
+                found = next(files, None)
+
+    def _read(self, found: Found) -> None:
+        number = len(self.files)
+        reader = FileReader(number, self._host or _stem(found.name), self)
+        try:
+            reader.read(found)
+        except BombError:
+            raise
+        except DAMAGE as error:
+            message = str(error)[:200] or type(error).__name__
+            self.refusals.append(Refusal(found.name, "damaged", message))
+        refused, reasons = self._refused_here, self._reasons_here
+        self._refused_here, self._reasons_here = [], Counter()
+        if reader.count and reader.unknown == reader.count:
+            message = "it holds no record of a known format"
+            self.refusals.append(Refusal(found.name, "no_records", message))
+            return
+        self.refused += refused
+        self.reasons += reasons
+        if reader.digest in self._digests:
+            self._copies.add(number)
+        self._digests.append(reader.digest)
+        self.files.append(found.name)
+
+    # --- giving out --------------------------------------------------------------------
+
+    def _records(self) -> Iterator[tuple[bytes, tuple[int, int]]]:
+        """Records and their places; the lines of an audit event are one record."""
+        for is_lines, items in itertools.groupby(self._items(), _event_of_lines):
+            if is_lines:
+                yield from self._assembled(list(items))
+                continue
+            for item in items:
+                file, position = PLACE.unpack_from(item, len(item) - PLACE.size)
+                record = item[HEAD.size : -PLACE.size]
+                if file not in self._copies or not self._is_copy(record):
+                    yield record, (file, position)
+
+    def _items(self) -> Iterator[bytes]:
+        if not self._envelopes.count:
+            return iter(self._sorter)
+        offsets = self._offsets()
+        streams = [
+            _shifted(self._envelopes, hours, {n for n, some in offsets.items() if some == hours})
+            for hours in sorted(set(offsets.values()))
+        ]
+        return heapq.merge(self._sorter, *streams)
+
+    def _offsets(self) -> dict[int, int]:
+        """Hours that the envelope clock of each host is ahead; of a host that shows none of its
+        own, what most records of the sequence show."""
+        everybody = sum(self._votes.values(), Counter[int]())
+        return {
+            number: _most(self._votes.get(host) or everybody)
+            for host, number in self._hosts.items()
+        }
+
+    def _assembled(self, items: list[bytes]) -> Iterator[tuple[bytes, tuple[int, int]]]:
+        """Events of lines with one time and serial; they can be of several hosts."""
+        events: dict[tuple[str, str], list[AuditLine]] = {}
+        places: dict[tuple[str, str], tuple[int, int]] = {}
+        for item in items:
+            host, _, text = item[HEAD.size : -PLACE.size].partition(b"\0")
+            line = auditd.parse_line(text.decode("utf-8", "replace"))
+            assert line is not None, "only audit lines are of this class"
+            key = (host.decode("utf-8", "replace"), line.node)
+            events.setdefault(key, []).append(line)
+            file, position = PLACE.unpack_from(item, len(item) - PLACE.size)
+            places[key] = min(places.get(key, (file, position)), (file, position))
+        for key in sorted(events):
+            try:
+                record = auditd.assemble(events[key], key[0])
+            except RecordError as error:
+                file, position = places[key]
+                self.reasons[error.reason] += 1
+                if len(self.refused) < IMPORT_ERRORS_MAX:
+                    self.refused.append(RefusedRecord(file, position, error.reason, error.message))
+            else:
+                yield msgspec.json.encode(record), places[key]
+
+    def _is_copy(self, text: bytes) -> bool:
+        """Whether a record of a file's second copy is the same once more: those with an id of
+        their own the server knows."""
+        try:
+            records = decode(text)
+        except RecordError:
+            return False
+        if any(record.record_id for record in records):
+            return False
+        self.duplicates.update((record.channel, record.event_id) for record in records)
+        return True
+
+
+def _event_of_lines(item: bytes) -> bytes:
+    """What the lines of one audit event share; b"" for everything else."""
+    return item[: HEAD.size] if item[_CLASS_AT] == AUDIT_LINE else b""
+
+
+def _thrown(files: Generator[Found, None, None], error: BombError) -> Found | None:
+    """What the walker yields next when an error is raised where it stands."""
+    try:
+        return files.throw(error)
+    except StopIteration:
+        return None
+
+
+def _shifted(envelopes: Sorter, hours: int, hosts: set[int]) -> Iterator[bytes]:
+    """Items of some hosts with the time that their clock should have shown, still in order."""
+    tail = _HOST.size + PLACE.size
+    for item in envelopes:
+        (host,) = _HOST.unpack_from(item, len(item) - tail)
+        if host in hosts:
+            time_us, kind, record_id = HEAD.unpack_from(item)
+            head = HEAD.pack(max(time_us - hours * _HOUR_US, 0), kind, record_id)
+            yield head + item[HEAD.size : -tail] + item[-PLACE.size :]
+
+
+def _most(votes: Counter[int]) -> int:
+    return max(votes, key=lambda hours: (votes[hours], -abs(hours), hours), default=0)
+
+
+def _stem(name: str) -> str:
+    """A file's own name without its ending, as a host name."""
+    last = PurePosixPath(name.rpartition("!")[2].replace("\\", "/")).name
+    return last.partition(".")[0].lower() or "unknown"

@@ -1,0 +1,85 @@
+"""What the write path reads back from the store: at start, after a failure, when its memory of a
+process or a host has ended."""
+
+from typing import Any, Literal
+
+from vedette.clock import Clock
+from vedette.ingest.context import HostContext
+from vedette.limits import SEEN_HOURS
+from vedette.pipeline.prepare import RECORD_TABLE, SEGMENT_TABLE
+from vedette.pipeline.registry import SegmentPlace
+from vedette.pipeline.seen import Seen
+from vedette.pipeline.windows import Windows
+from vedette.store.engine import Engine
+from vedette.store.known import host_context, known_processes, newest, seen_keys
+from vedette.store.partitions import hot_partition, open_partition
+
+CONTEXT_HOURS = 24
+"""How far back the processes of a host are remembered when its context begins anew."""
+
+_HOUR_US = 3600 * 1_000_000
+_TABLES: tuple[Literal["segment", "record"], ...] = (SEGMENT_TABLE, RECORD_TABLE)
+"""In this order: what `record` has only half of is told by `segment`."""
+
+
+class StoreGuide:
+    """The write path's view of what is stored."""
+
+    def __init__(self, engine: Engine, clock: Clock) -> None:
+        self._engine = engine
+        self._clock = clock
+
+    def processes(
+        self, process_ids: list[str]
+    ) -> dict[str, tuple[dict[str, Any], list[SegmentPlace]]]:
+        """Known metadata and segments of processes (`Registry`)."""
+        return {
+            process_id: (
+                known.facts,
+                [
+                    SegmentPlace(
+                        place.partition_ms, place.window_ms, place.segment_id, place.event_count
+                    )
+                    for place in known.places
+                ],
+            )
+            for process_id, known in known_processes(self._engine, process_ids).items()
+        }
+
+    def restore_seen(self, seen: Seen, since_seq: int) -> None:
+        """Tells which records commits from `since_seq` on stored in the last `SEEN_HOURS`."""
+        since_us = max(0, self._clock.now_us() - SEEN_HOURS * _HOUR_US)
+        for table in _TABLES:
+            for sensor_id, records, requests in seen_keys(
+                self._engine, table, since_us=since_us, since_seq=since_seq
+            ):
+                if table == RECORD_TABLE:
+                    seen.restore_kept(sensor_id, records)
+                else:
+                    seen.restore_records(sensor_id, records)
+                seen.restore_requests(table, requests)
+
+    def restore_contexts(self, contexts: dict[int, HostContext]) -> None:
+        """Fills new contexts, by sensor id, with the processes their hosts had of late."""
+        since_ms = max(0, self._clock.now_us() - CONTEXT_HOURS * _HOUR_US) // 1_000
+        rows: dict[int, list[tuple[str, int, int, int, str]]] = {}
+        for found in host_context(self._engine, sorted(contexts), since_ms=since_ms):
+            row = (found.process_id, found.pid, found.start_us, found.end_us, found.path)
+            rows.setdefault(found.sensor_id, []).append(row)
+        for sensor_id, known in rows.items():
+            contexts[sensor_id].restore(known)
+
+    def windows(self) -> Windows:
+        """The window and partition to go on with; opens the first partition of a new store."""
+        hot_ms = hot_partition(self._engine) or 0
+        # A window may have begun with the partition, and nothing been written since.
+        windows = Windows(max(newest(self._engine).window_ms, hot_ms), hot_ms)
+        if not windows.partition_ms:
+            opened_ms = windows.next_opening(self._clock.now_us())
+            open_partition(self._engine, opened_ms)
+            windows.roll(opened_ms)
+        return windows
+
+    def newest_seq(self) -> int:
+        """The number of the newest commit; 0 in an empty store."""
+        return newest(self._engine).seq

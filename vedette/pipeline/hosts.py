@@ -1,0 +1,121 @@
+"""The hosts of late: sensor and learned context by host name.
+
+A host's first record makes its sensor; a sensor that is new to this process gets a context
+filled with what the store knows of its processes. Names are looked up again whenever a window
+begins, so that changed groups and aliases come into force. The preparing thread owns it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from vedette.ingest.context import HostContext
+from vedette.ingest.platform import os_type_of
+from vedette.ingest.record import Record
+from vedette.model.address import address_text, is_ipv4
+from vedette.model.event import UNKNOWN_IP, Facts, Outcome
+from vedette.model.host import SensorRef
+from vedette.state.sensors import Sensors, Sighting
+
+HOSTS_MAX = 5_000
+"""Hosts whose learned context is kept in memory, about 0.2 MB each; the rest begins anew from
+the store."""
+
+Restore = Callable[[dict[int, HostContext]], None]
+"""Fills the contexts of sensors, by id, with what the store knows of their processes."""
+
+_NO_KEYS: frozenset[int] = frozenset()
+
+
+class Host:
+    """A sensor with its learned context, and the record keys of the commit under way."""
+
+    __slots__ = ("context", "keys", "sensor", "stored", "taken")
+
+    def __init__(self, sensor: SensorRef, context: HostContext) -> None:
+        self.sensor = sensor
+        self.context = context
+        self.keys: list[int] = []
+        """Keys of this commit's records, as they came."""
+        self.stored: frozenset[int] = _NO_KEYS
+        """Those that were stored before."""
+        self.taken: set[int] = set()
+        """Those that this commit stores."""
+
+    def columns(self) -> dict[str, Any]:
+        """The `columns.HOST` values as they are known now."""
+        return {
+            "hostname": self.sensor.hostname,
+            "group": self.sensor.group_name,
+            "os_type": self.sensor.os_type,
+            "interface_ip": min(filter(is_ipv4, self.context.local), default=UNKNOWN_IP),
+        }
+
+    def untell(self, outcomes: list[Outcome]) -> None:
+        """These are dropped: what they told of processes, another record has to tell."""
+        for outcome in outcomes:
+            if type(outcome) is Facts:
+                known = self.context.named(outcome.process_id)
+                if known is not None:
+                    known.retell()
+                    known.learn(cmdline=str(outcome.values.get("cmdline", "")))
+
+
+class Hosts:
+    """See the module."""
+
+    def __init__(self, sensors: Sensors, restore: Restore) -> None:
+        self._sensors = sensors
+        self._restore = restore
+        self._named: dict[str, Host] = {}
+        self._by_sensor: OrderedDict[int, Host] = OrderedDict()
+
+    def look_again(self) -> None:
+        """Names are resolved anew from now on."""
+        self._named.clear()
+
+    def retell(self) -> None:
+        """Contexts hold nothing as told: rows that said it may never have been stored."""
+        for host in self._by_sensor.values():
+            host.context.retell()
+
+    def of(self, records: list[Record], group_id: int, now_us: int) -> list[Host | None]:
+        """The host of every record; None where the name cannot be a host's."""
+        find = self._named.get
+        found = [find(record.host) for record in records]
+        if None not in found:
+            return list(found)
+        unknown = {
+            record.host: Sighting(os_type_of(record))
+            for record, host in zip(records, found, strict=True)
+            if host is None
+        }
+        self._meet(unknown, group_id, now_us)
+        return [find(record.host) for record in records]
+
+    def columns(self, sensor_ids: set[int], now_us: int) -> dict[int, dict[str, Any]]:
+        """The `columns.HOST` values of the sensors of a commit, which are noted as seen."""
+        columns = {sensor_id: self._by_sensor[sensor_id].columns() for sensor_id in sensor_ids}
+        for sensor_id, values in columns.items():
+            address = address_text(values["interface_ip"])
+            self._sensors.note(sensor_id, now_us, interface_ip=address)
+        return columns
+
+    def _meet(self, unknown: dict[str, Sighting], group_id: int, now_us: int) -> None:
+        """Finds or makes the sensors of hosts that are not in memory."""
+        new: dict[int, HostContext] = {}
+        for name, sensor in self._sensors.resolve(unknown, group_id, now_us).items():
+            host = self._by_sensor.get(sensor.id)
+            if host is None:
+                new[sensor.id] = HostContext(sensor.id)
+                host = self._by_sensor[sensor.id] = Host(sensor, new[sensor.id])
+            host.sensor = sensor
+            self._named[name] = host
+        if new:
+            self._restore(new)
+
+    def forget_oldest(self) -> None:
+        """Keeps `HOSTS_MAX`; between two commits, because a commit names its hosts."""
+        while len(self._by_sensor) > HOSTS_MAX:
+            self._by_sensor.popitem(last=False)
+            self._named.clear()

@@ -1,0 +1,96 @@
+"""Changes of time partitions, done between two commits.
+
+The write path must not write to a partition that is being closed, detached or dropped: rows
+written there would bring it back. So every change runs on the preparing thread with no commit
+under way, and the registry learns which partitions are out of reach.
+"""
+
+from collections.abc import Callable
+
+import structlog
+
+from vedette.clock import Clock
+from vedette.pipeline.intake import Intake
+from vedette.pipeline.prepare import Preparer
+from vedette.settings import Settings
+from vedette.store import partitions as stored
+from vedette.store.engine import Engine
+from vedette.store.partition import Partition, partition_name
+from vedette.store.retention import Policy, Roll, decide
+
+log = structlog.get_logger(__name__)
+
+_HOUR_MS = 3600 * 1_000
+_DAY_MS = 24 * _HOUR_MS
+
+
+class PartitionControl:
+    """The changes that api.md 3.3 allows, and those that the settings ask for."""
+
+    def __init__(self, engine: Engine, intake: Intake, preparer: Preparer, clock: Clock) -> None:
+        self._engine = engine
+        self._intake = intake
+        self._preparer = preparer
+        self._clock = clock
+
+    def roll(self) -> str:
+        """Closes the hot partition and opens a new one; returns the closed one's name."""
+        closed_ms = self._preparer.windows.partition_ms
+        self._intake.between_commits(self._roll)
+        return partition_name(closed_ms)
+
+    def mount(self, name: str) -> Partition:
+        """Raises NotFoundError, ConflictError for the hot partition."""
+        return self._change(stored.mount, name)
+
+    def unmount(self, name: str) -> Partition:
+        """Raises NotFoundError, ConflictError for the hot partition."""
+        return self._change(stored.unmount, name)
+
+    def delete(self, name: str) -> Partition:
+        """Raises NotFoundError, ConflictError for the hot partition."""
+        return self._change(stored.delete, name)
+
+    def maintain(self, settings: Settings) -> None:
+        """Rolls and deletes what is due by age, size or free disk."""
+        due = decide(
+            stored.list_partitions(self._engine),
+            policy_of(settings),
+            self._clock.now_us() // 1_000,
+            stored.free_disk_bytes(self._engine),
+        )
+        for action in due:
+            log.info("partitions", action=repr(action))
+            if isinstance(action, Roll):
+                self.roll()
+            else:
+                self.delete(action.name)
+
+    def _roll(self) -> None:
+        opened_ms = self._preparer.windows.next_opening(self._clock.now_us())
+        stored.open_partition(self._engine, opened_ms)
+        self._preparer.windows.roll(opened_ms)
+
+    def _change(self, change: Callable[[Engine, str], Partition], name: str) -> Partition:
+        changed: list[Partition] = []
+
+        def order() -> None:
+            try:
+                changed.append(change(self._engine, name))
+            finally:
+                # Also after half a change: what is out of reach must get no late metadata.
+                self._preparer.registry.without_partitions(stored.unmounted(self._engine))
+
+        self._intake.between_commits(order)
+        return changed[0]
+
+
+def policy_of(settings: Settings) -> Policy:
+    """The rules for rolling and retention that the settings state."""
+    return Policy(
+        roll_age_ms=settings.partition_roll_hours * _HOUR_MS,
+        roll_bytes=settings.partition_roll_bytes,
+        keep_age_ms=settings.retention_days * _DAY_MS,
+        keep_bytes=settings.retention_bytes,
+        free_bytes_min=settings.retention_free_disk_bytes,
+    )

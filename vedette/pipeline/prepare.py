@@ -1,0 +1,244 @@
+"""From the submissions of one commit to the rows it will write.
+
+One thread prepares, one at a time, and owns all memory of the write path: what was stored
+before (`Seen`), what is known of processes (`Registry`), the hosts' learned context. The
+steps are those of design.md 4: decode, find the host, recognise what was stored before,
+learn, normalise, fold, place.
+"""
+
+from typing import Any, Final
+
+import structlog
+from msgspec import Struct
+
+from vedette.ingest.decode import decode
+from vedette.ingest.fold import Folded, check_times, fold
+from vedette.ingest.normalise import SOURCES
+from vedette.ingest.normalise.normaliser import Keep
+from vedette.ingest.record import Record, RecordError
+from vedette.limits import TIME_AHEAD_US
+from vedette.model.event import BinarySeen, Kept, Outcome
+from vedette.pipeline.binaries import BinaryNews
+from vedette.pipeline.hosts import Host, Hosts
+from vedette.pipeline.registry import Placement, Registry
+from vedette.pipeline.seen import Seen, record_key
+from vedette.pipeline.submission import Receipt, Submission
+from vedette.pipeline.tally import DUPLICATE, EVENTS, NOT_KEPT, RECORD, Tally, refuse
+from vedette.pipeline.windows import Windows
+from vedette.state.channels import Channels
+
+log = structlog.get_logger(__name__)
+
+SEGMENT_TABLE: Final = "segment"
+RECORD_TABLE: Final = "record"
+"""The tables that a request's key is known by: each is one insert of its own."""
+
+
+class Prepared(Struct):
+    """Rows of one commit, and the receipts to hand out once they are durable."""
+
+    seq: int
+    now_us: int
+    partition_ms: int
+    placement: Placement
+    folded: Folded
+    hosts: dict[int, dict[str, Any]]
+    """The `columns.HOST` values by sensor id."""
+    receipts: list[Receipt]
+
+
+class _Part:
+    """The decoded records of one submission, in parallel lists."""
+
+    __slots__ = ("hosts", "keys", "positions", "receipt", "records", "request_key")
+
+    def __init__(self, receipt: Receipt, request_key: int) -> None:
+        self.receipt = receipt
+        self.request_key = request_key
+        self.records: list[Record] = []
+        self.positions: list[int] = []
+        """Which text of the submission each came from."""
+        self.hosts: list[Host] = []
+        self.keys: list[int] = []
+
+
+class Preparer:
+    """See the module."""
+
+    def __init__(
+        self,
+        hosts: Hosts,
+        channels: Channels,
+        registry: Registry,
+        seen: Seen,
+        windows: Windows,
+        keep: Keep,
+    ) -> None:
+        self.registry = registry
+        self.seen = seen
+        self.windows = windows
+        self._hosts = hosts
+        self._channels = channels
+        self._keep = keep
+        self._codes: dict[str, int] = {}
+        self._binaries = BinaryNews()
+
+    def forget(self) -> None:
+        """Drops all memory that may speak of rows which were never stored."""
+        self.registry.forget()
+        self.seen.forget_pending()
+        self._binaries.forget()
+        self._hosts.retell()
+
+    def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> Prepared:
+        """The rows of one commit. What it learns counts once `seen.durable(seq)` is told."""
+        self.seen.begin(seq, now_us)
+        self._hosts.forget_oldest()
+        if self.windows.advance(now_us):
+            self._hosts.look_again()
+        parts = [self._decode(submission, now_us) for submission in submissions]
+        hosts = self._find_stored(parts)
+        for part in parts:
+            _learn(part)
+        folded = Folded()
+        for part in parts:
+            self._take(part, folded, now_us + TIME_AHEAD_US)
+            self.seen.add_request(SEGMENT_TABLE, part.request_key)
+            self.seen.add_request(RECORD_TABLE, part.request_key)
+        for host in hosts:
+            self.seen.add_records(host.sensor.id, host.taken)
+        folded.binaries = self._binaries.news(folded.binaries)
+        columns = self._hosts.columns({host.sensor.id for host in hosts}, now_us)
+        placement = self.registry.place(folded.drafts, self.windows, columns)
+        receipts = [part.receipt for part in parts]
+        partition_ms = self.windows.partition_ms
+        return Prepared(seq, now_us, partition_ms, placement, folded, columns, receipts)
+
+    def _decode(self, submission: Submission, now_us: int) -> _Part:
+        """Records of one submission with their hosts; what cannot be read is refused."""
+        receipt = Receipt(bytearray(len(submission.records)))
+        part = _Part(receipt, submission.request_key)
+        records, positions = part.records, part.positions
+        for position, raw in enumerate(submission.records):
+            try:
+                found = decode(raw)
+            except RecordError as error:
+                refuse(receipt, position, error, "", 0)
+                continue
+            except Exception as error:  # noqa: BLE001 - logged by _our_fault
+                refuse(receipt, position, _our_fault(error), "", 0)
+                continue
+            if not found:
+                receipt.outcomes[position] = NOT_KEPT
+            for record in found:
+                records.append(record)
+                positions.append(position)
+        hosts = self._hosts.of(records, submission.group_id, now_us)
+        if None in hosts:
+            hosts = _refuse_hostless(part, hosts)
+        part.hosts = [host for host in hosts if host is not None]
+        unknown = {record.channel for record in part.records}.difference(self._codes)
+        if unknown:
+            self._codes.update(self._channels.codes(unknown))
+        codes = self._codes
+        part.keys = [record_key(codes[record.channel], record.record_id) for record in part.records]
+        return part
+
+    def _find_stored(self, parts: list[_Part]) -> set[Host]:
+        """The hosts of a commit; each learns which of its records were stored before."""
+        hosts = {host for part in parts for host in part.hosts}
+        for host in hosts:
+            host.keys = []
+            host.taken = set()
+        for part in parts:
+            for host, key in zip(part.hosts, part.keys, strict=True):
+                host.keys.append(key)
+        for host in hosts:
+            host.stored = self.seen.known_among(host.sensor.id, host.keys)
+        return hosts
+
+    def _take(self, part: _Part, folded: Folded, until_us: int) -> None:
+        """Normalises and folds the records of one submission, and tells what became of each."""
+        told = Tally(part.receipt)
+        keep, request_key = self._keep, part.request_key
+        sent_before = self._tables_of(request_key)
+        for record, host, key, position in zip(
+            part.records, part.hosts, part.keys, part.positions, strict=True
+        ):
+            if key and (key in host.taken or key in host.stored):
+                told.tell(record, position, DUPLICATE)
+                continue
+            outcomes: list[Outcome] = []
+            try:
+                outcomes = SOURCES[record.vedette_record].normalise(record, host.context, keep)
+                check_times(outcomes, until_us)
+            except RecordError as error:
+                host.untell(outcomes)
+                told.refuse(record, position, error)
+                continue
+            except Exception as error:  # noqa: BLE001 - logged by _our_fault
+                host.context.retell()
+                told.refuse(record, position, _our_fault(error))
+                continue
+            if not outcomes:
+                told.tell(record, position, NOT_KEPT)
+                continue
+            if key:
+                host.taken.add(key)
+                if self.seen.has_half(host.sensor.id, key):
+                    outcomes = _without(outcomes, RECORD_TABLE)
+            elif sent_before:
+                host.untell(outcomes)
+                outcomes = _without(outcomes, *sent_before)
+            if not outcomes:
+                told.tell(record, position, DUPLICATE)
+                continue
+            in_process = fold(folded, outcomes, host.sensor.id, key, request_key)
+            told.tell(record, position, EVENTS if in_process else RECORD)
+
+    def _tables_of(self, request_key: int) -> list[str]:
+        """The tables that this very request was stored in before."""
+        tables = (SEGMENT_TABLE, RECORD_TABLE)
+        return [table for table in tables if self.seen.has_request(table, request_key)]
+
+
+def _learn(part: _Part) -> None:
+    """Learns from every record of a submission, before any record of the commit is normalised."""
+    for record, host in zip(part.records, part.hosts, strict=True):
+        try:
+            SOURCES[record.vedette_record].learn(record, host.context)
+        except Exception as error:  # noqa: BLE001 - logged by _our_fault
+            # Others lose what it would have taught them; what it says is for normalise to find.
+            _our_fault(error)
+
+
+def _our_fault(error: Exception) -> RecordError:
+    """The refusal of a record that shows a bug of ours. It must cost only itself: an error here
+    would fail all requests of the commit, each time the record is sent again."""
+    if isinstance(error, MemoryError):
+        raise error
+    log.error("a record could not be handled", exc_info=error)
+    return RecordError("internal_error", "the server could not handle the record; see its log")
+
+
+def _without(outcomes: list[Outcome], *tables: str) -> list[Outcome]:
+    """The outcomes that are not for one of the tables: the half that is still to be stored."""
+    rest = [
+        outcome
+        for outcome in outcomes
+        if (RECORD_TABLE if type(outcome) is Kept else SEGMENT_TABLE) not in tables
+    ]
+    return [] if all(type(outcome) is BinarySeen for outcome in rest) else rest
+
+
+def _refuse_hostless(part: _Part, hosts: list[Host | None]) -> list[Host | None]:
+    """Takes records out whose host cannot have a sensor."""
+    kept = [number for number, host in enumerate(hosts) if host is not None]
+    for number, host in enumerate(hosts):
+        if host is None:
+            record = part.records[number]
+            error = RecordError("bad_host", f"no sensor for a host named {record.host[:80]!r}")
+            refuse(part.receipt, part.positions[number], error, record.channel, record.event_id)
+    part.records = [part.records[number] for number in kept]
+    part.positions = [part.positions[number] for number in kept]
+    return [hosts[number] for number in kept]

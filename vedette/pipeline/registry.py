@@ -1,0 +1,185 @@
+"""Gives each draft its segment, and every segment of a process the best known metadata.
+
+The registry remembers, for the processes of late, what is known of them and which segments
+they have; what it has forgotten it reads back from the store. A process that enters a window
+gets a partial row with all its metadata; later rows of that segment carry only what is new.
+When better metadata arrives, the earlier segments get partial rows with nothing else.
+
+Not thread-safe: the preparing thread owns it. When a commit fails, `forget` drops everything.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from vedette.limits import SEGMENT_EVENTS_MAX
+from vedette.model.segment import Draft, PartialSegment
+from vedette.model.tokens import cmdline_tokens
+from vedette.pipeline.windows import Windows
+
+
+class SegmentPlace(Struct, gc=False):
+    """A segment that exists, and how many events it holds."""
+
+    partition_ms: int
+    window_ms: int
+    segment_id: int
+    event_count: int
+
+
+class Placement(Struct):
+    """What `Registry.place` found: rows to write, and who was met in a new window."""
+
+    parts: list[PartialSegment]
+    entered: list[PartialSegment]
+    """Of the parts, the first of a process in a window."""
+
+
+class Guide(Protocol):
+    """What the store tells of processes."""
+
+    def processes(
+        self, process_ids: list[str]
+    ) -> dict[str, tuple[dict[str, Any], list[SegmentPlace]]]:
+        """Known metadata and segments, ordered by segment id, of those that have any."""
+
+
+class _Known(Struct, gc=False):
+    facts: dict[str, Any]
+    places: list[SegmentPlace]
+    """Every segment of the process, the newest last."""
+
+
+_TOKENS_OF = {"cmdline": "cmdline_tokens", "parent_cmdline": "parent_cmdline_tokens"}
+
+
+class Registry:
+    """Processes of late, at most `capacity` of them."""
+
+    def __init__(self, guide: Guide, capacity: int) -> None:
+        self._guide = guide
+        self._capacity = capacity
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._unmounted: frozenset[int] = frozenset()
+
+    def forget(self) -> None:
+        """Drops what is remembered: it may speak of rows that were never stored."""
+        self._known.clear()
+
+    def without_partitions(self, unmounted: Iterable[int]) -> None:
+        """Segments of these partitions get no late metadata: writing would bring them back."""
+        self._unmounted = frozenset(unmounted)
+        self.forget()
+
+    def place(
+        self, drafts: dict[str, Draft], windows: Windows, hosts: dict[int, dict[str, Any]]
+    ) -> Placement:
+        """Partial rows for the drafts. `hosts` gives the `columns.HOST` values by sensor id."""
+        self._load([process_id for process_id in drafts if process_id not in self._known])
+        placement = Placement([], [])
+        for process_id, draft in drafts.items():
+            known = self._known.get(process_id)
+            if known is None:
+                known = self._known[process_id] = _Known({}, [])
+            else:
+                self._known.move_to_end(process_id)
+            _place(draft, known, windows, hosts[draft.sensor_id], placement)
+        while len(self._known) > self._capacity:
+            self._known.popitem(last=False)
+        return placement
+
+    def _load(self, process_ids: list[str]) -> None:
+        if not process_ids:
+            return
+        for process_id, (facts, places) in self._guide.processes(process_ids).items():
+            mounted = [place for place in places if place.partition_ms not in self._unmounted]
+            self._known[process_id] = _Known(facts, mounted)
+
+
+def _place(
+    draft: Draft,
+    known: _Known,
+    windows: Windows,
+    host: dict[str, Any],
+    placement: Placement,
+) -> None:
+    """Adds the partial rows of one draft: late metadata for other segments, then its events."""
+    news = _learn(known.facts, draft.facts)
+    newest = known.places[-1] if known.places else None
+    current = newest if newest and newest.window_ms == windows.window_ms else None
+    if news:
+        for place in known.places:
+            if place is not current:
+                placement.parts.append(_partial(draft, place, dict(news)))
+    # Of a process that was only mentioned, as the target of another, the start is all there is.
+    last_update_us = draft.last_update_us or known.facts.get("start", 0)
+    rest = draft.events
+    while True:
+        metadata = news
+        entered = current is None
+        if current is None or (rest and current.event_count >= SEGMENT_EVENTS_MAX):
+            number = current.segment_id + 1 if current else windows.window_ms
+            current = SegmentPlace(windows.partition_ms, windows.window_ms, number, 0)
+            known.places.append(current)
+            metadata = {**host, **known.facts}
+        taken, rest = _take(rest, SEGMENT_EVENTS_MAX - current.event_count)
+        part = _partial(draft, current, {**metadata, "last_update": last_update_us})
+        part.events = taken
+        current.event_count += part.event_count()
+        # All rows of a record are one insert: its keys in one of them are enough.
+        part.record_keys, draft.record_keys = draft.record_keys, []
+        part.request_keys, draft.request_keys = draft.request_keys, []
+        placement.parts.append(part)
+        if entered:
+            placement.entered.append(part)
+        if not rest:
+            return
+
+
+def _learn(facts: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+    """Merges what is told into the facts; returns what is new, with derived columns."""
+    if not told:
+        return {}
+    news = {
+        column: value
+        for column, value in told.items()
+        if value and (column not in facts or value > facts[column])
+    }
+    for column, tokens in _TOKENS_OF.items():
+        if column in news:
+            news[tokens] = cmdline_tokens(news[column])
+    facts.update(news)
+    return news
+
+
+def _take(
+    events: dict[str, list[Any]], room: int
+) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
+    """The first `room` events, in order of kind, and the rest."""
+    if sum(map(len, events.values())) <= room:
+        return events, {}
+    taken: dict[str, list[Any]] = {}
+    rest: dict[str, list[Any]] = {}
+    for kind, values in events.items():
+        if room:
+            taken[kind] = values[:room]
+        if values[room:]:
+            rest[kind] = values[room:]
+        room = max(0, room - len(values))
+    return taken, rest
+
+
+def _partial(draft: Draft, place: SegmentPlace, metadata: dict[str, Any]) -> PartialSegment:
+    return PartialSegment(
+        place.partition_ms,
+        place.window_ms,
+        place.segment_id,
+        draft.sensor_id,
+        draft.process_id,
+        metadata,
+        {},
+        [],
+        [],
+    )

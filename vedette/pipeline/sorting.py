@@ -1,0 +1,90 @@
+"""Sorts more records than memory holds: sorted runs in an unnamed temporary file, then a merge.
+
+An item is bytes that sort by themselves; equal items are equal. Memory is bounded by
+IMPORT_SORT_BYTES_MAX, whatever comes in.
+"""
+
+import heapq
+import tempfile
+from collections.abc import Iterator
+from struct import Struct
+from typing import BinaryIO
+
+from vedette.limits import IMPORT_SORT_BYTES_MAX
+
+_OVERHEAD_BYTES = 64
+"""What an item costs beside its content: the object and its place in the list."""
+
+_READ_BYTES = 256 * 1024
+_LENGTH = Struct(">I")
+
+
+class Sorter:
+    """Takes items in any order and gives them sorted, as often as asked."""
+
+    def __init__(self, memory_bytes_max: int = IMPORT_SORT_BYTES_MAX) -> None:
+        self._memory_bytes_max = memory_bytes_max
+        self._items: list[bytes] = []
+        self._bytes = 0
+        self._file: BinaryIO | None = None
+        self._runs: list[tuple[int, int]] = []
+        self.count = 0
+
+    def extend(self, items: list[bytes]) -> None:
+        self._items += items
+        self._bytes += sum(map(len, items)) + _OVERHEAD_BYTES * len(items)
+        self.count += len(items)
+        if self._bytes > self._memory_bytes_max:
+            self._spill()
+
+    def add(self, item: bytes) -> None:
+        self._items.append(item)
+        self._bytes += len(item) + _OVERHEAD_BYTES
+        self.count += 1
+        if self._bytes > self._memory_bytes_max:
+            self._spill()
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The items in order. Nothing may be added while they are read."""
+        self._items.sort()
+        if not self._runs:
+            return iter(self._items)
+        return heapq.merge(self._items, *(self._read(*run) for run in self._runs))
+
+    def close(self) -> None:
+        self._items = []
+        if self._file is not None:
+            self._file.close()
+
+    def _spill(self) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="vedette-import-")  # noqa: SIM115
+        self._items.sort()
+        begin = self._file.seek(0, 2)
+        for item in self._items:
+            self._file.write(_LENGTH.pack(len(item)))
+            self._file.write(item)
+        self._runs.append((begin, self._file.tell()))
+        self._items = []
+        self._bytes = 0
+
+    def _read(self, begin: int, end: int) -> Iterator[bytes]:
+        """The items of one run; several runs are read in turns from one file."""
+        assert self._file is not None
+        held = b""
+        while begin < end or held:
+            self._file.seek(begin)
+            block = self._file.read(min(_READ_BYTES, end - begin))
+            begin += len(block)
+            held += block
+            at = 0
+            while len(held) - at >= _LENGTH.size:
+                (length,) = _LENGTH.unpack_from(held, at)
+                if at + _LENGTH.size + length > len(held):
+                    break
+                at += _LENGTH.size
+                yield held[at : at + length]
+                at += length
+            held = held[at:]
+            if not block:
+                return

@@ -1,0 +1,53 @@
+"""What a request hands to the write path, and what it gets back."""
+
+from enum import IntEnum
+
+from msgspec import Struct, field
+
+
+class Outcome(IntEnum):
+    """What became of one record. The first four are acknowledged, the last is told apart."""
+
+    EVENTS = 0
+    """Stored as events or metadata of processes."""
+    RECORD = 1
+    """Stored in the record table."""
+    DUPLICATE = 2
+    """Stored before: recognised by its record id, or with its whole request."""
+    NOT_KEPT = 3
+    """Of a channel and id that the settings do not keep."""
+    REJECTED = 4
+    """Cannot be taken; `Receipt.errors` says why."""
+
+
+class Submission(Struct):
+    """Records of one request, still encoded."""
+
+    records: list[bytes]
+    """One JSON text a record, in the order of the request."""
+    group_id: int
+    """Sensor group of the credential; hosts seen for the first time join it."""
+    request_key: int
+    """63-bit key of (credential, body), or of (file content, part): what makes a re-sent
+    request known for records without an id of their own."""
+    byte_count: int
+    """Bytes of the records, for the queue's bound."""
+
+
+class Refusal(Struct):
+    """Why one record was rejected."""
+
+    position: int
+    """Index into `Submission.records`."""
+    reason: str
+    message: str
+
+
+class Receipt(Struct):
+    """The answer for a whole submission: given only once everything accepted is durable."""
+
+    outcomes: bytearray
+    """An `Outcome` for every record, in order."""
+    refusals: list[Refusal] = field(default_factory=list)
+    tally: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    """Records by (channel, event id, outcome)."""

@@ -1,0 +1,73 @@
+"""Which records go first, because they explain others.
+
+The server learns from a whole request before it makes events of it, so within one request the
+order does not matter. A sequence of many requests has an edge between any two: a connection that
+Security tells by pid only may lie before the first record with the ProcessGuid of that pid. So
+of every stretch of records those that teach are sent first: starts and ends of processes, logons,
+connections, DNS answers, and the first record that names a ProcessGuid. All others keep the
+order of their events, and so do these among themselves.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from vedette.limits import IMPORT_AHEAD_BYTES, IMPORT_CHUNK_BYTES, IMPORT_CHUNK_RECORDS
+
+Placed = tuple[bytes, tuple[int, int]]
+"""A record, and its file and position."""
+
+_TEACHING = frozenset({b"1", b"3", b"5", b"22", b"4624", b"4688", b"4689", b"5156"})
+"""Event ids of Sysmon and Security; what another channel means by them does no harm."""
+
+_ID_NAMES = (b'EventID"', b'event_id"')
+_ID_ELEMENT = re.compile(rb"<EventID[^<>]{0,64}>\s*(\d{1,5})\b")
+_ID = re.compile(rb"[^\d,}]{0,64}?(\d{1,5})\b")
+_GUID = re.compile(rb'ProcessG(?:uid|UID)"\s*[:>]\s*"?\{?([0-9A-Fa-f-]{36})')
+
+
+def teaching_first(records: Iterable[Placed]) -> Iterator[Placed]:
+    """The same records, of each stretch of IMPORT_AHEAD_BYTES those that teach first. What fits
+    into one request stays as it is."""
+    stretch: list[Placed] = []
+    byte_count = 0
+    for placed in records:
+        stretch.append(placed)
+        byte_count += len(placed[0])
+        if byte_count >= IMPORT_AHEAD_BYTES:
+            yield from _parted(stretch)
+            stretch, byte_count = [], 0
+    if len(stretch) <= IMPORT_CHUNK_RECORDS and byte_count <= IMPORT_CHUNK_BYTES:
+        yield from stretch
+    else:
+        yield from _parted(stretch)
+
+
+def _parted(stretch: list[Placed]) -> Iterator[Placed]:
+    rest: list[Placed] = []
+    named: set[bytes] = set()
+    for placed in stretch:
+        if _teaches(placed[0], named):
+            yield placed
+        else:
+            rest.append(placed)
+    yield from rest
+
+
+def _teaches(record: bytes, named: set[bytes]) -> bool:
+    """Whether a record explains others. `named` are the ProcessGuids that were told before."""
+    new = False
+    for guid in _GUID.findall(record):
+        if guid not in named:
+            named.add(guid)
+            new = True
+    return new or _event_id(record) in _TEACHING
+
+
+def _event_id(record: bytes) -> bytes:
+    for name in _ID_NAMES:
+        at = record.find(name)
+        if at >= 0:
+            found = _ID.match(record, at + len(name))
+            return found[1] if found else b""
+    element = _ID_ELEMENT.search(record) if record[:1] == b"<" else None
+    return element[1] if element else b""

@@ -1,0 +1,266 @@
+r"""Typed tree to a condition on documents, with every value bound: on segments, and on binaries.
+
+What will surprise you:
+
+- Rows of `segment` are read `FINAL`, but an event is in one partial row, and a skipping index
+  under FINAL may drop the partial row that another part of the condition needs
+  (`filemod:a modload:b` in two posts: both are lost). So nothing here relies on an index under
+  FINAL (`SETTINGS` turns that off). Instead a test of events becomes
+
+      key IN (SELECT key FROM segment WHERE <index words> AND <exact predicate>)
+
+  without FINAL: an event is there or not in each partial row alone, the index works row by row,
+  and the heavy arrays are never merged. NOT stands around it. The key is two numbers, so that
+  even all segments are a set that is made in a moment.
+- Metadata is tested on the merged row, because a better value may come with a later partial
+  row. One of the required tests of metadata may narrow the read the same way, by its index.
+- The index never decides: index words are required *and* the exact predicate.
+- Binaries have no such rows: they are asked summed up (`binary_sql.py`).
+- A word of metadata may be in a few rows or in all of them. `(SELECT count() ...) > n` costs a
+  look into the index, is a constant to the engine, and so picks the branch that is read at all.
+
+Column names come from the catalogue and `model/columns.py`; everything of the user is a bound
+parameter, patterns too, which are made in `glob.py` from escaped text.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vedette.model.indexes import INDEX_OF, indexed_sql
+from vedette.query.binary_sql import ROW_COLUMNS, binaries_sql, seen_sql
+from vedette.query.document import BINARY, SEGMENT, Document
+from vedette.query.nodes import And, Everything, Not, Or
+from vedette.query.predicate_sql import Binder, by_source, either, is_whole, tests_sql
+from vedette.query.typed import Checked, Match, Test, TextTest, source_of
+
+SETTINGS: Mapping[str, str | int] = {
+    # See above: an index under FINAL loses rows whose parts are not merged yet.
+    "use_skip_indexes_if_final": 0,
+    # On a cluster a process lies on one shard, so each shard asks itself.
+    "distributed_product_mode": "local",
+    # A converted Sigma rule has up to 1,400 leaves, and a path in its form is ten nodes.
+    "max_query_size": 16 * 1024 * 1024,
+    "max_ast_elements": 1_000_000,
+    "max_expanded_ast_elements": 2_000_000,
+}
+"""Settings without which a `Condition` may give wrong answers, or none."""
+
+SUBQUERIES_MAX = 8
+"""Subqueries of one condition; tests of events beyond them are read from the merged rows."""
+
+METADATA_ROWS_MAX = 1_000
+"""Rows with the index words of metadata above which testing all merged rows costs less than a
+set of their keys: they lie in most granules then."""
+
+_TOKEN_SETS_MAX = 64
+"""More sets of index words than this are narrowed by one word each."""
+
+_NARROWING_CHARS_MIN = 3
+"""A shorter index word is in too many rows to be worth a look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A boolean expression over the columns of `segment FINAL`, and its bound values."""
+
+    sql: str
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryCondition:
+    """What selects binaries: `binaries_sql(rows)` has them and few others, `sql` decides."""
+
+    rows: str
+    sql: str
+    params: dict[str, Any]
+
+    @property
+    def binaries(self) -> str:
+        """A SELECT of `BINARY_COLUMNS` of the binaries that answer."""
+        return f"SELECT * FROM ({binaries_sql(self.rows)}) WHERE {self.sql}"
+
+
+def compile_segments(tree: Checked, *, prefix: str = "q") -> Condition:
+    """The condition that a segment answers the query. Run it with `SETTINGS`, and within a scope
+    (`store/where.py`): joins see the binaries of the scope.
+
+    Parameters are named `<prefix>0`, `<prefix>1` ..., so that it fits into larger statements.
+    """
+    compiler = _Compiler(SEGMENT, Binder(prefix))
+    sql = compiler.condition(tree)
+    return Condition(sql, compiler.bind.params)
+
+
+def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
+    """The condition that a binary answers the query."""
+    compiler = _Compiler(BINARY, Binder(prefix))
+    required = map(_required_tests, tree.children if isinstance(tree, And) else (tree,))
+    rows = [
+        seen_sql(compiler.any_test(tests))
+        for tests in required
+        if tests and ROW_COLUMNS.issuperset(map(source_of, tests))
+    ]
+    sql = compiler.condition(tree)
+    return BinaryCondition(" AND ".join(rows) or "1", sql, compiler.bind.params)
+
+
+class _Compiler:
+    """Bound values and what has been spent so far of one condition."""
+
+    def __init__(self, document: Document, bind: Binder) -> None:
+        self.document = document
+        self.bind = bind
+        self.subqueries = 0
+
+    def condition(self, tree: Checked) -> str:
+        """The whole condition; one required test may narrow the read."""
+        narrowing = self._narrowing(tree.children if isinstance(tree, And) else (tree,))
+        exact = self.node(tree)
+        return exact if narrowing is None else f"{narrowing} AND {exact}"
+
+    def node(self, node: Checked) -> str:
+        match node:
+            case Everything():
+                return "1"
+            case Match(tests):
+                return self.any_test(tests)
+            case Not(child):
+                return f"NOT {self.node(child)}"
+            case And(children):
+                return self._all_nodes(children)
+            case Or(children):
+                return self._any_node(children)
+
+    def _all_nodes(self, children: Sequence[Checked]) -> str:
+        """None of several leaves is a NOT of one of them: again one pass over each column."""
+        unwanted: list[Test] = []
+        parts: list[str] = []
+        for child in children:
+            match child:
+                case Not(Match(tests)):
+                    unwanted.extend(tests)
+                case _:
+                    parts.append(self.node(child))
+        if unwanted:
+            parts.append(f"NOT {self.any_test(unwanted)}")
+        return f"({' AND '.join(parts)})" if parts else "1"
+
+    def _any_node(self, children: Sequence[Checked]) -> str:
+        """Leaves side by side are tested together: one pass over each column."""
+        tests: list[Test] = []
+        rest: list[Checked] = []
+        for child in children:
+            if isinstance(child, Match):
+                tests.extend(child.tests)
+            else:
+                rest.append(child)
+        parts = [self.any_test(tests)] if tests or not rest else []
+        return either([*parts, *map(self.node, rest)])
+
+    def any_test(self, tests: Sequence[Test]) -> str:
+        """One of the tests is true; never without any."""
+        of_events = [test for test in tests if self._is_event(test)]
+        of_metadata = [test for test in tests if not self._is_event(test)]
+        parts = [self._exact(source, found) for source, found in by_source(of_metadata)]
+        if of_events:
+            parts.append(self._any_event(by_source(of_events)))
+        return either(parts) if parts else "0"
+
+    def _is_event(self, test: Test) -> bool:
+        """Whether a partial row alone can answer."""
+        return bool(self.document.rows) and self.document.is_list(source_of(test))
+
+    def _exact(self, source: str, tests: Sequence[Test]) -> str:
+        return tests_sql(source, tests, self.bind, self.document)
+
+    def _any_event(self, grouped: list[tuple[str, list[Test]]]) -> str:
+        exact = [self._exact(source, found) for source, found in grouped]
+        if self.subqueries >= SUBQUERIES_MAX:
+            return either(exact)
+        words = [self._index_words(source, found) for source, found in grouped]
+        # Each index reads its own column only where it says yes; the other columns, which have
+        # to be read everywhere, are read together.
+        rows = [f"{word} AND {one}" for word, one in zip(words, exact, strict=True) if word]
+        unaided = [one for word, one in zip(words, exact, strict=True) if word is None]
+        return self._keys_of(*rows, *([either(unaided)] if unaided else []))
+
+    def _keys_of(self, *rows: str) -> str:
+        """The segment has a partial row for which one of the expressions is true."""
+        self.subqueries += 1
+        key = self.document.key
+        keys = " UNION ALL ".join(
+            f"SELECT {key} FROM {self.document.rows} WHERE {one}" for one in rows
+        )
+        return f"({key}) IN ({keys})"
+
+    def _more_than(self, rows_max: int, rows: str) -> str:
+        """More partial rows than that, by the index; a constant by the time of reading."""
+        return f"((SELECT count() FROM {self.document.rows} WHERE {rows}) > {rows_max})"
+
+    def _narrowing(self, conjuncts: Sequence[Checked]) -> str | None:
+        """What the index says of the most promising required test of metadata; None when a
+        test of events narrows already, or nothing does."""
+        candidates: list[tuple[int, list[Test]]] = []
+        for conjunct in conjuncts if self.document.rows else ():
+            tests = _required_tests(conjunct)
+            if not tests:
+                continue
+            if all(map(self._is_event, tests)):
+                return None
+            candidates.append((min(map(self._promise, tests)), tests))
+        promise, best = max(candidates, key=lambda one: one[0], default=(0, []))
+        if promise < _NARROWING_CHARS_MIN:
+            return None
+        words = [self._index_words(source, tests) for source, tests in by_source(best)]
+        rows = either(word for word in words if word is not None)
+        many = self._more_than(METADATA_ROWS_MAX, rows)
+        return f"({many} OR {self._keys_of(rows)})"
+
+    def _promise(self, test: Test) -> int:
+        """How much an index promises to narrow by a test: the length of the longest word."""
+        if not isinstance(test, TextTest) or self._is_event(test):
+            return 0
+        if INDEX_OF.get(test.column) == "whole":
+            return len(test.needle) if is_whole(test) else 0
+        return max(map(len, test.tokens), default=0)
+
+    def _index_words(self, source: str, tests: Sequence[Test]) -> str | None:
+        """What the index of a column says when one of the tests is true; None when it cannot
+        help with each of them."""
+        kind = INDEX_OF.get(source)
+        found = [test for test in tests if isinstance(test, TextTest)]
+        if kind is None or len(found) < len(tests):
+            return None
+        if kind == "whole":
+            # Of an array the exact predicate is what the index understands.
+            is_list = source in self.document.lists
+            return None if is_list else self._whole_values(source, found)
+        indexed = indexed_sql(source)
+        token_sets = list(dict.fromkeys(test.tokens for test in found))
+        if () in token_sets:
+            return None
+        if len(token_sets) > _TOKEN_SETS_MAX:
+            rarest = list(dict.fromkeys(max(tokens, key=len) for tokens in token_sets))
+            return f"hasAnyTokens({indexed}, {self.bind('Array(String)', rarest)})"
+        return either(
+            f"hasAllTokens({indexed}, {self.bind('Array(String)', list(tokens))})"
+            for tokens in token_sets
+        )
+
+    def _whole_values(self, source: str, tests: Sequence[TextTest]) -> str | None:
+        if not all(map(is_whole, tests)):
+            return None
+        values = list(dict.fromkeys(test.needle for test in tests))
+        return f"`{source}` IN {self.bind('Array(String)', values)}"
+
+
+def _required_tests(node: Checked) -> list[Test]:
+    """The tests of a conjunct one of which must be true; [] when it is not that simple."""
+    match node:
+        case Match(tests):
+            return list(tests)
+        case Or(children) if all(isinstance(child, Match) for child in children):
+            return [test for child in children for test in _required_tests(child)]
+    return []

@@ -1,0 +1,248 @@
+r"""What to mark in the values of results (query-language 6, highlights): patterns on the original
+text, whose only group is the part that matched.
+
+Highlighting is by text, not by field: `process_name:notepad.exe` also marks the end of a path.
+So every leaf that is not negated and asks for a text is tried in all default fields, in each by
+the rule of its type. A leaf with a field is tried in that field and in the metadata alone: events
+of other kinds would have to be read for nothing but a mark. Numbers, dates, addresses, ranges,
+`*` alone, joins and exact filters mark nothing.
+
+The rules are those of `check_text.py`, said of the text as stored: any run of separators for one,
+any case. A value that matches only by Unicode folding (`ß` for `ss`) is found and not marked.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+
+from vedette.model.field import Catalogue, Field, FieldType
+from vedette.model.fields import PROCESS
+from vedette.model.tokens import cmdline_pieces, fold, pattern_words
+from vedette.query.document import SEGMENT, Document
+from vedette.query.escape import unescape
+from vedette.query.glob import is_any, is_wild, pattern
+from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text, Tree
+
+LEAVES_MAX = 100
+"""Leaves that are marked; a query of more was written by a program."""
+
+PATTERN_CHARS_MAX = 2_000
+"""A value that makes a longer pattern is not marked: RE2 would need megabytes for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """In a value of the column, what the group of the RE2 pattern finds is to be marked."""
+
+    column: str
+    pattern: str
+
+
+Patterns = tuple[str, ...]
+Rule = Callable[[str], Patterns]
+"""A value as written to the patterns of its matches."""
+
+_SEPARATOR = r"[\\/]"
+_IN_NAME = r"[^\\/]"
+_WORD = r"[\p{L}\p{N}_]"
+_GAP = r"[^\p{L}\p{N}_]"
+_CUT = r"""\s\\"'()\[\]{},=<>&|;"""
+"""What always separates the pieces of a command line, as the inside of a class."""
+
+_PIECE = rf"[^{_CUT}:/]"
+_HASH = re.compile(r"[0-9a-f*?]+")
+_ROOTED = re.compile(r"(?:[a-z]:)?[\\/]|[a-z]:$", re.IGNORECASE)
+
+
+def markers(
+    tree: Tree, catalogue: Catalogue = PROCESS, *, document: Document = SEGMENT
+) -> list[Marker]:
+    """Every marker of the leaves that are not negated, without duplicates."""
+    found: dict[Marker, None] = {}
+    for leaf in _positive(tree, is_negated=False)[:LEAVES_MAX]:
+        if isinstance(leaf.value, Text) and not is_any(unescape(leaf.value.source)):
+            marks = _of_leaf(leaf, leaf.value.source, catalogue, document.lists)
+            found.update(dict.fromkeys(marks))
+    return list(found)
+
+
+def _positive(tree: Tree, *, is_negated: bool) -> list[Leaf]:
+    match tree:
+        case Leaf():
+            return [] if is_negated else [tree]
+        case Not(child):
+            return _positive(child, is_negated=not is_negated)
+        case And(children) | Or(children):
+            return [leaf for one in children for leaf in _positive(one, is_negated=is_negated)]
+        case Everything():
+            return []
+
+
+def _of_leaf(
+    leaf: Leaf, source: str, catalogue: Catalogue, lists: frozenset[str]
+) -> Iterator[Marker]:
+    own = catalogue.find(leaf.field) if leaf.field is not None else None
+    if leaf.field is not None and (own is None or own.type not in RULES or own.kind != "column"):
+        return
+    for field in dict.fromkeys([*catalogue.defaults, *([own] if own is not None else [])]):
+        rule = RULES.get(field.type)
+        if rule is None or field.kind != "column":
+            continue
+        for column in _columns(field):
+            if own in (None, field) or column not in lists:
+                yield from _marks(column, _rule_of(field, column, rule)(source))
+
+
+def _marks(column: str, patterns: Patterns) -> Iterator[Marker]:
+    for one in patterns:
+        if len(one) <= PATTERN_CHARS_MAX:
+            yield Marker(column, f"(?is){one}")
+
+
+def _columns(field: Field) -> tuple[str, ...]:
+    return field.sources or field.paths
+
+
+def _rule_of(field: Field, column: str, rule: Rule) -> Rule:
+    """Names are stored as such, or are the last parts of paths."""
+    return _last_part if field.type == "name" and column in field.paths else rule
+
+
+def _whole(source: str) -> Patterns:
+    return (rf"^({pattern(fold(unescape(source)))})$",)
+
+
+def _account(source: str) -> Patterns:
+    value = pattern(fold(unescape(source)))
+    return (rf"^({value})$", rf"\\({value})$")
+
+
+def _hexadecimal(source: str) -> Patterns:
+    value = fold(unescape(source))
+    return (rf"^({pattern(value)})$",) if _HASH.fullmatch(value) else ()
+
+
+def _name(source: str) -> Patterns:
+    value = _stripped(fold(unescape(source)))
+    if not value.strip("*") or re.search(_SEPARATOR, value):
+        return ()
+    return (f"^({pattern(value)})$",)
+
+
+def _last_part(source: str) -> Patterns:
+    value = _stripped(fold(unescape(source)))
+    if re.search(_SEPARATOR, value):
+        return _path(source)
+    if not value.strip("*"):
+        return ()
+    return (f"(?:^|{_SEPARATOR})({pattern(value, _IN_NAME + '*', _IN_NAME)})$",)
+
+
+def _stripped(value: str) -> str:
+    """A path or name without what stands before its first part."""
+    return value.removeprefix(":").lstrip("\\/")
+
+
+def _path(source: str) -> Patterns:
+    readings = dict.fromkeys((unescape(source), source))
+    return tuple(one for reading in readings for one in _path_reading(reading))
+
+
+def _path_reading(reading: str) -> Patterns:
+    value = _stripped(fold(reading))
+    is_open = value.endswith(("\\", "/"))
+    value = value.rstrip("\\/") if is_open else value
+    if not value.strip("*"):
+        return ()
+    body = _parts(value)
+    if is_open:
+        return (f"(?:^|{_SEPARATOR})({body}{_SEPARATOR}.*)$",)
+    if value[0] in ".?" and not re.search(_SEPARATOR, value):
+        rest = pattern(value[1:], _IN_NAME + "*", _IN_NAME)
+        return (rf"(?:^|{_SEPARATOR})({body})$", rf"{_IN_NAME}(\.{rest})$")
+    found = [f"(?:^|{_SEPARATOR})({body})$"]
+    if _ROOTED.match(reading) and not is_wild(value):
+        found.append(f"^{_SEPARATOR}*({body}){_SEPARATOR}")
+    return tuple(found)
+
+
+def _parts(value: str) -> str:
+    """A path with any separators where the value has one."""
+    parts = [part for part in re.split(_SEPARATOR + "+", value) if part]
+    bodies = [
+        "(?:currentcontrolset|controlset00[12])"
+        if re.fullmatch("currentcontrolset|controlset00[12]", part)
+        else pattern(part)
+        for part in parts
+    ]
+    return f"{_SEPARATOR}+".join(bodies)
+
+
+def _cmdline(source: str) -> Patterns:
+    """Pieces in order. A `/` begins a piece after a space, and parts pieces elsewhere."""
+    pieces = cmdline_pieces(unescape(source))
+    while pieces and is_any(pieces[0]):
+        del pieces[0]
+    while pieces and is_any(pieces[-1]):
+        del pieces[-1]
+    if not pieces:
+        return ()
+    begin = rf"(?:^/?|[{_CUT}:]|[^{_CUT}]/)"
+    if pieces[0][0] == "." and len(pieces[0]) > 1:
+        begin = f"(?:{begin}|{_PIECE})"
+    elif pieces[0][0] == "/":
+        begin = rf"(?:^|[{_CUT}])"
+    body = _piece(pieces[0])
+    for before, piece in pairwise(pieces):
+        gap = "*" if before[-1] == ":" or piece[0] == "/" else "+"
+        body += rf"[{_CUT}:/]{gap}{_piece(piece)}"
+    end = "" if pieces[-1][-1] == ":" else rf"(?:$|[{_CUT}:/])"
+    return (f"{begin}({body}){end}",)
+
+
+def _piece(piece: str) -> str:
+    extension = f"{_PIECE}*" if piece[0] == "." and len(piece) > 1 else ""
+    return extension + pattern(piece, _PIECE + "*", _PIECE)
+
+
+def _text(source: str) -> Patterns:
+    words = [word for word in pattern_words(unescape(source)) if not is_any(word)]
+    if not words:
+        return ()
+    body = f"{_GAP}+".join(pattern(word, _WORD + "*", _WORD) for word in words)
+    return (f"(?:^|{_GAP})({body})(?:$|{_GAP})",)
+
+
+def _domain(source: str) -> Patterns:
+    value = fold(unescape(source))
+    core = value.strip(".")
+    if not core.strip("*"):
+        return ()
+    body = pattern(core)
+    is_label = "." not in core and not is_wild(core)
+    if not is_wild(core) and value.endswith("."):
+        return (rf"\.({body})\." if value.startswith(".") else rf"^({body})(?:\.|$)",)
+    end = r"(?:$|\.)" if is_label and not value.startswith(".") else r"\.*$"
+    return (rf"(?:^|\.)({body}){end}",)
+
+
+RULES: Mapping[FieldType, Rule] = MappingProxyType(
+    {
+        "keyword": _whole,
+        "host_type": _whole,
+        "sign": _whole,
+        "name": _name,
+        "path": _path,
+        "registry": _path,
+        "cmdline": _cmdline,
+        "text": _text,
+        "domain": _domain,
+        "account": _account,
+        "md5": _hexadecimal,
+        "sha1": _hexadecimal,
+        "sha256": _hexadecimal,
+    }
+)
+"""Types of which texts are marked."""

@@ -1,0 +1,267 @@
+"""Typed tree to a predicate over one document in memory: the same answers as the SQL.
+
+A segment is a mapping of the store's column names: metadata as plain values, event columns as
+sequences, times in epoch microseconds, addresses as 16 bytes. A missing column is unknown. A
+binary is a mapping of `binary_sql.BINARY_COLUMNS` in the same manner.
+
+`Prepared` keeps the forms of a document's texts, so that many queries over one document fold its
+paths once.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, assert_never
+
+import re2
+
+from vedette.model import tokens
+from vedette.model.fields import JOINS
+from vedette.query.document import BINARY, SEGMENT, Document
+from vedette.query.nodes import And, Everything, Not, Or
+from vedette.query.typed import (
+    AddressTest,
+    Checked,
+    Form,
+    JoinTest,
+    Match,
+    NumberTest,
+    PresentTest,
+    Test,
+    TextTest,
+    TimeTest,
+)
+
+Segment = Mapping[str, Any]
+
+FORMS: Mapping[Form, Callable[[str], str]] = {
+    "exact": lambda text: text,
+    "folded": tokens.fold,
+    "account": tokens.account_form,
+    "path": tokens.path_form,
+    "registry": tokens.registry_form,
+    "domain": tokens.domain_form,
+    "labels": lambda text: tokens.domain_form(text)[1:],
+    "pieces": tokens.words_form,
+}
+
+HOUR_US = 3600 * 1_000_000
+DAY_US = 24 * HOUR_US
+_THURSDAY = 4  # 1970-01-01, counted from Sunday
+_UNKNOWN = 255
+
+
+Binaries = Callable[[str], Sequence["Prepared"]]
+"""The binaries, as documents, that have an MD5 or SHA-256."""
+
+
+def _no_binaries(_: str) -> Sequence["Prepared"]:
+    return ()
+
+
+class Prepared:
+    """A document with its texts made ready on demand, and the binaries its joins ask."""
+
+    __slots__ = ("_lists", "_texts", "binaries", "segment")
+
+    def __init__(
+        self,
+        segment: Segment,
+        binaries: Binaries = _no_binaries,
+        *,
+        document: Document = SEGMENT,
+    ) -> None:
+        self.segment = segment
+        self.binaries = binaries
+        self._lists = document.lists
+        self._texts: dict[tuple[str, Form], Sequence[str]] = {}
+
+    def values(self, column: str) -> Sequence[Any]:
+        """All values of a column; of metadata the only one."""
+        found = self.segment.get(column)
+        if found is None:
+            return ()
+        return found if column in self._lists else (found,)
+
+    def texts(self, column: str, form: Form) -> Sequence[str]:
+        """All values of a text column in a form."""
+        key = (column, form)
+        found = self._texts.get(key)
+        if found is None:
+            found = self._texts[key] = tuple(map(FORMS[form], self._text_values(column)))
+        return found
+
+    def _text_values(self, column: str) -> Sequence[str]:
+        found = self.values(column)
+        return found if found or column in self._lists else ("",)
+
+    def numbers(self, source: str) -> Iterable[int]:
+        """All values of a number column, or of a number of `fields.DERIVED`."""
+        match source:
+            case "destination_port":
+                connections = zip(
+                    self.values("netconn_outbound"),
+                    self.values("netconn_remote_port"),
+                    self.values("netconn_local_port"),
+                    strict=True,
+                )
+                return [remote if out else local for out, remote, local in connections]
+            case "cross_code":
+                kinds, sides = self.values("crossproc_kind"), self.values("crossproc_is_target")
+                return [2 * kind + side for kind, side in zip(kinds, sides, strict=True)]
+            case "start_hour":
+                return [self._of_start(lambda us: us // HOUR_US % 24)]
+            case "start_weekday":
+                return [self._of_start(lambda us: (us // DAY_US + _THURSDAY) % 7)]
+        found = self.values(source)
+        return found if found or source in self._lists else (0,)
+
+    def _of_start(self, part: Callable[[int], int]) -> int:
+        start_us = self.segment.get("start") or 0
+        return part(start_us) if start_us > 0 else _UNKNOWN
+
+
+def binaries_by_hash(binaries: Iterable[Segment]) -> Binaries:
+    """The lookup of some binaries."""
+    found: dict[str, list[Prepared]] = {}
+    for binary in binaries:
+        prepared = Prepared(binary, document=BINARY)
+        for name in ("md5", "sha256"):
+            if binary.get(name):
+                found.setdefault(binary[name], []).append(prepared)
+    return lambda digest: found.get(digest, ())
+
+
+Predicate = Callable[[Prepared], bool]
+
+
+def compile_match(tree: Checked) -> Predicate:
+    """A predicate for `Prepared` segments. Compile once, ask often."""
+    match tree:
+        case Everything():
+            return lambda _: True
+        case Match(tests):
+            return _any_test(tests)
+        case Not(child):
+            inner = compile_match(child)
+            return lambda segment: not inner(segment)
+        case And(children):
+            return _all(list(map(compile_match, children)))
+        case Or(children):
+            leaves = [child for child in children if isinstance(child, Match)]
+            together = [test for leaf in leaves for test in leaf.tests]
+            rest = [child for child in children if not isinstance(child, Match)]
+            return _any([_any_test(together), *map(compile_match, rest)])
+
+
+def _all(required: Sequence[Predicate]) -> Predicate:
+    return lambda segment: all(ask(segment) for ask in required)
+
+
+def _any(options: Sequence[Predicate]) -> Predicate:
+    if len(options) == 1:
+        return options[0]
+    return lambda segment: any(ask(segment) for ask in options)
+
+
+def match_segment(tree: Checked, segment: Segment) -> bool:
+    """Whether one segment answers the query. For many, use `compile_match`."""
+    return compile_match(tree)(Prepared(segment))
+
+
+def _any_test(tests: Sequence[Test]) -> Predicate:
+    """One of the tests is true; those of one text in one form are asked together."""
+    by_form: dict[tuple[str, Form], list[TextTest]] = {}
+    options: list[Predicate] = []
+    for test in tests:
+        match test:
+            case TextTest():
+                by_form.setdefault((test.column, test.form), []).append(test)
+            case JoinTest(source, asked):
+                options.append(_join(JOINS[source], _any_test(asked)))
+            case _:
+                options.append(_single(test))
+    options.extend(_texts(column, form, found) for (column, form), found in by_form.items())
+    return _any(options)
+
+
+def _single(test: NumberTest | TimeTest | AddressTest | PresentTest) -> Predicate:
+    match test:
+        case NumberTest(source, low, high):
+            return lambda segment: any(low <= found <= high for found in segment.numbers(source))
+        case TimeTest(column, low, high):
+            return lambda segment: any(low <= found <= high for found in segment.values(column))
+        case AddressTest(column, first, last):
+            return lambda segment: any(first <= found <= last for found in segment.values(column))
+        case PresentTest(column):
+            return lambda segment: any(segment.values(column))
+    assert_never(test)
+
+
+def _join(columns: tuple[str, str], ask: Predicate) -> Predicate:
+    """One of the hashes in the columns is that of a binary of which the predicate is true."""
+    return lambda segment: any(
+        ask(binary)
+        for column in columns
+        for digest in segment.values(column)
+        if digest
+        for binary in segment.binaries(digest)
+    )
+
+
+def _texts(column: str, form: Form, tests: Sequence[TextTest]) -> Predicate:
+    ask = _text_predicate(tests)
+    return lambda segment: any(map(ask, segment.texts(column, form)))
+
+
+def _text_predicate(tests: Sequence[TextTest]) -> Callable[[str], bool]:
+    """Whether one of the tests is true of a text in its form."""
+    options = [_SHAPES[shape](needles) for shape, needles in _by_shape(tests).items()]
+    if len(options) == 1:
+        return options[0]
+    return lambda text: any(ask(text) for ask in options)
+
+
+def _by_shape(tests: Sequence[TextTest]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for test in tests:
+        found.setdefault(test.shape, []).append(test.needle)
+    return found
+
+
+def _equals(needles: list[str]) -> Callable[[str], bool]:
+    return frozenset(needles).__contains__
+
+
+def _starts(needles: list[str]) -> Callable[[str], bool]:
+    beginnings = tuple(needles)
+    return lambda text: text.startswith(beginnings)
+
+
+def _ends(needles: list[str]) -> Callable[[str], bool]:
+    endings = tuple(needles)
+    return lambda text: text.endswith(endings)
+
+
+def _ends_after(needles: list[str]) -> Callable[[str], bool]:
+    return lambda text: any(text.endswith(needle) and text != needle for needle in needles)
+
+
+def _contains(needles: list[str]) -> Callable[[str], bool]:
+    if len(needles) == 1:
+        needle = needles[0]
+        return lambda text: needle in text
+    return lambda text: any(needle in text for needle in needles)
+
+
+def _matches(needles: list[str]) -> Callable[[str], bool]:
+    patterns = [re2.compile(needle) for needle in needles]
+    return lambda text: any(pattern.search(text) is not None for pattern in patterns)
+
+
+_SHAPES: Mapping[str, Callable[[list[str]], Callable[[str], bool]]] = {
+    "equals": _equals,
+    "starts": _starts,
+    "ends": _ends,
+    "ends_after": _ends_after,
+    "contains": _contains,
+    "matches": _matches,
+}

@@ -1,0 +1,184 @@
+"""Running a process search: a query to one tree, the tree to a condition, that to an answer."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from vedette.errors import BadRequestError
+from vedette.model.fields import PROCESS
+from vedette.model.scope import EVERYTHING, Scope
+from vedette.query import Condition, compile_segments, terms
+from vedette.query.carriage import carried_query
+from vedette.query.compile_process import compile_processes
+from vedette.search.coverage import sees_all_segments
+from vedette.search.facet_lists import facet_lists
+from vedette.search.guards import GuardSettings, guarded_check
+from vedette.search.highlights import process_highlights
+from vedette.search.patience import patiently
+from vedette.search.process_body import Body, process_body
+from vedette.search.request import SearchRequest, Sort
+from vedette.search.responses import search_body
+from vedette.search.segmentation import is_comprehensive
+from vedette.store.engine import Engine
+from vedette.store.facets import Facets, count_facets
+from vedette.store.find import Found, Order, count_segments, search_segments
+from vedette.store.group import count_groups, search_groups
+from vedette.store.reach import Reach
+from vedette.store.select import SORTABLE
+
+COLUMN_ALIASES = {
+    "id": "process_id",
+    "server_added_timestamp": "last_server_update",
+    "path_full": "path",
+    "username_full": "username",
+    "parent_unique_id": "parent_id",
+}
+"""Names of the API that are not those of a column."""
+
+
+class SearchSettings(GuardSettings, Protocol):
+    """The settings of a search."""
+
+    @property
+    def search_deadline_s(self) -> int: ...
+
+    @property
+    def fuzzy_facets(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A request with its names resolved and its query compiled."""
+
+    where: Condition
+    scope: Scope
+    order: Order
+    group: str
+    """Column of the groups; "" for none."""
+    request: SearchRequest
+    is_fuzzy: bool
+    now_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """What the store answered."""
+
+    found: Found = field(default_factory=lambda: Found(0, []))
+    facets: Facets = field(default_factory=lambda: Facets(0, {}))
+    hidden: int = 0
+    """Results that the scope removed."""
+
+
+def search_processes(
+    engine: Engine, scope: Scope, request: SearchRequest, settings: SearchSettings, now_us: int
+) -> Body:
+    """The answer to a process search.
+
+    A search that would exceed its deadline is answered from the newest part of the store, with
+    `incomplete_results` (`patience.py`). Raises QueryError for a query that cannot be understood,
+    with the place in it, and BadRequestError for a field that cannot be sorted or grouped by, or
+    is no facet.
+    """
+    began = time.monotonic()
+    tree = carried_query(request.parts, PROCESS)
+    checked = guarded_check(engine, tree, PROCESS, settings, now_us)
+    question = _Question(
+        where=(compile_processes if request.is_comprehensive else compile_segments)(checked),
+        scope=scope,
+        order=sort_columns(request.sorts),
+        group=_group_column(request.group),
+        request=request,
+        is_fuzzy=settings.fuzzy_facets if request.is_fuzzy is None else request.is_fuzzy,
+        now_us=now_us,
+    )
+    deadline_s = settings.search_deadline_s
+    answer, is_complete = patiently(engine, deadline_s, lambda at: _find(engine, question, at))
+    findings = answer or _Findings(facets=Facets(0, {name: [] for name in request.facets}))
+    rows = findings.found.rows
+    left_s = began + deadline_s - time.monotonic()
+    return search_body(
+        [process_body(row) for row in rows],
+        total=findings.found.total,
+        start=request.start,
+        terms=terms(tree),
+        filtered=findings.hidden,
+        is_comprehensive=request.is_comprehensive or is_comprehensive(checked),
+        is_incomplete=not is_complete,
+        is_everywhere=is_complete and sees_all_segments(engine, checked),
+        highlights=process_highlights(engine, tree, rows, Reach.within(left_s)),
+        facets=facet_lists(findings.facets),
+        elapsed_s=time.monotonic() - began,
+    )
+
+
+def sort_columns(sorts: tuple[Sort, ...]) -> Order:
+    """The columns to sort by. Raises BadRequestError for a name that is none."""
+    return [(_sort_column(sort.field), sort.is_descending) for sort in sorts]
+
+
+def _sort_column(name: str) -> str:
+    column = _column(name)
+    if column not in SORTABLE:
+        raise BadRequestError(f"sort: results cannot be sorted by {name[:60]!r}")
+    return column
+
+
+def _group_column(name: str) -> str:
+    column = _column(name)
+    if column and column not in SORTABLE:
+        raise BadRequestError(f"svc.group: results cannot be grouped by {name[:60]!r}")
+    return column
+
+
+def _column(name: str) -> str:
+    lowered = name.lower()
+    return COLUMN_ALIASES.get(lowered, lowered)
+
+
+def _find(engine: Engine, question: _Question, reach: Reach) -> _Findings:
+    """Everything that is asked of the store, within one reach."""
+    request, where, scope = question.request, question.where, question.scope
+    start, rows = request.start, request.rows
+    if request.facets and not rows and not question.group and not question.is_fuzzy:
+        # Facets alone: the pass that counts them counts the results too.
+        facets = _facets(engine, question, 0, reach)
+        found = Found(facets.total, [])
+    else:
+        if question.group:
+            found = search_groups(
+                engine, where, scope, question.group, question.order,
+                start=start, rows=rows, reach=reach,
+            )  # fmt: skip
+        else:
+            found = search_segments(
+                engine, where, scope, question.order, start=start, rows=rows, reach=reach
+            )
+        facets = _facets(engine, question, found.total, reach)
+    return _Findings(found, facets, _hidden(engine, question, found.total, reach))
+
+
+def _facets(engine: Engine, question: _Question, total: int, reach: Reach) -> Facets:
+    if not question.request.facets:
+        return Facets(0, {})
+    return count_facets(
+        engine,
+        question.where,
+        question.scope,
+        question.request.facets,
+        question.now_us,
+        group=question.group,
+        fuzzy_total=total if question.is_fuzzy else 0,
+        reach=reach,
+    )
+
+
+def _hidden(engine: Engine, question: _Question, total: int, reach: Reach) -> int:
+    """How many results the scope removed (design.md 7, `filtered`)."""
+    if question.scope.sees_all:
+        return 0
+    if question.group:
+        everybodys = count_groups(engine, question.where, EVERYTHING, question.group, reach=reach)
+    else:
+        everybodys = count_segments(engine, question.where, EVERYTHING, reach=reach)
+    return everybodys - total

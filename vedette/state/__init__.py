@@ -1,0 +1,1 @@
+"""Control state: who may do what, and which hosts there are. SQLite or PostgreSQL."""

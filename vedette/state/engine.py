@@ -1,0 +1,169 @@
+"""The two SQL databases behind one `Database`; nothing else in the server tells them apart.
+
+What surprises:
+
+- SQLite: Python's own transaction handling begins transactions late and lets a reader that
+  becomes a writer fail at once. So transactions begin here, `BEGIN IMMEDIATE` for writers, and
+  writers wait for each other up to `BUSY_MS`.
+- SQLite in WAL mode fsyncs at commit only with `synchronous=FULL`: what stored telemetry names
+  (sensor ids, channel codes) must be as durable as the telemetry.
+- A database that cannot answer raises `UnavailableError` (503, the sender comes back), and one
+  that refuses a row because of another one `ConflictError`, whatever the driver calls it. So
+  does a value that it has no form for (a zero byte, a number of 100 digits): `BadRequestError`.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from vedette.errors import BadRequestError, ConflictError, StartError, UnavailableError
+
+BUSY_MS = 10_000
+"""How long an SQLite writer waits for another one; commits take milliseconds."""
+
+CONNECT_S = 10
+"""How long a connection to PostgreSQL may take."""
+
+POOL_SIZE = 10
+"""Connections of one server: more requests at once wait for each other."""
+
+_UNAVAILABLE = (OperationalError, InterfaceError, InternalError, DatabaseError)
+"""Disk full, locked, shut down, in recovery, not a database; exactly these, not their kin: a
+statement that is wrong (ProgrammingError) is a bug."""
+
+_DRIVERS = {
+    "sqlite": "sqlite",
+    "postgresql": "postgresql+psycopg",
+    "postgres": "postgresql+psycopg",
+    "postgresql+psycopg": "postgresql+psycopg",
+}
+_INSERTS: dict[str, Callable[[Table], Any]] = {
+    "sqlite": sqlite.insert,
+    "postgresql": postgresql.insert,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """An open database. Safe to share between threads; close it once."""
+
+    engine: Engine
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state and changes nothing."""
+        with _translated(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is durable once the block ends, and undone if it raises."""
+        with _translated(), self.engine.execution_options(is_writing=True).begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def open_database(dsn: str, data: Path) -> Database:
+    """The database of `dsn` (`postgresql://...`, `sqlite:///...`), or DATA/state.db when empty.
+
+    Connects lazily. Raises StartError for a DSN that cannot be understood.
+    """
+    url = _url(dsn, data)
+    if url.get_backend_name() == "sqlite":
+        return Database(_sqlite(url))
+    return Database(
+        create_engine(
+            url,
+            pool_size=POOL_SIZE,
+            max_overflow=0,
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": CONNECT_S},
+        )
+    )
+
+
+def insert_new(connection: Connection, table: Table) -> Any:
+    """An INSERT for `table` that leaves existing rows alone (`ON CONFLICT DO NOTHING`)."""
+    return _INSERTS[connection.dialect.name](table).on_conflict_do_nothing()
+
+
+def _url(dsn: str, data: Path) -> URL:
+    if not dsn:
+        return URL.create("sqlite", database=str(data / "state.db"))
+    try:
+        url = make_url(dsn)
+        return url.set(drivername=_DRIVERS[url.drivername])
+    except (ArgumentError, ValueError):
+        raise StartError("state_dsn: cannot be read; write postgresql://user@host/name") from None
+    except KeyError:
+        raise StartError(
+            f"state_dsn: there is no support for {url.drivername}; use postgresql or sqlite"
+        ) from None
+
+
+def _sqlite(url: URL) -> Engine:
+    if url.database:
+        _create_private(Path(url.database))
+    engine = create_engine(url, pool_size=POOL_SIZE, max_overflow=0)
+
+    @event.listens_for(engine, "connect")
+    def configure(dbapi: Any, _record: object) -> None:
+        dbapi.isolation_level = None
+        for pragma in (
+            f"busy_timeout={BUSY_MS}",
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+        ):
+            dbapi.execute(f"PRAGMA {pragma}").close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        is_writing = connection.get_execution_options().get("is_writing", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writing else "BEGIN")
+
+    return engine
+
+
+def _create_private(path: Path) -> None:
+    """Password and token hashes are in the file: only its owner may read it."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StartError(f"{path}: {error.strerror}; the data directory must be writable") from None
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except PoolTimeoutError as error:
+        raise UnavailableError("all connections to the state database are busy") from error
+    except IntegrityError as error:
+        raise ConflictError("it exists already, or something else still needs it") from error
+    except (DataError, OverflowError, UnicodeEncodeError) as error:
+        raise BadRequestError("a value that the database cannot represent") from error
+    except DBAPIError as error:
+        if type(error) in _UNAVAILABLE:
+            raise UnavailableError(f"the state database does not answer: {error.orig}") from error
+        raise

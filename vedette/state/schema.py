@@ -1,0 +1,162 @@
+"""The tables of the control state. Their history is in `migrations/`; a test holds the two equal.
+
+Times are epoch microseconds UTC in 64-bit integers (`*_us`), 0 for never. Names are compared
+exactly, except user names and host names, which are kept in lower case.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+)
+
+METADATA = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+
+def _number(name: str, default: int = 0) -> Column[int]:
+    return Column(name, BigInteger, nullable=False, server_default=str(default))
+
+
+def _text(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False, server_default="")
+
+
+def _flag(name: str) -> Column[bool]:
+    return Column(name, Boolean, nullable=False)
+
+
+USER = Table(
+    "user_account",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("username", Text, nullable=False, unique=True),
+    _text("first_name"),
+    _text("last_name"),
+    _text("email"),
+    Column("password_hash", Text),  # argon2id; null: no password, tokens only
+    _flag("global_admin"),
+    _flag("enabled"),
+    _number("created_us"),
+)
+
+SITE = Table(
+    "site",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+)
+
+GROUP = Table(
+    "sensor_group",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("site_id", ForeignKey("site.id"), nullable=False),
+    _text("sensorbackend_server"),
+)
+
+TEAM = Table(
+    "team",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+)
+
+TEAM_ACCESS = Table(
+    "team_group_access",
+    METADATA,
+    Column("team_id", ForeignKey("team.id", ondelete="CASCADE"), primary_key=True),
+    Column("group_id", ForeignKey("sensor_group.id", ondelete="CASCADE"), primary_key=True),
+    Column("role", SmallInteger, nullable=False),  # model.principal.Role
+)
+
+TEAM_MEMBER = Table(
+    "team_member",
+    METADATA,
+    Column("team_id", ForeignKey("team.id", ondelete="CASCADE"), primary_key=True),
+    Column("user_id", ForeignKey("user_account.id", ondelete="CASCADE"), primary_key=True),
+)
+
+TOKEN = Table(
+    "token",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("kind", Text, nullable=False),  # api or ingest
+    _text("name"),
+    Column("user_id", ForeignKey("user_account.id", ondelete="CASCADE")),
+    Column("group_id", ForeignKey("sensor_group.id", ondelete="CASCADE")),
+    Column("secret_sha256", LargeBinary, nullable=False, unique=True),
+    _number("created_us"),
+    _number("expires_us"),  # 0: never
+    _number("revoked_us"),  # 0: not revoked
+    _number("last_used_us"),  # coarse
+)
+
+SENSOR = Table(
+    "sensor",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("hostname", Text, nullable=False, unique=True),  # full name, lower case
+    Column("computer_name", Text, nullable=False),
+    Column("group_id", ForeignKey("sensor_group.id"), nullable=False),
+    _text("os_type"),  # windows, linux, osx or ""
+    _text("interface_ip"),  # latest local address seen in telemetry
+    _number("first_seen_us"),
+    _number("last_seen_us"),
+    _number("changed_us"),  # latest change of anything the write path keeps in memory
+    _flag("network_isolation_enabled"),
+    _flag("is_isolating"),
+    _flag("restart_queued"),
+    _flag("uninstall"),
+    Column("notes", Text),
+    Index("ix_sensor_group_id", "group_id"),
+    Index("ix_sensor_last_seen_us", "last_seen_us"),
+    Index("ix_sensor_computer_name", "computer_name"),
+    Index("ix_sensor_changed_us", "changed_us"),
+    sqlite_autoincrement=True,  # an id is never given twice: process ids begin with it
+)
+
+ALIAS = Table(
+    "host_alias",
+    METADATA,
+    Column("alias", Text, primary_key=True),  # another name of the host, lower case
+    Column("sensor_id", ForeignKey("sensor.id", ondelete="CASCADE"), nullable=False),
+)
+
+CHANNEL = Table(
+    "channel",
+    METADATA,
+    Column("code", Integer, primary_key=True),  # record keys are made with it: never changes
+    Column("name", Text, nullable=False, unique=True),
+    sqlite_autoincrement=True,
+)
+
+VALUE = Table(
+    "kept_value",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+LEASE = Table(
+    "lease",
+    METADATA,
+    Column("name", Text, primary_key=True),  # of the job
+    Column("holder", Text, nullable=False),
+    _number("until_us"),
+)

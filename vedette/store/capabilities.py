@@ -1,0 +1,72 @@
+"""What differs between one machine and a cluster, as data.
+
+Table definitions and partition commands are made from these values; nothing else in the
+project asks which engine it runs on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """`{table}` in `engine_arguments` stands for the table's name.
+
+    Where `cluster` is set, rows live in `<table>_local` on the shards, and `<table>` is a
+    Distributed table over them: writes are routed by `sharding_key`, so that all rows of a
+    sensor, and with them whole processes, stay on one shard.
+    """
+
+    engine_prefix: str = ""
+    """"Replicated" where tables are."""
+    engine_arguments: str = ""
+    """Arguments of the table engine: coordination path and replica name."""
+    shared_arguments: str = ""
+    """The same for small tables of which every server holds all."""
+    cluster: str = ""
+    """Name of the cluster behind the Distributed tables; "" without one."""
+    on_cluster: str = ""
+    """` ON CLUSTER '...'` for definitions that must run on every server."""
+    sharding_key: str = "sensor_id"
+    system_table: str = "system.{}"
+    """Where a system table is read, all servers of it; `{}` stands for its name."""
+    insert_settings: Mapping[str, str | int] = field(default_factory=dict)
+    """What makes an insert return only when it is stored as often as promised."""
+
+    def storage(self, table: str) -> str:
+        """Name of the table that holds the rows of `table`."""
+        return f"{table}_local" if self.cluster else table
+
+    def engine(self, family: str, table: str, *, sharded: bool) -> str:
+        """Engine clause of the table that holds the rows."""
+        arguments = self.engine_arguments if sharded else self.shared_arguments
+        return f"{self.engine_prefix}{family}({arguments.format(table=table)})"
+
+    def system(self, name: str) -> str:
+        return self.system_table.format(name)
+
+
+EMBEDDED = Capabilities()
+"""ClickHouse in this process: plain tables."""
+
+
+def distributed(cluster: str) -> Capabilities:
+    """Distributed tables over plain ones: a cluster without replicas, or one in process."""
+    return Capabilities(cluster=cluster, insert_settings={"distributed_foreground_insert": 1})
+
+
+def replicated(cluster: str, quorum: int) -> Capabilities:
+    """A cluster of replicated shards; an insert returns when `quorum` replicas hold it."""
+    return Capabilities(
+        engine_prefix="Replicated",
+        engine_arguments="'/clickhouse/tables/{{shard}}/{{database}}/{table}', '{{replica}}'",
+        shared_arguments="'/clickhouse/tables/all/{{database}}/{table}', '{{shard}}-{{replica}}'",
+        cluster=cluster,
+        on_cluster=f" ON CLUSTER '{cluster}'",
+        system_table=f"clusterAllReplicas('{cluster}', system.{{}})",
+        insert_settings={
+            "distributed_foreground_insert": 1,
+            "insert_quorum": quorum,
+            "insert_quorum_parallel": 1,
+        },
+    )

@@ -1,0 +1,112 @@
+"""Searching segments: how many match, and the metadata of one page of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vedette.errors import BadRequestError
+from vedette.model.scope import Scope
+from vedette.query.compile_sql import SETTINGS, Condition
+from vedette.store.engine import Engine
+from vedette.store.reach import EVERYWHERE, Reach
+from vedette.store.select import ROW, SORTABLE, quoted
+from vedette.store.where import SEGMENT_KEY, scoped
+
+Order = Sequence[tuple[str, bool]]
+"""Columns to order by, each with whether it descends."""
+
+NEWEST_FIRST: Order = (("last_update", True),)
+
+Key = tuple[int, int, str, int]
+"""A segment by `SEGMENT_KEY`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`total` segments match; `rows` is the page asked for, by column name
+    (`columns.KEY`, `columns.METADATA`, and the counts)."""
+
+    total: int
+    rows: list[dict[str, Any]]
+
+
+def search_segments(
+    engine: Engine,
+    where: Condition,
+    scope: Scope,
+    order: Order = NEWEST_FIRST,
+    *,
+    start: int = 0,
+    rows: int = 10,
+    reach: Reach = EVERYWHERE,
+) -> Found:
+    """The segments a condition selects: an exact total, and `rows` of them from `start` on.
+
+    Raises BadRequestError for a column that cannot be ordered by, UnavailableError (`reason`
+    "deadline") when it takes longer than `reach` allows.
+    """
+    ordering = ordering_sql(order)
+    where = scoped(where, scope)
+    if not rows:
+        return Found(_count(engine, where, reach), [])
+    total, keys = _page(engine, where, ordering, start, rows, reach)
+    return Found(total, segment_rows(engine, keys))
+
+
+def count_segments(
+    engine: Engine, where: Condition, scope: Scope, *, reach: Reach = EVERYWHERE
+) -> int:
+    """How many segments a condition selects, exactly."""
+    return _count(engine, scoped(where, scope), reach)
+
+
+def segment_rows(engine: Engine, keys: Sequence[Key]) -> list[dict[str, Any]]:
+    """Metadata and counts of segments named by `SEGMENT_KEY`, in the order of the keys."""
+    if not keys:
+        return []
+    found = engine.query(
+        f"SELECT {ROW} FROM segment FINAL WHERE ({SEGMENT_KEY}) IN "
+        "{keys:Array(Tuple(UInt64, UInt32, String, UInt64))}",
+        {"keys": list(keys)},
+        settings=SETTINGS,
+    ).dicts()
+    place = {key: position for position, key in enumerate(keys)}
+    return sorted(found, key=lambda row: place[_key(row)])
+
+
+def _key(row: dict[str, Any]) -> Key:
+    return row["window_ms"], row["sensor_id"], row["process_id"], row["segment_id"]
+
+
+def _count(engine: Engine, where: Condition, reach: Reach) -> int:
+    sql = f"SELECT count() FROM segment FINAL WHERE {where.sql}"
+    total: int = reach.ask(engine, sql, where.params).rows[0][0]
+    return total
+
+
+def _page(
+    engine: Engine, where: Condition, ordering: str, start: int, rows: int, reach: Reach
+) -> tuple[int, list[Key]]:
+    """Total and keys of a page, in one pass; metadata is read for the page alone."""
+    page = reach.ask(
+        engine,
+        f"SELECT {SEGMENT_KEY}, count() OVER () FROM segment FINAL WHERE {where.sql} "
+        f"ORDER BY {ordering} LIMIT {rows:d} OFFSET {start:d}",
+        where.params,
+    ).rows
+    keys = [(row[0], row[1], row[2], row[3]) for row in page]
+    if page or not start:
+        return (page[0][4] if page else 0), keys
+    # A page beyond the end tells nothing of the total.
+    return _count(engine, where, reach), keys
+
+
+def ordering_sql(order: Order) -> str:
+    """What follows ORDER BY. Raises BadRequestError for a column that is none of `SORTABLE`."""
+    terms = []
+    for column, descends in order:
+        if column not in SORTABLE:
+            raise BadRequestError(f"results cannot be sorted by {column!r}")
+        terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")
+    # The key makes equal rows keep their places from page to page.
+    return ", ".join([*terms, "window_ms DESC", "process_id", "segment_id"])

@@ -1,0 +1,101 @@
+"""Searching segments in groups: of all segments with one value of a column, the first
+(`svc.group`, api.md 4.1).
+
+The first of a group, and the order of groups, come from the order of segments: the page begins
+with the first segment of all, and leaves out every one whose group was met before. So the page
+is found among the first segments in order; the groups of all are only counted.
+"""
+
+from collections.abc import Iterable
+
+from vedette.errors import BadRequestError
+from vedette.model.scope import Scope
+from vedette.query.compile_sql import Condition
+from vedette.store.engine import Engine
+from vedette.store.find import NEWEST_FIRST, Found, Key, Order, ordering_sql, segment_rows
+from vedette.store.reach import EVERYWHERE, Reach
+from vedette.store.select import SORTABLE, quoted
+from vedette.store.where import SEGMENT_KEY, scoped
+
+_AHEAD = 4
+"""Segments read for a row of the page: a process has two or three in most stores."""
+
+_AHEAD_LEAST = 1_000
+
+
+def search_groups(
+    engine: Engine,
+    where: Condition,
+    scope: Scope,
+    column: str,
+    order: Order = NEWEST_FIRST,
+    *,
+    start: int = 0,
+    rows: int = 10,
+    reach: Reach = EVERYWHERE,
+) -> Found:
+    """The first segment of every group: how many groups there are, exactly, and `rows` of their
+    first segments from `start` on. What is unknown is a group of its own.
+
+    Raises like `search_segments`; the column must be one that results can be sorted by.
+    """
+    if column not in SORTABLE:
+        raise BadRequestError(f"results cannot be grouped by {column!r}")
+    where, ordering = scoped(where, scope), ordering_sql(order)
+    if not rows:
+        return Found(_count(engine, where, column, reach), [])
+    most = max((start + rows) * _AHEAD, _AHEAD_LEAST)
+    ahead = reach.ask(
+        engine,
+        f"SELECT {SEGMENT_KEY}, {quoted(column)} FROM segment FINAL WHERE {where.sql} "
+        f"ORDER BY {ordering} LIMIT {most:d}",
+        where.params,
+    ).rows
+    firsts = _firsts(ahead)
+    is_all = len(ahead) < most
+    total = len(firsts) if is_all else _count(engine, where, column, reach)
+    if not is_all and len(firsts) < min(start + rows, total):
+        keys = _page(engine, where, column, ordering, start, rows, reach)
+    else:
+        keys = firsts[start : start + rows]
+    return Found(total, segment_rows(engine, keys))
+
+
+def count_groups(
+    engine: Engine, where: Condition, scope: Scope, column: str, *, reach: Reach = EVERYWHERE
+) -> int:
+    """How many groups the segments that a condition selects make, exactly."""
+    return _count(engine, scoped(where, scope), column, reach)
+
+
+def _firsts(rows: Iterable[tuple[object, ...]]) -> list[Key]:
+    """The keys of the first row of every group; the group is the last member."""
+    firsts: dict[object, Key] = {}
+    for *key, group in rows:
+        firsts.setdefault(group, tuple(key))  # type: ignore[arg-type]
+    return list(firsts.values())
+
+
+def _count(engine: Engine, where: Condition, column: str, reach: Reach) -> int:
+    sql = f"SELECT uniqExact({quoted(column)}) FROM segment FINAL WHERE {where.sql}"
+    total: int = reach.ask(engine, sql, where.params).rows[0][0]
+    return total
+
+
+def _page(
+    engine: Engine,
+    where: Condition,
+    column: str,
+    ordering: str,
+    start: int,
+    rows: int,
+    reach: Reach,
+) -> list[Key]:
+    """A page far behind, or among groups of very many segments: all segments are put in order."""
+    page = reach.ask(
+        engine,
+        f"SELECT {SEGMENT_KEY} FROM segment FINAL WHERE {where.sql} "
+        f"ORDER BY {ordering} LIMIT 1 BY {quoted(column)} LIMIT {rows:d} OFFSET {start:d}",
+        where.params,
+    ).rows
+    return [(row[0], row[1], row[2], row[3]) for row in page]

@@ -1,0 +1,48 @@
+"""Clients of the engine, each lent to one caller at a time."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from vedette import limits
+from vedette.errors import UnavailableError
+
+
+class Pool:
+    """At most `size` clients, opened when first needed.
+
+    A caller that finds all of them lent waits `limits.STORE_WAIT_S`, then gets
+    UnavailableError; so does everybody after `close`.
+    """
+
+    def __init__(self, open_client: Callable[[], Any], size: int) -> None:
+        self._open_client = open_client
+        self._free = threading.Semaphore(size)
+        self._size = size
+        self._idle: list[Any] = []
+        self._closed = False
+
+    @contextmanager
+    def borrow(self) -> Iterator[Any]:
+        if not self._free.acquire(timeout=limits.STORE_WAIT_S):
+            raise UnavailableError("the telemetry store is busy")
+        try:
+            if self._closed:
+                raise UnavailableError("the telemetry store is closed")
+            client = self._idle.pop() if self._idle else self._open_client()
+            try:
+                yield client
+            finally:
+                self._idle.append(client)
+        finally:
+            self._free.release()
+
+    def close(self) -> None:
+        """Refuse new callers, wait for those under way, close every client. May be repeated."""
+        self._closed = True
+        for _ in range(self._size):
+            self._free.acquire()
+        while self._idle:
+            self._idle.pop().close()
+        self._free.release(self._size)

@@ -1,0 +1,60 @@
+"""How far a search may go: until when it may take, and back to which window it looks.
+
+A search that is out of time is repeated over the newest part of the store alone
+(`search/patience.py`). `additional_table_filters` applies that bound wherever the text of a query
+names `segment`, in its subqueries too, so that the shorter search costs proportionally less; and
+no segment lies in two windows, so each that is seen is whole.
+"""
+
+import time
+from dataclasses import dataclass
+
+from vedette.errors import UnavailableError
+from vedette.query.compile_sql import SETTINGS
+from vedette.store.engine import Engine, Params, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """`until_s` is a time of `time.monotonic`; `since_ms` the earliest window, 0 for all."""
+
+    until_s: float | None = None
+    since_ms: int = 0
+
+    @classmethod
+    def within(cls, duration_s: float | None, since_ms: int = 0) -> "Reach":
+        """A reach that ends so many seconds from now; never with None."""
+        until_s = None if duration_s is None else time.monotonic() + duration_s
+        return cls(until_s, since_ms)
+
+    def left_s(self) -> float | None:
+        """Seconds that are left. Raises UnavailableError (`deadline`) when none are."""
+        if self.until_s is None:
+            return None
+        left_s = self.until_s - time.monotonic()
+        if left_s <= 0:
+            raise UnavailableError("the search took longer than allowed", reason="deadline")
+        return left_s
+
+    def ask(self, engine: Engine, sql: str, params: Params) -> Rows:
+        """Run a SELECT on segments within the reach, with the settings of conditions.
+
+        Raises UnavailableError; its `reason` is "deadline" when time is up.
+        """
+        settings = dict(SETTINGS)
+        if self.since_ms:
+            tables = dict.fromkeys(("segment", engine.capabilities.storage("segment")))
+            bound = ", ".join(f"'{name}': 'window_ms >= {self.since_ms:d}'" for name in tables)
+            settings["additional_table_filters"] = f"{{{bound}}}"
+        return engine.query(sql, params, settings=settings, deadline_s=self.left_s())
+
+
+EVERYWHERE = Reach()
+"""All segments, for as long as it takes."""
+
+
+def newest_since(engine: Engine, part: float, reach: Reach = EVERYWHERE) -> int:
+    """The window since which about that part of all segments came in, at least 1."""
+    sql = "SELECT toUInt64(ifNotFinite(quantile({older:Float64})(window_ms), 0)) FROM segment"
+    since_ms: int = reach.ask(engine, sql, {"older": 1 - part}).rows[0][0]
+    return max(since_ms, 1)

@@ -1,0 +1,23 @@
+"""Making the tables, and refusing those of a newer Vedette."""
+
+from vedette.errors import StartError
+from vedette.store.engine import Engine
+from vedette.store.tables import SCHEMA_VERSION, TABLES, definitions
+
+
+def create_tables(engine: Engine) -> None:
+    """Make what is missing; calling it again changes nothing.
+
+    Raises StartError when the store was written by a newer schema than this one.
+    """
+    for table in TABLES:
+        for statement in definitions(table, engine.capabilities):
+            engine.command(statement)
+    found = engine.query("SELECT max(version) FROM schema").rows[0][0]
+    if found > SCHEMA_VERSION:
+        raise StartError(
+            f"the telemetry store has schema {found}, this server knows {SCHEMA_VERSION}: "
+            "it was written by a newer version; start that one"
+        )
+    if found < SCHEMA_VERSION:
+        engine.command(f"INSERT INTO schema SELECT {SCHEMA_VERSION}, now64(6, 'UTC')")

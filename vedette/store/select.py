@@ -1,0 +1,44 @@
+"""Column lists of reads, made from the catalogue: nothing else writes a column into SQL."""
+
+from vedette.model.columns import EVENT_KINDS, KEY, METADATA, Column
+
+COUNTS: tuple[str, ...] = tuple(f"{kind.name}_count" for kind in EVENT_KINDS)
+
+SORTABLE: frozenset[str] = frozenset([column.name for column in (*KEY, *METADATA)] + list(COUNTS))
+"""What results can be ordered by."""
+
+_TYPES = {column.name: column.type for column in (*KEY, *METADATA)}
+
+
+def quoted(name: str) -> str:
+    return f"`{name}`"
+
+
+def readable(expression: str, kind: str) -> str:
+    """An expression whose values come back as the model has them: addresses as 16 bytes."""
+    return f"reinterpretAsFixedString({expression})" if kind == "ip" else expression
+
+
+def readable_array(name: str, kind: str) -> str:
+    if kind == "ip":
+        return f"arrayMap(value -> reinterpretAsFixedString(value), {quoted(name)})"
+    return quoted(name)
+
+
+def _plain(column: Column) -> str:
+    return f"{readable(quoted(column.name), column.type)} AS `{column.name}`"
+
+
+def _best(column: Column) -> str:
+    value = f"{column.merge}({quoted(column.name)})"
+    # Another name: within one SELECT, an alias would shadow the column it is made from.
+    return f"{readable(value, column.type)} AS `best_{column.name}`"
+
+
+ROW: str = ", ".join([*map(_plain, (*KEY, *METADATA)), *map(quoted, COUNTS)])
+"""A segment with its metadata and counts, under FINAL."""
+
+BEST: str = ", ".join(
+    [*map(_best, METADATA), *(f"sum({quoted(name)}) AS `best_{name}`" for name in COUNTS)]
+)
+"""What several partial rows or segments tell together, in a GROUP BY. Names begin `best_`."""

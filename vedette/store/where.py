@@ -1,0 +1,48 @@
+"""The caller's scope, and the guide to processes, as conditions on `segment`.
+
+Partial rows of a segment are merged at reading (FINAL), and no skipping index may judge them
+before that: an index sees one partial row, while the words of a query may lie in several, and
+ClickHouse answers an index's virtual column without merging it (measured: then even a single
+word is not found). Every FINAL read therefore runs with
+`SETTINGS` of the compiler, which asks the indexes in subqueries without FINAL.
+"""
+
+from typing import Any
+
+from vedette.model.scope import Scope
+from vedette.query.binary_sql import SCOPE_ALL, SCOPE_SENSORS
+from vedette.query.compile_sql import Condition
+from vedette.store.capabilities import Capabilities
+
+SEGMENT_KEY = "window_ms, sensor_id, process_id, segment_id"
+"""The sorting key: equal keys are one segment."""
+
+ALL = Condition("1")
+"""Every segment."""
+
+
+def scoped(condition: Condition, scope: Scope) -> Condition:
+    """The condition on segments and the caller's scope, which holds for its joins too."""
+    params = {**condition.params, **scope_params(scope)}
+    if scope.sensors is None:
+        return Condition(condition.sql, params)
+    sensors = f"{{{SCOPE_SENSORS}:Array(UInt32)}}"
+    return Condition(f"sensor_id IN {sensors} AND ({condition.sql})", params)
+
+
+def scope_params(scope: Scope) -> dict[str, Any]:
+    """What `binary_sql.IN_SCOPE` leaves open."""
+    return {SCOPE_ALL: int(scope.sees_all), SCOPE_SENSORS: sorted(scope.sensors or ())}
+
+
+def guided(capabilities: Capabilities, which: str) -> str:
+    """A condition on `segment` that finds the windows of processes by primary key.
+
+    `which` is a condition on the guide, `process`. The guide is read where the segments are:
+    both are sharded by sensor, so this holds on every shard by itself.
+    """
+    return (
+        "(window_ms, sensor_id, process_id) IN "
+        "(SELECT arrayJoin(windows), sensor_id, process_id "
+        f"FROM {capabilities.storage('process')} WHERE {which})"
+    )
