@@ -19,8 +19,8 @@ import structlog
 import uvicorn
 
 import vedette
-from vedette import limits
 from vedette.build.assembly import assemble
+from vedette.build.bounded_http import BoundedHttpProtocol
 from vedette.build.certificate import Certificate, certificate
 from vedette.build.local_access import LocalAccess, LocalTokens, remove_access, write_access
 from vedette.build.logs import configure_logs
@@ -125,7 +125,7 @@ def _config(app: object, pair: Certificate | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
         loop="uvloop",
-        http="httptools",
+        http=BoundedHttpProtocol,
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -133,7 +133,6 @@ def _config(app: object, pair: Certificate | None) -> uvicorn.Config:
         date_header=True,
         timeout_graceful_shutdown=SHUTDOWN_S,
         timeout_keep_alive=75,
-        h11_max_incomplete_event_size=limits.REQUEST_LINE_BYTES_MAX,
         ssl_certfile=None if pair is None else str(pair.cert),
         ssl_keyfile=None if pair is None else str(pair.key),
     )

@@ -27,6 +27,7 @@ from vedette.ingest.decode import (
     nxlog,
     osquery,
     santa,
+    shipper,
     tetragon,
     winlogbeat,
 )
@@ -116,6 +117,10 @@ def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:
     for name in WRAPPERS:
         if isinstance(obj.get(name), dict):
             return decode_object(obj[name])
+    inner = shipper.inner_of(obj)
+    if inner is not None:
+        carried, text = inner
+        return decode_object(carried, text.encode())
     raise RecordError("unknown_format", f"no known format has the members {_names(obj)}")
 
 

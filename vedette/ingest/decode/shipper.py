@@ -6,6 +6,8 @@ Security), the shipper's word counts: there the shipper runs on the host.
 
 from typing import Any
 
+import msgspec
+
 from vedette.ingest.decode.eventlog import lower_host
 from vedette.ingest.times import any_time_us
 
@@ -66,6 +68,27 @@ def text_of(obj: dict[str, Any], mark: str) -> str:
             return value
     original = member(obj, ("event", "original"))
     return original if isinstance(original, str) and mark in original else ""
+
+
+def inner_of(obj: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
+    """The JSON object that a shipper carries as text, completed by the host and time that the
+    shipper tells, and that text; None when there is none."""
+    for name in TEXT_MEMBERS:
+        value = obj.get(name)
+        if isinstance(value, str) and value.lstrip().startswith("{"):
+            inner = _object_of(value)
+            if inner is not None:
+                around = {path[0] for path in HOST_MEMBERS} | set(TIME_MEMBERS)
+                return {key: obj[key] for key in around if key in obj} | inner, value
+    return None
+
+
+def _object_of(text: str) -> dict[str, Any] | None:
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def time_of(obj: dict[str, Any]) -> int:

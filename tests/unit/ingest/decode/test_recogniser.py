@@ -102,3 +102,24 @@ def test_a_record_is_found_inside_the_export_of_another_store(wrapper: str) -> N
 def test_an_event_id_of_any_type_is_read_or_unknown(value: object, event_id: int) -> None:
     (record,) = decode(_with(EventID=value))
     assert record.event_id == event_id
+
+
+def test_a_record_that_a_shipper_carries_as_text_is_read() -> None:
+    laurel = {"ID": "1767605400.123:42", "SYSCALL": {"syscall": 59, "pid": 7, "ppid": 1}}
+    shipped = {
+        "@timestamp": "2026-01-05T09:30:01Z",
+        "host": {"name": "Web-1"},
+        "message": json.dumps(laurel),
+    }
+    (record,) = decode(json.dumps(shipped).encode())
+    assert (record.vedette_record, record.host) == ("auditd", "web-1")
+    assert record.time_us == 1_767_605_400_123_000
+
+
+def test_carried_text_is_not_nested_without_end() -> None:
+    text = "{}"
+    for _ in range(8):
+        text = json.dumps({"message": text})
+    with pytest.raises(RecordError) as refused:
+        decode(text.encode())
+    assert refused.value.reason == "unknown_format"

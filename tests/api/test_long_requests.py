@@ -1,0 +1,64 @@
+"""Request lines and headers: long queries are read, endless ones end the connection."""
+
+import json
+import socket
+import ssl
+from http.client import HTTPSConnection
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+
+from tests.served import Server
+from vedette.limits import REQUEST_LINE_BYTES_MAX
+
+
+def test_a_query_longer_than_64_kib_travels_in_the_url(server: Server) -> None:
+    query = " OR ".join(f"process_name:program-number-{number}.exe" for number in range(2_500))
+    path = f"/api/v1/process?{urlencode({'q': query, 'rows': 0})}"
+    assert len(path) > 65_536
+    url = httpx.URL(server.url)
+    context = ssl.create_default_context(cafile=str(server.certificate))
+    connection = HTTPSConnection(url.host, url.port, context=context, timeout=60)
+    connection.request("GET", path, headers={"X-Auth-Token": server.token})
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())["total_results"]) == (200, 0)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("begin", "status"),
+    [
+        (b"GET /", b"414"),
+        (b"GET / HTTP/1.1\r\nhost: a\r\nx-long: ", b"431"),
+    ],
+)
+def test_an_endless_head_is_refused(server: Server, begin: bytes, status: bytes) -> None:
+    answer = _send_head(server, begin + b"a" * (2 * REQUEST_LINE_BYTES_MAX))
+    assert answer.split()[1] == status
+    assert b'"reason":"too_large"' in answer
+
+
+def _send_head(server: Server, head: bytes) -> bytes:
+    """The answer to bytes that begin a request and never end it."""
+    url = httpx.URL(server.url)
+    context = ssl.create_default_context(cafile=str(server.certificate))
+    with (
+        socket.create_connection((url.host, url.port or 443), timeout=30) as plain,
+        context.wrap_socket(plain, server_hostname=url.host) as secure,
+    ):
+        answer = b""
+        try:
+            secure.sendall(head)
+        except OSError:
+            pass  # closed before all was read; the answer may still be there
+        while chunk := _receive(secure):
+            answer += chunk
+        return answer
+
+
+def _receive(secure: ssl.SSLSocket) -> bytes:
+    try:
+        return secure.recv(65_536)
+    except OSError:
+        return b""
