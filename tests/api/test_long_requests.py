@@ -3,6 +3,7 @@
 import json
 import socket
 import ssl
+from contextlib import suppress
 from http.client import HTTPSConnection
 from urllib.parse import urlencode
 
@@ -48,10 +49,8 @@ def _send_head(server: Server, head: bytes) -> bytes:
         context.wrap_socket(plain, server_hostname=url.host) as secure,
     ):
         answer = b""
-        try:
+        with suppress(OSError):  # closed before all was read; the answer may still be there
             secure.sendall(head)
-        except OSError:
-            pass  # closed before all was read; the answer may still be there
         while chunk := _receive(secure):
             answer += chunk
         return answer
