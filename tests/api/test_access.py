@@ -8,6 +8,7 @@ from vedette.api.access import ACCESS, Right
 from vedette.model.principal import Role
 
 REFUSED = {401, 403}
+WITHOUT_TOKEN = {Right.OPEN, Right.IN_BODY}
 WALKED = sorted(ACCESS)
 PLACES = {
     "{process_id}": "00000001-0000-0000-0000-000000000000",
@@ -40,7 +41,9 @@ def tokens(server: Server) -> dict[str, str]:
 
 HOLDERS = {
     Right.OPEN: {"administrator", "viewer", "nobody", "sender"},
+    Right.IN_BODY: {"administrator", "viewer", "nobody", "sender"},
     Right.HANDSHAKE: {"administrator", "sender"},
+    Right.SENSOR: set(),
     Right.SEND: {"administrator", "sender"},
     Right.READ: {"administrator", "viewer", "nobody"},
     Right.ADMINISTER: {"administrator"},
@@ -51,14 +54,14 @@ HOLDERS = {
 def test_without_a_token_only_open_routes_answer(server: Server, method: str, path: str) -> None:
     with server.client() as client:
         answer = call(client, method, path)
-    assert (answer.status_code == 401) is (ACCESS[method, path] is not Right.OPEN)
+    assert (answer.status_code == 401) is (ACCESS[method, path] not in WITHOUT_TOKEN)
 
 
 @pytest.mark.parametrize(("method", "path"), WALKED)
 def test_an_unknown_token_is_401(server: Server, method: str, path: str) -> None:
     with server.client(**{"X-Auth-Token": "0" * 40}) as client:
         answer = call(client, method, path)
-    assert (answer.status_code == 401) is (ACCESS[method, path] is not Right.OPEN)
+    assert (answer.status_code == 401) is (ACCESS[method, path] not in WITHOUT_TOKEN)
 
 
 @pytest.mark.parametrize("holder", ["administrator", "viewer", "nobody", "sender"])

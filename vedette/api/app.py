@@ -20,6 +20,7 @@ from vedette.api.routes import (
     partitions,
     processes,
     queries,
+    sensor_protocol,
     sensors,
 )
 from vedette.api.services import Services
@@ -32,6 +33,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     processes.router,
     queries.router,
     sensors.router,
+    sensor_protocol.router,
     partitions.router,
     ingest.router,
     bulk.router,

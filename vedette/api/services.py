@@ -12,7 +12,11 @@ from vedette.pipeline.intake import Intake
 from vedette.pipeline.partition_control import PartitionControl
 from vedette.settings import Settings
 from vedette.state.access import Scopes
+from vedette.state.checkins import Pace
 from vedette.state.engine import Database
+from vedette.state.group_commit import GroupCommit
+from vedette.state.sensor_keys import SensorKeys
+from vedette.state.sensors import Sensors
 from vedette.state.tokens import Tokens
 from vedette.store.engine import Engine
 
@@ -30,6 +34,10 @@ class Services:
     engine: Engine
     intake: Intake
     partitions: PartitionControl
+    sensors: Sensors
+    sensor_keys: SensorKeys
+    commits: GroupCommit
+    pace: Pace
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)
     )

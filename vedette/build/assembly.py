@@ -25,8 +25,11 @@ from vedette.pipeline.seen import Seen
 from vedette.settings import Settings
 from vedette.state.access import Scopes
 from vedette.state.channels import Channels
+from vedette.state.checkins import Pace
 from vedette.state.engine import Database, open_database
+from vedette.state.group_commit import GroupCommit
 from vedette.state.leases import Leases
+from vedette.state.sensor_keys import SensorKeys
 from vedette.state.sensors import Sensors
 from vedette.state.start import FirstCredentials, start
 from vedette.state.tokens import Tokens
@@ -88,6 +91,10 @@ def _connect(
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=metrics)
     tokens, sensors = Tokens(database, clock), Sensors(database)
+    sensor_keys, pace = SensorKeys(database), Pace(database, settings.checkin_interval_s)
+    pace.refresh()
+    commits = GroupCommit(database)
+    closing.callback(commits.close)
     guide = StoreGuide(engine, clock)
     preparer = Preparer(
         Hosts(sensors, guide.restore_contexts),
@@ -114,6 +121,8 @@ def _connect(
         (
             Job("sensors", 5, lambda: sensors.flush(clock.now_us()), shared=False),
             Job("changes", 5, lambda: sensors.refresh(clock.now_us()), shared=False),
+            Job("sensor keys", 5, lambda: sensor_keys.refresh(clock.now_us()), shared=False),
+            Job("pace", 60, pace.refresh, shared=False),
             Job("tokens", 10, tokens.flush, shared=False),
             Job("young garbage", 10, lambda: gc.collect(1), shared=False),
             Job("garbage", 300, gc.collect, shared=False),
@@ -137,5 +146,9 @@ def _connect(
             engine=engine,
             intake=intake,
             partitions=partitions,
+            sensors=sensors,
+            sensor_keys=sensor_keys,
+            commits=commits,
+            pace=pace,
         )
     )

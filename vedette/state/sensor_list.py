@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Integer, RowMapping, bindparam, false, func, select, true
 
+from vedette import limits
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.scope import Scope
 from vedette.state.engine import Database
@@ -50,6 +51,34 @@ class SensorRow:
     restart_queued: bool
     uninstall: bool
     notes: str | None
+    enrolled_us: int = 0
+    has_sensor: bool = False
+    """Whether our own sensor is enrolled there, which can be told what to do."""
+    reenrolled: int = 0
+    checkin_us: int = 0
+    next_checkin_us: int = 0
+    sensor_version: str = ""
+    boot_id: str = ""
+    clock_delta_s: int = 0
+    uptime_s: int = 0
+    sensor_uptime_s: int = 0
+    health_status: int = 0
+    health_message: str = ""
+    eventlog_bytes: int = 0
+    storefiles_bytes: int = 0
+    volume_total_bytes: int = 0
+    volume_free_bytes: int = 0
+    memory_bytes: int = 0
+    network_adapters: str = ""
+    power_state: int = 0
+    utc_offset_min: int = 0
+    os_version: str = ""
+    computer_sid: str = ""
+    sequence_gaps: int = 0
+    missing_blocks: int = 0
+    flush_us: int = 0
+    uninstalled_us: int = 0
+    liveresponse_init: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +106,15 @@ class SensorPage:
 
     total: int
     sensors: list[SensorRow]
+
+
+def is_online(row: SensorRow, now_us: int) -> bool:
+    """Whether a sensor came when it should have, with some patience; a host that only a shipper
+    reports for is online while it is heard of."""
+    if row.enrolled_us and row.checkin_us:
+        interval_us = row.next_checkin_us - row.checkin_us
+        return now_us - row.checkin_us < limits.SENSOR_CHECKINS_MISSED * interval_us
+    return now_us - row.last_seen_us < limits.SENSOR_ONLINE_US
 
 
 def page(database: Database, scope: Scope, query: SensorQuery, now_us: int) -> SensorPage:
@@ -112,7 +150,14 @@ def get(database: Database, scope: Scope, sensor_id: int) -> SensorRow:
     raise NotFoundError(f"there is no sensor {sensor_id}")
 
 
-_QUERY = select(SENSOR, GROUP.c.name.label("group_name")).join(GROUP)
+_SHOWN = tuple(
+    SENSOR.c[name] for name in SensorRow.__slots__ if name not in ("group_name", "has_sensor")
+)
+_QUERY = select(
+    *_SHOWN,
+    GROUP.c.name.label("group_name"),
+    SENSOR.c.key_sha256.is_not(None).label("has_sensor"),
+).join(GROUP)
 
 
 def _condition(scope: Scope, query: SensorQuery, now_us: int) -> ColumnElement[bool]:
