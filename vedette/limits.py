@@ -236,3 +236,6 @@ STATE_COMMIT_WAIT_MS = 10
 
 STATE_COMMIT_WORKS_MAX = 256
 """Writes to the state database that share a transaction."""
+
+SENSOR_NOTES_CHARS_MAX = 10_000
+"""Characters of the notes that people keep with a sensor."""

@@ -23,6 +23,7 @@ RIGHTS = {
     Right.HANDSHAKE: "as send; browsers are sent on to `/docs` without a token",
     Right.SEND: "ingest tokens, global administrators",
     Right.READ: "users, within the sensor groups they may see",
+    Right.ACT: "users who are Analyst or Administrator in the sensor group",
     Right.ADMINISTER: "global administrators",
 }
 

@@ -34,18 +34,20 @@ def tokens(server: Server) -> dict[str, str]:
     return {
         "administrator": server.token,
         "viewer": hire(server, "walking-viewer", {1: Role.VIEWER}),
+        "analyst": hire(server, "walking-analyst", {1: Role.ANALYST}),
         "nobody": hire(server, "walking-nobody", {}),
         "sender": server.ingest_token,
     }
 
 
 HOLDERS = {
-    Right.OPEN: {"administrator", "viewer", "nobody", "sender"},
-    Right.IN_BODY: {"administrator", "viewer", "nobody", "sender"},
+    Right.OPEN: {"administrator", "analyst", "viewer", "nobody", "sender"},
+    Right.IN_BODY: {"administrator", "analyst", "viewer", "nobody", "sender"},
     Right.HANDSHAKE: {"administrator", "sender"},
     Right.SENSOR: set(),
     Right.SEND: {"administrator", "sender"},
-    Right.READ: {"administrator", "viewer", "nobody"},
+    Right.READ: {"administrator", "analyst", "viewer", "nobody"},
+    Right.ACT: {"administrator", "analyst"},
     Right.ADMINISTER: {"administrator"},
 }
 
@@ -64,7 +66,7 @@ def test_an_unknown_token_is_401(server: Server, method: str, path: str) -> None
     assert (answer.status_code == 401) is (ACCESS[method, path] not in WITHOUT_TOKEN)
 
 
-@pytest.mark.parametrize("holder", ["administrator", "viewer", "nobody", "sender"])
+@pytest.mark.parametrize("holder", ["administrator", "analyst", "viewer", "nobody", "sender"])
 @pytest.mark.parametrize(("method", "path"), WALKED)
 def test_each_kind_of_caller_may_call_what_the_table_says(
     server: Server, tokens: dict[str, str], holder: str, method: str, path: str

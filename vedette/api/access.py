@@ -15,7 +15,7 @@ from fastapi import Request
 from vedette.api.credentials import Credential, credential_of, is_sensor, sensor_credential
 from vedette.api.services import Services, services_of
 from vedette.errors import ForbiddenError, UnauthorizedError
-from vedette.model.principal import Principal
+from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
 from vedette.state.enrolment import KeyKind
 
@@ -35,6 +35,9 @@ class Right(Enum):
     """An ingest token, or a global administrator."""
     READ = auto()
     """Any user; what they see is their scope."""
+    ACT = auto()
+    """A user who is Analyst or Administrator in any sensor group; the route asks for the role in
+    the group that it is about."""
     ADMINISTER = auto()
     """A global administrator."""
 
@@ -94,6 +97,10 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/v1/sensor"): Right.READ,
     ("GET", "/api/v1/sensor/statistics"): Right.READ,
     ("GET", "/api/v1/sensor/{sensor_id}"): Right.READ,
+    ("PUT", "/api/v1/sensor/{sensor_id}"): Right.ACT,
+    ("GET", "/api/v1/sensor/{sensor_id}/queued"): Right.READ,
+    ("GET", "/api/v1/sensor/{sensor_id}/activity"): Right.READ,
+    ("GET", "/api/v1/sensor/{sensor_id}/resourcestatus"): Right.READ,
     ("GET", "/api/v2/sensor"): Right.READ,
     ("GET", "/api/v1/storage/events/partition"): Right.ADMINISTER,
     ("POST", "/api/v1/storage/events/new_partition"): Right.ADMINISTER,
@@ -139,6 +146,8 @@ def may(principal: Principal, right: Right) -> bool:
             return principal.kind == "ingest" or principal.is_global_admin
         case Right.READ:
             return principal.kind == "user"
+        case Right.ACT:
+            return principal.kind == "user" and principal.highest_role >= Role.ANALYST
         case Right.ADMINISTER:
             return principal.kind == "user" and principal.is_global_admin
 

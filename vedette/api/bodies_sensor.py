@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 from zlib import crc32
 
-from vedette.state.sensor_list import SensorRow, is_online
+from vedette.state.sensor_row import SensorRow, is_online
 
 CHECKIN_INTERVAL_US = 30 * 1_000_000
 """What `next_checkin_time` adds to the last one."""
@@ -76,15 +76,14 @@ def _identity(row: SensorRow) -> dict[str, Any]:
 
 def _standing(row: SensorRow, now_us: int) -> dict[str, Any]:
     """What is wanted of the sensor, and how it stands."""
-    seen_us = row.checkin_us or row.last_seen_us
     return {
         "event_log_flush_time": _time(row.flush_us) if row.flush_us else None,
         "is_isolating": row.is_isolating,
-        "last_checkin_time": _time(seen_us),
+        "last_checkin_time": _time(row.last_seen_us),
         "last_update": _time(row.last_seen_us),
         "missing_blocks": row.missing_blocks,
         "network_isolation_enabled": row.network_isolation_enabled,
-        "next_checkin_time": _time(row.next_checkin_us or seen_us + CHECKIN_INTERVAL_US),
+        "next_checkin_time": _time(row.next_checkin_us or row.last_seen_us + CHECKIN_INTERVAL_US),
         "notes": row.notes,
         "restart_queued": row.restart_queued,
         "sequence_gaps": row.sequence_gaps,
@@ -114,6 +113,58 @@ def _report(row: SensorRow) -> dict[str, Any]:
         "systemvolume_total_size": str(row.volume_total_bytes),
         "uptime": str(row.uptime_s),
     }
+
+
+def queued_body(row: SensorRow) -> list[dict[str, Any]]:
+    """What waits on the host as of its last check-in, in the one row that cbapi's example has."""
+    if not row.checkin_us:
+        return []
+    return [
+        {
+            "id": str(row.id),
+            "sensor_id": row.id,
+            "num_eventlogs": str(int(row.eventlog_bytes > 0)),
+            "num_eventlog_bytes": str(row.eventlog_bytes),
+            "num_storefiles": str(int(row.storefiles_bytes > 0)),
+            "num_storefile_bytes": str(row.storefiles_bytes),
+            "timestamp": _time(row.checkin_us),
+        }
+    ]
+
+
+def activity_body(row: SensorRow) -> list[dict[str, Any]]:
+    """The last check-in as an activity."""
+    if not row.checkin_us:
+        return []
+    return [
+        {
+            "id": str(row.id),
+            "sensor_id": row.id,
+            "is_isolating": row.is_isolating,
+            "uptime": str(row.uptime_s),
+            "sensor_uptime": str(row.sensor_uptime_s),
+            "missing_blocks": str(row.missing_blocks),
+            "timestamp": _time(row.checkin_us),
+        }
+    ]
+
+
+def resource_body(row: SensorRow) -> list[dict[str, Any]]:
+    """Memory, disk and health of the host as of its last check-in."""
+    if not row.checkin_us:
+        return []
+    return [
+        {
+            "id": str(row.id),
+            "sensor_id": row.id,
+            "physical_memory_size": str(row.memory_bytes),
+            "systemvolume_free_size": str(row.volume_free_bytes),
+            "systemvolume_total_size": str(row.volume_total_bytes),
+            "health_status": row.health_status,
+            "health_message": row.health_message,
+            "timestamp": _time(row.checkin_us),
+        }
+    ]
 
 
 def _boot_number(boot_id: str) -> str:

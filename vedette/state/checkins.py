@@ -34,6 +34,7 @@ class Report:
     volume_free_bytes: int | None = None
     memory_bytes: int | None = None
     network_adapters: str | None = None
+    addresses: str | None = None
     power_state: int | None = None
     utc_offset_min: int | None = None
     is_isolating: bool | None = None

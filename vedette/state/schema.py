@@ -147,6 +147,7 @@ SENSOR = Table(
     _number("volume_free_bytes"),
     _number("memory_bytes"),
     _text("network_adapters"),  # as api.md 2.17 writes them
+    _text("addresses"),  # theirs alone, to be searched
     _number("power_state"),
     _number("utc_offset_min"),
     _text("os_version"),

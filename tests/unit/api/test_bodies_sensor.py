@@ -10,7 +10,8 @@ import pytest
 
 from vedette import limits
 from vedette.api.bodies_sensor import sensor_body
-from vedette.state.sensor_list import DAY_US, SensorRow
+from vedette.state.sensor_list import DAY_US
+from vedette.state.sensor_row import SensorRow
 
 SHARED = Path(os.environ.get("VEDETTE_SHARED", Path(__file__).parents[4] / "shared"))
 RECORDED = SHARED / "data" / "recorded" / "02_GET_api_v1_sensor_1"

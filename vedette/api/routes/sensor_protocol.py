@@ -111,7 +111,7 @@ def _orders(here: Services, standing: Standing, sent: Checkin, now_us: int) -> d
 def _report(sent: Checkin, now_us: int) -> Report:
     return Report(
         boot_id=sent.boot_id,
-        clock_delta_s=(sent.clock_us - now_us) // 1_000_000,
+        clock_delta_s=round((sent.clock_us - now_us) / 1_000_000),
         uptime_s=sent.uptime_s,
         sensor_uptime_s=sent.sensor_uptime_s,
         sensor_version=sent.sensor_version,
@@ -123,6 +123,7 @@ def _report(sent: Checkin, now_us: int) -> Report:
         volume_free_bytes=sent.system_volume_free_bytes,
         memory_bytes=sent.physical_memory_size,
         network_adapters=_adapters(sent),
+        addresses=None if sent.adapters is None else "|".join(one.ip for one in sent.adapters),
         power_state=sent.power_state,
         utc_offset_min=sent.utc_offset_min,
         is_isolating=sent.is_isolating,

@@ -35,6 +35,7 @@ _TEXTS = (
     "boot_id",
     "health_message",
     "network_adapters",
+    "addresses",
     "os_version",
     "kernel",
     "arch",
