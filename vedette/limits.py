@@ -239,3 +239,33 @@ STATE_COMMIT_WORKS_MAX = 256
 
 SENSOR_NOTES_CHARS_MAX = 10_000
 """Characters of the notes that people keep with a sensor."""
+
+COPIED_FILE_BYTES_MAX = 25 * 1024 * 1024
+"""Bytes of a program that are copied; of a larger one the beginning (api.md 8)."""
+
+COPIED_PIECE_BYTES_MAX = 8 * 1024 * 1024
+"""Bytes of one piece of a copied program."""
+
+COPIED_FILES_ARRIVING = 16
+"""Programs of one sensor that are on their way at the same time."""
+
+COPIED_FILE_STALE_S = 7 * 24 * 3600
+"""When a copy that stopped arriving is given up, seconds."""
+
+LIVE_QUERY_CHARS_MAX = 10_000
+"""Characters of a live query."""
+
+LIVE_QUERY_SENSORS_MAX = 1_000
+"""Hosts that one live query can ask."""
+
+LIVE_QUERY_ROWS_BYTES_MAX = 4 * 1024 * 1024
+"""Bytes of rows that are kept of one host's answer."""
+
+LIVE_QUERY_EXPIRES_US = 24 * 3600 * 1_000_000
+"""How long a live query waits for hosts that do not come."""
+
+LIVE_QUERY_KEPT_US = 30 * 24 * 3600 * 1_000_000
+"""How long the answers of a live query are kept."""
+
+OSQUERY_CHECKIN_S = 60
+"""How often osquery is told to come for its configuration."""

@@ -21,6 +21,7 @@ REQUEST: Final[Mapping[str, str]] = {
     "empty_body": "The body holds no record.",
     "error": "An error without a word of its own.",
     "forbidden": "A good token that may not do this.",
+    "hash_mismatch": "A copied file is not what the sensor offered; nothing of it is kept.",
     "http_error": "The framework refused the request; the status says why.",
     "illegal_argument_exception": "A line of a bulk body is no action; nothing of it was taken.",
     "internal_error": "A bug; the message names the request id to look for in the log.",

@@ -20,6 +20,8 @@ PLACES = {
     "{rest:path}": "x/y",
     "{file}": "docs.js",
     "{md5}": "12" * 16,
+    "{sha256}": "34" * 32,
+    "{query_id}": "1",
 }
 
 

@@ -10,6 +10,7 @@ from vedette import limits
 from vedette.clock import Clock
 from vedette.pipeline.intake import Intake
 from vedette.pipeline.partition_control import PartitionControl
+from vedette.respond.copied_files import CopiedFiles
 from vedette.settings import Settings
 from vedette.state.access import Scopes
 from vedette.state.checkins import Pace
@@ -38,6 +39,7 @@ class Services:
     sensor_keys: SensorKeys
     commits: GroupCommit
     pace: Pace
+    copies: CopiedFiles
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)
     )

@@ -22,6 +22,7 @@ from vedette.pipeline.partition_control import PartitionControl
 from vedette.pipeline.prepare import Preparer
 from vedette.pipeline.registry import Registry
 from vedette.pipeline.seen import Seen
+from vedette.respond.copied_files import CopiedFiles
 from vedette.settings import Settings
 from vedette.state.access import Scopes
 from vedette.state.channels import Channels
@@ -93,6 +94,7 @@ def _connect(
     tokens, sensors = Tokens(database, clock), Sensors(database)
     sensor_keys, pace = SensorKeys(database), Pace(database, settings.checkin_interval_s)
     pace.refresh()
+    copies = CopiedFiles(database, settings.data / "binaries", settings.copied_files_bytes_max)
     commits = GroupCommit(database)
     closing.callback(commits.close)
     guide = StoreGuide(engine, clock)
@@ -122,6 +124,7 @@ def _connect(
             Job("sensors", 5, lambda: sensors.flush(clock.now_us()), shared=False),
             Job("changes", 5, lambda: sensors.refresh(clock.now_us()), shared=False),
             Job("sensor keys", 5, lambda: sensor_keys.refresh(clock.now_us()), shared=False),
+            Job("copies", 3600, lambda: copies.forget_stale(clock.now_us()), shared=False),
             Job("pace", 60, pace.refresh, shared=False),
             Job("tokens", 10, tokens.flush, shared=False),
             Job("young garbage", 10, lambda: gc.collect(1), shared=False),
@@ -150,5 +153,6 @@ def _connect(
             sensor_keys=sensor_keys,
             commits=commits,
             pace=pace,
+            copies=copies,
         )
     )

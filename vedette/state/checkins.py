@@ -9,7 +9,7 @@ phases of isolation (api.md 3.1) are two columns: `network_isolation_enabled` is
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, bindparam, func, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, case, func, select, update
 
 from vedette import limits
 from vedette.errors import UnauthorizedError
@@ -108,6 +108,29 @@ def check_in(
     values["last_seen_us"] = max(now_us, row["last_seen_us"])
     connection.execute(update(SENSOR).where(SENSOR.c.id == sensor_id).values(values))
     return _standing(dict(row) | values)
+
+
+def note_contact(connection: Connection, sensor_id: int, now_us: int) -> str:
+    """Notes that osquery was heard of; returns the operating system of its host. Where our own
+    sensor runs too, that alone says when it checks in.
+
+    Raises UnauthorizedError for a sensor that is gone.
+    """
+    is_alone = SENSOR.c.key_sha256.is_(None)
+    next_us = now_us + limits.OSQUERY_CHECKIN_S * 1_000_000
+    changed = connection.execute(
+        update(SENSOR)
+        .where(SENSOR.c.id == sensor_id)
+        .values(
+            last_seen_us=now_us,
+            checkin_us=case((is_alone, now_us), else_=SENSOR.c.checkin_us),
+            next_checkin_us=case((is_alone, next_us), else_=SENSOR.c.next_checkin_us),
+        )
+        .returning(SENSOR.c.os_type)
+    ).scalar()
+    if changed is None:
+        raise UnauthorizedError("there is no such sensor any more")
+    return str(changed)
 
 
 def _after(row: RowMapping, progress: Progress, now_us: int) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 """The sensor packages that updates are made from: one an operating system, registered by the
 operator. The file lies in the data directory, its description in the state database."""
 
+import os
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import orjson
 
+from vedette.errors import BadRequestError
 from vedette.state import values
 from vedette.state.engine import Database
 
@@ -21,8 +24,19 @@ class Package:
     size: int
 
 
-def register(database: Database, package: Package) -> None:
-    """From now on sensors of this system are told to become this version."""
+def register(database: Database, data: Path, package: Package, content: bytes) -> None:
+    """Keeps a package in the data directory; from now on sensors of this system are told to
+    become this version. Raises BadRequestError for a system that has no sensor."""
+    if package.os_type not in OS_TYPES:
+        raise BadRequestError(f"{package.os_type}: one of {', '.join(OS_TYPES)}")
+    folder = data / "packages"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = folder / f"{package.sha256}.new"
+    with draft.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(folder / package.sha256)
     values.save(database, _name(package.os_type), orjson.dumps(asdict(package)).decode())
 
 
