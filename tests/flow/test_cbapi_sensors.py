@@ -93,11 +93,11 @@ def test_a_flush_clears_itself(cb: Any, played: PlayedSensor) -> None:
     found = sensor(cb, played)
     found.flush_events()
     found.refresh()
-    assert found.event_log_flush_time is not None
+    assert found.original_document["event_log_flush_time"] is not None
     assert played.obey()["flush_before_us"] is not None
     assert played.obey()["flush_before_us"] is None
     found.refresh()
-    assert found.event_log_flush_time is None
+    assert found.original_document["event_log_flush_time"] is None
 
 
 def test_a_restart_is_done_once(cb: Any, played: PlayedSensor) -> None:

@@ -80,7 +80,11 @@ _READ = (
     "network_isolation_enabled",
 )
 _NAMES = tuple(field.name for field in fields(Report))
-_SELECT = select(*(SENSOR.c[name] for name in _READ)).where(SENSOR.c.id == bindparam("sensor"))
+_SELECT = (
+    select(*(SENSOR.c[name] for name in _READ))
+    .where(SENSOR.c.id == bindparam("sensor"))
+    .with_for_update()
+)
 
 
 def check_in(
@@ -95,8 +99,7 @@ def check_in(
 
     Raises UnauthorizedError for a sensor that is gone.
     """
-    query = _SELECT if connection.dialect.name == "sqlite" else _SELECT.with_for_update()
-    row = connection.execute(query, {"sensor": sensor_id}).mappings().first()
+    row = connection.execute(_SELECT, {"sensor": sensor_id}).mappings().first()
     if row is None:
         raise UnauthorizedError("there is no such sensor any more")
     values: dict[str, Any] = {

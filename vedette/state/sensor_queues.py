@@ -58,7 +58,7 @@ def progress(connection: Connection, sensor_id: int, epoch: str) -> Progress:
     query = select(SENSOR_QUEUE).where(
         SENSOR_QUEUE.c.sensor_id == sensor_id, SENSOR_QUEUE.c.epoch == epoch
     )
-    row = connection.execute(query).mappings().first()
+    row = connection.execute(query.with_for_update()).mappings().first()
     if row is None:
         return Progress()
     return Progress(
@@ -97,8 +97,9 @@ def record(connection: Connection, block: Block, now_us: int) -> int:
     }
     if before == Progress():
         row = {"sensor_id": block.sensor_id, "epoch": block.epoch} | values
-        connection.execute(insert_new(connection, SENSOR_QUEUE), row)
-        _forget_oldest(connection, block.sensor_id)
+        if not connection.execute(insert_new(connection, SENSOR_QUEUE), row).rowcount:
+            return record(connection, block, now_us)  # another server was faster
+        _forget_oldest(connection, block.sensor_id, block.epoch)
     else:
         connection.execute(
             update(SENSOR_QUEUE)
@@ -135,14 +136,14 @@ def _without(gap: Range, number: int) -> list[Range]:
     return [(a, b) for a, b in ((first, number - 1), (number + 1, last)) if a <= b]
 
 
-def _forget_oldest(connection: Connection, sensor_id: int) -> None:
+def _forget_oldest(connection: Connection, sensor_id: int, newest: str) -> None:
     """A sensor that begins queue after queue must not fill the table."""
-    mine = SENSOR_QUEUE.c.sensor_id == sensor_id
+    mine = (SENSOR_QUEUE.c.sensor_id == sensor_id) & (SENSOR_QUEUE.c.epoch != newest)
     oldest = (
         select(SENSOR_QUEUE.c.epoch)
         .where(mine)
         .order_by(SENSOR_QUEUE.c.changed_us.desc())
-        .offset(limits.SENSOR_EPOCHS_MAX)
+        .offset(limits.SENSOR_EPOCHS_MAX - 1)
     )
     epochs = list(connection.scalars(oldest.limit(limits.SENSOR_EPOCHS_MAX)))
     if epochs:
