@@ -159,9 +159,16 @@ incident, few enough for the processes in it to be remembered (HOST_PROCESSES_MA
 IMPORT_ERRORS_MAX = 1_000
 """Rejected records that the importer lists one by one; all are counted."""
 
-IMPORT_IN_FLIGHT = 1
-"""Parts of files on their way to the server at once. With two, nothing keeps the second from
-arriving first, and what is learned from records depends on their order across requests."""
+IMPORT_IN_FLIGHT = 4
+"""Parts of files on their way to the server at once: one is written while one is prepared, one
+is split and one travels."""
+
+IMPORT_TURN_S = 10.0
+"""How long a part of a sequence waits for the one before it: longer than a request takes to
+arrive, shorter than a sender's patience."""
+
+IMPORT_SEQUENCES_MAX = 256
+"""Sequences of imports whose order the server remembers."""
 
 ARCHIVE_DEPTH_MAX = 3
 """Archives within archives: a zip of tar.gz of EVTX has depth 2 (tar and gz count as one)."""

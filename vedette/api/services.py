@@ -10,6 +10,7 @@ from vedette import limits
 from vedette.clock import Clock
 from vedette.pipeline.intake import Intake
 from vedette.pipeline.partition_control import PartitionControl
+from vedette.pipeline.turns import Turns
 from vedette.settings import Settings
 from vedette.state.access import Scopes
 from vedette.state.engine import Database
@@ -33,6 +34,7 @@ class Services:
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)
     )
+    turns: Turns = field(default_factory=Turns)
     splits: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_SPLITS_MAX)
     )
