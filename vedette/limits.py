@@ -197,3 +197,34 @@ HIGHLIGHT_VALUES_MAX = 20
 
 HIGHLIGHTS_MAX = 2_000
 """Highlights of one answer."""
+
+PREVIEW_EVENTS_MAX = 30
+"""Events of each list of a preview (api.md 2.7: tens of entries, not all)."""
+
+TREE_DEPTH_DEFAULT = 8
+"""Generations below a process that its tree shows when `depth` is not given."""
+
+TREE_DEPTH_MAX = 64
+"""Generations of a tree, up and down; each costs three questions to the store. Real chains of
+processes are shorter than 20."""
+
+TREE_NODES_DEFAULT = 1_000
+"""Descendants of one answer when `max_nodes` is not given."""
+
+TREE_NODES_MAX = 10_000
+"""Descendants of one answer; the rest comes with its continuation token, 5 MB at a time."""
+
+TREE_GENERATION_MAX = 100_000
+"""Children of one generation that are put in order; a tree with more says it is incomplete."""
+
+TREE_TOKEN_CHARS_MAX = 500
+"""Characters of a continuation token; real ones have about 150."""
+
+TIMELINE_BUCKETS_MAX = 10_000
+"""Intervals between the first and the last event of a timeline: more than any chart has pixels."""
+
+TIMELINE_BUCKETS_AIM = 300
+"""Intervals that are aimed at when no interval is asked for."""
+
+TIMELINE_INTERVAL_S_MAX = 24 * 3600
+"""Longest interval of a timeline."""

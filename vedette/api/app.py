@@ -21,6 +21,7 @@ from vedette.api.routes import (
     processes,
     queries,
     sensors,
+    stories,
 )
 from vedette.api.services import Services
 
@@ -29,6 +30,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     docs.router,
     info.router,
     binaries.router,  # before the processes, whose summaries answer for any two words
+    stories.router,  # so are these
     processes.router,
     queries.router,
     sensors.router,

@@ -122,9 +122,9 @@ def parent_body(row: Row) -> Body:
     } | _no_grandparent(sensor_id)
 
 
-def child_body(row: Row) -> Body:
-    """An item of `children`: the process, marked as one that has events of its own."""
-    return process_body(row) | {"is_suppressed": False}
+def child_body(row: Row, is_suppressed: bool = False) -> Body:
+    """An item of `children`: the process, and whether it is a suppressed one (api.md 2.6)."""
+    return process_body(row) | {"is_suppressed": is_suppressed}
 
 
 def start_us(row: Row) -> int:

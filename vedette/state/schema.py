@@ -16,6 +16,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    false,
 )
 
 METADATA = MetaData(
@@ -68,6 +69,8 @@ GROUP = Table(
     Column("name", Text, nullable=False, unique=True),
     Column("site_id", ForeignKey("site.id"), nullable=False),
     _text("sensorbackend_server"),
+    # Whether processes without events but module loads are shown as suppressed (api.md 2.6).
+    Column("suppress_children", Boolean, nullable=False, server_default=false()),
 )
 
 TEAM = Table(
