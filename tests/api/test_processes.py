@@ -156,11 +156,13 @@ def test_children_can_be_cut(analyst: httpx.Client, shell: dict[str, Any]) -> No
     assert body["children"] == []
 
 
-def test_the_top_of_a_tree_has_an_unknown_parent(analyst: httpx.Client, told: Story) -> None:
+def test_the_top_of_a_tree_has_no_parent_and_stand_ins_for_its_names(analyst: httpx.Client, told: Story) -> None:
     query = f"process_name:explorer.exe hostname:{told.host.name}"
     (top,) = search(analyst, q=query)["results"]
     body = analyst.get(f"/api/v1/process/{top['id']}/0").json()
-    assert (body["parent"]["process_pid"], body["parent"]["process_name"]) == (-1, "(unknown)")
+    assert (body["parent"], body["siblings"]) == ({}, [])
+    process = body["process"]
+    assert (process["parent_pid"], process["parent_name"]) == (-1, "(unknown)")
 
 
 def test_the_second_summary_is_flat(analyst: httpx.Client, shell: dict[str, Any]) -> None:

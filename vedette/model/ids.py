@@ -11,6 +11,7 @@ from typing import Final
 
 from vedette.errors import BadRequestError
 
+_NO_PROCESS: Final = "-ffff-ffff-0000-000000000000"
 _PROCESS_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 FILETIME_EPOCH_US = 11_644_473_600_000_000
@@ -55,7 +56,12 @@ def checked_process_id(text: str, name: str = "process_id") -> str:
 
 def unknown_parent_id(sensor_id: int) -> str:
     """What a process without a known parent names as its parent."""
-    return f"{sensor_id:08x}-ffff-ffff-0000-000000000000"
+    return f"{sensor_id:08x}{_NO_PROCESS}"
+
+
+def names_process(process_id: str) -> bool:
+    """Whether an id names a process: not "", and not what stands for an unknown parent."""
+    return process_id != "" and not process_id.endswith(_NO_PROCESS)
 
 
 def unique_id(process_id: str, segment_id: int) -> str:

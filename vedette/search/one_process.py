@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vedette.errors import NotFoundError
-from vedette.model.ids import EARLIEST_SEGMENT, MERGED_SEGMENT
+from vedette.model.ids import EARLIEST_SEGMENT, MERGED_SEGMENT, names_process
 from vedette.model.scope import Scope
 from vedette.search.process_body import Row
 from vedette.store import process as stored
@@ -55,7 +55,7 @@ def unknown_process(process_id: str) -> NotFoundError:
 def with_parent(engine: Engine, scope: Scope, row: Row) -> Row:
     """The row with all that is known of its parent by now."""
     parent_id = row["parent_id"]
-    if not parent_id or all(row[name] for name in _OF_PARENT):
+    if not names_process(parent_id) or all(row[name] for name in _OF_PARENT):
         return row
     return completed(row, facts_of(engine, [parent_id], scope).get(parent_id))
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from vedette import limits
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import Childproc, Modload, ProcessEvent
-from vedette.model.ids import MERGED_SEGMENT
+from vedette.model.ids import MERGED_SEGMENT, names_process
 from vedette.model.scope import Scope
 from vedette.search.events_wire import EVENT_LISTS, EventVersion
 from vedette.search.one_process import completed, process_row, unknown_process, with_parent
@@ -48,7 +48,7 @@ def summary(
 ) -> Body:
     """The process with its parent, its first siblings and its children (v1)."""
     row = process_row(engine, scope, process_id, segment)
-    parent_id = row["parent_id"]
+    parent_id = row["parent_id"] if names_process(row["parent_id"]) else ""
     parents = stored.process_rows(engine, [parent_id], scope) if parent_id else {}
     siblings = (
         stored.siblings_of(engine, process_id, parent_id, scope, limit=limits.SIBLINGS_MAX)
@@ -59,9 +59,13 @@ def summary(
         stored.children_of(engine, process_id, scope, limit=children_max) if children_max else []
     )
     known = completed(row, parents.get(parent_id))
+    parent: Body = {}  # of whom nothing is known: clients stop there, and take no stand-in for one
+    if parent_id:
+        above = parents.get(parent_id)
+        parent = process_body(above) if above is not None else parent_body(known)
     return {
         "process": process_body(known),
-        "parent": process_body(parents[parent_id]) if parent_id in parents else parent_body(known),
+        "parent": parent,
         "siblings": [child_body(one, suppression.hides(one)) for one in siblings],
         "children": [child_body(one, suppression.hides(one)) for one in children],
     }

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from vedette import limits
+from vedette.model.ids import names_process
 from vedette.model.scope import Scope
 from vedette.search.one_process import completed, unknown_process
 from vedette.search.process_body import Body, Row, start_us
@@ -102,7 +103,7 @@ def _lineage(engine: Engine, scope: Scope, root: Row, depth: int) -> list[Row]:
     row: Row | None = root
     while row is not None and len(found) < depth:
         parent_id = row["parent_id"]
-        if not parent_id or parent_id in seen:
+        if not names_process(parent_id) or parent_id in seen:
             break
         seen.add(parent_id)
         row = facts_of(engine, [parent_id], scope).get(parent_id)
@@ -128,7 +129,7 @@ def _ancestors(root: Row, lineage: Sequence[Row], absence: Absence, depth: int) 
 def _beyond(top: Row, absence: Absence, generation: int) -> list[Body]:
     """The parent of the topmost ancestor, of which only its child tells."""
     parent_id = top["parent_id"]
-    if not parent_id and not top["parent_path"]:
+    if not names_process(parent_id) and not top["parent_name"]:
         return []
     told = {"process_id": parent_id, "start": 0, "last_update": top["last_update"]}
     reason = absence.reason(parent_id, start_us(told))
