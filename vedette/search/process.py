@@ -104,7 +104,7 @@ def _row(engine: Engine, scope: Scope, process_id: str, segment: int) -> dict[st
         if row is None:
             raise _unknown(process_id)
         return row
-    whole = stored.process_rows(engine, [process_id], scope).get(process_id)
+    whole = stored.process_row(engine, process_id, scope)
     if whole is None:
         raise _unknown(process_id)
     if segment == MERGED_SEGMENT:
