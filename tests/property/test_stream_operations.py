@@ -172,15 +172,12 @@ class Model:
         return overshot
 
     def refilter(self, criteria: dict[str, list[str]]) -> None:
-        view = self.view()
-        index = self.index(view)
-        segment, offset = self.place(view, index)
+        segment, offset = self.at
+        old = [one for one in self.view() if one.segment == segment]
         self.criteria = criteria
-        mine = [one for one in self.view() if one.segment == segment]
+        new = [one for one in self.view() if one.segment == segment]
         if offset:
-            offset = (
-                sum(one.key < view[index].key for one in mine) if index < len(view) else len(mine)
-            )
+            offset = len(new) if offset >= len(old) else sum(o.key < old[offset].key for o in new)
         self.at, self.ref = (segment, offset), segment
 
     def answer(self, rows: int, until_us: int | None, overshot: int) -> dict[str, Any]:

@@ -76,8 +76,9 @@ def read(reader: Reader, stream_id: str, page: Page) -> Body:
 def filter_events(
     reader: Reader, stream_id: str, criteria: Mapping[str, Sequence[str]], page: Page
 ) -> Body:
-    """Replaces the criteria. The stream stays where it is: before the first event of the new
-    view that does not come before the event it stood at. Its segment is the new reference."""
+    """Replaces the criteria. The stream stays in its segment: at its beginning, or before the
+    first event of the new view that does not come before the event it stood at. That segment is
+    the new reference."""
     asked = criteria_of(criteria)
     for _ in range(limits.STREAM_RETRIES):
         stream = _load(reader, stream_id)
@@ -128,22 +129,22 @@ def _moved(stream: Stream, view: View, stand: Stand) -> Stream:
 def _refiltered(reader: Reader, stream: Stream, after: EventFilter) -> Stream:
     """The stream with the criteria of another filter, at the same place in time."""
     before = EventFilter(stream.criteria)
-    view = _view(reader, stream.process_id, before)
-    place = view.track.place_of(_stand(stream, view).index)
-    number = view.outline.segment_ids.index(place.segment_id)
-    offset = place.offset and offset_under(
-        reader.engine,
-        stream.process_id,
-        reader.scope,
-        (view.outline.window_ms[number], place.segment_id),
-        (before, place.offset),
-        after,
-    )
+    found = _view(reader, stream.process_id, before).outline
+    offset = 0
+    if stream.segment_offset and stream.segment_id in found.segment_ids:
+        window_ms = found.window_ms[found.segment_ids.index(stream.segment_id)]
+        offset = offset_under(
+            reader.engine,
+            stream.process_id,
+            reader.scope,
+            (window_ms, stream.segment_id),
+            (before, stream.segment_offset),
+            after,
+        )
     return replace(
         stream,
         criteria=after.criteria,
-        ref_segment_id=place.segment_id,
-        segment_id=place.segment_id,
+        ref_segment_id=stream.segment_id,
         segment_offset=offset,
     )
 
