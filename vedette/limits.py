@@ -228,3 +228,38 @@ TIMELINE_BUCKETS_AIM = 300
 
 TIMELINE_INTERVAL_S_MAX = 24 * 3600
 """Longest interval of a timeline."""
+
+STREAMS_PER_USER_MAX = 1_000
+"""Streams of one user that live at the same time; a row of a few hundred bytes each."""
+
+STREAM_ROWS_DEFAULT = 10
+"""Events of one read of a stream when `rows` is not given."""
+
+STREAM_TOMBSTONE_S = 24 * 3600
+"""For how long a stream that expired is remembered, so that its reader learns why it is gone."""
+
+STREAM_TOUCH_S_MAX = 60
+"""How exactly the last use of a stream is known: a read that moves nothing is written down at
+most this often, and a stream lives so much longer than `stream_ttl_s`."""
+
+STREAM_RETRIES = 5
+"""Times that a change of a stream begins anew because another request changed it meanwhile."""
+
+CRITERIA_VALUES_MAX = 1_000
+"""Values of all facet fields together in the criteria of one stream."""
+
+VIEW_COUNTS_MAX = 64
+"""Filters whose counts of events by segment are remembered, 16 bytes a segment; the least
+recently used go first. What is forgotten is counted again."""
+
+SEGMENTS_A_LINE = 500
+"""Segments in one line of the ndjson answer: about 150 kB."""
+
+BULK_EVENTS_A_STEP = 250_000
+"""Events that a bulk request looks at between two looks at its clock, about 0.3 seconds."""
+
+FACET_VALUES_MAX = 200
+"""Values of one facet field in an answer, the most frequent ones (api.md 8)."""
+
+FACET_VALUES_HELD_MAX = 100_000
+"""Different values of one facet field that a bulk request counts; further ones are left out."""

@@ -27,6 +27,7 @@ REQUEST: Final[Mapping[str, str]] = {
     "not_found": "There is no such thing, or the caller may not see it.",
     "nothing_taken": "No record of the request could be taken; `errors` says why.",
     "query_malformed_syntax": "The query cannot be understood; `start` and `end` say where.",
+    "stream_expired": "The stream was not used for `stream_ttl_s`, so it ended. Create another.",
     "too_large": "A body over its limit, as sent or inflated.",
     "unauthorized": "No token, or one that is unknown, revoked or expired.",
     "unavailable": "The store cannot take or answer now. Come back after `Retry-After`.",

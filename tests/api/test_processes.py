@@ -156,7 +156,9 @@ def test_children_can_be_cut(analyst: httpx.Client, shell: dict[str, Any]) -> No
     assert body["children"] == []
 
 
-def test_the_top_of_a_tree_has_no_parent_and_stand_ins_for_its_names(analyst: httpx.Client, told: Story) -> None:
+def test_the_top_of_a_tree_has_no_parent_and_stand_ins_for_its_names(
+    analyst: httpx.Client, told: Story
+) -> None:
     query = f"process_name:explorer.exe hostname:{told.host.name}"
     (top,) = search(analyst, q=query)["results"]
     body = analyst.get(f"/api/v1/process/{top['id']}/0").json()

@@ -10,6 +10,7 @@ from vedette.api.conduct import Conduct, HttpMetrics
 from vedette.api.failures import install_failures
 from vedette.api.openapi import DESCRIPTION
 from vedette.api.routes import (
+    analysis,
     binaries,
     bulk,
     docs,
@@ -32,6 +33,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     binaries.router,  # before the processes, whose summaries answer for any two words
     stories.router,  # so are these
     processes.router,
+    analysis.router,
     queries.router,
     sensors.router,
     partitions.router,

@@ -11,6 +11,7 @@ from vedette.clock import Clock
 from vedette.pipeline.intake import Intake
 from vedette.pipeline.partition_control import PartitionControl
 from vedette.pipeline.turns import Turns
+from vedette.search.views import Views
 from vedette.settings import Settings
 from vedette.state.access import Scopes
 from vedette.state.engine import Database
@@ -31,6 +32,7 @@ class Services:
     engine: Engine
     intake: Intake
     partitions: PartitionControl
+    views: Views = field(default_factory=Views)
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)
     )

@@ -68,7 +68,7 @@ def completed(row: Row, parent: Row | None) -> Row:
 
 
 def _whole(engine: Engine, scope: Scope, process_id: str) -> dict[str, Any]:
-    whole = stored.process_rows(engine, [process_id], scope).get(process_id)
+    whole = stored.process_row(engine, process_id, scope)
     if whole is None:
         raise unknown_process(process_id)
     return whole
