@@ -34,6 +34,17 @@ _CLUSTERS = """
 _REPLICA = "<replica><host>127.0.0.1</host><port>{port}</port></replica>"
 
 
+_BY_MODULE = {"api", "fault", "flow"}
+"""Folders whose modules have servers of their own: all tests of one run in one worker."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent.name in _BY_MODULE and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}-{item.path.stem}"))
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -159,9 +159,16 @@ incident, few enough for the processes in it to be remembered (HOST_PROCESSES_MA
 IMPORT_ERRORS_MAX = 1_000
 """Rejected records that the importer lists one by one; all are counted."""
 
-IMPORT_IN_FLIGHT = 1
-"""Parts of files on their way to the server at once. With two, nothing keeps the second from
-arriving first, and what is learned from records depends on their order across requests."""
+IMPORT_IN_FLIGHT = 4
+"""Parts of files on their way to the server at once: one is written while one is prepared, one
+is split and one travels."""
+
+IMPORT_TURN_S = 10.0
+"""How long a part of a sequence waits for the one before it: longer than a request takes to
+arrive, shorter than a sender's patience."""
+
+IMPORT_SEQUENCES_MAX = 256
+"""Sequences of imports whose order the server remembers."""
 
 ARCHIVE_DEPTH_MAX = 3
 """Archives within archives: a zip of tar.gz of EVTX has depth 2 (tar and gz count as one)."""
@@ -225,7 +232,7 @@ SENSOR_HASHES_KEPT = 64
 SENSOR_GAPS_MAX = 1_000
 """Gaps of one queue that are remembered; the oldest is given up first, and counts as received."""
 
-SENSOR_CHECKINS_PER_S = 400
+CHECKINS_A_SECOND_MAX = 400
 """Check-ins a second that a server asks for: larger fleets are told to come less often."""
 
 SENSOR_CHECKINS_MISSED = 5
@@ -269,3 +276,69 @@ LIVE_QUERY_KEPT_US = 30 * 24 * 3600 * 1_000_000
 
 OSQUERY_CHECKIN_S = 60
 """How often osquery is told to come for its configuration."""
+
+PREVIEW_EVENTS_MAX = 30
+"""Events of each list of a preview (api.md 2.7: tens of entries, not all)."""
+
+TREE_DEPTH_DEFAULT = 8
+"""Generations below a process that its tree shows when `depth` is not given."""
+
+TREE_DEPTH_MAX = 64
+"""Generations of a tree, up and down; each costs three questions to the store. Real chains of
+processes are shorter than 20."""
+
+TREE_NODES_DEFAULT = 1_000
+"""Descendants of one answer when `max_nodes` is not given."""
+
+TREE_NODES_MAX = 10_000
+"""Descendants of one answer; the rest comes with its continuation token, 5 MB at a time."""
+
+TREE_GENERATION_MAX = 100_000
+"""Children of one generation that are put in order; a tree with more says it is incomplete."""
+
+TREE_TOKEN_CHARS_MAX = 500
+"""Characters of a continuation token; real ones have about 150."""
+
+TIMELINE_BUCKETS_MAX = 10_000
+"""Intervals between the first and the last event of a timeline: more than any chart has pixels."""
+
+TIMELINE_BUCKETS_AIM = 300
+"""Intervals that are aimed at when no interval is asked for."""
+
+TIMELINE_INTERVAL_S_MAX = 24 * 3600
+"""Longest interval of a timeline."""
+
+STREAMS_PER_USER_MAX = 1_000
+"""Streams of one user that live at the same time; a row of a few hundred bytes each."""
+
+STREAM_ROWS_DEFAULT = 10
+"""Events of one read of a stream when `rows` is not given."""
+
+STREAM_TOMBSTONE_S = 24 * 3600
+"""For how long a stream that expired is remembered, so that its reader learns why it is gone."""
+
+STREAM_TOUCH_S_MAX = 60
+"""How exactly the last use of a stream is known: a read that moves nothing is written down at
+most this often, and a stream lives so much longer than `stream_ttl_s`."""
+
+STREAM_RETRIES = 5
+"""Times that a change of a stream begins anew because another request changed it meanwhile."""
+
+CRITERIA_VALUES_MAX = 1_000
+"""Values of all facet fields together in the criteria of one stream."""
+
+VIEW_COUNTS_MAX = 64
+"""Filters whose counts of events by segment are remembered, 16 bytes a segment; the least
+recently used go first. What is forgotten is counted again."""
+
+SEGMENTS_A_LINE = 500
+"""Segments in one line of the ndjson answer: about 150 kB."""
+
+BULK_EVENTS_A_STEP = 250_000
+"""Events that a bulk request looks at between two looks at its clock, about 0.3 seconds."""
+
+FACET_VALUES_MAX = 200
+"""Values of one facet field in an answer, the most frequent ones (api.md 8)."""
+
+FACET_VALUES_HELD_MAX = 100_000
+"""Different values of one facet field that a bulk request counts; further ones are left out."""

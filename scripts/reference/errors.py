@@ -30,6 +30,7 @@ REQUEST: Final[Mapping[str, str]] = {
     "nothing_taken": "No record of the request could be taken; `errors` says why.",
     "query_malformed_syntax": "The query cannot be understood; `start` and `end` say where.",
     "sequence_conflict": "Another block of events was stored under the same number of its queue.",
+    "stream_expired": "The stream was not used for `stream_ttl_s`, so it ended. Create another.",
     "too_large": "A body over its limit, as sent or inflated.",
     "unauthorized": "No token, or one that is unknown, revoked or expired.",
     "unavailable": "The store cannot take or answer now. Come back after `Retry-After`.",

@@ -156,11 +156,15 @@ def test_children_can_be_cut(analyst: httpx.Client, shell: dict[str, Any]) -> No
     assert body["children"] == []
 
 
-def test_the_top_of_a_tree_has_an_unknown_parent(analyst: httpx.Client, told: Story) -> None:
+def test_the_top_of_a_tree_has_no_parent_and_stand_ins_for_its_names(
+    analyst: httpx.Client, told: Story
+) -> None:
     query = f"process_name:explorer.exe hostname:{told.host.name}"
     (top,) = search(analyst, q=query)["results"]
     body = analyst.get(f"/api/v1/process/{top['id']}/0").json()
-    assert (body["parent"]["process_pid"], body["parent"]["process_name"]) == (-1, "(unknown)")
+    assert (body["parent"], body["siblings"]) == ({}, [])
+    process = body["process"]
+    assert (process["parent_pid"], process["parent_name"]) == (-1, "(unknown)")
 
 
 def test_the_second_summary_is_flat(analyst: httpx.Client, shell: dict[str, Any]) -> None:
@@ -219,13 +223,54 @@ def test_windows_of_events_meet_every_event_once(
         f"/api/v2/process/{NOBODY}/0",
         f"/api/v1/process/{NOBODY}/segment",
         f"/api/v4/process/{NOBODY}/0/event",
-        "/api/v1/process/not-an-id/0",
         f"/api/v5/process/{NOBODY}/0/event",
     ],
 )
 def test_what_does_not_exist_is_404(analyst: httpx.Client, path: str) -> None:
     answer = analyst.get(path)
     assert (answer.status_code, answer.json()["reason"]) == (404, "not_found")
+
+
+def test_a_missing_segment_is_told_from_a_missing_process(
+    analyst: httpx.Client, shell: dict[str, Any]
+) -> None:
+    for path in ("/api/v1/process/{}/77", "/api/v2/process/{}/77", "/api/v4/process/{}/77/event"):
+        process = analyst.get(path.format(NOBODY))
+        segment = analyst.get(path.format(shell["id"]))
+        assert (process.status_code, segment.status_code) == (404, 404)
+        assert f"no process '{NOBODY}'" in process.json()["message"]
+        assert f"process '{shell['id']}' has no segment 77" in segment.json()["message"]
+
+
+@pytest.mark.parametrize(
+    "process", ["not-an-id", "1", NOBODY[:-1], NOBODY + "0", NOBODY.replace("0", "g"), "%F0%9F"]
+)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/process/{}/0",
+        "/api/v2/process/{}/0",
+        "/api/v1/process/{}/segment",
+        "/api/v3/process/{}/0/event",
+        "/api/v1/process/{}/0/preview",
+        "/api/v1/process/{}/0/threat_intel_hits",
+        "/api/v1/process/{}/tree",
+        "/api/v1/process/{}/timeline",
+    ],
+)
+def test_what_is_no_process_id_is_400_and_named(
+    analyst: httpx.Client, path: str, process: str
+) -> None:
+    answer = analyst.get(path.format(process))
+    assert (answer.status_code, answer.json()["reason"]) == (400, "bad_request")
+    assert answer.json()["message"].startswith("process_id: ")
+
+
+@pytest.mark.parametrize("children", ["x", "-1", "1.5", "10001"])
+def test_a_bad_number_of_children_is_400_and_named(analyst: httpx.Client, children: str) -> None:
+    answer = analyst.get(f"/api/v1/process/{NOBODY}/0", params={"children": children})
+    assert answer.status_code == 400
+    assert answer.json()["message"].startswith("children: ")
 
 
 @pytest.mark.parametrize("segment", ["x", "-1", "99999999999999999999"])

@@ -64,6 +64,10 @@ def test_filtered_says_how_many_results_the_scope_removed(
         "/api/v2/process/{}/0",
         "/api/v1/process/{}/segment",
         "/api/v4/process/{}/0/event",
+        "/api/v1/process/{}/0/preview",
+        "/api/v1/process/{}/0/threat_intel_hits",
+        "/api/v1/process/{}/tree",
+        "/api/v1/process/{}/timeline",
     ],
 )
 def test_a_process_of_another_group_does_not_exist(

@@ -1,19 +1,32 @@
-"""Whole recorded attacks, each through a server of its own, take many minutes: `make recorded`.
+"""Whole recorded attacks, each through a server of its own.
 
-The quicker tests of this folder read the same sets and run always, where the sets are present.
+All tests of a set run in one worker, so that its server starts once. What takes many minutes
+runs with `make recorded` only; VEDETTE_TEST_RECORDED=1 does the same.
 """
 
 import os
 
 import pytest
 
+from tests.recorded.sets import MANIFEST
+
 WHOLE_SERVERS = ("test_sets", "test_orders", "test_sigma_regression")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if os.environ.get("VEDETTE_TEST_RECORDED"):
-        return
     skipped = pytest.mark.skip(reason="set VEDETTE_TEST_RECORDED, or call make recorded")
     for item in items:
-        if item.path.parent.name == "recorded" and item.path.stem in WHOLE_SERVERS:
+        if item.path.parent.name != "recorded" or item.path.stem not in WHOLE_SERVERS:
+            continue
+        if not os.environ.get("VEDETTE_TEST_RECORDED"):
             item.add_marker(skipped)
+        for name in _sets_of(item):
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{name}"))
+
+
+def _sets_of(item: pytest.Item) -> list[str]:
+    """The sets among a test's parameters: marks of a fixture's parameters do not reach xdist."""
+    callspec = getattr(item, "callspec", None)
+    parameters = callspec.params.values() if callspec is not None else ()
+    return [value for value in parameters if isinstance(value, str) and value in MANIFEST]

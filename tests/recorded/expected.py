@@ -23,6 +23,12 @@ class Expected:
     """Every process that a modelled event is of or names."""
     sources: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """ProcessGuids that are the source of a modelled event."""
+    lists: dict[str, dict[Key, Counter[str]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(Counter))
+    )
+    """Events by process and list."""
+    parents: dict[str, dict[Key, Key]] = field(default_factory=dict)
+    """The parent of every process whose creation was told."""
     tally: Counter[tuple[str, int, str]] = field(default_factory=Counter)
     """Records by channel in lower case, event id, and fate: events, other or duplicate."""
 
@@ -69,6 +75,7 @@ class _Host:
             self._learn_start(at, record)
         for at, record in told:
             self._learn_end(at, record)
+        self.found.parents[self.host] = self.parents
         for at, record in told:
             self._count(at, record)
 
@@ -122,6 +129,7 @@ class _Host:
             modelled = True
             self.found.processes[self.host].add(key)
             self.found.totals[self.host][name] += 1
+            self.found.lists[self.host][key][name] += 1
         fate = "events" if modelled else "other"
         self.found.tally[record.channel.lower(), record.event_id, fate] += 1
         guid = guid_of(next((record.data[n] for n in _SOURCES if n in record.data), None))

@@ -30,8 +30,8 @@ def archive(name: str) -> Path:
 
 
 def parameters(names: list[str] | None = None) -> list[Any]:
-    """Sets as parameters. All tests of a set run in one worker, so that its server starts once."""
+    """Sets as parameters of a fixture."""
     chosen = list(MANIFEST) if names is None else names
     if not MANIFEST:
         return [pytest.param("", id="absent")]
-    return [pytest.param(n, id=n, marks=pytest.mark.xdist_group(f"set-{n}")) for n in chosen]
+    return [pytest.param(name, id=name) for name in chosen]

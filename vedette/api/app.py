@@ -10,6 +10,7 @@ from vedette.api.conduct import Conduct, HttpMetrics
 from vedette.api.failures import install_failures
 from vedette.api.openapi import DESCRIPTION
 from vedette.api.routes import (
+    analysis,
     binaries,
     bulk,
     docs,
@@ -25,6 +26,7 @@ from vedette.api.routes import (
     sensor_files,
     sensor_protocol,
     sensors,
+    stories,
 )
 from vedette.api.services import Services
 
@@ -33,7 +35,9 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     docs.router,
     info.router,
     binaries.router,  # before the processes, whose summaries answer for any two words
+    stories.router,  # so are these
     processes.router,
+    analysis.router,
     queries.router,
     sensors.router,
     sensor_protocol.router,

@@ -10,7 +10,9 @@ from vedette import limits
 from vedette.clock import Clock
 from vedette.pipeline.intake import Intake
 from vedette.pipeline.partition_control import PartitionControl
+from vedette.pipeline.turns import Turns
 from vedette.respond.copied_files import CopiedFiles
+from vedette.search.views import Views
 from vedette.settings import Settings
 from vedette.state.access import Scopes
 from vedette.state.checkins import Pace
@@ -40,9 +42,11 @@ class Services:
     commits: GroupCommit
     pace: Pace
     copies: CopiedFiles
+    views: Views = field(default_factory=Views)
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)
     )
+    turns: Turns = field(default_factory=Turns)
     splits: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_SPLITS_MAX)
     )

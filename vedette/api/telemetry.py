@@ -44,9 +44,13 @@ class Sent(Generic[T]):
     byte_count: int
     request_key: int
     group_id: int
+    source: str
+    """The part of a sequence that an importer says it is, "" for everybody else."""
 
     def submission(self, records: list[bytes]) -> Submission:
-        return Submission(records, self.group_id, self.request_key, self.byte_count)
+        return Submission(
+            records, self.group_id, self.request_key, self.byte_count, bool(self.source)
+        )
 
 
 async def read_telemetry(
@@ -63,7 +67,8 @@ async def read_telemetry(
     def work() -> Sent[T]:
         body = inflate(raw, encoding, settings.body_inflated_bytes_max)
         group_id = principal.group_id or DEFAULT_GROUP_ID
-        return Sent(split(body), len(body), request_key(principal, body, source), group_id)
+        key = request_key(principal, body, source)
+        return Sent(split(body), len(body), key, group_id, source)
 
     if not encoding and len(raw) <= INLINE_BYTES_MAX:
         return work()

@@ -33,6 +33,7 @@ from vedette.state.leases import Leases
 from vedette.state.sensor_keys import SensorKeys
 from vedette.state.sensors import Sensors
 from vedette.state.start import FirstCredentials, start
+from vedette.state.streams import remove_dead
 from vedette.state.tokens import Tokens
 from vedette.store.capabilities import replicated
 from vedette.store.engine import Engine
@@ -130,6 +131,9 @@ def _connect(
             Job("young garbage", 10, lambda: gc.collect(1), shared=False),
             Job("garbage", 300, gc.collect, shared=False),
             Job("partitions", 60, lambda: partitions.maintain(settings)),
+            Job(
+                "streams", 60, lambda: remove_dead(database, settings.stream_ttl_s, clock.now_us())
+            ),
         ),
         Leases(database, clock),
     )

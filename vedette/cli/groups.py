@@ -25,6 +25,19 @@ def add(
     typer.echo(f"added sensor group {group.id}: {group.name}")
 
 
+@app.command("suppress-children")
+def suppress_children(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the group.")],
+    off: Annotated[bool, typer.Option("--off", help="Show all processes alike again.")] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show child processes that did nothing but load modules as suppressed; nothing is deleted."""
+    with open_state(data, config) as database:
+        groups.suppress_children(database, groups.named(database, name).id, not off)
+    typer.echo(f"sensor group {name}: suppressed children {'off' if off else 'on'}")
+
+
 @app.command("list")
 def list_groups(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
@@ -35,7 +48,10 @@ def list_groups(
     if as_json:
         print_json([asdict(group) for group in found])
     else:
-        print_table(("id", "name"), [(group.id, group.name) for group in found])
+        rows = [
+            (group.id, group.name, "yes" if group.suppress_children else "no") for group in found
+        ]
+        print_table(("id", "name", "suppresses children"), rows)
 
 
 @app.command("secret")

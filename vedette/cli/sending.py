@@ -1,10 +1,9 @@
-"""Posts parts of files to `/api/v1/ingest`, in order, one after the other.
+"""Posts parts of files to `/api/v1/ingest`, several at a time.
 
-The next part leaves once the one before it is answered: what the server learns from records
-depends on the order in which requests arrive. Reading goes on meanwhile.
+What the server learns from records depends on their order: it takes the parts of a sequence in
+the order of their numbers (`pipeline/turns.py`), whichever arrives first.
 """
 
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,7 +17,6 @@ from vedette.limits import IMPORT_IN_FLIGHT
 from vedette.pipeline.files import Chunk
 from vedette.simulate.post import tls_context
 
-_PIECE_BYTES = 1024 * 1024
 _ATTEMPTS_MAX = 60
 _RETRY_S_MAX = 10.0
 _TIMEOUT_S = 300.0
@@ -34,8 +32,6 @@ class Answered(NamedTuple):
 
 class _Posted(NamedTuple):
     chunk: Chunk
-    byte_count: int
-    has_left: threading.Event
     answer: "Future[dict[str, Any]]"
 
 
@@ -65,14 +61,8 @@ class Connection:
         body = b"\n".join(chunk.records)
         while len(self._under_way) >= IMPORT_IN_FLIGHT:
             yield self._oldest()
-        if self._under_way:
-            before = self._under_way[-1]
-            _wait_until_left(before)
-            if len(body) < before.byte_count // 2:
-                yield from self.flush()
-        has_left = threading.Event()
-        answer = self._pool.submit(self._deliver, body, chunk.source, has_left)
-        self._under_way.append(_Posted(chunk, len(body), has_left, answer))
+        answer = self._pool.submit(self._deliver, body, chunk.source)
+        self._under_way.append(_Posted(chunk, answer))
 
     def flush(self) -> Iterator[Answered]:
         """Waits for everything that is under way."""
@@ -83,11 +73,11 @@ class Connection:
         posted = self._under_way.pop(0)
         return Answered(posted.chunk, posted.answer.result())
 
-    def _deliver(self, body: bytes, source: str, has_left: threading.Event) -> dict[str, Any]:
+    def _deliver(self, body: bytes, source: str) -> dict[str, Any]:
         """Posts until it is acknowledged."""
         for attempt in range(_ATTEMPTS_MAX):
             try:
-                response = self._post(body, source, has_left)
+                response = self._post(body, source)
             except httpx.TransportError:
                 time.sleep(min(0.2 * (attempt + 1), _RETRY_S_MAX))
                 continue
@@ -97,27 +87,9 @@ class Connection:
             return _answer(response)
         raise UnavailableError(f"the server took nothing in {_ATTEMPTS_MAX} attempts")
 
-    def _post(self, body: bytes, source: str, has_left: threading.Event) -> httpx.Response:
-        headers = {
-            "Content-Type": "application/x-ndjson",
-            "Content-Length": str(len(body)),
-            "X-Vedette-Source": source,
-        }
-        try:
-            content = _pieces(body, has_left)
-            return self._client.post("/api/v1/ingest", content=content, headers=headers)
-        finally:
-            has_left.set()
-
-
-def _pieces(body: bytes, has_left: threading.Event) -> Iterator[bytes]:
-    for at in range(0, len(body), _PIECE_BYTES):
-        yield body[at : at + _PIECE_BYTES]
-    has_left.set()
-
-
-def _wait_until_left(posted: _Posted) -> None:
-    posted.has_left.wait(_TIMEOUT_S)
+    def _post(self, body: bytes, source: str) -> httpx.Response:
+        headers = {"Content-Type": "application/x-ndjson", "X-Vedette-Source": source}
+        return self._client.post("/api/v1/ingest", content=body, headers=headers)
 
 
 def _answer(response: httpx.Response) -> dict[str, Any]:

@@ -10,6 +10,7 @@ A process known by pid and start is the one with a ProcessGuid of the same pid t
 """
 
 from collections.abc import Iterable
+from typing import Protocol
 from zlib import crc32
 
 from vedette.ingest.generations import Generations
@@ -29,6 +30,29 @@ _UNIDENTIFIED = "-0000-000000000000"
 _HEX = frozenset("0123456789abcdefABCDEF")
 
 
+class Remembered(Protocol):
+    """A process as the store knows it; texts are "" and numbers 0 where they are not known."""
+
+    @property
+    def process_id(self) -> str: ...
+    @property
+    def pid(self) -> int: ...
+    @property
+    def start_us(self) -> int: ...
+    @property
+    def end_us(self) -> int: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def md5(self) -> str: ...
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def username(self) -> str: ...
+    @property
+    def parent_id(self) -> str: ...
+
+
 class Processes:
     """Finds processes by what records call them; makes those that are new."""
 
@@ -44,12 +68,20 @@ class Processes:
         self._files: Generations[str, list[Known]] = Generations(HOST_PROCESSES_MAX)
         self._ends: Generations[int, list[int]] = Generations(HOST_PROCESSES_MAX)
 
-    def restore(self, rows: Iterable[tuple[str, int, int, int, str]]) -> None:
-        """Remembers processes that the store knows: (process_id, pid, start_us, end_us, path)."""
-        for process_id, pid, start_us, end_us, path in rows:
-            known = self._add(process_id, pid, start_us)
-            known.keyed = process_id != process_id_from_start(self.sensor_id, pid, start_us)
-            known.learn(path=path, end_us=end_us)
+    def restore(self, rows: Iterable[Remembered]) -> None:
+        """Remembers processes that the store knows."""
+        for row in rows:
+            known = self._add(row.process_id, row.pid, row.start_us)
+            keyless = process_id_from_start(self.sensor_id, row.pid, row.start_us)
+            known.keyed = row.process_id != keyless
+            known.learn(
+                path=row.path,
+                username=row.username,
+                md5=row.md5,
+                sha256=row.sha256,
+                parent_id=row.parent_id,
+                end_us=row.end_us,
+            )
             known.told = True
 
     def retell(self) -> None:

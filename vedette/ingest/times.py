@@ -6,12 +6,14 @@ zone is UTC: the caller knows better or nobody does. Seconds repeat from record 
 they and the fractions are looked up, not computed.
 """
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
 from vedette.limits import TIME_MIN_US
 
 _CACHE_MAX = 8_192
+_SECOND = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}")
 _LAST_US = 253_402_300_800_000_000  # 10000-01-01
 _seconds: dict[str, int] = {}
 _tails: dict[str, int] = {}
@@ -54,10 +56,11 @@ def _learn_second(text: str) -> int:
     if len(_seconds) >= _CACHE_MAX:
         _seconds.clear()
     try:
-        moment = datetime.strptime(text[:19].replace("T", " "), "%Y-%m-%d %H:%M:%S")
-        second = int(moment.replace(tzinfo=UTC).timestamp()) * 1_000_000
+        # Much quicker than strptime, but it reads more forms, so the form is looked at first.
+        moment = datetime.fromisoformat(text[:19]) if _SECOND.match(text) else None
     except ValueError:
-        second = 0
+        moment = None
+    second = 0 if moment is None else int(moment.replace(tzinfo=UTC).timestamp()) * 1_000_000
     second = second if TIME_MIN_US < second < _LAST_US else 0
     _seconds[text[:19]] = second
     return second

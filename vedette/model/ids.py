@@ -6,7 +6,13 @@ first eight digits; without a GUID it is pid and start as a FILETIME, which clie
 A unique id is the process id, `-`, and the segment id as 12 hex digits.
 """
 
+import re
+from typing import Final
+
 from vedette.errors import BadRequestError
+
+_NO_PROCESS: Final = "-ffff-ffff-0000-000000000000"
+_PROCESS_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 FILETIME_EPOCH_US = 11_644_473_600_000_000
 """Microseconds from 1601-01-01 to 1970-01-01."""
@@ -37,9 +43,25 @@ def guid_start_us(guid: str) -> int:
     return int(guid[14:18] + guid[9:13], 16) * 1_000_000
 
 
+def checked_process_id(text: str, name: str = "process_id") -> str:
+    """A process id of a request, in lower case.
+
+    Raises BadRequestError, naming the parameter, for what is not 36 characters of that form.
+    """
+    lowered = text.lower()
+    if _PROCESS_ID.fullmatch(lowered) is None:
+        raise BadRequestError(f"{name}: {text[:60]!r} is not a process id")
+    return lowered
+
+
 def unknown_parent_id(sensor_id: int) -> str:
     """What a process without a known parent names as its parent."""
-    return f"{sensor_id:08x}-ffff-ffff-0000-000000000000"
+    return f"{sensor_id:08x}{_NO_PROCESS}"
+
+
+def names_process(process_id: str) -> bool:
+    """Whether an id names a process: not "", and not what stands for an unknown parent."""
+    return process_id != "" and not process_id.endswith(_NO_PROCESS)
 
 
 def unique_id(process_id: str, segment_id: int) -> str:

@@ -11,7 +11,7 @@ from vedette.pipeline.registry import SegmentPlace
 from vedette.pipeline.seen import Seen
 from vedette.pipeline.windows import Windows
 from vedette.store.engine import Engine
-from vedette.store.known import host_context, known_processes, newest, seen_keys
+from vedette.store.known import HostProcess, host_context, known_processes, newest, seen_keys
 from vedette.store.partitions import hot_partition, open_partition
 
 CONTEXT_HOURS = 24
@@ -62,10 +62,9 @@ class StoreGuide:
     def restore_contexts(self, contexts: dict[int, HostContext]) -> None:
         """Fills new contexts, by sensor id, with the processes their hosts had of late."""
         since_ms = max(0, self._clock.now_us() - CONTEXT_HOURS * _HOUR_US) // 1_000
-        rows: dict[int, list[tuple[str, int, int, int, str]]] = {}
+        rows: dict[int, list[HostProcess]] = {}
         for found in host_context(self._engine, sorted(contexts), since_ms=since_ms):
-            row = (found.process_id, found.pid, found.start_us, found.end_us, found.path)
-            rows.setdefault(found.sensor_id, []).append(row)
+            rows.setdefault(found.sensor_id, []).append(found)
         for sensor_id, known in rows.items():
             contexts[sensor_id].restore(known)
 

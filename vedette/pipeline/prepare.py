@@ -6,6 +6,7 @@ steps are those of design.md 4: decode, find the host, recognise what was stored
 learn, normalise, fold, place.
 """
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import structlog
@@ -50,11 +51,12 @@ class Prepared(Struct):
 class _Part:
     """The decoded records of one submission, in parallel lists."""
 
-    __slots__ = ("hosts", "keys", "positions", "receipt", "records", "request_key")
+    __slots__ = ("hosts", "in_sequence", "keys", "positions", "receipt", "records", "request_key")
 
-    def __init__(self, receipt: Receipt, request_key: int) -> None:
+    def __init__(self, receipt: Receipt, submission: Submission) -> None:
         self.receipt = receipt
-        self.request_key = request_key
+        self.request_key = submission.request_key
+        self.in_sequence = submission.in_sequence
         self.records: list[Record] = []
         self.positions: list[int] = []
         """Which text of the submission each came from."""
@@ -98,13 +100,14 @@ class Preparer:
             self._hosts.look_again()
         parts = [self._decode(submission, now_us) for submission in submissions]
         hosts = self._find_stored(parts)
-        for part in parts:
-            _learn(part)
         folded = Folded()
-        for part in parts:
-            self._take(part, folded, now_us + TIME_AHEAD_US)
-            self.seen.add_request(SEGMENT_TABLE, part.request_key)
-            self.seen.add_request(RECORD_TABLE, part.request_key)
+        for together in _learned_together(parts):
+            for part in together:
+                _learn(part)
+            for part in together:
+                self._take(part, folded, now_us + TIME_AHEAD_US)
+                self.seen.add_request(SEGMENT_TABLE, part.request_key)
+                self.seen.add_request(RECORD_TABLE, part.request_key)
         for host in hosts:
             self.seen.add_records(host.sensor.id, host.taken)
         folded.binaries = self._binaries.news(folded.binaries)
@@ -117,7 +120,7 @@ class Preparer:
     def _decode(self, submission: Submission, now_us: int) -> _Part:
         """Records of one submission with their hosts; what cannot be read is refused."""
         receipt = Receipt(bytearray(len(submission.records)))
-        part = _Part(receipt, submission.request_key)
+        part = _Part(receipt, submission)
         records, positions = part.records, part.positions
         for position, raw in enumerate(submission.records):
             try:
@@ -202,8 +205,17 @@ class Preparer:
         return [table for table in tables if self.seen.has_request(table, request_key)]
 
 
+def _learned_together(parts: list[_Part]) -> Iterator[list[_Part]]:
+    """Parts whose records are all learned from before any of them is normalised: what arrived
+    together, but every part of an import by itself."""
+    yield [part for part in parts if not part.in_sequence]
+    for part in parts:
+        if part.in_sequence:
+            yield [part]
+
+
 def _learn(part: _Part) -> None:
-    """Learns from every record of a submission, before any record of the commit is normalised."""
+    """Learns from every record of a submission, before any of them is normalised."""
     for record, host in zip(part.records, part.hosts, strict=True):
         try:
             SOURCES[record.vedette_record].learn(record, host.context)

@@ -308,12 +308,33 @@ def _told_time_us(record: Record) -> int:
 
 
 def _record_id(piece: bytes) -> int:
-    for name in _RECORD_ID_NAMES:
-        at = piece.find(name, 0, _RECORD_ID_WITHIN)
-        if at >= 0:
-            found = _RECORD_ID.match(piece, at + len(name) - 1)
-            return int(found[1]) if found else 0
-    return 0
+    begin = piece[:_BEGIN_BYTES]
+    name = _record_id_names.get(begin, b"")
+    at = piece.find(name, 0, _RECORD_ID_WITHIN) if name else -1
+    if at < 0:
+        for name in _RECORD_ID_NAMES:
+            at = piece.find(name, 0, _RECORD_ID_WITHIN)
+            if at >= 0:
+                _remember_name(begin, name)
+                break
+        else:
+            return 0
+    found = _RECORD_ID.match(piece, at + len(name) - 1)
+    return int(found[1]) if found else 0
+
+
+_BEGIN_BYTES = 16
+_record_id_names: dict[bytes, bytes] = {}
+"""What the id is called in records that begin alike: three of four searches find nothing."""
+
+
+def _remember_name(begin: bytes, name: bytes) -> None:
+    if len(_record_id_names) >= _BEGINS_MAX:
+        _record_id_names.clear()
+    _record_id_names[begin] = name
+
+
+_BEGINS_MAX = 256
 
 
 def _parser(source: object) -> evtx.PyEvtxParser:

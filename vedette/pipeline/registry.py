@@ -17,6 +17,7 @@ from msgspec import Struct
 from vedette.limits import SEGMENT_EVENTS_MAX
 from vedette.model.segment import Draft, PartialSegment
 from vedette.model.tokens import cmdline_tokens
+from vedette.pipeline.parents import Parents, learned
 from vedette.pipeline.windows import Windows
 
 
@@ -62,11 +63,13 @@ class Registry:
         self._guide = guide
         self._capacity = capacity
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._parents = Parents()
         self._unmounted: frozenset[int] = frozenset()
 
     def forget(self) -> None:
         """Drops what is remembered: it may speak of rows that were never stored."""
         self._known.clear()
+        self._parents.forget()
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
         """Segments of these partitions get no late metadata: writing would bring them back."""
@@ -85,10 +88,33 @@ class Registry:
                 known = self._known[process_id] = _Known({}, [])
             else:
                 self._known.move_to_end(process_id)
-            _place(draft, known, windows, hosts[draft.sensor_id], placement)
+            self._learn_of_parent(draft, known.facts)
+            news = _place(draft, known, windows, hosts[draft.sensor_id], placement)
+            self._parents.note(process_id, draft.sensor_id, known.facts)
+            self._teach_children(draft, news, known.facts, placement)
         while len(self._known) > self._capacity:
-            self._known.popitem(last=False)
+            forgotten, known = self._known.popitem(last=False)
+            self._parents.drop(forgotten, known.facts)
         return placement
+
+    def _learn_of_parent(self, draft: Draft, facts: dict[str, Any]) -> None:
+        """Adds what is known of the parent to a draft that says which it is."""
+        parent = self._known.get(draft.facts.get("parent_id", ""))
+        if parent is not None:
+            draft.facts.update(learned({**facts, **draft.facts}, parent.facts))
+
+    def _teach_children(
+        self, draft: Draft, news: dict[str, Any], facts: dict[str, Any], placement: Placement
+    ) -> None:
+        """Adds rows with what became known of a process to all segments of its children."""
+        for child_id in self._parents.waiting_for(draft.process_id, news):
+            known = self._known[child_id]
+            told = learned(known.facts, facts)
+            known.facts.update(told)
+            child = Draft(child_id, draft.sensor_id)
+            if told:
+                placement.parts += [_partial(child, place, dict(told)) for place in known.places]
+            self._parents.note(child_id, child.sensor_id, known.facts)
 
     def _load(self, process_ids: list[str]) -> None:
         if not process_ids:
@@ -104,8 +130,10 @@ def _place(
     windows: Windows,
     host: dict[str, Any],
     placement: Placement,
-) -> None:
-    """Adds the partial rows of one draft: late metadata for other segments, then its events."""
+) -> dict[str, Any]:
+    """Adds the partial rows of one draft: late metadata for other segments, then its events.
+
+    Returns what became known."""
     news = _learn(known.facts, draft.facts)
     newest = known.places[-1] if known.places else None
     current = newest if newest and newest.window_ms == windows.window_ms else None
@@ -135,7 +163,7 @@ def _place(
         if entered:
             placement.entered.append(part)
         if not rest:
-            return
+            return news
 
 
 def _learn(facts: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:

@@ -76,6 +76,12 @@ class Highlights:
         return [{"name": name, "ids": list(ids)} for name, ids in self._ids.items()]
 
 
+def marked_text(value: str, patterns: Sequence[str]) -> str:
+    """A value with what the groups of the RE2 patterns find between markers."""
+    spans = _spans([re2.compile(one) for one in patterns], value) if patterns else []
+    return _marked(value, spans) if spans else value
+
+
 def patterns_by_column(found: Iterable[Marker]) -> dict[str, list[str]]:
     """The patterns of some markers."""
     by_column: dict[str, list[str]] = {}

@@ -1,27 +1,31 @@
 """Reading one process: summary with relatives, segments, events (api.md 4.1).
 
-Segment numbers in a request: 0 is the process over all its segments, 1 its earliest segment, any
-other number that segment (`model/ids.py`). A process that does not exist and one outside the
-caller's scope are the same answer, NotFoundError.
+What a request may name, and what is answered when it does not exist, is in `one_process.py`.
 """
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final
 
 from vedette import limits
-from vedette.errors import NotFoundError
 from vedette.model.columns import EVENT_KINDS
-from vedette.model.ids import EARLIEST_SEGMENT, MERGED_SEGMENT
+from vedette.model.event import Childproc, Modload, ProcessEvent
+from vedette.model.ids import MERGED_SEGMENT, names_process
 from vedette.model.scope import Scope
 from vedette.search.events_wire import EVENT_LISTS, EventVersion
+from vedette.search.one_process import completed, process_row, unknown_process, with_parent
 from vedette.search.process_body import Body, child_body, parent_body, process_body
 from vedette.search.responses import segments_body
+from vedette.search.suppression import Suppression
 from vedette.store import process as stored
 from vedette.store.engine import Engine
 
 LISTED_KINDS: Final = tuple(kind for kind in EVENT_KINDS if kind.counted)
+
+SUPPRESSION_SINCE: Final[EventVersion] = 3
+"""The first form of events that tells suppressed children (api.md 2.6)."""
 
 _BY_TIME: Final = attrgetter("time_us")
 
@@ -34,10 +38,17 @@ class EventWindow:
     count: int
 
 
-def summary(engine: Engine, scope: Scope, process_id: str, segment: int, children_max: int) -> Body:
+def summary(
+    engine: Engine,
+    scope: Scope,
+    process_id: str,
+    segment: int,
+    children_max: int,
+    suppression: Suppression,
+) -> Body:
     """The process with its parent, its first siblings and its children (v1)."""
-    row = _row(engine, scope, process_id, segment)
-    parent_id = row["parent_id"]
+    row = process_row(engine, scope, process_id, segment)
+    parent_id = row["parent_id"] if names_process(row["parent_id"]) else ""
     parents = stored.process_rows(engine, [parent_id], scope) if parent_id else {}
     siblings = (
         stored.siblings_of(engine, process_id, parent_id, scope, limit=limits.SIBLINGS_MAX)
@@ -47,17 +58,22 @@ def summary(engine: Engine, scope: Scope, process_id: str, segment: int, childre
     children = (
         stored.children_of(engine, process_id, scope, limit=children_max) if children_max else []
     )
+    known = completed(row, parents.get(parent_id))
+    parent: Body = {}  # of whom nothing is known: clients stop there, and take no stand-in for one
+    if parent_id:
+        above = parents.get(parent_id)
+        parent = process_body(above) if above is not None else parent_body(known)
     return {
-        "process": process_body(row),
-        "parent": process_body(parents[parent_id]) if parent_id in parents else parent_body(row),
-        "siblings": [child_body(sibling) for sibling in siblings],
-        "children": [child_body(child) for child in children],
+        "process": process_body(known),
+        "parent": parent,
+        "siblings": [child_body(one, suppression.hides(one)) for one in siblings],
+        "children": [child_body(one, suppression.hides(one)) for one in children],
     }
 
 
 def flat_summary(engine: Engine, scope: Scope, process_id: str, segment: int) -> Body:
     """The process alone (v2)."""
-    return process_body(_row(engine, scope, process_id, segment))
+    return process_body(with_parent(engine, scope, process_row(engine, scope, process_id, segment)))
 
 
 def segments(engine: Engine, scope: Scope, process_id: str) -> Body:
@@ -65,8 +81,15 @@ def segments(engine: Engine, scope: Scope, process_id: str) -> Body:
     began = time.perf_counter()
     found = stored.segments_of(engine, process_id, scope)
     if not found:
-        raise _unknown(process_id)
+        raise unknown_process(process_id)
     return segments_body(process_id, found, time.perf_counter() - began)
+
+
+def threat_intel_hits(engine: Engine, scope: Scope, process_id: str, segment: int) -> Body:
+    """What feeds know of a process, by feed. There are no feeds yet, so nothing."""
+    began = time.perf_counter()
+    process_row(engine, scope, process_id, segment)
+    return {"alliance_hits": {}, "elapsed": time.perf_counter() - began}
 
 
 def events(
@@ -76,10 +99,11 @@ def events(
     segment: int,
     version: EventVersion,
     window: EventWindow,
+    suppression: Suppression,
 ) -> Body:
     """The process with its lists of events (api.md 2.6); order: docs/event-strings.md."""
     began = time.perf_counter()
-    row = _row(engine, scope, process_id, segment)
+    row = process_row(engine, scope, process_id, segment)
     found = stored.events(
         engine,
         process_id,
@@ -89,28 +113,43 @@ def events(
         start=window.start,
         count=window.count,
     )
-    lists: dict[str, list[Any]] = {}
-    for kind, write in EVENT_LISTS[version].items():
-        ordered = sorted(found.by_kind.get(kind, ()), key=_BY_TIME)
-        lists[f"{kind}_complete"] = [write(event) for event in ordered]
-    body = process_body(row) | {"block_type": 0} | lists
+    by_kind: dict[str, Sequence[ProcessEvent]] = dict(found.by_kind)
+    if version >= SUPPRESSION_SINCE:
+        children = [one for one in by_kind.get("childproc", ()) if isinstance(one, Childproc)]
+        by_kind["childproc"] = suppression.mark(engine, scope, children)
+    body = process_body(with_parent(engine, scope, row))
+    body |= event_members(EVENT_LISTS[version], by_kind)
+    body["binaries"] = _binaries(by_kind.get("modload", ()))
     return {"process": body, "elapsed": time.perf_counter() - began}
 
 
-def _row(engine: Engine, scope: Scope, process_id: str, segment: int) -> dict[str, Any]:
-    """The process as one segment has it, or as all of them together do."""
-    if segment not in (MERGED_SEGMENT, EARLIEST_SEGMENT):
-        row = stored.segment_row(engine, process_id, segment, scope)
-        if row is None:
-            raise _unknown(process_id)
-        return row
-    whole = stored.process_rows(engine, [process_id], scope).get(process_id)
-    if whole is None:
-        raise _unknown(process_id)
-    if segment == MERGED_SEGMENT:
-        return whole
-    return _row(engine, scope, process_id, whole["first_segment_id"])
+def event_members(
+    writers: Mapping[str, Any], by_kind: Mapping[str, Sequence[ProcessEvent]]
+) -> Body:
+    """The lists of events, each in order of time, and what they tell of the process as a whole."""
+    lists: Body = {"block_type": _block_type(by_kind.get("processblock", ()))}
+    for kind, write in writers.items():
+        ordered = sorted(by_kind.get(kind, ()), key=_BY_TIME)
+        lists[f"{kind}_complete"] = [write(event) for event in ordered]
+    return lists
 
 
-def _unknown(process_id: str) -> NotFoundError:
-    return NotFoundError(f"there is no process {process_id[:60]!r}, or no such segment of it")
+def _block_type(blocks: Sequence[ProcessEvent]) -> int:
+    """1 when the host's isolation stopped the process (api.md 2.6), else 0."""
+    return int(any(getattr(block, "block_type", 0) == ISOLATION for block in blocks))
+
+
+ISOLATION: Final = 1
+"""`Processblock.block_type` of a connection that an isolated host refused."""
+
+
+def _binaries(modloads: Sequence[ProcessEvent]) -> Body:
+    """Signatures by MD5 in upper case: clients that find them here ask for no binary each."""
+    return {
+        event.md5.upper(): {
+            "digsig_result": event.digsig_result,
+            "digsig_publisher": event.digsig_publisher,
+        }
+        for event in modloads
+        if isinstance(event, Modload) and event.md5 and event.digsig_result
+    }

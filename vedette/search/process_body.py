@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from vedette.model.address import signed_int32
 from vedette.model.columns import EVENT_KINDS
-from vedette.model.ids import FILETIME_EPOCH_US, unique_id, unknown_parent_id
+from vedette.model.ids import FILETIME_EPOCH_US, names_process, unique_id, unknown_parent_id
 from vedette.search.wire_values import instant
 
 Row = Mapping[str, Any]
@@ -84,9 +84,8 @@ def process_body(row: Row) -> Body:
 
 def parent_members(row: Row) -> Body:
     """What a process says of its parent; stand-ins where nothing is known of it."""
-    parent_id = row["parent_id"]
-    is_known = bool(parent_id)
-    parent_id = parent_id or unknown_parent_id(row["sensor_id"])
+    is_known = names_process(row["parent_id"])
+    parent_id = row["parent_id"] or unknown_parent_id(row["sensor_id"])
     return {
         "parent_id": parent_id,
         "parent_unique_id": unique_id(parent_id, 1),
@@ -122,9 +121,9 @@ def parent_body(row: Row) -> Body:
     } | _no_grandparent(sensor_id)
 
 
-def child_body(row: Row) -> Body:
-    """An item of `children`: the process, marked as one that has events of its own."""
-    return process_body(row) | {"is_suppressed": False}
+def child_body(row: Row, is_suppressed: bool = False) -> Body:
+    """An item of `children`: the process, and whether it is a suppressed one (api.md 2.6)."""
+    return process_body(row) | {"is_suppressed": is_suppressed}
 
 
 def start_us(row: Row) -> int:

@@ -178,4 +178,4 @@ class Pace:
         query = select(func.count()).select_from(SENSOR).where(SENSOR.c.checkin_us > 0)
         with self._database.reading() as connection:
             count = connection.execute(query).scalar_one()
-        self.interval_s = max(self._least_s, -(-count // limits.SENSOR_CHECKINS_PER_S))
+        self.interval_s = max(self._least_s, -(-count // limits.CHECKINS_A_SECOND_MAX))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, RowMapping, delete, func, insert, select
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.state.engine import Database
@@ -23,6 +23,8 @@ class Group:
     name: str
     site_id: int
     sensorbackend_server: str
+    suppress_children: bool = False
+    """Whether processes without events but module loads are shown as suppressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,23 @@ def named(database: Database, name: str) -> Group:
     return _group(row)
 
 
+def suppress_children(database: Database, group_id: int, wanted: bool) -> None:
+    """Whether the group's processes without events but module loads are shown as suppressed.
+
+    Raises NotFoundError."""
+    changed = update(GROUP).where(GROUP.c.id == group_id).values(suppress_children=wanted)
+    with database.writing() as connection:
+        found = connection.execute(changed).rowcount
+    if not found:
+        raise NotFoundError(f"there is no sensor group {group_id}")
+
+
+def suppressing(database: Database) -> frozenset[str]:
+    """The names of the groups whose processes without events are suppressed."""
+    with database.reading() as connection:
+        return frozenset(connection.scalars(select(GROUP.c.name).where(GROUP.c.suppress_children)))
+
+
 def remove(database: Database, group_id: int) -> None:
     """Deletes an empty group with its ingest tokens. Raises NotFoundError, and ConflictError
     for the default group and for one that still has sensors."""
@@ -114,4 +133,10 @@ _QUERY = select(GROUP).order_by(GROUP.c.id)
 
 
 def _group(row: RowMapping) -> Group:
-    return Group(row["id"], row["name"], row["site_id"], row["sensorbackend_server"])
+    return Group(
+        row["id"],
+        row["name"],
+        row["site_id"],
+        row["sensorbackend_server"],
+        row["suppress_children"],
+    )

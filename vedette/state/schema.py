@@ -69,6 +69,8 @@ GROUP = Table(
     Column("name", Text, nullable=False, unique=True),
     Column("site_id", ForeignKey("site.id"), nullable=False),
     _text("sensorbackend_server"),
+    # Whether processes without events but module loads are shown as suppressed (api.md 2.6).
+    Column("suppress_children", Boolean, nullable=False, server_default=false()),
 )
 
 TEAM = Table(
@@ -195,4 +197,22 @@ LEASE = Table(
     Column("name", Text, primary_key=True),  # of the job
     Column("holder", Text, nullable=False),
     _number("until_us"),
+)
+
+STREAM = Table(
+    "stream",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("user_id", ForeignKey("user_account.id", ondelete="CASCADE"), nullable=False),
+    Column("process_id", Text, nullable=False),
+    _flag("persistent"),
+    _text("criteria"),  # JSON: facet field to ids
+    _number("ref_segment_id"),
+    _number("segment_id"),
+    _number("segment_offset"),  # under the criteria
+    _number("version"),  # changes with every change, so that none is lost to another
+    _number("created_us"),
+    _number("used_us"),  # coarse
+    Index("ix_stream_user_id", "user_id"),
+    Index("ix_stream_used_us", "used_us"),
 )

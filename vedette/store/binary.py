@@ -7,7 +7,7 @@ from typing import Any
 from vedette.errors import BadRequestError
 from vedette.model.binary_fields import BINARY_LISTS
 from vedette.model.scope import Scope
-from vedette.query.binary_sql import BINARY_COLUMNS, binaries_sql
+from vedette.query.binary_sql import BINARY_COLUMNS, IN_SCOPE, binaries_sql
 from vedette.query.compile_sql import SETTINGS, BinaryCondition, Condition
 from vedette.store.engine import Engine
 from vedette.store.find import Found, Order
@@ -105,6 +105,30 @@ def _binaries(
     return [
         {name.removeprefix("told_"): value for name, value in row.items()} for row in found.dicts()
     ]
+
+
+def signatures_of(
+    engine: Engine, md5s: Sequence[str], sha256s: Sequence[str], scope: Scope
+) -> dict[str, tuple[str, str]]:
+    """By hash, the result of the signature check and the publisher of those files whose hashes
+    are given, in lower case, as far as the sensors of the scope told; "" for what none told."""
+    if not (md5s or sha256s):
+        return {}
+    # A file is kept under its MD5 where one is known, and only those without one are looked up
+    # by another hash.
+    which = ["hash IN {md5s:Array(String)}"] if md5s else []
+    which += ["sha256 IN {sha256s:Array(String)}"] if sha256s else []
+    found = engine.query(
+        "SELECT max(md5), max(sha256), max(digsig_result), max(digsig_publisher) FROM binary "
+        f"WHERE {IN_SCOPE} AND ({' OR '.join(which)}) GROUP BY hash",
+        {"md5s": list(md5s), "sha256s": list(sha256s), **scope_params(scope)},
+    )
+    return {
+        digest: (result, publisher)
+        for *digests, result, publisher in found.rows
+        for digest in digests
+        if digest
+    }
 
 
 @dataclass(frozen=True, slots=True)

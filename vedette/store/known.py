@@ -148,6 +148,10 @@ class HostProcess:
     start_us: int
     end_us: int
     path: str
+    md5: str
+    sha256: str
+    username: str
+    parent_id: str
 
 
 def host_context(
@@ -155,7 +159,8 @@ def host_context(
 ) -> list[HostProcess]:
     """The processes that some hosts had in the windows since `since_ms`."""
     found = engine.query(
-        "SELECT sensor_id, process_id, max(process_pid), max(start), max(end_time), max(path) "
+        "SELECT sensor_id, process_id, max(process_pid), max(start), max(end_time), max(path), "
+        "max(process_md5), max(process_sha256), max(username), max(parent_id) "
         "FROM segment WHERE window_ms >= {since_ms:UInt64} "
         "AND sensor_id IN {sensors:Array(UInt32)} GROUP BY sensor_id, process_id",
         {"since_ms": since_ms, "sensors": list(sensor_ids)},

@@ -1,7 +1,8 @@
 """Reading one process: its segments, its metadata, its events, its relatives.
 
-The guide (`process`) tells in which windows a process has segments, so these reads go by
-primary key. Events are in the order of segments, and by time within a segment.
+Its segments and their counts come from the outline (`tables.OUTLINE`); the guide (`process`)
+tells the windows of several processes. So the rest is read by primary key, and only where it is.
+Events are in the order of segments, and by time within a segment.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,13 @@ from vedette.model.scope import Scope
 from vedette.query.compile_sql import SETTINGS, Condition
 from vedette.store.engine import Engine, Rows
 from vedette.store.select import BEST, COUNTS, ROW, quoted, readable_array
-from vedette.store.where import ALL, guided, scoped
+from vedette.store.sequence import of_process
+from vedette.store.where import guided, scoped
+
+_LAST = (1 << 63) - 1
+
+_OWN_NAMES = {"prefer_column_name_to_alias": 1}
+"""Lets a result have the name of the column that it is made from."""
 
 RELATIVES_MAX = 1_000
 """Children or siblings that are read at once."""
@@ -44,15 +51,19 @@ class Events(Struct):
     by_kind: dict[str, list[ProcessEvent]]
 
 
-def segments_of(engine: Engine, process_id: str, scope: Scope) -> list[SegmentSummary]:
-    """Every segment of a process, the earliest first; [] when there is none to see."""
-    names = ", ".join(map(quoted, COUNTS))
-    found = _of_process(
-        engine,
-        f"partition_ms, window_ms, segment_id, last_update, last_server_update, {names}",
-        process_id,
-        scope,
-        "ORDER BY segment_id",
+def segments_of(
+    engine: Engine, process_id: str, scope: Scope, *, first: int = 0, last: int = _LAST
+) -> list[SegmentSummary]:
+    """The segments of a process with ids from `first` to `last`, the earliest first; [] when
+    there is none to see."""
+    where = of_process(process_id, scope)
+    found = engine.query(
+        "SELECT partition_ms, window_ms, segment_id, max(last_update) AS updated, "
+        f"max(last_server_update) AS served, {', '.join(f'sum({quoted(n)})' for n in COUNTS)} "
+        f"FROM segment WHERE {where.sql} "
+        "AND segment_id BETWEEN {first:UInt64} AND {last:UInt64} "
+        "GROUP BY partition_ms, window_ms, segment_id ORDER BY segment_id",
+        {**where.params, "first": first, "last": last},
     )
     kinds = [kind.name for kind in EVENT_KINDS]
     return [
@@ -67,9 +78,42 @@ def segment_row(
     engine: Engine, process_id: str, segment_id: int, scope: Scope
 ) -> dict[str, Any] | None:
     """Metadata and counts of one segment, as `find.Found.rows` has them."""
+    windows = [
+        one.window_ms
+        for one in segments_of(engine, process_id, scope, first=segment_id, last=segment_id)
+    ]
     where = Condition("segment_id = {segment_id:UInt64}", {"segment_id": segment_id})
-    found = _of_process(engine, ROW, process_id, scope, "", where).dicts()
+    found = _of_process(engine, ROW, process_id, scope, windows, where).dicts() if windows else []
     return found[0] if found else None
+
+
+def process_row(engine: Engine, process_id: str, scope: Scope) -> dict[str, Any] | None:
+    """One process as a whole, as `process_rows` has it; None when there is none to see.
+
+    Every segment carries what is known of its process, and the newest what was known last: so
+    the newest window tells the metadata, and the outline what has to be summed up.
+    """
+    where = of_process(process_id, scope)
+    summed = engine.query(
+        "SELECT max(segment_id) AS `segment_id`, min(segment_id) AS `first_segment_id`, "
+        "max(window_ms) AS `window_ms`, max(partition_ms) AS `partition_ms`, "
+        "max(last_update) AS `last_update`, max(last_server_update) AS `last_server_update`, "
+        "min(first_server_update) AS `first_server_update`, max(terminated) AS `terminated`, "
+        f"{', '.join(f'sum({quoted(name)}) AS {quoted(name)}' for name in COUNTS)} "
+        f"FROM segment WHERE {where.sql}",
+        where.params,
+        settings=_OWN_NAMES,
+    ).dicts()[0]
+    if not summed["segment_id"]:
+        return None
+    newest = of_process(process_id, scope, [summed["window_ms"]])
+    known = engine.query(
+        f"SELECT process_id, any(sensor_id) AS of_sensor, {BEST} FROM segment "
+        f"WHERE {newest.sql} GROUP BY process_id",
+        newest.params,
+    ).dicts()
+    # A partition may go between the two questions.
+    return _renamed(known[0]) | summed if known else None
 
 
 def process_rows(
@@ -136,8 +180,7 @@ def events(
     if not wanted:
         return Events(total, {})
     present = [kind for kind in kinds if any(summary.counts[kind.name] for summary in wanted)]
-    segment_ids = [summary.segment_id for summary in wanted]
-    read = _read_events(engine, process_id, scope, present, segment_ids, start - begin, count)
+    read = _read_events(engine, process_id, scope, present, wanted, start - begin, count)
     return Events(total, read)
 
 
@@ -146,15 +189,17 @@ def _read_events(
     process_id: str,
     scope: Scope,
     kinds: Sequence[EventKind],
-    segment_ids: list[int],
+    wanted: Sequence[SegmentSummary],
     start: int,
     count: int,
 ) -> dict[str, list[ProcessEvent]]:
     arrays = ", ".join(
         readable_array(column.name, column.type) for kind in kinds for column in kind.columns
     )
-    where = Condition("segment_id IN {wanted:Array(UInt64)}", {"wanted": segment_ids})
-    found = _of_process(engine, arrays, process_id, scope, "ORDER BY segment_id", where)
+    ids = {"wanted": [summary.segment_id for summary in wanted]}
+    where = Condition("segment_id IN {wanted:Array(UInt64)}", ids)
+    windows = sorted({summary.window_ms for summary in wanted})
+    found = _of_process(engine, arrays, process_id, scope, windows, where)
     ordered: list[tuple[str, ProcessEvent]] = []
     for row in found.rows:
         segment: list[tuple[str, ProcessEvent]] = []
@@ -206,15 +251,14 @@ def _of_process(
     columns: str,
     process_id: str,
     scope: Scope,
-    tail: str,
-    where: Condition = ALL,
+    windows: Sequence[int],
+    where: Condition,
 ) -> Rows:
-    by_guide = guided(engine.capabilities, "process_id = {process:String}")
-    whole = scoped(
-        Condition(f"{by_guide} AND ({where.sql})", {**where.params, "process": process_id}), scope
-    )
+    """Columns of segments that lie in these windows, whole, the earliest first."""
+    own = of_process(process_id, scope, windows)
     return engine.query(
-        f"SELECT {columns} FROM segment FINAL WHERE {whole.sql} {tail}",
-        whole.params,
+        f"SELECT {columns} FROM segment FINAL WHERE {own.sql} AND ({where.sql}) "
+        "ORDER BY segment_id",
+        {**own.params, **where.params},
         settings=SETTINGS,
     )

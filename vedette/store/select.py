@@ -29,7 +29,8 @@ def _plain(column: Column) -> str:
     return f"{readable(quoted(column.name), column.type)} AS `{column.name}`"
 
 
-def _best(column: Column) -> str:
+def best(column: Column) -> str:
+    """What several rows tell of a column together, under a name that begins `best_`."""
     value = f"{column.merge}({quoted(column.name)})"
     # Another name: within one SELECT, an alias would shadow the column it is made from.
     return f"{readable(value, column.type)} AS `best_{column.name}`"
@@ -39,6 +40,6 @@ ROW: str = ", ".join([*map(_plain, (*KEY, *METADATA)), *map(quoted, COUNTS)])
 """A segment with its metadata and counts, under FINAL."""
 
 BEST: str = ", ".join(
-    [*map(_best, METADATA), *(f"sum({quoted(name)}) AS `best_{name}`" for name in COUNTS)]
+    [*map(best, METADATA), *(f"sum({quoted(name)}) AS `best_{name}`" for name in COUNTS)]
 )
 """What several partial rows or segments tell together, in a GROUP BY. Names begin `best_`."""

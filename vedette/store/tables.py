@@ -75,6 +75,7 @@ class Table:
     order_by: str
     partition_by: str = ""
     indexes: tuple[str, ...] = ()
+    projections: tuple[str, ...] = ()
     settings: tuple[str, ...] = DURABLE
     sharded: bool = True
     """False for what every server holds for itself."""
@@ -110,6 +111,16 @@ def _index(column: str, kind: IndexKind) -> str:
     return f"INDEX `ix_{column}` {indexed_sql(column)} TYPE {INDEX_TYPES[kind]}"
 
 
+OUTLINE: tuple[str, ...] = (
+    *("partition_ms", "window_ms", "sensor_id", "process_id", "segment_id"),
+    *("last_update", "last_server_update", "first_server_update", "terminated"),
+    *(f"{kind.name}_count" for kind in EVENT_KINDS),
+)
+"""What is kept a second time, in the order of processes: `segment` is in the order of time, and
+the segments of a long process lie in as many places as it has. A question about one process that
+asks for these columns only, without FINAL, reads its few rows here, however large the store is.
+Partial rows are rows here too: sum the counts, and take the `max` of the rest."""
+
 SEGMENT = Table(
     "segment",
     "AggregatingMergeTree",
@@ -128,9 +139,13 @@ SEGMENT = Table(
     partition_by="partition_ms",
     order_by=f"({SEGMENT_KEY})",
     indexes=tuple(_index(column, kind) for column, kind in INDEXES),
+    projections=(
+        f"PROJECTION by_process (SELECT {', '.join(OUTLINE)} ORDER BY process_id, segment_id)",
+    ),
     settings=(
         *DURABLE,
         *COMPACT,
+        "deduplicate_merge_projection_mode = 'rebuild'",
         # A row is large (30 events and more), and most reads want few of them.
         "index_granularity = 512",
         # A merge holds a block of every part it reads, and a buffer for every stream it writes:
@@ -237,7 +252,7 @@ def definitions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
     partition = f"PARTITION BY {table.partition_by}\n" if table.partition_by else ""
     create = (
         f"CREATE TABLE IF NOT EXISTS `{storage}`{capabilities.on_cluster} (\n    "
-        + ",\n    ".join(table.columns + table.indexes)
+        + ",\n    ".join(table.columns + table.indexes + table.projections)
         + f"\n) ENGINE = {engine}\n{partition}"
         f"ORDER BY {table.order_by}\nSETTINGS {', '.join(table.settings)}"
     )

@@ -6,6 +6,7 @@ import pytest
 
 from tests.contract.pipeline.write_path import (
     NOON_S,
+    WritePath,
     event_texts,
     found,
     merge,
@@ -105,3 +106,46 @@ def test_late_metadata_leaves_the_time_of_an_earlier_segment_alone(
         path.post([late.host.created(late.process, late.parent)])
         of_late = question + f" AND process_id = '{late.id(engine)}'"
         assert list(engine.query(of_late).rows) == before
+
+
+class Family:
+    """A parent whose creation tells its hash and user, and its child."""
+
+    def __init__(self) -> None:
+        self.host = Host("family.example", NOON_S - 60)
+        self.top = self.host.process(4, "C:\\top.exe")
+        self.parent = self.host.process(88, "C:\\parent.exe", after_s=5)
+        self.child = self.host.process(99, "C:\\child.exe", after_s=10)
+
+    @property
+    def query(self) -> str:
+        return f"process_name:child.exe parent_md5:{self.parent.md5}"
+
+
+def test_a_child_learns_of_its_parent_when_the_parent_is_told_later(
+    path: WritePath, engine: ClickHouseEngine, clock: DrivenClock
+) -> None:
+    family = Family()
+    path.post([family.host.created(family.child, family.parent)])
+    clock.advance(WINDOW_S)
+    path.post([family.host.of(family.child, 11, 1, TargetFilename="C:\\x")])
+    assert found(engine, family.query) == []
+    path.post([family.host.created(family.parent, family.top)])
+    assert len(found(engine, family.query)) == 2
+    merge(engine)
+    assert len(found(engine, family.query)) == 2
+
+
+def test_a_child_that_is_told_after_a_restart_knows_its_parent(
+    engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
+) -> None:
+    family = Family()
+    with write_path(engine, tmp_path, clock) as path:
+        path.post([family.host.created(family.parent, family.top)])
+    with write_path(engine, tmp_path, clock) as path:
+        path.post([family.host.created(family.child, family.parent)])
+        path.post([family.host.of(family.parent, 5, 30)])
+    assert len(found(engine, family.query)) == 1
+    top = next(name for name in processes(engine) if name.endswith(family.top.sensor_less_id))
+    ended = [text for text in event_texts(engine, top) if "started=0" in text]
+    assert len(ended) == 1

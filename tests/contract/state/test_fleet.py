@@ -279,7 +279,7 @@ def test_the_pace_slows_with_the_fleet(database: Database, monkeypatch: pytest.M
         check_in(database, enrolled(database, name).sensor.id)
     pace.refresh()
     assert pace.interval_s == 30
-    monkeypatch.setattr(limits, "SENSOR_CHECKINS_PER_S", 0.05)
+    monkeypatch.setattr(limits, "CHECKINS_A_SECOND_MAX", 0.05)
     pace.refresh()
     assert pace.interval_s == 60
 

@@ -109,7 +109,8 @@ def test_keys_of_stored_records_can_be_read_back(contract_engine: ClickHouseEngi
 
 def test_a_hosts_processes_can_be_read_back(contract_engine: ClickHouseEngine) -> None:
     store(contract_engine, partial(1, process_pid=4, start=10, path="x", last_update=1))
-    store(contract_engine, partial(1, end_time=20))
+    store(contract_engine, partial(1, end_time=20, process_md5="ab", parent_id="p"))
+    store(contract_engine, partial(1, process_sha256="cd", username="ann"))
     store(contract_engine, partial(1, sensor_id=2, last_update=1))
     (host,) = host_context(contract_engine, [1])
     assert (host.process_id, host.pid, host.start_us, host.end_us, host.path) == (
@@ -119,6 +120,7 @@ def test_a_hosts_processes_can_be_read_back(contract_engine: ClickHouseEngine) -
         20,
         "x",
     )
+    assert (host.md5, host.sha256, host.username, host.parent_id) == ("ab", "cd", "ann", "p")
 
 
 def test_a_kept_record_keeps_its_fields(contract_engine: ClickHouseEngine) -> None:

@@ -8,6 +8,7 @@ from vedette.limits import HOST_PROCESSES_MAX
 from vedette.model.address import pack_address
 from vedette.model.event import Facts, Outcome
 from vedette.model.ids import process_id_from_start
+from vedette.store.known import HostProcess
 
 _START_S = 0x65430000 + 0x9E21
 _START_US = _START_S * 1_000_000
@@ -135,11 +136,13 @@ def test_everything_is_told_again_after_a_failed_commit(ctx: HostContext) -> Non
 
 def test_what_the_store_knew_before_a_restart_is_not_told_again(ctx: HostContext) -> None:
     derived = process_id_from_start(7, 41, _START_US)
-    rows = [(_ID, 40, _START_US, 0, "C:\\a.exe"), (derived, 41, _START_US, 0, "")]
-    ctx.restore(rows)
+    whole = HostProcess(7, _ID, 40, _START_US, 0, "C:\\a.exe", "ab", "cd", "ann", "parent")
+    ctx.restore([whole, HostProcess(7, derived, 41, _START_US, 0, "", "", "", "", "")])
     known = ctx.by_guid(_GUID, 40)
     assert known is not None
     assert (known.path, known.told) == ("C:\\a.exe", True)
+    assert (known.md5, known.sha256, known.username) == ("ab", "cd", "ann")
+    assert ctx.parent_id_of(known) == "parent"
     assert ctx.started(40, _START_US + 1_000) is known
     assert ctx.started(41, _START_US).id == derived
 

@@ -1,5 +1,6 @@
 """`POST /api/v1/ingest`: telemetry as JSON, of any dialect, recognised record by record."""
 
+import asyncio
 from collections import Counter
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ from starlette.responses import Response
 from vedette import limits
 from vedette.api.answers import json_answer
 from vedette.api.services import Services, services_of
-from vedette.api.telemetry import read_telemetry
+from vedette.api.telemetry import Sent, read_telemetry
 from vedette.errors import BadRequestError
 from vedette.ingest.bodies import split_body
 from vedette.pipeline.submission import Outcome, Receipt
@@ -25,12 +26,22 @@ async def ingest(request: Request, here: Annotated[Services, Depends(services_of
     `errors` by position. 400 means that no record could be taken.
     """
     sent = await read_telemetry(request, here, _pieces)
-    receipt = await here.intake.submit(sent.submission(sent.parts))
+    receipt = await _submit(sent, here)
     body = ingest_body(receipt)
     if body["rejected"] == body["read"]:
         refused = {"reason": "nothing_taken", "message": "no record of the request can be taken"}
         return json_answer(refused | body, 400)
     return json_answer(body)
+
+
+async def _submit(sent: Sent[list[bytes]], here: Services) -> Receipt:
+    submission = sent.submission(sent.parts)
+    if not sent.source:
+        return await here.intake.submit(submission)
+    await here.turns.come(sent.source)
+    answer = here.intake.enqueue(submission)
+    here.turns.taken(sent.source)
+    return await asyncio.wrap_future(answer)
 
 
 def ingest_body(receipt: Receipt) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Processes: search, summary, segments, events (api.md 4.1)."""
+"""Processes: search, summary, segments, events (api.md 4.1). Their stories: `stories.py`."""
 
 from typing import Annotated, Any, Final
 
@@ -13,11 +13,14 @@ from vedette.api.parameters import bounded_number, described, whole_number
 from vedette.api.request_bodies import json_object
 from vedette.api.services import Services, services_of
 from vedette.errors import NotFoundError
+from vedette.model.ids import checked_process_id
 from vedette.model.scope import Scope
 from vedette.search import process
 from vedette.search.events_wire import EVENT_LISTS, EventVersion
 from vedette.search.request import Pairs, body_pairs, search_request
 from vedette.search.run import search_processes
+from vedette.search.suppression import Suppression
+from vedette.state import groups
 from vedette.store.facets import FACETS
 
 router = APIRouter(tags=["processes"])
@@ -73,7 +76,7 @@ def _search(here: Services, scope: Scope, pairs: Pairs) -> Response:
 
 @router.get("/api/v1/process/{process_id}/segment", summary="Segments of a process")
 def segments(process_id: str, here: Here, scope: Within) -> Response:
-    return json_answer(process.segments(here.engine, scope, process_id))
+    return json_answer(process.segments(here.engine, scope, checked_process_id(process_id)))
 
 
 @router.get(
@@ -90,15 +93,20 @@ def summary(
     children_max = whole_number(
         request.query_params, "children", limits.CHILDREN_DEFAULT, most=limits.CHILDREN_MAX
     )
-    segment = _segment_number(segment_id)
-    return json_answer(process.summary(here.engine, scope, process_id, segment, children_max))
+    segment = segment_number(segment_id)
+    named = checked_process_id(process_id)
+    suppression = suppression_of(here)
+    return json_answer(
+        process.summary(here.engine, scope, named, segment, children_max, suppression)
+    )
 
 
 @router.get("/api/v2/process/{process_id}/{segment_id}", summary="A process alone")
 def flat_summary(process_id: str, segment_id: str, here: Here, scope: Within) -> Response:
     """Segment 0 is the process over all its segments, 1 its earliest segment."""
-    segment = _segment_number(segment_id)
-    return json_answer(process.flat_summary(here.engine, scope, process_id, segment))
+    segment = segment_number(segment_id)
+    named = checked_process_id(process_id)
+    return json_answer(process.flat_summary(here.engine, scope, named, segment))
 
 
 @router.get(
@@ -121,9 +129,13 @@ def events(
         start=_prefixed_number(query, "event_start", 0),
         count=min(_prefixed_number(query, "event_count", most), most),
     )
-    segment = _segment_number(segment_id)
+    segment = segment_number(segment_id)
     form = _event_version(version)
-    return json_answer(process.events(here.engine, scope, process_id, segment, form, window))
+    named = checked_process_id(process_id)
+    suppression = suppression_of(here)
+    return json_answer(
+        process.events(here.engine, scope, named, segment, form, window, suppression)
+    )
 
 
 def _event_version(text: str) -> EventVersion:
@@ -138,5 +150,11 @@ def _prefixed_number(query: QueryParams, name: str, default: int) -> int:
     return whole_number(query, prefixed + name, default)
 
 
-def _segment_number(text: str) -> int:
+def segment_number(text: str) -> int:
+    """The segment of a path. Raises BadRequestError."""
     return bounded_number("segment_id", text)
+
+
+def suppression_of(here: Services) -> Suppression:
+    """What the sensor groups suppress now."""
+    return Suppression(groups.suppressing(here.database))

@@ -1,0 +1,322 @@
+"""A stream gives what a plain list of the same process's events gives, whatever is done to it.
+
+Each example is a process of its own in one store: events arrive in the newest window or in a new
+one, and between that streams are moved, filtered and read. The model is a list of events that is
+sorted and filtered anew for every step; it shares no code with the streams.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.contract.store.rows import process_id, store
+from vedette.model.address import pack_address
+from vedette.model.event import (
+    Childproc,
+    Crossproc,
+    Filemod,
+    Modload,
+    Netconn,
+    Processblock,
+    ProcessEvent,
+    Regmod,
+)
+from vedette.model.scope import EVERYTHING
+from vedette.model.segment import PartialSegment
+from vedette.search import streams
+from vedette.search.streams import Page, Reader
+from vedette.search.views import Views
+from vedette.search.walk import JumpBy, JumpTo, Seek
+from vedette.state.engine import Database, open_database
+from vedette.state.start import start
+from vedette.store.engine import ClickHouseEngine
+
+NOW_US = 1_700_000_500_000_000
+WINDOW_MS = 300_000
+BEGIN_MS = 1_700_000_400_000
+KINDS = ("filemod", "modload", "regmod", "netconn", "childproc", "crossproc", "processblock")
+PATHS = ("c:\\a\\x.exe", "c:\\a\\y.exe", "c:\\b\\x.exe", "/etc/passwd", "plain")
+ADDRESSES = ("10.0.0.1", "10.0.0.2", "2001:db8::1")
+_NUMBERS = count(500)
+
+
+def event(kind: str, process: str, time_us: int, choice: int) -> ProcessEvent:
+    path, remote = PATHS[choice % 5], pack_address(ADDRESSES[choice % 3])
+    match kind:
+        case "filemod":
+            return Filemod(process, time_us, (1, 2, 4, 8)[choice % 4], path, file_type=choice % 2)
+        case "modload":
+            return Modload(process, time_us, path)
+        case "regmod":
+            return Regmod(process, time_us, 1, f"\\registry\\user\\{choice}")
+        case "netconn":
+            return Netconn(process, time_us, 1, 6, remote, 1, remote, choice, f"d{choice % 3}")
+        case "childproc":
+            return Childproc(process, time_us, 1, 0, process_id(choice), path, md5=f"m{choice % 2}")
+        case "crossproc":
+            return Crossproc(process, time_us, 1, process_id(choice), path)
+    return Processblock(process, time_us, 1, path=path)
+
+
+def ids_of(kind: str, one: Any) -> dict[str, str]:
+    """The values of the facet fields, as docs/process-analysis.md defines them."""
+    ids = {"event_type": kind}
+    path = getattr(one, "path", "")
+    if kind in ("filemod", "childproc", "processblock", "crossproc", "modload"):
+        ids["directory"] = path[: max(path.rfind("\\"), path.rfind("/")) + 1]
+    if kind == "filemod":
+        ids |= {"filemod_action": str(one.operation)}
+        ids |= {"filemod_filetype": "1"} if one.file_type else {}
+    if kind == "childproc":
+        ids |= {"childproc_filepath": path, "childproc_md5": one.md5}
+    if kind == "netconn":
+        text = next(text for text in ADDRESSES if pack_address(text) == one.remote_ip)
+        ids |= {"ipv6_address" if ":" in text else "ipv4_address": text, "domain": one.domain}
+    if kind == "regmod":
+        ids["regmod_hive"] = "\\registry\\user"
+    return ids
+
+
+CRITERIA = {
+    "event_type": KINDS,
+    "directory": ("c:\\a\\", "c:\\b\\", "/etc/", "nowhere"),
+    "filemod_action": ("1", "created", "deleted", "8"),
+    "filemod_filetype": ("1", "PE"),
+    "childproc_filepath": PATHS,
+    "childproc_md5": ("m0", "m1"),
+    "ipv4_address": ("10.0.0.1", "10.0.0.2"),
+    "ipv6_address": ("2001:db8::1", "2001:DB8:0::1"),
+    "domain": ("d0", "d2"),
+    "regmod_hive": ("\\registry\\user", "\\registry\\machine"),
+}
+WORDS = {"created": "1", "deleted": "4", "PE": "1", "2001:DB8:0::1": "2001:db8::1"}
+
+
+@dataclass
+class Told:
+    """One event of the model; the order is that of its first four members."""
+
+    segment: int
+    time_us: int
+    kind: str
+    place: int
+    event: Any
+
+    @property
+    def key(self) -> tuple[int, int, int, int]:
+        return self.segment, self.time_us, KINDS.index(self.kind), self.place
+
+
+@dataclass
+class Model:
+    """A process as a list, and one stream of it."""
+
+    events: list[Told] = field(default_factory=list)
+    segments: list[int] = field(default_factory=list)
+    terminated: bool = False
+    criteria: dict[str, list[str]] = field(default_factory=dict)
+    at: tuple[int, int] = (0, 0)
+    ref: int = 0
+
+    def view(self, until_us: int | None = None) -> list[Told]:
+        found = [
+            one
+            for one in sorted(self.events, key=lambda one: one.key)
+            if until_us is None or one.time_us <= until_us
+        ]
+        for name, values in self.criteria.items():
+            wanted = {WORDS.get(value, value) for value in values}
+            if wanted:
+                found = [one for one in found if ids_of(one.kind, one.event).get(name) in wanted]
+        return found
+
+    def index(self, view: list[Told]) -> int:
+        segment, offset = self.at
+        before = sum(one.segment < segment for one in view)
+        return before + min(offset, sum(one.segment == segment for one in view))
+
+    def place(self, view: list[Told], index: int) -> tuple[int, int]:
+        segment = view[index].segment if index < len(view) else self.segments[-1]
+        return segment, index - sum(one.segment < segment for one in view)
+
+    def move(self, view: list[Told], step: Any) -> int:
+        """Does a move; -1, 1 when it went too far."""
+        index = self.index(view)
+        filled = sorted({one.segment for one in view})
+        overshot = 0
+        if isinstance(step, Seek):
+            index += step.by
+            overshot = (index > len(view)) - (index < 0)
+            self.at = self.place(view, max(0, min(index, len(view))))
+        elif isinstance(step, JumpTo):
+            self.ref = step.segment_id if step.segment_id > 1 else self.segments[0]
+            self.at = (self.ref, 0)
+            self.at = self.place(view, self.index(view))
+        else:
+            here = view[index].segment if index < len(view) else None
+            now = filled.index(here) if here is not None else max(len(filled) - 1, 0)
+            now += step.by
+            if 0 <= now < len(filled):
+                self.at = (filled[now], 0)
+            else:
+                overshot = 1 if now >= len(filled) and (filled or step.by) else 0
+                overshot = -1 if now < 0 else overshot
+                self.at = self.place(view, 0 if now < 0 else len(view))
+            self.ref = self.at[0]
+        return overshot
+
+    def refilter(self, criteria: dict[str, list[str]]) -> None:
+        segment, offset = self.at
+        old = [one for one in self.view() if one.segment == segment]
+        self.criteria = criteria
+        new = [one for one in self.view() if one.segment == segment]
+        if offset:
+            offset = len(new) if offset >= len(old) else sum(o.key < old[offset].key for o in new)
+        self.at, self.ref = (segment, offset), segment
+
+    def answer(self, rows: int, until_us: int | None, overshot: int) -> dict[str, Any]:
+        view = self.view(until_us)
+        index = self.index(view)
+        segment, offset = self.place(view, index)
+        end = "complete" if self.terminated else "current"
+        before_ref = sum(one.segment < self.ref for one in view)
+        return {
+            "status_fw": "void" if overshot > 0 else "ready" if index + rows < len(view) else end,
+            "status_bw": "void" if overshot < 0 else "ready" if index else "complete",
+            "ref_segment_id": self.ref,
+            "cur_segment_id": segment,
+            "head_as_ref_segment_offset": index - before_ref,
+            "head_as_cur_segment_offset": offset,
+            "events": [
+                (one.segment, one.kind, one.time_us, shown(one.event))
+                for one in view[index : index + rows]
+            ],
+        }
+
+
+def shown(one: Any) -> Any:
+    """What tells events of a kind apart in an answer."""
+    return one.remote_port if isinstance(one, Netconn) else one.path
+
+
+def read_back(body: dict[str, Any]) -> dict[str, Any]:
+    body = {name: value for name, value in body.items() if name != "stream_id"}
+    body["events"] = [
+        (
+            one["segment_id"],
+            one["type"],
+            int(one["time"][-7:-1]),
+            one["data"].get(
+                "remote_port", one["data"].get("path", one["data"].get("blocked_path"))
+            ),
+        )
+        for one in body["events"]
+    ]
+    return body
+
+
+TIMES = st.integers(1, 40)
+ARRIVALS = st.tuples(
+    st.just("arrive"),
+    st.booleans(),
+    st.lists(st.tuples(st.sampled_from(KINDS), TIMES, st.integers(0, 11)), max_size=8),
+)
+UNTIL = st.none() | TIMES
+MOVES = (
+    st.none()
+    | st.integers(-12, 12).map(Seek)
+    | st.integers(-3, 3).map(JumpBy)
+    | st.integers(0, 5).map(JumpTo)
+)
+READS = st.tuples(st.just("read"), st.integers(0, 9), MOVES, UNTIL)
+FILTERS = st.tuples(
+    st.just("filter"),
+    st.dictionaries(
+        st.sampled_from(sorted(CRITERIA)), st.lists(st.integers(0, 6), max_size=3), max_size=2
+    ),
+    st.integers(0, 9),
+    UNTIL,
+)
+STEPS = st.lists(
+    st.one_of(READS, READS, READS, ARRIVALS, FILTERS, st.tuples(st.just("end"))), max_size=12
+)
+
+
+@pytest.fixture(scope="module")
+def reader(
+    root_engine: ClickHouseEngine, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[], Reader]]:
+    from vedette.store.capabilities import EMBEDDED
+    from vedette.store.schema import create_tables
+
+    engine = root_engine.sibling("stream_operations", EMBEDDED)
+    create_tables(engine)
+    folder: Path = tmp_path_factory.mktemp("state")
+    database: Database = open_database("", folder)
+    credentials = start(database, NOW_US)
+    assert credentials is not None
+    views = Views()
+    yield lambda: Reader(engine, database, views, EVERYTHING, credentials.username, 1_000, NOW_US)
+    database.close()
+    engine.close()
+    root_engine.command("DROP DATABASE stream_operations SYNC")
+
+
+def arrive(reader: Reader, process: str, model: Model, opens: bool, drawn: list[Any]) -> None:
+    """A commit: into the newest window, or a new one."""
+    if opens or not model.segments:
+        model.segments.append(BEGIN_MS + WINDOW_MS * len(model.segments))
+    segment = model.segments[-1]
+    by_kind: dict[str, list[ProcessEvent]] = {}
+    for kind, time_us, choice in drawn:
+        one = event(kind, process, time_us, choice)
+        place = sum(old.segment == segment and old.kind == kind for old in model.events)
+        model.events.append(Told(segment, time_us, kind, place, one))
+        by_kind.setdefault(kind, []).append(one)
+    metadata = {"first_server_update": segment * 1_000, "terminated": int(model.terminated)}
+    part = PartialSegment(BEGIN_MS, segment, segment, 1, process, metadata, by_kind, [], [])
+    store(reader.engine, part)
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(first=ARRIVALS, steps=STEPS)
+def test_a_stream_and_a_list_give_the_same(
+    reader: Callable[[], Reader], first: Any, steps: list[Any]
+) -> None:
+    here, process, model = reader(), process_id(next(_NUMBERS)), Model()
+    arrive(here, process, model, True, first[2])
+    body = streams.create(here, process, 1, False)
+    model.at, model.ref = (model.segments[0], 0), model.segments[0]
+    stream_id = body["stream_id"]
+    assert read_back(body) == model.answer(0, None, 0)
+    for step in steps:
+        match step:
+            case "arrive", opens, drawn:
+                arrive(here, process, model, opens, drawn)
+            case ("end",):
+                model.terminated = True
+                arrive(here, process, model, False, [])
+            case "read", rows, move, until_us:
+                if isinstance(move, JumpTo) and move.segment_id > 1:
+                    move = JumpTo(model.segments[move.segment_id % len(model.segments)])
+                overshot = 0 if move is None else model.move(model.view(until_us), move)
+                body = streams.read(here, stream_id, Page(rows, move, until_us))
+                assert read_back(body) == model.answer(rows, until_us, overshot)
+            case "filter", drawn, rows, until_us:
+                criteria = {
+                    name: [CRITERIA[name][n % len(CRITERIA[name])] for n in chosen]
+                    for name, chosen in drawn.items()
+                }
+                model.refilter(criteria)
+                body = streams.filter_events(here, stream_id, criteria, Page(rows, None, until_us))
+                assert read_back(body) == model.answer(rows, until_us, 0)

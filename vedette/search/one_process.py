@@ -1,0 +1,74 @@
+"""The process that a request names: the one place that says what does not exist.
+
+Segment numbers in a request: 0 is the process over all its segments, 1 its earliest segment, any
+other number that segment (`model/ids.py`). A process that does not exist and one outside the
+caller's scope are the same answer, NotFoundError.
+
+What a process says of its parent was told when it began, by a record that may know little. What
+the parent's own records told since fills the gaps; nothing that was told is changed.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from vedette.errors import NotFoundError
+from vedette.model.ids import EARLIEST_SEGMENT, MERGED_SEGMENT, names_process
+from vedette.model.scope import Scope
+from vedette.search.process_body import Row
+from vedette.store import process as stored
+from vedette.store.engine import Engine
+from vedette.store.relatives import facts_of
+
+_OF_PARENT: Final[Mapping[str, str]] = {
+    "parent_pid": "process_pid",
+    "parent_name": "process_name",
+    "parent_path": "path",
+    "parent_md5": "process_md5",
+    "parent_sha256": "process_sha256",
+    "parent_cmdline": "cmdline",
+    "parent_username": "username",
+}
+"""What a process knows of its parent, and where the parent itself has it."""
+
+
+def process_row(engine: Engine, scope: Scope, process_id: str, segment: int) -> dict[str, Any]:
+    """The process as one segment has it, or as all of them together do.
+
+    Raises NotFoundError, which says whether the process or the segment is missing.
+    """
+    if segment not in (MERGED_SEGMENT, EARLIEST_SEGMENT):
+        row = stored.segment_row(engine, process_id, segment, scope)
+        if row is None:
+            _whole(engine, scope, process_id)
+            raise NotFoundError(f"process {process_id!r} has no segment {segment}")
+        return row
+    whole = _whole(engine, scope, process_id)
+    if segment == MERGED_SEGMENT:
+        return whole
+    return process_row(engine, scope, process_id, whole["first_segment_id"])
+
+
+def unknown_process(process_id: str) -> NotFoundError:
+    return NotFoundError(f"there is no process {process_id!r}")
+
+
+def with_parent(engine: Engine, scope: Scope, row: Row) -> Row:
+    """The row with all that is known of its parent by now."""
+    parent_id = row["parent_id"]
+    if not names_process(parent_id) or all(row[name] for name in _OF_PARENT):
+        return row
+    return completed(row, facts_of(engine, [parent_id], scope).get(parent_id))
+
+
+def completed(row: Row, parent: Row | None) -> Row:
+    """The row with what its parent's own row knows better than it does."""
+    if parent is None:
+        return row
+    return {**row, **{name: row[name] or parent[own] for name, own in _OF_PARENT.items()}}
+
+
+def _whole(engine: Engine, scope: Scope, process_id: str) -> dict[str, Any]:
+    whole = stored.process_row(engine, process_id, scope)
+    if whole is None:
+        raise unknown_process(process_id)
+    return whole

@@ -1,0 +1,86 @@
+"""What there is of a process: its segments in batches, whether a segment exists, and whether a
+child has a document of its own or was suppressed (api.md 2.6, 4.2)."""
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+
+from vedette import limits
+from vedette.errors import NotFoundError, UnavailableError
+from vedette.model.scope import Scope
+from vedette.search.process_body import Body
+from vedette.search.responses import segments_body
+from vedette.search.walk import Track
+from vedette.store.engine import Engine
+from vedette.store.process import segments_of
+from vedette.store.sequence import Outline, names_child, outline
+
+
+def verified_segment(engine: Engine, scope: Scope, process_id: str, segment: int) -> Body:
+    """The segment when the process has it, else its earliest one. Raises NotFoundError."""
+    found = _outline(engine, scope, process_id)
+    is_known = segment in found.segment_ids
+    return {"segment_id": segment if is_known else found.segment_ids[0]}
+
+
+def segment_batches(engine: Engine, scope: Scope, process_id: str, segment: int) -> Iterator[Body]:
+    """Segment lists (api.md 2.5) of so many segments each, from a segment on, the earliest first.
+
+    Each is read when it is asked for. Raises NotFoundError, before the first.
+    """
+    began = time.perf_counter()
+    found = _outline(engine, scope, process_id)
+    first = Track(found.segment_ids, ()).segment_id(segment)
+    ids = iter([segment_id for segment_id in found.segment_ids if segment_id >= first])
+    return _batches(engine, scope, process_id, ids, began)
+
+
+def _batches(
+    engine: Engine, scope: Scope, process_id: str, ids: Iterator[int], began: float
+) -> Iterator[Body]:
+    while batch := list(islice(ids, limits.SEGMENTS_A_LINE)):
+        found = segments_of(engine, process_id, scope, first=batch[0], last=batch[-1])
+        yield segments_body(process_id, found, time.perf_counter() - began)
+
+
+def suppression(
+    engine: Engine,
+    scope: Scope,
+    parent_id: str,
+    child_id: str,
+    child_md5: str,
+    timeout_s: float,
+) -> Body:
+    """Whether a child that its parent names has no document of its own.
+
+    Raises NotFoundError for an unknown parent.
+    """
+    try:
+        end_s = time.monotonic() + timeout_s
+        _outline(engine, scope, parent_id, timeout_s)
+        is_suppressed = outline(engine, child_id, scope, deadline_s=_left(end_s)) is None
+        if is_suppressed:
+            is_suppressed = names_child(
+                engine, parent_id, scope, child_id, child_md5, deadline_s=_left(end_s)
+            )
+    except UnavailableError as error:
+        if error.reason != "deadline":
+            raise
+        return {"is_suppressed": False, "timeout": True}
+    return {"is_suppressed": is_suppressed, "timeout": False}
+
+
+def _left(end_s: float) -> float:
+    left_s = end_s - time.monotonic()
+    if left_s <= 0:
+        raise UnavailableError("the check took longer than allowed", reason="deadline")
+    return left_s
+
+
+def _outline(
+    engine: Engine, scope: Scope, process_id: str, deadline_s: float | None = None
+) -> Outline:
+    found = outline(engine, process_id, scope, deadline_s=deadline_s)
+    if found is None:
+        raise NotFoundError(f"there is no process {process_id!r}")
+    return found

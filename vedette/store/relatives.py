@@ -1,0 +1,144 @@
+"""The relatives of many processes at once: what a tree is made of.
+
+Children are known in two ways, and neither is complete: a process names its parent, and a parent
+reports its child. The first tells of children whose parent was never heard of, the second of
+children that were never heard of themselves. Each question here is one for a whole generation.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from vedette.model.columns import METADATA
+from vedette.model.scope import Scope
+from vedette.query.compile_sql import SETTINGS, Condition
+from vedette.store.engine import Engine
+from vedette.store.known import PROCESSES_PER_QUERY
+from vedette.store.select import COUNTS, best, quoted
+from vedette.store.where import guided, scoped
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A child as its parent's events tell of it; what began it, where that was told."""
+
+    parent_id: str
+    child_id: str
+    time_us: int
+    kind: int
+    """`model.event.ChildKind`"""
+    path: str
+    command_line: str
+    username: str
+    pid: int
+    md5: str
+    sha256: str
+    is_suppressed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """A process that names its parent."""
+
+    parent_id: str
+    child_id: str
+    start_us: int
+    """0 when no record told."""
+
+
+_FACTS: Final = tuple(
+    column
+    for column in METADATA
+    if column.name
+    in {
+        *("hostname", "group", "os_type", "start", "path", "process_name", "process_pid"),
+        *("process_md5", "process_sha256", "cmdline", "username", "terminated", "end_time"),
+        *("parent_id", "parent_name", "parent_path", "parent_pid", "parent_md5", "parent_sha256"),
+        *("parent_cmdline", "parent_username", "last_update"),
+    }
+)
+"""What a node of a tree shows, and what it tells of its parent."""
+
+
+def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: int) -> list[Tie]:
+    """The processes that name one of these as their parent, by start time."""
+    wanted = set(parent_ids)
+    found: list[Tie] = []
+    segment = engine.capabilities.storage("segment")
+    # Any partial row may name the parent; what the process is, only all of them together tell.
+    named = f"SELECT process_id FROM {segment} WHERE parent_id IN {{ids:Array(String)}}"
+    by_guide = guided(engine.capabilities, f"process_id IN ({named})")
+    for ids in _batches(parent_ids):
+        where = scoped(Condition(by_guide, {"ids": ids}), scope)
+        rows = engine.query(
+            "SELECT process_id, max(parent_id), max(start) AS began FROM segment "
+            f"WHERE {where.sql} GROUP BY process_id ORDER BY began, process_id LIMIT {limit:d}",
+            where.params,
+            settings=SETTINGS,
+        ).rows
+        found += [Tie(row[1], row[0], row[2]) for row in rows if row[1] in wanted]
+    return found
+
+
+_CHILDPROC: Final = (
+    *("time", "started", "kind", "child_id", "path", "command_line"),
+    *("username", "pid", "md5", "sha256", "suppressed"),
+)
+
+
+def reports_of(
+    engine: Engine,
+    parent_ids: Sequence[str],
+    scope: Scope,
+    *,
+    limit: int,
+    child_ids: Sequence[str] | None = None,
+) -> list[Report]:
+    """The children that these processes reported, by time, each once; `child_ids` limits them."""
+    arrays = ", ".join(f"childproc_{name} AS {name}" for name in _CHILDPROC)
+    # What a child was when it began, not what it became; an end tells less than a start.
+    first = ", ".join(
+        f"argMin({name}, (started = 0, time))"
+        for name in ("kind", "path", "command_line", "username", "pid", "md5", "sha256")
+    )
+    one_of = "" if child_ids is None else " AND child_id IN {children:Array(String)}"
+    found: list[Report] = []
+    by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
+    for ids in _batches(parent_ids):
+        where = scoped(Condition(by_guide, {"ids": ids, "children": list(child_ids or ())}), scope)
+        rows = engine.query(
+            f"SELECT process_id, child_id, min(time) AS began, {first}, toBool(max(suppressed)) "
+            f"FROM segment ARRAY JOIN {arrays} WHERE {where.sql} AND child_id != ''{one_of} "
+            f"GROUP BY process_id, child_id ORDER BY began, child_id LIMIT {limit:d}",
+            where.params,
+            settings=SETTINGS,
+        ).rows
+        found += [Report(*row) for row in rows]
+    return found
+
+
+def facts_of(engine: Engine, process_ids: Sequence[str], scope: Scope) -> dict[str, dict[str, Any]]:
+    """What a tree shows of processes, by id: metadata, sums of counts, `sensor_id`, and the id of
+    the latest segment as `segment_id`. Those that cannot be seen are left out."""
+    by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
+    facts = ", ".join(
+        [*map(best, _FACTS), *(f"sum({quoted(name)}) AS `best_{name}`" for name in COUNTS)]
+    )
+    found: dict[str, dict[str, Any]] = {}
+    for ids in _batches(process_ids):
+        where = scoped(Condition(by_guide, {"ids": ids}), scope)
+        rows = engine.query(
+            "SELECT process_id, any(sensor_id) AS best_sensor_id, max(segment_id) AS "
+            f"best_segment_id, {facts} FROM segment WHERE {where.sql} GROUP BY process_id",
+            where.params,
+            settings=SETTINGS,
+        ).dicts()
+        for row in rows:
+            told = {name.removeprefix("best_"): value for name, value in row.items()}
+            found[told["process_id"]] = told
+    return found
+
+
+def _batches(ids: Sequence[str]) -> Iterator[list[str]]:
+    for at in range(0, len(ids), PROCESSES_PER_QUERY):
+        yield list(ids[at : at + PROCESSES_PER_QUERY])

@@ -1,0 +1,76 @@
+"""When the events of a process happened, counted in the engine.
+
+Only the columns of times are read. An event lies in one partial row, so nothing has to be merged.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from vedette.model.columns import EVENT_KINDS
+from vedette.model.scope import Scope
+from vedette.query.compile_sql import SETTINGS, Condition
+from vedette.store.engine import Engine, Rows
+from vedette.store.where import guided, scoped
+
+KINDS: Final = tuple(kind.name for kind in EVENT_KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """When something happened, in epoch microseconds; both ends included."""
+
+    first_us: int
+    last_us: int
+
+
+def span_of_events(engine: Engine, process_id: str, scope: Scope, within: Span) -> Span | None:
+    """The first and the last event of a process within a span; None when it has none there."""
+    times = ", ".join(_times(kind) for kind in KINDS)
+    rows = _ask(
+        engine,
+        "SELECT count(), min(at), max(at) FROM "
+        f"(SELECT arrayJoin(arrayConcat({times})) AS at FROM segment WHERE {{where}})",
+        process_id,
+        scope,
+        within,
+    ).rows
+    count, first_us, last_us = rows[0]
+    return Span(first_us, last_us) if count else None
+
+
+def count_events(
+    engine: Engine, process_id: str, scope: Scope, within: Span, step_us: int
+) -> list[tuple[int, str, int]]:
+    """Events of a process within a span: (number of the step since 1970, kind, count), in order.
+
+    Steps without events are left out.
+    """
+    pairs = ", ".join(
+        f"arrayMap(at -> (toUInt8({number}), intDiv(at, {step_us:d})), {_times(kind)})"
+        for number, kind in enumerate(KINDS)
+    )
+    rows = _ask(
+        engine,
+        "SELECT event.2 AS step, event.1 AS kind, count() FROM "
+        f"(SELECT arrayJoin(arrayConcat({pairs})) AS event FROM segment WHERE {{where}}) "
+        "GROUP BY step, kind ORDER BY step, kind",
+        process_id,
+        scope,
+        within,
+    ).rows
+    return [(step, KINDS[kind], count) for step, kind, count in rows]
+
+
+def _times(kind: str) -> str:
+    """The times of one kind within the span, as epoch microseconds."""
+    return (
+        "arrayFilter(at -> at BETWEEN {first:Int64} AND {last:Int64}, "
+        f"arrayMap(at -> toUnixTimestamp64Micro(at), `{kind}_time`))"
+    )
+
+
+def _ask(engine: Engine, sql: str, process_id: str, scope: Scope, within: Span) -> Rows:
+    by_guide = guided(engine.capabilities, "process_id = {process:String}")
+    where = scoped(Condition(by_guide, {"process": process_id}), scope)
+    params = {**where.params, "first": within.first_us, "last": within.last_us}
+    return engine.query(sql.replace("{where}", where.sql), params, settings=SETTINGS)
