@@ -238,7 +238,7 @@ CHECKINS_A_SECOND_MAX = 400
 SENSOR_CHECKINS_MISSED = 5
 """Check-ins that a sensor may miss before it is Offline."""
 
-STATE_COMMIT_WAIT_MS = 10
+STATE_COMMIT_WAIT_MS = 15
 """How long a write to the state database waits for company."""
 
 STATE_COMMIT_WORKS_MAX = 256

@@ -12,6 +12,7 @@ from vedette.pipeline.intake import Intake
 from vedette.pipeline.partition_control import PartitionControl
 from vedette.pipeline.turns import Turns
 from vedette.respond.copied_files import CopiedFiles
+from vedette.respond.order_book import OrderBook
 from vedette.search.views import Views
 from vedette.settings import Settings
 from vedette.state.access import Scopes
@@ -42,6 +43,7 @@ class Services:
     commits: GroupCommit
     pace: Pace
     copies: CopiedFiles
+    order_book: OrderBook
     views: Views = field(default_factory=Views)
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)

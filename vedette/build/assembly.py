@@ -23,6 +23,7 @@ from vedette.pipeline.prepare import Preparer
 from vedette.pipeline.registry import Registry
 from vedette.pipeline.seen import Seen
 from vedette.respond.copied_files import CopiedFiles
+from vedette.respond.order_book import OrderBook
 from vedette.settings import Settings
 from vedette.state.access import Scopes
 from vedette.state.channels import Channels
@@ -158,5 +159,6 @@ def _connect(
             commits=commits,
             pace=pace,
             copies=copies,
+            order_book=OrderBook(database),
         )
     )

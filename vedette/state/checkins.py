@@ -1,20 +1,22 @@
 """Check-ins: what a sensor says of itself is kept, and what is wanted of it is read.
 
-`check_in` is the work of one check-in within a shared transaction (`group_commit.py`). The four
+`check_in` keeps many check-ins in one shared transaction (`group_commit.py`). The four
 phases of isolation (api.md 3.1) are two columns: `network_isolation_enabled` is what people want,
 `is_isolating` what the sensor last said of itself. So 0 -> 1 and 2 -> 3 are changes of the first,
 1 -> 2 and 3 -> 0 of the second, and each side writes only its own.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, bindparam, case, func, select, update
+from sqlalchemy import Connection, bindparam, case, func, select, update
 
 from vedette import limits
-from vedette.errors import UnauthorizedError
+from vedette.errors import UnauthorizedError, VedetteError
 from vedette.state.engine import Database
-from vedette.state.schema import SENSOR
+from vedette.state.schema import GROUP, SENSOR, VALUE
+from vedette.state.sensor_packages import OS_TYPES, package_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +48,7 @@ class Progress:
 
     flushed_before_us: int = 0
     has_restarted: bool = False
-    is_uninstalling: bool | None = False
-    """None when the program cannot say: osquery is uninstalled by others."""
+    is_uninstalling: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,19 @@ class Standing:
     """0: no flush is wanted."""
     restart: bool
     uninstall: bool
+    mark: str = ""
+    """Changes whenever a list that the sensor gets may have changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckIn:
+    """One check-in of a sensor."""
+
+    sensor_id: int
+    report: Report
+    progress: Progress
+    now_us: int
+    interval_s: int
 
 
 _READ = (
@@ -75,42 +89,93 @@ _READ = (
     "last_seen_us",
     "flush_us",
     "restart_queued",
+    "is_isolating",
     "uninstall",
     "uninstalled_us",
     "network_isolation_enabled",
 )
-_NAMES = tuple(field.name for field in fields(Report))
-_SELECT = (
+_TOLD = tuple(field.name for field in fields(Report))
+_KEPT = (
+    "last_seen_us",
+    "flush_us",
+    "restart_queued",
+    "uninstalled_us",
+    "checkin_us",
+    "next_checkin_us",
+)
+_ROWS = (
     select(*(SENSOR.c[name] for name in _READ))
-    .where(SENSOR.c.id == bindparam("sensor"))
+    .where(SENSOR.c.id.in_(bindparam("sensors", expanding=True)))
+    .order_by(SENSOR.c.id)
     .with_for_update()
+)
+_UPDATE = (
+    update(SENSOR)
+    .where(SENSOR.c.id == bindparam("sensor"))
+    .values(
+        {name: bindparam(f"new_{name}", type_=SENSOR.c[name].type) for name in _KEPT}
+        | {
+            # What is not told stays. One statement for all, so that a batch is one call.
+            name: func.coalesce(bindparam(f"new_{name}", type_=SENSOR.c[name].type), SENSOR.c[name])
+            for name in _TOLD
+        }
+    )
 )
 
 
-def check_in(
-    connection: Connection,
-    sensor_id: int,
-    report: Report,
-    progress: Progress,
-    now_us: int,
-    interval_s: int,
-) -> Standing:
-    """Keeps a report; returns what is wanted of the sensor now.
+def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[Standing | VedetteError]:
+    """Keeps reports; returns what is wanted of each sensor now, UnauthorizedError for one that
+    is gone."""
+    asked = {"sensors": sorted({item.sensor_id for item in items})}
+    rows = {row["id"]: dict(row) for row in connection.execute(_ROWS, asked).mappings()}
+    marks = _marks(connection, {row["group_id"] for row in rows.values()})
+    changes: list[dict[str, Any]] = []
+    found: list[Standing | VedetteError] = []
+    for item in items:
+        row = rows.get(item.sensor_id)
+        if row is None:
+            found.append(UnauthorizedError("there is no such sensor any more"))
+            continue
+        changes.append(_take(row, item))
+        found.append(_standing(row, marks.get(row["group_id"], "")))
+    if changes:
+        connection.execute(_UPDATE, changes)
+    return found
 
-    Raises UnauthorizedError for a sensor that is gone.
-    """
-    row = connection.execute(_SELECT, {"sensor": sensor_id}).mappings().first()
-    if row is None:
-        raise UnauthorizedError("there is no such sensor any more")
-    values: dict[str, Any] = {
-        name: value for name in _NAMES if (value := getattr(report, name)) is not None
-    }
-    values |= _after(row, progress, now_us)
-    values["checkin_us"] = now_us
-    values["next_checkin_us"] = now_us + interval_s * 1_000_000
-    values["last_seen_us"] = max(now_us, row["last_seen_us"])
-    connection.execute(update(SENSOR).where(SENSOR.c.id == sensor_id).values(values))
-    return _standing(dict(row) | values)
+
+def _take(row: dict[str, Any], item: CheckIn) -> dict[str, Any]:
+    """Brings a row up to date with a check-in; returns the parameters that write it."""
+    told = {name: getattr(item.report, name) for name in _TOLD}
+    row |= {name: value for name, value in told.items() if value is not None and name in row}
+    row |= _after(row, item.progress, item.now_us)
+    row["checkin_us"] = item.now_us
+    row["next_checkin_us"] = item.now_us + item.interval_s * 1_000_000
+    row["last_seen_us"] = max(item.now_us, row["last_seen_us"])
+    if row["uninstalled_us"]:
+        told["is_isolating"] = False
+    values = told | {name: row[name] for name in _KEPT}
+    return {"sensor": item.sensor_id} | {f"new_{name}": told for name, told in values.items()}
+
+
+def _marks(connection: Connection, group_ids: set[int]) -> dict[int, str]:
+    """By group, a text that changes whenever a list that sensors get may have: versions and
+    packages are kept values, and the group says what of them counts."""
+    kept = [tuple(row) for row in connection.execute(_KEPT_VALUES)]
+    groups = connection.execute(_GROUPS, {"groups": sorted(group_ids)})
+    return {row[0]: f"{tuple(row)} {kept}" for row in groups}
+
+
+MARKED: tuple[str, ...] = (
+    "ban_version",
+    "ingress_filter_version",
+    *(package_name(os_type) for os_type in OS_TYPES),
+)
+"""The kept values that say that a list of sensors changed."""
+
+_KEPT_VALUES = (
+    select(VALUE.c.name, VALUE.c.value).where(VALUE.c.name.in_(MARKED)).order_by(VALUE.c.name)
+)
+_GROUPS = select(GROUP).where(GROUP.c.id.in_(bindparam("groups", expanding=True)))
 
 
 def note_contact(connection: Connection, sensor_id: int, now_us: int) -> str:
@@ -136,7 +201,7 @@ def note_contact(connection: Connection, sensor_id: int, now_us: int) -> str:
     return str(changed)
 
 
-def _after(row: RowMapping, progress: Progress, now_us: int) -> dict[str, Any]:
+def _after(row: Mapping[str, Any], progress: Progress, now_us: int) -> dict[str, Any]:
     """The orders that this check-in says are done."""
     values: dict[str, Any] = {}
     if row["flush_us"] and progress.flushed_before_us >= row["flush_us"]:
@@ -145,13 +210,12 @@ def _after(row: RowMapping, progress: Progress, now_us: int) -> dict[str, Any]:
         values["restart_queued"] = False
     if progress.is_uninstalling:
         values["uninstalled_us"] = row["uninstalled_us"] or now_us
-        values["is_isolating"] = False
-    elif progress.is_uninstalling is False and row["uninstalled_us"]:
+    elif row["uninstalled_us"]:
         values["uninstalled_us"] = 0  # it is still there
     return values
 
 
-def _standing(row: dict[str, Any]) -> Standing:
+def _standing(row: Mapping[str, Any], mark: str) -> Standing:
     return Standing(
         id=row["id"],
         hostname=row["hostname"],
@@ -162,6 +226,7 @@ def _standing(row: dict[str, Any]) -> Standing:
         flush_before_us=row["flush_us"],
         restart=row["restart_queued"],
         uninstall=row["uninstall"],
+        mark=mark,
     )
 
 

@@ -37,19 +37,20 @@ def register(database: Database, data: Path, package: Package, content: bytes) -
         file.flush()
         os.fsync(file.fileno())
     draft.replace(folder / package.sha256)
-    values.save(database, _name(package.os_type), orjson.dumps(asdict(package)).decode())
+    values.save(database, package_name(package.os_type), orjson.dumps(asdict(package)).decode())
 
 
 def package_of(database: Database, os_type: str) -> Package | None:
     """The package of an operating system; None where none is registered."""
-    text = values.load(database, _name(os_type)) if os_type in OS_TYPES else None
+    text = values.load(database, package_name(os_type)) if os_type in OS_TYPES else None
     return None if not text else Package(**orjson.loads(text))
 
 
 def withdraw(database: Database, os_type: str) -> None:
     """Sensors of this system are told of no update any more."""
-    values.save(database, _name(os_type), "")
+    values.save(database, package_name(os_type), "")
 
 
-def _name(os_type: str) -> str:
+def package_name(os_type: str) -> str:
+    """Under which name the package of an operating system is kept."""
     return f"sensor package {os_type}"

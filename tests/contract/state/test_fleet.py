@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from vedette import limits
-from vedette.errors import BadRequestError, ConflictError, NotFoundError, UnauthorizedError
+from vedette.errors import (
+    BadRequestError,
+    ConflictError,
+    NotFoundError,
+    UnauthorizedError,
+    VedetteError,
+)
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.state import (
     checkins,
@@ -21,8 +27,9 @@ from vedette.state import (
     sensor_changes,
     sensor_list,
     sensor_queues,
+    values,
 )
-from vedette.state.checkins import Pace, Progress, Report, Standing
+from vedette.state.checkins import CheckIn, Pace, Progress, Report, Standing
 from vedette.state.engine import Database
 from vedette.state.enrolment import Enrolled, KeyKind, Machine
 from vedette.state.group_commit import GroupCommit
@@ -47,10 +54,12 @@ def enrolled(database: Database, hostname: str, kind: KeyKind = "sensor", **told
 def check_in(
     database: Database, sensor_id: int, progress: Progress | None = None, **report: Any
 ) -> Standing:
+    item = CheckIn(sensor_id, Report(**report), progress or Progress(), NOW_US, 30)
     with database.writing() as connection:
-        return checkins.check_in(
-            connection, sensor_id, Report(**report), progress or Progress(), NOW_US, 30
-        )
+        (found,) = checkins.check_in(connection, [item])
+    if isinstance(found, VedetteError):
+        raise found
+    return found
 
 
 # --- secrets and keys -------------------------------------------------------------------
@@ -214,6 +223,37 @@ def test_a_check_in_of_a_sensor_that_is_gone_is_refused(database: Database) -> N
         check_in(database, 404)
 
 
+def test_check_ins_of_one_sensor_in_a_batch_follow_each_other(database: Database) -> None:
+    sensor_id = enrolled(database, "h").sensor.id
+    sensor_changes.change(database, sensor_id, Changes(restart_queued=True, flush_us=5), NOW_US)
+    items = [
+        CheckIn(sensor_id, Report(uptime_s=1, boot_id="b"), Progress(), NOW_US, 30),
+        CheckIn(sensor_id, Report(uptime_s=2), Progress(5, has_restarted=True), NOW_US + 1, 30),
+        CheckIn(404, Report(), Progress(), NOW_US, 30),
+    ]
+    with database.writing() as connection:
+        first, second, gone = checkins.check_in(connection, items)
+    assert isinstance(first, Standing)
+    assert isinstance(second, Standing)
+    assert (first.restart, first.flush_before_us) == (True, 5)
+    assert (second.restart, second.flush_before_us) == (False, 0)
+    assert isinstance(gone, UnauthorizedError)
+    row = sensor_list.get(database, EVERYTHING, sensor_id)
+    assert (row.uptime_s, row.boot_id, row.checkin_us) == (2, "b", NOW_US + 1)
+
+
+def test_the_mark_changes_with_the_lists_and_the_group(database: Database) -> None:
+    sensor_id = enrolled(database, "h").sensor.id
+    marks = [check_in(database, sensor_id).mark, check_in(database, sensor_id).mark]
+    values.save(database, "ban_version", "1")
+    marks.append(check_in(database, sensor_id).mark)
+    group = groups.add(database, "Other")
+    sensor_changes.change(database, sensor_id, Changes(group_id=group.id), NOW_US)
+    marks.append(check_in(database, sensor_id).mark)
+    assert marks[0] == marks[1]
+    assert len(set(marks)) == 3
+
+
 def test_osquery_beside_a_sensor_does_not_check_in_for_it(database: Database) -> None:
     sensor_id = enrolled(database, "h").sensor.id
     check_in(database, sensor_id)
@@ -292,12 +332,11 @@ def test_works_of_one_batch_are_all_durable_and_answered(another: Callable[[], D
     ids = [enrolled(database, f"h{number}").sensor.id for number in range(8)]
     commits = GroupCommit(database)
     with ThreadPoolExecutor(8) as threads:
-        work: Callable[[int], Standing] = lambda one: commits.submit(  # noqa: E731
-            one,
-            lambda connection: checkins.check_in(
-                connection, one, Report(uptime_s=one), Progress(), NOW_US, 30
-            ),
-        ).result(30)
+
+        def work(one: int) -> Standing:
+            item = CheckIn(one, Report(uptime_s=one), Progress(), NOW_US, 30)
+            return commits.submit_to(checkins.check_in, one, item).result(30)
+
         assert [standing.id for standing in threads.map(work, ids)] == ids
     commits.close()
     rows = [sensor_list.get(another(), EVERYTHING, one) for one in ids]
@@ -314,11 +353,10 @@ def test_a_work_that_fails_costs_no_other(database: Database) -> None:
     def refused(_connection: Any) -> None:
         raise NotFoundError("no")
 
-    def good(connection: Any) -> Standing:
-        return checkins.check_in(connection, sensor_id, Report(uptime_s=5), Progress(), NOW_US, 30)
-
-    futures = [commits.submit(key, work) for key, work in enumerate((broken, refused, good))]
-    assert futures[2].result(30).id == sensor_id
+    futures = [commits.submit(key, work) for key, work in enumerate((broken, refused))]
+    item = CheckIn(sensor_id, Report(uptime_s=5), Progress(), NOW_US, 30)
+    good = commits.submit_to(checkins.check_in, sensor_id, item)
+    assert good.result(30).id == sensor_id
     assert isinstance(futures[1].exception(30), NotFoundError)
     assert isinstance(futures[0].exception(30), ConflictError)
     commits.close()

@@ -24,7 +24,7 @@ from vedette.model.principal import Principal
 from vedette.pipeline.submission import Submission
 from vedette.respond import orders
 from vedette.state import checkins, enrolment, sensor_queues
-from vedette.state.checkins import Progress, Report, Standing
+from vedette.state.checkins import CheckIn, Progress, Report, Standing
 from vedette.state.sensor_queues import Block
 
 router = APIRouter(prefix="/sensor/v1", tags=["sensor protocol"])
@@ -74,14 +74,9 @@ async def check_in(request: Request, here: Here) -> Response:
     principal = principal_of(request)
     sent = await message(request, Checkin, principal)
     now_us, interval_s = here.clock.now_us(), here.pace.interval_s
-    report = _report(sent, now_us)
     progress = Progress(sent.flushed_before_us, sent.restarted, sent.uninstalling)
-    future = here.commits.submit(
-        principal.sensor_id,
-        lambda connection: checkins.check_in(
-            connection, principal.sensor_id, report, progress, now_us, interval_s
-        ),
-    )
+    item = CheckIn(principal.sensor_id, _report(sent, now_us), progress, now_us, interval_s)
+    future = here.commits.submit_to(checkins.check_in, principal.sensor_id, item)
     standing = await asyncio.wrap_future(future)
     body = {
         "checkin_interval_s": interval_s,
@@ -93,19 +88,17 @@ async def check_in(request: Request, here: Here) -> Response:
         "uninstall": standing.uninstall,
         "event_format": FORMAT,
     }
-    return json_answer(body | await to_thread.run_sync(_orders, here, standing, sent, now_us))
+    lists = here.order_book.remembered(standing, sent.ban_version, sent.filter_version)
+    if lists is None or sent.blocks:
+        lists = await to_thread.run_sync(_lists, here, standing, sent, now_us)
+    return json_answer(body | lists)
 
 
-def _orders(here: Services, standing: Standing, sent: Checkin, now_us: int) -> dict[str, Any]:
+def _lists(here: Services, standing: Standing, sent: Checkin, now_us: int) -> dict[str, Any]:
     if sent.blocks:
         blocks = [msgspec.structs.asdict(one) for one in sent.blocks]
         orders.note_blocks(here.database, standing, blocks, now_us)
-    return {
-        "bans": orders.ban_orders(here.database, standing, sent.ban_version),
-        "filters": orders.filter_orders(here.database, standing, sent.filter_version),
-        "update": orders.update_order(here.database, standing),
-        "want_binaries": orders.wanted_binaries(here.database, standing),
-    }
+    return here.order_book.orders(standing, sent.ban_version, sent.filter_version)
 
 
 def _report(sent: Checkin, now_us: int) -> Report:
