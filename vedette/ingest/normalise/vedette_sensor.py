@@ -50,6 +50,7 @@ _OPERATIONS = {
     "delete": FileOperation.DELETED,
     "rename": FileOperation.DELETED,
 }
+_DIRECTIONS = {"in": 0, "out": 1}
 _MEMORY_ACCESS = 0x38  # VM_OPERATION, VM_READ, VM_WRITE
 _TERMINATE = 0x1
 
@@ -221,7 +222,7 @@ def _connection(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     known = _at(event["proc"], ctx, time_us)
     own = pack_address(_text(event, "local_ip")), number(event.get("local_port"), 1 << 16)
     peer = pack_address(_text(event, "remote_ip")), number(event.get("remote_port"), 1 << 16)
-    outbound = int(event["direction"] == "out")
+    outbound = _DIRECTIONS[event["direction"]]
     protocol = number(event.get("proto"), 256) or TCP
     name = ctx.name_of(peer[0], time_us)
     out: list[Outcome] = [Netconn(known.id, time_us, outbound, protocol, *own, *peer, name)]
