@@ -31,6 +31,7 @@ from vedette.api.routes import (
 from vedette.api.services import Services
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
+    sensor_protocol.router,  # first: most requests of a fleet are check-ins
     health.router,
     docs.router,
     info.router,
@@ -40,7 +41,6 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     analysis.router,
     queries.router,
     sensors.router,
-    sensor_protocol.router,
     sensor_files.router,
     osquery.router,
     live_queries.router,

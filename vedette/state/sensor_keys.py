@@ -1,6 +1,7 @@
 """Who a sensor is, by its key: from memory where it was asked before.
 
-A fleet checks in with the same keys all day, so they are remembered for long. What ends a key
+A fleet checks in with the same keys all day, so they are remembered for long, and read for many
+sensors at a time: after a start of the server they all come within half a minute. What ends a key
 here is told to `forget` at once; what another server or a command changed, `refresh` finds by the
 sensor's time of change, a few seconds later.
 """
@@ -21,11 +22,15 @@ from vedette.state.sensors import CHANGES_OVERLAP_US
 
 ID_MAX = 2**31 - 1
 
+NEIGHBOURS = 256
+"""Sensors that are read together, by id."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Known:
     digest: bytes
-    principal: Principal
+    hostname: str
+    group_id: int
     read_us: int
 
 
@@ -36,6 +41,7 @@ class SensorKeys:
         self._database = database
         self._known: OrderedDict[tuple[int, KeyKind], _Known] = OrderedDict()
         self._refreshed_us = 0
+        self._changes = 0
         self._lock = Lock()
 
     def remembered(self, sensor_id: int, key: str, kind: KeyKind, now_us: int) -> Principal | None:
@@ -43,7 +49,7 @@ class SensorKeys:
         known = self._known.get((sensor_id, kind))
         if known is None or not 0 <= now_us - known.read_us < limits.SENSOR_KEY_STALE_US:
             return None
-        return known.principal if hmac.compare_digest(known.digest, digest(key)) else None
+        return _principal(sensor_id, known, key)
 
     def authenticate(
         self, sensor_id: int, key: str, kind: KeyKind, now_us: int
@@ -52,21 +58,13 @@ class SensorKeys:
         principal = self.remembered(sensor_id, key, kind, now_us)
         if principal is not None or not 0 < sensor_id <= ID_MAX:
             return principal
-        column = KEY_COLUMNS[kind]
-        query = select(SENSOR.c.hostname, SENSOR.c.group_id, column).where(SENSOR.c.id == sensor_id)
-        with self._database.reading() as connection:
-            row = connection.execute(query).first()
-        if row is None or row[2] is None or not hmac.compare_digest(row[2], digest(key)):
-            return None
-        principal = Principal(
-            "sensor", row[0], f"sensor {sensor_id}", group_id=row[1], sensor_id=sensor_id
-        )
-        self._remember(kind, _Known(row[2], principal, now_us))
-        return principal
+        known = self._read(sensor_id, kind, now_us).get(sensor_id)
+        return None if known is None else _principal(sensor_id, known, key)
 
     def forget(self, sensor_id: int) -> None:
         """The next request of this sensor is looked up again."""
         with self._lock:
+            self._changes += 1
             self._known.pop((sensor_id, "sensor"), None)
             self._known.pop((sensor_id, "osquery"), None)
 
@@ -80,10 +78,28 @@ class SensorKeys:
         for sensor_id in changed:
             self.forget(sensor_id)
 
-    def _remember(self, kind: KeyKind, known: _Known) -> None:
+    def _read(self, sensor_id: int, kind: KeyKind, now_us: int) -> dict[int, _Known]:
+        """The sensors around an id that have a key of this kind, now remembered."""
+        column = KEY_COLUMNS[kind]
+        first = sensor_id - sensor_id % NEIGHBOURS
+        query = select(SENSOR.c.id, column, SENSOR.c.hostname, SENSOR.c.group_id).where(
+            SENSOR.c.id.between(first, first + NEIGHBOURS - 1), column.is_not(None)
+        )
+        changes = self._changes
+        with self._database.reading() as connection:
+            found = {row[0]: _Known(*row[1:], now_us) for row in connection.execute(query)}
         with self._lock:
-            name = known.principal.sensor_id, kind
-            self._known[name] = known
-            self._known.move_to_end(name)
-            if len(self._known) > limits.SENSOR_KEYS_CACHED_MAX:
+            # What was forgotten meanwhile may have been read as it was before.
+            kept = found if changes == self._changes else {}
+            for number, known in kept.items():
+                self._known[number, kind] = known
+            while len(self._known) > limits.SENSOR_KEYS_CACHED_MAX:
                 self._known.popitem(last=False)
+        return found
+
+
+def _principal(sensor_id: int, known: _Known, key: str) -> Principal | None:
+    if not hmac.compare_digest(known.digest, digest(key)):
+        return None
+    name = f"sensor {sensor_id}"
+    return Principal("sensor", known.hostname, name, group_id=known.group_id, sensor_id=sensor_id)
