@@ -71,6 +71,18 @@ def test_filters_sorts_and_pages(fleet: Database, query: dict[str, Any], names: 
     assert _names(fleet, **query) == [name.lower() for name in names]
 
 
+@pytest.mark.parametrize("sort", ["os_type", "computer_name", "notes", "id"])
+@pytest.mark.parametrize("is_descending", [True, False])
+def test_pages_of_any_size_make_the_whole(fleet: Database, sort: str, is_descending: bool) -> None:
+    whole = _names(fleet, sort=sort, is_descending=is_descending)
+    for rows in (1, 2, 3):
+        pages = [
+            _names(fleet, sort=sort, is_descending=is_descending, start=start, rows=rows)
+            for start in range(0, len(whole), rows)
+        ]
+        assert [name for page in pages for name in page] == whole
+
+
 def test_the_total_counts_all_pages(fleet: Database) -> None:
     for rows in (0, 1, None):
         page = sensor_list.page(fleet, EVERYTHING, SensorQuery(hostname="w", rows=rows), NOW_US)
