@@ -13,6 +13,7 @@ from vedette.errors import VedetteError
 REQUEST: Final[Mapping[str, str]] = {
     "bad_compression": "The compressed body is damaged, cut short, or of too many members.",
     "bad_encoding": "A `Content-Encoding` that is not served: gzip, deflate and zstd are.",
+    "bad_member": "A member of a sensor's message is missing or out of bounds; `message` has it.",
     "bad_request": "A parameter or a body cannot be understood; the message names it.",
     "busy": "The queue is full. Keep the data and send it again after `Retry-After`.",
     "conflict": "The thing exists already, or its state forbids the change.",
@@ -20,6 +21,7 @@ REQUEST: Final[Mapping[str, str]] = {
     "empty_body": "The body holds no record.",
     "error": "An error without a word of its own.",
     "forbidden": "A good token that may not do this.",
+    "hash_mismatch": "A copied file is not what the sensor offered; nothing of it is kept.",
     "http_error": "The framework refused the request; the status says why.",
     "illegal_argument_exception": "A line of a bulk body is no action; nothing of it was taken.",
     "internal_error": "A bug; the message names the request id to look for in the log.",
@@ -28,6 +30,7 @@ REQUEST: Final[Mapping[str, str]] = {
     "nothing_taken": "No record of the request could be taken; `errors` says why.",
     "query_malformed_syntax": "The query cannot be understood; `start` and `end` say where.",
     "stream_expired": "The stream was not used for `stream_ttl_s`, so it ended. Create another.",
+    "sequence_conflict": "Another block of events was stored under the same number of its queue.",
     "too_large": "A body over its limit, as sent or inflated.",
     "unauthorized": "No token, or one that is unknown, revoked or expired.",
     "unavailable": "The store cannot take or answer now. Come back after `Retry-After`.",
@@ -35,7 +38,9 @@ REQUEST: Final[Mapping[str, str]] = {
 """Of whole requests."""
 
 RECORD: Final[Mapping[str, str]] = {
+    "bad_event": "A member of a sensor's event is of a wrong type, or missing.",
     "bad_host": "The host's name cannot be one, or no further host is taken in.",
+    "bad_process": "A sensor's event does not name its process by pid and start.",
     "bad_text": "The record is not UTF-8.",
     "bad_time": "A time that cannot be believed: before 1970, or over a day ahead of the server.",
     "bad_xml": "An XML event that is damaged, or that declares a document type.",

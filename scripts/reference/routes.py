@@ -18,9 +18,12 @@ A running server shows the same at `/docs` and describes it in `/openapi.json`.
 
 RIGHTS = {
     Right.OPEN: "everyone, without a token",
+    Right.IN_BODY: "whoever has the secret that the body carries",
+    Right.SENSOR: "an enrolled sensor, by its key",
     Right.HANDSHAKE: "as send; browsers are sent on to `/docs` without a token",
     Right.SEND: "ingest tokens, global administrators",
     Right.READ: "users, within the sensor groups they may see",
+    Right.ACT: "users who are Analyst or Administrator in the sensor group",
     Right.ADMINISTER: "global administrators",
 }
 

@@ -8,6 +8,7 @@ from vedette.api.access import ACCESS, Right
 from vedette.model.principal import Role
 
 REFUSED = {401, 403}
+WITHOUT_TOKEN = {Right.OPEN, Right.IN_BODY}
 WALKED = sorted(ACCESS)
 PLACES = {
     "{process_id}": "00000001-0000-0000-0000-000000000000",
@@ -19,6 +20,8 @@ PLACES = {
     "{rest:path}": "x/y",
     "{file}": "docs.js",
     "{md5}": "12" * 16,
+    "{sha256}": "34" * 32,
+    "{query_id}": "1",
 }
 
 
@@ -33,16 +36,20 @@ def tokens(server: Server) -> dict[str, str]:
     return {
         "administrator": server.token,
         "viewer": hire(server, "walking-viewer", {1: Role.VIEWER}),
+        "analyst": hire(server, "walking-analyst", {1: Role.ANALYST}),
         "nobody": hire(server, "walking-nobody", {}),
         "sender": server.ingest_token,
     }
 
 
 HOLDERS = {
-    Right.OPEN: {"administrator", "viewer", "nobody", "sender"},
+    Right.OPEN: {"administrator", "analyst", "viewer", "nobody", "sender"},
+    Right.IN_BODY: {"administrator", "analyst", "viewer", "nobody", "sender"},
     Right.HANDSHAKE: {"administrator", "sender"},
+    Right.SENSOR: set(),
     Right.SEND: {"administrator", "sender"},
-    Right.READ: {"administrator", "viewer", "nobody"},
+    Right.READ: {"administrator", "analyst", "viewer", "nobody"},
+    Right.ACT: {"administrator", "analyst"},
     Right.ADMINISTER: {"administrator"},
 }
 
@@ -51,17 +58,17 @@ HOLDERS = {
 def test_without_a_token_only_open_routes_answer(server: Server, method: str, path: str) -> None:
     with server.client() as client:
         answer = call(client, method, path)
-    assert (answer.status_code == 401) is (ACCESS[method, path] is not Right.OPEN)
+    assert (answer.status_code == 401) is (ACCESS[method, path] not in WITHOUT_TOKEN)
 
 
 @pytest.mark.parametrize(("method", "path"), WALKED)
 def test_an_unknown_token_is_401(server: Server, method: str, path: str) -> None:
     with server.client(**{"X-Auth-Token": "0" * 40}) as client:
         answer = call(client, method, path)
-    assert (answer.status_code == 401) is (ACCESS[method, path] is not Right.OPEN)
+    assert (answer.status_code == 401) is (ACCESS[method, path] not in WITHOUT_TOKEN)
 
 
-@pytest.mark.parametrize("holder", ["administrator", "viewer", "nobody", "sender"])
+@pytest.mark.parametrize("holder", ["administrator", "analyst", "viewer", "nobody", "sender"])
 @pytest.mark.parametrize(("method", "path"), WALKED)
 def test_each_kind_of_caller_may_call_what_the_table_says(
     server: Server, tokens: dict[str, str], holder: str, method: str, path: str

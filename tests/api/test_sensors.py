@@ -48,4 +48,4 @@ def test_filters_must_be_understood(analyst: httpx.Client, parameters: dict[str,
 def test_statistics_count_sensors(analyst: httpx.Client, told: Story) -> None:
     body = analyst.get("/api/v1/sensor/statistics").json()
     assert body["sensor_count"] >= body["active_sensor_count"] >= 1
-    assert body["num_storefile_bytes"] == body["num_storefiles_bytes"] == 0
+    assert body["num_storefile_bytes"] == body["num_storefiles_bytes"] >= 0

@@ -12,11 +12,12 @@ from typing import Final
 from anyio import to_thread
 from fastapi import Request
 
-from vedette.api.credentials import Credential, credential_of
+from vedette.api.credentials import Credential, credential_of, is_sensor, sensor_credential
 from vedette.api.services import Services, services_of
 from vedette.errors import ForbiddenError, UnauthorizedError
-from vedette.model.principal import Principal
+from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
+from vedette.state.enrolment import KeyKind
 
 
 class Right(Enum):
@@ -24,12 +25,19 @@ class Right(Enum):
 
     OPEN = auto()
     """Nothing: no token is looked at."""
+    IN_BODY = auto()
+    """A secret in the body, which the handler checks: enrolment, and all of osquery."""
     HANDSHAKE = auto()
     """`SEND`; but browsers, which accept text/html, are sent on without a token."""
+    SENSOR = auto()
+    """An enrolled sensor, by its own key (docs/sensor-protocol.md)."""
     SEND = auto()
     """An ingest token, or a global administrator."""
     READ = auto()
     """Any user; what they see is their scope."""
+    ACT = auto()
+    """A user who is Analyst or Administrator in any sensor group; the route asks for the role in
+    the group that it is about."""
     ADMINISTER = auto()
     """A global administrator."""
 
@@ -64,6 +72,19 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("PUT", "/{index}/_bulk"): Right.SEND,
     **dict.fromkeys(_ELASTIC_SETUP, Right.SEND),
     ("POST", "/api/v1/ingest"): Right.SEND,
+    ("POST", "/sensor/v1/enrol"): Right.IN_BODY,
+    ("POST", "/sensor/v1/checkin"): Right.SENSOR,
+    ("POST", "/sensor/v1/events"): Right.SENSOR,
+    ("POST", "/sensor/v1/binaries/offer"): Right.SENSOR,
+    ("PUT", "/sensor/v1/binaries/{sha256}"): Right.SENSOR,
+    ("GET", "/sensor/v1/packages/{sha256}"): Right.SENSOR,
+    ("POST", "/osquery/enroll"): Right.IN_BODY,
+    ("POST", "/osquery/config"): Right.IN_BODY,
+    ("POST", "/osquery/log"): Right.IN_BODY,
+    ("POST", "/osquery/distributed/read"): Right.IN_BODY,
+    ("POST", "/osquery/distributed/write"): Right.IN_BODY,
+    ("POST", "/api/v1/livequery"): Right.ACT,
+    ("GET", "/api/v1/livequery/{query_id}"): Right.READ,
     ("GET", "/healthz"): Right.OPEN,
     ("GET", "/readyz"): Right.OPEN,
     ("GET", "/docs"): Right.OPEN,
@@ -99,6 +120,10 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/v1/sensor"): Right.READ,
     ("GET", "/api/v1/sensor/statistics"): Right.READ,
     ("GET", "/api/v1/sensor/{sensor_id}"): Right.READ,
+    ("PUT", "/api/v1/sensor/{sensor_id}"): Right.ACT,
+    ("GET", "/api/v1/sensor/{sensor_id}/queued"): Right.READ,
+    ("GET", "/api/v1/sensor/{sensor_id}/activity"): Right.READ,
+    ("GET", "/api/v1/sensor/{sensor_id}/resourcestatus"): Right.READ,
     ("GET", "/api/v2/sensor"): Right.READ,
     ("GET", "/api/v1/storage/events/partition"): Right.ADMINISTER,
     ("POST", "/api/v1/storage/events/new_partition"): Right.ADMINISTER,
@@ -108,6 +133,8 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
 }
 """Every route, by method and path template."""
 
+_WITHOUT_TOKEN: Final = frozenset({Right.OPEN, Right.IN_BODY})
+
 
 async def authorize(request: Request) -> None:
     """Raise UnauthorizedError or ForbiddenError unless the caller may call this route.
@@ -115,10 +142,13 @@ async def authorize(request: Request) -> None:
     Leaves the caller (`principal_of`) and their scope (`scope_of_request`) with the request.
     """
     right = ACCESS[request.method, request.scope["route"].path]
-    if right is Right.OPEN or (right is Right.HANDSHAKE and accepts_html(request)):
+    if right in _WITHOUT_TOKEN or (right is Right.HANDSHAKE and accepts_html(request)):
+        return
+    services = services_of(request)
+    if right is Right.SENSOR and is_sensor(request):
+        request.state.principal = await sensor_principal(request, services)
         return
     credential = credential_of(request)
-    services = services_of(request)
     principal, scope = await to_thread.run_sync(
         _known, services, credential, limiter=services.authentications
     )
@@ -131,14 +161,37 @@ async def authorize(request: Request) -> None:
 def may(principal: Principal, right: Right) -> bool:
     """Whether a known caller has a right."""
     match right:
-        case Right.OPEN:
+        case Right.OPEN | Right.IN_BODY:
             return True
+        case Right.SENSOR:
+            return principal.kind == "sensor"
         case Right.SEND | Right.HANDSHAKE:
             return principal.kind == "ingest" or principal.is_global_admin
         case Right.READ:
             return principal.kind == "user"
+        case Right.ACT:
+            return principal.kind == "user" and principal.highest_role >= Role.ANALYST
         case Right.ADMINISTER:
             return principal.kind == "user" and principal.is_global_admin
+
+
+async def sensor_principal(request: Request, services: Services) -> Principal:
+    """The sensor whose key a request carries. Raises UnauthorizedError."""
+    sensor_id, key = sensor_credential(request)
+    principal = await known_sensor(services, sensor_id, key, "sensor")
+    if principal is None:
+        raise UnauthorizedError("the sensor's key is unknown or has ended: enrol again")
+    return principal
+
+
+async def known_sensor(
+    services: Services, sensor_id: int, key: str, kind: KeyKind
+) -> Principal | None:
+    """The sensor of a key, None for a key that is none."""
+    keys, now_us = services.sensor_keys, services.clock.now_us()
+    return keys.remembered(sensor_id, key, kind, now_us) or await to_thread.run_sync(
+        keys.authenticate, sensor_id, key, kind, now_us, limiter=services.authentications
+    )
 
 
 def accepts_html(request: Request) -> bool:

@@ -44,6 +44,23 @@ def credential_of(request: Request) -> Credential:
     return credential
 
 
+def is_sensor(request: Request) -> bool:
+    """Whether a request says that it comes from an enrolled sensor."""
+    return request.headers.get("authorization", "").strip().lower().startswith("sensor ")
+
+
+def sensor_credential(request: Request) -> tuple[int, str]:
+    """Sensor id and key of `Authorization: Sensor ID:KEY`.
+
+    Raises UnauthorizedError when a request presents nothing of the kind.
+    """
+    value = request.headers.get("authorization", "").strip().partition(" ")[2]
+    number, _, key = value.strip().partition(":")
+    if not is_sensor(request) or not (number.isascii() and number.isdecimal() and key):
+        raise UnauthorizedError("a sensor's key is needed: Authorization: Sensor ID:KEY")
+    return int(number[:20]), key
+
+
 def _pair(encoded: str) -> tuple[str, str]:
     try:
         text = base64.b64decode(encoded.strip(), validate=True).decode()

@@ -69,6 +69,9 @@ HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
 ELASTIC_TAG: Final = "elasticsearch"
 """Tag of the routes whose callers expect Elasticsearch's error bodies."""
 
+OSQUERY_TAG: Final = "osquery"
+"""Tag of the routes whose callers look for `node_invalid`."""
+
 ELASTIC_HEADERS: Final[Mapping[str, str]] = {"X-Elastic-Product": "Elasticsearch"}
 
 
@@ -86,6 +89,8 @@ def error_body(error: VedetteError) -> dict[str, Any]:
 def failure_answer(request: Request, status: int, body: dict[str, Any]) -> Response:
     """The answer for a failed request, in the form its route's callers read."""
     headers = dict(HEADERS.get(status, {}))
+    if status == 401 and OSQUERY_TAG in getattr(request.scope.get("route"), "tags", ()):
+        body = {**body, "node_invalid": True}
     if ELASTIC_TAG in getattr(request.scope.get("route"), "tags", ()):
         cause = {"type": body["reason"], "reason": body["message"]}
         body = {**body, "error": {**cause, "root_cause": [cause]}, "status": status}

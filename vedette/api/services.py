@@ -11,10 +11,15 @@ from vedette.clock import Clock
 from vedette.pipeline.intake import Intake
 from vedette.pipeline.partition_control import PartitionControl
 from vedette.pipeline.turns import Turns
+from vedette.respond.copied_files import CopiedFiles
 from vedette.search.views import Views
 from vedette.settings import Settings
 from vedette.state.access import Scopes
+from vedette.state.checkins import Pace
 from vedette.state.engine import Database
+from vedette.state.group_commit import GroupCommit
+from vedette.state.sensor_keys import SensorKeys
+from vedette.state.sensors import Sensors
 from vedette.state.tokens import Tokens
 from vedette.store.engine import Engine
 
@@ -32,6 +37,11 @@ class Services:
     engine: Engine
     intake: Intake
     partitions: PartitionControl
+    sensors: Sensors
+    sensor_keys: SensorKeys
+    commits: GroupCommit
+    pace: Pace
+    copies: CopiedFiles
     views: Views = field(default_factory=Views)
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)

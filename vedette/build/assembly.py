@@ -22,11 +22,15 @@ from vedette.pipeline.partition_control import PartitionControl
 from vedette.pipeline.prepare import Preparer
 from vedette.pipeline.registry import Registry
 from vedette.pipeline.seen import Seen
+from vedette.respond.copied_files import CopiedFiles
 from vedette.settings import Settings
 from vedette.state.access import Scopes
 from vedette.state.channels import Channels
+from vedette.state.checkins import Pace
 from vedette.state.engine import Database, open_database
+from vedette.state.group_commit import GroupCommit
 from vedette.state.leases import Leases
+from vedette.state.sensor_keys import SensorKeys
 from vedette.state.sensors import Sensors
 from vedette.state.start import FirstCredentials, start
 from vedette.state.streams import remove_dead
@@ -89,6 +93,11 @@ def _connect(
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=metrics)
     tokens, sensors = Tokens(database, clock), Sensors(database)
+    sensor_keys, pace = SensorKeys(database), Pace(database, settings.checkin_interval_s)
+    pace.refresh()
+    copies = CopiedFiles(database, settings.data / "binaries", settings.copied_files_bytes_max)
+    commits = GroupCommit(database)
+    closing.callback(commits.close)
     guide = StoreGuide(engine, clock)
     preparer = Preparer(
         Hosts(sensors, guide.restore_contexts),
@@ -115,6 +124,9 @@ def _connect(
         (
             Job("sensors", 5, lambda: sensors.flush(clock.now_us()), shared=False),
             Job("changes", 5, lambda: sensors.refresh(clock.now_us()), shared=False),
+            Job("sensor keys", 5, lambda: sensor_keys.refresh(clock.now_us()), shared=False),
+            Job("copies", 3600, lambda: copies.forget_stale(clock.now_us()), shared=False),
+            Job("pace", 60, pace.refresh, shared=False),
             Job("tokens", 10, tokens.flush, shared=False),
             Job("young garbage", 10, lambda: gc.collect(1), shared=False),
             Job("garbage", 300, gc.collect, shared=False),
@@ -141,5 +153,10 @@ def _connect(
             engine=engine,
             intake=intake,
             partitions=partitions,
+            sensors=sensors,
+            sensor_keys=sensor_keys,
+            commits=commits,
+            pace=pace,
+            copies=copies,
         )
     )

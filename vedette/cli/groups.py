@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
-from vedette.cli.printing import print_json, print_table
-from vedette.state import groups
+from vedette.cli.printing import print_json, print_table, time_text
+from vedette.state import enrolment, groups
+from vedette.state.engine import Database
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -51,3 +52,52 @@ def list_groups(
             (group.id, group.name, "yes" if group.suppress_children else "no") for group in found
         ]
         print_table(("id", "name", "suppresses children"), rows)
+
+
+@app.command("secret")
+def secret(
+    group: Annotated[str, typer.Argument(metavar="GROUP", help="Id or name of the group.")],
+    rotate: Annotated[
+        bool, typer.Option("--rotate", help="Issue a new secret; older ones stay good.")
+    ] = False,
+    revoke: Annotated[
+        int | None, typer.Option(metavar="ID", help="End the secret with this id.")
+    ] = None,
+    revoke_all: Annotated[
+        bool, typer.Option("--revoke-all", help="End all secrets: nobody enrols any more.")
+    ] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The enrolment secrets of a group: what its installers carry to let a host in."""
+    with open_state(data, config) as database:
+        group_id = _group_id(database, group)
+        if rotate:
+            enrolment.issue_secret(database, group_id)
+        ended = [one.id for one in enrolment.group_secrets(database, group_id) if revoke_all]
+        for secret_id in [revoke] if revoke is not None else ended:
+            enrolment.revoke_secret(database, group_id, secret_id)
+        if not (revoke_all or revoke is not None):
+            enrolment.current_secret(database, group_id)
+        found = enrolment.group_secrets(database, group_id)
+    rows = [
+        {
+            "id": one.id,
+            "secret": one.secret,
+            "created": time_text(one.created_us),
+            "revoked": time_text(one.revoked_us),
+        }
+        for one in found
+    ]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(("id", "secret", "created", "revoked"), [tuple(row.values()) for row in rows])
+
+
+def _group_id(database: Database, text: str) -> int:
+    """By id or by name; a name of digits only is found by its id. Raises NotFoundError."""
+    if text.isdecimal():
+        return groups.get(database, int(text)).id
+    return groups.named(database, text).id

@@ -2,7 +2,13 @@
 
 from vedette.ingest.record import Record
 
-_BY_SOURCE = {"auditd": "linux", "tetragon": "linux", "santa": "osx", "es": "osx"}
+_BY_SOURCE = {
+    "auditd": "linux",
+    "tetragon": "linux",
+    "santa": "osx",
+    "es": "osx",
+    "vedette": "linux",
+}
 
 
 def os_type_of(record: Record) -> str:

@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-Source = Literal["windows", "auditd", "osquery", "tetragon", "santa", "es"]
-"""Families of senders, one normaliser each. `windows` covers every event-log record: Sysmon
-(Windows and Linux), Security, PowerShell and all others. `auditd` covers laurel and auoms."""
+Source = Literal["windows", "auditd", "osquery", "tetragon", "santa", "es", "vedette"]
+"""Families of senders, one normaliser each. `vedette` is our own sensor. `windows` covers every
+event-log record: Sysmon (Windows and Linux), Security, PowerShell and all others. `auditd` covers
+laurel and auoms."""
 
 
 class Record(Struct, gc=False, omit_defaults=False):

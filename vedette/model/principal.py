@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
 
-PrincipalKind = Literal["user", "ingest"]
+PrincipalKind = Literal["user", "ingest", "sensor"]
 
 
 class Role(IntEnum):
@@ -28,18 +28,21 @@ ROLE_NAMES = {
 @dataclass(frozen=True, slots=True)
 class Principal:
     """The holder of a token. `kind` is `user` for people and their tools, `ingest` for senders,
-    which may send telemetry into `group_id` and nothing else."""
+    which may send telemetry into `group_id` and nothing else, `sensor` for an enrolled sensor,
+    which may speak of itself and nothing else."""
 
     kind: PrincipalKind
     name: str
-    """User name, or the name of the ingest token."""
+    """User name, the name of the ingest token, or the host name of the sensor."""
     token_id: str
     is_global_admin: bool = False
     group_id: int = 0
-    """Sensor group of an ingest token; 0 for users."""
+    """Sensor group of an ingest token or a sensor; 0 for users."""
     roles: tuple[tuple[int, Role], ...] = ()
     """Highest role by sensor group id, ascending; without those of no access. Global
     administrators have every role everywhere, whatever stands here."""
+    sensor_id: int = 0
+    """Which sensor it is; 0 for all others."""
 
     def role_in(self, group_id: int) -> Role:
         """The role in one sensor group."""

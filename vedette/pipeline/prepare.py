@@ -124,7 +124,7 @@ class Preparer:
         records, positions = part.records, part.positions
         for position, raw in enumerate(submission.records):
             try:
-                found = decode(raw)
+                found = decode(raw, submission.host)
             except RecordError as error:
                 refuse(receipt, position, error, "", 0)
                 continue

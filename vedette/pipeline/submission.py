@@ -35,6 +35,9 @@ class Submission(Struct):
     in_sequence: bool = False
     """Whether it is a part of an ordered import: what is learned from it then does not depend
     on which parts share a commit."""
+    host: str = ""
+    """The host that all records are of, when the sender may speak of no other; whatever the
+    records say. "" for senders that speak of many."""
 
 
 class Refusal(Struct):

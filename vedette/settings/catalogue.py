@@ -175,6 +175,23 @@ class Settings:
             alias="CoreServicesMaxEventResultsPerProcess",
         ),
     ] = 10_000
+    checkin_interval_s: Annotated[
+        int,
+        About(
+            "Time between two check-ins of a sensor; large fleets are told to come less often.",
+            unit="seconds",
+            least=5,
+            most=3600,
+        ),
+    ] = 30
+    isolation_allow: Annotated[
+        tuple[str, ...],
+        About("Addresses (ip:port) that isolated hosts may still reach, beside this server."),
+    ] = ()
+    copied_files_bytes_max: Annotated[
+        int,
+        About("Room for copies of programs that sensors send; 0 asks for none.", unit="bytes"),
+    ] = 10 * 2**30
     stream_ttl_s: Annotated[
         int, About("Time an unused stream is kept.", unit="seconds", least=1, alias="StreamTTLSecs")
     ] = 3600

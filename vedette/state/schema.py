@@ -127,6 +127,41 @@ SENSOR = Table(
     _flag("restart_queued"),
     _flag("uninstall"),
     Column("notes", Text),
+    # Enrolment (docs/sensor-protocol.md); a host that only a shipper reports for has none.
+    _number("enrolled_us"),
+    Column("key_sha256", LargeBinary),  # of the sensor program; null: never enrolled, or ended
+    Column("node_key_sha256", LargeBinary),  # of osquery on the same host
+    _text("machine_id"),
+    _number("reenrolled"),  # how often the name came back with another machine id
+    # The last check-in; everything the sensor says of itself.
+    _number("checkin_us"),
+    _number("next_checkin_us"),
+    _text("sensor_version"),
+    _text("boot_id"),
+    _number("clock_delta_s"),  # the sensor's clock less the server's
+    _number("uptime_s"),
+    _number("sensor_uptime_s"),
+    _number("health_status", 0),  # 0 to 100
+    _text("health_message"),
+    _number("eventlog_bytes"),
+    _number("storefiles_bytes"),
+    _number("volume_total_bytes"),
+    _number("volume_free_bytes"),
+    _number("memory_bytes"),
+    _text("network_adapters"),  # as api.md 2.17 writes them
+    _text("addresses"),  # theirs alone, to be searched
+    _number("power_state"),
+    _number("utc_offset_min"),
+    _text("os_version"),
+    _text("kernel"),
+    _text("arch"),
+    _text("computer_sid"),
+    _number("sequence_gaps"),
+    _number("missing_blocks"),
+    # Orders beside the flags above.
+    _number("flush_us"),  # 0: none
+    _number("uninstalled_us"),  # 0: not uninstalled
+    Column("liveresponse_init", Boolean, nullable=False, server_default=false()),
     Index("ix_sensor_group_id", "group_id"),
     Index("ix_sensor_last_seen_us", "last_seen_us"),
     Index("ix_sensor_computer_name", "computer_name"),

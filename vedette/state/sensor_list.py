@@ -1,55 +1,35 @@
 """Sensors as the API lists them (api.md 4.8): filtered, sorted, paged, within a scope."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, RowMapping, bindparam, false, func, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    RowMapping,
+    Select,
+    bindparam,
+    case,
+    false,
+    func,
+    select,
+    true,
+)
 
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.scope import Scope
 from vedette.state.engine import Database
 from vedette.state.schema import GROUP, SENSOR
+from vedette.state.sensor_row import SensorRow
+from vedette.state.sensor_sorts import SORTS, sort_key
 
 ID_MAX = 2**31 - 1
 """The databases keep ids as 32-bit integers."""
 
 DAY_US = 24 * 3600 * 1_000_000
 
-SORTS = {
-    "last_checkin_time": SENSOR.c.last_seen_us,
-    "last_update": SENSOR.c.last_seen_us,
-    "registration_time": SENSOR.c.first_seen_us,
-    "computer_name": SENSOR.c.computer_name,
-    "computer_dns_name": SENSOR.c.hostname,
-    "hostname": SENSOR.c.hostname,
-    "group_id": SENSOR.c.group_id,
-    "os_type": SENSOR.c.os_type,
-    "os_environment_display_string": SENSOR.c.os_type,
-    "network_adapters": SENSOR.c.interface_ip,
-    "id": SENSOR.c.id,
-}
-"""What `sort.col` may name."""
-
 DEFAULT_SORT = "last_checkin_time"
-
-
-@dataclass(frozen=True, slots=True)
-class SensorRow:
-    """A sensor as kept."""
-
-    id: int
-    hostname: str
-    computer_name: str
-    group_id: int
-    group_name: str
-    os_type: str
-    interface_ip: str
-    first_seen_us: int
-    last_seen_us: int
-    network_isolation_enabled: bool
-    is_isolating: bool
-    restart_queued: bool
-    uninstall: bool
-    notes: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +38,7 @@ class SensorQuery:
 
     `hostname` and `ip` match a part of the text, case-sensitive; with `ip` the `hostname` does
     not count. `inactive_days` keeps sensors heard of within so many days. `sort` is a name of
-    `SORTS`. `rows` None means all.
+    `sensor_sorts.SORTS`. `rows` None means all.
     """
 
     hostname: str = ""
@@ -85,7 +65,6 @@ def page(database: Database, scope: Scope, query: SensorQuery, now_us: int) -> S
         raise BadRequestError(f"sort.col: cannot sort by {query.sort!r}; one of {', '.join(SORTS)}")
     if query.start < 0 or (query.rows is not None and query.rows < 0):
         raise BadRequestError("rows and start must not be negative")
-    column = SORTS[query.sort]
     condition = _condition(scope, query, now_us)
     with database.reading() as connection:
         total = connection.execute(
@@ -93,13 +72,42 @@ def page(database: Database, scope: Scope, query: SensorQuery, now_us: int) -> S
         ).scalar_one()
         if query.rows == 0 or query.start >= total:
             return SensorPage(total, [])
-        found = connection.execute(
-            _QUERY.where(condition)
-            .order_by(column.desc() if query.is_descending else column.asc(), SENSOR.c.id)
-            .offset(query.start)
-            .limit(total if query.rows is None else query.rows)
-        )
-        return SensorPage(total, [_row(row) for row in found.mappings()])
+        ids = list(connection.scalars(_ids(condition, query, now_us)))
+        rows = connection.execute(_QUERY.where(_is_one_of(ids))).mappings()
+        found = {row["id"]: _row(row) for row in rows}
+        return SensorPage(total, [found[sensor_id] for sensor_id in ids])
+
+
+def _ids(condition: ColumnElement[bool], query: SensorQuery, now_us: int) -> Select[Any]:
+    """The ids of a page in its order: sorting ids moves a tenth of what sorting rows would."""
+    key = sort_key(query.sort, now_us)
+    order = key.desc() if query.is_descending else key.asc()
+    found = select(SENSOR.c.id).where(condition).order_by(order, SENSOR.c.id).offset(query.start)
+    return found if query.rows is None else found.limit(query.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts over sensors (api.md 2.18); backlogs as of their last check-ins."""
+
+    sensors: int
+    active: int
+    """Heard of within a day."""
+    eventlog_bytes: int
+    storefiles_bytes: int
+
+
+def totals(database: Database, scope: Scope, now_us: int) -> Totals:
+    """Over the sensors of a scope."""
+    recent = case((SENSOR.c.last_seen_us > now_us - DAY_US, 1), else_=0)
+    query = select(
+        func.count(),
+        func.coalesce(func.sum(recent), 0),
+        func.coalesce(func.sum(SENSOR.c.eventlog_bytes), 0),
+        func.coalesce(func.sum(SENSOR.c.storefiles_bytes), 0),
+    ).where(_condition(scope, SensorQuery(), now_us))
+    with database.reading() as connection:
+        return Totals(*(int(value) for value in connection.execute(query).one()))
 
 
 def get(database: Database, scope: Scope, sensor_id: int) -> SensorRow:
@@ -112,7 +120,14 @@ def get(database: Database, scope: Scope, sensor_id: int) -> SensorRow:
     raise NotFoundError(f"there is no sensor {sensor_id}")
 
 
-_QUERY = select(SENSOR, GROUP.c.name.label("group_name")).join(GROUP)
+_SHOWN = tuple(
+    SENSOR.c[name] for name in SensorRow.__slots__ if name not in ("group_name", "has_sensor")
+)
+_QUERY = select(
+    *_SHOWN,
+    GROUP.c.name.label("group_name"),
+    SENSOR.c.key_sha256.is_not(None).label("has_sensor"),
+).join(GROUP)
 
 
 def _condition(scope: Scope, query: SensorQuery, now_us: int) -> ColumnElement[bool]:
@@ -120,7 +135,8 @@ def _condition(scope: Scope, query: SensorQuery, now_us: int) -> ColumnElement[b
     if scope.sensors is not None:
         condition &= _is_one_of(scope.sensors)
     if query.ip:
-        condition &= _contains(SENSOR.c.interface_ip, query.ip)
+        told = case((SENSOR.c.addresses == "", SENSOR.c.interface_ip), else_=SENSOR.c.addresses)
+        condition &= _contains(told, query.ip)
     elif query.hostname:
         condition &= _contains(SENSOR.c.hostname, query.hostname) | _contains(
             SENSOR.c.computer_name, query.hostname
@@ -133,7 +149,7 @@ def _condition(scope: Scope, query: SensorQuery, now_us: int) -> ColumnElement[b
     return condition
 
 
-def _is_one_of(sensors: frozenset[int]) -> ColumnElement[bool]:
+def _is_one_of(sensors: Iterable[int]) -> ColumnElement[bool]:
     """Written out as numbers: a scope may hold more ids than a statement may have parameters."""
     ids = bindparam("ids", sorted(sensors), Integer, expanding=True, literal_execute=True)
     return SENSOR.c.id.in_(ids)

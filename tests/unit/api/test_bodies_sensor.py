@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from vedette import limits
-from vedette.api.bodies_sensor import sensor_body, statistics_body
-from vedette.state.sensor_list import DAY_US, SensorRow
+from vedette.api.bodies_sensor import sensor_body
+from vedette.state.sensor_list import DAY_US
+from vedette.state.sensor_row import SensorRow
 
 SHARED = Path(os.environ.get("VEDETTE_SHARED", Path(__file__).parents[4] / "shared"))
 RECORDED = SHARED / "data" / "recorded" / "02_GET_api_v1_sensor_1"
@@ -73,8 +74,26 @@ def test_an_unknown_system_and_address_are_empty() -> None:
     assert body["network_adapters"] == ""
 
 
-def test_statistics_count_those_active_within_a_day() -> None:
-    rows = [_row(), _row(last_seen_us=NOW_US - DAY_US)]
-    body = statistics_body(rows, NOW_US)
-    assert (body["sensor_count"], body["active_sensor_count"]) == (2, 1)
-    assert body["num_storefile_bytes"] == body["num_storefiles_bytes"] == "0"
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({}, "Online"),
+        ({"checkin_us": NOW_US - 149_000_000}, "Online"),
+        ({"checkin_us": NOW_US - 151_000_000}, "Offline"),
+        ({"uninstall": True}, "Uninstall Pending"),
+        ({"uninstall": True, "uninstalled_us": 1}, "Uninstalled"),
+    ],
+)
+def test_the_status_of_an_enrolled_sensor_follows_its_check_ins(
+    changes: dict[str, int], status: str
+) -> None:
+    checkin_us = changes.get("checkin_us", NOW_US)
+    values = {"enrolled_us": 1, "checkin_us": checkin_us} | changes
+    row = _row(**values, next_checkin_us=checkin_us + 30_000_000)
+    assert sensor_body(row, NOW_US)["status"] == status
+
+
+def test_what_a_sensor_reported_is_numeric_text() -> None:
+    body = sensor_body(_row(uptime_s=5, volume_free_bytes=2**62, boot_id="6f1d-x"), NOW_US)
+    assert (body["uptime"], body["systemvolume_free_size"]) == ("5", str(2**62))
+    assert body["boot_id"].isdecimal()

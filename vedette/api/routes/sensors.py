@@ -1,21 +1,25 @@
 """Sensors: the programs that report, and the hosts they stand for (api.md 4.8, 2.17, 2.18)."""
 
 import time
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from vedette import limits
-from vedette.api.access import scope_of_request
-from vedette.api.answers import json_answer
-from vedette.api.bodies_sensor import sensor_body
+from vedette.api.access import principal_of, scope_of_request
+from vedette.api.answers import empty_answer, json_answer
+from vedette.api.bodies_sensor import activity_body, queued_body, resource_body, sensor_body
 from vedette.api.parameters import DAYS_MAX, ID_MAX, bounded_number, described, whole_number
+from vedette.api.request_bodies import json_object
+from vedette.api.sensor_changes import needed_roles, read_changes
 from vedette.api.services import Services, services_of
-from vedette.errors import BadRequestError, NotFoundError
+from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
+from vedette.model.principal import ROLE_NAMES, Principal
 from vedette.model.scope import Scope
-from vedette.state import sensor_list
+from vedette.state import sensor_changes, sensor_list
 from vedette.state.sensor_list import SensorQuery
 
 router = APIRouter(tags=["sensors"])
@@ -47,16 +51,14 @@ def sensors(request: Request, here: Here, scope: Within) -> Response:
 @router.get("/api/v1/sensor/statistics", summary="Counts over all sensors")
 def statistics(here: Here, scope: Within) -> Response:
     """Backlogs are what sensors reported at check-in; log shippers report none."""
-    now_us = here.clock.now_us()
-    known = sensor_list.page(here.database, scope, SensorQuery(rows=0), now_us)
-    active = sensor_list.page(here.database, scope, SensorQuery(rows=0, inactive_days=1), now_us)
+    found = sensor_list.totals(here.database, scope, here.clock.now_us())
     return json_answer(
         {
-            "sensor_count": known.total,
-            "active_sensor_count": active.total,
-            "num_eventlog_bytes": 0,
-            "num_storefile_bytes": 0,
-            "num_storefiles_bytes": 0,
+            "sensor_count": found.sensors,
+            "active_sensor_count": found.active,
+            "num_eventlog_bytes": found.eventlog_bytes,
+            "num_storefile_bytes": found.storefiles_bytes,
+            "num_storefiles_bytes": found.storefiles_bytes,
         }
     )
 
@@ -66,6 +68,46 @@ def sensor(sensor_id: str, here: Here, scope: Within) -> Response:
     number = _sensor_number(sensor_id)
     row = sensor_list.get(here.database, scope, number)
     return json_answer(sensor_body(row, here.clock.now_us()))
+
+
+@router.put("/api/v1/sensor/{sensor_id}", summary="Give a sensor orders, a group, notes")
+async def change_sensor(sensor_id: str, request: Request, here: Here, scope: Within) -> Response:
+    """Takes the seven members that api.md 4.8 names. A whole record may be sent back: members
+    that cannot be changed are ignored, but a record of another sensor is refused."""
+    number, body = _sensor_number(sensor_id), await json_object(request)
+    await to_thread.run_sync(_change, here, scope, principal_of(request), number, body)
+    here.sensor_keys.forget(number)
+    return empty_answer()
+
+
+def _change(
+    here: Services, scope: Scope, principal: Principal, number: int, body: dict[str, Any]
+) -> None:
+    row = sensor_list.get(here.database, scope, number)
+    changes = read_changes(body, row)
+    for group_id, role in needed_roles(changes, row):
+        if principal.role_in(group_id) < role:
+            needed = ROLE_NAMES[role]
+            raise ForbiddenError(f"{principal.name} must be {needed} in sensor group {group_id}")
+    sensor_changes.change(here.database, number, changes, here.clock.now_us())
+
+
+@router.get("/api/v1/sensor/{sensor_id}/queued", summary="What waits on the host")
+def queued(sensor_id: str, here: Here, scope: Within) -> Response:
+    row = sensor_list.get(here.database, scope, _sensor_number(sensor_id))
+    return json_answer(queued_body(row))
+
+
+@router.get("/api/v1/sensor/{sensor_id}/activity", summary="The sensor's last check-in")
+def activity(sensor_id: str, here: Here, scope: Within) -> Response:
+    row = sensor_list.get(here.database, scope, _sensor_number(sensor_id))
+    return json_answer(activity_body(row))
+
+
+@router.get("/api/v1/sensor/{sensor_id}/resourcestatus", summary="Memory, disk and health")
+def resource_status(sensor_id: str, here: Here, scope: Within) -> Response:
+    row = sensor_list.get(here.database, scope, _sensor_number(sensor_id))
+    return json_answer(resource_body(row))
 
 
 @router.get(

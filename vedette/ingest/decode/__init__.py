@@ -29,6 +29,7 @@ from vedette.ingest.decode import (
     santa,
     shipper,
     tetragon,
+    vedette_sensor,
     winlogbeat,
 )
 from vedette.ingest.record import Record, RecordError
@@ -41,6 +42,7 @@ FLAT_FORMATS: tuple[tuple[Recognise, Decode], ...] = ((nxlog.recognises, nxlog.d
 """Formats in volume whose decoders ignore what is nested: tried before its depth is looked at."""
 
 FORMATS: tuple[tuple[Recognise, Decode], ...] = (
+    (vedette_sensor.recognises, vedette_sensor.decode),
     (winlogbeat.recognises, winlogbeat.decode),
     (evtx_json.recognises, evtx_json.decode),
     (getwinevent.recognises, getwinevent.decode),
@@ -67,8 +69,10 @@ MARK_BYTES_MAX = 256
 _decoder = Decoder()
 
 
-def decode(raw: bytes) -> list[Record]:
+def decode(raw: bytes, host: str = "") -> list[Record]:
     """The records of one JSON text or one `<Event>` element; mostly one.
+
+    With `host` all of them are of that host, whatever they say.
 
     Raises RecordError with the reason not_json, not_an_object, too_deep, too_large, bad_text,
     bad_xml, no_host, no_time, bad_time or unknown_format.
@@ -76,14 +80,18 @@ def decode(raw: bytes) -> list[Record]:
     if len(raw) > RECORD_BYTES_MAX:
         raise RecordError("too_large", f"a record of {len(raw)} bytes; {RECORD_BYTES_MAX} at most")
     try:
-        return _decode(raw)
+        records = _decode(raw, host)
     except RecursionError as error:
         raise RecordError("too_deep", "the record is nested too deeply") from error
     except UnicodeDecodeError as error:
         raise RecordError("bad_text", f"not UTF-8: {error}") from error
+    if host:
+        for record in records:
+            record.host = host
+    return records
 
 
-def _decode(raw: bytes) -> list[Record]:
+def _decode(raw: bytes, host: str) -> list[Record]:
     if raw.startswith(native.PREFIX):
         return native.decode(raw)
     try:
@@ -99,6 +107,8 @@ def _decode(raw: bytes) -> list[Record]:
         if raw.lstrip()[:1] == b"<":
             return eventxml.decode_text(raw)
         obj = _salvage(raw, error)
+    if host and isinstance(obj, dict):
+        obj.setdefault("hostname", host)
     return decode_object(obj, raw)
 
 

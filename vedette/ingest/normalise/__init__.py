@@ -1,6 +1,14 @@
 """How do records become events of processes? One normaliser a family of senders."""
 
-from vedette.ingest.normalise import auditd, endpointsecurity, osquery, santa, tetragon, windows
+from vedette.ingest.normalise import (
+    auditd,
+    endpointsecurity,
+    osquery,
+    santa,
+    tetragon,
+    vedette_sensor,
+    windows,
+)
 from vedette.ingest.normalise.normaliser import Normaliser
 from vedette.ingest.record import Source
 
@@ -11,5 +19,6 @@ SOURCES: dict[Source, Normaliser] = {
     "tetragon": tetragon.NORMALISER,
     "santa": santa.NORMALISER,
     "es": endpointsecurity.NORMALISER,
+    "vedette": vedette_sensor.NORMALISER,
 }
 """The normaliser of each family."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vedette.ingest.context import HostContext
+from vedette.ingest.hashes import Hashes, hashes_of
 from vedette.ingest.known import Known
 from vedette.ingest.normalise import macos
 from vedette.ingest.normalise.network import TCP
@@ -29,6 +30,7 @@ from vedette.ingest.record import Record
 from vedette.model.address import pack_address
 from vedette.model.event import (
     UNKNOWN_IP,
+    BinarySeen,
     ChildKind,
     Dnsquery,
     Facts,
@@ -116,10 +118,29 @@ def _process(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
         return told(child(parent, known, time_us, ChildKind.FORK), of=(parent,))
     extra = {"uid": _text(row, "uid"), "current_directory": _text(row, "cwd").strip('"')}
     cmdline = _text(row, "cmdline")
+    hashes = _hashes(row)
     facts = start_facts(
-        known, time_us, cmdline=cmdline, parent=parent, parent_pid=parent_pid, extra=extra
+        known,
+        time_us,
+        cmdline=cmdline,
+        parent=parent,
+        parent_pid=parent_pid,
+        hashes=hashes,
+        extra=extra,
     )
-    return executed(ctx, known, facts, time_us, parent=parent, parent_pid=parent_pid)
+    out = executed(ctx, known, facts, time_us, parent=parent, parent_pid=parent_pid, hashes=hashes)
+    return [*out, *_seen(row, time_us, hashes)]
+
+
+def _hashes(row: Row) -> Hashes:
+    """Of the program: the event tables have none, a query may join the table `hash`."""
+    return hashes_of(f"md5={_text(row, 'md5')},sha256={_text(row, 'sha256')}")
+
+
+def _seen(row: Row, time_us: int, hashes: Hashes) -> list[Outcome]:
+    if not hashes.any_known():
+        return []
+    return [BinarySeen(time_us, hashes.md5, hashes.sha256, hashes.sha1, _text(row, "path"), {})]
 
 
 # --- socket_events, process_file_events -------------------------------------------------

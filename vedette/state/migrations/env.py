@@ -3,6 +3,9 @@
 from alembic import context
 
 from vedette.state.schema import METADATA
+from vedette.state.schema_fleet import ENROLMENT_SECRET
+
+assert ENROLMENT_SECRET.metadata is METADATA  # the tables of both files
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=METADATA)
 context.run_migrations()

@@ -1,0 +1,265 @@
+"""osquery's TLS plugin, by a client that sends what osquery sends and nothing it does not:
+POST JSON over TLS 1.2 with ECDHE and AES-GCM, all result values text."""
+
+import gzip
+import json
+import ssl
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.sensor import secret_of
+from tests.served import Server, hire
+from vedette.model.principal import Role
+
+CIPHERS = (
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
+    "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384"
+)
+
+
+NUMBERS = count(1)
+
+
+def tls_12(server: Server) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(server.certificate))
+    context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers(CIPHERS)
+    return context
+
+
+@dataclass
+class Osquery:
+    """The five calls of the TLS plugins."""
+
+    client: httpx.Client
+    host: str
+    node_key: str = ""
+    headers: dict[str, str] = field(default_factory=lambda: {"User-Agent": "osquery/5.12.1"})
+
+    def post(self, path: str, body: dict[str, Any], **headers: str) -> httpx.Response:
+        given = {**self.headers, "Content-Type": "application/json", **headers}
+        content = json.dumps(body).encode()
+        if headers.get("Content-Encoding") == "gzip":
+            content = gzip.compress(content)
+        return self.client.post(f"/osquery/{path}", content=content, headers=given)
+
+    def enroll(self, secret: str, platform: str = "ubuntu") -> httpx.Response:
+        details = {
+            "os_version": {"platform": platform, "name": "Ubuntu", "version": "22.04"},
+            "osquery_info": {"version": "5.12.1", "pid": "3", "build_platform": "linux"},
+            "system_info": {"hostname": self.host, "uuid": "4C4C-1", "physical_memory": "1024"},
+            "platform_info": {"vendor": "x"},
+        }
+        answer = self.post(
+            "enroll",
+            {"enroll_secret": secret, "host_identifier": "4C4C-1", "host_details": details},
+        )
+        self.node_key = answer.json().get("node_key", "")
+        self.headers["Authorization"] = f"NodeKey {self.node_key}"
+        return answer
+
+    def call(self, path: str, headers: dict[str, str] | None = None, **members: Any) -> Any:
+        answer = self.post(path, {"node_key": self.node_key, **members}, **(headers or {}))
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def result(self, name: str, **columns: str) -> dict[str, Any]:
+        now = int(time.time())
+        return {
+            "name": name,
+            "hostIdentifier": "4C4C-1",
+            "calendarTime": time.strftime("%a %b %d %H:%M:%S %Y UTC", time.gmtime(now)),
+            "unixTime": str(now),
+            "epoch": "0",
+            "counter": "1",
+            "action": "added",
+            "columns": columns,
+        }
+
+
+@pytest.fixture(scope="module")
+def client(server: Server) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=server.url, verify=tls_12(server), timeout=60) as made:
+        yield made
+
+
+@pytest.fixture
+def node(server: Server, client: httpx.Client) -> Osquery:
+    made = Osquery(client, f"node-{next(NUMBERS)}.osquery.example")
+    assert made.enroll(secret_of(server)).status_code == 200
+    return made
+
+
+def sensor_of(analyst: httpx.Client, node: Osquery) -> dict[str, Any]:
+    (found,) = analyst.get("/api/v1/sensor", params={"hostname": node.host}).json()
+    return dict(found)
+
+
+def processes(analyst: httpx.Client, node: Osquery, query: str = "") -> list[dict[str, Any]]:
+    asked = {"q": f"hostname:{node.host} {query}", "rows": 50, "sort": "start asc"}
+    return list(analyst.get("/api/v1/process", params=asked).json()["results"])
+
+
+def test_a_host_enrolls_over_tls_1_2_and_is_a_sensor(analyst: httpx.Client, node: Osquery) -> None:
+    node.call("config")
+    record = sensor_of(analyst, node)
+    assert (record["status"], record["os_environment_display_string"]) == ("Online", "Ubuntu 22.04")
+    assert (record["physical_memory_size"], record["supports_isolation"]) == ("1024", False)
+
+
+def test_a_wrong_secret_is_401_and_node_invalid(
+    client: httpx.Client, analyst: httpx.Client
+) -> None:
+    answer = Osquery(client, "nobody-osquery.example").enroll("wrong")
+    assert (answer.status_code, answer.json()["node_invalid"]) == (401, True)
+    assert analyst.get("/api/v1/sensor", params={"hostname": "nobody-osquery"}).json() == []
+
+
+@pytest.mark.parametrize("path", ["config", "log", "distributed/read", "distributed/write"])
+@pytest.mark.parametrize("key", ["", "1:wrong", "x", None, 7, "99999999999999999999:x"])
+def test_a_node_key_that_is_none_is_told_to_enroll_anew(
+    client: httpx.Client, path: str, key: Any
+) -> None:
+    answer = client.post(f"/osquery/{path}", json={"node_key": key})
+    assert (answer.status_code, answer.json()) == (200, {"node_invalid": True})
+
+
+def test_enrolling_again_ends_the_old_node_key(server: Server, node: Osquery) -> None:
+    again = Osquery(node.client, node.host)
+    again.enroll(secret_of(server))
+    assert again.call("config")["node_invalid"] is False
+    assert node.call("config") == {"node_invalid": True}
+
+
+@pytest.mark.parametrize(
+    ("platform", "tables"),
+    [
+        ("ubuntu", {"process_events", "socket_events", "process_file_events", "file_events"}),
+        ("darwin", {"es_process_events", "es_process_file_events"}),
+        ("windows", {"process_etw_events", "dns_lookup_events", "windows_events"}),
+    ],
+)
+def test_the_configuration_asks_for_the_event_tables_of_the_system(
+    server: Server, client: httpx.Client, platform: str, tables: set[str]
+) -> None:
+    node = Osquery(client, f"config-{platform}.example")
+    node.enroll(secret_of(server), platform)
+    config = node.call("config")
+    assert tables <= set(config["schedule"])
+    assert all(set(one) == {"query", "interval", "removed"} for one in config["schedule"].values())
+    assert config["options"]["disable_events"] is False
+    assert any("JOIN hash" in one["query"] for one in config["schedule"].values()) or (
+        platform == "darwin"
+    )
+
+
+@pytest.mark.parametrize("encoding", [{}, {"Content-Encoding": "gzip"}])
+def test_results_become_processes_connections_and_files(
+    analyst: httpx.Client, node: Osquery, encoding: dict[str, str]
+) -> None:
+    now = str(int(time.time()))
+    data = [
+        node.result(
+            "process_events", pid="700", parent="1", path="/usr/bin/wget", cmdline="wget http://x",
+            cwd='"/tmp"', uid="1000", auid="1000", euid="1000", time=now, syscall="execve",
+            md5="ab" * 16, sha256="cd" * 32,
+        ),
+        node.result(
+            "socket_events", action="connect", pid="700", path="/usr/bin/wget", family="2",
+            protocol="6", local_address="", local_port="0", remote_address="203.0.113.9",
+            remote_port="80", status="succeeded", time=now,
+        ),
+        node.result(
+            "process_file_events", operation="creat", pid="700", ppid="1",
+            executable="/usr/bin/wget", path="/tmp/loot", dest_path="", time=now,
+        ),
+    ]  # fmt: skip
+    assert node.call("log", encoding, log_type="result", data=data) == {}
+    (wget,) = processes(analyst, node, "path:/usr/bin/wget")
+    assert (wget["cmdline"], wget["process_md5"]) == ("wget http://x", "ab" * 16)
+    assert (wget["netconn_count"], wget["filemod_count"]) == (1, 1)
+
+
+def test_a_repeated_log_is_stored_once(analyst: httpx.Client, node: Osquery) -> None:
+    now = str(int(time.time()))
+    row = node.result(
+        "socket_events", action="connect", pid="9", path="/bin/nc", family="2", protocol="6",
+        remote_address="203.0.113.1", remote_port="9", status="succeeded", time=now,
+    )  # fmt: skip
+    for _ in range(2):
+        node.call("log", log_type="result", data=[row])
+    (found,) = processes(analyst, node)
+    assert found["netconn_count"] == 1
+
+
+def test_a_host_logs_only_as_itself(analyst: httpx.Client, node: Osquery) -> None:
+    row = node.result(
+        "process_events", pid="5", parent="1", path="/bin/liar", cmdline="liar",
+        time=str(int(time.time())), syscall="execve",
+    )  # fmt: skip
+    row |= {"hostIdentifier": "victim.example", "decorations": {"hostname": "victim.example"}}
+    node.call("log", log_type="result", data=[row, {"differences": "of no known form"}])
+    assert len(processes(analyst, node, "path:/bin/liar")) == 1
+    assert analyst.get("/api/v1/sensor", params={"hostname": "victim"}).json() == []
+
+
+def test_status_lines_are_taken_and_dropped(node: Osquery) -> None:
+    assert node.call("log", log_type="status", data=[{"severity": "0", "message": "hello"}]) == {}
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"nonsense", b'{"node_key": '])
+@pytest.mark.parametrize("path", ["enroll", "config", "log", "distributed/write"])
+def test_a_body_that_is_no_object_is_400(client: httpx.Client, path: str, content: bytes) -> None:
+    assert client.post(f"/osquery/{path}", content=content).status_code == 400
+
+
+def test_a_live_query_is_asked_once_and_its_rows_are_read(
+    analyst: httpx.Client, node: Osquery
+) -> None:
+    number = sensor_of(analyst, node)["id"]
+    sql = "SELECT pid FROM processes"
+    placed = analyst.post("/api/v1/livequery", json={"sensor_ids": [number], "sql": sql}).json()
+    url = f"/api/v1/livequery/{placed['id']}"
+    states = [analyst.get(url).json()["targets"][0]["state"]]
+    asked = node.call("distributed/read")
+    assert asked["queries"] == {str(placed["id"]): sql}
+    states.append(analyst.get(url).json()["targets"][0]["state"])
+    answer = {str(placed["id"]): [{"pid": "1"}], "77777": [{"pid": "2"}], "x": []}
+    node.call("distributed/write", queries=answer, statuses={str(placed["id"]): 0})
+    (target,) = analyst.get(url).json()["targets"]
+    assert [*states, target["state"]] == ["waiting", "sent", "done"]
+    assert (target["rows"], target["hostname"]) == ([{"pid": "1"}], node.host)
+    assert node.call("distributed/read")["queries"] == {}
+
+
+def test_a_live_query_that_fails_says_so(analyst: httpx.Client, node: Osquery) -> None:
+    number = sensor_of(analyst, node)["id"]
+    body = {"sensor_ids": [number], "sql": "SELECT nonsense"}
+    query_id = str(analyst.post("/api/v1/livequery", json=body).json()["id"])
+    node.call("distributed/read")
+    node.call(
+        "distributed/write",
+        queries={query_id: []}, statuses={query_id: 1}, messages={query_id: "no such column"},
+    )  # fmt: skip
+    (target,) = analyst.get(f"/api/v1/livequery/{query_id}").json()["targets"]
+    assert (target["state"], target["message"]) == ("failed", "no such column")
+
+
+def test_live_queries_ask_for_the_role_and_the_program(
+    server: Server, analyst: httpx.Client, node: Osquery
+) -> None:
+    number = sensor_of(analyst, node)["id"]
+    body = {"sensor_ids": [number], "sql": "SELECT 1"}
+    token = hire(server, "live-viewer", {1: Role.VIEWER})
+    with server.client(**{"X-Auth-Token": token}) as viewer:
+        assert viewer.post("/api/v1/livequery", json=body).status_code == 403
+    for wrong in ({}, {"sensor_ids": []}, body | {"sql": ""}, body | {"sensor_ids": ["x"]}):
+        assert analyst.post("/api/v1/livequery", json=wrong).status_code == 400
+    assert analyst.post("/api/v1/livequery", json=body | {"sensor_ids": [99999]}).status_code == 404
+    assert analyst.get("/api/v1/livequery/99999").status_code == 404

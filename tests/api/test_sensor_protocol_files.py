@@ -1,0 +1,156 @@
+"""Copies of programs: offered, sent in pieces, checked, kept (docs/sensor-protocol.md)."""
+
+import gzip
+import hashlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.sensor import PlayedSensor, enrol, secret_of
+from tests.served import Server, state_of
+from vedette import limits
+from vedette.state import sensor_packages
+from vedette.state.sensor_packages import Package
+
+
+@pytest.fixture(scope="module")
+def client(server: Server) -> Iterator[httpx.Client]:
+    with server.client() as made:
+        yield made
+
+
+@pytest.fixture
+def sensor(server: Server, client: httpx.Client, request: pytest.FixtureRequest) -> PlayedSensor:
+    name = request.node.name.replace("_", "-").replace("[", "-").replace("]", "").lower()[:60]
+    return enrol(client, f"{name}.example", secret_of(server))
+
+
+def described(content: bytes, **changes: Any) -> dict[str, Any]:
+    return {
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "md5": hashlib.md5(content).hexdigest(),
+        "size": len(content),
+        "path": "/usr/bin/x",
+    } | changes
+
+
+def offer(sensor: PlayedSensor, *files: dict[str, Any]) -> list[dict[str, Any]]:
+    answer = sensor.post("binaries/offer", {"files": list(files)})
+    assert answer.status_code == 200, answer.text
+    return list(answer.json()["want"])
+
+
+def send(
+    sensor: PlayedSensor, sha256: str, offset: int, piece: bytes, **headers: str
+) -> httpx.Response:
+    asked = {"offset": str(offset), "size": "0"}
+    return sensor.client.put(
+        f"/sensor/v1/binaries/{sha256}", params=asked, content=piece,
+        headers=sensor.headers | headers,
+    )  # fmt: skip
+
+
+def test_a_file_arrives_in_pieces_and_is_kept(server: Server, sensor: PlayedSensor) -> None:
+    content = os.urandom(3_000)
+    file = described(content)
+    assert offer(sensor, file) == [{"sha256": file["sha256"], "offset": 0}]
+    assert send(sensor, file["sha256"], 0, content[:1_000]).json() == {"received": 1_000}
+    assert offer(sensor, file) == [{"sha256": file["sha256"], "offset": 1_000}]
+    rest = gzip.compress(content[1_000:])
+    answer = send(sensor, file["sha256"], 1_000, rest, **{"Content-Encoding": "gzip"})
+    assert answer.json() == {"received": 3_000}
+    kept = server.data / "binaries" / file["sha256"][:2] / file["sha256"]
+    assert kept.read_bytes() == content
+    assert offer(sensor, file) == []
+
+
+def test_a_piece_in_the_wrong_place_is_409_and_says_the_right_one(sensor: PlayedSensor) -> None:
+    file = described(os.urandom(500))
+    offer(sensor, file)
+    answer = send(sensor, file["sha256"], 100, b"x")
+    assert (answer.status_code, answer.json()["received"]) == (409, 0)
+
+
+def test_a_file_that_is_not_what_was_offered_is_thrown_away(
+    server: Server, sensor: PlayedSensor
+) -> None:
+    content = os.urandom(500)
+    file = described(content)
+    offer(sensor, file)
+    answer = send(sensor, file["sha256"], 0, bytes(500))
+    assert (answer.status_code, answer.json()["reason"]) == (400, "hash_mismatch")
+    assert not (server.data / "binaries" / file["sha256"][:2] / file["sha256"]).exists()
+    assert offer(sensor, file) == [{"sha256": file["sha256"], "offset": 0}]
+
+
+def test_a_wrong_md5_is_a_mismatch(sensor: PlayedSensor) -> None:
+    content = os.urandom(50)
+    file = described(content, md5="00" * 16)
+    offer(sensor, file)
+    assert send(sensor, file["sha256"], 0, content).json()["reason"] == "hash_mismatch"
+
+
+def test_of_a_large_file_the_beginning_is_kept_for_its_sensor_alone(
+    server: Server, client: httpx.Client, sensor: PlayedSensor
+) -> None:
+    sha256 = os.urandom(32).hex()
+    file = {"sha256": sha256, "size": limits.COPIED_FILE_BYTES_MAX + 1, "path": "/opt/large"}
+    offer(sensor, file)
+    offset, step = 0, 5 * 2**20
+    while offset < limits.COPIED_FILE_BYTES_MAX:
+        offset = send(sensor, sha256, offset, bytes(step)).json()["received"]
+    kept = server.data / "binaries" / sha256[:2] / f"{sha256}.{sensor.id}"
+    assert kept.stat().st_size == limits.COPIED_FILE_BYTES_MAX
+    assert offer(sensor, file) == []
+    other = enrol(client, "has-it-too.example", secret_of(server))
+    assert offer(other, file) == [{"sha256": sha256, "offset": 0}]
+
+
+def test_no_more_is_taken_than_was_offered(sensor: PlayedSensor) -> None:
+    file = described(b"short")
+    offer(sensor, file)
+    assert send(sensor, file["sha256"], 0, b"much longer").status_code == 400
+
+
+def test_a_sensor_has_few_files_on_their_way(sensor: PlayedSensor) -> None:
+    files = [described(os.urandom(10)) for _ in range(40)]
+    assert len(offer(sensor, *files)) == limits.COPIED_FILES_ARRIVING
+
+
+@pytest.mark.parametrize("name", ["ab" * 32, "short", "..%2F..%2Fstate.db", "Z" * 64])
+def test_a_file_that_was_not_offered_is_refused(sensor: PlayedSensor, name: str) -> None:
+    assert send(sensor, name, 0, b"x").status_code in (400, 404)
+
+
+def test_an_offer_in_anothers_name_is_403(sensor: PlayedSensor) -> None:
+    body = {"sensor_id": sensor.id + 1, "files": []}
+    assert sensor.post("binaries/offer", body).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "file", [{}, {"sha256": "x", "size": 1}, {"sha256": "ab" * 32, "size": -1}]
+)
+def test_an_absurd_offer_is_400(sensor: PlayedSensor, file: dict[str, Any]) -> None:
+    assert sensor.post("binaries/offer", {"files": [file]}).status_code == 400
+
+
+def test_a_registered_package_is_ordered_and_downloaded(
+    server: Server, sensor: PlayedSensor
+) -> None:
+    content = os.urandom(2_000)
+    sha256 = hashlib.sha256(content).hexdigest()
+    with state_of(server) as database:
+        sensor_packages.register(
+            database, server.data, Package("linux", "2.0.0", sha256, len(content)), content
+        )
+        order = sensor.check_in(sensor_version="1.0.0").json()["update"]
+        assert (order["version"], order["size"]) == ("2.0.0", 2_000)
+        answer = sensor.client.get(order["url_path"], headers=sensor.headers)
+        assert answer.content == content
+        assert sensor.check_in(sensor_version="2.0.0").json()["update"] is None
+        sensor_packages.withdraw(database, "linux")
+    assert sensor.check_in(sensor_version="1.0.0").json()["update"] is None
+    assert sensor.client.get(order["url_path"], headers=sensor.headers).status_code == 404

@@ -1,0 +1,49 @@
+"""The orders of one check-in that are not columns of the sensor: bans, filters, updates, files.
+
+Each function answers one member of the check-in's answer (docs/sensor-protocol.md), and None or
+nothing when the sensor is up to date. All of them may ask the database.
+"""
+
+from typing import Any
+
+from vedette.state.checkins import Standing
+from vedette.state.engine import Database
+from vedette.state.sensor_packages import package_of
+
+Body = dict[str, Any]
+
+
+def ban_orders(_database: Database, _sensor: Standing, _version: int) -> Body | None:
+    """What changed in the list of bans since the sensor's version: `{version, full, add, remove}`;
+    None when nothing did."""
+    return None
+
+
+def filter_orders(_database: Database, _sensor: Standing, _version: int) -> Body | None:
+    """The filters that the sensor should apply itself: `{version, filters}`; None when it has
+    them."""
+    return None
+
+
+def note_blocks(_database: Database, _sensor: Standing, _blocks: list[Body], _now_us: int) -> None:
+    """Takes what the sensor kept from starting: `{md5, sha256, path, pid, time_us, count}`."""
+
+
+def update_order(database: Database, sensor: Standing) -> Body | None:
+    """The package that the sensor should become: `{version, url_path, sha256, size}`; None when
+    there is none, or it is what runs already."""
+    package = package_of(database, sensor.os_type)
+    if package is None or package.version == sensor.sensor_version:
+        return None
+    return {
+        "version": package.version,
+        "url_path": f"/sensor/v1/packages/{package.sha256}",
+        "sha256": package.sha256,
+        "size": package.size,
+    }
+
+
+def wanted_binaries(_database: Database, _sensor: Standing) -> list[Body]:
+    """Programs that somebody asked for: `{md5, sha256}`. Sensors offer what they see by
+    themselves, so mostly none."""
+    return []

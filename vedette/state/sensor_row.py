@@ -1,0 +1,62 @@
+"""A sensor as it is kept, and what follows from it: whether it is online, how it stands."""
+
+from dataclasses import dataclass
+
+from vedette import limits
+
+
+@dataclass(frozen=True, slots=True)
+class SensorRow:
+    """A sensor as kept."""
+
+    id: int
+    hostname: str
+    computer_name: str
+    group_id: int
+    group_name: str
+    os_type: str
+    interface_ip: str
+    first_seen_us: int
+    last_seen_us: int
+    network_isolation_enabled: bool
+    is_isolating: bool
+    restart_queued: bool
+    uninstall: bool
+    notes: str | None
+    enrolled_us: int = 0
+    has_sensor: bool = False
+    """Whether our own sensor is enrolled there, which can be told what to do."""
+    reenrolled: int = 0
+    checkin_us: int = 0
+    next_checkin_us: int = 0
+    sensor_version: str = ""
+    boot_id: str = ""
+    clock_delta_s: int = 0
+    uptime_s: int = 0
+    sensor_uptime_s: int = 0
+    health_status: int = 0
+    health_message: str = ""
+    eventlog_bytes: int = 0
+    storefiles_bytes: int = 0
+    volume_total_bytes: int = 0
+    volume_free_bytes: int = 0
+    memory_bytes: int = 0
+    network_adapters: str = ""
+    power_state: int = 0
+    utc_offset_min: int = 0
+    os_version: str = ""
+    computer_sid: str = ""
+    sequence_gaps: int = 0
+    missing_blocks: int = 0
+    flush_us: int = 0
+    uninstalled_us: int = 0
+    liveresponse_init: bool = False
+
+
+def is_online(row: SensorRow, now_us: int) -> bool:
+    """Whether a sensor came when it should have, with some patience; a host that only a shipper
+    reports for is online while it is heard of."""
+    if row.enrolled_us and row.checkin_us:
+        interval_us = row.next_checkin_us - row.checkin_us
+        return now_us - row.checkin_us < limits.SENSOR_CHECKINS_MISSED * interval_us
+    return now_us - row.last_seen_us < limits.SENSOR_ONLINE_US
