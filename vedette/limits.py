@@ -296,7 +296,7 @@ SENSOR_HASHES_KEPT = 64
 """Blocks of a queue whose content is remembered, to tell a repeated block from another one."""
 
 SENSOR_GAPS_MAX = 1_000
-"""Gaps of one queue that are remembered; the oldest is given up first, and counts as received."""
+"""Gaps of one queue that are remembered; of more, the oldest become one."""
 
 SENSOR_CHECKINS_PER_S = 400
 """Check-ins a second that a server asks for: larger fleets are told to come less often."""
