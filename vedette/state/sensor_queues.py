@@ -124,9 +124,16 @@ def taken(before: Progress, number: int, content: int) -> Progress:
     newest = sorted(hashes.items())[-limits.SENSOR_HASHES_KEPT :]
     return Progress(
         max(before.expected, number + 1),
-        tuple(missing[-limits.SENSOR_GAPS_MAX :]),
+        tuple(_bounded(sorted(missing))),
         tuple(newest),
     )
+
+
+def _bounded(gaps: list[Range]) -> list[Range]:
+    """At most SENSOR_GAPS_MAX gaps: the oldest become one, with the stored blocks between them.
+    Such a block, sent again, is known to the write path; one that was forgotten would be lost."""
+    extra = len(gaps) - limits.SENSOR_GAPS_MAX
+    return gaps if extra <= 0 else [(gaps[0][0], gaps[extra][1]), *gaps[extra + 1 :]]
 
 
 def _without(gap: Range, number: int) -> list[Range]:

@@ -192,6 +192,7 @@ def test_queues_gaps_and_hashes_of_a_sensor_are_bounded(database: Database) -> N
     for number in range(1, 3 * limits.SENSOR_GAPS_MAX, 2):
         known = sensor_queues.taken(known, number, 1)
     assert len(known.missing) == limits.SENSOR_GAPS_MAX
+    assert not any(known.has(number) for number in range(2, 3 * limits.SENSOR_GAPS_MAX, 2))
     assert len(known.hashes) == limits.SENSOR_HASHES_KEPT
 
 
