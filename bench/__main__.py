@@ -2,11 +2,18 @@
 
 import sys
 
-from bench import demo, fuzz, imports, ingest, query, search
+from bench import analysis, demo, fuzz, imports, ingest, query, search
 from bench.figure import Part
 from bench.frame import run_parts
 
-PARTS: tuple[Part, ...] = (ingest.PART, imports.PART, search.PART, query.PART, demo.PART)
+PARTS: tuple[Part, ...] = (
+    ingest.PART,
+    imports.PART,
+    search.PART,
+    query.PART,
+    analysis.PART,
+    demo.PART,
+)
 
 LONG: tuple[Part, ...] = (query.LARGE, fuzz.PART)
 """Parts that run only when they are named: a quarter of an hour and more."""
