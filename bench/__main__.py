@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import demo, fleet, fuzz, imports, ingest, query, search, tree
+from bench import analysis, demo, fleet, fuzz, imports, ingest, query, search, tree
 from bench.figure import Part
 from bench.frame import run_parts
 
@@ -14,6 +14,7 @@ PARTS: tuple[Part, ...] = (
     demo.PART,
     fleet.PART,
     tree.PART,
+    analysis.PART,
 )
 
 LONG: tuple[Part, ...] = (query.LARGE, fuzz.PART)

@@ -8,7 +8,7 @@ what else is stored. Events are read by primary key, and only the segments that 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from vedette.model.columns import EventKind
 from vedette.model.event import ProcessEvent
@@ -17,9 +17,16 @@ from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
 from vedette.query.compile_events import KindTest, compile_events
 from vedette.query.compile_sql import SETTINGS, Condition
-from vedette.store.engine import Engine
+from vedette.store.engine import Engine, Settings
 from vedette.store.select import readable_array
 from vedette.store.where import scoped
+
+BY_OUTLINE: Final[Settings] = {"use_skip_indexes": 0, "optimize_use_implicit_projections": 0}
+"""For questions that the outline answers."""
+
+BY_KEY: Final[Settings] = {**SETTINGS, **BY_OUTLINE, "optimize_use_projections": 0}
+"""For reads by primary key. Where it is known how rows are found, nothing else has to be weighed:
+on a table with so many columns and indexes, that is a third of what a small question costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,16 @@ class Outline:
     """Events of all `STREAMED` kinds."""
     chosen: Sequence[int]
     """Events of the kinds that were asked for."""
+    kinds: Sequence[int]
+    """Kinds that there are events of: a bit for each of `STREAMED`, the first one's is 1."""
     is_terminated: bool
+
+    def kinds_in(self, numbers: Sequence[int]) -> list[EventKind]:
+        """Kinds that the segments with these numbers have events of."""
+        met = 0
+        for number in numbers:
+            met |= self.kinds[number]
+        return [kind for bit, kind in enumerate(STREAMED) if met >> bit & 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +73,23 @@ def outline(
     Raises UnavailableError (`reason` "deadline") when it takes longer than `deadline_s`.
     """
     where = of_process(process_id, scope)
+    bits = " + ".join(
+        f"(sum(`{kind.name}_count`) > 0) * {1 << bit}" for bit, kind in enumerate(STREAMED)
+    )
     found = engine.query(
         "SELECT groupArray(window_ms), groupArray(segment_id), groupArray(total), "
-        "groupArray(chosen), max(ended) FROM ("
+        "groupArray(chosen), groupArray(kinds), max(ended) FROM ("
         f"SELECT window_ms, segment_id, {_sum(STREAMED)} AS total, {_sum(kinds)} AS chosen, "
-        f"max(terminated) AS ended FROM segment WHERE {where.sql} "
+        f"{bits} AS kinds, max(terminated) AS ended FROM segment WHERE {where.sql} "
         "GROUP BY window_ms, segment_id ORDER BY segment_id)",
         where.params,
+        settings=BY_OUTLINE,
         deadline_s=deadline_s,
     )
-    windows, segment_ids, totals, chosen, terminated = found.rows[0]
+    windows, segment_ids, totals, chosen, met, terminated = found.rows[0]
     if not segment_ids:
         return None
-    return Outline(windows, segment_ids, totals, chosen, bool(terminated))
+    return Outline(windows, segment_ids, totals, chosen, met, bool(terminated))
 
 
 def count_wanted(
@@ -122,13 +142,17 @@ def read_wanted(
     process_id: str,
     scope: Scope,
     wanted: EventFilter,
-    places: Sequence[tuple[int, int]],
+    told: Outline,
+    numbers: Sequence[int],
     start: int,
     count: int,
 ) -> list[SequencedEvent]:
-    """`count` events of a filter from the `start`th on, of the segments at these places (window
-    and segment id)."""
+    """`count` events of a filter from the `start`th on, of some segments of an outline, given by
+    their numbers. Kinds that these do not have cost nothing."""
     tests, params = compile_events(wanted)
+    present = told.kinds_in(numbers)
+    tests = [test for test in tests if test.kind in present]
+    places = [(told.window_ms[number], told.segment_ids[number]) for number in numbers]
     if not (tests and places and count):
         return []
     found: list[SequencedEvent] = []
@@ -186,7 +210,7 @@ def _keys(
     found = engine.query(
         f"SELECT {kept} FROM segment FINAL WHERE {where.sql} AND segment_id = {{place:UInt64}}",
         {**params, **where.params, "place": place[1]},
-        settings=SETTINGS,
+        settings=BY_KEY,
     )
     ranks = [STREAMED.index(test.kind) for test in tests]
     return sorted(
@@ -214,7 +238,7 @@ def _arrays(
         f"FROM segment FINAL WHERE {where.sql} AND segment_id IN {{segments:Array(UInt64)}} "
         "ORDER BY segment_id",
         {**params, **where.params, **ids},
-        settings=SETTINGS,
+        settings=BY_KEY,
     )
     for segment_id, *columns in found.rows:
         rest = iter(columns)
