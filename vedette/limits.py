@@ -198,6 +198,36 @@ HIGHLIGHT_VALUES_MAX = 20
 HIGHLIGHTS_MAX = 2_000
 """Highlights of one answer."""
 
+INGRESS_FILTERS_MAX = 10_000
+"""Ingress filters of a server."""
+
+INGRESS_PATTERNS_MAX = 1_000
+"""Entries of one list of an ingress filter."""
+
+INGRESS_PATTERN_CHARS_MAX = 4_096
+"""Characters of one entry; a path has at most 32,767, and nobody writes one out."""
+
+INGRESS_PRIORITY_MAX = (1 << 31) - 1
+"""Highest priority of an ingress filter, and with a minus sign the lowest."""
+
+FILTER_TEXTS_REMEMBERED = 40_000
+"""Paths and command lines whose filters are remembered, for each kind of list."""
+
+FILTER_TEXT_REMEMBERED_CHARS = 1_024
+"""Longer command lines are looked at anew: few repeat, and they would fill the memory."""
+
+FILTER_SENSORS_REMEMBERED = 100_000
+"""Sensors whose filters are remembered."""
+
+FILTER_PROCESSES_REMEMBERED = 200_000
+"""Processes whose filters are remembered, about 0.2 kB each."""
+
+DRY_RUN_PROCESSES_MAX = 500_000
+"""Processes that a filter is tried on before it is stored; the newest ones."""
+
+DRY_RUN_EVENT_PROCESSES_MAX = 200
+"""Processes whose single events are looked at in such a trial; each costs reading its events."""
+
 SENSOR_KEY_STALE_US = 3600 * 1_000_000
 """For how long a sensor's key is believed unread; changes end it within seconds."""
 
@@ -342,3 +372,6 @@ FACET_VALUES_MAX = 200
 
 FACET_VALUES_HELD_MAX = 100_000
 """Different values of one facet field that a bulk request counts; further ones are left out."""
+
+INSTALLER_BYTES_MAX = 512 * 1024 * 1024
+"""Bytes of a package for Windows or macOS; osquery's have about 30 MB."""
