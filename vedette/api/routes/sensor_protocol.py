@@ -91,7 +91,7 @@ async def check_in(request: Request) -> Response:
         "event_format": FORMAT,
     }
     lists = here.order_book.remembered(standing, sent.ban_version, sent.filter_version)
-    if lists is None or sent.blocks:
+    if lists is None or sent.blocks or standing.isolate:
         lists = await to_thread.run_sync(_lists, here, standing, sent, now_us)
     return json_answer(body | lists)
 
@@ -100,7 +100,9 @@ def _lists(here: Services, standing: Standing, sent: Checkin, now_us: int) -> di
     if sent.blocks:
         blocks = [msgspec.structs.asdict(one) for one in sent.blocks]
         orders.note_blocks(here.database, standing, blocks, now_us)
-    return here.order_book.orders(standing, sent.ban_version, sent.filter_version)
+    lists = here.order_book.orders(standing, sent.ban_version, sent.filter_version)
+    allowed = orders.isolation_allow(here.database, standing, here.settings.isolation_allow)
+    return {"isolation_allow": allowed} | lists
 
 
 def _report(sent: Checkin, now_us: int) -> Report:
