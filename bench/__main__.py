@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import demo, fleet, fuzz, imports, ingest, query, search
+from bench import demo, fleet, fuzz, imports, ingest, query, search, tree
 from bench.figure import Part
 from bench.frame import run_parts
 
@@ -10,6 +10,7 @@ PARTS: tuple[Part, ...] = (
     ingest.PART,
     imports.PART,
     search.PART,
+    tree.PART,
     query.PART,
     demo.PART,
     fleet.PART,

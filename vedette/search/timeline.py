@@ -6,6 +6,7 @@ Intervals are aligned to the epoch in UTC, so that those of two processes lie si
 import re
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -18,7 +19,7 @@ from vedette.search.process_body import Body
 from vedette.search.wire_values import instant
 from vedette.store.engine import Engine
 from vedette.store.relatives import facts_of
-from vedette.store.timeline import Span, count_events, span_of_events
+from vedette.store.timeline import KINDS, Bucket, Span, count_events, span_of_events
 
 SECOND_US: Final = 1_000_000
 
@@ -78,19 +79,29 @@ def timeline(engine: Engine, scope: Scope, process_id: str, request: TimelineReq
     """The counts. Raises NotFoundError for a process that cannot be seen, BadRequestError for an
     interval that is too short for the time."""
     began = time.perf_counter()
-    if process_id not in facts_of(engine, [process_id], scope):
-        raise unknown_process(process_id)
     within = _within(request)
-    span = span_of_events(engine, process_id, scope, within)
-    if span is None:
-        return _body(process_id, request.interval_s or 1, None, {}, began)
-    interval_s = request.interval_s or _fitting(span)
-    _check(span, interval_s)
+    interval_s = request.interval_s
+    if interval_s is None:
+        span = span_of_events(engine, process_id, scope, within)
+        interval_s = _fitting(span) if span is not None else 1
     step_us = interval_s * SECOND_US
-    buckets: dict[int, Counter[str]] = {}
-    for step, kind, count in count_events(engine, process_id, scope, within, step_us):
-        buckets.setdefault(step, Counter())[kind] += count
-    return _body(process_id, interval_s, span, buckets, began)
+    most = limits.TIMELINE_BUCKETS_MAX * len(KINDS)
+    found = count_events(engine, process_id, scope, within, step_us, limit=most + 1)
+    if not found and process_id not in facts_of(engine, [process_id], scope):
+        raise unknown_process(process_id)
+    span = _span(found)
+    if len(found) > most:
+        span = span_of_events(engine, process_id, scope, within)
+    if span is not None:
+        _check(span, interval_s)
+    return _body(process_id, interval_s, span, found) | {"elapsed": time.perf_counter() - began}
+
+
+def _span(found: Sequence[Bucket]) -> Span | None:
+    if not found:
+        return None
+    first_us = min(bucket.span.first_us for bucket in found)
+    return Span(first_us, max(bucket.span.last_us for bucket in found))
 
 
 def _within(request: TimelineRequest) -> Span:
@@ -121,14 +132,12 @@ def _check(span: Span, interval_s: int) -> None:
         )
 
 
-def _body(
-    process_id: str,
-    interval_s: int,
-    span: Span | None,
-    buckets: dict[int, Counter[str]],
-    began: float,
-) -> Body:
-    totals: Counter[str] = sum(buckets.values(), Counter())
+def _body(process_id: str, interval_s: int, span: Span | None, found: Sequence[Bucket]) -> Body:
+    totals: Counter[str] = Counter()
+    steps: dict[int, dict[str, int]] = {}
+    for bucket in found:
+        totals[bucket.kind] += bucket.count
+        steps.setdefault(bucket.step, {})[bucket.kind] = bucket.count
     step_us = interval_s * SECOND_US
     return {
         "process_id": process_id,
@@ -136,9 +145,8 @@ def _body(
         "first_event": instant(span.first_us) if span else None,
         "last_event": instant(span.last_us) if span else None,
         "buckets": [
-            {"start": instant(step * step_us), "event_counts": dict(counts)}
-            for step, counts in sorted(buckets.items())
+            {"start": instant(step * step_us), "event_counts": counts}
+            for step, counts in steps.items()
         ],
         "event_counts": dict(totals),
-        "elapsed": time.perf_counter() - began,
     }

@@ -76,7 +76,7 @@ def tree(
     root = facts_of(engine, [process_id], scope).get(process_id)
     if root is None:
         raise unknown_process(process_id)
-    absence = Absence.now(engine, scope)
+    absence = Absence(engine, scope)
     lineage = _lineage(engine, scope, root, request.depth)
     seen = {process_id, *(str(row["process_id"]) for row in lineage)}
     walk = _descend(engine, scope, process_id, seen, request) if request.depth else _NO_WALK

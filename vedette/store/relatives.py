@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vedette.model.columns import METADATA
+from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
 from vedette.query.compile_sql import SETTINGS, Condition
 from vedette.store.engine import Engine
 from vedette.store.known import PROCESSES_PER_QUERY
-from vedette.store.select import COUNTS, best, quoted
+from vedette.store.select import BEST_COUNTS, best
 from vedette.store.where import guided, scoped
 
 
@@ -66,10 +67,15 @@ def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: i
     found: list[Tie] = []
     segment = engine.capabilities.storage("segment")
     # Any partial row may name the parent; what the process is, only all of them together tell.
-    named = f"SELECT process_id FROM {segment} WHERE parent_id IN {{ids:Array(String)}}"
+    # A child is on its parent's host, which the primary key finds before any index is asked.
+    named = (
+        f"SELECT process_id FROM {segment} "
+        "WHERE sensor_id IN {sensors:Array(UInt32)} AND parent_id IN {ids:Array(String)}"
+    )
     by_guide = guided(engine.capabilities, f"process_id IN ({named})")
     for ids in _batches(parent_ids):
-        where = scoped(Condition(by_guide, {"ids": ids}), scope)
+        sensors = sorted({sensor for one in ids if (sensor := sensor_of(one)) is not None})
+        where = scoped(Condition(by_guide, {"ids": ids, "sensors": sensors}), scope)
         rows = engine.query(
             "SELECT process_id, max(parent_id), max(start) AS began FROM segment "
             f"WHERE {where.sql} GROUP BY process_id ORDER BY began, process_id LIMIT {limit:d}",
@@ -121,9 +127,7 @@ def facts_of(engine: Engine, process_ids: Sequence[str], scope: Scope) -> dict[s
     """What a tree shows of processes, by id: metadata, sums of counts, `sensor_id`, and the id of
     the latest segment as `segment_id`. Those that cannot be seen are left out."""
     by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
-    facts = ", ".join(
-        [*map(best, _FACTS), *(f"sum({quoted(name)}) AS `best_{name}`" for name in COUNTS)]
-    )
+    facts = ", ".join([*map(best, _FACTS), BEST_COUNTS])
     found: dict[str, dict[str, Any]] = {}
     for ids in _batches(process_ids):
         where = scoped(Condition(by_guide, {"ids": ids}), scope)

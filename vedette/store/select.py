@@ -39,7 +39,7 @@ def best(column: Column) -> str:
 ROW: str = ", ".join([*map(_plain, (*KEY, *METADATA)), *map(quoted, COUNTS)])
 """A segment with its metadata and counts, under FINAL."""
 
-BEST: str = ", ".join(
-    [*map(best, METADATA), *(f"sum({quoted(name)}) AS `best_{name}`" for name in COUNTS)]
-)
+BEST_COUNTS: str = ", ".join(f"sum({quoted(name)}) AS `best_{name}`" for name in COUNTS)
+
+BEST: str = ", ".join([*map(best, METADATA), BEST_COUNTS])
 """What several partial rows or segments tell together, in a GROUP BY. Names begin `best_`."""

@@ -38,27 +38,39 @@ def span_of_events(engine: Engine, process_id: str, scope: Scope, within: Span) 
     return Span(first_us, last_us) if count else None
 
 
-def count_events(
-    engine: Engine, process_id: str, scope: Scope, within: Span, step_us: int
-) -> list[tuple[int, str, int]]:
-    """Events of a process within a span: (number of the step since 1970, kind, count), in order.
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Events of one kind in one step of time; `step` counts steps since 1970."""
 
-    Steps without events are left out.
-    """
+    step: int
+    kind: str
+    count: int
+    span: Span
+
+
+def count_events(
+    engine: Engine, process_id: str, scope: Scope, within: Span, step_us: int, *, limit: int
+) -> list[Bucket]:
+    """Events of a process within a span by step and kind, in order; the first `limit` of those
+    that have any."""
     pairs = ", ".join(
-        f"arrayMap(at -> (toUInt8({number}), intDiv(at, {step_us:d})), {_times(kind)})"
+        f"arrayMap(at -> (toUInt8({number}), at), {_times(kind)})"
         for number, kind in enumerate(KINDS)
     )
     rows = _ask(
         engine,
-        "SELECT event.2 AS step, event.1 AS kind, count() FROM "
+        f"SELECT intDiv(event.2, {step_us:d}) AS step, event.1 AS kind, count(), "
+        "min(event.2), max(event.2) FROM "
         f"(SELECT arrayJoin(arrayConcat({pairs})) AS event FROM segment WHERE {{where}}) "
-        "GROUP BY step, kind ORDER BY step, kind",
+        f"GROUP BY step, kind ORDER BY step, kind LIMIT {limit:d}",
         process_id,
         scope,
         within,
     ).rows
-    return [(step, KINDS[kind], count) for step, kind, count in rows]
+    return [
+        Bucket(step, KINDS[kind], count, Span(first_us, last_us))
+        for step, kind, count, first_us, last_us in rows
+    ]
 
 
 def _times(kind: str) -> str:

@@ -16,6 +16,16 @@ _NUMBERS = count(100)
 ALWAYS = Span(0, 1 << 62)
 
 
+def counts(
+    engine: ClickHouseEngine, name: str, scope: Scope, within: Span, step_us: int
+) -> list[tuple[int, str, int]]:
+    found = count_events(engine, name, scope, within, step_us, limit=1_000)
+    assert all(one.span.first_us // step_us == one.step for one in found)
+    assert all(one.span.last_us // step_us == one.step for one in found)
+    assert count_events(engine, name, scope, within, step_us, limit=1) == found[:1]
+    return [(one.step, one.kind, one.count) for one in found]
+
+
 def told(engine: ClickHouseEngine) -> None:
     store(engine, partial(1, file("a", 10), file("b", 25), connection("d", time_us=12)))
     store(engine, partial(1, file("c", 29), query("q", 31), window_ms=NEXT_MS))
@@ -26,7 +36,7 @@ def test_events_are_counted_by_step_and_kind_over_all_segments(
     contract_engine: ClickHouseEngine,
 ) -> None:
     told(contract_engine)
-    assert count_events(contract_engine, P1, EVERYTHING, ALWAYS, 10) == [
+    assert counts(contract_engine, P1, EVERYTHING, ALWAYS, 10) == [
         (1, "filemod", 1),
         (1, "netconn", 1),
         (2, "filemod", 3),
@@ -38,7 +48,7 @@ def test_events_are_counted_by_step_and_kind_over_all_segments(
 def test_both_ends_of_a_span_belong_to_it(contract_engine: ClickHouseEngine) -> None:
     told(contract_engine)
     within = Span(12, 29)
-    counted = count_events(contract_engine, P1, EVERYTHING, within, 1_000)
+    counted = counts(contract_engine, P1, EVERYTHING, within, 1_000)
     assert counted == [(0, "filemod", 3), (0, "netconn", 1)]
     assert span_of_events(contract_engine, P1, EVERYTHING, within) == Span(12, 29)
     assert span_of_events(contract_engine, P1, EVERYTHING, Span(13, 14)) is None
@@ -48,7 +58,7 @@ def test_a_scope_hides_the_times(contract_engine: ClickHouseEngine) -> None:
     told(contract_engine)
     nobody = Scope(frozenset())
     assert span_of_events(contract_engine, P1, nobody, ALWAYS) is None
-    assert count_events(contract_engine, P1, nobody, ALWAYS, 10) == []
+    assert counts(contract_engine, P1, nobody, ALWAYS, 10) == []
 
 
 @settings(
@@ -63,6 +73,6 @@ def test_counts_are_those_of_a_plain_list(
 ) -> None:
     number = next(_NUMBERS)
     store(engine, partial(number, *(file("x", one, number) for one in times)))
-    found = count_events(engine, process_id(number), EVERYTHING, ALWAYS, step)
+    found = counts(engine, process_id(number), EVERYTHING, ALWAYS, step)
     plain = Counter(one // step for one in times)
     assert found == [(at, "filemod", plain[at]) for at in sorted(plain)]
