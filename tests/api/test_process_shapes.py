@@ -279,6 +279,11 @@ def test_a_group_that_suppresses_shows_idle_children_with_user_and_command_line(
         assert children(2) == texts
         summary = get(analyst, f"/api/v1/process/{found['id']}/0")
         assert [one["is_suppressed"] for one in summary["children"]] == [True, False]
+        for child in summary["children"]:
+            asked = {"parent_guid": found["id"], "childproc_guid": child["id"],
+                     "childproc_md5": child["process_md5"]}  # fmt: skip
+            status = get(analyst, "/api/v6/process/suppression_status", **asked)
+            assert status == {"is_suppressed": child["is_suppressed"], "timeout": False}
     finally:
         with state_of(server) as database:
             groups.suppress_children(database, told.group_id, False)

@@ -10,9 +10,11 @@ from vedette.errors import NotFoundError, UnavailableError
 from vedette.model.scope import Scope
 from vedette.search.process_body import Body
 from vedette.search.responses import segments_body
+from vedette.search.suppression import NOTHING_SUPPRESSED, Suppression
 from vedette.search.walk import Track
 from vedette.store.engine import Engine
 from vedette.store.process import segments_of
+from vedette.store.relatives import facts_of
 from vedette.store.sequence import Outline, names_child, outline
 
 
@@ -50,8 +52,10 @@ def suppression(
     child_id: str,
     child_md5: str,
     timeout_s: float,
+    suppressed: Suppression = NOTHING_SUPPRESSED,
 ) -> Body:
-    """Whether a child that its parent names has no document of its own.
+    """Whether a child that its parent names has no document of its own, or one that its group
+    suppresses.
 
     Raises NotFoundError for an unknown parent.
     """
@@ -63,6 +67,9 @@ def suppression(
             is_suppressed = names_child(
                 engine, parent_id, scope, child_id, child_md5, deadline_s=_left(end_s)
             )
+        elif suppressed.groups:
+            row = facts_of(engine, [child_id], scope).get(child_id)
+            is_suppressed = row is not None and suppressed.hides(row)
     except UnavailableError as error:
         if error.reason != "deadline":
             raise

@@ -152,3 +152,15 @@ def test_an_empty_group_can_be_deleted(database: Database) -> None:
     groups.remove(database, servers.id)
     assert [group.name for group in groups.all_groups(database)] == ["Default Group"]
     assert [site.name for site in groups.all_sites(database)] == ["Default Site"]
+
+
+def test_a_group_suppresses_nothing_until_it_is_told_to(database: Database) -> None:
+    servers = groups.add(database, "Servers")
+    assert groups.suppressing(database) == frozenset()
+    groups.suppress_children(database, servers.id, True)
+    assert groups.suppressing(database) == {"Servers"}
+    assert groups.get(database, servers.id).suppress_children is True
+    groups.suppress_children(database, servers.id, False)
+    assert groups.suppressing(database) == frozenset()
+    with pytest.raises(NotFoundError, match="77"):
+        groups.suppress_children(database, 77, True)

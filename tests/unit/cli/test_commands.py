@@ -81,6 +81,19 @@ def test_the_secret_is_printed_once(data: Path) -> None:
     assert output.count(secret) == 1
 
 
+def test_a_group_can_suppress_children_and_stop_doing_so(data: Path) -> None:
+    def suppresses() -> list[bool]:
+        return [group["suppress_children"] for group in _json("group", "list", "--data", data)]
+
+    assert suppresses() == [False]
+    told = ("group", "suppress-children", "Default Group")
+    assert _run(*told, "--data", data).exit_code == 0
+    assert suppresses() == [True]
+    assert _run(*told, "--off", "--data", data).exit_code == 0
+    assert suppresses() == [False]
+    assert _run("group", "suppress-children", "nope", "--data", data).exit_code != 0
+
+
 def test_an_ingest_token_belongs_to_the_named_group(data: Path) -> None:
     assert _run("group", "add", "Servers", "--data", data).exit_code == 0
     issued = _json("token", "issue", "--ingest", "--group", "Servers", "--data", data)

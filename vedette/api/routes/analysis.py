@@ -14,6 +14,7 @@ from vedette.api.access import principal_of, scope_of_request
 from vedette.api.answers import json_answer
 from vedette.api.parameters import described
 from vedette.api.request_bodies import json_object
+from vedette.api.routes.processes import suppression_of
 from vedette.api.services import Services, services_of
 from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
@@ -113,14 +114,19 @@ def delete(stream_id: str, reader: Reads) -> Response:
     ),
 )
 def suppression_status(request: Request, here: Here, scope: Within) -> Response:
-    """A child is suppressed when its parent names it and it has no document of its own."""
+    """A child is suppressed when its parent names it and it has no document of its own, or when
+    its sensor group suppresses processes without events and it is one."""
     query = request.query_params
     parent, child = (
         asked.process_id(query.get(name, ""), name) for name in ("parent_guid", "childproc_guid")
     )
     digest = asked.md5(query.get("childproc_md5", ""), "childproc_md5")
     timeout_s = here.settings.suppression_timeout_s
-    return json_answer(presence.suppression(here.engine, scope, parent, child, digest, timeout_s))
+    return json_answer(
+        presence.suppression(
+            here.engine, scope, parent, child, digest, timeout_s, suppression_of(here)
+        )
+    )
 
 
 @router.get(
