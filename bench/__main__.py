@@ -11,10 +11,10 @@ PARTS: tuple[Part, ...] = (
     filters.PART,
     imports.PART,
     search.PART,
+    tree.PART,
     query.PART,
     demo.PART,
     fleet.PART,
-    tree.PART,
     analysis.PART,
 )
 
