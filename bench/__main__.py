@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import demo, fleet, fuzz, imports, ingest, query, search
+from bench import analysis, demo, fleet, fuzz, imports, ingest, query, search
 from bench.figure import Part
 from bench.frame import run_parts
 
@@ -11,6 +11,7 @@ PARTS: tuple[Part, ...] = (
     imports.PART,
     search.PART,
     query.PART,
+    analysis.PART,
     demo.PART,
     fleet.PART,
 )

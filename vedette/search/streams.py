@@ -170,9 +170,10 @@ def _events(
     reader: Reader, process_id: str, wanted: EventFilter, view: View, index: int, rows: int
 ) -> list[dict[str, Any]]:
     numbers, start = view.track.span(index, rows)
-    told = view.outline
-    places = [(told.window_ms[n], told.segment_ids[n]) for n in numbers if view.track.holds(n)]
-    found = read_wanted(reader.engine, process_id, reader.scope, wanted, places, start, rows)
+    filled = [number for number in numbers if view.track.holds(number)]
+    found = read_wanted(
+        reader.engine, process_id, reader.scope, wanted, view.outline, filled, start, rows
+    )
     return event_records(found, signatures_of(reader.engine, *hashes_of(found), reader.scope))
 
 

@@ -32,7 +32,16 @@ class Outline:
     """Events of all `STREAMED` kinds."""
     chosen: Sequence[int]
     """Events of the kinds that were asked for."""
+    kinds: Sequence[int]
+    """Kinds that there are events of: a bit for each of `STREAMED`, the first one's is 1."""
     is_terminated: bool
+
+    def kinds_in(self, numbers: Sequence[int]) -> list[EventKind]:
+        """Kinds that the segments with these numbers have events of."""
+        met = 0
+        for number in numbers:
+            met |= self.kinds[number]
+        return [kind for bit, kind in enumerate(STREAMED) if met >> bit & 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +66,20 @@ def outline(
     Raises UnavailableError (`reason` "deadline") when it takes longer than `deadline_s`.
     """
     where = of_process(process_id, scope)
+    bits = " + ".join(
+        f"(sum(`{kind.name}_count`) > 0) * {1 << bit}" for bit, kind in enumerate(STREAMED)
+    )
     found = engine.query(
         "SELECT groupArray(window_ms), groupArray(segment_id), groupArray(total), "
-        "groupArray(chosen), max(ended) FROM ("
+        "groupArray(chosen), groupArray(kinds), max(ended) FROM ("
         f"SELECT window_ms, segment_id, {_sum(STREAMED)} AS total, {_sum(kinds)} AS chosen, "
-        f"max(terminated) AS ended FROM segment WHERE {where.sql} "
+        f"{bits} AS kinds, max(terminated) AS ended FROM segment WHERE {where.sql} "
         "GROUP BY window_ms, segment_id ORDER BY segment_id)",
         where.params,
         deadline_s=deadline_s,
     )
-    windows, segment_ids, totals, chosen, terminated = found.rows[0]
-    if not segment_ids:
-        return None
-    return Outline(windows, segment_ids, totals, chosen, bool(terminated))
+    *lists, terminated = found.rows[0]
+    return Outline(*lists, bool(terminated)) if lists[0] else None
 
 
 def count_wanted(
@@ -122,13 +132,17 @@ def read_wanted(
     process_id: str,
     scope: Scope,
     wanted: EventFilter,
-    places: Sequence[tuple[int, int]],
+    told: Outline,
+    numbers: Sequence[int],
     start: int,
     count: int,
 ) -> list[SequencedEvent]:
-    """`count` events of a filter from the `start`th on, of the segments at these places (window
-    and segment id)."""
+    """`count` events of a filter from the `start`th on, of some segments of an outline, given by
+    their numbers. Kinds that these do not have cost nothing."""
     tests, params = compile_events(wanted)
+    present = told.kinds_in(numbers)
+    tests = [test for test in tests if test.kind in present]
+    places = [(told.window_ms[number], told.segment_ids[number]) for number in numbers]
     if not (tests and places and count):
         return []
     found: list[SequencedEvent] = []
