@@ -6,6 +6,7 @@ Events are in the order of segments, and by time within a segment.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -15,10 +16,10 @@ from msgspec import Struct
 from vedette.model.columns import EVENT_KINDS, EventKind
 from vedette.model.event import ProcessEvent
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import SETTINGS, Condition
+from vedette.query.compile_sql import Condition
 from vedette.store.engine import Engine, Rows
-from vedette.store.select import BEST, COUNTS, ROW, quoted, readable_array
-from vedette.store.sequence import of_process
+from vedette.store.select import BEST, COUNTS, KNOWN, ROW, quoted, readable_array
+from vedette.store.sequence import BY_KEY, BY_OUTLINE, of_process
 from vedette.store.where import guided, scoped
 
 _LAST = (1 << 63) - 1
@@ -64,6 +65,7 @@ def segments_of(
         "AND segment_id BETWEEN {first:UInt64} AND {last:UInt64} "
         "GROUP BY partition_ms, window_ms, segment_id ORDER BY segment_id",
         {**where.params, "first": first, "last": last},
+        settings=BY_OUTLINE,
     )
     kinds = [kind.name for kind in EVENT_KINDS]
     return [
@@ -88,13 +90,28 @@ def segment_row(
 
 
 def process_row(engine: Engine, process_id: str, scope: Scope) -> dict[str, Any] | None:
-    """One process as a whole, as `process_rows` has it; None when there is none to see.
+    """One process as a whole, as `process_rows` has it but for the tokens that are only searched
+    for; None when there is none to see.
 
     Every segment carries what is known of its process, and the newest what was known last: so
-    the newest window tells the metadata, and the outline what has to be summed up.
+    the newest one tells the metadata, and the outline what has to be summed up. The two are
+    asked at once.
     """
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        summing = beside.submit(_summed, engine, process_id, scope)
+        newest = _newest(engine, process_id, scope)
+    summed = summing.result()
+    if not summed["segment_id"]:
+        return None
+    if newest is None or newest["segment_id"] < summed["segment_id"]:
+        newest = segment_row(engine, process_id, summed["segment_id"], scope)
+    return newest and newest | summed
+
+
+def _summed(engine: Engine, process_id: str, scope: Scope) -> dict[str, Any]:
+    """What all segments tell together; its `segment_id` is 0 when there are none."""
     where = of_process(process_id, scope)
-    summed = engine.query(
+    return engine.query(
         "SELECT max(segment_id) AS `segment_id`, min(segment_id) AS `first_segment_id`, "
         "max(window_ms) AS `window_ms`, max(partition_ms) AS `partition_ms`, "
         "max(last_update) AS `last_update`, max(last_server_update) AS `last_server_update`, "
@@ -102,18 +119,23 @@ def process_row(engine: Engine, process_id: str, scope: Scope) -> dict[str, Any]
         f"{', '.join(f'sum({quoted(name)}) AS {quoted(name)}' for name in COUNTS)} "
         f"FROM segment WHERE {where.sql}",
         where.params,
-        settings=_OWN_NAMES,
+        settings={**BY_OUTLINE, **_OWN_NAMES},
     ).dicts()[0]
-    if not summed["segment_id"]:
-        return None
-    newest = of_process(process_id, scope, [summed["window_ms"]])
-    known = engine.query(
-        f"SELECT process_id, any(sensor_id) AS of_sensor, {BEST} FROM segment "
-        f"WHERE {newest.sql} GROUP BY process_id",
-        newest.params,
+
+
+def _newest(engine: Engine, process_id: str, scope: Scope) -> dict[str, Any] | None:
+    """The newest segment in the newest window that the guide names. None when there is none:
+    the guide is written first, and a crash may come between."""
+    where = of_process(process_id, scope)
+    guide = engine.capabilities.storage("process")
+    found = engine.query(
+        f"SELECT {KNOWN} FROM segment FINAL WHERE window_ms IN (SELECT arrayMax("
+        f"groupArrayArray(windows)) FROM {guide} WHERE process_id = {{process:String}} "
+        f"HAVING count() > 0) AND {where.sql} ORDER BY segment_id DESC LIMIT 1",
+        where.params,
+        settings=BY_KEY,
     ).dicts()
-    # A partition may go between the two questions.
-    return _renamed(known[0]) | summed if known else None
+    return found[0] if found else None
 
 
 def process_rows(
@@ -260,5 +282,5 @@ def _of_process(
         f"SELECT {columns} FROM segment FINAL WHERE {own.sql} AND ({where.sql}) "
         "ORDER BY segment_id",
         {**own.params, **where.params},
-        settings=SETTINGS,
+        settings=BY_KEY,
     )

@@ -1,6 +1,6 @@
 """Column lists of reads, made from the catalogue: nothing else writes a column into SQL."""
 
-from vedette.model.columns import EVENT_KINDS, KEY, METADATA, Column
+from vedette.model.columns import EVENT_KINDS, HOST, KEY, METADATA, PROCESS, Column
 
 COUNTS: tuple[str, ...] = tuple(f"{kind.name}_count" for kind in EVENT_KINDS)
 
@@ -38,6 +38,10 @@ def best(column: Column) -> str:
 
 ROW: str = ", ".join([*map(_plain, (*KEY, *METADATA)), *map(quoted, COUNTS)])
 """A segment with its metadata and counts, under FINAL."""
+
+KNOWN: str = ", ".join(map(_plain, (*KEY, *HOST, *PROCESS)))
+"""What a segment with its metadata tells of its process, under FINAL; nothing that is summed up
+over segments, nothing that is only searched for."""
 
 BEST: str = ", ".join(
     [*map(best, METADATA), *(f"sum({quoted(name)}) AS `best_{name}`" for name in COUNTS)]

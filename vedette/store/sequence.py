@@ -8,7 +8,7 @@ what else is stored. Events are read by primary key, and only the segments that 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from vedette.model.columns import EventKind
 from vedette.model.event import ProcessEvent
@@ -17,9 +17,16 @@ from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
 from vedette.query.compile_events import KindTest, compile_events
 from vedette.query.compile_sql import SETTINGS, Condition
-from vedette.store.engine import Engine
+from vedette.store.engine import Engine, Settings
 from vedette.store.select import readable_array
 from vedette.store.where import scoped
+
+BY_OUTLINE: Final[Settings] = {"use_skip_indexes": 0, "optimize_use_implicit_projections": 0}
+"""For questions that the outline answers."""
+
+BY_KEY: Final[Settings] = {**SETTINGS, **BY_OUTLINE, "optimize_use_projections": 0}
+"""For reads by primary key. Where it is known how rows are found, nothing else has to be weighed:
+on a table with so many columns and indexes, that is a third of what a small question costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +83,13 @@ def outline(
         f"{bits} AS kinds, max(terminated) AS ended FROM segment WHERE {where.sql} "
         "GROUP BY window_ms, segment_id ORDER BY segment_id)",
         where.params,
+        settings=BY_OUTLINE,
         deadline_s=deadline_s,
     )
-    *lists, terminated = found.rows[0]
-    return Outline(*lists, bool(terminated)) if lists[0] else None
+    windows, segment_ids, totals, chosen, met, terminated = found.rows[0]
+    if not segment_ids:
+        return None
+    return Outline(windows, segment_ids, totals, chosen, met, bool(terminated))
 
 
 def count_wanted(
@@ -200,7 +210,7 @@ def _keys(
     found = engine.query(
         f"SELECT {kept} FROM segment FINAL WHERE {where.sql} AND segment_id = {{place:UInt64}}",
         {**params, **where.params, "place": place[1]},
-        settings=SETTINGS,
+        settings=BY_KEY,
     )
     ranks = [STREAMED.index(test.kind) for test in tests]
     return sorted(
@@ -228,7 +238,7 @@ def _arrays(
         f"FROM segment FINAL WHERE {where.sql} AND segment_id IN {{segments:Array(UInt64)}} "
         "ORDER BY segment_id",
         {**params, **where.params, **ids},
-        settings=SETTINGS,
+        settings=BY_KEY,
     )
     for segment_id, *columns in found.rows:
         rest = iter(columns)
