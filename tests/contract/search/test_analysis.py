@@ -1,0 +1,214 @@
+"""Process analysis over many segments, out of time, and on Distributed tables."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.store.rows import (
+    HOUR_MS,
+    NEXT_MS,
+    child,
+    connection,
+    file,
+    module,
+    partial,
+    store,
+)
+from tests.contract.store.rows import process_id as name
+from vedette import limits
+from vedette.errors import NotFoundError
+from vedette.model.event import Childproc
+from vedette.model.event_facets import EventFilter, criteria_of
+from vedette.model.scope import EVERYTHING, Scope
+from vedette.search.bulk import bulk
+from vedette.search.metadata import metadata
+from vedette.search.presence import segment_batches, suppression, verified_segment
+from vedette.search.streams import Page, Reader, create, filter_events, read
+from vedette.search.views import Views
+from vedette.search.walk import JumpBy, Seek
+from vedette.state.engine import open_database
+from vedette.state.start import start
+from vedette.store.engine import ClickHouseEngine
+from vedette.store.sequence import of_process
+from vedette.store.tables import OUTLINE
+
+P1 = name(1)
+NOW_US = 1_700_000_500_000_000
+
+
+def many(engine: ClickHouseEngine, segments: int) -> list[int]:
+    """Segments with two files and a module each; the second file comes in a second post."""
+    ids = [HOUR_MS + 300_000 * number for number in range(segments)]
+    for path in ("c:\\a\\one", "c:\\b\\two"):
+        events = [file(path)] if path.endswith("two") else [file(path), module("m")]
+        store(engine, *(partial(1, *events, window_ms=at, last_update=1_000) for at in ids))
+    return ids
+
+
+@pytest.fixture
+def reader(contract_engine: ClickHouseEngine, tmp_path: Path) -> Reader:
+    database = open_database("", tmp_path)
+    credentials = start(database, NOW_US)
+    assert credentials is not None
+    return Reader(contract_engine, database, Views(), EVERYTHING, credentials.username, 100, NOW_US)
+
+
+def test_segments_come_in_lines_of_a_limited_length(contract_engine: ClickHouseEngine) -> None:
+    ids = many(contract_engine, limits.SEGMENTS_A_LINE + 3)
+    batches = [
+        [one["segment_id"] for one in body["process"]["segments"]]
+        for body in segment_batches(contract_engine, EVERYTHING, P1, ids[1])
+    ]
+    assert [len(batch) for batch in batches] == [limits.SEGMENTS_A_LINE, 2]
+    assert [segment for batch in batches for segment in batch] == ids[1:]
+
+
+def test_a_line_is_read_when_it_is_asked_for(contract_engine: ClickHouseEngine) -> None:
+    many(contract_engine, limits.SEGMENTS_A_LINE + 1)
+    batches = segment_batches(contract_engine, EVERYTHING, P1, 0)
+    next(batches)
+    contract_engine.command("TRUNCATE TABLE " + contract_engine.capabilities.storage("segment"))
+    assert next(batches)["process"]["segments"] == []
+
+
+def test_bulk_goes_in_steps_and_counts_each_event_once(
+    contract_engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many(contract_engine, 10)
+    monkeypatch.setattr(limits, "BULK_EVENTS_A_STEP", 7)
+    facets = bulk(contract_engine, EVERYTHING, P1, 1, None, 60)["facets"]
+    assert (facets["num_found"], facets["processed_segments"]) == (30, 10)
+    directories = next(term for term in facets["terms"] if term["field"] == "directory")
+    assert directories["values"] == [
+        {"id": "c:\\a\\", "name": "c:\\a\\", "total": 10},
+        {"id": "c:\\b\\", "name": "c:\\b\\", "total": 10},
+    ]
+
+
+@pytest.mark.parametrize("timeout_s", [0.0, 0.001])
+def test_bulk_out_of_time_says_what_it_has(
+    contract_engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch, timeout_s: float
+) -> None:
+    many(contract_engine, 10)
+    monkeypatch.setattr(limits, "BULK_EVENTS_A_STEP", 3)
+    body = bulk(contract_engine, EVERYTHING, P1, 1, None, timeout_s)
+    assert body["partial_results"] is True
+    facets = body["facets"]
+    assert facets["processed_segments"] < 10
+    assert facets["num_found"] == 3 * facets["processed_segments"]
+
+
+def test_a_field_with_too_many_values_is_cut_short(
+    contract_engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "FACET_VALUES_HELD_MAX", 3)
+    monkeypatch.setattr(limits, "FACET_VALUES_MAX", 2)
+    events = [connection(f"d{n}", time_us=n + 1) for n in range(6)]
+    store(contract_engine, partial(1, *events, last_update=1))
+    terms = bulk(contract_engine, EVERYTHING, P1, 1, None, 60)["facets"]["terms"]
+    domains = next(term for term in terms if term["field"] == "domain")
+    assert len(domains["values"]) == 2
+
+
+def kinds(body: dict[str, Any]) -> list[str]:
+    return [event["type"] for event in body["events"]]
+
+
+def test_a_stream_goes_over_partial_rows_as_over_whole_segments(reader: Reader) -> None:
+    ids = many(reader.engine, 40)
+    stream_id = create(reader, P1, 1, False)["stream_id"]
+    body = read(reader, stream_id, Page(6, Seek(58)))
+    assert (body["cur_segment_id"], body["head_as_cur_segment_offset"]) == (ids[19], 1)
+    assert kinds(body) == ["filemod", "modload", "filemod", "filemod", "modload", "filemod"]
+    body = filter_events(reader, stream_id, {"directory": ["c:\\b\\"]}, Page(100))
+    assert len(body["events"]) == 21
+    body = read(reader, stream_id, Page(1, JumpBy(20)))
+    assert (body["cur_segment_id"], body["status_fw"]) == (ids[39], "current")
+
+
+def test_counts_of_a_filter_are_remembered_and_follow_new_events(reader: Reader) -> None:
+    many(reader.engine, 3)
+    wanted = EventFilter(criteria_of({"directory": ["c:\\b\\"]}))
+    for expected in (3, 3):
+        view = reader.views.view(reader.engine, P1, EVERYTHING, wanted)
+        assert view is not None
+        assert view.track.total == expected
+    store(reader.engine, partial(1, file("c:\\b\\x"), window_ms=HOUR_MS + 600_000, last_update=1))
+    view = reader.views.view(reader.engine, P1, EVERYTHING, wanted)
+    assert view is not None
+    assert view.track.total == 4
+
+
+def test_what_is_remembered_is_not_shown_to_those_who_may_not_see_it(reader: Reader) -> None:
+    many(reader.engine, 2)
+    wanted = EventFilter(criteria_of({"directory": ["c:\\b\\"]}))
+    assert reader.views.view(reader.engine, P1, EVERYTHING, wanted)
+    assert reader.views.view(reader.engine, P1, Scope(frozenset({2})), wanted) is None
+
+
+def test_only_so_many_views_are_remembered(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "VIEW_COUNTS_MAX", 2)
+    many(reader.engine, 1)
+    for directory in "abcd":
+        wanted = EventFilter(criteria_of({"directory": [f"c:\\{directory}\\"]}))
+        assert reader.views.view(reader.engine, P1, EVERYTHING, wanted)
+    assert len(reader.views._counted) == 2
+
+
+def test_a_suppressed_child_is_told_from_one_with_a_document(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    hidden = Childproc(P1, 1_000, 1, 0, name(7), md5="ab" * 16, suppressed=1)
+    store(contract_engine, partial(1, child(2), hidden, last_update=1))
+    store(contract_engine, partial(2, parent_id=P1, last_update=1))
+
+    def is_suppressed(number: int, md5: str = "") -> Any:
+        return suppression(contract_engine, EVERYTHING, P1, name(number), md5, 60)
+
+    assert is_suppressed(2) == {"is_suppressed": False, "timeout": False}
+    assert is_suppressed(7) == {"is_suppressed": True, "timeout": False}
+    assert is_suppressed(7, "ab" * 16)["is_suppressed"] is True
+    assert is_suppressed(7, "cd" * 16)["is_suppressed"] is False
+    assert is_suppressed(8)["is_suppressed"] is False
+
+
+def test_a_suppression_check_out_of_time_says_so(contract_engine: ClickHouseEngine) -> None:
+    many(contract_engine, 5)
+    body = suppression(contract_engine, EVERYTHING, P1, name(9), "", 1e-6)
+    assert body == {"is_suppressed": False, "timeout": True}
+
+
+def test_metadata_is_that_of_the_newest_segment_and_times_of_all(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    first = {"last_update": 90, "first_server_update": 5_000_000}
+    store(contract_engine, partial(1, path="c:\\x", username="ann", **first))
+    later = {"window_ms": NEXT_MS, "last_update": 70, "first_server_update": 9_000_000}
+    known = {"path": "c:\\x", "username": "ann", "cmdline": "x /y", "terminated": 1}
+    store(contract_engine, partial(1, **later, **known))
+    found = metadata(contract_engine, EVERYTHING, P1)["process_metadata"]
+    assert (found["cmdline"], found["username"], found["process_pid"]) == (["x /y"], ["ann"], [])
+    assert found["last_update"] == "1970-01-01T00:00:00.000090Z"
+    assert found["server_added_timestamp"] == "1970-01-01T00:00:05.000000Z"
+    assert (found["segment_id"], found["terminated"]) == (NEXT_MS, True)
+    assert (found["start"], found["day_of_week"]) == ("1970-01-01T00:00:00.000000Z", None)
+
+
+def test_what_is_not_there_is_not_found(contract_engine: ClickHouseEngine) -> None:
+    for ask in (
+        lambda: metadata(contract_engine, EVERYTHING, P1),
+        lambda: verified_segment(contract_engine, EVERYTHING, P1, 1),
+        lambda: segment_batches(contract_engine, EVERYTHING, P1, 1),
+        lambda: bulk(contract_engine, EVERYTHING, P1, 1, None, 60),
+    ):
+        with pytest.raises(NotFoundError, match=P1):
+            ask()
+
+
+def test_the_outline_answers_without_reading_segments(engine: ClickHouseEngine) -> None:
+    store(engine, *(partial(number) for number in range(1, 3_000)))
+    columns = ", ".join(f"max({column})" for column in OUTLINE)
+    where = of_process(P1, EVERYTHING)
+    plan = engine.query(f"EXPLAIN SELECT {columns} FROM segment WHERE {where.sql}", where.params)
+    assert any("by_process" in line for (line,) in plan.rows)
