@@ -207,7 +207,8 @@ def test_what_is_not_there_is_not_found(contract_engine: ClickHouseEngine) -> No
 
 
 def test_the_outline_answers_without_reading_segments(engine: ClickHouseEngine) -> None:
-    store(engine, *(partial(number) for number in range(1, 3_000)))
+    windows = range(HOUR_MS, HOUR_MS + 40 * 300_000, 300_000)
+    store(engine, *(partial(n, window_ms=at) for at in windows for n in range(1, 101)))
     columns = ", ".join(f"max({column})" for column in OUTLINE)
     where = of_process(P1, EVERYTHING)
     plan = engine.query(f"EXPLAIN SELECT {columns} FROM segment WHERE {where.sql}", where.params)
