@@ -13,9 +13,9 @@ PARTS: tuple[Part, ...] = (
     search.PART,
     tree.PART,
     query.PART,
+    analysis.PART,
     demo.PART,
     fleet.PART,
-    analysis.PART,
 )
 
 LONG: tuple[Part, ...] = (query.LARGE, fuzz.PART)

@@ -26,6 +26,9 @@ NEIGHBOURS: Final = 40
 """Segments of other processes in each window."""
 PROCESS_ID: Final = "00000001-0000-0bb8-01dd-c2a397f4cfe0"
 FOLDERS: Final = 400
+MODULES: Final = 300
+BINARIES: Final = 50_000
+"""Files that the store knows; the modules are the first of them."""
 _SEGMENTS_AN_INSERT: Final = 250
 
 
@@ -44,6 +47,9 @@ def fill(engine: ClickHouseEngine) -> None:
         numbers = range(first, min(first + _SEGMENTS_AN_INSERT, SEGMENTS))
         engine.insert_arrow("segment", segment_table([_segment(draw, seed, n) for n in numbers]))
     engine.command(_NEIGHBOURS)
+    engine.command(_BINARIES)
+    # Commits mix processes, and so do the parts of a real store: as merges leave them.
+    engine.command("OPTIMIZE TABLE segment FINAL")
     engine.command(
         "INSERT INTO process SELECT partition_ms, process_id, sensor_id, "
         "groupUniqArray(window_ms) FROM segment GROUP BY partition_ms, process_id, sensor_id"
@@ -63,6 +69,14 @@ SELECT {BEGIN_MS}, at_ms, at_ms, host,
     4, arrayMap(n -> at + toIntervalSecond(n), range(4)),
     arrayMap(n -> concat('c:\\\\temp\\\\', toString(number * n), '.tmp'), range(4))
 FROM numbers({SEGMENTS * NEIGHBOURS})
+"""
+
+_BINARIES: Final = f"""
+INSERT INTO binary
+    (hash, sensor_id, md5, sha256, added, first_seen, digsig_result, digsig_publisher)
+SELECT leftPad(lower(hex(number)), 32, '0') AS digest, 1, digest,
+    leftPad(lower(hex(number)), 64, '0'), now64(6, 'UTC'), now64(6, 'UTC'), 'Signed', 'Vendor'
+FROM numbers({BINARIES})
 """
 
 
@@ -102,7 +116,9 @@ def _event(draw: Random, at_us: int) -> tuple[str, ProcessEvent]:
         name = f"host{draw.randrange(3_000)}.example.net"
         local = bytes(10) + b"\xff\xff" + bytes((10, 0, 0, 1))
         return "netconn", Netconn(PROCESS_ID, at_us, 1, 6, local, 50_000, remote, 443, name)
-    return "modload", Modload(PROCESS_ID, at_us, rf"C:\Windows\System32\m{draw.randrange(300)}.dll")
+    module = draw.randrange(MODULES)
+    path = rf"C:\Windows\System32\m{module}.dll"
+    return "modload", Modload(PROCESS_ID, at_us, path, f"{module:032x}", f"{module:064x}")
 
 
 def main(telemetry: Path) -> None:

@@ -80,13 +80,22 @@ def segment_row(
     engine: Engine, process_id: str, segment_id: int, scope: Scope
 ) -> dict[str, Any] | None:
     """Metadata and counts of one segment, as `find.Found.rows` has them."""
-    windows = [
-        one.window_ms
-        for one in segments_of(engine, process_id, scope, first=segment_id, last=segment_id)
-    ]
-    where = Condition("segment_id = {segment_id:UInt64}", {"segment_id": segment_id})
-    found = _of_process(engine, ROW, process_id, scope, windows, where).dicts() if windows else []
+    where = of_process(process_id, scope)
+    # A segment's id is its window and a little more, so its window is the last before it.
+    window = "arrayMax(arrayFilter(w -> w <= {segment_id:UInt64}, groupArrayArray(windows)))"
+    found = engine.query(
+        f"SELECT {ROW} FROM segment FINAL WHERE window_ms IN ({_from_guide(engine, window)}) "
+        f"AND {where.sql} AND segment_id = {{segment_id:UInt64}}",
+        {**where.params, "segment_id": segment_id},
+        settings=BY_KEY,
+    ).dicts()
     return found[0] if found else None
+
+
+def _from_guide(engine: Engine, window: str) -> str:
+    """A SELECT of one window of a process, made of the windows that the guide names."""
+    guide = engine.capabilities.storage("process")
+    return f"SELECT {window} FROM {guide} WHERE process_id = {{process:String}} HAVING count() > 0"
 
 
 def process_row(engine: Engine, process_id: str, scope: Scope) -> dict[str, Any] | None:
@@ -127,11 +136,10 @@ def _newest(engine: Engine, process_id: str, scope: Scope) -> dict[str, Any] | N
     """The newest segment in the newest window that the guide names. None when there is none:
     the guide is written first, and a crash may come between."""
     where = of_process(process_id, scope)
-    guide = engine.capabilities.storage("process")
+    window = _from_guide(engine, "arrayMax(groupArrayArray(windows))")
     found = engine.query(
-        f"SELECT {KNOWN} FROM segment FINAL WHERE window_ms IN (SELECT arrayMax("
-        f"groupArrayArray(windows)) FROM {guide} WHERE process_id = {{process:String}} "
-        f"HAVING count() > 0) AND {where.sql} ORDER BY segment_id DESC LIMIT 1",
+        f"SELECT {KNOWN} FROM segment FINAL WHERE window_ms IN ({window}) AND {where.sql} "
+        "ORDER BY segment_id DESC LIMIT 1",
         where.params,
         settings=BY_KEY,
     ).dicts()
