@@ -2,16 +2,20 @@
 
 import gzip
 import hashlib
+import io
+import json
 import os
+import zipfile
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.sensor import PlayedSensor, enrol, secret_of
+from tests.sensor import PlayedSensor, enrol, event, secret_of
 from tests.served import Server, state_of
 from vedette import limits
+from vedette.clock import SystemClock
 from vedette.state import sensor_packages
 from vedette.state.sensor_packages import Package
 
@@ -65,6 +69,26 @@ def test_a_file_arrives_in_pieces_and_is_kept(server: Server, sensor: PlayedSens
     kept = server.data / "binaries" / file["sha256"][:2] / file["sha256"]
     assert kept.read_bytes() == content
     assert offer(sensor, file) == []
+
+
+def test_a_copy_is_downloaded_as_the_zip_that_clients_read(
+    analyst: httpx.Client, sensor: PlayedSensor
+) -> None:
+    content = os.urandom(2_000)
+    file = described(content)
+    now_us = SystemClock().now_us()
+    sensor.send([
+        event("start", now_us, 5, now_us, path="/usr/bin/x", cmdline="x", md5=file["md5"],
+              sha256=file["sha256"]),
+    ])  # fmt: skip
+    assert analyst.get(f"/api/v1/binary/{file['md5']}").status_code == 404
+    offer(sensor, file)
+    send(sensor, file["sha256"], 0, content)
+    answer = analyst.get(f"/api/v1/binary/{file['md5'].upper()}")
+    assert answer.headers["content-type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as found:
+        assert found.read("filedata") == content
+        assert json.loads(found.read("metadata"))["md5"] == file["md5"].upper()
 
 
 def test_a_piece_in_the_wrong_place_is_409_and_says_the_right_one(sensor: PlayedSensor) -> None:

@@ -10,7 +10,18 @@ import typer
 from typer.core import TyperGroup
 
 from vedette import __version__
-from vedette.cli import config, demo, groups, importing, serve, simulate, teams, tokens, users
+from vedette.cli import (
+    config,
+    demo,
+    groups,
+    importing,
+    packages,
+    serve,
+    simulate,
+    teams,
+    tokens,
+    users,
+)
 from vedette.errors import VedetteError
 
 EXIT_REFUSED = 2
@@ -57,6 +68,7 @@ def vedette(
 app.add_typer(users.app, name="user", help="People and programs that use the API.")
 app.add_typer(tokens.app, name="token", help="Secrets of users, and of senders of telemetry.")
 app.add_typer(groups.app, name="group", help="Sensor groups.")
+app.add_typer(packages.app, name="package", help="Sensor packages for updates.")
 app.add_typer(teams.app, name="team", help="Teams: who may see which sensor groups.")
 app.add_typer(config.app, name="config", help="Settings.")
 app.command("serve")(serve.serve)

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from vedette import limits
 from vedette.api.access import scope_of_request
 from vedette.api.answers import json_answer
+from vedette.api.binary_download import zip_answer
 from vedette.api.parameters import described
 from vedette.api.request_bodies import json_object
 from vedette.api.services import Services, services_of
@@ -74,8 +75,12 @@ def summary(md5: str, here: Here, scope: Within) -> Response:
 
 @router.get("/api/v1/binary/{md5}", summary="The bytes of a binary")
 def file(md5: str, here: Here, scope: Within) -> Response:
-    """Always 404: senders of telemetry tell about files, nobody sends the files."""
-    binary.summary(here.engine, scope, md5)
+    """A zip with `filedata` and `metadata`, where a sensor sent a copy. 404 where none did: log
+    shippers tell about files and do not send them."""
+    known = binary.summary(here.engine, scope, md5)
+    copy = here.copies.path_of(str(known["md5"]))
+    if copy is not None:
+        return zip_answer(copy, known, str(known["md5"]))
     raise NotFoundError(f"the bytes of binary {md5!r} are not stored, only what is known of it")
 
 

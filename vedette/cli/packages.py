@@ -1,0 +1,60 @@
+"""`vedette package`: the sensor packages that hosts are updated with."""
+
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_settings, open_state
+from vedette.cli.printing import print_json, print_table
+from vedette.state import sensor_packages
+from vedette.state.sensor_packages import Package
+
+app = typer.Typer(no_args_is_help=True)
+
+OsOption = Annotated[str, typer.Option("--os", metavar="OS", help="linux, windows or osx.")]
+
+
+@app.command("add")
+def add(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The package.", exists=True)],
+    os_type: OsOption,
+    version: Annotated[str, typer.Option(help="Version that the package installs.")],
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Make a file the package of an operating system: its sensors are told to become it."""
+    content = file.read_bytes()
+    package = Package(os_type, version, sha256(content).hexdigest(), len(content))
+    with open_state(data, config) as database:
+        folder = load_settings(data, config).settings.data
+        sensor_packages.register(database, folder, package, content)
+    typer.echo(f"{os_type} sensors become {version}: {package.sha256}")
+
+
+@app.command("list")
+def list_packages(
+    data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """All packages."""
+    with open_state(data, config) as database:
+        all_of_them = [
+            package
+            for os_type in sensor_packages.OS_TYPES
+            if (package := sensor_packages.package_of(database, os_type)) is not None
+        ]
+    rows = [asdict(package) for package in all_of_them]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(("os", "version", "sha256", "size"), [tuple(row.values()) for row in rows])
+
+
+@app.command("remove")
+def remove(os_type: OsOption, data: DataOption = None, config: ConfigOption = None) -> None:
+    """Tell sensors of an operating system of no update any more."""
+    with open_state(data, config) as database:
+        sensor_packages.withdraw(database, os_type)
+    typer.echo(f"{os_type} sensors stay what they are")
