@@ -2,12 +2,13 @@
 
 import sys
 
-from bench import demo, fleet, fuzz, imports, ingest, query, search
+from bench import demo, filters, fleet, fuzz, imports, ingest, query, search
 from bench.figure import Part
 from bench.frame import run_parts
 
 PARTS: tuple[Part, ...] = (
     ingest.PART,
+    filters.PART,
     imports.PART,
     search.PART,
     query.PART,

@@ -54,6 +54,11 @@ def watched(pid: int) -> Iterator[Watch]:
         thread.join()
 
 
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process and its children so far."""
+    return sum(map(_cpu_s, _family(pid)))
+
+
 def directory_bytes(path: Path) -> int:
     """Bytes that a directory's files occupy."""
     total = 0

@@ -14,7 +14,7 @@ metrics of the process and its runtime that every Python program has (`process_*
 """
 
 _NOTES = """
-`outcome` is `events`, `record`, `duplicate`, `not_kept` or `rejected` (see the
+`outcome` is `events`, `record`, `duplicate`, `not_kept`, `filtered` or `rejected` (see the
 [glossary](../glossary.md)); `reason` is one of the [reasons of a record](errors.md#records);
 `route` is the template of the route, as in [routes](routes.md), or `unmatched`. A histogram has
 the series `_bucket`, `_sum` and `_count`, a counter `_total`.

@@ -16,6 +16,9 @@ What holds for all of them stands in [the HTTP API](../http-api.md): credentials
 A running server shows the same at `/docs` and describes it in `/openapi.json`.
 """
 
+HEADING_CHARS_MAX = 110
+"""Paths of one handler beyond this stand below the heading."""
+
 RIGHTS = {
     Right.OPEN: "everyone, without a token",
     Right.IN_BODY: "whoever has the secret that the body carries",
@@ -73,9 +76,12 @@ def _handler(call: Call) -> tuple[Any, str]:
 
 def _section(same: list[Call]) -> str:
     first = same[0]
-    heading = "### " + ", ".join(_spelled(same))
+    spelled = _spelled(same)
+    fits = len(", ".join(spelled)) <= HEADING_CHARS_MAX
+    heading = "### " + (", ".join(spelled) if fits else spelled[0])
     text = f"{sentence(first.route.summary or '')} {first.route.description or ''}"
     facts = [f"Right: {code(first.right.name.lower())}"]
+    facts += [] if fits else [f"The same: {one}" for one in spelled[1:]]
     facts += [f"{code(name)}: {ended(about)}" for name, about in _parameters(first.route)]
     return f"{heading}\n\n{paragraph(text)}\n\n" + "\n".join(map(item, facts))
 

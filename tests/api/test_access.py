@@ -22,6 +22,9 @@ PLACES = {
     "{md5}": "12" * 16,
     "{sha256}": "34" * 32,
     "{query_id}": "1",
+    "{filter_id}": "no-such-filter",
+    "{group_id}": "1",
+    "{site_id}": "1",
 }
 
 

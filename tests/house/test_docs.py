@@ -23,7 +23,17 @@ OUR_PAGES = [
     *sorted(FOLDER.glob("*.md")),
     *(
         ROOT / "docs" / f"{name}.md"
-        for name in ("README", "query-language", "senders", "import", "operations", "glossary")
+        for name in (
+            "README",
+            "query-language",
+            "senders",
+            "import",
+            "operations",
+            "glossary",
+            "ingress-filters",
+            "bans",
+            "installers",
+        )
     ),
 ]
 

@@ -63,6 +63,55 @@ _ELASTIC_SETUP: Final = (
     ),
 )
 
+_FILTERS: Final = tuple(
+    (method, path, Right.READ if method == "GET" else Right.ADMINISTER)
+    for base in ("/api/v1/ingress_approvedlist", "/api/v1/ingress_whitelist")
+    for path, methods in (
+        (base, ("GET", "POST", "PUT")),
+        (f"{base}/legacy", ("GET", "POST")),
+        (f"{base}/{{filter_id}}", ("GET", "PUT", "DELETE")),
+    )
+    for method in methods
+)
+
+_BANS: Final = tuple(
+    (method, path, Right.READ if method == "GET" else Right.ACT)
+    for name in ("bannedlist", "blacklist", "restrictedlist")
+    for path, methods in (
+        (f"/api/v1/banning/{name}", ("GET", "POST")),
+        (f"/api/v1/banning/{name}/{{md5}}", ("GET", "PUT", "DELETE")),
+    )
+    for method in methods
+)
+
+_PLACES: Final = tuple(
+    (method, path, Right.READ if method == "GET" else Right.ADMINISTER)
+    for base, id_name in (
+        ("/api/group", "group_id"),
+        ("/api/v1/group", "group_id"),
+        ("/api/v3/group", "group_id"),
+        ("/api/site", "site_id"),
+        ("/api/v1/site", "site_id"),
+    )
+    for path, methods in (
+        (base, ("GET", "POST")),
+        (f"{base}/{{{id_name}}}", ("GET", "PUT", "DELETE")),
+    )
+    for method in methods
+)
+
+_GROUP_PARTS: Final = tuple(
+    ("GET", f"{base}/{{group_id}}/{part}")
+    for base in ("/api/group", "/api/v1/group", "/api/v3/group")
+    for part in (
+        "datasharing",
+        "installer/windows/exe",
+        "installer/windows/msi",
+        "installer/osx",
+        "installer/linux",
+    )
+)
+
 ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/"): Right.HANDSHAKE,
     ("HEAD", "/"): Right.HANDSHAKE,
@@ -125,6 +174,11 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/v1/sensor/{sensor_id}/activity"): Right.READ,
     ("GET", "/api/v1/sensor/{sensor_id}/resourcestatus"): Right.READ,
     ("GET", "/api/v2/sensor"): Right.READ,
+    **{(method, path): right for method, path, right in (*_FILTERS, *_BANS, *_PLACES)},
+    **dict.fromkeys(_GROUP_PARTS, Right.READ),
+    ("GET", "/api/builds"): Right.READ,
+    ("GET", "/api/v1/builds"): Right.READ,
+    ("GET", "/api/v2/builds"): Right.READ,
     ("GET", "/api/v1/storage/events/partition"): Right.ADMINISTER,
     ("POST", "/api/v1/storage/events/new_partition"): Right.ADMINISTER,
     ("POST", "/api/v1/storage/events/{partition_name}/mount"): Right.ADMINISTER,

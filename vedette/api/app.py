@@ -11,13 +11,17 @@ from vedette.api.failures import install_failures
 from vedette.api.openapi import DESCRIPTION
 from vedette.api.routes import (
     analysis,
+    bans,
     binaries,
     bulk,
     docs,
     elastic_setup,
+    filters,
+    groups,
     health,
     info,
     ingest,
+    installers,
     live_queries,
     osquery,
     partitions,
@@ -26,6 +30,7 @@ from vedette.api.routes import (
     sensor_files,
     sensor_protocol,
     sensors,
+    sites,
     stories,
 )
 from vedette.api.services import Services
@@ -40,6 +45,11 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     analysis.router,
     queries.router,
     sensors.router,
+    filters.router,
+    bans.router,
+    groups.router,
+    sites.router,
+    installers.router,
     sensor_protocol.router,
     sensor_files.router,
     osquery.router,

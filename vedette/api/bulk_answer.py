@@ -6,7 +6,7 @@ again, any other 4xx is dropped. So:
 | outcome of the record | item |
 |---|---|
 | stored | 201 |
-| stored before, or of a kind the settings do not keep | 200, `"result": "noop"` |
+| stored before, of a kind the settings do not keep, or filtered | 200, `"result": "noop"` |
 | rejected | 400 with the reason |
 
 A duplicate is not 409: some senders log that as a failure of theirs. Items of one kind are the
@@ -32,6 +32,7 @@ ITEM_STATUS: Final[Mapping[Outcome, int]] = {
     Outcome.RECORD: 201,
     Outcome.DUPLICATE: 200,
     Outcome.NOT_KEPT: 200,
+    Outcome.FILTERED: 200,
     Outcome.REJECTED: 400,
 }
 

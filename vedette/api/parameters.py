@@ -41,6 +41,16 @@ def bounded_number(name: str, value: object, *, least: int = 0, most: int = MOST
     return number
 
 
+def flag(query: QueryParams, name: str) -> bool:
+    """Whether a parameter is set: given empty, as `true` or as `1`. Raises BadRequestError."""
+    match query.get(name, "false").lower():
+        case "" | "true" | "1":
+            return True
+        case "false" | "0":
+            return False
+    raise BadRequestError(f"{name}: must be true or false")
+
+
 def described(*parameters: tuple[str, str], array: tuple[str, ...] = ()) -> dict[str, Any]:
     """OpenAPI for query parameters given as (name, description); `array` names repeatable ones."""
     return {

@@ -1,7 +1,7 @@
 """Bodies of requests, read with a limit.
 
 `raw_body` is for telemetry: bytes as sent, up to the server's setting. `json_object` is for the
-rest of the API: one small JSON object, or nothing.
+rest of the API: one small JSON object, or nothing; `json_value` where a list may come.
 """
 
 from typing import Any
@@ -33,18 +33,26 @@ async def json_object(request: Request) -> dict[str, Any]:
 
     Raises BadRequestError for anything else, TooLargeError above `REQUEST_BODY_BYTES_MAX`.
     """
-    raw = await raw_body(request, limits.REQUEST_BODY_BYTES_MAX)
-    if not raw.strip():
-        return {}
-    try:
-        body = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
-        raise BadRequestError(f"the body is not JSON: {error}") from error
+    body = await json_value(request)
     if body is None:
         return {}
     if not isinstance(body, dict):
         raise BadRequestError("the body must be a JSON object")
     return body
+
+
+async def json_value(request: Request) -> Any:
+    """The JSON value of a body; None for an empty one.
+
+    Raises BadRequestError for what is no JSON, TooLargeError above `REQUEST_BODY_BYTES_MAX`.
+    """
+    raw = await raw_body(request, limits.REQUEST_BODY_BYTES_MAX)
+    if not raw.strip():
+        return None
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise BadRequestError(f"the body is not JSON: {error}") from error
 
 
 def _too_large(bytes_max: int) -> TooLargeError:

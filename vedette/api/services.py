@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from vedette import limits
 from vedette.clock import Clock
+from vedette.pipeline.filter_watch import FilterWatch
 from vedette.pipeline.intake import Intake
 from vedette.pipeline.partition_control import PartitionControl
 from vedette.pipeline.turns import Turns
@@ -37,6 +38,7 @@ class Services:
     engine: Engine
     intake: Intake
     partitions: PartitionControl
+    filters: FilterWatch
     sensors: Sensors
     sensor_keys: SensorKeys
     commits: GroupCommit

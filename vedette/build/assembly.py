@@ -13,6 +13,7 @@ from vedette.build.kept_records import keep_of
 from vedette.clock import Clock
 from vedette.errors import StartError
 from vedette.jobs.timer import Job, Timer
+from vedette.pipeline.filter_watch import FilterWatch
 from vedette.pipeline.guide import StoreGuide
 from vedette.pipeline.hosts import Hosts
 from vedette.pipeline.intake import Intake
@@ -118,12 +119,16 @@ def _connect(
         IntakeMeter(metrics),
         guide.newest_seq() + 1,
     )
+    filters = FilterWatch(database, preparer.sieve, clock)
+    filters.look()
     intake.start()
     partitions = PartitionControl(engine, intake, preparer, clock)
     timer = Timer(
         (
             Job("sensors", 5, lambda: sensors.flush(clock.now_us()), shared=False),
             Job("changes", 5, lambda: sensors.refresh(clock.now_us()), shared=False),
+            Job("ingress filters", 2, filters.look, shared=False),
+            Job("filter rates", 5, filters.flush, shared=False),
             Job("sensor keys", 5, lambda: sensor_keys.refresh(clock.now_us()), shared=False),
             Job("copies", 3600, lambda: copies.forget_stale(clock.now_us()), shared=False),
             Job("pace", 60, pace.refresh, shared=False),
@@ -139,6 +144,7 @@ def _connect(
     )
     timer.start()
     closing.callback(tokens.flush)
+    closing.callback(filters.flush)
     closing.callback(lambda: sensors.flush(clock.now_us()))
     closing.callback(intake.close)
     closing.callback(timer.close)
@@ -153,6 +159,7 @@ def _connect(
             engine=engine,
             intake=intake,
             partitions=partitions,
+            filters=filters,
             sensors=sensors,
             sensor_keys=sensor_keys,
             commits=commits,

@@ -11,10 +11,10 @@ from vedette.limits import IMPORT_ERRORS_MAX
 from vedette.pipeline import files
 from vedette.pipeline.archives import Refusal
 
-_COUNTS = ("read", "stored", "records", "duplicate", "not_kept", "rejected")
+_COUNTS = ("read", "stored", "records", "duplicate", "not_kept", "filtered", "rejected")
 """As in the answer of `POST /api/v1/ingest`."""
 
-_OUTCOMES = ("events", "record", "duplicate", "not_kept", "rejected")
+_OUTCOMES = ("events", "record", "duplicate", "not_kept", "filtered", "rejected")
 
 
 class Summary:
@@ -36,7 +36,7 @@ class Summary:
         """What the server made of one chunk."""
         answer = answered.answer
         for name in _COUNTS:
-            self.counts[name] += answer[name]
+            self.counts[name] += answer.get(name, 0)  # an older server has no `filtered`
         for channel, event_id, outcome, count in answer["tally"]:
             self.tally[channel, event_id, outcome] += count
         for error in answer["errors"]:

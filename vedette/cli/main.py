@@ -15,6 +15,7 @@ from vedette.cli import (
     demo,
     groups,
     importing,
+    installers,
     packages,
     serve,
     simulate,
@@ -69,6 +70,7 @@ app.add_typer(users.app, name="user", help="People and programs that use the API
 app.add_typer(tokens.app, name="token", help="Secrets of users, and of senders of telemetry.")
 app.add_typer(groups.app, name="group", help="Sensor groups.")
 app.add_typer(packages.app, name="package", help="Sensor packages for updates.")
+app.add_typer(installers.app, name="installer", help="Packages that installers carry.")
 app.add_typer(teams.app, name="team", help="Teams: who may see which sensor groups.")
 app.add_typer(config.app, name="config", help="Settings.")
 app.command("serve")(serve.serve)

@@ -14,3 +14,5 @@ class SensorRef:
     group_name: str
     os_type: str
     """windows, linux or osx; "" until a record tells."""
+    takes_filters: bool = False
+    """Whether the sensor is a program of ours that applies `filter_on_sensor` filters itself."""

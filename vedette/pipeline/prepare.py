@@ -3,7 +3,7 @@
 One thread prepares, one at a time, and owns all memory of the write path: what was stored
 before (`Seen`), what is known of processes (`Registry`), the hosts' learned context. The
 steps are those of design.md 4: decode, find the host, recognise what was stored before,
-learn, normalise, fold, place.
+learn, normalise, filter, fold, place.
 """
 
 from collections.abc import Iterator
@@ -19,12 +19,14 @@ from vedette.ingest.normalise.normaliser import Keep
 from vedette.ingest.record import Record, RecordError
 from vedette.limits import TIME_AHEAD_US
 from vedette.model.event import BinarySeen, Kept, Outcome
+from vedette.model.host import SensorRef
 from vedette.pipeline.binaries import BinaryNews
 from vedette.pipeline.hosts import Host, Hosts
 from vedette.pipeline.registry import Placement, Registry
 from vedette.pipeline.seen import Seen, record_key
+from vedette.pipeline.sieve import Sieve, Sifting
 from vedette.pipeline.submission import Receipt, Submission
-from vedette.pipeline.tally import DUPLICATE, EVENTS, NOT_KEPT, RECORD, Tally, refuse
+from vedette.pipeline.tally import DUPLICATE, EVENTS, FILTERED, NOT_KEPT, RECORD, Tally, refuse
 from vedette.pipeline.windows import Windows
 from vedette.state.channels import Channels
 
@@ -48,10 +50,23 @@ class Prepared(Struct):
     receipts: list[Receipt]
 
 
+_Made = list[Outcome] | int | RecordError
+"""The outcomes of a record, or why it has none: one of `tally`'s numbers, or its refusal."""
+
+
 class _Part:
     """The decoded records of one submission, in parallel lists."""
 
-    __slots__ = ("hosts", "in_sequence", "keys", "positions", "receipt", "records", "request_key")
+    __slots__ = (
+        "hosts",
+        "in_sequence",
+        "keys",
+        "made",
+        "positions",
+        "receipt",
+        "records",
+        "request_key",
+    )
 
     def __init__(self, receipt: Receipt, submission: Submission) -> None:
         self.receipt = receipt
@@ -62,6 +77,8 @@ class _Part:
         """Which text of the submission each came from."""
         self.hosts: list[Host] = []
         self.keys: list[int] = []
+        self.made: list[_Made] = []
+        """What normalise made of each."""
 
 
 class Preparer:
@@ -82,6 +99,7 @@ class Preparer:
         self._hosts = hosts
         self._channels = channels
         self._keep = keep
+        self.sieve = Sieve(registry)
         self._codes: dict[str, int] = {}
         self._binaries = BinaryNews()
 
@@ -100,14 +118,18 @@ class Preparer:
             self._hosts.look_again()
         parts = [self._decode(submission, now_us) for submission in submissions]
         hosts = self._find_stored(parts)
-        folded = Folded()
         for together in _learned_together(parts):
             for part in together:
                 _learn(part)
             for part in together:
-                self._take(part, folded, now_us + TIME_AHEAD_US)
+                self._normalise(part, now_us + TIME_AHEAD_US)
+                # Before the next one: the same request may come twice in one commit.
                 self.seen.add_request(SEGMENT_TABLE, part.request_key)
                 self.seen.add_request(RECORD_TABLE, part.request_key)
+        sifting = self.sieve.judge(_told(parts))
+        folded = Folded()
+        for part in parts:
+            _fold(part, folded, sifting)
         for host in hosts:
             self.seen.add_records(host.sensor.id, host.taken)
         folded.binaries = self._binaries.news(folded.binaries)
@@ -160,16 +182,13 @@ class Preparer:
             host.stored = self.seen.known_among(host.sensor.id, host.keys)
         return hosts
 
-    def _take(self, part: _Part, folded: Folded, until_us: int) -> None:
-        """Normalises and folds the records of one submission, and tells what became of each."""
-        told = Tally(part.receipt)
-        keep, request_key = self._keep, part.request_key
-        sent_before = self._tables_of(request_key)
-        for record, host, key, position in zip(
-            part.records, part.hosts, part.keys, part.positions, strict=True
-        ):
+    def _normalise(self, part: _Part, until_us: int) -> None:
+        """Makes outcomes of the records of one submission that were not stored before."""
+        keep, made = self._keep, part.made
+        sent_before = self._tables_of(part.request_key)
+        for record, host, key in zip(part.records, part.hosts, part.keys, strict=True):
             if key and (key in host.taken or key in host.stored):
-                told.tell(record, position, DUPLICATE)
+                made.append(DUPLICATE)
                 continue
             outcomes: list[Outcome] = []
             try:
@@ -177,14 +196,14 @@ class Preparer:
                 check_times(outcomes, until_us)
             except RecordError as error:
                 host.untell(outcomes)
-                told.refuse(record, position, error)
+                made.append(error)
                 continue
             except Exception as error:  # noqa: BLE001 - logged by _our_fault
                 host.context.retell()
-                told.refuse(record, position, _our_fault(error))
+                made.append(_our_fault(error))
                 continue
             if not outcomes:
-                told.tell(record, position, NOT_KEPT)
+                made.append(NOT_KEPT)
                 continue
             if key:
                 host.taken.add(key)
@@ -193,11 +212,7 @@ class Preparer:
             elif sent_before:
                 host.untell(outcomes)
                 outcomes = _without(outcomes, *sent_before)
-            if not outcomes:
-                told.tell(record, position, DUPLICATE)
-                continue
-            in_process = fold(folded, outcomes, host.sensor.id, key, request_key)
-            told.tell(record, position, EVENTS if in_process else RECORD)
+            made.append(outcomes or DUPLICATE)
 
     def _tables_of(self, request_key: int) -> list[str]:
         """The tables that this very request was stored in before."""
@@ -212,6 +227,35 @@ def _learned_together(parts: list[_Part]) -> Iterator[list[_Part]]:
     for part in parts:
         if part.in_sequence:
             yield [part]
+
+
+def _told(parts: list[_Part]) -> Iterator[tuple[SensorRef, list[Outcome]]]:
+    """What the records of a commit tell, each with its sensor."""
+    for part in parts:
+        for host, made in zip(part.hosts, part.made, strict=True):
+            if type(made) is list:
+                yield host.sensor, made
+
+
+def _fold(part: _Part, folded: Folded, sifting: Sifting | None) -> None:
+    """Folds the outcomes of one submission, and tells what became of each of its records."""
+    told, request_key = Tally(part.receipt), part.request_key
+    for record, host, key, position, made in zip(
+        part.records, part.hosts, part.keys, part.positions, part.made, strict=True
+    ):
+        if type(made) is not list:
+            if isinstance(made, RecordError):
+                told.refuse(record, position, made)
+            else:
+                told.tell(record, position, made)  # type: ignore[arg-type]
+            continue
+        outcomes = made if sifting is None else sifting.kept(made)
+        if fold(folded, outcomes, host.sensor.id, key, request_key):
+            told.tell(record, position, EVENTS)
+        elif len(outcomes) < len(made) and not any(type(one) is Kept for one in outcomes):
+            told.tell(record, position, FILTERED)
+        else:
+            told.tell(record, position, RECORD)
 
 
 def _learn(part: _Part) -> None:

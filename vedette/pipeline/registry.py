@@ -53,6 +53,8 @@ class _Known(Struct, gc=False):
     """Every segment of the process, the newest last."""
 
 
+_NOTHING: dict[str, Any] = {}
+
 _TOKENS_OF = {"cmdline": "cmdline_tokens", "parent_cmdline": "parent_cmdline_tokens"}
 
 
@@ -70,6 +72,25 @@ class Registry:
         """Drops what is remembered: it may speak of rows that were never stored."""
         self._known.clear()
         self._parents.forget()
+
+    def recall(self, process_ids: Iterable[str]) -> list[str]:
+        """Makes sure that what the store knows of these processes is in memory; returns those
+        that were not."""
+        missing = [process_id for process_id in process_ids if process_id not in self._known]
+        self._load(missing)
+        for process_id in missing:
+            self._known.setdefault(process_id, _Known({}, []))
+        return missing
+
+    def facts(self, process_id: str) -> dict[str, Any]:
+        """What is known of a process as far as it is in memory: not to be changed."""
+        known = self._known.get(process_id)
+        return _NOTHING if known is None else known.facts
+
+    def remember(self, process_id: str, told: dict[str, Any]) -> None:
+        """Takes note of metadata that is not stored: of a process whose events are filtered."""
+        known = self._known.setdefault(process_id, _Known({}, []))
+        _learn(known.facts, told)
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
         """Segments of these partitions get no late metadata: writing would bring them back."""

@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 
 class Outcome(IntEnum):
-    """What became of one record. The first four are acknowledged, the last is told apart."""
+    """What became of one record. All but the last are acknowledged, which is told apart."""
 
     EVENTS = 0
     """Stored as events or metadata of processes."""
@@ -16,7 +16,9 @@ class Outcome(IntEnum):
     """Stored before: recognised by its record id, or with its whole request."""
     NOT_KEPT = 3
     """Of a channel and id that the settings do not keep."""
-    REJECTED = 4
+    FILTERED = 4
+    """Dropped whole by an ingress filter."""
+    REJECTED = 5
     """Cannot be taken; `Receipt.errors` says why."""
 
 

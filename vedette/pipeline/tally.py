@@ -10,6 +10,7 @@ EVENTS: Final = int(Outcome.EVENTS)
 RECORD: Final = int(Outcome.RECORD)
 DUPLICATE: Final = int(Outcome.DUPLICATE)
 NOT_KEPT: Final = int(Outcome.NOT_KEPT)
+FILTERED: Final = int(Outcome.FILTERED)
 REJECTED: Final = int(Outcome.REJECTED)
 
 

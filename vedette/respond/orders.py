@@ -6,6 +6,7 @@ nothing when the sensor is up to date. All of them may ask the database.
 
 from typing import Any
 
+from vedette.respond import bans, filters
 from vedette.state.checkins import Standing
 from vedette.state.engine import Database
 from vedette.state.sensor_packages import package_of
@@ -13,20 +14,21 @@ from vedette.state.sensor_packages import package_of
 Body = dict[str, Any]
 
 
-def ban_orders(_database: Database, _sensor: Standing, _version: int) -> Body | None:
+def ban_orders(database: Database, sensor: Standing, version: int) -> Body | None:
     """What changed in the list of bans since the sensor's version: `{version, full, add, remove}`;
     None when nothing did."""
-    return None
+    return bans.ban_orders(database, sensor.group_id, version)
 
 
-def filter_orders(_database: Database, _sensor: Standing, _version: int) -> Body | None:
+def filter_orders(database: Database, sensor: Standing, version: int) -> Body | None:
     """The filters that the sensor should apply itself: `{version, filters}`; None when it has
     them."""
-    return None
+    return filters.filter_orders(database, sensor, version)
 
 
-def note_blocks(_database: Database, _sensor: Standing, _blocks: list[Body], _now_us: int) -> None:
+def note_blocks(database: Database, sensor: Standing, blocks: list[Body], now_us: int) -> None:
     """Takes what the sensor kept from starting: `{md5, sha256, path, pid, time_us, count}`."""
+    bans.count_blocks(database, sensor.id, sensor.hostname, blocks, now_us)
 
 
 def update_order(database: Database, sensor: Standing) -> Body | None:

@@ -71,6 +71,7 @@ GROUP = Table(
     _text("sensorbackend_server"),
     # Whether processes without events but module loads are shown as suppressed (api.md 2.6).
     Column("suppress_children", Boolean, nullable=False, server_default=false()),
+    Column("options", Text, nullable=False, server_default="{}"),  # JSON: model/group.py
 )
 
 TEAM = Table(
@@ -215,4 +216,76 @@ STREAM = Table(
     _number("used_us"),  # coarse
     Index("ix_stream_user_id", "user_id"),
     Index("ix_stream_used_us", "used_us"),
+
+INGRESS_FILTER = Table(
+    "ingress_filter",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("body", Text, nullable=False),  # JSON of model.ingress.IngressFilter
+    _number("priority"),
+    _number("create_us"),
+    _number("modify_us"),
+    _number("create_user_id"),
+    _number("modify_user_id"),
+)
+
+FILTER_RATE = Table(
+    "ingress_filter_rate",
+    METADATA,
+    Column("filter_id", Text, primary_key=True),  # "": processes that were looked at
+    Column("minute", BigInteger, primary_key=True, autoincrement=False),  # since 1970
+    _number("processes"),
+)
+
+BAN = Table(
+    "ban",
+    METADATA,
+    Column("md5", Text, primary_key=True),  # lower case
+    _text("sha256"),  # "" until the file is seen with both
+    _text("text"),
+    _flag("enabled"),
+    _number("user_id"),
+    _text("username"),
+    _number("time_us"),  # of the latest change
+    _number("block_count"),
+    _number("last_block_us"),
+    _number("last_block_sensor_id"),
+    _text("last_block_hostname"),
+    _number("version"),  # of the list, when this ban was last switched
+    Index("ix_ban_version", "version"),
+)
+
+BAN_AUDIT = Table(
+    "ban_audit",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("md5", ForeignKey("ban.md5", ondelete="CASCADE"), nullable=False),
+    _number("time_us"),
+    _number("user_id"),
+    _text("username"),
+    _text("text"),
+    _flag("enabled"),
+    Index("ix_ban_audit_md5", "md5"),
+)
+
+INSTALLER = Table(
+    "installer",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("os", Text, nullable=False),  # windows, osx
+    Column("kind", Text, nullable=False),  # exe, msi, pkg
+    Column("group_id", ForeignKey("sensor_group.id", ondelete="CASCADE")),  # null: all groups
+    Column("version", Text, nullable=False),
+    Column("file_name", Text, nullable=False),
+    Column("sha256", Text, nullable=False),
+    _number("size"),
+    _number("added_us"),
+)
+
+INSTALLER_CHUNK = Table(
+    "installer_chunk",
+    METADATA,
+    Column("installer_id", ForeignKey("installer.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("data", LargeBinary, nullable=False),
 )

@@ -19,6 +19,7 @@ from sqlalchemy import (
     func,
     insert,
     select,
+    true,
     update,
 )
 
@@ -176,6 +177,12 @@ def add_alias(database: Database, alias: str, hostname: str) -> None:
         connection.execute(insert(ALIAS).values(alias=alias, sensor_id=sensor_id))
 
 
+def all_sensors(database: Database) -> dict[int, SensorRef]:
+    """Every sensor, by id."""
+    with database.reading() as connection:
+        return {ref.id: ref for ref in _refs(connection, true())}
+
+
 def _known(connection: Connection, names: Sequence[str]) -> dict[str, SensorRef]:
     """Sensors by host name and by alias."""
     found: dict[str, SensorRef] = {}
@@ -198,6 +205,7 @@ def _refs(connection: Connection, condition: ColumnElement[bool]) -> list[Sensor
             SENSOR.c.group_id,
             GROUP.c.name,
             SENSOR.c.os_type,
+            SENSOR.c.key_sha256.is_not(None),
         )
         .join(GROUP)
         .where(condition)

@@ -88,6 +88,12 @@ def get(database: Database, username: str) -> User:
         return _named(connection, username)
 
 
+def id_of(database: Database, username: str) -> int:
+    """The user's id; 0 for somebody who is no user any more."""
+    with database.reading() as connection:
+        return connection.scalar(select(USER.c.id).where(USER.c.username == username)) or 0
+
+
 def change(database: Database, username: str, changes: Changes) -> User:
     """Raises NotFoundError, BadRequestError, and ConflictError for the last administrator."""
     texts = {

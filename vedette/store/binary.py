@@ -93,6 +93,13 @@ def binaries_of(engine: Engine, hashes: Sequence[str], scope: Scope) -> list[dic
     return _binaries(engine, f"hash GLOBAL IN ({rows})", hashes, scope)
 
 
+def sha256_of(engine: Engine, md5: str) -> str:
+    """The SHA-256 of the file with this MD5, "" when it was never seen with both."""
+    found = engine.query("SELECT max(sha256) FROM binary WHERE md5 = {md5:String}", {"md5": md5})
+    digest: str = found.rows[0][0]
+    return digest
+
+
 def _binaries(
     engine: Engine, which: str, hashes: Sequence[str], scope: Scope
 ) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import ProgrammingError
 
 from vedette.errors import BadRequestError, ConflictError, UnavailableError, VedetteError
-from vedette.state import engine, groups, users
+from vedette.state import engine, groups, sites, users
 from vedette.state.engine import Database, open_database
 from vedette.state.schema import GROUP, SENSOR, SITE
 
@@ -80,4 +80,4 @@ def test_a_full_disk_is_unavailable_and_passes(database: Database) -> None:
     with database.writing() as connection:
         connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
         connection.execute(insert(SITE).values(name="x" * 100_000))
-    assert len(groups.all_sites(database)) == 2
+    assert len(sites.all_sites(database)) == 2

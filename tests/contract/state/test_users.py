@@ -6,7 +6,7 @@ import pytest
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.model.principal import Role
-from vedette.state import groups, teams, users
+from vedette.state import groups, sites, teams, users
 from vedette.state.engine import Database
 from vedette.state.sensors import Sensors, Sighting
 from vedette.state.users import Changes, NewUser
@@ -151,4 +151,4 @@ def test_an_empty_group_can_be_deleted(database: Database) -> None:
     servers = groups.add(database, "Servers")
     groups.remove(database, servers.id)
     assert [group.name for group in groups.all_groups(database)] == ["Default Group"]
-    assert [site.name for site in groups.all_sites(database)] == ["Default Site"]
+    assert [site.name for site in sites.all_sites(database)] == ["Default Site"]

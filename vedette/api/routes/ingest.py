@@ -54,6 +54,7 @@ def ingest_body(receipt: Receipt) -> dict[str, Any]:
         "records": counts[Outcome.RECORD],
         "duplicate": counts[Outcome.DUPLICATE],
         "not_kept": counts[Outcome.NOT_KEPT],
+        "filtered": counts[Outcome.FILTERED],
         "rejected": counts[Outcome.REJECTED],
         "errors": [
             {"position": one.position, "reason": one.reason, "message": one.message}

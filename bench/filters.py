@@ -1,0 +1,168 @@
+"""What 1,000 ingress filters cost at ingest: acknowledged events a second with them to without.
+
+One server takes the same load in turns, without filters and with them, so that whatever else the
+machine does weighs on both. None of the filters means anything that is sent: what a filter drops
+costs less than what is stored, and would flatter the figure.
+"""
+
+import random
+import string
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.figure import Figure, Outcome, Part
+from bench.watch import cpu_seconds
+from vedette.build.local_access import LocalAccess
+from vedette.cli.server_process import ServerProcess, api_client
+from vedette.simulate.load import LoadPlan, Tally, run_load
+from vedette.simulate.post import Target
+
+FILTERS = 1_000
+ENDPOINTS = 200
+WARM_S = 10
+TURN_S = 12
+TURNS = 4
+"""With the filters and without them, each."""
+
+SWITCH_S = 3
+"""What a switch may take."""
+
+ROUTE = "/api/v1/ingress_approvedlist"
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """How many of a hundred filters have which lists."""
+
+    globs: int = 40
+    path_expressions: int = 20
+    command_lines: int = 20
+    md5s: int = 10
+    single_events: int = 10
+
+
+@dataclass(slots=True)
+class _Turns:
+    """Switches the filters while a load runs, and notes what was stored between."""
+
+    access: LocalAccess
+    pid: int
+    ids: list[str]
+    is_on: bool = False
+    next_s: float = WARM_S
+    begin: tuple[int, float, float] | None = None
+    done: dict[bool, list[tuple[int, float, float]]] = field(
+        default_factory=lambda: {False: [], True: []}
+    )
+    """By whether filters were on: events stored, seconds, seconds of the server's processors."""
+
+    def watch(self, tally: Tally, gone_s: float) -> None:
+        if gone_s < self.next_s:
+            return
+        now = tally.stored, time.monotonic(), cpu_seconds(self.pid)
+        if self.begin is not None:
+            stored, wall_s, cpu_s = (new - old for new, old in zip(now, self.begin, strict=True))
+            self.done[self.is_on].append((int(stored), wall_s, cpu_s))
+            self.is_on = not self.is_on
+            self._switch()
+        self.begin = tally.stored, time.monotonic(), cpu_seconds(self.pid)
+        self.next_s = gone_s + (time.monotonic() - now[1]) + TURN_S
+
+    def rate(self, is_on: bool) -> float:
+        """Events stored a second."""
+        turns = self.done[is_on]
+        return sum(one[0] for one in turns) / sum(one[1] for one in turns)
+
+    def cpu_us(self, is_on: bool) -> float:
+        """Microseconds of the server's processors an event."""
+        turns = self.done[is_on]
+        return 1e6 * sum(one[2] for one in turns) / sum(one[0] for one in turns)
+
+    def _switch(self) -> None:
+        body = [{"id": one, "enabled": self.is_on, "track_metrics": self.is_on} for one in self.ids]
+        with api_client(self.access) as client:
+            client.put(ROUTE, json=body).raise_for_status()
+
+
+def run(room: Path) -> Outcome:
+    server = ServerProcess(room / "server", 0)
+    try:
+        access = server.wait_until_ready()
+        turns = _Turns(access, server.pid, _create(access))
+        target = Target(access.url, access.ingest_token, Path(access.certificate))
+        plan = LoadPlan(ENDPOINTS, 0, WARM_S + 2 * TURNS * (TURN_S + SWITCH_S))
+        result = run_load(plan, target, turns.watch)
+    finally:
+        server.stop()
+    if result.errors:
+        raise RuntimeError(f"the load generator gave up: {result.errors}")
+    mix = ", ".join(f"{name} {count}%" for name, count in asdict(_Share()).items())
+    shown = [
+        f"{'with' if is_on else 'without'}: "
+        + ", ".join(f"{stored / wall_s:,.0f}" for stored, wall_s, _ in turns.done[is_on])
+        for is_on in (False, True)
+    ]
+    return Outcome(
+        f"{FILTERS:,} ingress filters ({mix}; one in ten for all descendants), Sysmon JSON from"
+        f" {ENDPOINTS} simulated endpoints, {TURN_S} s in turns without and with them",
+        (
+            Figure("without filters", turns.rate(False), "events/s"),
+            Figure("with 1,000 filters", turns.rate(True), "events/s"),
+            Figure("with filters to without", turns.rate(True) / turns.rate(False), "of 1", 0.9),
+            Figure("processor time without", turns.cpu_us(False), "us/event"),
+            Figure("processor time with", turns.cpu_us(True), "us/event"),
+        ),
+        (f"events/s, turn by turn: {'; '.join(shown)}",),
+    )
+
+
+def _create(access: LocalAccess) -> list[str]:
+    """Switched off and not measured, they are not compiled: as if there were none."""
+    off = {"enabled": False, "track_metrics": False}
+    with api_client(access) as client:
+        answer = client.post(ROUTE, json=[one | off for one in make_filters(FILTERS)])
+        answer.raise_for_status()
+        ids: list[str] = answer.json()
+        return ids
+
+
+def make_filters(count: int) -> list[dict[str, Any]]:
+    """Filters as operators write them, for programs that nobody has."""
+    chance = random.Random(7)
+    share = _Share()
+    kinds = [name for name, times in asdict(share).items() for _ in range(times)]
+    filters = []
+    for number in range(count):
+        word = "".join(chance.choices(string.ascii_lowercase, k=8))
+        members = _MAKE[kinds[number % len(kinds)]](word, chance)
+        level = -1 if number % 10 == 0 else 0
+        filters.append({"name": word, "descendant_filtering_level": level} | members)
+    return filters
+
+
+def _md5(chance: random.Random) -> str:
+    return f"{chance.getrandbits(128):032x}"
+
+
+_MAKE: dict[str, Any] = {
+    "globs": lambda word, _: {
+        "path_filters": [rf"C:\Program Files\{word}\*", rf"*\{word}.exe", f"/opt/{word}/*"]
+    },
+    "path_expressions": lambda word, _: {
+        "path_filters": [rf"^c:\\windows\\(system32|syswow64)\\{word}[0-9]*\.exe$"]
+    },
+    "command_lines": lambda word, _: {
+        "cmdline_filters": [rf"--type=(renderer|{word})-{word}\b", rf"\b{word}\.(ps1|cmd)\b"]
+    },
+    "md5s": lambda _, chance: {"md5_filters": [_md5(chance) for _ in range(5)]},
+    "single_events": lambda word, _: {
+        "path_filters": [rf"*\{word}\*.exe"],
+        "filter_all_events": False,
+        "netconn_filters": [rf"\.{word}\.com$"],
+        "filemod_filters": [rf"\\{word}\\.*\.(log|tmp)$"],
+    },
+}
+
+PART = Part("filters", run)

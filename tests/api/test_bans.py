@@ -1,0 +1,178 @@
+"""Bans over HTTP, and what sensors are told of them."""
+
+import secrets
+import time
+
+import httpx
+import pytest
+
+from tests.sensor import enrol, secret_of
+from tests.served import Server, hire, open_group
+from tests.sysmon import Story
+from vedette.model.principal import Role
+
+BASE = "/api/v1/banning/bannedlist"
+NAMES = ("bannedlist", "blacklist", "restrictedlist")
+
+
+def new_md5() -> str:
+    return secrets.token_hex(16)
+
+
+def ban(client: httpx.Client, md5: str, text: str = "seen in an attack") -> httpx.Response:
+    return client.post(BASE, json={"md5hash": md5, "text": text, "enabled": True})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_ban_is_a_record_under_every_name(analyst: httpx.Client, name: str) -> None:
+    base, md5 = f"/api/v1/banning/{name}", new_md5()
+    answer = analyst.post(base, json={"md5hash": md5.upper(), "text": "why", "last_ban_time": 0})
+    assert answer.json()["result"] == "success"
+    record = analyst.get(f"{base}/{md5.upper()}").json()
+    assert (record["md5hash"], record["enabled"], record["text"]) == (md5, True, "why")
+    assert (record["username"], record["user_id"], record["block_count"]) == ("admin", 1, 0)
+    assert record["last_block_time"] is None
+    assert md5 in [one["md5hash"] for one in analyst.get(base, params={"count": 10_000}).json()]
+
+
+def test_a_second_ban_is_a_conflict(analyst: httpx.Client) -> None:
+    md5 = new_md5()
+    assert ban(analyst, md5).status_code == 200
+    assert ban(analyst, md5).status_code == 409
+
+
+def test_a_ban_that_was_taken_back_stays_with_its_history(analyst: httpx.Client) -> None:
+    md5 = new_md5()
+    ban(analyst, md5, "first")
+    assert analyst.delete(f"{BASE}/{md5}").json() == {"result": "success"}
+    assert analyst.get(f"{BASE}/{md5}").json()["enabled"] is False
+    assert ban(analyst, md5, "second").status_code == 200
+    audit = analyst.get(f"{BASE}/{md5}").json()["audit"]
+    told = [(one["enabled"], one["text"], one["username"]) for one in audit]
+    assert told == [(True, "first", "admin"), (False, "first", "admin"), (True, "second", "admin")]
+
+
+def test_a_whole_record_may_come_back_with_a_change(analyst: httpx.Client) -> None:
+    md5 = new_md5()
+    record = ban(analyst, md5).json()
+    changed = analyst.put(f"{BASE}/{md5}", json=record | {"text": "new", "enabled": False}).json()
+    assert (changed["text"], changed["enabled"]) == ("new", False)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"text": "x"}, "md5hash"),
+        ({"md5hash": "12"}, "md5hash"),
+        ({"md5hash": "../../etc/passwd"}, "md5hash"),
+        ({"md5hash": 12}, "md5hash"),
+        ({"md5hash": "ab" * 16, "enabled": "yes"}, "enabled"),
+        ({"md5hash": "ab" * 16, "text": 5}, "text"),
+        ({"md5hash": "ab" * 16, "enabeld": True}, "'enabeld'"),
+    ],
+)
+def test_a_bad_ban_is_refused_by_name(analyst: httpx.Client, body: object, told: str) -> None:
+    answer = analyst.post(BASE, json=body)
+    assert (answer.status_code, told in answer.json()["message"]) == (400, True)
+
+
+def test_a_program_that_was_never_banned_is_404(analyst: httpx.Client) -> None:
+    md5 = new_md5()
+    assert analyst.get(f"{BASE}/{md5}").status_code == 404
+    assert analyst.delete(f"{BASE}/{md5}").status_code == 404
+    assert analyst.put(f"{BASE}/{md5}", json={"text": "x"}).status_code == 404
+    assert analyst.get(f"{BASE}/xyz").status_code == 400
+
+
+def test_the_answer_says_where_the_program_runs(analyst: httpx.Client, told: Story) -> None:
+    answer = ban(analyst, told.powershell.md5).json()
+    (host,) = (one for one in answer["running"] if one["hostname"] == told.host.name)
+    assert host["process_count"] == 1
+    assert host["process_ids"][0].endswith(told.powershell.sensor_less_id)
+
+
+def test_a_program_that_has_ended_does_not_run(analyst: httpx.Client, told: Story) -> None:
+    answer = ban(analyst, told.whoami.md5).json()
+    assert told.host.name not in [one["hostname"] for one in answer["running"]]
+
+
+def test_who_bans_must_be_an_analyst_of_every_group(server: Server) -> None:
+    mine, _ = open_group(server, "bans of one group")
+    some = hire(server, "some-analyst", {mine: Role.ANALYST})
+    with server.client(**{"X-Auth-Token": some}) as client:
+        assert ban(client, new_md5()).status_code == 403
+        assert client.get(BASE).status_code == 200
+
+
+def test_where_a_program_runs_is_told_of_visible_hosts_only(
+    server: Server, analyst: httpx.Client, told: Story
+) -> None:
+    # An analyst of every group whose own list is one group without that host: there is none.
+    groups = {one["id"]: Role.ANALYST for one in analyst.get("/api/v3/group").json()}
+    everywhere = hire(server, "every-analyst", groups)
+    analyst.delete(f"{BASE}/{told.powershell.md5}")
+    with server.client(**{"X-Auth-Token": everywhere}) as client:
+        answer = ban(client, told.powershell.md5).json()
+    assert told.host.name in [one["hostname"] for one in answer["running"]]
+    assert answer["username"] == "every-analyst"
+
+
+def test_a_sensor_learns_of_bans_and_of_those_taken_back(
+    server: Server, analyst: httpx.Client
+) -> None:
+    md5 = new_md5()
+    with server.client() as client:
+        sensor = enrol(client, "ban-host.corp.example", secret_of(server))
+        first = sensor.check_in(ban_version=0).json()["bans"]
+        assert first is None or first["full"]
+        have = first["version"] if first else 0
+        ban(analyst, md5)
+        orders = sensor.check_in(ban_version=have).json()["bans"]
+        assert md5 in [one["md5"] for one in orders["add"]]
+        assert sensor.check_in(ban_version=orders["version"]).json()["bans"] is None
+        analyst.delete(f"{BASE}/{md5}")
+        after = sensor.check_in(ban_version=orders["version"]).json()["bans"]
+        assert (after["full"], after["add"], after["remove"]) == (False, [], [md5])
+
+
+def test_blocks_are_counted_with_the_last_one(server: Server, analyst: httpx.Client) -> None:
+    md5 = new_md5()
+    ban(analyst, md5)
+    with server.client() as client:
+        sensor = enrol(client, "block-host.corp.example", secret_of(server))
+        now_us = int(time.time() * 1e6)
+        block = {"md5": md5, "path": "/tmp/x", "pid": 9, "time_us": now_us, "count": 3}
+        sensor.check_in(blocks=[block, {**block, "md5": new_md5()}])
+    record = analyst.get(f"{BASE}/{md5}").json()
+    assert (record["block_count"], record["last_block_sensor_id"]) == (3, sensor.id)
+    assert record["last_block_hostname"] == "block-host.corp.example"
+
+
+def test_a_group_that_does_not_enforce_bans_gets_none(
+    server: Server, analyst: httpx.Client
+) -> None:
+    group_id, _ = open_group(server, "without bans")
+    ban(analyst, new_md5())
+    with server.client() as client:
+        sensor = enrol(client, "free-host.corp.example", secret_of(server, group_id))
+        enforced = sensor.check_in(ban_version=0).json()["bans"]
+        assert enforced["add"]
+        analyst.put(f"/api/v3/group/{group_id}", json={"banning_enabled": False})
+        lifted = sensor.check_in(ban_version=enforced["version"]).json()["bans"]
+        assert (lifted["full"], lifted["add"]) == (True, [])
+
+
+def test_a_sensor_gets_the_filters_it_applies_itself(server: Server, analyst: httpx.Client) -> None:
+    base = "/api/v1/ingress_approvedlist"
+    body = {"id": "on-sensor", "name": "x", "path_filters": ["/noise"], "filter_on_sensor": True}
+    analyst.post(base, json=[body, {"id": "on-server", "name": "y", "path_filters": ["/noise"]}])
+    try:
+        with server.client() as client:
+            sensor = enrol(client, "filter-host.corp.example", secret_of(server))
+            orders = sensor.check_in(filter_version=0).json()["filters"]
+            assert [one["id"] for one in orders["filters"]] == ["on-sensor"]
+            assert orders["filters"][0]["path_filters"] == ["/noise"]
+            assert sensor.check_in(filter_version=orders["version"]).json()["filters"] is None
+    finally:
+        analyst.delete(f"{base}/on-sensor")
+        analyst.delete(f"{base}/on-server")

@@ -1,0 +1,139 @@
+"""Installers over HTTP: what is in them, and what is said where there is none."""
+
+import configparser
+import io
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.sensor import secret_of
+from tests.served import Server, open_group, state_of
+from vedette.clock import SystemClock
+from vedette.respond.installers import SENSOR_PACKAGE
+from vedette.state import installers
+
+has_sensor = pytest.mark.skipif(
+    not (SENSOR_PACKAGE / "__main__.py").exists(), reason="the Linux sensor is not installed"
+)
+LINUX = "/api/v1/group/1/installer/linux"
+MSI = "/api/v1/group/1/installer/windows/msi"
+PACKAGE = b"signed package" * 100_000
+
+
+@pytest.fixture
+def registered(server: Server, tmp_path: Path) -> Iterator[installers.Installer]:
+    path = tmp_path / "osquery-5.msi"
+    path.write_bytes(PACKAGE)
+    with state_of(server) as database:
+        new = installers.NewInstaller("windows", "msi", "5.12.1")
+        made = installers.add(database, path, new, SystemClock().now_us())
+        yield made
+        installers.remove(database, made.id)
+
+
+def settings_in(text: bytes) -> dict[str, str]:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_string(text.decode())
+    return dict(parser["sensor"])
+
+
+@pytest.mark.parametrize("path", ["windows/exe", "windows/msi", "osx"])
+def test_without_a_registered_package_the_answer_says_how(analyst: httpx.Client, path: str) -> None:
+    answer = analyst.get(f"/api/v1/group/1/installer/{path}")
+    assert answer.status_code == 404
+    assert "vedette installer add" in answer.json()["message"]
+
+
+def test_a_zip_carries_the_package_with_the_settings_of_the_group(
+    server: Server, analyst: httpx.Client, registered: installers.Installer
+) -> None:
+    answer = analyst.get(MSI)
+    assert answer.headers["content-type"] == "application/zip"
+    archive = zipfile.ZipFile(io.BytesIO(answer.content))
+    assert archive.testzip() is None
+    assert archive.read("sensor.msi") == PACKAGE
+    settings = settings_in(archive.read("sensorsettings.ini"))
+    assert (settings["server_url"], settings["group_id"]) == (server.url, "1")
+    assert settings["group_secret"] == secret_of(server)
+    assert archive.read(settings["ca_pem_file"]) == server.certificate.read_bytes()
+    script = archive.read("install.ps1").decode()
+    assert f"--tls_hostname={server.url.removeprefix('https://')}" in script
+    assert "sensor.msi" in script
+    assert analyst.get(MSI).content == answer.content
+    assert "5.12.1" in str(analyst.get("/api/v2/builds").json()["Windows"])
+
+
+def test_a_group_has_its_own_package_and_secret(
+    server: Server, analyst: httpx.Client, registered: installers.Installer, tmp_path: Path
+) -> None:
+    group_id, _ = open_group(server, "own package")
+    path = tmp_path / "own.msi"
+    path.write_bytes(b"own")
+    with state_of(server) as database:
+        new = installers.NewInstaller("windows", "msi", "1", group_id)
+        installers.add(database, path, new, SystemClock().now_us())
+    answer = analyst.get(f"/api/v1/group/{group_id}/installer/windows/msi")
+    archive = zipfile.ZipFile(io.BytesIO(answer.content))
+    assert archive.read("sensor.msi") == b"own"
+    assert archive.read("enrolment.secret").decode() == secret_of(server, group_id)
+    assert secret_of(server, group_id) != secret_of(server)
+
+
+def test_a_host_header_that_would_write_settings_is_refused(analyst: httpx.Client) -> None:
+    answer = analyst.get(LINUX, headers={"Host": "a b"})
+    assert answer.status_code == 400
+
+
+@has_sensor
+def test_the_linux_installer_holds_a_sensor_that_runs(
+    server: Server, analyst: httpx.Client, tmp_path: Path
+) -> None:
+    answer = analyst.get(LINUX)
+    assert answer.headers["content-type"] == "application/gzip"
+    assert analyst.get(LINUX).content == answer.content
+    with tarfile.open(fileobj=io.BytesIO(answer.content)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / "vedette-sensor"
+    settings = settings_in((folder / "sensorsettings.ini").read_bytes())
+    assert settings["group_secret"] == secret_of(server)
+    done = subprocess.run(
+        [sys.executable, "-I", folder / "vedette-sensor.pyz", "version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() in str(analyst.get("/api/v2/builds").json()["Linux"])
+
+
+@has_sensor
+def test_the_linux_installer_installs_below_a_folder_and_goes_again(
+    analyst: httpx.Client, tmp_path: Path
+) -> None:
+    with tarfile.open(fileobj=io.BytesIO(analyst.get(LINUX).content)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    root = tmp_path / "root"
+    root.mkdir()
+    script, environment = tmp_path / "vedette-sensor" / "install.sh", {"DESTDIR": str(root)}
+    path = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+    subprocess.run(["sh", script], env=environment | path, check=True)
+    program = root / "usr/lib/vedette-sensor/vedette-sensor.pyz"
+    unit = root / "etc/systemd/system/vedette-sensor.service"
+    settings = root / "etc/vedette-sensor/sensorsettings.ini"
+    assert program.stat().st_mode & 0o777 == 0o755
+    assert settings.stat().st_mode & 0o777 == 0o600
+    assert "/usr/lib/vedette-sensor/vedette-sensor.pyz" in unit.read_text()
+    subprocess.run(["sh", script, "uninstall"], env=environment | path, check=True)
+    assert [one for one in root.rglob("*") if one.is_file()] == []
+
+
+@pytest.mark.skipif(
+    (SENSOR_PACKAGE / "__main__.py").exists(), reason="the Linux sensor is installed"
+)
+def test_a_server_without_the_linux_sensor_says_so(analyst: httpx.Client) -> None:
+    assert "Linux sensor" in analyst.get(LINUX).json()["message"]

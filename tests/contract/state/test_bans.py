@@ -1,0 +1,109 @@
+"""Bans, and what sensors are told of them, on both databases."""
+
+from typing import Any
+
+import pytest
+
+from vedette.errors import ConflictError, NotFoundError
+from vedette.model.group import GroupOptions
+from vedette.respond.bans import ban_orders, count_blocks
+from vedette.state import bans, groups
+from vedette.state.bans import Author
+from vedette.state.engine import Database
+
+NOW_US = 1_700_000_000_000_000
+ANN = Author(5, "ann")
+ONE, TWO = "1" * 32, "2" * 32
+
+
+def orders(database: Database, since: int, group_id: int = 1) -> dict[str, Any] | None:
+    return ban_orders(database, group_id, since)
+
+
+def switch_off(database: Database, md5: str) -> None:
+    bans.change(database, md5, enabled=False, text=None, by=ANN, now_us=NOW_US)
+
+
+def test_a_ban_is_made_once_until_it_is_switched_off(database: Database) -> None:
+    bans.add(database, ONE, "", "why", ANN, NOW_US)
+    with pytest.raises(ConflictError):
+        bans.add(database, ONE, "", "why", ANN, NOW_US)
+    switch_off(database, ONE)
+    again = bans.add(database, ONE, "ab" * 32, "again", ANN, NOW_US + 1)
+    assert (again.enabled, again.sha256, again.text) == (True, "ab" * 32, "again")
+    assert [one.enabled for one in again.audit] == [True, False, True]
+
+
+def test_a_change_of_nothing_leaves_no_trace(database: Database) -> None:
+    bans.add(database, ONE, "", "why", ANN, NOW_US)
+    bans.change(database, ONE, enabled=True, text="why", by=ANN, now_us=NOW_US)
+    assert len(bans.get(database, ONE).audit) == 1
+    with pytest.raises(NotFoundError):
+        switch_off(database, TWO)
+
+
+def test_a_new_sensor_gets_the_whole_list(database: Database) -> None:
+    bans.add(database, ONE, "cd" * 32, "", ANN, NOW_US)
+    bans.add(database, TWO, "", "", ANN, NOW_US)
+    switch_off(database, TWO)
+    told = orders(database, 0)
+    assert told is not None
+    assert told["full"]
+    assert told["add"] == [{"md5": ONE, "sha256": "cd" * 32}]
+    assert orders(database, told["version"]) is None
+
+
+def test_a_sensor_that_was_away_gets_what_changed(database: Database) -> None:
+    bans.add(database, ONE, "", "", ANN, NOW_US)
+    known = orders(database, 0)
+    assert known is not None
+    switch_off(database, ONE)
+    bans.add(database, TWO, "", "", ANN, NOW_US)
+    told = orders(database, known["version"])
+    assert told is not None
+    assert (told["full"], told["add"], told["remove"]) == (False, [{"md5": TWO}], [ONE])
+    assert told["version"] > known["version"]
+
+
+def test_a_number_of_the_future_gets_the_whole_list(database: Database) -> None:
+    bans.add(database, ONE, "", "", ANN, NOW_US)
+    told = orders(database, 999)
+    assert told is not None
+    assert (told["full"], told["add"]) == (True, [{"md5": ONE}])
+
+
+def test_a_sensor_that_moves_to_a_group_without_bans_gets_an_empty_list(
+    database: Database,
+) -> None:
+    bans.add(database, ONE, "", "", ANN, NOW_US)
+    free = groups.add(database, "free", options=GroupOptions(banning_enabled=False))
+    known = orders(database, 0)
+    assert known is not None
+    lifted = orders(database, known["version"], free.id)
+    assert lifted is not None
+    assert (lifted["full"], lifted["add"], lifted["remove"]) == (True, [], [])
+    back = orders(database, lifted["version"])
+    assert back is not None
+    assert (back["full"], back["add"]) == (True, [{"md5": ONE}])
+
+
+def test_blocks_add_up_and_the_latest_is_the_last(database: Database) -> None:
+    bans.add(database, ONE, "", "", ANN, NOW_US)
+    blocks = [
+        {"md5": ONE, "time_us": NOW_US, "count": 2},
+        {"md5": ONE.upper(), "time_us": NOW_US - 9, "count": 1},
+        {"md5": TWO, "time_us": NOW_US, "count": 5},
+    ]
+    count_blocks(database, 7, "late", blocks, NOW_US)
+    count_blocks(database, 8, "early", [{"md5": ONE, "time_us": NOW_US - 1}], NOW_US)
+    kept = bans.get(database, ONE)
+    assert (kept.block_count, kept.last_block_us) == (4, NOW_US)
+    assert (kept.last_block_sensor_id, kept.last_block_hostname) == (7, "late")
+
+
+def test_absurd_blocks_count_as_now_and_within_bounds(database: Database) -> None:
+    bans.add(database, ONE, "", "", ANN, NOW_US)
+    blocks = [{"md5": ONE, "time_us": 1 << 62, "count": 1 << 62}]
+    for _ in range(3):
+        count_blocks(database, 7, "liar", blocks, NOW_US)
+    assert bans.get(database, ONE).last_block_us == NOW_US

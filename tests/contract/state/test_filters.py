@@ -1,0 +1,60 @@
+"""Ingress filters and their rates, on both databases."""
+
+import pytest
+
+from vedette.errors import ConflictError, NotFoundError
+from vedette.model.ingress import IngressFilter
+from vedette.state import filters
+from vedette.state.engine import Database
+
+NOW_US = 1_700_000_000_000_000
+MINUTE_US = 60 * 1_000_000
+
+
+def test_a_filter_comes_back_as_it_was_given(database: Database) -> None:
+    given = IngressFilter(
+        "a-1", "noise", priority=-3, os_mask=4, is_global=False, group_ids=(1, 2),
+        path_filters=("/x/*", "^/y"), descendant_filtering_level=-1, netconn_filters=("é",),
+    )  # fmt: skip
+    filters.add(database, [given], 7, NOW_US)
+    kept = filters.get(database, "a-1")
+    assert (kept.create_us, kept.create_user_id, kept.modify_user_id) == (NOW_US, 7, 7)
+    assert (kept.path_filters, kept.group_ids, kept.netconn_filters) == (
+        given.path_filters, (1, 2), ("é",),
+    )  # fmt: skip
+    assert (kept.is_global, kept.descendant_filtering_level, kept.priority) == (False, -1, -3)
+
+
+def test_every_change_raises_the_version_and_a_refused_one_does_not(database: Database) -> None:
+    assert filters.version(database) == 0
+    filters.add(database, [IngressFilter("a")], 1, NOW_US)
+    with pytest.raises(ConflictError):
+        filters.add(database, [IngressFilter("b"), IngressFilter("a")], 1, NOW_US)
+    assert filters.version(database) == 1
+    filters.change(database, {"a": {"enabled": False}}, 2, NOW_US + 5)
+    version, (kept,) = filters.load(database)
+    assert (version, kept.enabled, kept.modify_us, kept.modify_user_id) == (2, False, NOW_US + 5, 2)
+    filters.remove(database, "a")
+    assert filters.load(database) == (3, [])
+
+
+def test_of_several_changes_all_are_made_or_none(database: Database) -> None:
+    filters.add(database, [IngressFilter("a")], 1, NOW_US)
+    with pytest.raises(NotFoundError):
+        filters.change(database, {"a": {"priority": 9}, "b": {"priority": 9}}, 1, NOW_US)
+    assert filters.get(database, "a").priority == 0
+
+
+def test_the_highest_priority_comes_first(database: Database) -> None:
+    given = [IngressFilter("low", priority=-1), IngressFilter("b"), IngressFilter("a")]
+    filters.add(database, [*given, IngressFilter("high", priority=2)], 1, NOW_US)
+    assert [one.id for one in filters.load(database)[1]] == ["high", "a", "b", "low"]
+
+
+def test_rates_add_up_over_servers_and_a_quarter_of_an_hour(database: Database) -> None:
+    filters.count_hits(database, 100, {"a": 10}, NOW_US)
+    filters.count_hits(database, 100, {"a": 30, "b": 1}, NOW_US + MINUTE_US)
+    assert filters.hit_rates(database, NOW_US + MINUTE_US) == {"a": 0.2, "b": 0.005}
+    filters.count_hits(database, 100, {}, NOW_US + 15 * MINUTE_US)
+    assert filters.hit_rates(database, NOW_US + 15 * MINUTE_US) == {"a": 0.15, "b": 0.005}
+    assert filters.hit_rates(database, NOW_US + 60 * MINUTE_US) == {}

@@ -1,0 +1,20 @@
+"""The address under which the caller reached the server: what sensors get where a group has no
+address of its own."""
+
+import re
+from typing import Final
+
+from fastapi import Request
+
+from vedette.errors import BadRequestError
+
+_HOST: Final = re.compile(r"([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?")
+
+
+def server_url(request: Request) -> str:
+    """`https://host:port` without a slash at its end. Raises BadRequestError for a Host header
+    that names none: it would be written into files."""
+    host = request.headers.get("host", "")
+    if not _HOST.fullmatch(host):
+        raise BadRequestError("the Host header does not name a host")
+    return f"{request.url.scheme}://{host}"

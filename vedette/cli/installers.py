@@ -1,0 +1,69 @@
+"""`vedette installer`: the packages for Windows and macOS that installers carry."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
+from vedette.cli.printing import print_json, print_table
+from vedette.clock import SystemClock
+from vedette.state import groups, installers
+from vedette.state.groups import checked_name
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command("add")
+def add(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The package, as its maker signed it.")
+    ],
+    os: Annotated[str, typer.Option("--os", metavar="OS", help="windows or osx.")],
+    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="exe, msi or pkg.")],
+    version: Annotated[
+        str, typer.Option("--version", metavar="TEXT", help="Its version, as builds list it.")
+    ] = "1",
+    group: Annotated[
+        str | None,
+        typer.Option("--group", metavar="NAME", help="Only for this sensor group; else for all."),
+    ] = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Register a package: the group's installers carry the newest one."""
+    with open_state(data, config) as database:
+        group_id = None if group is None else groups.named(database, group).id
+        new = installers.NewInstaller(os, kind, checked_name(version), group_id)
+        added = installers.add(database, file, new, SystemClock().now_us())
+    typer.echo(f"added installer {added.id}: {added.file_name}, SHA-256 {added.sha256}")
+
+
+@app.command("list")
+def list_installers(
+    data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """All registered packages, the newest first."""
+    with open_state(data, config) as database:
+        found = installers.all_installers(database)
+    if as_json:
+        print_json([asdict(one) for one in found])
+    else:
+        rows = [
+            (one.id, one.os, one.kind, one.group_id or "all", one.version, one.file_name, one.size)
+            for one in found
+        ]
+        print_table(("id", "os", "kind", "group", "version", "file", "bytes"), rows)
+
+
+@app.command("remove")
+def remove(
+    installer_id: Annotated[int, typer.Argument(metavar="ID", help="Id of the package.")],
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Forget a package; hosts that have it keep it."""
+    with open_state(data, config) as database:
+        installers.remove(database, installer_id)
+    typer.echo(f"removed installer {installer_id}")

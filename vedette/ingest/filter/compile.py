@@ -1,0 +1,142 @@
+"""From filters as they are kept to what runs: one bit a filter, in order of priority.
+
+Which filters mean a process is an AND of three numbers (path, command line, md5), each looked up
+once per different text; which of them count on a sensor is a fourth. So a thousand filters cost
+what one costs, except where a text is new.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from vedette.ingest.filter.pattern import path_expression
+from vedette.ingest.filter.patterns import Patterns
+from vedette.limits import FILTER_SENSORS_REMEMBERED
+from vedette.model.ingress import ALL_DESCENDANTS, EVENT_LISTS, IngressFilter
+
+DEPTH_MAX = 64
+"""How far up a chain of parents is followed."""
+
+
+class CompiledFilters:
+    """Filters that are enabled or measured. One thread uses it: its memory is not guarded."""
+
+    __slots__ = (
+        "_depths",
+        "_endless",
+        "_sensors",
+        "cmdlines",
+        "drops",
+        "events",
+        "filters",
+        "levelled",
+        "md5s",
+        "metered",
+        "no_md5",
+        "on_sensor",
+        "paths",
+        "thins",
+    )
+
+    def __init__(self, filters: Sequence[IngressFilter]) -> None:
+        self.filters = tuple(filters)
+        """The one with the highest priority first; bit 0 is the first."""
+        self.drops = self._which(lambda one: one.filter_all_events, enforced=True)
+        """Bits of the filters that drop all that a process does."""
+        self.thins = self._which(lambda one: not one.filter_all_events, enforced=True)
+        """Bits of the filters that drop single events."""
+        self.on_sensor = self._which(lambda one: one.filter_on_sensor)
+        self.metered = self._which(lambda one: one.enabled or one.track_metrics)
+        self.paths = self._patterns("path_filters", paths=True)
+        self.cmdlines = self._patterns("cmdline_filters")
+        self.no_md5 = self._which(lambda one: not one.md5_filters)
+        self.md5s: dict[str, int] = {}
+        for bit, one in self._bits():
+            for md5 in one.md5_filters:
+                self.md5s[md5] = self.md5s.get(md5, self.no_md5) | bit
+        self.events = {
+            name: self._events(name)
+            for name in EVENT_LISTS
+            if any(getattr(one, name) for one in self.filters)
+        }
+        """By name of the list; without the lists that no filter has."""
+        levels = [one.descendant_filtering_level for one in self.filters]
+        self._endless = self._which(lambda one: one.descendant_filtering_level == ALL_DESCENDANTS)
+        self._depths = [self._deeper(depth) for depth in range(min(max([0, *levels]), DEPTH_MAX))]
+        self.levelled = self.deeper(1)
+        """Bits of the filters that mean descendants too."""
+        self._sensors: dict[tuple[int, int, str, bool], int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.filters)
+
+    def own(self, path: str, cmdline: str, md5: str) -> int:
+        """Bits of the filters that mean a process by what it is, on whatever sensor."""
+        found = self.paths.bits(path) & self.md5s.get(md5, self.no_md5)
+        return found & self.cmdlines.bits(cmdline) if found else 0
+
+    def deeper(self, depth: int) -> int:
+        """Bits of the filters that mean descendants of this depth: 1 for children."""
+        if depth <= len(self._depths):
+            return self._depths[depth - 1]
+        return self._endless if depth <= DEPTH_MAX else 0
+
+    def of_sensor(self, sensor_id: int, group_id: int, os_type: str, takes_filters: bool) -> int:
+        """Bits of the filters that count for what a sensor sends."""
+        key = (sensor_id, group_id, os_type, takes_filters)
+        found = self._sensors.get(key)
+        if found is None:
+            found = 0
+            for bit, one in self._bits():
+                if one.applies_to(sensor_id, group_id, os_type):
+                    found |= bit
+            if takes_filters:
+                found &= ~self.on_sensor
+            if len(self._sensors) >= FILTER_SENSORS_REMEMBERED:
+                self._sensors.clear()
+            self._sensors[key] = found
+        return found
+
+    def _bits(self) -> Iterator[tuple[int, IngressFilter]]:
+        for number, one in enumerate(self.filters):
+            yield 1 << number, one
+
+    def _which(self, condition: Callable[[IngressFilter], bool], *, enforced: bool = False) -> int:
+        found = 0
+        for bit, one in self._bits():
+            if condition(one) and (not enforced or _is_enforced(one)):
+                found |= bit
+        return found
+
+    def _deeper(self, depth: int) -> int:
+        level = depth + 1
+        return self._endless | self._which(lambda one: one.descendant_filtering_level >= level)
+
+    def _patterns(self, name: str, *, paths: bool = False) -> Patterns:
+        texts = [
+            (path_expression(text) if paths else text, bit)
+            for bit, one in self._bits()
+            for text in getattr(one, name)
+        ]
+        # A filter without this list is content with any text; one without any list means all
+        # processes where it drops single events, and none where it would drop everything.
+        return Patterns(texts, self._which(lambda one: not getattr(one, name) and _means_any(one)))
+
+    def _events(self, name: str) -> Patterns:
+        return Patterns([(text, bit) for bit, one in self._bits() for text in getattr(one, name)])
+
+
+def compile_filters(filters: Iterable[IngressFilter]) -> CompiledFilters:
+    """What runs, of all filters there are: those that are neither enabled nor measured are left
+    out. Their patterns must have passed `check_patterns`."""
+    wanted = [one for one in filters if one.enabled or one.track_metrics]
+    return CompiledFilters(sorted(wanted, key=lambda one: (-one.priority, one.id)))
+
+
+def _is_enforced(one: IngressFilter) -> bool:
+    return one.enabled and one.filter_on_server
+
+
+def _means_any(one: IngressFilter) -> bool:
+    return one.names_processes or (not one.filter_all_events and one.names_events)
+
+
+NO_FILTERS = CompiledFilters(())

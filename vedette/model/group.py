@@ -1,0 +1,70 @@
+"""What can be set for a sensor group, beside its name and site."""
+
+from dataclasses import dataclass
+from typing import Final
+
+MANUAL: Final = "Manual"
+"""Sensor version that means: nobody updates sensors by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class IsolationExclusion:
+    """An address that an isolated host may still speak to."""
+
+    name: str
+    ip_address: str
+    """An address, with `:port` where only one port is meant (`[v6]:port`)."""
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class EventExclusion:
+    """Events that sensors of the group do not collect of programs at these paths."""
+
+    events_to_ignore: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOptions:
+    """The names are those of the API (clients.md 3.2)."""
+
+    sensor_exe_name: str = ""
+    """Name under which the program of the sensor is installed; "" for its own."""
+    address_resolution_hint: str = ""
+    alert_criticality: int = 3
+    tamper_level: int = 0
+    sensor_version_windows: str = MANUAL
+    sensor_version_osx: str = MANUAL
+    sensor_version_linux: str = MANUAL
+    datastore_server: str = ""
+    max_licenses: int = -1
+    """-1: no bound."""
+    banning_enabled: bool = True
+    """Whether the sensors of the group keep banned programs from starting."""
+    collect_amsi: bool = False
+    collect_cross_procs: bool = True
+    collect_emet_events: bool = True
+    collect_filemods: bool = True
+    collect_filewritemd5s: bool = True
+    collect_moduleinfo: bool = True
+    collect_moduleloads: bool = True
+    collect_netconns: bool = True
+    collect_nonbinary_filewrites: bool = True
+    collect_processes: bool = True
+    collect_regmods: bool = True
+    collect_storefiles: bool = True
+    collect_usercontext: bool = True
+    filter_known_dlls: bool = False
+    process_filter_level: int = 0
+    """Which children of known programs are suppressed (api.md 2.6); 0: none."""
+    quota_eventlog_bytes: int = 1 << 30
+    quota_eventlog_percent: int = 1
+    quota_storefile_bytes: int = 1 << 30
+    quota_storefile_percent: int = 1
+    server_cert_id: int = 1
+    vdi_enabled: bool = False
+    checkin_interval_s: int = 0
+    """Seconds between two check-ins of the group's sensors; 0: the server's setting."""
+    isolation_exclusions: tuple[IsolationExclusion, ...] = ()
+    event_exclusions: tuple[EventExclusion, ...] = ()

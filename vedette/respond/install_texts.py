@@ -1,0 +1,194 @@
+"""The texts that an installer carries: settings and scripts, filled in for one group."""
+
+from dataclasses import dataclass
+from string import Template
+from typing import Final
+
+from vedette.errors import BadRequestError
+
+SETTINGS_NAME: Final = "sensorsettings.ini"
+CA_NAME: Final = "ca.pem"
+SECRET_NAME: Final = "enrolment.secret"  # noqa: S105 - the name of a file
+PROGRAM_NAME: Final = "vedette-sensor.pyz"
+UNIT_NAME: Final = "vedette-sensor.service"
+
+
+@dataclass(frozen=True, slots=True)
+class SensorSettings:
+    """What a sensor of a group has to know."""
+
+    server_url: str
+    group_secret: str
+    group_id: int
+    exe_name: str = ""
+    """Name of the installed program; "" for its own."""
+
+
+def settings_text(settings: SensorSettings, data_dir: str) -> str:
+    """The settings file. Raises BadRequestError for a value that is not one line."""
+    members = {
+        "server_url": settings.server_url,
+        "group_secret": settings.group_secret,
+        "group_id": str(settings.group_id),
+        "ca_pem_file": CA_NAME,
+        "data_dir": data_dir,
+    }
+    for name, value in members.items():
+        if not value.isprintable() or value != value.strip():
+            raise BadRequestError(f"{name}: cannot stand in a settings file")
+    return "[sensor]\n" + "".join(f"{name} = {value}\n" for name, value in members.items())
+
+
+def unit_text(exe_name: str) -> str:
+    """The systemd unit of the Linux sensor. Exit status 76 is an uninstall: it stays ended."""
+    return _UNIT.substitute(name=exe_name)
+
+
+def linux_script(exe_name: str) -> str:
+    """`install.sh`, `install.sh uninstall`."""
+    return _LINUX.substitute(name=exe_name)
+
+
+def windows_script(package: str, kind: str, host: str) -> str:
+    """`install.ps1` for a package of osquery (msi), or any other (exe)."""
+    command = (
+        f"Start-Process msiexec.exe -Wait -ArgumentList '/i', \"`\"$$here\\{package}`\"\", '/qn'"
+        if kind == "msi"
+        else f"Start-Process \"$$here\\{package}\" -Wait -ArgumentList '/quiet'"
+    )
+    return _WINDOWS.substitute(install=command.replace("$$", "$"), host=host)
+
+
+def osx_script(package: str, host: str) -> str:
+    """`install.sh` for osquery's pkg."""
+    return _OSX.substitute(package=package, host=host)
+
+
+_UNIT: Final = Template("""\
+[Unit]
+Description=Vedette sensor
+After=network.target auditd.service
+
+[Service]
+Type=simple
+ExecStart=/usr/bin/env python3 -I /usr/lib/vedette-sensor/$name --settings \
+/etc/vedette-sensor/sensorsettings.ini
+Restart=always
+RestartSec=5
+RestartPreventExitStatus=76
+KillMode=mixed
+TimeoutStopSec=30
+UMask=0077
+
+[Install]
+WantedBy=multi-user.target
+""")
+
+_LINUX: Final = Template("""\
+#!/bin/sh
+# Installs the sensor of this group, or takes it away: install.sh [uninstall]
+# DESTDIR=/some/root installs below that folder and starts nothing.
+set -eu
+umask 077
+here=$$(cd "$$(dirname "$$0")" && pwd)
+root=$${DESTDIR:-}
+program=$$root/usr/lib/vedette-sensor
+settings=$$root/etc/vedette-sensor
+data=$$root/var/lib/vedette-sensor
+unit=$$root/etc/systemd/system/vedette-sensor.service
+
+fail() { echo "install.sh: $$1" >&2; exit 1; }
+has_systemd() { [ -z "$$root" ] && [ -d /run/systemd/system ]; }
+[ "$$(id -u)" = 0 ] || [ -n "$$root" ] || fail "must run as root"
+
+if [ "$${1:-}" = uninstall ]; then
+  if has_systemd; then systemctl disable --now vedette-sensor.service || true; fi
+  if [ -f "$$program/$name" ] && [ -z "$$root" ]; then
+    python3 -I "$$program/$name" restore --settings "$$settings/sensorsettings.ini" || true
+  fi
+  rm -f "$$unit"
+  rm -rf "$$program" "$$settings" "$$data"
+  if has_systemd; then systemctl daemon-reload; fi
+  echo "The sensor is gone."
+  exit 0
+fi
+[ $$# = 0 ] || fail "usage: install.sh [uninstall]"
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' || fail "needs Python 3.9 or newer"
+
+mkdir -p "$$program" "$$settings" "$$data" "$$(dirname "$$unit")"
+chmod 755 "$$program"
+install -m 755 "$$here/vedette-sensor.pyz" "$$program/$name"
+install -m 600 "$$here/sensorsettings.ini" "$$settings/sensorsettings.ini"
+install -m 644 "$$here/ca.pem" "$$settings/ca.pem"
+install -m 644 "$$here/vedette-sensor.service" "$$unit"
+if has_systemd; then
+  systemctl daemon-reload
+  systemctl enable vedette-sensor.service
+  systemctl restart vedette-sensor.service
+  echo "The sensor runs. Its log: journalctl -u vedette-sensor"
+elif [ -z "$$root" ]; then
+  echo "There is no systemd here; run it with:"
+  echo "  python3 -I $$program/$name --settings $$settings/sensorsettings.ini"
+fi
+""")
+
+_WINDOWS: Final = Template(r"""# Run as administrator: installs the package beside this script.
+$$ErrorActionPreference = 'Stop'
+$$here = Split-Path -Parent $$MyInvocation.MyCommand.Path
+$$home_dir = Join-Path $$env:ProgramFiles 'osquery'
+$install
+New-Item -ItemType Directory -Force $$home_dir | Out-Null
+foreach ($$name in 'ca.pem', 'enrolment.secret', 'sensorsettings.ini') {
+  Copy-Item (Join-Path $$here $$name) $$home_dir -Force
+}
+$$secret = Join-Path $$home_dir 'enrolment.secret'
+icacls $$secret /inheritance:r /grant 'SYSTEM:R' 'Administrators:F' | Out-Null
+@"
+--tls_hostname=$host
+--tls_server_certs=$$home_dir\ca.pem
+--enroll_secret_path=$$home_dir\enrolment.secret
+--enroll_tls_endpoint=/osquery/enroll
+--config_plugin=tls
+--config_tls_endpoint=/osquery/config
+--logger_plugin=tls
+--logger_tls_endpoint=/osquery/log
+--disable_distributed=false
+--distributed_plugin=tls
+--distributed_tls_read_endpoint=/osquery/distributed/read
+--distributed_tls_write_endpoint=/osquery/distributed/write
+--disable_events=false
+"@ | Set-Content -Encoding ascii (Join-Path $$home_dir 'osquery.flags')
+if (Get-Service osqueryd -ErrorAction SilentlyContinue) { Restart-Service osqueryd }
+# Sysmon and a log shipper report more than osquery does; docs/senders.md of the server tells how.
+""")
+
+_OSX: Final = Template("""\
+#!/bin/sh
+# Installs the package beside this script with the settings of the group. Run as root.
+set -eu
+umask 077
+here=$$(cd "$$(dirname "$$0")" && pwd)
+home=/var/osquery
+installer -pkg "$$here/$package" -target /
+mkdir -p "$$home"
+install -m 644 "$$here/ca.pem" "$$home/ca.pem"
+install -m 600 "$$here/enrolment.secret" "$$home/enrolment.secret"
+install -m 600 "$$here/sensorsettings.ini" "$$home/sensorsettings.ini"
+cat > "$$home/osquery.flags" <<FLAGS
+--tls_hostname=$host
+--tls_server_certs=$$home/ca.pem
+--enroll_secret_path=$$home/enrolment.secret
+--enroll_tls_endpoint=/osquery/enroll
+--config_plugin=tls
+--config_tls_endpoint=/osquery/config
+--logger_plugin=tls
+--logger_tls_endpoint=/osquery/log
+--disable_distributed=false
+--distributed_plugin=tls
+--distributed_tls_read_endpoint=/osquery/distributed/read
+--distributed_tls_write_endpoint=/osquery/distributed/write
+--disable_events=false
+FLAGS
+launchctl unload /Library/LaunchDaemons/io.osquery.agent.plist 2>/dev/null || true
+launchctl load -w /Library/LaunchDaemons/io.osquery.agent.plist
+""")

@@ -1,0 +1,84 @@
+"""What an installer of a group is made of, by operating system."""
+
+import re
+from pathlib import Path
+from typing import IO, Final
+from urllib.parse import urlsplit
+
+import vedette
+from vedette.errors import NotFoundError
+from vedette.respond import install_texts as texts
+from vedette.respond.install_texts import SensorSettings
+from vedette.respond.installer_archive import sensor_program, tar_gz, zipped
+from vedette.state import enrolment, installers
+from vedette.state.engine import Database
+from vedette.state.groups import Group
+
+_VERSION: Final = re.compile(r"""^SENSOR_VERSION = ['"]([^'"]+)['"]""", re.M)
+SENSOR_PACKAGE: Final = Path(vedette.__file__).parent / "sensor"
+
+_DATA_DIRS: Final = {"windows": r"C:\ProgramData\Vedette", "osx": "/var/vedette"}
+
+
+def linux_installer(
+    database: Database, group: Group, server_url: str, ca: bytes, package: Path = SENSOR_PACKAGE
+) -> IO[bytes]:
+    """A tar.gz with the sensor, its settings and `install.sh`. Raises NotFoundError where the
+    sensor is not part of the server, ConflictError when all secrets of the group are revoked."""
+    program = sensor_program(package)
+    settings = _settings(database, group, server_url)
+    name = settings.exe_name or texts.PROGRAM_NAME
+    members = {
+        "install.sh": texts.linux_script(name).encode(),
+        texts.SETTINGS_NAME: texts.settings_text(settings, "/var/lib/vedette-sensor").encode(),
+        texts.CA_NAME: ca,
+        texts.UNIT_NAME: texts.unit_text(name).encode(),
+        texts.PROGRAM_NAME: program,
+    }
+    return tar_gz("vedette-sensor", members, ("install.sh", texts.PROGRAM_NAME))
+
+
+def packaged_installer(
+    database: Database, group: Group, os: str, kind: str, server_url: str, ca: bytes
+) -> IO[bytes]:
+    """A zip with the registered package, the settings and a script. Raises NotFoundError that
+    says how to register one."""
+    package = installers.package_for(database, os, kind, group.id)
+    if package is None:
+        raise NotFoundError(
+            f"no {kind} package for {os} is registered: `vedette installer add --os {os} "
+            f"--kind {kind} FILE` does that, with osquery's package or another that you use"
+        )
+    settings = _settings(database, group, server_url)
+    host = urlsplit(server_url).netloc
+    file_name = f"sensor.{kind}"
+    if os == "windows":
+        script_name, script = "install.ps1", texts.windows_script(file_name, kind, host)
+    else:
+        script_name, script = "install.sh", texts.osx_script(file_name, host)
+    members = {
+        script_name: script.encode(),
+        texts.SETTINGS_NAME: texts.settings_text(settings, _DATA_DIRS[os]).encode(),
+        texts.SECRET_NAME: settings.group_secret.encode(),
+        texts.CA_NAME: ca,
+    }
+    return zipped(members, file_name, installers.content(database, package.id))
+
+
+def _settings(database: Database, group: Group, server_url: str) -> SensorSettings:
+    return SensorSettings(
+        server_url,
+        enrolment.current_secret(database, group.id),
+        group.id,
+        group.options.sensor_exe_name,
+    )
+
+
+def sensor_version(package: Path = SENSOR_PACKAGE) -> str:
+    """The version of the Linux sensor that installers carry, "" without one."""
+    try:
+        source = (package / "__init__.py").read_text()
+    except OSError:
+        return ""
+    found = _VERSION.search(source)
+    return found[1] if found else ""

@@ -1,0 +1,32 @@
+"""The options of a group as the text that is kept, and back.
+
+Text of an older version lacks options, that of a newer one has more: what is missing has its
+default, what is unknown is left out.
+"""
+
+import json
+from dataclasses import asdict, fields
+from typing import Any
+
+from vedette.model.group import EventExclusion, GroupOptions, IsolationExclusion
+
+_NAMES = frozenset(one.name for one in fields(GroupOptions))
+
+
+def options_text(options: GroupOptions) -> str:
+    """JSON of what differs from the defaults."""
+    plain, usual = asdict(options), asdict(GroupOptions())
+    return json.dumps({name: value for name, value in plain.items() if value != usual[name]})
+
+
+def options_of(text: str) -> GroupOptions:
+    """The options of a kept text."""
+    kept: dict[str, Any] = {k: v for k, v in json.loads(text).items() if k in _NAMES}
+    kept["isolation_exclusions"] = tuple(
+        IsolationExclusion(**one) for one in kept.get("isolation_exclusions", ())
+    )
+    kept["event_exclusions"] = tuple(
+        EventExclusion(tuple(one["events_to_ignore"]), tuple(one["paths"]))
+        for one in kept.get("event_exclusions", ())
+    )
+    return GroupOptions(**kept)
