@@ -153,6 +153,7 @@ def enrol(
         if machine.machine_id and row["machine_id"] not in ("", machine.machine_id):
             values |= _another_machine(connection, row)
         connection.execute(update(SENSOR).where(SENSOR.c.id == ref.id).values(values))
+    sensors.forget(hostname)
     return Enrolled(ref, key)
 
 

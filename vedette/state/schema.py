@@ -216,6 +216,7 @@ STREAM = Table(
     _number("used_us"),  # coarse
     Index("ix_stream_user_id", "user_id"),
     Index("ix_stream_used_us", "used_us"),
+)
 
 INGRESS_FILTER = Table(
     "ingress_filter",

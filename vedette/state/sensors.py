@@ -83,6 +83,11 @@ class Sensors:
                 self.note(ref.id, 0, os_type=sighting.os_type)
         return found
 
+    def forget(self, hostname: str) -> None:
+        """Reads the sensor of a host anew when it is asked for next: something changed."""
+        with self._lock:
+            self._refs.pop(hostname, None)
+
     def note(
         self, sensor_id: int, seen_us: int, *, os_type: str = "", interface_ip: str = ""
     ) -> None:
