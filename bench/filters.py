@@ -26,7 +26,7 @@ TURN_S = 12
 TURNS = 4
 """With the filters and without them, each."""
 
-SWITCH_S = 3
+SWITCH_S = 6
 """What a switch may take."""
 
 ROUTE = "/api/v1/ingress_approvedlist"
