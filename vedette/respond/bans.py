@@ -13,12 +13,13 @@ def ban_orders(database: Database, group_id: int, since_version: int) -> dict[st
     """What a sensor of the group has to change: `{"version", "full", "add", "remove"}`; None when
     `since_version` is what it should have.
 
-    The number is twice the version of the list, and odd where the group enforces bans: so it
-    also changes when the group is switched, or the sensor moves to another group.
+    The number is twice the version of the list, and odd where the group enforces bans (0 while
+    nothing was ever banned): so it also changes when the group is switched, or the sensor moves to another group.
     """
     with database.reading() as connection:
         is_enforced = groups.enforces_bans(connection, group_id)
-        number = bans.version(connection) * 2 + is_enforced
+        version = bans.version(connection)
+        number = version * 2 + is_enforced if version else 0
         if number == since_version:
             return None
         is_behind = 1 < since_version < number and since_version % 2 == is_enforced
