@@ -14,7 +14,8 @@ def ban_orders(database: Database, group_id: int, since_version: int) -> dict[st
     `since_version` is what it should have.
 
     The number is twice the version of the list, and odd where the group enforces bans (0 while
-    nothing was ever banned): so it also changes when the group is switched, or the sensor moves to another group.
+    nothing was ever banned): so it also changes when the group is switched, or the sensor moves
+    to another group.
     """
     with database.reading() as connection:
         is_enforced = groups.enforces_bans(connection, group_id)
