@@ -176,3 +176,19 @@ def test_a_sensor_gets_the_filters_it_applies_itself(server: Server, analyst: ht
     finally:
         analyst.delete(f"{base}/on-sensor")
         analyst.delete(f"{base}/on-server")
+
+
+def test_an_isolated_sensor_learns_what_its_group_may_still_reach(
+    server: Server, analyst: httpx.Client
+) -> None:
+    group_id, _ = open_group(server, "islands")
+    exclusions = [
+        {"name": "dns", "ip_address": "10.9.8.7:53"},
+        {"name": "off", "ip_address": "10.9.8.6", "enabled": False},
+    ]
+    analyst.put(f"/api/v3/group/{group_id}", json={"isolation_exclusions": exclusions})
+    with server.client() as client:
+        sensor = enrol(client, "island.corp.example", secret_of(server, group_id))
+        assert sensor.check_in().json()["isolation_allow"] == []
+        analyst.put(f"/api/v1/sensor/{sensor.id}", json={"network_isolation_enabled": True})
+        assert sensor.check_in().json()["isolation_allow"] == ["10.9.8.7:53"]

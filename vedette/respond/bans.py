@@ -18,9 +18,9 @@ def ban_orders(database: Database, group_id: int, since_version: int) -> dict[st
     to another group.
     """
     with database.reading() as connection:
-        is_enforced = groups.enforces_bans(connection, group_id)
         version = bans.version(connection)
-        number = version * 2 + is_enforced if version else 0
+        is_enforced = bool(version) and groups.enforces_bans(connection, group_id)
+        number = version * 2 + is_enforced
         if number == since_version:
             return None
         is_behind = 1 < since_version < number and since_version % 2 == is_enforced

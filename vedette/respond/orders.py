@@ -4,9 +4,11 @@ Each function answers one member of the check-in's answer (docs/sensor-protocol.
 nothing when the sensor is up to date. All of them may ask the database.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from vedette.respond import bans, filters
+from vedette.state import groups
 from vedette.state.checkins import Standing
 from vedette.state.engine import Database
 from vedette.state.sensor_packages import package_of
@@ -29,6 +31,15 @@ def filter_orders(database: Database, sensor: Standing, version: int) -> Body | 
 def note_blocks(database: Database, sensor: Standing, blocks: list[Body], now_us: int) -> None:
     """Takes what the sensor kept from starting: `{md5, sha256, path, pid, time_us, count}`."""
     bans.count_blocks(database, sensor.id, sensor.hostname, blocks, now_us)
+
+
+def isolation_allow(database: Database, sensor: Standing, always: Sequence[str]) -> list[str]:
+    """What an isolated sensor may still speak to, beside the server: `address` or
+    `address:port`. What the server's settings allow, and the sensor's group."""
+    if not sensor.isolate:
+        return list(always)
+    exclusions = groups.get(database, sensor.group_id).options.isolation_exclusions
+    return [*always, *(one.ip_address for one in exclusions if one.enabled)]
 
 
 def update_order(database: Database, sensor: Standing) -> Body | None:

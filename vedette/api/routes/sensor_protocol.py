@@ -87,7 +87,6 @@ async def check_in(request: Request, here: Here) -> Response:
         "checkin_interval_s": interval_s,
         "server_time_us": now_us,
         "isolate": standing.isolate,
-        "isolation_allow": list(here.settings.isolation_allow),
         "flush_before_us": standing.flush_before_us or None,
         "restart": standing.restart,
         "uninstall": standing.uninstall,
@@ -100,7 +99,9 @@ def _orders(here: Services, standing: Standing, sent: Checkin, now_us: int) -> d
     if sent.blocks:
         blocks = [msgspec.structs.asdict(one) for one in sent.blocks]
         orders.note_blocks(here.database, standing, blocks, now_us)
+    allowed = here.settings.isolation_allow
     return {
+        "isolation_allow": orders.isolation_allow(here.database, standing, allowed),
         "bans": orders.ban_orders(here.database, standing, sent.ban_version),
         "filters": orders.filter_orders(here.database, standing, sent.filter_version),
         "update": orders.update_order(here.database, standing),
