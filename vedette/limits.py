@@ -198,7 +198,6 @@ HIGHLIGHT_VALUES_MAX = 20
 HIGHLIGHTS_MAX = 2_000
 """Highlights of one answer."""
 
-
 INGRESS_FILTERS_MAX = 10_000
 """Ingress filters of a server."""
 
@@ -261,7 +260,7 @@ SENSOR_HASHES_KEPT = 64
 """Blocks of a queue whose content is remembered, to tell a repeated block from another one."""
 
 SENSOR_GAPS_MAX = 1_000
-"""Gaps of one queue that are remembered; the oldest is given up first, and counts as received."""
+"""Gaps of one queue that are remembered; of more, the oldest become one."""
 
 CHECKINS_A_SECOND_MAX = 400
 """Check-ins a second that a server asks for: larger fleets are told to come less often."""
@@ -269,7 +268,7 @@ CHECKINS_A_SECOND_MAX = 400
 SENSOR_CHECKINS_MISSED = 5
 """Check-ins that a sensor may miss before it is Offline."""
 
-STATE_COMMIT_WAIT_MS = 10
+STATE_COMMIT_WAIT_MS = 15
 """How long a write to the state database waits for company."""
 
 STATE_COMMIT_WORKS_MAX = 256
@@ -373,85 +372,6 @@ FACET_VALUES_MAX = 200
 
 FACET_VALUES_HELD_MAX = 100_000
 """Different values of one facet field that a bulk request counts; further ones are left out."""
-
-SENSOR_KEY_STALE_US = 3600 * 1_000_000
-"""For how long a sensor's key is believed unread; changes end it within seconds."""
-
-SENSOR_KEYS_CACHED_MAX = 150_000
-"""Sensor keys remembered between reads, about 0.5 kB each: a fleet, and some to spare."""
-
-SENSOR_BLOCK_BYTES_MAX = 4 * 1024 * 1024
-"""Bytes of one block of events of a sensor, after decompression."""
-
-SENSOR_BODY_BYTES_MAX = 512 * 1024
-"""Bytes of an enrolment, a check-in or an offer of files, after decompression; real check-ins
-have 1 kB."""
-
-SENSOR_TEXT_CHARS_MAX = 1_024
-"""Characters of a text that a sensor tells of itself."""
-
-SENSOR_LIST_MAX = 1_000
-"""Entries of a list in a sensor's message: blocked programs, offered files."""
-
-SENSOR_ADAPTERS_MAX = 64
-"""Network adapters of a host."""
-
-SENSOR_NUMBER_MAX = (1 << 63) - 1
-"""Largest number that a sensor may report: what the state database holds."""
-
-SENSOR_EPOCHS_MAX = 8
-"""Queues of one sensor whose progress is remembered; a sensor begins one when it loses its disk."""
-
-SENSOR_HASHES_KEPT = 64
-"""Blocks of a queue whose content is remembered, to tell a repeated block from another one."""
-
-SENSOR_GAPS_MAX = 1_000
-"""Gaps of one queue that are remembered; of more, the oldest become one."""
-
-CHECKINS_A_SECOND_MAX = 400
-"""Check-ins a second that a server asks for: larger fleets are told to come less often."""
-
-SENSOR_CHECKINS_MISSED = 5
-"""Check-ins that a sensor may miss before it is Offline."""
-
-STATE_COMMIT_WAIT_MS = 15
-"""How long a write to the state database waits for company."""
-
-STATE_COMMIT_WORKS_MAX = 256
-"""Writes to the state database that share a transaction."""
-
-SENSOR_NOTES_CHARS_MAX = 10_000
-"""Characters of the notes that people keep with a sensor."""
-
-COPIED_FILE_BYTES_MAX = 25 * 1024 * 1024
-"""Bytes of a program that are copied; of a larger one the beginning (api.md 8)."""
-
-COPIED_PIECE_BYTES_MAX = 8 * 1024 * 1024
-"""Bytes of one piece of a copied program."""
-
-COPIED_FILES_ARRIVING = 16
-"""Programs of one sensor that are on their way at the same time."""
-
-COPIED_FILE_STALE_S = 7 * 24 * 3600
-"""When a copy that stopped arriving is given up, seconds."""
-
-LIVE_QUERY_CHARS_MAX = 10_000
-"""Characters of a live query."""
-
-LIVE_QUERY_SENSORS_MAX = 1_000
-"""Hosts that one live query can ask."""
-
-LIVE_QUERY_ROWS_BYTES_MAX = 4 * 1024 * 1024
-"""Bytes of rows that are kept of one host's answer."""
-
-LIVE_QUERY_EXPIRES_US = 24 * 3600 * 1_000_000
-"""How long a live query waits for hosts that do not come."""
-
-LIVE_QUERY_KEPT_US = 30 * 24 * 3600 * 1_000_000
-"""How long the answers of a live query are kept."""
-
-OSQUERY_CHECKIN_S = 60
-"""How often osquery is told to come for its configuration."""
 
 INSTALLER_BYTES_MAX = 512 * 1024 * 1024
 """Bytes of a package for Windows or macOS; osquery's have about 30 MB."""

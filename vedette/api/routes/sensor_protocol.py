@@ -84,6 +84,7 @@ async def check_in(request: Request) -> Response:
         "checkin_interval_s": interval_s,
         "server_time_us": now_us,
         "isolate": standing.isolate,
+        "isolation_allow": list(here.settings.isolation_allow),
         "flush_before_us": standing.flush_before_us or None,
         "restart": standing.restart,
         "uninstall": standing.uninstall,
