@@ -73,3 +73,36 @@ def test_every_check_of_binaries_holds_on_stored_data(asked: httpx.Client) -> No
         assert total(asked, "/api/v1/binary", check) == check.matches, check
         if not check.query.endswith(" .sys"):  # a word without a field asks no binary
             assert total(asked, "/api/v1/process", check) == check.matches, check
+
+
+def routes_of(text: str) -> Iterator[httpx.Request]:
+    """The searches a query may be meant for, the most likely first."""
+
+
+def answer(client: httpx.Client, query: list[tuple[str, str]]) -> httpx.Response:
+    """What a query is answered by the first search that understands it."""
+    for route in ("/api/v1/process", "/api/v1/binary"):
+        found = client.get(route, params=httpx.QueryParams(query))
+        if found.status_code == 200:
+            assert not found.json()["incomplete_results"], query
+            return found
+        assert found.status_code == 400, (query, found.text)
+        assert found.json()["reason"] == "query_malformed_syntax", (query, found.text)
+    return found
+
+
+def parts(name: str, line: str) -> list[tuple[str, str]]:
+    """A line of a file of queries, as the parameters that carry it."""
+    if name == "urlencoded.txt":
+        pairs = parse_qsl(line, keep_blank_values=True)
+        return pairs if any("q" in key for key, _ in pairs) else [("q", line)]
+    return [("q", line.split("\t", 2)[-1])]
+
+
+@pytest.mark.parametrize("name", ["public.txt", "urlencoded.txt", "sigma.txt", "sigma_fixed.txt"])
+def test_every_query_runs(asked: httpx.Client, name: str) -> None:
+    lines = (QUERIES / name).read_text(encoding="utf-8").splitlines()
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda line: answer(asked, parts(name, line)), lines))
+    refused = Counter(one.json()["message"] for one in found if one.status_code == 400)
+    print(len(lines), refused)

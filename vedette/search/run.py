@@ -1,7 +1,7 @@
 """Running a process search: a query to one tree, the tree to a condition, that to an answer."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from vedette.errors import BadRequestError
@@ -23,6 +23,7 @@ from vedette.store.engine import Engine
 from vedette.store.facets import Facets, count_facets
 from vedette.store.find import Found, Order, count_segments, search_segments
 from vedette.store.group import count_groups, search_groups
+from vedette.store.narrow import narrowed
 from vedette.store.reach import Reach
 from vedette.store.select import SORTABLE
 
@@ -94,7 +95,7 @@ def search_processes(
     )
     deadline_s = settings.search_deadline_s
     answer, is_complete = patiently(engine, deadline_s, lambda at: _find(engine, question, at))
-    findings = answer or _Findings(facets=Facets(0, {name: [] for name in request.facets}))
+    findings = answer or _nothing(request)
     rows = findings.found.rows
     left_s = began + deadline_s - time.monotonic()
     return search_body(
@@ -136,9 +137,18 @@ def _column(name: str) -> str:
     return COLUMN_ALIASES.get(lowered, lowered)
 
 
+def _nothing(request: SearchRequest) -> _Findings:
+    """Every facet that is asked for is answered, without values."""
+    return _Findings(facets=Facets(0, {name: [] for name in request.facets}))
+
+
 def _find(engine: Engine, question: _Question, reach: Reach) -> _Findings:
     """Everything that is asked of the store, within one reach."""
-    request, where, scope = question.request, question.where, question.scope
+    request, scope = question.request, question.scope
+    where = narrowed(engine, question.where, reach)
+    if where is None:
+        return _nothing(request)
+    question = replace(question, where=where)
     start, rows = request.start, request.rows
     if request.facets and not rows and not question.group and not question.is_fuzzy:
         # Facets alone: the pass that counts them counts the results too.

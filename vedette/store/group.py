@@ -12,10 +12,10 @@ from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
 from vedette.query.compile_sql import Condition
 from vedette.store.engine import Engine
-from vedette.store.find import NEWEST_FIRST, Found, Key, Order, ordering_sql, segment_rows
+from vedette.store.find import NEWEST_FIRST, Found, Place, Order, ordering_sql, segment_rows
 from vedette.store.reach import EVERYWHERE, Reach
 from vedette.store.select import SORTABLE, quoted
-from vedette.store.where import SEGMENT_KEY, scoped
+from vedette.store.where import PLACE, scoped
 
 _AHEAD = 4
 """Segments read for a row of the page: a process has two or three in most stores."""
@@ -47,7 +47,7 @@ def search_groups(
     most = max((start + rows) * _AHEAD, _AHEAD_LEAST)
     ahead = reach.ask(
         engine,
-        f"SELECT {SEGMENT_KEY}, {quoted(column)} FROM segment FINAL WHERE {where.sql} "
+        f"SELECT {PLACE}, {quoted(column)} FROM segment FINAL {where.clause} "
         f"ORDER BY {ordering} LIMIT {most:d}",
         where.params,
     ).rows
@@ -68,16 +68,16 @@ def count_groups(
     return _count(engine, scoped(where, scope), column, reach)
 
 
-def _firsts(rows: Iterable[tuple[object, ...]]) -> list[Key]:
+def _firsts(rows: Iterable[tuple[object, ...]]) -> list[Place]:
     """The keys of the first row of every group; the group is the last member."""
-    firsts: dict[object, Key] = {}
+    firsts: dict[object, Place] = {}
     for *key, group in rows:
         firsts.setdefault(group, tuple(key))  # type: ignore[arg-type]
     return list(firsts.values())
 
 
 def _count(engine: Engine, where: Condition, column: str, reach: Reach) -> int:
-    sql = f"SELECT uniqExact({quoted(column)}) FROM segment FINAL WHERE {where.sql}"
+    sql = f"SELECT uniqExact({quoted(column)}) FROM segment FINAL {where.clause}"
     total: int = reach.ask(engine, sql, where.params).rows[0][0]
     return total
 
@@ -90,12 +90,12 @@ def _page(
     start: int,
     rows: int,
     reach: Reach,
-) -> list[Key]:
+) -> list[Place]:
     """A page far behind, or among groups of very many segments: all segments are put in order."""
     page = reach.ask(
         engine,
-        f"SELECT {SEGMENT_KEY} FROM segment FINAL WHERE {where.sql} "
+        f"SELECT {PLACE} FROM segment FINAL {where.clause} "
         f"ORDER BY {ordering} LIMIT 1 BY {quoted(column)} LIMIT {rows:d} OFFSET {start:d}",
         where.params,
     ).rows
-    return [(row[0], row[1], row[2], row[3]) for row in page]
+    return [(row[0], row[1], row[2]) for row in page]
