@@ -123,7 +123,9 @@ def test_a_group_shows_its_first_segment(
     engine, segments = told
     matching = comprehensive(check(parse("filemod:*.exe OR -domain:com"), now_us=NOW_US), segments)
     where = compile_processes(check(parse("filemod:*.exe OR -domain:com"), now_us=NOW_US))
-    expected = first_of_groups([one for one in segments if one.key in matching], column, order, ranks(engine))
+    expected = first_of_groups(
+        [one for one in segments if one.key in matching], column, order, ranks(engine)
+    )
     for start, rows in ((0, 10), (7, 5), (0, 1_000), (500, 5), (0, 0)):
         answer = search_groups(engine, where, EVERYTHING, column, order, start=start, rows=rows)
         keys = [(row["process_id"], row["segment_id"]) for row in answer.rows]

@@ -180,7 +180,9 @@ class _ProcessCompiler(_Compiler):
         for source, found in by_source(tests):
             exact, words = self._exact(source, found), self._index_words(source, found)
             which = exact if words is None else f"{words} AND {exact}"
-            parts.append(f"SELECT {selected} FROM {self.document.rows} WHERE {EVERY_ROW} AND {which}")
+            parts.append(
+                f"SELECT {selected} FROM {self.document.rows} WHERE {EVERY_ROW} AND {which}"
+            )
         return " UNION ALL ".join(parts)
 
     def _answers_by_itself(self, leaves: Sequence[Match]) -> str:

@@ -90,7 +90,9 @@ class Condition:
         subqueries too when `in_rows`."""
         sql = self.sql.replace(EVERY_ROW, keys) if in_rows else self.sql
         before = f"{self.before} AND {keys}" if self.before else keys
-        return replace(self, sql=sql, params={**self.params, **params}, narrowings=(), before=before)
+        return replace(
+            self, sql=sql, params={**self.params, **params}, narrowings=(), before=before
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +220,11 @@ class _Compiler:
         """`Condition.narrowings` of a tree."""
         conjuncts = tree.children if isinstance(tree, And) else (tree,)
         known = sorted(
-            ((promise, number) for number, one in enumerate(conjuncts) if (promise := _promise(one))),
+            (
+                (promise, number)
+                for number, one in enumerate(conjuncts)
+                if (promise := _promise(one))
+            ),
             reverse=True,
         )
         best = known[:NARROWINGS_MAX]

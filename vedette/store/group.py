@@ -12,7 +12,7 @@ from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
 from vedette.query.compile_sql import Condition
 from vedette.store.engine import Engine
-from vedette.store.find import NEWEST_FIRST, Found, Place, Order, ordering_sql, segment_rows
+from vedette.store.find import NEWEST_FIRST, Found, Order, Place, ordering_sql, segment_rows
 from vedette.store.reach import EVERYWHERE, Reach
 from vedette.store.select import SORTABLE, quoted
 from vedette.store.where import PLACE, scoped
