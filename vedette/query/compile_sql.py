@@ -79,6 +79,8 @@ class Condition:
     of_processes: bool = False
     """Whether other segments of the process count, too: then it may be any of them that has the
     rows of the narrowings, and `within` has to name all of them."""
+    asks_merged: bool = True
+    """Whether rows have to be merged for it; without, it asks nothing but keys."""
 
     @property
     def clause(self) -> str:
@@ -117,7 +119,12 @@ def compile_segments(tree: Checked, *, prefix: str = "q") -> Condition:
     """
     compiler = _Compiler(SEGMENT, Binder(prefix))
     sql = compiler.node(tree)
-    return Condition(sql, compiler.bind.params, compiler.narrowings(tree))
+    return Condition(
+        sql,
+        compiler.bind.params,
+        compiler.narrowings(tree),
+        asks_merged=compiler.asks_merged,
+    )
 
 
 def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
@@ -140,6 +147,7 @@ class _Compiler:
         self.document = document
         self.bind = bind
         self.subqueries = 0
+        self.asks_merged = False
 
     def node(self, node: Checked) -> str:
         match node:
@@ -184,6 +192,7 @@ class _Compiler:
         """One of the tests is true; never without any."""
         of_events = [test for test in tests if self._is_event(test)]
         of_metadata = [test for test in tests if not self._is_event(test)]
+        self.asks_merged = self.asks_merged or bool(of_metadata)
         parts = [self._exact(source, found) for source, found in by_source(of_metadata)]
         if of_events:
             parts.append(self._any_event(by_source(of_events)))
@@ -199,6 +208,7 @@ class _Compiler:
     def _any_event(self, grouped: list[tuple[str, list[Test]]]) -> str:
         exact = [self._exact(source, found) for source, found in grouped]
         if self.subqueries >= SUBQUERIES_MAX:
+            self.asks_merged = True
             return either(exact)
         words = [self._index_words(source, found) for source, found in grouped]
         # Each index reads its own column only where it says yes; the other columns, which have
