@@ -29,12 +29,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from vedette.model.fields import JOINS
 from vedette.model.indexes import INDEX_OF, indexed_sql
 from vedette.query.binary_sql import ROW_COLUMNS, binaries_sql, seen_sql
 from vedette.query.document import BINARY, SEGMENT, Document
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text
 from vedette.query.predicate_sql import Binder, by_source, either, is_whole, tests_sql
-from vedette.query.typed import Checked, Match, Test, TextTest, source_of
+from vedette.query.typed import Checked, JoinTest, Match, Test, TextTest, source_of
 
 SETTINGS: Mapping[str, str | int] = {
     # See above: an index under FINAL loses rows whose parts are not merged yet.
@@ -310,6 +311,9 @@ def _promise(node: Checked) -> int:
 
 
 def _test_promise(test: Test) -> int:
+    if isinstance(test, JoinTest):
+        is_of_program = not SEGMENT.lists.intersection(JOINS[test.source])
+        return _NARROWING_CHARS_MIN if is_of_program else 0
     if not isinstance(test, TextTest):
         return 0
     if INDEX_OF.get(test.column) == "whole":

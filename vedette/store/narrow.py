@@ -16,10 +16,11 @@ begun a moment earlier.
 from collections.abc import Sequence
 from typing import Final
 
+from vedette.model.scope import EVERYTHING
 from vedette.query.compile_sql import Condition
-from vedette.store.engine import Engine
+from vedette.store.engine import Engine, Params
 from vedette.store.reach import Reach
-from vedette.store.where import PLACE
+from vedette.store.where import PLACE, scope_params
 
 PLACES_MAX: Final = 5_000
 """Segments, or windows of processes, whose keys are bound as values."""
@@ -49,13 +50,15 @@ def narrowed(engine: Engine, where: Condition, reach: Reach) -> Condition | None
     """
     if not where.narrowings:
         return where
-    counts = _counts(engine, where, reach)
+    # Joins of binaries ask those of every scope here: that only ever shows too many rows.
+    params = {**where.params, **scope_params(EVERYTHING)}
+    counts = _counts(engine, where.narrowings, params, reach)
     least = min(counts)
     if not least:
         return None
     ranked = [where.narrowings[n] for n in sorted(range(len(counts)), key=counts.__getitem__)]
     if least <= PLACES_MAX:
-        return _at_places(engine, where, ranked, reach)
+        return _at_places(engine, where, ranked, params, reach)
     if least <= ROWS_MAX and len(counts) > 1 and not where.of_processes:
         # A set from several indexes is dear: it is made once, for the merged rows.
         keys = f"({PLACE}) IN ({_rows(PLACE, ranked[0])})"
@@ -64,12 +67,16 @@ def narrowed(engine: Engine, where: Condition, reach: Reach) -> Condition | None
 
 
 def _at_places(
-    engine: Engine, where: Condition, ranked: Sequence[Narrowing], reach: Reach
+    engine: Engine,
+    where: Condition,
+    ranked: Sequence[Narrowing],
+    params: Params,
+    reach: Reach,
 ) -> Condition | None:
     """The condition at the places that have rows of the first narrowing, and of the others as
     long as that promises to be less work than the search itself."""
     keys = _LIVES if where.of_processes else _PLACES
-    found = reach.ask(engine, _places(where, ranked[0]), where.params).rows
+    found = reach.ask(engine, _places(where, ranked[0]), params).rows
     if len(found) > PLACES_MAX:
         return where
     for narrowing in ranked[1:]:
@@ -79,20 +86,23 @@ def _at_places(
         also = reach.ask(
             engine,
             f"SELECT DISTINCT * FROM ({_rows(name, narrowing, keys)})",
-            {**where.params, _BOUND: list(found)},
+            {**params, _BOUND: list(found)},
         ).rows
         known = set(also)
         found = [one for one in found if (one[2:] if where.of_processes else one) in known]
     return where.within(keys, {_BOUND: list(found)}) if found else None
 
 
-def _counts(engine: Engine, where: Condition, reach: Reach) -> tuple[int, ...]:
-    """Partial rows of each narrowing."""
-    sums = (
-        " + ".join(f"(SELECT count() FROM segment WHERE {one})" for one in narrowing)
-        for narrowing in where.narrowings
-    )
-    counts: tuple[int, ...] = reach.ask(engine, f"SELECT {', '.join(sums)}", where.params).rows[0]
+def _counts(
+    engine: Engine, narrowings: Sequence[Narrowing], params: Params, reach: Reach
+) -> list[int]:
+    """Partial rows of the narrowings, until one has so few that no other matters."""
+    counts: list[int] = []
+    for narrowing in narrowings:
+        rows = " + ".join(f"(SELECT count() FROM segment WHERE {one})" for one in narrowing)
+        counts.append(reach.ask(engine, f"SELECT {rows}", params).rows[0][0])
+        if counts[-1] <= _PLACES_ENOUGH:
+            break
     return counts
 
 
