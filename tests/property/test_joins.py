@@ -125,7 +125,7 @@ def test_sql_and_matcher_agree_on_joins(
         ask = compile_match(checked)
         expected = {one.segment["process_id"] for one in prepared if ask(one)}
         assert chosen(store, where, scope) == expected, (SEED, text)
-        narrow = narrowed(store, where, EVERYWHERE)
+        narrow = narrowed(store, where, scope, EVERYWHERE)
         assert narrow is not None or not expected, (SEED, text)
         if narrow is not None:
             assert chosen(store, narrow, scope) == expected, (SEED, text)

@@ -201,7 +201,7 @@ def test_a_search_that_looks_into_the_indexes_first_finds_the_same(
     looked = 0
     for text in [*CHOSEN, *(query(draw) for _ in range(50))]:
         whole = compiled(text)
-        where = narrowed(store, whole, EVERYWHERE)
+        where = narrowed(store, whole, EVERYTHING, EVERYWHERE)
         looked += where is not whole
         expected = matched(prepared, text)
         if where is None:

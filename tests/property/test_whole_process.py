@@ -88,7 +88,7 @@ def ranks(engine: ClickHouseEngine) -> dict[Key, int]:
 def found(engine: ClickHouseEngine, text: str, *, looks: bool = False) -> tuple[int, set[Key]]:
     where: Condition | None = compile_processes(check(parse(text), now_us=NOW_US))
     if looks and where is not None:
-        where = narrowed(engine, where, EVERYWHERE)
+        where = narrowed(engine, where, EVERYTHING, EVERYWHERE)
     if where is None:
         return 0, set()
     answer = search_segments(engine, where, EVERYTHING, rows=1_000)

@@ -144,11 +144,17 @@ def _nothing(request: SearchRequest) -> _Findings:
 
 def _find(engine: Engine, question: _Question, reach: Reach) -> _Findings:
     """Everything that is asked of the store, within one reach."""
-    request, scope = question.request, question.scope
-    where = narrowed(engine, question.where, reach)
+    where = narrowed(engine, question.where, question.scope, reach)
     if where is None:
-        return _nothing(request)
-    question = replace(question, where=where)
+        nothing = _nothing(question.request)
+        return replace(nothing, hidden=_hidden(engine, question, 0, reach))
+    found, facets = _in_scope(engine, replace(question, where=where), reach)
+    return _Findings(found, facets, _hidden(engine, question, found.total, reach))
+
+
+def _in_scope(engine: Engine, question: _Question, reach: Reach) -> tuple[Found, Facets]:
+    """What the caller may see."""
+    request, where, scope = question.request, question.where, question.scope
     start, rows = request.start, request.rows
     if request.facets and not rows and not question.group and not question.is_fuzzy:
         # Facets alone: the pass that counts them counts the results too.
@@ -165,7 +171,7 @@ def _find(engine: Engine, question: _Question, reach: Reach) -> _Findings:
                 engine, where, scope, question.order, start=start, rows=rows, reach=reach
             )
         facets = _facets(engine, question, found.total, reach)
-    return _Findings(found, facets, _hidden(engine, question, found.total, reach))
+    return found, facets
 
 
 def _facets(engine: Engine, question: _Question, total: int, reach: Reach) -> Facets:
@@ -187,8 +193,11 @@ def _hidden(engine: Engine, question: _Question, total: int, reach: Reach) -> in
     """How many results the scope removed (design.md 7, `filtered`)."""
     if question.scope.sees_all:
         return 0
+    where = narrowed(engine, question.where, EVERYTHING, reach)
+    if where is None:
+        return 0
     if question.group:
-        everybodys = count_groups(engine, question.where, EVERYTHING, question.group, reach=reach)
+        everybodys = count_groups(engine, where, EVERYTHING, question.group, reach=reach)
     else:
-        everybodys = count_segments(engine, question.where, EVERYTHING, reach=reach)
-    return everybodys - total
+        everybodys = count_segments(engine, where, EVERYTHING, reach=reach)
+    return max(0, everybodys - total)

@@ -16,7 +16,7 @@ begun a moment earlier.
 from collections.abc import Sequence
 from typing import Final
 
-from vedette.model.scope import EVERYTHING
+from vedette.model.scope import Scope
 from vedette.query.compile_sql import Condition
 from vedette.store.engine import Engine, Params
 from vedette.store.reach import Reach
@@ -42,16 +42,16 @@ _LIVES: Final = (
 )
 
 
-def narrowed(engine: Engine, where: Condition, reach: Reach) -> Condition | None:
-    """A condition with the same answers that reads less, where the indexes know of a way; None
-    when there are no answers.
+def narrowed(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> Condition | None:
+    """A condition with the same answers in a scope that reads less, where the indexes know of a
+    way; None when there are no answers. In another scope it may miss some: what binaries are
+    depends on who saw them.
 
     Raises UnavailableError (`deadline`) when it takes longer than `reach` allows.
     """
     if not where.narrowings:
         return where
-    # Joins of binaries ask those of every scope here: that only ever shows too many rows.
-    params = {**where.params, **scope_params(EVERYTHING)}
+    params = {**where.params, **scope_params(scope)}
     counts = _counts(engine, where.narrowings, params, reach)
     least = min(counts)
     if not least:
