@@ -16,7 +16,7 @@ test: $(VENV)/.dev
 
 # Recorded attacks from ../shared, each into a server of its own: many minutes.
 recorded: $(VENV)/.dev
-	VEDETTE_TEST_RECORDED=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/recorded $(ARGS)
+	VEDETTE_TEST_RECORDED=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/recorded tests/api/test_shared_queries.py $(ARGS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

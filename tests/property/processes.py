@@ -148,10 +148,11 @@ def _positive(node: Checked, is_positive: bool) -> Iterator[Match]:
 
 
 def first_of_groups(
-    segments: list[Segment], column: str, order: list[tuple[str, bool]]
+    segments: list[Segment], column: str, order: list[tuple[str, bool]], ranks: dict[Key, int]
 ) -> list[Key]:
-    """The first segment of each group, in the order of the segments."""
-    ordered = sorted(segments, key=lambda one: (-one.values["window_ms"], *one.key))
+    """The first segment of each group, in the order of the segments; `ranks` is how equal ones
+    of one window are told apart."""
+    ordered = sorted(segments, key=lambda one: (-one.values["window_ms"], ranks[one.key]))
     for name, descends in reversed(order):
         ordered.sort(key=lambda one, name=name: _known(one, name), reverse=descends)  # type: ignore[misc]
     firsts: dict[Any, Key] = {}

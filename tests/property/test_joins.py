@@ -20,6 +20,7 @@ from vedette.model.scope import EVERYTHING, Scope
 from vedette.model.segment import PartialSegment
 from vedette.query import (
     SETTINGS,
+    Condition,
     check,
     compile_binaries,
     compile_match,
@@ -30,6 +31,8 @@ from vedette.query.document import BINARY as BINARY_DOCUMENT
 from vedette.query.match import Prepared, binaries_by_hash
 from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
 from vedette.store.engine import ClickHouseEngine
+from vedette.store.narrow import narrowed
+from vedette.store.reach import EVERYWHERE
 from vedette.store.tables import BINARY_SEEN, SEGMENT, definitions
 from vedette.store.where import scope_params, scoped
 from vedette.store.write import BinaryRow, binary_table, segment_table
@@ -119,16 +122,24 @@ def test_sql_and_matcher_agree_on_joins(
         checked = check(parse(text), now_us=NOW_US)
         # Whose segments are searched is another matter: here all, with the binaries of the scope.
         where = compile_segments(checked)
-        found = store.query(
-            f"SELECT process_id FROM segment FINAL WHERE {where.sql}",
-            {**where.params, **scope_params(scope)},
-            settings=SETTINGS,
-        ).rows
         ask = compile_match(checked)
         expected = {one.segment["process_id"] for one in prepared if ask(one)}
-        assert {row[0] for row in found} == expected, (SEED, text)
+        assert chosen(store, where, scope) == expected, (SEED, text)
+        narrow = narrowed(store, where, scope, EVERYWHERE)
+        assert narrow is not None or not expected, (SEED, text)
+        if narrow is not None:
+            assert chosen(store, narrow, scope) == expected, (SEED, text)
         met += 0 < len(expected) < PROCESSES
     assert met > QUERIES / 3
+
+
+def chosen(store: ClickHouseEngine, where: Condition, scope: Scope) -> set[str]:
+    rows = store.query(
+        f"SELECT process_id FROM segment FINAL {where.clause}",
+        {**where.params, **scope_params(scope)},
+        settings=SETTINGS,
+    ).rows
+    return {row[0] for row in rows}
 
 
 def test_a_condition_with_a_join_runs_within_a_scope_only(

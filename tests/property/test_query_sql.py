@@ -2,9 +2,7 @@
 
 import os
 import random
-import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +18,9 @@ from vedette.query.match import Prepared
 from vedette.query.nodes import Exact, Leaf
 from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
 from vedette.store.engine import ClickHouseEngine
+from vedette.store.find import search_segments
+from vedette.store.narrow import narrowed
+from vedette.store.reach import EVERYWHERE
 from vedette.store.tables import BINARY_SEEN, SEGMENT, definitions
 from vedette.store.where import scope_params
 from vedette.store.write import segment_table
@@ -108,12 +109,8 @@ def segments(store: ClickHouseEngine) -> list[Whole]:
     return found
 
 
-def compiled(text: str, number: int, many: int | None) -> Condition:
-    condition = compile_segments(check(parse(text), now_us=NOW_US), prefix=f"q{number}_")
-    if many is None:
-        return condition
-    # As if the index had found more rows than are worth a subquery.
-    return replace(condition, sql=re.sub(r"\) > 1000\)", f") > {many})", condition.sql))
+def compiled(text: str, number: int = 0) -> Condition:
+    return compile_segments(check(parse(text), now_us=NOW_US), prefix=f"q{number}_")
 
 
 def answers(engine: ClickHouseEngine, conditions: list[Condition]) -> list[set[str]]:
@@ -132,16 +129,15 @@ def matched(segments: list[Prepared], text: str) -> set[str]:
     return {one.segment["process_id"] for one in segments if ask(one)}
 
 
-@pytest.mark.parametrize("many", [None, -1], ids=["by index", "by merged rows"])
 def test_sql_and_matcher_agree_on_every_segment(
-    store: ClickHouseEngine, segments: list[Whole], many: int | None
+    store: ClickHouseEngine, segments: list[Whole]
 ) -> None:
     draw = random.Random(SEED + 1)
     prepared = [Prepared(segment) for segment in segments]
     met = 0
     for _ in range(QUERIES // BATCH):
         texts = [query(draw) for _ in range(BATCH)]
-        conditions = [compiled(text, number, many) for number, text in enumerate(texts)]
+        conditions = [compiled(text, number) for number, text in enumerate(texts)]
         for text, found in zip(texts, answers(store, conditions), strict=True):
             expected = matched(prepared, text)
             assert found == expected, (SEED, text)
@@ -168,10 +164,50 @@ def test_a_condition_selects_as_it_computes(store: ClickHouseEngine, segments: l
     prepared = [Prepared(segment) for segment in segments]
     for _ in range(40):
         text = query(draw)
-        where = compiled(text, 0, None)
+        where = compiled(text)
         rows = store.query(
             f"SELECT process_id FROM segment FINAL WHERE {where.sql}",
             {**where.params, **scope_params(EVERYTHING)},
             settings=SETTINGS,
         ).rows
         assert {row[0] for row in rows} == matched(prepared, text), (SEED, text)
+
+
+CHOSEN = (
+    "filemod:nobody_wrote_this.exe",
+    "cmd.exe",
+    "process_name:cmd.exe filemod:*.exe",
+    "process_name:cmd.exe -filemod:*.exe",
+    "-process_name:cmd.exe filemod:*.exe domain:example.com",
+    "filemod:*.exe modload:*.dll regmod:*run*",
+    "(process_name:cmd.exe OR filemod:a.tar.gz) -domain:com",
+    "(process_name:cmd.exe modload:ntdll.dll) OR (parent_name:cmd.exe domain:com)",
+)
+"""Conditions of which some part can be looked up before."""
+
+
+@pytest.mark.parametrize(("places_max", "rows_max"), [(1_000, 200_000), (5, 200_000), (5, 20)])
+def test_a_search_that_looks_into_the_indexes_first_finds_the_same(
+    store: ClickHouseEngine,
+    segments: list[Whole],
+    monkeypatch: pytest.MonkeyPatch,
+    places_max: int,
+    rows_max: int,
+) -> None:
+    monkeypatch.setattr("vedette.store.narrow.PLACES_MAX", places_max)
+    monkeypatch.setattr("vedette.store.narrow.ROWS_MAX", rows_max)
+    draw = random.Random(SEED + 3)
+    prepared = [Prepared(segment) for segment in segments]
+    looked = 0
+    for text in [*CHOSEN, *(query(draw) for _ in range(50))]:
+        whole = compiled(text)
+        where = narrowed(store, whole, EVERYTHING, EVERYWHERE)
+        looked += where is not whole
+        expected = matched(prepared, text)
+        if where is None:
+            assert not expected, (SEED, text)
+            continue
+        answer = search_segments(store, where, EVERYTHING, rows=PROCESSES)
+        assert {row["process_id"] for row in answer.rows} == expected, (SEED, text)
+        assert answer.total == len(expected), (SEED, text)
+    assert looked

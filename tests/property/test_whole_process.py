@@ -10,14 +10,17 @@ import pytest
 from tests.property.lives import NOW_US, query
 from tests.property.processes import Key, Segment, comprehensive, first_of_groups, generate
 from vedette.model.scope import EVERYTHING
-from vedette.query import check, parse
+from vedette.model.segment import PartialSegment
+from vedette.query import Condition, check, parse
 from vedette.query.compile_process import compile_processes
 from vedette.store.capabilities import EMBEDDED, distributed
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.find import search_segments
 from vedette.store.group import search_groups
+from vedette.store.narrow import narrowed
+from vedette.store.reach import EVERYWHERE
 from vedette.store.schema import create_tables
-from vedette.store.write import segment_table
+from vedette.store.write import ProcessWindow, process_table, segment_table
 
 SEED = int(os.environ.get("VEDETTE_SEED", "20231115"))
 """Printed with a failure; set the variable to see it again or to look elsewhere."""
@@ -67,26 +70,45 @@ def told(
     segments = generate(random.Random(SEED), PROCESSES)
     for part in (0, 1):
         engine.insert_arrow("segment", segment_table([one.parts[part] for one in segments]))
+    engine.insert_arrow("process", process_table([_window(one.parts[0]) for one in segments]))
     yield engine, segments
     engine.close()
     root_engine.command("DROP DATABASE whole_process SYNC")
 
 
-def found(engine: ClickHouseEngine, text: str) -> tuple[int, set[Key]]:
-    where = compile_processes(check(parse(text), now_us=NOW_US))
+def _window(row: PartialSegment) -> ProcessWindow:
+    return ProcessWindow(row.partition_ms, row.process_id, row.sensor_id, row.window_ms)
+
+
+def ranks(engine: ClickHouseEngine) -> dict[Key, int]:
+    rows = engine.query("SELECT process_id, segment_id, key_hash FROM segment").rows
+    return {(row[0], row[1]): row[2] for row in rows}
+
+
+def found(engine: ClickHouseEngine, text: str, *, looks: bool = False) -> tuple[int, set[Key]]:
+    where: Condition | None = compile_processes(check(parse(text), now_us=NOW_US))
+    if looks and where is not None:
+        where = narrowed(engine, where, EVERYTHING, EVERYWHERE)
+    if where is None:
+        return 0, set()
     answer = search_segments(engine, where, EVERYTHING, rows=1_000)
     return answer.total, {(row["process_id"], row["segment_id"]) for row in answer.rows}
 
 
+@pytest.mark.parametrize(("looks", "places_max"), [(False, 0), (True, 5_000), (True, 10)])
 def test_a_comprehensive_search_asks_the_process(
     told: tuple[ClickHouseEngine, list[Segment]],
+    monkeypatch: pytest.MonkeyPatch,
+    looks: bool,
+    places_max: int,
 ) -> None:
+    monkeypatch.setattr("vedette.store.narrow.PLACES_MAX", places_max)
     engine, segments = told
     draw = random.Random(SEED + 1)
     met = 0
     for text in [*CHOSEN, *(query(draw) for _ in range(QUERIES))]:
         expected = comprehensive(check(parse(text), now_us=NOW_US), segments)
-        assert found(engine, text) == (len(expected), expected), (SEED, text)
+        assert found(engine, text, looks=looks) == (len(expected), expected), (SEED, text)
         met += 0 < len(expected) < len(segments)
     assert met > QUERIES / 3
 
@@ -101,7 +123,9 @@ def test_a_group_shows_its_first_segment(
     engine, segments = told
     matching = comprehensive(check(parse("filemod:*.exe OR -domain:com"), now_us=NOW_US), segments)
     where = compile_processes(check(parse("filemod:*.exe OR -domain:com"), now_us=NOW_US))
-    expected = first_of_groups([one for one in segments if one.key in matching], column, order)
+    expected = first_of_groups(
+        [one for one in segments if one.key in matching], column, order, ranks(engine)
+    )
     for start, rows in ((0, 10), (7, 5), (0, 1_000), (500, 5), (0, 0)):
         answer = search_groups(engine, where, EVERYTHING, column, order, start=start, rows=rows)
         keys = [(row["process_id"], row["segment_id"]) for row in answer.rows]
@@ -113,7 +137,7 @@ def test_a_page_of_groups_is_the_same_however_few_segments_are_read_ahead(
 ) -> None:
     engine, segments = told
     where = compile_processes(check(parse(""), now_us=NOW_US))
-    expected = first_of_groups(segments, "process_id", [("last_update", True)])
+    expected = first_of_groups(segments, "process_id", [("last_update", True)], ranks(engine))
     monkeypatch.setattr("vedette.store.group._AHEAD_LEAST", 1)
     for ahead in (1, 2):
         monkeypatch.setattr("vedette.store.group._AHEAD", ahead)

@@ -77,7 +77,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     data = folder / "data"
     data.mkdir()
     with running(data) as server:
-        server.take(*sorted(logs.iterdir()))
+        server.take(logs)
         yield server
 
 

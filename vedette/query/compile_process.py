@@ -24,6 +24,8 @@ What will surprise you:
 - Tests of one leaf that read different columns are rows of their own: an OR over several indexes
   would read every column wherever one of them says yes.
 - An event is in one partial row, so rows need no merging. Sums of counts need none either.
+- A leaf that the query cannot do without is looked up before (`Condition.narrowings`): when few
+  processes meet it, the other leaves are asked of those processes alone, by primary key.
 - A process lies on one shard, so each shard of a cluster answers by itself (`SETTINGS`).
 """
 
@@ -31,7 +33,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from vedette.model.columns import EVENT_KINDS
-from vedette.query.compile_sql import Condition, _Compiler
+from vedette.query.compile_sql import EVERY_ROW, Condition, _Compiler
 from vedette.query.document import SEGMENT
 from vedette.query.nodes import And, Everything, Not, Or, all_of, any_of, negated
 from vedette.query.predicate_sql import Binder, by_source, either
@@ -49,7 +51,7 @@ def compile_processes(tree: Checked, *, prefix: str = "q") -> Condition:
     scope are as for `compile_segments`."""
     compiler = _ProcessCompiler(SEGMENT, Binder(prefix))
     sql = compiler.whole(_gathered(tree))
-    return Condition(sql, compiler.bind.params)
+    return Condition(sql, compiler.bind.params, compiler.narrowings(tree), of_processes=True)
 
 
 def asks_process(test: Test) -> bool:
@@ -73,7 +75,7 @@ class _ProcessCompiler(_Compiler):
         wanted = list(_positive(tree))
         if any(map(_proves_positive, _conjuncts(of_segment))):
             wanted = []
-        parts = [] if isinstance(of_segment, Everything) else [self.condition(of_segment)]
+        parts = [] if isinstance(of_segment, Everything) else [self.node(of_segment)]
         if wanted and not _holds(together) and len(wanted) == len(list(_positive(together))):
             parts.append(self._segments(together))
             wanted = []
@@ -129,7 +131,7 @@ class _ProcessCompiler(_Compiler):
             having = f"sum({count}) BETWEEN {self.bind('Int64', test.low)} AND {high}"
         return (
             f"process_id {'NOT IN' if test.low <= 0 else 'IN'} (SELECT process_id FROM {rows} "
-            f"WHERE {count} > 0 GROUP BY process_id HAVING {having})"
+            f"WHERE {EVERY_ROW} AND {count} > 0 GROUP BY process_id HAVING {having})"
         )
 
     def _processes(self, formula: Checked) -> str:
@@ -178,7 +180,9 @@ class _ProcessCompiler(_Compiler):
         for source, found in by_source(tests):
             exact, words = self._exact(source, found), self._index_words(source, found)
             which = exact if words is None else f"{words} AND {exact}"
-            parts.append(f"SELECT {selected} FROM {self.document.rows} WHERE {which}")
+            parts.append(
+                f"SELECT {selected} FROM {self.document.rows} WHERE {EVERY_ROW} AND {which}"
+            )
         return " UNION ALL ".join(parts)
 
     def _answers_by_itself(self, leaves: Sequence[Match]) -> str:

@@ -13,26 +13,29 @@ What will surprise you:
   and the heavy arrays are never merged. NOT stands around it. The key is two numbers, so that
   even all segments are a set that is made in a moment.
 - Metadata is tested on the merged row, because a better value may come with a later partial
-  row. One of the required tests of metadata may narrow the read the same way, by its index.
+  row.
 - The index never decides: index words are required *and* the exact predicate.
 - Binaries have no such rows: they are asked summed up (`binary_sql.py`).
-- A word of metadata may be in a few rows or in all of them. `(SELECT count() ...) > n` costs a
-  look into the index, is a constant to the engine, and so picks the branch that is read at all.
+- A condition also says what some partial row of every answer must show (`narrowings`), in words
+  that indexes understand. Whoever runs it may count those rows first, which costs a look into an
+  index, and have the whole condition read no other segments (`within`, `store/narrow.py`): no
+  row where a word is unknown, a thousand granules less where it is rare.
 
 Column names come from the catalogue and `model/columns.py`; everything of the user is a bound
 parameter, patterns too, which are made in `glob.py` from escaped text.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from vedette.model.fields import JOINS
 from vedette.model.indexes import INDEX_OF, indexed_sql
 from vedette.query.binary_sql import ROW_COLUMNS, binaries_sql, seen_sql
 from vedette.query.document import BINARY, SEGMENT, Document
-from vedette.query.nodes import And, Everything, Not, Or
+from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text
 from vedette.query.predicate_sql import Binder, by_source, either, is_whole, tests_sql
-from vedette.query.typed import Checked, Match, Test, TextTest, source_of
+from vedette.query.typed import Checked, JoinTest, Match, Test, TextTest, source_of
 
 SETTINGS: Mapping[str, str | int] = {
     # See above: an index under FINAL loses rows whose parts are not merged yet.
@@ -49,9 +52,12 @@ SETTINGS: Mapping[str, str | int] = {
 SUBQUERIES_MAX = 8
 """Subqueries of one condition; tests of events beyond them are read from the merged rows."""
 
-METADATA_ROWS_MAX = 1_000
-"""Rows with the index words of metadata above which testing all merged rows costs less than a
-set of their keys: they lie in most granules then."""
+NARROWINGS_MAX = 6
+"""Narrowings of one condition: each is a look into an index before the search begins."""
+
+EVERY_ROW = "(1 = 1)"
+"""Stands in the text of a condition wherever partial rows are read, for what `within` puts there.
+Nothing of a user is ever text, so it cannot come from elsewhere."""
 
 _TOKEN_SETS_MAX = 64
 """More sets of index words than this are narrowed by one word each."""
@@ -66,6 +72,30 @@ class Condition:
 
     sql: str
     params: dict[str, Any] = field(default_factory=dict)
+    narrowings: tuple[tuple[str, ...], ...] = ()
+    """Each a list of conditions on partial rows; every answer has a row for which one of them is
+    true. The most promising ones first."""
+    before: str = ""
+    """A condition on keys alone, which may be asked before rows are merged."""
+    of_processes: bool = False
+    """Whether other segments of the process count, too: then it may be any of them that has the
+    rows of the narrowings, and `within` has to name all of them."""
+    asks_merged: bool = True
+    """Whether rows have to be merged for it; without, it asks nothing but keys."""
+
+    @property
+    def clause(self) -> str:
+        """What follows `FROM segment FINAL`."""
+        return f"PREWHERE {self.before} WHERE {self.sql}" if self.before else f"WHERE {self.sql}"
+
+    def within(self, keys: str, params: Mapping[str, Any], *, in_rows: bool = True) -> "Condition":
+        """The same, reading only segments for which a condition on their keys is true; asked in
+        subqueries too when `in_rows`."""
+        sql = self.sql.replace(EVERY_ROW, keys) if in_rows else self.sql
+        before = f"{self.before} AND {keys}" if self.before else keys
+        return replace(
+            self, sql=sql, params={**self.params, **params}, narrowings=(), before=before
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +119,13 @@ def compile_segments(tree: Checked, *, prefix: str = "q") -> Condition:
     Parameters are named `<prefix>0`, `<prefix>1` ..., so that it fits into larger statements.
     """
     compiler = _Compiler(SEGMENT, Binder(prefix))
-    sql = compiler.condition(tree)
-    return Condition(sql, compiler.bind.params)
+    sql = compiler.node(tree)
+    return Condition(
+        sql,
+        compiler.bind.params,
+        compiler.narrowings(tree),
+        asks_merged=compiler.asks_merged,
+    )
 
 
 def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
@@ -102,7 +137,7 @@ def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
         for tests in required
         if tests and ROW_COLUMNS.issuperset(map(source_of, tests))
     ]
-    sql = compiler.condition(tree)
+    sql = compiler.node(tree)
     return BinaryCondition(" AND ".join(rows) or "1", sql, compiler.bind.params)
 
 
@@ -113,12 +148,7 @@ class _Compiler:
         self.document = document
         self.bind = bind
         self.subqueries = 0
-
-    def condition(self, tree: Checked) -> str:
-        """The whole condition; one required test may narrow the read."""
-        narrowing = self._narrowing(tree.children if isinstance(tree, And) else (tree,))
-        exact = self.node(tree)
-        return exact if narrowing is None else f"{narrowing} AND {exact}"
+        self.asks_merged = False
 
     def node(self, node: Checked) -> str:
         match node:
@@ -163,6 +193,7 @@ class _Compiler:
         """One of the tests is true; never without any."""
         of_events = [test for test in tests if self._is_event(test)]
         of_metadata = [test for test in tests if not self._is_event(test)]
+        self.asks_merged = self.asks_merged or bool(of_metadata)
         parts = [self._exact(source, found) for source, found in by_source(of_metadata)]
         if of_events:
             parts.append(self._any_event(by_source(of_events)))
@@ -178,6 +209,7 @@ class _Compiler:
     def _any_event(self, grouped: list[tuple[str, list[Test]]]) -> str:
         exact = [self._exact(source, found) for source, found in grouped]
         if self.subqueries >= SUBQUERIES_MAX:
+            self.asks_merged = True
             return either(exact)
         words = [self._index_words(source, found) for source, found in grouped]
         # Each index reads its own column only where it says yes; the other columns, which have
@@ -191,40 +223,42 @@ class _Compiler:
         self.subqueries += 1
         key = self.document.key
         keys = " UNION ALL ".join(
-            f"SELECT {key} FROM {self.document.rows} WHERE {one}" for one in rows
+            f"SELECT {key} FROM {self.document.rows} WHERE {EVERY_ROW} AND {one}" for one in rows
         )
         return f"({key}) IN ({keys})"
 
-    def _more_than(self, rows_max: int, rows: str) -> str:
-        """More partial rows than that, by the index; a constant by the time of reading."""
-        return f"((SELECT count() FROM {self.document.rows} WHERE {rows}) > {rows_max})"
+    def narrowings(self, tree: Checked) -> tuple[tuple[str, ...], ...]:
+        """`Condition.narrowings` of a tree."""
+        conjuncts = tree.children if isinstance(tree, And) else (tree,)
+        known = sorted(
+            (
+                (promise, number)
+                for number, one in enumerate(conjuncts)
+                if (promise := _promise(one))
+            ),
+            reverse=True,
+        )
+        best = known[:NARROWINGS_MAX]
+        return tuple(tuple(self._shown_by(conjuncts[number])) for _, number in best)
 
-    def _narrowing(self, conjuncts: Sequence[Checked]) -> str | None:
-        """What the index says of the most promising required test of metadata; None when a
-        test of events narrows already, or nothing does."""
-        candidates: list[tuple[int, list[Test]]] = []
-        for conjunct in conjuncts if self.document.rows else ():
-            tests = _required_tests(conjunct)
-            if not tests:
-                continue
-            if all(map(self._is_event, tests)):
-                return None
-            candidates.append((min(map(self._promise, tests)), tests))
-        promise, best = max(candidates, key=lambda one: one[0], default=(0, []))
-        if promise < _NARROWING_CHARS_MIN:
-            return None
-        words = [self._index_words(source, tests) for source, tests in by_source(best)]
-        rows = either(word for word in words if word is not None)
-        many = self._more_than(METADATA_ROWS_MAX, rows)
-        return f"({many} OR {self._keys_of(rows)})"
-
-    def _promise(self, test: Test) -> int:
-        """How much an index promises to narrow by a test: the length of the longest word."""
-        if not isinstance(test, TextTest) or self._is_event(test):
-            return 0
-        if INDEX_OF.get(test.column) == "whole":
-            return len(test.needle) if is_whole(test) else 0
-        return max(map(len, test.tokens), default=0)
+    def _shown_by(self, node: Checked) -> Iterator[str]:
+        """Conditions on partial rows, one of which is true of a row of every answer; the node
+        has a promise."""
+        match node:
+            case Match(tests):
+                for source, found in by_source(tests):
+                    yield self._index_words(source, found) or self._exact(source, found)
+            case And(children):
+                yield from self._shown_by(max(children, key=_promise))
+            case Or(children):
+                together = [t for one in children if isinstance(one, Match) for t in one.tests]
+                if together:
+                    yield from self._shown_by(Match(tuple(together), _NOWHERE))
+                for child in children:
+                    if not isinstance(child, Match):
+                        yield from self._shown_by(child)
+            case _:
+                raise AssertionError("nothing is known of the rows of this node")
 
     def _index_words(self, source: str, tests: Sequence[Test]) -> str | None:
         """What the index of a column says when one of the tests is true; None when it cannot
@@ -254,6 +288,40 @@ class _Compiler:
             return None
         values = list(dict.fromkeys(test.needle for test in tests))
         return f"`{source}` IN {self.bind('Array(String)', values)}"
+
+
+_NOWHERE = Leaf(None, Text(""))
+"""Of leaves that were put together."""
+
+_CHEAP = frozenset({"group", "host_type", "os_type", "hostname", "process_name", "parent_name"})
+"""Columns with few values: without an index they are read through in a moment."""
+
+
+def _promise(node: Checked) -> int:
+    """How much the partial rows of a node promise to narrow: the length of the shortest of the
+    words that it asks of indexes; 0 when its rows cannot be told by indexes."""
+    match node:
+        case Match(tests):
+            return min(map(_test_promise, tests), default=0)
+        case And(children):
+            return max(map(_promise, children), default=0)
+        case Or(children):
+            return min(map(_promise, children), default=0)
+    return 0
+
+
+def _test_promise(test: Test) -> int:
+    if isinstance(test, JoinTest):
+        is_of_program = not SEGMENT.lists.intersection(JOINS[test.source])
+        return _NARROWING_CHARS_MIN if is_of_program else 0
+    if not isinstance(test, TextTest):
+        return 0
+    if INDEX_OF.get(test.column) == "whole":
+        return len(test.needle) if is_whole(test) else 0
+    longest = max(map(len, test.tokens), default=0)
+    if longest >= _NARROWING_CHARS_MIN:
+        return longest
+    return _NARROWING_CHARS_MIN if test.column in _CHEAP else 0
 
 
 def _required_tests(node: Checked) -> list[Test]:

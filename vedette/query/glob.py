@@ -12,6 +12,7 @@ from vedette.query.typed import Form, Shape, TextTest
 
 _WILD_RUN = re.compile(r"[*?]+")
 _WILD = re.compile(r"[*?]")
+_SPECIAL = re.compile(r"[^0-9A-Za-z_\x80-\U0010ffff]")
 
 
 def is_wild(value: str) -> bool:
@@ -30,10 +31,7 @@ def begins_wild(value: str) -> bool:
 
 def literal(text: str) -> str:
     """The text as an RE2 pattern."""
-    return "".join(
-        "\\" + char if char.isascii() and not char.isalnum() and char != "_" else char
-        for char in text
-    )
+    return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 def pattern(value: str, star: str = ".*", one: str = ".") -> str:

@@ -20,9 +20,8 @@ from vedette.query import Tree
 from vedette.query.highlight import Marker, markers
 from vedette.search.process_body import Body, Row
 from vedette.store.engine import Engine
-from vedette.store.find import Key
 from vedette.store.reach import Reach
-from vedette.store.texts import matching_texts
+from vedette.store.texts import Key, matching_texts
 
 BEFORE: Final = "PREPREPRE"
 AFTER: Final = "POSTPOSTPOST"

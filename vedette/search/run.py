@@ -1,7 +1,7 @@
 """Running a process search: a query to one tree, the tree to a condition, that to an answer."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from vedette.errors import BadRequestError
@@ -23,6 +23,7 @@ from vedette.store.engine import Engine
 from vedette.store.facets import Facets, count_facets
 from vedette.store.find import Found, Order, count_segments, search_segments
 from vedette.store.group import count_groups, search_groups
+from vedette.store.narrow import narrowed
 from vedette.store.reach import Reach
 from vedette.store.select import SORTABLE
 
@@ -94,7 +95,7 @@ def search_processes(
     )
     deadline_s = settings.search_deadline_s
     answer, is_complete = patiently(engine, deadline_s, lambda at: _find(engine, question, at))
-    findings = answer or _Findings(facets=Facets(0, {name: [] for name in request.facets}))
+    findings = answer or _nothing(request)
     rows = findings.found.rows
     left_s = began + deadline_s - time.monotonic()
     return search_body(
@@ -136,8 +137,23 @@ def _column(name: str) -> str:
     return COLUMN_ALIASES.get(lowered, lowered)
 
 
+def _nothing(request: SearchRequest) -> _Findings:
+    """Every facet that is asked for is answered, without values."""
+    return _Findings(facets=Facets(0, {name: [] for name in request.facets}))
+
+
 def _find(engine: Engine, question: _Question, reach: Reach) -> _Findings:
     """Everything that is asked of the store, within one reach."""
+    where = narrowed(engine, question.where, question.scope, reach)
+    if where is None:
+        nothing = _nothing(question.request)
+        return replace(nothing, hidden=_hidden(engine, question, 0, reach))
+    found, facets = _in_scope(engine, replace(question, where=where), reach)
+    return _Findings(found, facets, _hidden(engine, question, found.total, reach))
+
+
+def _in_scope(engine: Engine, question: _Question, reach: Reach) -> tuple[Found, Facets]:
+    """What the caller may see."""
     request, where, scope = question.request, question.where, question.scope
     start, rows = request.start, request.rows
     if request.facets and not rows and not question.group and not question.is_fuzzy:
@@ -155,7 +171,7 @@ def _find(engine: Engine, question: _Question, reach: Reach) -> _Findings:
                 engine, where, scope, question.order, start=start, rows=rows, reach=reach
             )
         facets = _facets(engine, question, found.total, reach)
-    return _Findings(found, facets, _hidden(engine, question, found.total, reach))
+    return found, facets
 
 
 def _facets(engine: Engine, question: _Question, total: int, reach: Reach) -> Facets:
@@ -177,8 +193,11 @@ def _hidden(engine: Engine, question: _Question, total: int, reach: Reach) -> in
     """How many results the scope removed (design.md 7, `filtered`)."""
     if question.scope.sees_all:
         return 0
+    where = narrowed(engine, question.where, EVERYTHING, reach)
+    if where is None:
+        return 0
     if question.group:
-        everybodys = count_groups(engine, question.where, EVERYTHING, question.group, reach=reach)
+        everybodys = count_groups(engine, where, EVERYTHING, question.group, reach=reach)
     else:
-        everybodys = count_segments(engine, question.where, EVERYTHING, reach=reach)
-    return everybodys - total
+        everybodys = count_segments(engine, where, EVERYTHING, reach=reach)
+    return max(0, everybodys - total)

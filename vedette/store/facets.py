@@ -8,7 +8,7 @@ are counted exactly, and so are groups, whose members lie in many windows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -109,7 +109,7 @@ def count_facets(
 
 
 def _both(where: Condition, sql: str) -> Condition:
-    return Condition(f"{sql} AND ({where.sql})", where.params)
+    return replace(where, sql=f"{sql} AND ({where.sql})")
 
 
 def _count(
@@ -139,7 +139,7 @@ def _counting(where: Condition, names: Sequence[str], group: str) -> str:
     which = f"grouping({', '.join(columns)})" if columns else "0"
     return (
         f"SELECT {which} AS which, {counted} AS counted{listed} "
-        f"FROM (SELECT {', '.join(values) or '1'} FROM segment FINAL WHERE {where.sql}) "
+        f"FROM (SELECT {', '.join(values) or '1'} FROM segment FINAL {where.clause}) "
         f"GROUP BY GROUPING SETS ({sets}) "
         f"ORDER BY which, counted DESC{listed} LIMIT {VALUES_MAX + 1} BY which"
     )

@@ -10,15 +10,16 @@ from vedette.query.compile_sql import SETTINGS, Condition
 from vedette.store.engine import Engine
 from vedette.store.reach import EVERYWHERE, Reach
 from vedette.store.select import ROW, SORTABLE, quoted
-from vedette.store.where import SEGMENT_KEY, scoped
+from vedette.store.where import PLACE, scoped
 
 Order = Sequence[tuple[str, bool]]
 """Columns to order by, each with whether it descends."""
 
 NEWEST_FIRST: Order = (("last_update", True),)
 
-Key = tuple[int, int, str, int]
-"""A segment by `SEGMENT_KEY`."""
+Place = tuple[int, int, int]
+"""A segment by `where.PLACE`. Texts of a key would have to be read for every answer, only to be
+shown of one page of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +61,13 @@ def count_segments(
     return _count(engine, scoped(where, scope), reach)
 
 
-def segment_rows(engine: Engine, keys: Sequence[Key]) -> list[dict[str, Any]]:
-    """Metadata and counts of segments named by `SEGMENT_KEY`, in the order of the keys."""
+def segment_rows(engine: Engine, keys: Sequence[Place]) -> list[dict[str, Any]]:
+    """Metadata and counts of segments named by `PLACE`, in the order of the keys."""
     if not keys:
         return []
     found = engine.query(
-        f"SELECT {ROW} FROM segment FINAL WHERE ({SEGMENT_KEY}) IN "
-        "{keys:Array(Tuple(UInt64, UInt32, String, UInt64))}",
+        f"SELECT key_hash, {ROW} FROM segment FINAL PREWHERE ({PLACE}) IN "
+        "{keys:Array(Tuple(UInt64, UInt32, UInt64))}",
         {"keys": list(keys)},
         settings=SETTINGS,
     ).dicts()
@@ -74,29 +75,29 @@ def segment_rows(engine: Engine, keys: Sequence[Key]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: place[_key(row)])
 
 
-def _key(row: dict[str, Any]) -> Key:
-    return row["window_ms"], row["sensor_id"], row["process_id"], row["segment_id"]
+def _key(row: dict[str, Any]) -> Place:
+    return row["window_ms"], row["sensor_id"], row.pop("key_hash")
 
 
 def _count(engine: Engine, where: Condition, reach: Reach) -> int:
-    sql = f"SELECT count() FROM segment FINAL WHERE {where.sql}"
+    sql = f"SELECT count() FROM segment FINAL {where.clause}"
     total: int = reach.ask(engine, sql, where.params).rows[0][0]
     return total
 
 
 def _page(
     engine: Engine, where: Condition, ordering: str, start: int, rows: int, reach: Reach
-) -> tuple[int, list[Key]]:
+) -> tuple[int, list[Place]]:
     """Total and keys of a page, in one pass; metadata is read for the page alone."""
     page = reach.ask(
         engine,
-        f"SELECT {SEGMENT_KEY}, count() OVER () FROM segment FINAL WHERE {where.sql} "
+        f"SELECT {PLACE}, count() OVER () FROM segment FINAL {where.clause} "
         f"ORDER BY {ordering} LIMIT {rows:d} OFFSET {start:d}",
         where.params,
     ).rows
-    keys = [(row[0], row[1], row[2], row[3]) for row in page]
+    keys = [(row[0], row[1], row[2]) for row in page]
     if page or not start:
-        return (page[0][4] if page else 0), keys
+        return (page[0][3] if page else 0), keys
     # A page beyond the end tells nothing of the total.
     return _count(engine, where, reach), keys
 
@@ -109,4 +110,4 @@ def ordering_sql(order: Order) -> str:
             raise BadRequestError(f"results cannot be sorted by {column!r}")
         terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")
     # The key makes equal rows keep their places from page to page.
-    return ", ".join([*terms, "window_ms DESC", "process_id", "segment_id"])
+    return ", ".join([*terms, "window_ms DESC", "key_hash"])

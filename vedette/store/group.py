@@ -9,18 +9,24 @@ is found among the first segments in order; the groups of all are only counted.
 from collections.abc import Iterable
 
 from vedette.errors import BadRequestError
+from vedette.model.columns import KEY
 from vedette.model.scope import Scope
 from vedette.query.compile_sql import Condition
 from vedette.store.engine import Engine
-from vedette.store.find import NEWEST_FIRST, Found, Key, Order, ordering_sql, segment_rows
+from vedette.store.find import NEWEST_FIRST, Found, Order, Place, ordering_sql, segment_rows
 from vedette.store.reach import EVERYWHERE, Reach
 from vedette.store.select import SORTABLE, quoted
-from vedette.store.where import SEGMENT_KEY, scoped
+from vedette.store.where import PLACE, scoped
 
 _AHEAD = 4
 """Segments read for a row of the page: a process has two or three in most stores."""
 
 _AHEAD_LEAST = 1_000
+
+_BOUND_MAX = 20_000
+"""Places that are bound as values."""
+
+_OF_KEYS = frozenset(column.name for column in KEY)
 
 
 def search_groups(
@@ -45,12 +51,7 @@ def search_groups(
     if not rows:
         return Found(_count(engine, where, column, reach), [])
     most = max((start + rows) * _AHEAD, _AHEAD_LEAST)
-    ahead = reach.ask(
-        engine,
-        f"SELECT {SEGMENT_KEY}, {quoted(column)} FROM segment FINAL WHERE {where.sql} "
-        f"ORDER BY {ordering} LIMIT {most:d}",
-        where.params,
-    ).rows
+    ahead = _ahead(engine, where, column, ordering, most, reach)
     firsts = _firsts(ahead)
     is_all = len(ahead) < most
     total = len(firsts) if is_all else _count(engine, where, column, reach)
@@ -68,16 +69,42 @@ def count_groups(
     return _count(engine, scoped(where, scope), column, reach)
 
 
-def _firsts(rows: Iterable[tuple[object, ...]]) -> list[Key]:
+def _ahead(
+    engine: Engine, where: Condition, column: str, ordering: str, most: int, reach: Reach
+) -> list[tuple[object, ...]]:
+    """The places and groups of the first segments in order. The column is read for those alone,
+    unless they are very many: a text of every segment would cost more than all the rest."""
+    also = f", {quoted(column)}" if most > _BOUND_MAX else ""
+    found = reach.ask(
+        engine,
+        f"SELECT {PLACE}{also} FROM segment FINAL {where.clause} "
+        f"ORDER BY {ordering} LIMIT {most:d}",
+        where.params,
+    ).rows
+    if also:
+        return list(found)
+    groups = reach.ask(
+        engine,
+        f"SELECT {PLACE}, {quoted(column)} FROM segment FINAL PREWHERE ({PLACE}) IN "
+        "{places:Array(Tuple(UInt64, UInt32, UInt64))}",
+        {"places": list(found)},
+    ).rows
+    by_place = {row[:3]: row[3] for row in groups}
+    return [(*place, by_place[place]) for place in map(tuple, found) if place in by_place]
+
+
+def _firsts(rows: Iterable[tuple[object, ...]]) -> list[Place]:
     """The keys of the first row of every group; the group is the last member."""
-    firsts: dict[object, Key] = {}
+    firsts: dict[object, Place] = {}
     for *key, group in rows:
         firsts.setdefault(group, tuple(key))  # type: ignore[arg-type]
     return list(firsts.values())
 
 
 def _count(engine: Engine, where: Condition, column: str, reach: Reach) -> int:
-    sql = f"SELECT uniqExact({quoted(column)}) FROM segment FINAL WHERE {where.sql}"
+    # What all partial rows of a segment share needs no merging.
+    final = "FINAL " if where.asks_merged or column not in _OF_KEYS else ""
+    sql = f"SELECT uniqExact({quoted(column)}) FROM segment {final}{where.clause}"
     total: int = reach.ask(engine, sql, where.params).rows[0][0]
     return total
 
@@ -90,12 +117,12 @@ def _page(
     start: int,
     rows: int,
     reach: Reach,
-) -> list[Key]:
+) -> list[Place]:
     """A page far behind, or among groups of very many segments: all segments are put in order."""
     page = reach.ask(
         engine,
-        f"SELECT {SEGMENT_KEY} FROM segment FINAL WHERE {where.sql} "
+        f"SELECT {PLACE} FROM segment FINAL {where.clause} "
         f"ORDER BY {ordering} LIMIT 1 BY {quoted(column)} LIMIT {rows:d} OFFSET {start:d}",
         where.params,
     ).rows
-    return [(row[0], row[1], row[2], row[3]) for row in page]
+    return [(row[0], row[1], row[2]) for row in page]

@@ -8,10 +8,12 @@ from vedette import limits
 from vedette.model.fields import EVENT_COLUMNS
 from vedette.query.predicate_sql import Binder, either
 from vedette.store.engine import Engine
-from vedette.store.find import Key
 from vedette.store.reach import EVERYWHERE, Reach
 from vedette.store.select import quoted
 from vedette.store.where import SEGMENT_KEY
+
+Key = tuple[int, int, str, int]
+"""A segment by `SEGMENT_KEY`."""
 
 _KEYS: Final = "{keys:Array(Tuple(UInt64, UInt32, String, UInt64))}"
 

@@ -7,6 +7,7 @@ word is not found). Every FINAL read therefore runs with
 `SETTINGS` of the compiler, which asks the indexes in subqueries without FINAL.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from vedette.model.scope import Scope
@@ -17,6 +18,9 @@ from vedette.store.capabilities import Capabilities
 SEGMENT_KEY = "window_ms, sensor_id, process_id, segment_id"
 """The sorting key: equal keys are one segment."""
 
+PLACE = "window_ms, sensor_id, key_hash"
+"""The sorting key in numbers (`query/document.py`): what a page of segments is told by."""
+
 ALL = Condition("1")
 """Every segment."""
 
@@ -25,9 +29,9 @@ def scoped(condition: Condition, scope: Scope) -> Condition:
     """The condition on segments and the caller's scope, which holds for its joins too."""
     params = {**condition.params, **scope_params(scope)}
     if scope.sensors is None:
-        return Condition(condition.sql, params)
+        return replace(condition, params=params)
     sensors = f"{{{SCOPE_SENSORS}:Array(UInt32)}}"
-    return Condition(f"sensor_id IN {sensors} AND ({condition.sql})", params)
+    return replace(condition, sql=f"sensor_id IN {sensors} AND ({condition.sql})", params=params)
 
 
 def scope_params(scope: Scope) -> dict[str, Any]:

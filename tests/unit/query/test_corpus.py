@@ -2,8 +2,8 @@
 
 SQL is written short: `fold(x)`, `path(x)` and so on for the forms of `predicate_sql.form_sql`,
 values in place of their placeholders, `words(x)` for what the index of x is made of, `some(c)` for
-"a partial row of the segment has c", `many(w, n)` for "more than n partial rows have the index
-words w", and `binaries(c)` for the hashes of all binaries of the scope for which c is true. Run
+"a partial row of the segment has c", and `binaries(c)` for the hashes of all binaries of the scope
+for which c is true. `look` is what partial rows are counted by before (`Condition.narrowings`). Run
 this file with VEDETTE_REWRITE=1 to write the corpora anew after a change; then read the diff.
 """
 
@@ -25,6 +25,7 @@ from vedette.query import (
     parse,
     print_query,
 )
+from vedette.query.compile_sql import EVERY_ROW
 from vedette.query.document import SEGMENT
 from vedette.query.predicate_sql import form_sql
 from vedette.query.typed import Form
@@ -36,7 +37,7 @@ CORPORA = {
 }
 NOW_US = 1_700_000_000_000_000
 FORMS: tuple[Form, ...] = ("registry", "path", "domain", "labels", "account", "pieces", "folded")
-SUBQUERY = f"({SEGMENT.key}) IN (SELECT {SEGMENT.key} FROM segment WHERE "
+SUBQUERY = f"({SEGMENT.key}) IN (SELECT {SEGMENT.key} FROM segment WHERE {EVERY_ROW} AND "
 HASHES = re.compile(r"SELECT arrayJoin\(arrayFilter\(.*? GROUP BY hash\)\) WHERE ")
 
 
@@ -54,22 +55,32 @@ def cases() -> list[tuple[str, list[str]]]:
 
 
 def shape(condition: Condition | BinaryCondition) -> str:
-    sql = HASHES.sub("binaries ", condition.sql)
+    return shortened(condition.sql, condition)
+
+
+def shortened(text: str, condition: Condition | BinaryCondition) -> str:
+    sql = HASHES.sub("binaries ", text)
     for column in (name for name, kind in INDEXES if kind == "words"):
         sql = sql.replace(indexed_sql(column), f"words({column})")
     for form in FORMS:
         pattern = re.escape(form_sql(form, "@")).replace("@", "([`\\w]+)")
         sql = re.sub(pattern, rf"{form}(\1)", sql, count=0)
     sql = sql.replace(SUBQUERY, "some(").replace("`", "")
-    sql = re.sub(r"\(\(SELECT count\(\) FROM segment WHERE (.*?)\) > (\d+)\)", r"many(\1, \2)", sql)
+    sql = sql.replace(f"WHERE {EVERY_ROW} AND ", "WHERE ")
     return re.sub(r"\{(q\d+):.*?\}", lambda found: repr(condition.params[found[1]]), sql)
 
 
 def lines_of(name: str, query: str) -> list[str]:
     catalogue, compile_sql = CORPORA[name]
     tree = parse(query, catalogue)
-    sql = shape(compile_sql(check(tree, catalogue, now_us=NOW_US)))
-    return [query, f"  print  {print_query(tree, catalogue)}", f"  sql    {sql}"]
+    condition = compile_sql(check(tree, catalogue, now_us=NOW_US))
+    looks = condition.narrowings if isinstance(condition, Condition) else ()
+    return [
+        query,
+        f"  print  {print_query(tree, catalogue)}",
+        f"  sql    {shape(condition)}",
+        *(f"  look   {shortened(' | '.join(one), condition)}" for one in looks),
+    ]
 
 
 @pytest.mark.parametrize(("name", "case"), cases(), ids=lambda part: part[0])

@@ -1,0 +1,123 @@
+"""Looking into the indexes before a search: which segments need to be read at all.
+
+A condition tells what some partial row of every answer must show (`Condition.narrowings`).
+Counting those rows costs a look into an index each, a few milliseconds, and decides how the
+search itself is made:
+
+    none        nothing is found, nothing is read
+    a few       their keys are read, and the search reads their granules alone, by primary key
+    some        the search asks for them in a subquery, wherever it reads partial rows
+    very many   everything is read: a set of them would cost more than it saves
+
+What comes in between the look and the search is no part of the answer, as if the search had
+begun a moment earlier.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from vedette.model.scope import Scope
+from vedette.query.compile_sql import Condition
+from vedette.store.engine import Engine, Params
+from vedette.store.reach import Reach
+from vedette.store.where import PLACE, scope_params
+
+PLACES_MAX: Final = 5_000
+"""Segments, or windows of processes, whose keys are bound as values."""
+
+ROWS_MAX: Final = 200_000
+"""Partial rows that are worth a set."""
+
+_PLACES_ENOUGH: Final = 50
+_LOOKS_MAX: Final = 2
+"""Indexes of one narrowing that are asked again for fewer places."""
+
+Narrowing = Sequence[str]
+"""One of `Condition.narrowings`."""
+
+_BOUND: Final = "narrow_places"
+_PLACES: Final = f"({PLACE}) IN {{{_BOUND}:Array(Tuple(UInt64, UInt32, UInt64))}}"
+_LIVES: Final = (
+    f"(window_ms, sensor_id, process_id) IN {{{_BOUND}:Array(Tuple(UInt64, UInt32, String))}}"
+)
+
+
+def narrowed(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> Condition | None:
+    """A condition with the same answers in a scope that reads less, where the indexes know of a
+    way; None when there are no answers. In another scope it may miss some: what binaries are
+    depends on who saw them.
+
+    Raises UnavailableError (`deadline`) when it takes longer than `reach` allows.
+    """
+    if not where.narrowings:
+        return where
+    params = {**where.params, **scope_params(scope)}
+    counts = _counts(engine, where.narrowings, params, reach)
+    least = min(counts)
+    if not least:
+        return None
+    ranked = [where.narrowings[n] for n in sorted(range(len(counts)), key=counts.__getitem__)]
+    if least <= PLACES_MAX:
+        return _at_places(engine, where, ranked, params, reach)
+    if least <= ROWS_MAX and len(counts) > 1 and not where.of_processes:
+        # A set from several indexes is dear: it is made once, for the merged rows.
+        keys = f"({PLACE}) IN ({_rows(PLACE, ranked[0])})"
+        return where.within(keys, {}, in_rows=len(ranked[0]) == 1)
+    return where
+
+
+def _at_places(
+    engine: Engine,
+    where: Condition,
+    ranked: Sequence[Narrowing],
+    params: Params,
+    reach: Reach,
+) -> Condition | None:
+    """The condition at the places that have rows of the first narrowing, and of the others as
+    long as that promises to be less work than the search itself."""
+    keys = _LIVES if where.of_processes else _PLACES
+    found = reach.ask(engine, _places(where, ranked[0]), params).rows
+    if len(found) > PLACES_MAX:
+        return where
+    for narrowing in ranked[1:]:
+        if len(found) <= _PLACES_ENOUGH or len(narrowing) > _LOOKS_MAX:
+            break
+        name = "process_id" if where.of_processes else PLACE
+        also = reach.ask(
+            engine,
+            f"SELECT DISTINCT * FROM ({_rows(name, narrowing, keys)})",
+            {**params, _BOUND: list(found)},
+        ).rows
+        known = set(also)
+        found = [one for one in found if (one[2:] if where.of_processes else one) in known]
+    return where.within(keys, {_BOUND: list(found)}) if found else None
+
+
+def _counts(
+    engine: Engine, narrowings: Sequence[Narrowing], params: Params, reach: Reach
+) -> list[int]:
+    """Partial rows of the narrowings, until one has so few that no other matters."""
+    counts: list[int] = []
+    for narrowing in narrowings:
+        rows = " + ".join(f"(SELECT count() FROM segment WHERE {one})" for one in narrowing)
+        counts.append(reach.ask(engine, f"SELECT {rows}", params).rows[0][0])
+        if counts[-1] <= _PLACES_ENOUGH:
+            break
+    return counts
+
+
+def _places(where: Condition, narrowing: Narrowing) -> str:
+    """The keys of the segments that have such rows; or where their processes have segments."""
+    if where.of_processes:
+        # The guide lies where the segments of its processes do, on a cluster too.
+        return (
+            "SELECT DISTINCT arrayJoin(windows), sensor_id, process_id FROM process "
+            f"WHERE process_id IN ({_rows('process_id', narrowing)}) LIMIT {PLACES_MAX + 1:d}"
+        )
+    return f"SELECT DISTINCT * FROM ({_rows(PLACE, narrowing)}) LIMIT {PLACES_MAX + 1:d}"
+
+
+def _rows(selected: str, narrowing: Narrowing, among: str = "1") -> str:
+    return " UNION ALL ".join(
+        f"SELECT {selected} FROM segment WHERE {among} AND {one}" for one in narrowing
+    )
