@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import demo, fleet, fuzz, imports, ingest, query, search
+from bench import demo, fleet, fuzz, imports, ingest, query, search, sensor
 from bench.figure import Part
 from bench.frame import run_parts
 
@@ -13,6 +13,7 @@ PARTS: tuple[Part, ...] = (
     query.PART,
     demo.PART,
     fleet.PART,
+    sensor.PART,
 )
 
 LONG: tuple[Part, ...] = (query.LARGE, fuzz.PART)
