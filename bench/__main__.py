@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import analysis, demo, filters, fleet, fuzz, imports, ingest, query, search, tree
+from bench import analysis, demo, filters, fleet, fuzz, imports, ingest, query, search, sensor, tree
 from bench.figure import Part
 from bench.frame import run_parts
 
@@ -16,6 +16,7 @@ PARTS: tuple[Part, ...] = (
     analysis.PART,
     demo.PART,
     fleet.PART,
+    sensor.PART,
 )
 
 LONG: tuple[Part, ...] = (query.LARGE, fuzz.PART)

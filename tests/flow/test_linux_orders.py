@@ -1,0 +1,202 @@
+"""Orders that a real Linux sensor carries out: flush, restart, filters, update, uninstall. The
+program runs from one file (a zip), as installers bring it. As root."""
+
+import hashlib
+import io
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.linux_sensor import (
+    PATIENCE_S,
+    ROOT,
+    Sensor,
+    as_user,
+    audit_state,
+    file_system,
+    found,
+    launch,
+    missing_privilege,
+    wait_until_found,
+    write_settings,
+)
+from tests.served import Server, start_server, state_of, wait_for
+from vedette.state.sensor_packages import Package, register
+
+pytestmark = [
+    pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),
+    pytest.mark.xdist_group("audit"),
+]
+_STARTER = "import sys\nfrom vedette.sensor.__main__ import main\nsys.exit(main(sys.argv[1:]))\n"
+
+
+@pytest.fixture(scope="module")
+def fast_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that wants to hear from its sensors every five seconds."""
+    yield from start_server(tmp_path_factory.mktemp("server"), "--set", "checkin_interval_s=5")
+
+
+@pytest.fixture
+def client(fast_server: Server) -> Iterator[httpx.Client]:
+    with fast_server.analyst() as opened:
+        yield opened
+
+
+@pytest.fixture
+def room() -> Iterator[Path]:
+    with file_system() as folder:
+        yield folder
+
+
+def pack(target: Path, version: str = "") -> Path:
+    """The sensor as one file; `version` in place of its own."""
+    package = ROOT / "vedette" / "sensor"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("__main__.py", _STARTER)
+        archive.writestr("vedette/__init__.py", "")
+        for path in sorted(package.glob("*.py")):
+            text = path.read_text()
+            if version and path.name == "__init__.py":
+                text = text.replace('SENSOR_VERSION = "1.0.0"', f'SENSOR_VERSION = "{version}"')
+            archive.writestr(f"vedette/sensor/{path.name}", text)
+    return target
+
+
+@pytest.fixture
+def sensor(
+    fast_server: Server, tmp_path: Path, room: Path, request: pytest.FixtureRequest
+) -> Iterator[Sensor]:
+    name = f"{request.node.name}.example".replace("_", "-")
+    folder = tmp_path / "s"
+    program = pack(folder / "program" / "vedette-sensor.pyz")
+    write_settings(fast_server, folder, name, mounts=room)
+    started = launch(fast_server, folder, name, command=[sys.executable, "-I", str(program)])
+    try:
+        wait_for(lambda: "missing:" in started.log, True, PATIENCE_S)
+        yield started
+    finally:
+        if started.process.poll() is None:
+            started.stop()
+        print(started.log)
+
+
+def _put(client: httpx.Client, sensor: Sensor, **members: Any) -> int:
+    number: int = sensor.record(client)["id"]
+    answer = client.put(f"/api/v1/sensor/{number}", json=members)
+    assert answer.status_code in {200, 204}, answer.text
+    return number
+
+
+def _record(client: httpx.Client, number: int) -> dict[str, Any]:
+    return dict(client.get(f"/api/v1/sensor/{number}").json())
+
+
+def test_a_flush_is_done_and_clears_itself(
+    client: httpx.Client, sensor: Sensor, room: Path
+) -> None:
+    number = sensor.record(client)["id"]
+    as_user("/bin/true before-the-flush; exit 0", room)
+    _put(client, sensor, event_log_flush_time="Sat, 20 Nov 2027 13:24:20 GMT")
+    cleared = wait_for(lambda: _record(client, number)["event_log_flush_time"], None, PATIENCE_S)
+    assert cleared is None
+    query = f'hostname:{sensor.hostname} process_name:true cmdline:"before-the-flush"'
+    assert client.get("/api/v1/process", params={"q": query}).json()["total_results"] == 1
+
+
+def test_a_restart_is_done_once_and_told(client: httpx.Client, sensor: Sensor) -> None:
+    pid = sensor.process.pid
+    number = _put(client, sensor, restart_queued=True)
+    assert wait_for(lambda: sensor.log.count("missing:"), 2, PATIENCE_S) == 2
+    assert wait_for(lambda: _record(client, number)["restart_queued"], False, PATIENCE_S) is False
+    time.sleep(6)
+    assert sensor.log.count("missing:") == 2
+    assert sensor.process.poll() is None
+    assert audit_state()[0]["pid"] == pid
+
+
+def test_an_uninstall_leaves_nothing_behind(client: httpx.Client, sensor: Sensor) -> None:
+    number = _put(client, sensor, uninstall=True)
+    assert sensor.process.wait(PATIENCE_S) == 76
+    assert _record(client, number)["uninstalled"] is True
+    assert not (sensor.folder / "program").exists()
+    assert not (sensor.folder / "data").exists()
+    assert not (sensor.folder / "sensorsettings.ini").exists()
+    assert audit_state()[0]["pid"] == 0
+
+
+def test_filters_for_the_sensor_drop_processes_and_their_children(
+    client: httpx.Client, sensor: Sensor, room: Path
+) -> None:
+    wanted = {
+        "id": "quiet",
+        "name": "quiet",
+        "path_filters": ["*/BASH"],
+        "cmdline_filters": ["quiet-one"],
+        "descendant_filtering_level": 1,
+        "filter_on_sensor": True,
+    }
+    made = client.post("/api/v1/ingress_approvedlist", json=[wanted])
+    if made.status_code in {404, 405}:
+        pytest.skip("this server has no routes for ingress filters")
+    assert made.status_code == 200, made.text
+    kept = sensor.folder / "data" / "filters.json"
+    assert wait_for(lambda: kept.exists() and b"quiet" in kept.read_bytes(), True, PATIENCE_S)
+    as_user(": quiet-one; /bin/true quiet-child; exit 0", room)
+    as_user(": loud-one; /bin/true loud-child; exit 0", room)
+    host = f"hostname:{sensor.hostname}"
+    assert wait_until_found(client, f'{host} cmdline:"loud-child" process_name:true')
+    assert found(client, f'{host} cmdline:"quiet-child"') == 0
+
+
+def test_an_update_is_fetched_checked_and_started(
+    client: httpx.Client, fast_server: Server, sensor: Sensor, tmp_path: Path
+) -> None:
+    newer = pack(tmp_path / "newer.pyz", "1.0.1")
+    number = sensor.record(client)["id"]
+    content = newer.read_bytes()
+    package = Package("linux", "1.0.1", hashlib.sha256(content).hexdigest(), len(content))
+    with state_of(fast_server) as database:
+        register(database, fast_server.data, package, content)
+    told = wait_for(lambda: "version 1.0.1" in sensor.log, True, PATIENCE_S)
+    assert told, _record(client, number)["sensor_health_message"]
+    program = sensor.folder / "program" / "vedette-sensor.pyz"
+    assert program.read_bytes() == content
+
+
+def test_what_the_installer_of_a_group_brings_runs(
+    client: httpx.Client, tmp_path: Path, fast_server: Server, room: Path
+) -> None:
+    answer = client.get("/api/v1/group/1/installer/linux")
+    if answer.status_code == 404:
+        pytest.skip("this server has no routes for installers")
+    assert answer.status_code == 200, answer.text
+    with tarfile.open(fileobj=io.BytesIO(answer.content)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / "vedette-sensor"
+    settings = folder / "sensorsettings.ini"
+    more = f"mounts = {room}\nhostname = installed.example\naudit_uid = 51234\n"
+    text = settings.read_text().replace("/var/lib/vedette-sensor", str(folder / "data")) + more
+    settings.write_text(text)
+    command = [sys.executable, "-I", str(folder / "vedette-sensor.pyz")]
+    sensor = launch(fast_server, folder, "installed.example", command=command)
+    try:
+        record = sensor.record(client)
+        assert (record["group_id"], record["status"]) == (1, "Online")
+    finally:
+        assert sensor.stop() == 0, sensor.log
+
+
+def test_the_zip_runs_by_itself(tmp_path: Path) -> None:
+    program = pack(tmp_path / "x" / "vedette-sensor.pyz")
+    command = [sys.executable, "-I", str(program), "version"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=True)
+    assert done.stdout == "1.0.0\n"

@@ -1,0 +1,22 @@
+"""How this program starts itself again, from a folder or from a zip file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+_PACKAGE = __package__ or "vedette.sensor"
+
+
+def home() -> Path:
+    """The folder, or the zip file, that holds the package."""
+    return Path(__file__).parents[len(_PACKAGE.split("."))]
+
+
+def command(arguments: list[str]) -> list[str]:
+    """The command line of another run of this program."""
+    start = (
+        f"import sys; sys.path.insert(0, {str(home())!r}); "
+        f"from {_PACKAGE}.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    )
+    return [sys.executable, "-I", "-c", start, *arguments]

@@ -1,0 +1,234 @@
+"""The program: opens the sources, assembles, and ends when it is told to.
+
+Threads: one a source, one that uploads, one that checks in; the main thread assembles events and
+looks after the guard. Everything that may fail on a host is tried, and named in the health that
+the check-in reports, so a sensor with one source is still a sensor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+
+from . import SENSOR_VERSION, again, boot, uninstall
+from .assemble import Assembler, Inbox, Outlets
+from .bans import Bans, BlockCounts
+from .binaries import Binaries
+from .checkin import CheckIn
+from .events import EventWriter
+from .filters import Filters
+from .guarding import GuardKeeper
+from .hashes import FileHashes
+from .identity import Identity
+from .isolation import Isolation, IsolationError
+from .limits import (
+    ASSEMBLE_S,
+    BLOCK_AGE_AWAY_S,
+    BLOCK_AGE_S,
+    BLOCKS_WAITING_MANY,
+)
+from .orders import Ending, Orders, Parts
+from .processes import Processes
+from .queue import DiskQueue
+from .seen import Blocked
+from .send import Client
+from .settings import Settings
+from .sources import Sources
+from .upload import Uploader
+
+_log = logging.getLogger("vedette-sensor")
+_CHORES_S = 1.0
+_FLUSH_S = 5.0
+_JOIN_S = 10.0
+UNINSTALLED = 76
+"""Exit status that tells the service manager not to start us again."""
+
+
+class Program:
+    """One run of the sensor."""
+
+    def __init__(self, settings: Settings) -> None:
+        """OSError when the data folder cannot be used."""
+        self._settings = settings
+        folder = settings.data_dir
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._boot = boot.load(folder / "boot.json")
+        self._queue = DiskQueue(folder / "queue", settings.disk_bytes)
+        self._bans = Bans(folder / "bans.json")
+        self._filters = Filters(folder / "filters.json")
+        self._isolation = Isolation(
+            folder / "isolation.json", dns=settings.isolation_dns, dhcp=settings.isolation_dhcp
+        )
+        self._binaries = Binaries(is_wanted=settings.send_binaries)
+        self._blocks = BlockCounts()
+        self._inbox = Inbox()
+        self._hashes = FileHashes(self._binaries.saw)
+        self._sources = Sources(settings, self._boot, self._hashes, self._inbox.put)
+        self._assembler = self._new_assembler()
+        self._guard = GuardKeeper(self._bans, list(settings.mounts), self._on_block)
+        self._identity = Identity(folder / "identity.json", settings)
+        self._stopping, self._ended = threading.Event(), Ending.STOP
+        self._close_block, self._block_closed = threading.Event(), threading.Event()
+        self._uploading = threading.Event()
+        self._chores_at = 0.0
+        self._make_senders()
+
+    def _new_assembler(self) -> Assembler:
+        writer = EventWriter(self._boot.id, _now_us())
+        outlets = Outlets(self._queue.add, self._hashes, self._filters, self._isolation.blocks)
+        return Assembler(Processes(self._boot), writer, outlets, self._inbox)
+
+    def _make_senders(self) -> None:
+        parts = Parts(
+            self._settings,
+            self._bans,
+            self._filters,
+            self._isolation,
+            self._queue,
+            self._binaries,
+            self.end,
+            self._flush_block,
+        )
+        orders = Orders(parts, self._settings.data_dir / "orders.json")
+        self._checkin = CheckIn(parts, orders, self._blocks, self._identity, self.troubles)
+        client = Client(self._settings)
+        self._uploader = Uploader(
+            self._queue, self._identity, client, self._uploading, self._binaries.send_some
+        )
+
+    def run(self) -> Ending:
+        """Until `end` is called or a signal asks for it."""
+        threading.excepthook = self._on_failure
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+        self._sources.begin()
+        _log.info("audit %s; missing: %s", self._sources.audit_mode, self._sources.missing or "-")
+        self._assembler.begin()
+        checking = threading.Thread(target=self._checkin.run, args=(self._stopping,), daemon=True)
+        sending = threading.Thread(target=self._uploader.run, daemon=True)
+        checking.start()
+        sending.start()
+        try:
+            self._assemble()
+        finally:
+            self._stop(checking, sending)
+        return self._ended
+
+    def _assemble(self) -> None:
+        closed_at = time.monotonic()
+        while not self._stopping.wait(ASSEMBLE_S):
+            self._assembler.round(_now_us())
+            many = self._queue.waiting_blocks > BLOCKS_WAITING_MANY
+            age_s = BLOCK_AGE_AWAY_S if many else BLOCK_AGE_S
+            wanted = self._close_block.is_set()
+            if wanted:
+                self._assembler.round(_now_us(), final=True)
+            if wanted or time.monotonic() > closed_at + age_s:
+                closed_at = time.monotonic()
+                self._queue.close_block()
+            if wanted:
+                self._close_block.clear()
+                self._block_closed.set()
+            self._chores()
+
+    def _chores(self) -> None:
+        if time.monotonic() < self._chores_at + _CHORES_S:
+            return
+        self._chores_at = time.monotonic()
+        self._sources.check()
+        try:
+            self._guard.keep()
+        except OSError as error:
+            _log.warning("the guard does not start: %s", error)
+
+    def _stop(self, checking: threading.Thread, sending: threading.Thread) -> None:
+        """Gives back what was changed first; then what was seen goes to disk."""
+        self._stopping.set()
+        self._guard.stop()
+        self._sources.end()
+        self._assembler.round(_now_us(), final=True)
+        self._queue.close_block()
+        self._uploading.set()
+        checking.join(_JOIN_S)
+        sending.join(_JOIN_S)
+        if self._ended is Ending.STOP:
+            with contextlib.suppress(IsolationError):
+                self._isolation.lift()
+        elif self._ended is Ending.UNINSTALL:
+            uninstall.remove(self._settings, self._isolation)
+
+    def _flush_block(self) -> None:
+        """For another thread: what was seen until now goes to disk. Waits for it."""
+        self._block_closed.clear()
+        self._close_block.set()
+        self._block_closed.wait(_FLUSH_S)
+
+    def end(self, how: Ending) -> None:
+        """Asks the program to end; from any thread."""
+        self._ended = how
+        self._stopping.set()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self.end(Ending.STOP)
+
+    def _on_failure(self, failure: threading.ExceptHookArgs) -> None:
+        """A sensor without one of its threads would look well and see nothing: it ends, gives
+        back what it changed, and the service manager starts it again."""
+        name = failure.thread.name if failure.thread else "?"
+        _log.error("thread %s failed", name, exc_info=failure.exc_value)
+        self.end(Ending.FAIL)
+
+    def _on_block(self, body: dict[str, object]) -> None:
+        self._blocks.count(body)
+        self._inbox.put(
+            [
+                Blocked(
+                    int(str(body["time_us"])),
+                    int(str(body["pid"])),
+                    str(body["path"]),
+                    str(body["md5"]),
+                    str(body["sha256"]),
+                )
+            ]
+        )
+
+    def troubles(self) -> list[str]:
+        """What the health of the sensor suffers from."""
+        found = self._sources.troubles()
+        counts = (
+            (self._inbox.lost, "events did not fit between the threads"),
+            (self._queue.dropped_blocks, "blocks were dropped from the queue"),
+            (self._queue.dropped_events, "events were dropped: the disk refuses"),
+            (self._uploader.rejected, "events were rejected by the server"),
+            (len(self._filters.refused), "filters cannot be enforced here"),
+            (self._bans.refused, "bans are too many"),
+            (self._guard.failures, "times the guard was replaced"),
+        )
+        found += [f"{number} {text}" for number, text in counts if number]
+        if self._uploader.trouble:
+            found.append(self._uploader.trouble)
+        if len(self._bans) and not self._guard.is_running:
+            found.append("bans are not enforced: the guard does not run")
+        return found
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1_000
+
+
+def run(settings: Settings) -> int:
+    """The sensor as a program; the exit status. Does not return when it restarts itself."""
+    _log.info("version %s, server %s", SENSOR_VERSION, settings.server_url)
+    ending = Program(settings).run()
+    if ending is Ending.RESTART:
+        sys.stdout.flush()
+        command = again.command(sys.argv[1:])
+        os.execv(command[0], command)  # noqa: S606 - ourselves
+    return {Ending.UNINSTALL: UNINSTALLED, Ending.FAIL: 1}.get(ending, 0)

@@ -1,0 +1,127 @@
+"""The settings of an installed sensor: one section of an INI file."""
+
+from __future__ import annotations
+
+import configparser
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from .limits import QUEUE_BYTES_MAX, QUEUE_BYTES_MIN
+
+SECTION = "sensor"
+AUDIT_MODES = ("auto", "listen", "off")
+
+
+class SettingsError(ValueError):
+    """A setting that is missing or makes no sense; the text names it."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the file says. Paths are absolute.
+
+    The last ones are for hosts that are not like others:
+    `audit`: `auto` takes the audit system over when nobody has it, `listen` never does.
+    `audit_uid`: our own audit rules watch this user only.
+    `quiet_programs`: full paths of programs whose files are not watched: databases.
+    `mounts`: file systems that are watched; none: all local ones.
+    `hostname`: the name under which the host is known, else what the kernel says.
+    """
+
+    path: Path
+    server_url: str
+    group_secret: str
+    group_id: int
+    ca_pem_file: str
+    server_fingerprint: str
+    data_dir: Path
+    disk_bytes: int
+    isolation_dns: bool
+    isolation_dhcp: bool
+    send_binaries: bool
+    audit: str
+    audit_uid: int | None
+    quiet_programs: tuple[str, ...]
+    mounts: tuple[str, ...]
+    hostname: str
+
+    @property
+    def server(self) -> tuple[str, int]:
+        """Host and port."""
+        parts = urlsplit(self.server_url)
+        return parts.hostname or "", parts.port or 443
+
+    @property
+    def prefix(self) -> str:
+        """What comes before every path, without a slash at its end."""
+        return urlsplit(self.server_url).path.rstrip("/")
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings in a file. SettingsError names what is wrong."""
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        if not parser.read(path, encoding="utf-8"):
+            raise SettingsError(f"{path} cannot be read")
+        section = parser[SECTION]
+    except (configparser.Error, KeyError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: {error}") from error
+    try:
+        return _settings(section, path.resolve())
+    except ValueError as error:
+        raise SettingsError(f"{path}: {error}") from error
+
+
+def _settings(section: configparser.SectionProxy, path: Path) -> Settings:
+    folder = path.parent
+    uid = section.get("audit_uid", "")
+    ca_pem_file = section.get("ca_pem_file", "")
+    return Settings(
+        path=path,
+        server_url=_server_url(section.get("server_url", "")),
+        group_secret=_wanted(section, "group_secret"),
+        group_id=section.getint("group_id", 1),
+        ca_pem_file=str(folder / ca_pem_file) if ca_pem_file else "",
+        server_fingerprint=section.get("server_fingerprint", "").replace(":", "").lower(),
+        data_dir=folder / section.get("data_dir", "/var/lib/vedette-sensor"),
+        disk_bytes=_disk_bytes(section.getint("disk_bytes", QUEUE_BYTES_MAX)),
+        isolation_dns=section.getboolean("isolation_dns", True),
+        isolation_dhcp=section.getboolean("isolation_dhcp", True),
+        send_binaries=section.getboolean("send_binaries", True),
+        audit=_audit(section.get("audit", "auto")),
+        audit_uid=int(uid) if uid else None,
+        quiet_programs=_list(section.get("quiet_programs", "")),
+        mounts=_list(section.get("mounts", "")),
+        hostname=section.get("hostname", ""),
+    )
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(one.strip() for one in text.split(",") if one.strip())
+
+
+def _wanted(section: configparser.SectionProxy, name: str) -> str:
+    value = section.get(name, "")
+    if not value:
+        raise ValueError(f"{name} is missing")
+    return value
+
+
+def _server_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme != "https" or not parts.hostname or parts.username:
+        raise ValueError("server_url is not an https address")
+    return text
+
+
+def _disk_bytes(number: int) -> int:
+    if number < QUEUE_BYTES_MIN:
+        raise ValueError(f"disk_bytes is below {QUEUE_BYTES_MIN}")
+    return number
+
+
+def _audit(mode: str) -> str:
+    if mode not in AUDIT_MODES:
+        raise ValueError(f"audit is none of {', '.join(AUDIT_MODES)}")
+    return mode

@@ -1,0 +1,214 @@
+"""The sources that are open, and what each host allows.
+
+Alone, audit is ours and tells of program starts with all arguments. Beside an auditd we listen
+to what its rules let through, and the proc connector tells of the other starts. Who owns the
+audit system is looked at now and then, so an auditd that comes or goes is followed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+from . import audit_rules, boot
+from .audit import REPLACE, AuditSession
+from .audit_records import AuditParser
+from .hashes import FileHashes
+from .limits import TICK_S
+from .proc_connector import ProcConnector
+from .reader import Reader
+from .seen import Seen
+from .settings import Settings
+from .syscalls import MACHINES
+from .written import WrittenFiles
+
+_CHECK_S = 10.0
+_MOUNTS_S = 30.0
+
+
+class Sources:
+    """Opened by `begin`, closed by `end`; `check` is called about once a second."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        now: boot.Boot,
+        hashes: FileHashes,
+        put: Callable[[list[Seen]], None],
+    ) -> None:
+        self._settings, self._boot, self._hashes, self._put = settings, now, hashes, put
+        self._session: AuditSession | None = None
+        self._sockets: list[socket.socket] = []
+        self._readers: list[Reader] = []
+        self._connector: ProcConnector | None = None
+        self._written: WrittenFiles | None = None
+        self._stopping = threading.Event()
+        self._writing: threading.Thread | None = None
+        self._parser = AuditParser()
+        self._lost_before = 0
+        self._overflows_before = 0
+        self._wants_to_step_down = False
+        self._checked = time.monotonic()
+        self.missing: dict[str, str] = {}
+        """Why a source is not there, by source."""
+
+    @property
+    def audit_mode(self) -> str:
+        """daemon, listening or none."""
+        if self._session is None:
+            return "none"
+        return "daemon" if self._session.is_daemon else "listening"
+
+    def begin(self) -> None:
+        """Opens what can be opened; what cannot is in `missing`."""
+        self._begin_kernel(may_own=self._settings.audit == "auto")
+        try:
+            mounts = list(self._settings.mounts)
+            self._written = WrittenFiles(self._hashes, mounts, self._put)
+        except OSError as error:
+            self.missing["fanotify"] = str(error)
+            return
+        self._writing = threading.Thread(target=self._poll_written, name="written", daemon=True)
+        self._writing.start()
+
+    def _begin_kernel(self, *, may_own: bool) -> None:
+        """Audit and the proc connector: each is opened in the light of the other."""
+        owns = self._begin_audit(may_own=may_own)
+        try:
+            self._connector = ProcConnector(self._boot, boot.asleep_ns(), with_execs=not owns)
+        except OSError as error:
+            self.missing["proc connector"] = str(error)
+            if owns:
+                self._add_rules_for_ends()
+        else:
+            self.missing.pop("proc connector", None)
+            self._read(
+                "processes", self._connector.socket, self._connector.feed, is_prompt=not owns
+            )
+
+    def _begin_audit(self, *, may_own: bool) -> bool:
+        """True when audit is ours."""
+        if self._settings.audit == "off":
+            return False
+        try:
+            self._session = AuditSession(self._settings.data_dir / "audit.json")
+            records = self._session.begin(self._rules(with_ends=False), may_own=may_own)
+            self._lost_before = self._session.status()["lost"]
+        except OSError as error:
+            self.missing["audit"] = str(error)
+            self._session = None
+            return False
+        self.missing.pop("audit", None)
+        self._sockets.append(records)
+        self._read("audit", records, self._feed_audit, is_prompt=False)
+        return self._session.is_daemon
+
+    def _rules(self, *, with_ends: bool) -> list[bytes]:
+        machines = MACHINES.get(platform.machine(), ())
+        settings = self._settings
+        scope = audit_rules.Scope(os.getpid(), settings.audit_uid, settings.quiet_programs)
+        return audit_rules.rules(machines, scope, with_ends=with_ends)
+
+    def _add_rules_for_ends(self) -> None:
+        if self._session is not None:
+            known = set(self._rules(with_ends=False))
+            self._session.add([one for one in self._rules(with_ends=True) if one not in known])
+
+    def _read(
+        self,
+        name: str,
+        found: socket.socket,
+        feed: Callable[[bytes], list[Seen]],
+        *,
+        is_prompt: bool,
+    ) -> None:
+        reader = Reader(name, found, feed, self._put, is_prompt=is_prompt)
+        self._readers.append(reader)
+        reader.start()
+
+    def _feed_audit(self, data: bytes) -> list[Seen]:
+        if data[4:6] == REPLACE.to_bytes(2, "little"):
+            self._wants_to_step_down = True
+            return []
+        return self._parser.feed(data)
+
+    def _poll_written(self) -> None:
+        assert self._written is not None
+        mounts_at = time.monotonic()
+        while not self._stopping.wait(2 * TICK_S):
+            self._written.poll()
+            if time.monotonic() > mounts_at + _MOUNTS_S:
+                mounts_at = time.monotonic()
+                with contextlib.suppress(OSError):
+                    self._written.watch_new_mounts()
+        self._written.poll()
+        self._written.flush()
+
+    def check(self) -> None:
+        """Follows an auditd that wants the audit system, took it, or left it."""
+        if self._wants_to_step_down:
+            self._wants_to_step_down = False
+            self._again(may_own=False)
+        if time.monotonic() < self._checked + _CHECK_S or self._session is None:
+            return
+        self._checked = time.monotonic()
+        try:
+            owner = self._session.status()["pid"]
+        except OSError:
+            return
+        if self._session.is_daemon and owner != os.getpid():
+            self._again(may_own=False)
+        elif not self._session.is_daemon and not owner and self._settings.audit == "auto":
+            self._again(may_own=True)
+
+    def _again(self, *, may_own: bool) -> None:
+        self._end_kernel()
+        self._begin_kernel(may_own=may_own)
+
+    def _end_kernel(self) -> None:
+        if self._session is not None:  # first: what was asked for before is still read
+            self._session.close()
+            self._session = None
+        self._overflows_before += sum(reader.overflows for reader in self._readers)
+        for reader in self._readers:
+            reader.stop()
+        for found in self._sockets:
+            found.close()
+        if self._connector is not None:
+            self._connector.close()
+            self._connector = None
+        self._readers, self._sockets = [], []
+
+    def end(self) -> None:
+        """Closes everything and gives back what was changed."""
+        self._stopping.set()
+        self._end_kernel()
+        if self._writing is not None and self._written is not None:
+            self._writing.join(10)
+            self._written.close()
+
+    @property
+    def lost(self) -> int:
+        """Times that a queue was full, and audit events without their end."""
+        now = sum(reader.overflows for reader in self._readers)
+        written = self._written.overflows if self._written is not None else 0
+        return self._overflows_before + now + written + self._parser.dropped
+
+    def troubles(self) -> list[str]:
+        """What an operator should know, each a sentence."""
+        found = [f"no {source}: {why}" for source, why in self.missing.items()]
+        if self.lost:
+            found.append(f"a queue of the kernel was full {self.lost} times")
+        if self._session is not None:
+            with contextlib.suppress(OSError):
+                lost = self._session.status()["lost"] - self._lost_before
+                if lost > 0:
+                    found.append(f"the kernel lost {lost} audit records")
+            if self._session.refused_rules:
+                found.append(f"the kernel refused {self._session.refused_rules} audit rules")
+        return found
