@@ -45,6 +45,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}-{item.path.stem}"))
 
 
+_ID_BYTES_MAX = 40
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Files made for a test hold the time they were made at, so their bytes are no name: two
+    workers would collect different tests."""
+    return argname if isinstance(val, bytes) and len(val) > _ID_BYTES_MAX else None
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -56,6 +56,12 @@ class Services:
     )
 
 
+async def services(request: Request) -> Services:
+    """The services, for routes. A coroutine, because the framework runs plain dependencies in a
+    thread each."""
+    return services_of(request)
+
+
 def services_of(request: Request) -> Services:
     services = request.app.state.services
     assert isinstance(services, Services)

@@ -15,7 +15,7 @@ from vedette.api.answers import json_answer
 from vedette.api.parameters import described
 from vedette.api.request_bodies import json_object
 from vedette.api.routes.processes import suppression_of
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services, services_of
 from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
 from vedette.search import bulk as bulk_facets
@@ -48,7 +48,7 @@ def _reader(request: Request) -> Reader:
     )
 
 
-Here = Annotated[Services, Depends(services_of)]
+Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]
 Reads = Annotated[Reader, Depends(_reader)]
 Json = Annotated[dict[str, Any], Depends(json_object)]

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from vedette.api.access import principal_of, scope_of_request
 from vedette.api.answers import json_answer
 from vedette.api.request_bodies import json_object
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ForbiddenError
 from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
@@ -23,7 +23,7 @@ from vedette.store.running import RunsOn, running
 
 router = APIRouter(tags=["bans"])
 
-Here = Annotated[Services, Depends(services_of)]
+Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]
 Within = Annotated[Scope, Depends(scope_of_request)]
 Body = Annotated[dict[str, Any], Depends(json_object)]

@@ -11,7 +11,7 @@ from vedette.api.answers import json_answer
 from vedette.api.binary_download import zip_answer
 from vedette.api.parameters import described
 from vedette.api.request_bodies import json_object
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.scope import Scope
 from vedette.search import binary
@@ -20,7 +20,7 @@ from vedette.store.binary_facets import FACETS
 
 router = APIRouter(tags=["binaries"])
 
-Here = Annotated[Services, Depends(services_of)]
+Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]
 
 _SEARCH: Final = described(

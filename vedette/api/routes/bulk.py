@@ -11,7 +11,7 @@ from vedette.api.answers import raw_json
 from vedette.api.bulk_answer import BulkOutcome, Problem, bulk_answer, problems_of
 from vedette.api.failures import ELASTIC_HEADERS, ELASTIC_TAG
 from vedette.api.parameters import described
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.api.telemetry import read_telemetry
 from vedette.ingest.bulk import NO_RECORD, Bulk, split_bulk
 from vedette.pipeline.submission import Outcome, Receipt
@@ -26,7 +26,7 @@ _PARAMETERS: Final = described(
 )
 
 
-async def bulk(request: Request, here: Annotated[Services, Depends(services_of)]) -> Response:
+async def bulk(request: Request, here: Annotated[Services, Depends(services)]) -> Response:
     """Takes NDJSON pairs of an action and a document, gzip or zstd or plain, and answers one
     item for every action in order: 201 stored, 200 known already or not kept, 400 rejected."""
     began = time.perf_counter()

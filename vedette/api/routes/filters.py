@@ -17,7 +17,7 @@ from vedette.api.bodies_ingress import (
 )
 from vedette.api.parameters import described, flag
 from vedette.api.request_bodies import json_value
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.ingress import IngressFilter
 from vedette.model.principal import Principal
@@ -29,7 +29,7 @@ from vedette.state.users import id_of
 
 router = APIRouter(tags=["ingress filters"])
 
-Here = Annotated[Services, Depends(services_of)]
+Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]
 Within = Annotated[Scope, Depends(scope_of_request)]
 Body = Annotated[Any, Depends(json_value)]

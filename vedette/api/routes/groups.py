@@ -11,7 +11,7 @@ from vedette.api.bodies_group import group_body, group_changes
 from vedette.api.parameters import ID_MAX, bounded_number
 from vedette.api.request_bodies import json_object
 from vedette.api.server_url import server_url
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.group import GroupOptions
 from vedette.model.principal import Principal
@@ -20,7 +20,7 @@ from vedette.state.groups import DEFAULT_SITE_ID, Changes, Group
 
 router = APIRouter(tags=["sensor groups"])
 
-Here = Annotated[Services, Depends(services_of)]
+Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]
 Body = Annotated[dict[str, Any], Depends(json_object)]
 Address = Annotated[str, Depends(server_url)]

@@ -8,7 +8,7 @@ from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
 from vedette.api.answers import json_answer
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.errors import VedetteError
 
 router = APIRouter(tags=["server"])
@@ -20,7 +20,7 @@ async def healthz() -> Response:
 
 
 @router.get("/readyz", summary="Requests can be served")
-def readyz(services: Annotated[Services, Depends(services_of)]) -> Response:
+def readyz(services: Annotated[Services, Depends(services)]) -> Response:
     """200 when telemetry is taken and searches answered; otherwise 503, and what is wrong."""
     checks = {
         "intake": "ok" if services.intake.available else "takes no data at the moment",
@@ -32,7 +32,7 @@ def readyz(services: Annotated[Services, Depends(services_of)]) -> Response:
 
 
 @router.get("/metrics", summary="Prometheus metrics")
-def metrics(request: Request, services: Annotated[Services, Depends(services_of)]) -> Response:
+def metrics(request: Request, services: Annotated[Services, Depends(services)]) -> Response:
     """Text or OpenMetrics, as `Accept` asks."""
     encode, media_type = choose_encoder(request.headers.get("accept", ""))
     return Response(encode(services.metrics), headers={"Content-Type": media_type})

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.answers import json_answer
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.api.telemetry import Sent, read_telemetry
 from vedette.errors import BadRequestError
 from vedette.ingest.bodies import split_body
@@ -19,7 +19,7 @@ router = APIRouter(tags=["telemetry"])
 
 
 @router.post("/api/v1/ingest", summary="Telemetry as JSON")
-async def ingest(request: Request, here: Annotated[Services, Depends(services_of)]) -> Response:
+async def ingest(request: Request, here: Annotated[Services, Depends(services)]) -> Response:
     """Takes an array, one object a line, or objects one after the other; gzip, deflate or zstd.
 
     200 means that everything taken is stored and synced; records that were not taken are in

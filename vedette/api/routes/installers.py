@@ -10,7 +10,7 @@ from vedette.api.access import principal_of
 from vedette.api.answers import json_answer
 from vedette.api.routes.groups import visible_group
 from vedette.api.server_url import server_url
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.errors import NotFoundError
 from vedette.model.principal import Principal
 from vedette.respond.installers import linux_installer, packaged_installer, sensor_version
@@ -19,7 +19,7 @@ from vedette.state.groups import Group
 
 router = APIRouter(tags=["installers"])
 
-Here = Annotated[Services, Depends(services_of)]
+Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]
 Address = Annotated[str, Depends(server_url)]
 

@@ -12,7 +12,7 @@ from vedette.api.access import principal_of, scope_of_request
 from vedette.api.answers import json_answer
 from vedette.api.parameters import ID_MAX, bounded_number
 from vedette.api.request_bodies import json_object
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ForbiddenError
 from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
@@ -20,7 +20,7 @@ from vedette.state import live_queries, sensor_list
 
 router = APIRouter(prefix="/api/v1/livequery", tags=["sensors"])
 
-Here = Annotated[Services, Depends(services_of)]
+Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]
 
 

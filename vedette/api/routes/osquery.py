@@ -17,7 +17,7 @@ from vedette import limits
 from vedette.api.access import known_sensor
 from vedette.api.answers import json_answer
 from vedette.api.request_bodies import raw_body
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
 from vedette.ingest.inflate import inflate
 from vedette.model.principal import Principal
@@ -28,7 +28,7 @@ from vedette.state.enrolment import Machine
 
 router = APIRouter(prefix="/osquery", tags=["osquery"])
 
-Here = Annotated[Services, Depends(services_of)]
+Here = Annotated[Services, Depends(services)]
 Body = dict[str, Any]
 
 INVALID: Body = {"node_invalid": True}

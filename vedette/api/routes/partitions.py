@@ -6,13 +6,13 @@ from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from vedette.api.answers import json_answer
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.store.partition import partition_body
 from vedette.store.partitions import list_partitions
 
 router = APIRouter(tags=["partitions"])
 
-Here = Annotated[Services, Depends(services_of)]
+Here = Annotated[Services, Depends(services)]
 
 
 @router.get("/api/v1/storage/events/partition", summary="All time partitions, by name")

@@ -11,7 +11,7 @@ from vedette.api.access import scope_of_request
 from vedette.api.answers import json_answer
 from vedette.api.parameters import bounded_number, described, whole_number
 from vedette.api.request_bodies import json_object
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.errors import NotFoundError
 from vedette.model.ids import checked_process_id
 from vedette.model.scope import Scope
@@ -25,7 +25,7 @@ from vedette.store.facets import FACETS
 
 router = APIRouter(tags=["processes"])
 
-Here = Annotated[Services, Depends(services_of)]
+Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]
 
 _SEARCH: Final = described(

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from vedette.api.access import scope_of_request
 from vedette.api.answers import json_answer
 from vedette.api.parameters import described
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.model.fields import PROCESS
 from vedette.model.scope import Scope
 from vedette.query.carriage import carried_query
@@ -23,7 +23,7 @@ _QUERY: Final = described(("q", "Query, as for the process search; svc.q.FIELD a
 @router.get("/api/v1/query/explain", summary="How a query is read", openapi_extra=_QUERY)
 def explained(
     request: Request,
-    here: Annotated[Services, Depends(services_of)],
+    here: Annotated[Services, Depends(services)],
     scope: Annotated[Scope, Depends(scope_of_request)],
 ) -> Response:
     """The parsed tree, what each term finds by itself, the partitions searched, the predicted

@@ -13,7 +13,7 @@ from vedette.api.answers import json_answer
 from vedette.api.parameters import whole_number
 from vedette.api.request_bodies import raw_body
 from vedette.api.sensor_messages import Offer, message
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.ingest.inflate import inflate
 from vedette.respond.copied_files import OfferedFile, WrongOffsetError
@@ -21,7 +21,7 @@ from vedette.state.sensor_packages import OS_TYPES, package_of
 
 router = APIRouter(prefix="/sensor/v1", tags=["sensor protocol"])
 
-Here = Annotated[Services, Depends(services_of)]
+Here = Annotated[Services, Depends(services)]
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 

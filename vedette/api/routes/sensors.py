@@ -15,7 +15,7 @@ from vedette.api.bodies_sensor import activity_body, queued_body, resource_body,
 from vedette.api.parameters import DAYS_MAX, ID_MAX, bounded_number, described, whole_number
 from vedette.api.request_bodies import json_object
 from vedette.api.sensor_changes import needed_roles, read_changes
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
 from vedette.model.principal import ROLE_NAMES, Principal
 from vedette.model.scope import Scope
@@ -24,7 +24,7 @@ from vedette.state.sensor_list import SensorQuery
 
 router = APIRouter(tags=["sensors"])
 
-Here = Annotated[Services, Depends(services_of)]
+Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]
 
 PAGE_DEFAULT: Final = 100

@@ -8,14 +8,14 @@ from starlette.responses import Response
 from vedette.api.answers import json_answer
 from vedette.api.parameters import ID_MAX, bounded_number
 from vedette.api.request_bodies import json_object
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.state import sites
 from vedette.state.sites import Site
 
 router = APIRouter(tags=["sites"])
 
-Here = Annotated[Services, Depends(services_of)]
+Here = Annotated[Services, Depends(services)]
 Body = Annotated[dict[str, Any], Depends(json_object)]
 
 

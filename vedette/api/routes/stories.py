@@ -10,7 +10,7 @@ from vedette.api.access import scope_of_request
 from vedette.api.answers import json_answer
 from vedette.api.parameters import described, whole_number
 from vedette.api.routes.processes import segment_number, suppression_of
-from vedette.api.services import Services, services_of
+from vedette.api.services import Services, services
 from vedette.model.ids import checked_process_id
 from vedette.model.scope import Scope
 from vedette.search import process
@@ -22,7 +22,7 @@ from vedette.search.tree_token import cursor_of
 
 router = APIRouter(tags=["processes"])
 
-Here = Annotated[Services, Depends(services_of)]
+Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]
 
 _TREE: Final = described(
