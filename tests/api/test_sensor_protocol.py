@@ -340,3 +340,15 @@ def test_a_sensor_writes_only_as_itself(analyst: httpx.Client, sensor: PlayedSen
 def test_a_block_without_its_place_is_400(sensor: PlayedSensor, query: str) -> None:
     answer = sensor.client.post(f"/sensor/v1/events?{query}", headers=sensor.headers)
     assert answer.status_code == 400
+
+
+def test_hours_are_those_of_the_clock_that_a_sensor_tells(
+    analyst: httpx.Client, sensor: PlayedSensor
+) -> None:
+    assert sensor.check_in(utc_offset_min=-330).status_code == 200
+    at_us = now_us() // HOUR_US * HOUR_US - 5 * HOUR_US
+    begun = event("start", at_us, 700, at_us, path="/bin/true", cmdline="true", ppid=1)
+    assert sensor.send([begun]).status_code == 200
+    hour = (at_us // HOUR_US - 6) % 24  # five and a half hours ago began the hour before
+    found = processes(analyst, sensor, f"path:/bin/true hour_of_day:{hour}")
+    assert len(found) == 1

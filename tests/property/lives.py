@@ -17,6 +17,7 @@ from vedette.model.event import (
     Regmod,
     Scriptblock,
 )
+from vedette.model.host import UTC_CLOCK
 from vedette.model.tokens import cmdline_tokens
 
 NOW_US = 1_700_000_000_000_000
@@ -114,6 +115,7 @@ def metadata(draw: random.Random) -> dict[str, Any]:
         "terminated": one((0, 1)),
         "original_filename": one(TEXTS),
         "interface_ip": pack_address(one(IPS)),
+        "host_clock": one((0, UTC_CLOCK, UTC_CLOCK - 300, UTC_CLOCK + 840)),
     }
     return {name: value for name, value in values.items() if value not in ("", 0)}
 

@@ -47,6 +47,7 @@ HOST: tuple[Column, ...] = (
     Column("host_type", "text"),  # workstation, server, domain_controller; "" reads workstation
     Column("interface_ip", "ip"),
     Column("comms_ip", "ip"),
+    Column("host_clock", "u16"),  # what the host's clock shows: see model/host.py
 )
 
 PROCESS: tuple[Column, ...] = (

@@ -1,6 +1,16 @@
 """Sensors (the reporting programs) and the hosts they stand for, as values."""
 
 from dataclasses import dataclass
+from typing import Final
+
+UTC_CLOCK: Final = 1_441
+"""The column `host_clock` of a host in UTC: minutes ahead of UTC are added to it, so that what
+is known is never 0, which is unknown and read as UTC (metadata merges by the greatest value)."""
+
+
+def minutes_ahead(host_clock: int) -> int:
+    """Minutes that local time is ahead of UTC, of a value of the column `host_clock`."""
+    return host_clock - UTC_CLOCK if host_clock else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,5 +24,7 @@ class SensorRef:
     group_name: str
     os_type: str
     """windows, linux or osx; "" until a record tells."""
+    utc_offset_min: int = 0
+    """Minutes that the host's local time is ahead of UTC; 0 until the sensor tells."""
     takes_filters: bool = False
     """Whether the sensor is a program of ours that applies `filter_on_sensor` filters itself."""

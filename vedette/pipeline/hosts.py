@@ -14,7 +14,7 @@ from vedette.ingest.platform import os_type_of
 from vedette.ingest.record import Record
 from vedette.model.address import address_text, is_ipv4
 from vedette.model.event import UNKNOWN_IP, Facts, Outcome
-from vedette.model.host import SensorRef
+from vedette.model.host import UTC_CLOCK, SensorRef
 from vedette.state.sensors import Sensors, Sighting
 
 HOSTS_MAX = 5_000
@@ -48,6 +48,7 @@ class Host:
             "hostname": self.sensor.hostname,
             "group": self.sensor.group_name,
             "os_type": self.sensor.os_type,
+            "host_clock": UTC_CLOCK + self.sensor.utc_offset_min,
             "interface_ip": min(filter(is_ipv4, self.context.local), default=UNKNOWN_IP),
         }
 

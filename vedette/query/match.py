@@ -15,6 +15,7 @@ import re2
 
 from vedette.model import tokens
 from vedette.model.fields import JOINS
+from vedette.model.host import minutes_ahead
 from vedette.query.document import BINARY, SEGMENT, Document
 from vedette.query.nodes import And, Everything, Not, Or
 from vedette.query.typed import (
@@ -43,7 +44,8 @@ FORMS: Mapping[Form, Callable[[str], str]] = {
     "pieces": tokens.words_form,
 }
 
-HOUR_US = 3600 * 1_000_000
+MINUTE_US = 60 * 1_000_000
+HOUR_US = 60 * MINUTE_US
 DAY_US = 24 * HOUR_US
 _THURSDAY = 4  # 1970-01-01, counted from Sunday
 _UNKNOWN = 255
@@ -116,7 +118,9 @@ class Prepared:
 
     def _of_start(self, part: Callable[[int], int]) -> int:
         start_us = self.segment.get("start") or 0
-        return part(start_us) if start_us > 0 else _UNKNOWN
+        if start_us <= 0:
+            return _UNKNOWN
+        return part(start_us + minutes_ahead(self.segment.get("host_clock") or 0) * MINUTE_US)
 
 
 def binaries_by_hash(binaries: Iterable[Segment]) -> Binaries:

@@ -6,9 +6,10 @@ values a set, many others one RE2 pattern.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from vedette.model.fields import JOINS
+from vedette.model.host import UTC_CLOCK
 from vedette.model.indexes import FOLDED_SQL
 from vedette.query.binary_sql import hashes_sql
 from vedette.query.document import BINARY, Document
@@ -35,6 +36,9 @@ _ALTERNATION_CHARS_MAX = 8_000
 _PLAIN_TESTS_MAX = 3
 """More comparisons of one form than this are one pattern."""
 
+LOCAL_START: Final = f"addMinutes(start, if(host_clock = 0, 0, toInt32(host_clock) - {UTC_CLOCK}))"
+"""The start as the host's own clock showed it."""
+
 DERIVED_SQL: dict[str, tuple[str, str]] = {
     "destination_port": (
         "arrayExists((o, r, l) -> {}, netconn_outbound, netconn_remote_port, netconn_local_port)",
@@ -44,8 +48,11 @@ DERIVED_SQL: dict[str, tuple[str, str]] = {
         "arrayExists((k, t) -> {}, crossproc_kind, crossproc_is_target)",
         "2 * k + t",
     ),
-    "start_hour": ("{}", "if(toUnixTimestamp64Micro(start) > 0, toHour(start), 255)"),
-    "start_weekday": ("{}", "if(toUnixTimestamp64Micro(start) > 0, toDayOfWeek(start, 2), 255)"),
+    "start_hour": ("{}", f"if(toUnixTimestamp64Micro(start) > 0, toHour({LOCAL_START}), 255)"),
+    "start_weekday": (
+        "{}",
+        f"if(toUnixTimestamp64Micro(start) > 0, toDayOfWeek({LOCAL_START}, 2), 255)",
+    ),
 }
 """The numbers of `fields.DERIVED`: where a condition goes, and the number it is about."""
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from vedette.errors import NotFoundError
 from vedette.model.address import signed_int32
+from vedette.model.host import minutes_ahead
 from vedette.model.ids import unique_id
 from vedette.model.scope import Scope
 from vedette.search.process_body import Body, Row, parent_members, start_us
@@ -60,9 +61,11 @@ def _run(row: Row) -> dict[str, Any]:
 
 
 def _times(row: Row) -> dict[str, Any]:
-    """Weekday (0 is Sunday) and hour of the start are in UTC, and null when no start is known."""
+    """Weekday (0 is Sunday) and hour of the start are those of the host's clock, and null when
+    no start is known."""
     began_us = start_us(row)
-    began = datetime.fromtimestamp(began_us // 1_000_000, UTC) if began_us else None
+    local_s = began_us // 1_000_000 + 60 * minutes_ahead(row["host_clock"])
+    began = datetime.fromtimestamp(local_s, UTC) if began_us else None
     return {
         "start": instant(began_us),
         "day_of_week": None if began is None else began.isoweekday() % 7,

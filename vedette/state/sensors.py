@@ -210,6 +210,7 @@ def _refs(connection: Connection, condition: ColumnElement[bool]) -> list[Sensor
             SENSOR.c.group_id,
             GROUP.c.name,
             SENSOR.c.os_type,
+            SENSOR.c.utc_offset_min,
             SENSOR.c.key_sha256.is_not(None),
         )
         .join(GROUP)

@@ -15,7 +15,7 @@ from typing import Any, Final
 from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
 from vedette.query.compile_sql import Condition
-from vedette.query.predicate_sql import DERIVED_SQL
+from vedette.query.predicate_sql import DERIVED_SQL, LOCAL_START
 from vedette.store.engine import Engine
 from vedette.store.reach import EVERYWHERE, Reach
 from vedette.store.select import SORTABLE, quoted
@@ -42,7 +42,7 @@ _UNKNOWN: Final = 255
 _DAY_SQL: Final = (
     "if(start >= fromUnixTimestamp64Micro({facet_from:Int64}, 'UTC') "
     "AND start < fromUnixTimestamp64Micro({facet_until:Int64}, 'UTC'), "
-    "toUInt32(toDate(start)), 0)"
+    f"toUInt32(toDate({LOCAL_START})), 0)"
 )
 """The day of a start within the last `DAYS`, counted from 1970; 0 for another one."""
 
@@ -61,8 +61,8 @@ FACETS: Mapping[str, str] = MappingProxyType(
         "username_full": "username",
     }
 )
-"""Facets of process search (api.md 2.3) and their expressions. Hours and weekdays (0 is Sunday)
-are in UTC; days are numbers."""
+"""Facets of process search (api.md 2.3) and their expressions. Hours, weekdays (0 is Sunday)
+and days are those of the host's clock; days are numbers."""
 
 Value = str | int
 

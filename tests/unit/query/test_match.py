@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from vedette.model.address import pack_address
+from vedette.model.host import UTC_CLOCK
 from vedette.model.tokens import cmdline_tokens
 from vedette.query import check, match_segment, parse
 
@@ -142,6 +143,13 @@ def test_a_host_without_a_type_is_a_workstation() -> None:
 def test_hours_and_days_are_those_of_the_start() -> None:
     assert matches("hour_of_day:22 day_of_week:2", start=NOW_US)  # Tuesday, 22:13:20
     assert not matches("hour_of_day:*", start=0)
+
+
+def test_hours_and_days_are_those_of_the_hosts_clock() -> None:
+    ahead = UTC_CLOCK + 120
+    assert matches("hour_of_day:0 day_of_week:3", start=NOW_US, host_clock=ahead)
+    assert not matches("hour_of_day:22", start=NOW_US, host_clock=ahead)
+    assert matches("hour_of_day:22", start=NOW_US, host_clock=UTC_CLOCK)
 
 
 def test_case_folds_beyond_ascii() -> None:
