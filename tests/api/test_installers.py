@@ -15,12 +15,8 @@ import pytest
 from tests.sensor import secret_of
 from tests.served import Server, open_group, state_of
 from vedette.clock import SystemClock
-from vedette.respond.installers import SENSOR_PACKAGE
 from vedette.state import installers
 
-has_sensor = pytest.mark.skipif(
-    not (SENSOR_PACKAGE / "__main__.py").exists(), reason="the Linux sensor is not installed"
-)
 LINUX = "/api/v1/group/1/installer/linux"
 MSI = "/api/v1/group/1/installer/windows/msi"
 PACKAGE = b"signed package" * 100_000
@@ -90,7 +86,6 @@ def test_a_host_header_that_would_write_settings_is_refused(analyst: httpx.Clien
     assert answer.status_code == 400
 
 
-@has_sensor
 def test_the_linux_installer_holds_a_sensor_that_runs(
     server: Server, analyst: httpx.Client, tmp_path: Path
 ) -> None:
@@ -111,7 +106,6 @@ def test_the_linux_installer_holds_a_sensor_that_runs(
     assert done.stdout.strip() in str(analyst.get("/api/v2/builds").json()["Linux"])
 
 
-@has_sensor
 def test_the_linux_installer_installs_below_a_folder_and_goes_again(
     analyst: httpx.Client, tmp_path: Path
 ) -> None:
@@ -130,10 +124,3 @@ def test_the_linux_installer_installs_below_a_folder_and_goes_again(
     assert "/usr/lib/vedette-sensor/vedette-sensor.pyz" in unit.read_text()
     subprocess.run(["sh", script, "uninstall"], env=environment | path, check=True)
     assert [one for one in root.rglob("*") if one.is_file()] == []
-
-
-@pytest.mark.skipif(
-    (SENSOR_PACKAGE / "__main__.py").exists(), reason="the Linux sensor is installed"
-)
-def test_a_server_without_the_linux_sensor_says_so(analyst: httpx.Client) -> None:
-    assert "Linux sensor" in analyst.get(LINUX).json()["message"]
