@@ -105,10 +105,10 @@ def session(base_us: int, pid: int = 500) -> list[Event]:
     return [
         event(
             "start", base_us, pid, base_us, path="/bin/bash", cmdline="bash -l", ppid=1,
-            parent_start_us=base_us - 10**9, parent_path="/sbin/init", md5="ab" * 16,
+            parent_start_us=base_us - 10**9, parent_path="/sbin/init", md5="c0" * 16,
             sha256="cd" * 32, size=1_000, **who,
         ),
-        second("start", 0, path="/usr/bin/curl", cmdline="curl http://x/y", md5="12" * 16,
+        second("start", 0, path="/usr/bin/curl", cmdline="curl http://x/y", md5="c1" * 16,
                sha256="34" * 32, **of_shell, **who),
         second("net", 100_000, direction="out", proto=6, local_ip="10.0.0.5", local_port=40000,
                remote_ip="203.0.113.7", remote_port=80),

@@ -168,7 +168,7 @@ def test_results_become_processes_connections_and_files(
         node.result(
             "process_events", pid="700", parent="1", path="/usr/bin/wget", cmdline="wget http://x",
             cwd='"/tmp"', uid="1000", auid="1000", euid="1000", time=now, syscall="execve",
-            md5="ab" * 16, sha256="cd" * 32,
+            md5="c2" * 16, sha256="cd" * 32,
         ),
         node.result(
             "socket_events", action="connect", pid="700", path="/usr/bin/wget", family="2",
@@ -182,7 +182,7 @@ def test_results_become_processes_connections_and_files(
     ]  # fmt: skip
     assert node.call("log", encoding, log_type="result", data=data) == {}
     (wget,) = processes(analyst, node, "path:/usr/bin/wget")
-    assert (wget["cmdline"], wget["process_md5"]) == ("wget http://x", "ab" * 16)
+    assert (wget["cmdline"], wget["process_md5"]) == ("wget http://x", "c2" * 16)
     assert (wget["netconn_count"], wget["filemod_count"]) == (1, 1)
 
 

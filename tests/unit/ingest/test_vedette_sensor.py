@@ -40,7 +40,7 @@ def test_a_process_is_named_by_pid_and_start() -> None:
     assert process_id == SHELL
     assert values["start"] == BASE_US
     assert (values["cmdline"], values["username"], values["uid"]) == ("bash -l", "alice", "1000")
-    assert (values["process_md5"], values["parent_path"]) == ("ab" * 16, "/sbin/init")
+    assert (values["process_md5"], values["parent_path"]) == ("c0" * 16, "/sbin/init")
 
 
 def test_an_exec_begins_a_process_and_ends_the_image_before() -> None:
@@ -72,7 +72,7 @@ def test_every_type_becomes_its_event() -> None:
     }
     (block,) = only(Processblock, out)
     assert (block.process_id, block.path, block.block_type) == (PYTHON, "/tmp/evil", 2)
-    assert {one.md5 for one in only(BinarySeen, out)} >= {"ab" * 16, "12" * 16, "9a" * 16}
+    assert {one.md5 for one in only(BinarySeen, out)} >= {"c0" * 16, "c1" * 16, "9a" * 16}
 
 
 def test_the_order_in_a_batch_does_not_matter() -> None:
