@@ -90,8 +90,15 @@ class Sensor:
         return (self.folder / "sensor.log").read_text()
 
     def stop(self, *, how: signal.Signals = signal.SIGTERM) -> int:
+        """The exit status. A sensor that does not end is killed: tests that follow need the audit
+        system, and the next sensor gives back what this one held."""
         self.process.send_signal(how)
-        return self.process.wait(PATIENCE_S)
+        try:
+            return self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
 
     def record(self, client: httpx.Client) -> dict[str, Any]:
         """Its record, once it has enrolled."""

@@ -29,7 +29,7 @@ from tests.linux_sensor import (
     write_settings,
 )
 from tests.served import Server, start_server, state_of, wait_for
-from vedette.state.sensor_packages import Package, register
+from vedette.state.sensor_packages import Package, register, withdraw
 
 pytestmark = [
     pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),
@@ -164,8 +164,12 @@ def test_an_update_is_fetched_checked_and_started(
     package = Package("linux", "1.0.1", hashlib.sha256(content).hexdigest(), len(content))
     with state_of(fast_server) as database:
         register(database, fast_server.data, package, content)
-    told = wait_for(lambda: "version 1.0.1" in sensor.log, True, PATIENCE_S)
-    assert told, _record(client, number)["sensor_health_message"]
+    try:
+        told = wait_for(lambda: "version 1.0.1" in sensor.log, True, PATIENCE_S)
+        assert told, _record(client, number)["sensor_health_message"]
+    finally:
+        with state_of(fast_server) as database:
+            withdraw(database, "linux")
     program = sensor.folder / "program" / "vedette-sensor.pyz"
     assert program.read_bytes() == content
 

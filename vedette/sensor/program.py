@@ -74,6 +74,7 @@ class Program:
         self._guard = GuardKeeper(self._bans, list(settings.mounts), self._on_block)
         self._identity = Identity(folder / "identity.json", settings)
         self._stopping, self._ended = threading.Event(), Ending.STOP
+        self._is_told_to_stop = False
         self._close_block, self._block_closed = threading.Event(), threading.Event()
         self._uploading = threading.Event()
         self._chores_at = 0.0
@@ -170,12 +171,15 @@ class Program:
         self._block_closed.wait(_FLUSH_S)
 
     def end(self, how: Ending) -> None:
-        """Asks the program to end; from any thread."""
-        self._ended = how
+        """Asks the program to end; from any thread. Who was told to stop does not start again,
+        even if an order to do so was under way."""
+        if how is not Ending.RESTART or not self._is_told_to_stop:
+            self._ended = how
         self._stopping.set()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         del number, frame
+        self._is_told_to_stop = True
         self.end(Ending.STOP)
 
     def _on_failure(self, failure: threading.ExceptHookArgs) -> None:
