@@ -20,8 +20,7 @@ from vedette.simulate.post import Target
 SECONDS = 60
 ENDPOINTS = 200
 _SETTLE_S = range(75, 181, 5)
-"""At what times after the load the disk is measured, until it stays the same: the engine keeps
-the parts it has merged for a minute."""
+"""At what times after the load the disk is looked at, until it stays the same."""
 
 
 def run(room: Path) -> Outcome:
@@ -35,12 +34,12 @@ def run(room: Path) -> Outcome:
             result = run_load(plan, target)
         with api_client(access) as client:
             answer = client.get("/api/v1/process", params={"q": "", "rows": 0}).json()
-        disk = _settled_bytes(data)
+        _settle(data)
     finally:
         server.stop()
     if result.errors:
         raise RuntimeError(f"the load generator gave up: {result.errors}")
-    stored = count_records(data / "telemetry")
+    stored, disk = count_records(data / "telemetry")
     raw = _raw_events_per_s(data, room)
     return Outcome(
         f"Sysmon JSON of {result.bytes_per_event:,.0f} bytes an event from {ENDPOINTS} simulated"
@@ -72,8 +71,8 @@ def _figures(
     )
 
 
-def _settled_bytes(data: Path) -> int:
-    """Bytes of the whole data directory once background merges have come to rest."""
+def _settle(data: Path) -> None:
+    """Waits until background merges have come to rest."""
     time.sleep(_SETTLE_S.start)
     size = directory_bytes(data)
     for _ in _SETTLE_S:
@@ -81,7 +80,6 @@ def _settled_bytes(data: Path) -> int:
         before, size = size, directory_bytes(data)
         if abs(size - before) < 0.002 * size:
             break
-    return size
 
 
 def _raw_events_per_s(data: Path, room: Path) -> float:

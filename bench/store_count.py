@@ -1,10 +1,13 @@
-"""How many source records does a stopped server's store hold? `python -m bench.store_count DIR`
+"""How many source records does a stopped server's store hold, and in how many bytes?
+`python -m bench.store_count DIR`
 
 Counts the distinct identities of records behind events and of kept records, so that nothing
-stored twice counts twice and nothing lost counts at all. Opens the store in a process of its
-own, because one process can have one store open.
+stored twice counts twice and nothing lost counts at all. Bytes are those of active parts: what was
+merged stays on the disk for some minutes. Opens the store in a process of its own, because one
+process can have one store open.
 """
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -20,15 +23,20 @@ SELECT uniqExact(sensor_id, key) FROM (
 """
 
 
-def count_records(telemetry: Path) -> int:
-    """Counts in a child process."""
+_BYTES = "SELECT sum(bytes_on_disk) FROM system.parts WHERE active"
+
+
+def count_records(telemetry: Path) -> tuple[int, int]:
+    """Records and bytes, counted in a child process."""
     command = [sys.executable, "-m", "bench.store_count", str(telemetry)]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    records, size = json.loads(told)
+    return records, size
 
 
 def main(telemetry: Path) -> None:
     engine = open_engine(telemetry)
-    print(engine.query(_RECORDS).rows[0][0])
+    print(json.dumps([engine.query(sql).rows[0][0] for sql in (_RECORDS, _BYTES)]))
     engine.close()
 
 
