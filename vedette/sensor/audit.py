@@ -94,17 +94,25 @@ class AuditSession:
         self._state = state
         self.is_daemon = False
         self.refused_rules = 0
+        self.refusal = ""
+        """Why the audit system could not be taken over, though nobody had it."""
         self._control = AuditControl()
 
     def status(self) -> Status:
         return self._control.status()
 
     def begin(self, rules: Iterable[bytes], *, may_own: bool) -> socket.socket:
-        """A socket from which the records can be read. OSError without the privilege."""
+        """A socket from which the records can be read. OSError without the privilege.
+
+        Who may read but not change, as in a container, listens.
+        """
         restore(self._state, self._control)
         before = self._control.status()
         if may_own and not before["pid"] and before["enabled"] != LOCKED:
-            return self._own(before, list(rules))
+            try:
+                return self._own(before, list(rules))
+            except OSError as error:
+                self.refusal = str(error)
         return open_socket(NETLINK_AUDIT, groups=GROUP_READLOG)
 
     def _own(self, before: Status, rules: list[bytes]) -> socket.socket:

@@ -108,18 +108,21 @@ class Program:
         threading.excepthook = self._on_failure
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
-        self._sources.begin()
-        _log.info("audit %s; missing: %s", self._sources.audit_mode, self._sources.missing or "-")
-        self._assembler.begin()
         checking = threading.Thread(target=self._checkin.run, args=(self._stopping,), daemon=True)
         sending = threading.Thread(target=self._uploader.run, daemon=True)
-        checking.start()
-        sending.start()
         try:
+            self._begin()
+            checking.start()
+            sending.start()
             self._assemble()
         finally:
             self._stop(checking, sending)
         return self._ended
+
+    def _begin(self) -> None:
+        self._sources.begin()
+        _log.info("audit %s; missing: %s", self._sources.audit_mode, self._sources.missing or "-")
+        self._assembler.begin()
 
     def _assemble(self) -> None:
         closed_at = time.monotonic()
@@ -156,8 +159,9 @@ class Program:
         self._assembler.round(_now_us(), final=True)
         self._queue.close_block()
         self._uploading.set()
-        checking.join(_JOIN_S)
-        sending.join(_JOIN_S)
+        for thread in (checking, sending):
+            if thread.is_alive():
+                thread.join(_JOIN_S)
         if self._ended is Ending.STOP:
             with contextlib.suppress(IsolationError):
                 self._isolation.lift()

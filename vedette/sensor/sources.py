@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 from . import audit_rules, boot
-from .audit import REPLACE, AuditSession
+from .audit import LOCKED, REPLACE, AuditSession, Status
 from .audit_records import AuditParser
 from .hashes import FileHashes
 from .limits import TICK_S
@@ -158,13 +158,20 @@ class Sources:
             return
         self._checked = time.monotonic()
         try:
-            owner = self._session.status()["pid"]
+            status = self._session.status()
         except OSError:
             return
-        if self._session.is_daemon and owner != os.getpid():
-            self._again(may_own=False)
-        elif not self._session.is_daemon and not owner and self._settings.audit == "auto":
+        if self._session.is_daemon:
+            if status["pid"] != os.getpid():
+                self._again(may_own=False)
+        elif self._could_own(status):
             self._again(may_own=True)
+
+    def _could_own(self, status: Status) -> bool:
+        """Nobody has the audit system, and nothing kept us from taking it before."""
+        assert self._session is not None
+        is_free = not status["pid"] and status["enabled"] != LOCKED
+        return is_free and not self._session.refusal and self._settings.audit == "auto"
 
     def _again(self, *, may_own: bool) -> None:
         self._end_kernel()
