@@ -53,6 +53,15 @@ def known_processes(engine: Engine, process_ids: Sequence[str]) -> dict[str, Kno
 
 
 def _known_processes(engine: Engine, process_ids: list[str]) -> dict[str, KnownProcess]:
+    # Most that are asked for are new. The guide says so from four columns, while a question
+    # about `segment` costs milliseconds before it reads a row.
+    stored = engine.query(
+        "SELECT DISTINCT process_id FROM process WHERE process_id IN {ids:Array(String)}",
+        {"ids": process_ids},
+    )
+    process_ids = [row[0] for row in stored.rows]
+    if not process_ids:
+        return {}
     by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
     places: dict[str, list[SegmentPlace]] = {}
     latest: dict[str, tuple[int, int, str]] = {}
