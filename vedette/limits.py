@@ -159,9 +159,9 @@ incident, few enough for the processes in it to be remembered (HOST_PROCESSES_MA
 IMPORT_ERRORS_MAX = 1_000
 """Rejected records that the importer lists one by one; all are counted."""
 
-IMPORT_IN_FLIGHT = 4
-"""Parts of files on their way to the server at once: one is written while one is prepared, one
-is split and one travels."""
+IMPORT_IN_FLIGHT = 8
+"""Parts of files on their way to the server at once: three share a commit that is written, three
+one that is prepared, and the next travel."""
 
 IMPORT_TURN_S = 10.0
 """How long a part of a sequence waits for the one before it: longer than a request takes to

@@ -2,12 +2,13 @@
 
 Reads each path as one sequence in the order of its events (`pipeline/files.py`) and sends it to
 the server that runs on the data directory, or to one that it starts for the time of the import.
-The next path is read while one is sent.
+The first path is read while that one starts, and the next while one is sent.
 """
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -60,11 +61,8 @@ def import_files(
 ) -> None:
     """Import files of telemetry; a second import of the same changes nothing."""
     console = Console(stderr=True, highlight=False)
-    with _server(data, url, token, ca) as access:
-        certificate = Path(access.certificate) if access.certificate else None
-        summary = run_import(
-            paths, url=access.url, token=access.token, ca=certificate, console=console, host=host
-        )
+    with _server(data, url, token, ca) as ready:
+        summary = run_import(paths, ready, console, host)
     if as_json:
         print_json(summary.body())
     else:
@@ -74,40 +72,60 @@ def import_files(
 
 
 @contextmanager
-def _server(data: Path | None, url: str, token: str, ca: Path | None) -> Iterator[LocalAccess]:
-    """The server to send to: the one named, the one that runs, or one of our own."""
+def _server(
+    data: Path | None, url: str, token: str, ca: Path | None
+) -> Iterator[Callable[[], LocalAccess]]:
+    """The server to send to: the one named, the one that runs, or one of our own, which may
+    still be starting: what is given waits until it is ready."""
     if url:
-        yield LocalAccess(url, token, token, str(ca or ""), 0)
+        named = LocalAccess(url, token, token, str(ca or ""), 0)
+        yield lambda: named
         return
     folder = load_settings(data).settings.data
     running = read_access(folder)
     if running is not None:
-        yield running
+        yield lambda: running
         return
     server = ServerProcess(folder, port=0)
     try:
-        yield server.wait_until_ready()
+        yield server.wait_until_ready
     finally:
         server.stop()
 
 
 def run_import(
-    paths: Sequence[Path],
-    *,
-    url: str,
-    token: str,
-    ca: Path | None,
-    console: Console,
-    host: str = "",
+    paths: Sequence[Path], ready: Callable[[], LocalAccess], console: Console, host: str = ""
 ) -> Summary:
     """Sends all records under the paths, and says what became of them.
 
-    `ca` is a certificate to trust, None for those of the system. Progress goes to `console`.
-    Raises what `Connection.send` raises.
+    `ready` gives the server once it can be sent to. Progress goes to `console`.
+    Raises what `ready` and `Connection.send` raise.
     """
     summary = Summary()
-    connection = Connection(url, token, ca)
-    progress = Progress(
+    with _progress(console) as progress:
+        total = sum(map(_byte_count, paths))
+        task = progress.add_task("reading", total=total or None, records=0)
+        coming = [_reading(path, host) for path in paths[:1]]
+        access = ready()
+        certificate = Path(access.certificate) if access.certificate else None
+        with closing(Connection(access.url, access.token, certificate)) as connection:
+            for position, path in enumerate(paths):
+                progress.update(task, description=f"reading {path.name}")
+                sequence = coming.pop().result()
+                coming = [_reading(some, host) for some in paths[position + 1 : position + 2]]
+                progress.update(task, description=f"sending {path.name}")
+                byte_count = _byte_count(path)
+                with sequence:
+                    for answered in _send(connection, sequence):
+                        summary.add_answer(sequence, answered)
+                        share = byte_count * answered.chunk.share
+                        progress.update(task, advance=share, records=summary.counts["read"])
+                    summary.add_sequence(sequence)
+    return summary
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
@@ -118,27 +136,21 @@ def run_import(
         disable=not console.is_terminal,
         transient=True,
     )
-    try:
-        with progress, ThreadPoolExecutor(1, thread_name_prefix="read") as reader:
-            total = sum(map(_byte_count, paths))
-            task = progress.add_task("reading", total=total or None, records=0)
-            coming = [reader.submit(files.Sequence, path, host) for path in paths[:1]]
-            for position, path in enumerate(paths):
-                progress.update(task, description=f"reading {path.name}")
-                sequence = coming.pop().result()
-                if position + 1 < len(paths):
-                    coming.append(reader.submit(files.Sequence, paths[position + 1], host))
-                progress.update(task, description=f"sending {path.name}")
-                byte_count = _byte_count(path)
-                with sequence:
-                    for answered in _send(connection, sequence):
-                        summary.add_answer(sequence, answered)
-                        share = byte_count * answered.chunk.share
-                        progress.update(task, advance=share, records=summary.counts["read"])
-                    summary.add_sequence(sequence)
-    finally:
-        connection.close()
-    return summary
+
+
+def _reading(path: Path, host: str) -> "Future[files.Sequence]":
+    """The sequence of a path, read by a thread that does not outlive the command: when the
+    server refuses to start, nobody waits for a long file."""
+    coming: Future[files.Sequence] = Future()
+
+    def read() -> None:
+        try:
+            coming.set_result(files.Sequence(path, host))
+        except BaseException as error:  # noqa: BLE001 - handed to the caller
+            coming.set_exception(error)
+
+    threading.Thread(target=read, name="read", daemon=True).start()
+    return coming
 
 
 def _send(connection: Connection, sequence: files.Sequence) -> Iterator[Answered]:
