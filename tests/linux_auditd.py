@@ -9,10 +9,9 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from tests.linux_sensor import PATIENCE_S, UID, audit_state, program
-from tests.served import Server, wait_for
+from tests.served import wait_for
 from vedette.sensor.audit import AuditControl
 
 _KEY = "operator"
@@ -88,35 +87,3 @@ def _add_laurel(folder: Path) -> None:
 
 def _auditctl(*words: str) -> None:
     subprocess.run([program("auditctl"), *words], check=True, capture_output=True)
-
-
-@contextmanager
-def rsyslog(server: Server, folder: Path, source: Path) -> Iterator[None]:
-    """Ships lines of a file into the server's `_bulk`."""
-    folder.mkdir()
-    wait_for(source.exists, True, PATIENCE_S)
-    address = urlsplit(server.url)
-    config = folder / "rsyslog.conf"
-    config.write_text(f"""
-global(workDirectory="{folder}")
-module(load="imfile" mode="polling" pollingInterval="1")
-module(load="omelasticsearch")
-template(name="line" type="list") {{ property(name="rawmsg") }}
-input(type="imfile" File="{source}" Tag="audit" ruleset="send" maxLinesAtOnce="1000")
-ruleset(name="send") {{
-  action(type="omelasticsearch" server="{address.hostname}" serverport="{address.port}"
-         usehttps="on" tls.cacert="{server.certificate}" uid="rsyslog" pwd="{server.ingest_token}"
-         template="line" searchIndex="audit" searchType="" bulkmode="on"
-         action.resumeRetryCount="-1" action.resumeInterval="1")
-}}
-""")
-    process = subprocess.Popen(
-        [program("rsyslogd"), "-n", "-f", str(config), "-i", str(folder / "rsyslog.pid")],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.wait(PATIENCE_S)

@@ -139,6 +139,9 @@ INGEST_ERRORS_MAX = 10_000
 STORE_QUERY_BYTES_MAX = 1024 * 1024 * 1024
 """Memory of one question to the telemetry store: it must not take that of the write path."""
 
+MEMBER_CHARS_MAX = 1_000
+"""Characters of one text in the body of a group or an ingress filter."""
+
 IMPORT_BLOCK_BYTES = 8 * 1024 * 1024
 """How much of a file the importer reads at a time."""
 

@@ -1,12 +1,54 @@
-"""One server for all tests of this folder."""
+"""Servers, the public client and what the tests of the Linux sensor share."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
+from tests.linux_sensor import file_system
 from tests.served import Server, start_server
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One for all tests of this folder."""
     yield from start_server(tmp_path_factory.mktemp("server"))
+
+
+@pytest.fixture
+def cb(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The public client, connected as an administrator."""
+    from cbapi.response import CbResponseAPI
+
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    client = CbResponseAPI(
+        url=server.url,
+        token=server.token,
+        ssl_verify=True,
+        ssl_cert_file=str(server.certificate),
+    )
+    yield client
+    client.session.session.close()
+
+
+@pytest.fixture(scope="module")
+def fast_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that wants to hear from its sensors every five seconds."""
+    yield from start_server(tmp_path_factory.mktemp("server"), "--set", "checkin_interval_s=5")
+
+
+@pytest.fixture
+def client(fast_server: Server) -> Iterator[httpx.Client]:
+    """An analyst at the server of the Linux sensors."""
+    with fast_server.analyst() as opened:
+        yield opened
+
+
+@pytest.fixture
+def room() -> Iterator[Path]:
+    """The file system that the sensor watches."""
+    with file_system() as folder:
+        yield folder

@@ -1,6 +1,5 @@
 """The public client `cbapi`, unmodified, against a running server (clients.md 1 and 2.1)."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -21,22 +20,6 @@ def told(server: Server) -> Story:
     assert answer.status_code == 200, answer.text
     assert answer.json()["rejected"] == 0
     return tale
-
-
-@pytest.fixture
-def cb(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    from cbapi.response import CbResponseAPI
-
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    client = CbResponseAPI(
-        url=server.url,
-        token=server.token,
-        ssl_verify=True,
-        ssl_cert_file=str(server.certificate),
-    )
-    yield client
-    client.session.session.close()
 
 
 def processes(cb: Any, query: str) -> list[Any]:

@@ -1,6 +1,5 @@
 """Binaries with the public client `cbapi`, unmodified (clients.md 2.1)."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -21,22 +20,6 @@ def told(server: Server) -> Story:
     with server.sender() as client:
         assert client.post("/api/v1/ingest", json=tale.records).status_code == 200
     return tale
-
-
-@pytest.fixture
-def cb(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    from cbapi.response import CbResponseAPI
-
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    client = CbResponseAPI(
-        url=server.url,
-        token=server.token,
-        ssl_verify=True,
-        ssl_cert_file=str(server.certificate),
-    )
-    yield client
-    client.session.session.close()
 
 
 def test_a_binary_is_selected_by_its_hash(cb: Any, told: Story) -> None:

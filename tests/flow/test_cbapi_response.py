@@ -1,30 +1,11 @@
 """The public client `cbapi`: groups, sites, bans and ingress filters (clients.md 2.1)."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.served import Server
-
 # cbapi 2.0 was written for older urllib3, attrdict and Python: what it warns of is its own.
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture
-def cb(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    from cbapi.response import CbResponseAPI
-
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    client = CbResponseAPI(
-        url=server.url,
-        token=server.token,
-        ssl_verify=True,
-        ssl_cert_file=str(server.certificate),
-    )
-    yield client
-    client.session.session.close()
 
 
 def test_a_group_is_made_found_changed_and_deleted(cb: Any) -> None:

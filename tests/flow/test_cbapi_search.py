@@ -1,7 +1,6 @@
 """Searching with the public client `cbapi`: facets, groups, bounds, large pages, and queries that
 it builds itself (clients.md 2.1 and 4.5)."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -28,19 +27,6 @@ def told(server: Server) -> Story:
         answer = client.post("/api/v1/ingest", json=records)
     assert answer.status_code == 200, answer.text
     return tale
-
-
-@pytest.fixture
-def cb(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    from cbapi.response import CbResponseAPI
-
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    client = CbResponseAPI(
-        url=server.url, token=server.token, ssl_cert_file=str(server.certificate)
-    )
-    yield client
-    client.session.session.close()
 
 
 @pytest.fixture

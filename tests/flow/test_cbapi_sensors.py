@@ -17,22 +17,6 @@ TIMEOUT_S = 30
 CHECKIN_S = 0.2
 
 
-@pytest.fixture
-def cb(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    from cbapi.response import CbResponseAPI
-
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    client = CbResponseAPI(
-        url=server.url,
-        token=server.token,
-        ssl_verify=True,
-        ssl_cert_file=str(server.certificate),
-    )
-    yield client
-    client.session.session.close()
-
-
 @pytest.fixture(scope="module")
 def played(server: Server) -> Iterator[PlayedSensor]:
     with server.client() as client:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.linux_attack import attack
-from tests.linux_auditd import auditd, auditd_settings, rsyslog
+from tests.linux_auditd import auditd, auditd_settings
 from tests.linux_sensor import (
     PATIENCE_S,
     as_user,
@@ -18,13 +18,14 @@ from tests.linux_sensor import (
     running,
     wait_until_found,
 )
+from tests.rsyslog import NEEDED as RSYSLOG_NEEDED
+from tests.rsyslog import rsyslog
 from tests.served import Server, wait_for
 
 pytestmark = [
     pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),
     pytest.mark.xdist_group("audit"),
 ]
-_RSYSLOG_MODULE = next(Path("/usr/lib").glob("*/rsyslog/omelasticsearch.so"), None)
 
 
 def test_every_step_is_found_from_the_sensor(server: Server, tmp_path: Path) -> None:
@@ -45,7 +46,7 @@ def test_every_step_is_found_from_the_sensor(server: Server, tmp_path: Path) -> 
         assert steps == dict.fromkeys(told.steps, True)
 
 
-@pytest.mark.skipif(_RSYSLOG_MODULE is None, reason="rsyslog's omelasticsearch is missing")
+@RSYSLOG_NEEDED
 def test_every_step_is_found_from_the_sensor_and_from_auditd_beside_it(
     server: Server, tmp_path: Path
 ) -> None:

@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator
 from hashlib import md5
 from pathlib import Path
 
@@ -11,38 +10,19 @@ import pytest
 
 from tests.linux_sensor import (
     PATIENCE_S,
-    file_system,
     launch,
     missing_privilege,
     running,
     wait_until_found,
     write_settings,
 )
-from tests.served import Server, start_server, wait_for
+from tests.served import Server, wait_for
 
 pytestmark = [
     pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),
     pytest.mark.xdist_group("audit"),
 ]
 _BANS = "/api/v1/banning/blacklist"
-
-
-@pytest.fixture(scope="module")
-def fast_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that wants to hear from its sensors every five seconds."""
-    yield from start_server(tmp_path_factory.mktemp("server"), "--set", "checkin_interval_s=5")
-
-
-@pytest.fixture
-def client(fast_server: Server) -> Iterator[httpx.Client]:
-    with fast_server.analyst() as opened:
-        yield opened
-
-
-@pytest.fixture
-def room() -> Iterator[Path]:
-    with file_system() as folder:
-        yield folder
 
 
 def _program_in(folder: Path, mark: bytes) -> Path:

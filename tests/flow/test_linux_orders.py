@@ -21,14 +21,13 @@ from tests.linux_sensor import (
     Sensor,
     as_user,
     audit_state,
-    file_system,
     found,
     launch,
     missing_privilege,
     wait_until_found,
     write_settings,
 )
-from tests.served import Server, start_server, state_of, wait_for
+from tests.served import Server, state_of, wait_for
 from vedette.state.sensor_packages import Package, register, withdraw
 
 pytestmark = [
@@ -36,24 +35,6 @@ pytestmark = [
     pytest.mark.xdist_group("audit"),
 ]
 _STARTER = "import sys\nfrom vedette.sensor.__main__ import main\nsys.exit(main(sys.argv[1:]))\n"
-
-
-@pytest.fixture(scope="module")
-def fast_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that wants to hear from its sensors every five seconds."""
-    yield from start_server(tmp_path_factory.mktemp("server"), "--set", "checkin_interval_s=5")
-
-
-@pytest.fixture
-def client(fast_server: Server) -> Iterator[httpx.Client]:
-    with fast_server.analyst() as opened:
-        yield opened
-
-
-@pytest.fixture
-def room() -> Iterator[Path]:
-    with file_system() as folder:
-        yield folder
 
 
 def pack(target: Path, version: str = "") -> Path:

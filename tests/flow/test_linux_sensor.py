@@ -6,7 +6,6 @@ one after the other (`xdist_group`), because the audit system is one for the who
 
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from tests.linux_sensor import (
     PATIENCE_S,
     as_user,
     audit_state,
-    file_system,
     found,
     launch,
     missing_privilege,
@@ -23,7 +21,7 @@ from tests.linux_sensor import (
     wait_until_found,
     write_settings,
 )
-from tests.served import Server, listening, start_server, wait_for
+from tests.served import Server, listening, wait_for
 from tests.served import launch as launch_server
 
 pytestmark = [
@@ -31,19 +29,6 @@ pytestmark = [
     pytest.mark.xdist_group("audit"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def fast_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that wants to hear from its sensors every five seconds."""
-    yield from start_server(tmp_path_factory.mktemp("server"), "--set", "checkin_interval_s=5")
-
-
-@pytest.fixture
-def room() -> Iterator[Path]:
-    """The file system that the sensor watches."""
-    with file_system() as folder:
-        yield folder
 
 
 def test_a_program_start_is_found_with_all_its_words(

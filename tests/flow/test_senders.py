@@ -1,24 +1,17 @@
 """Real senders, unmodified, into `_bulk` over HTTPS (telemetry.md 3)."""
 
-import shutil
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from tests.flow import laurel
+from tests.rsyslog import NEEDED as RSYSLOG_NEEDED
+from tests.rsyslog import rsyslog
 from tests.served import Server, wait_for
 from tests.sysmon import story
-
-RSYSLOG = shutil.which("rsyslogd", path="/usr/sbin:/sbin:/usr/bin:/bin")
-RSYSLOG_MODULES = next(
-    (path.parent for path in Path("/usr/lib").glob("*/rsyslog/omelasticsearch.so")), None
-)
 
 
 def total(client: httpx.Client, query: str) -> int:
@@ -94,40 +87,7 @@ def test_the_elasticsearch_client_is_refused_without_a_credential(server: Server
         client.info()
 
 
-@contextmanager
-def rsyslog(server: Server, folder: Path, source: Path) -> Iterator[Path]:
-    """rsyslogd in the foreground, reading `source` line by line; yields the file of its errors."""
-    assert RSYSLOG is not None
-    errors, config = folder / "errors.log", folder / "rsyslog.conf"
-    address = urlsplit(server.url)
-    config.write_text(f"""
-global(workDirectory="{folder}")
-module(load="imfile" mode="polling" pollingInterval="1")
-module(load="omelasticsearch")
-template(name="line" type="list") {{ property(name="rawmsg") }}
-input(type="imfile" File="{source}" Tag="audit" ruleset="send" maxLinesAtOnce="1000")
-ruleset(name="send") {{
-  action(type="omelasticsearch" server="{address.hostname}" serverport="{address.port}"
-         usehttps="on" tls.cacert="{server.certificate}" uid="rsyslog" pwd="{server.ingest_token}"
-         template="line" searchIndex="audit" searchType="" bulkmode="on" errorfile="{errors}"
-         action.resumeRetryCount="-1" action.resumeInterval="1")
-}}
-""")
-    process = subprocess.Popen(
-        [RSYSLOG, "-n", "-f", str(config), "-i", str(folder / "rsyslog.pid")],
-        stdout=subprocess.DEVNULL,
-        stderr=(folder / "rsyslog.log").open("wb"),
-    )
-    try:
-        yield errors
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-@pytest.mark.skipif(
-    RSYSLOG is None or RSYSLOG_MODULES is None, reason="rsyslog with omelasticsearch is missing"
-)
+@RSYSLOG_NEEDED
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 def test_rsyslog_delivers_audit_events(server: Server, tmp_path: Path) -> None:
     node = "rsyslog-host.corp.example"

@@ -1,7 +1,6 @@
 """Binary search and joins: SQL and matcher answer alike, for every scope."""
 
 import random
-from collections.abc import Iterator
 
 import pytest
 
@@ -29,11 +28,9 @@ from vedette.query import (
 )
 from vedette.query.document import BINARY as BINARY_DOCUMENT
 from vedette.query.match import Prepared, binaries_by_hash
-from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.narrow import narrowed
 from vedette.store.reach import EVERYWHERE
-from vedette.store.tables import BINARY_SEEN, SEGMENT, definitions
 from vedette.store.where import scope_params, scoped
 from vedette.store.write import BinaryRow, binary_table, segment_table
 
@@ -42,22 +39,6 @@ SIGHTINGS = 60
 QUERIES = 40
 SCOPES = (EVERYTHING, Scope(frozenset({2, 3})), Scope(frozenset({1})))
 """Segments are all of sensor 1; what is known of their files comes from every sensor."""
-
-
-@pytest.fixture(scope="module", params=[EMBEDDED, distributed("one")], ids=["plain", "cluster"])
-def store(
-    root_engine: ClickHouseEngine, request: pytest.FixtureRequest
-) -> Iterator[ClickHouseEngine]:
-    """Tables of segments and binaries that are never merged by themselves."""
-    capabilities: Capabilities = request.param
-    engine = root_engine.sibling("join_property", capabilities)
-    for table in (SEGMENT, BINARY_SEEN):
-        for statement in definitions(table, capabilities):
-            engine.command(statement)
-        engine.command(f"SYSTEM STOP MERGES {capabilities.storage(table.name)}")
-    yield engine
-    engine.close()
-    root_engine.command("DROP DATABASE join_property SYNC")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import os
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,12 +15,10 @@ from vedette.model.segment import PartialSegment
 from vedette.query import SETTINGS, Condition, check, compile_match, compile_segments, parse
 from vedette.query.match import Prepared
 from vedette.query.nodes import Exact, Leaf
-from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.find import search_segments
 from vedette.store.narrow import narrowed
 from vedette.store.reach import EVERYWHERE
-from vedette.store.tables import BINARY_SEEN, SEGMENT, definitions
 from vedette.store.where import scope_params
 from vedette.store.write import segment_table
 
@@ -75,22 +72,6 @@ def parts_of(
         for place in draw.sample(range(count), draw.randrange(1, count + 1)):
             known[place][name] = value
     return [partial(number, known[i], shares[i]) for i in range(count)]
-
-
-@pytest.fixture(scope="module", params=[EMBEDDED, distributed("one")], ids=["plain", "cluster"])
-def store(
-    root_engine: ClickHouseEngine, request: pytest.FixtureRequest
-) -> Iterator[ClickHouseEngine]:
-    """A `segment` table never merged by itself, and no binaries."""
-    capabilities: Capabilities = request.param
-    engine = root_engine.sibling("query_property", capabilities)
-    for table in (SEGMENT, BINARY_SEEN):
-        for statement in definitions(table, capabilities):
-            engine.command(statement)
-    engine.command(f"SYSTEM STOP MERGES {capabilities.storage('segment')}")
-    yield engine
-    engine.close()
-    root_engine.command("DROP DATABASE query_property SYNC")
 
 
 @pytest.fixture(scope="module")

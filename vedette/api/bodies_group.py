@@ -10,12 +10,12 @@ from dataclasses import asdict, replace
 from ipaddress import ip_address
 from typing import Any, Final
 
+from vedette.api.members import as_text, flag
 from vedette.errors import BadRequestError
 from vedette.model.group import EventExclusion, GroupOptions, IsolationExclusion
 from vedette.model.principal import ROLE_NAMES, Role
 from vedette.state.groups import Changes, Group
 
-TEXT_CHARS_MAX: Final = 1_000
 LIST_MAX: Final = 1_000
 NUMBER_MAX: Final = (1 << 53) - 1
 ID_MAX: Final = (1 << 31) - 1
@@ -77,22 +77,8 @@ def group_changes(body: Mapping[str, Any], known: GroupOptions) -> Changes:
     return Changes(**own, options=replace(known, **members), team_roles=roles)
 
 
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("must be true or false")  # noqa: TRY004 - one kind of error
-    return value
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str) or len(value) > TEXT_CHARS_MAX:
-        raise ValueError(f"must be a text of at most {TEXT_CHARS_MAX} characters")
-    return value
-
-
 def _one_line(value: Any) -> str:
-    text = _text(value)
+    text = as_text(value)
     if text and not text.isprintable():
         raise ValueError("must be printable")
     return text
@@ -100,7 +86,7 @@ def _one_line(value: Any) -> str:
 
 def file_name(value: Any) -> str:
     """The name of a file without any folder, or "". Raises ValueError."""
-    text = _text(value)
+    text = as_text(value)
     if text and not _FILE_NAME.fullmatch(text):
         raise ValueError(
             "must be a file name of 1 to 64 letters, digits, dots and dashes, without any folder"
@@ -109,7 +95,7 @@ def file_name(value: Any) -> str:
 
 
 def _url(value: Any) -> str:
-    text = _text(value)
+    text = as_text(value)
     if text and not _URL.fullmatch(text):
         raise ValueError("must be an address like https://host:port")
     return text.rstrip("/")
@@ -117,7 +103,7 @@ def _url(value: Any) -> str:
 
 def _one_of(*allowed: str) -> Callable[[Any], str]:
     def read(value: Any) -> str:
-        text = _text(value)
+        text = as_text(value)
         if text not in allowed:
             raise ValueError(f"must be one of {', '.join(map(repr, allowed))}")
         return text
@@ -154,14 +140,14 @@ def _isolation(value: Any) -> tuple[IsolationExclusion, ...]:
         IsolationExclusion(
             _one_line(one.get("name")),
             _address(one.get("ip_address")),
-            _flag(one.get("enabled", True)),
+            flag(one.get("enabled", True)),
         )
         for one in _objects(value)
     )
 
 
 def _address(value: Any) -> str:
-    text = _text(value)
+    text = as_text(value)
     host, colon, port = text.rpartition(":")
     if not colon or (":" in host and not host.startswith("[")):
         host, port = text, ""
@@ -182,7 +168,7 @@ def _exclusions(value: Any) -> tuple[EventExclusion, ...]:
             raise ValueError(f"eventsToIgnore: must be of {', '.join(sorted(_EVENTS))}")
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
             raise ValueError("paths: must be texts")
-        found.append(EventExclusion(tuple(events), tuple(map(_text, paths))))
+        found.append(EventExclusion(tuple(events), tuple(map(as_text, paths))))
     return tuple(found)
 
 
@@ -211,7 +197,7 @@ _MEMBERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "name": _name,
     "site_id": _number(1, ID_MAX),
     "sensorbackend_server": _url,
-    "suppress_children": _flag,
+    "suppress_children": flag,
     "team_access": _teams,
     "sensor_exe_name": file_name,
     "address_resolution_hint": _one_of("ipv4", "ipv6", ""),
@@ -231,5 +217,5 @@ _MEMBERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "checkin_interval_s": _interval,
     "isolation_exclusions": _isolation,
     "event_exclusions": _exclusions,
-    **dict.fromkeys(_FLAGS, _flag),
+    **dict.fromkeys(_FLAGS, flag),
 }

@@ -12,12 +12,12 @@ from typing import Any, Final
 from uuid import uuid4
 
 from vedette import limits
+from vedette.api.members import as_text, flag
 from vedette.errors import BadRequestError
 from vedette.ingest.filter import PatternError, check_patterns
 from vedette.model.ingress import ALL_DESCENDANTS, EVENT_LISTS, OS_MASK_ALL, IngressFilter
 from vedette.search.wire_values import instant
 
-NAME_CHARS_MAX: Final = 1_000
 LEVEL_MAX: Final = 64
 IDS_MAX: Final = 10_000
 ID_MAX: Final = (1 << 31) - 1
@@ -124,20 +124,6 @@ def _called(body: Mapping[str, Any]) -> str:
     return f"ingress filter {chosen[:80]!r}: " if isinstance(chosen, str) else ""
 
 
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("must be true or false")  # noqa: TRY004 - one kind of error
-    return value
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str) or len(value) > NAME_CHARS_MAX:
-        raise ValueError(f"must be a text of at most {NAME_CHARS_MAX} characters")
-    return value
-
-
 def _number(least: int, most: int) -> Callable[[Any], int]:
     def read(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -177,23 +163,23 @@ def _md5s(value: Any) -> tuple[str, ...]:
 _PRIORITY: Final = limits.INGRESS_PRIORITY_MAX
 
 _MEMBERS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "name": _text,
-    "description": _text,
+    "name": as_text,
+    "description": as_text,
     "version": lambda value: 0 if value is None else _number(0, ID_MAX)(value),
     "priority": _number(-_PRIORITY, _PRIORITY),
-    "internal": lambda value: False if value is None else _flag(value),
-    "enabled": _flag,
-    "filter_on_sensor": _flag,
-    "filter_on_server": _flag,
-    "track_metrics": _flag,
+    "internal": lambda value: False if value is None else flag(value),
+    "enabled": flag,
+    "filter_on_sensor": flag,
+    "filter_on_server": flag,
+    "track_metrics": flag,
     "os_mask": _number(1, OS_MASK_ALL),
-    "is_global": _flag,
+    "is_global": flag,
     "group_ids": _ids,
     "sensor_ids": _ids,
     "path_filters": _texts,
     "cmdline_filters": _texts,
     "md5_filters": _md5s,
     "descendant_filtering_level": _number(ALL_DESCENDANTS, LEVEL_MAX),
-    "filter_all_events": _flag,
+    "filter_all_events": flag,
     **dict.fromkeys(EVENT_LISTS, _texts),
 }

@@ -2,9 +2,10 @@
 
 from vedette.simulate import laurel
 from vedette.simulate.fleet import Host
-from vedette.simulate.machine import Machine, Process
+from vedette.simulate.machine import Process
 from vedette.simulate.stamp import MILLIS
 from vedette.simulate.stream import PlainStream
+from vedette.simulate.unix_machine import UnixMachine
 
 IN_PROGRESS = -115
 """What a non-blocking connect returns; it counts as a connection (telemetry.md 6)."""
@@ -12,7 +13,7 @@ IN_PROGRESS = -115
 _SYSTEM_USERS = {"root": 0, "www-data": 33, "tomcat": 998, "postgres": 113, "builder": 1001}
 
 
-class LinuxMachine(Machine):
+class LinuxMachine(UnixMachine):
     def __init__(self, host: Host, seed: int, start_us: int) -> None:
         super().__init__(host, seed, start_us)
         self.user = host.user.login
@@ -20,13 +21,6 @@ class LinuxMachine(Machine):
         head = b'{"create":{"_index":"laurel"}}\n{"NODE":"%b",' % host.name.encode()
         self._stream = PlainStream(head, b"}\n")
         self.adopt("root", "/usr/lib/systemd/systemd", "/sbin/init", "root", self.boot_us)
-
-    def adopt(self, name: str, path: str, command_line: str, user: str, start_us: int) -> Process:
-        pid = 1 if name == "root" else self.next_pid()
-        parent = self.resident.get("root")
-        process = self._build(pid, path, command_line, user, start_us, parent)
-        self.resident[name] = process
-        return process
 
     def run(
         self, at_us: int, path: str, command_line: str, parent: Process, user: str = ""

@@ -6,8 +6,9 @@ process table has no file events either, so those hosts tell of processes only.
 
 from vedette.simulate import endpoint_security as es
 from vedette.simulate.fleet import Host
-from vedette.simulate.machine import Machine, Process
+from vedette.simulate.machine import Process
 from vedette.simulate.stream import PlainStream
+from vedette.simulate.unix_machine import UnixMachine
 
 _OSQUERY = (
     b'{"create":{"_index":"osquery"}}\n{"name":"pack_fleet_es_process_events",'
@@ -16,7 +17,7 @@ _OSQUERY = (
 _ESLOGGER = b'{"create":{"_index":"eslogger"}}\n{"host":{"name":"%b"},'
 
 
-class MacMachine(Machine):
+class MacMachine(UnixMachine):
     def __init__(self, host: Host, seed: int, start_us: int) -> None:
         super().__init__(host, seed, start_us)
         self.user = host.user.login
@@ -25,13 +26,6 @@ class MacMachine(Machine):
         head = _OSQUERY if self._by_osquery else _ESLOGGER
         self._stream = PlainStream(head % host.name.encode(), b"}\n")
         self.adopt("root", "/sbin/launchd", "/sbin/launchd", "root", self.boot_us)
-
-    def adopt(self, name: str, path: str, command_line: str, user: str, start_us: int) -> Process:
-        pid = 1 if name == "root" else self.next_pid()
-        parent = self.resident.get("root")
-        process = self._build(pid, path, command_line, user, start_us, parent)
-        self.resident[name] = process
-        return process
 
     def run(
         self, at_us: int, path: str, command_line: str, parent: Process, user: str = ""

@@ -1,0 +1,26 @@
+"""The store that generated segments and binaries are asked from."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
+from vedette.store.engine import ClickHouseEngine
+from vedette.store.tables import BINARY_SEEN, SEGMENT, definitions
+
+
+@pytest.fixture(scope="module", params=[EMBEDDED, distributed("one")], ids=["plain", "cluster"])
+def store(
+    root_engine: ClickHouseEngine, request: pytest.FixtureRequest
+) -> Iterator[ClickHouseEngine]:
+    """Tables of segments and binaries that are never merged by themselves."""
+    capabilities: Capabilities = request.param
+    database = request.module.__name__.rpartition(".")[2]
+    engine = root_engine.sibling(database, capabilities)
+    for table in (SEGMENT, BINARY_SEEN):
+        for statement in definitions(table, capabilities):
+            engine.command(statement)
+        engine.command(f"SYSTEM STOP MERGES {capabilities.storage(table.name)}")
+    yield engine
+    engine.close()
+    root_engine.command(f"DROP DATABASE {database} SYNC")

@@ -1,0 +1,28 @@
+"""What Linux and macOS machines share: who runs since before the sensor told of it."""
+
+from abc import abstractmethod
+
+from vedette.simulate.machine import Machine, Process
+
+
+class UnixMachine(Machine):
+    """A machine whose first process, `root`, has the pid 1 and is the parent of the rest."""
+
+    def adopt(self, name: str, path: str, command_line: str, user: str, start_us: int) -> Process:
+        pid = 1 if name == "root" else self.next_pid()
+        parent = self.resident.get("root")
+        process = self._build(pid, path, command_line, user, start_us, parent)
+        self.resident[name] = process
+        return process
+
+    @abstractmethod
+    def _build(
+        self,
+        pid: int,
+        path: str,
+        command_line: str,
+        user: str,
+        start_us: int,
+        parent: Process | None,
+    ) -> Process:
+        """A process as the sensor of this machine names it."""
