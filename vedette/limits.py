@@ -71,6 +71,10 @@ HOST_NAMES_MAX = 2_048
 HOST_LOGONS_MAX = 512
 """Logon sessions of one host whose type is remembered."""
 
+HOSTS_WHOLE_MAX = 128
+"""Hosts that may each be remembered up to the bounds above, about 4 MB; of more each may hold a
+half, and of over four times as many a quarter."""
+
 HOST_LOCAL_ADDRESSES_MAX = 64
 """Addresses that are believed to be the host's own."""
 

@@ -77,6 +77,14 @@ class HostContext(Processes):
         self._device_tails: dict[str, set[str]] = {}
         self._tails: Generations[str, str] = Generations(HOST_IMAGES_MAX)
 
+    def share_memory(self, shares: int) -> None:
+        super().share_memory(shares)
+        self._answers.resize(HOST_NAMES_MAX // shares)
+        for files in (self._images, self._md5s, self._tails):
+            files.resize(HOST_IMAGES_MAX // shares)
+        for logons in (self.logon_types, self._logon_processes):
+            logons.resize(HOST_LOGONS_MAX // shares)
+
     def retell(self) -> None:
         """Everything known counts as not told: call it after a commit that failed."""
         super().retell()

@@ -30,6 +30,10 @@ class Generations(Generic[K, V]):
         self.young: dict[K, V] = {}
         """The younger generation: the hot path reads it directly and calls `get` on a miss."""
 
+    def resize(self, entries_max: int) -> None:
+        """From now on holds at most `entries_max`; what is too much goes as new entries come."""
+        self._half = max(1, entries_max // 2)
+
     def get(self, key: K) -> V | None:
         value = self.young.get(key)
         if value is None:

@@ -68,6 +68,12 @@ class Processes:
         self._files: Generations[str, list[Known]] = Generations(HOST_PROCESSES_MAX)
         self._ends: Generations[int, list[int]] = Generations(HOST_PROCESSES_MAX)
 
+    def share_memory(self, shares: int) -> None:
+        """Holds one of `shares` equal parts of what one host may hold: fleets have many."""
+        self._known.resize(2 * HOST_PROCESSES_MAX // shares)
+        self._files.resize(HOST_PROCESSES_MAX // shares)
+        self._ends.resize(HOST_PROCESSES_MAX // shares)
+
     def restore(self, rows: Iterable[Remembered]) -> None:
         """Remembers processes that the store knows."""
         for row in rows:

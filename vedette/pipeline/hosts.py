@@ -12,14 +12,15 @@ from typing import Any
 from vedette.ingest.context import HostContext
 from vedette.ingest.platform import os_type_of
 from vedette.ingest.record import Record
+from vedette.limits import HOSTS_WHOLE_MAX
 from vedette.model.address import address_text, is_ipv4
 from vedette.model.event import UNKNOWN_IP, Facts, Outcome
 from vedette.model.host import UTC_CLOCK, SensorRef
 from vedette.state.sensors import Sensors, Sighting
 
 HOSTS_MAX = 5_000
-"""Hosts whose learned context is kept in memory, about 0.2 MB each; the rest begins anew from
-the store."""
+"""Hosts whose learned context is kept in memory, a quarter to one MB each; the rest begins anew
+from the store."""
 
 Restore = Callable[[dict[int, HostContext]], None]
 """Fills the contexts of sensors, by id, with what the store knows of their processes."""
@@ -70,6 +71,7 @@ class Hosts:
         self._restore = restore
         self._named: dict[str, Host] = {}
         self._by_sensor: OrderedDict[int, Host] = OrderedDict()
+        self._shares = 1
 
     def look_again(self) -> None:
         """Names are resolved anew from now on."""
@@ -109,14 +111,30 @@ class Hosts:
             host = self._by_sensor.get(sensor.id)
             if host is None:
                 new[sensor.id] = HostContext(sensor.id)
+                new[sensor.id].share_memory(self._shares)
                 host = self._by_sensor[sensor.id] = Host(sensor, new[sensor.id])
             host.sensor = sensor
             self._named[name] = host
         if new:
+            self._share_memory()
             self._restore(new)
+
+    def _share_memory(self) -> None:
+        """The more hosts there are, the less each may hold."""
+        shares = _shares(len(self._by_sensor))
+        if shares != self._shares:
+            self._shares = shares
+            for host in self._by_sensor.values():
+                host.context.share_memory(shares)
 
     def forget_oldest(self) -> None:
         """Keeps `HOSTS_MAX`; between two commits, because a commit names its hosts."""
         while len(self._by_sensor) > HOSTS_MAX:
             self._by_sensor.popitem(last=False)
             self._named.clear()
+
+
+def _shares(hosts: int) -> int:
+    if hosts <= HOSTS_WHOLE_MAX:
+        return 1
+    return 2 if hosts <= 4 * HOSTS_WHOLE_MAX else 4

@@ -157,6 +157,14 @@ def test_processes_are_bounded_and_what_is_used_stays(ctx: HostContext) -> None:
     assert ctx.find(40, _START_US) is used
 
 
+def test_of_many_hosts_each_remembers_a_part(ctx: HostContext) -> None:
+    ctx.share_memory(4)
+    for number in range(HOST_PROCESSES_MAX):
+        ctx.started(1_000 + number, _START_US)
+    assert len(ctx._known) <= 2 * HOST_PROCESSES_MAX // 4
+    assert ctx.find(1_000 + HOST_PROCESSES_MAX - 1, _START_US) is not None
+
+
 # --- names, drives, clock, logons ---------------------------------------------------------
 
 

@@ -26,3 +26,14 @@ def test_what_is_forgotten_is_told() -> None:
     for number in range(9):
         cache[number] = number
     assert sorted(gone + list(cache.values())) == list(range(9))
+
+
+def test_a_smaller_bound_holds_as_new_entries_come() -> None:
+    cache: Generations[int, int] = Generations(100)
+    for number in range(100):
+        cache[number] = number
+    cache.resize(10)
+    for number in range(100, 120):
+        cache[number] = number
+    assert len(cache) <= 10
+    assert cache.get(119) == 119
