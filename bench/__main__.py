@@ -2,7 +2,20 @@
 
 import sys
 
-from bench import analysis, demo, filters, fleet, fuzz, imports, ingest, query, search, sensor, tree
+from bench import (
+    analysis,
+    demo,
+    filters,
+    fleet,
+    fuzz,
+    imports,
+    ingest,
+    query,
+    search,
+    sensor,
+    soak,
+    tree,
+)
 from bench.figure import Part
 from bench.frame import run_parts
 
@@ -19,7 +32,7 @@ PARTS: tuple[Part, ...] = (
     sensor.PART,
 )
 
-LONG: tuple[Part, ...] = (query.LARGE, fuzz.PART)
+LONG: tuple[Part, ...] = (query.LARGE, fuzz.PART, soak.PART)
 """Parts that run only when they are named: a quarter of an hour and more."""
 
 
