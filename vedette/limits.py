@@ -234,6 +234,13 @@ SENSOR_KEY_STALE_US = 3600 * 1_000_000
 SENSOR_KEYS_CACHED_MAX = 150_000
 """Sensor keys remembered between reads, about 0.5 kB each: a fleet, and some to spare."""
 
+SHARED_ORDERS_MAX = 1_000
+"""Kinds of sensors (by group, system, version and bans that they have) whose orders are
+remembered, about 1 kB each without bans."""
+
+SHARED_BANS_MAX = 1_000
+"""Bans in orders that are remembered, so that all together stay under 200 MB."""
+
 SENSOR_BLOCK_BYTES_MAX = 4 * 1024 * 1024
 """Bytes of one block of events of a sensor, after decompression."""
 
