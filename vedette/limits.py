@@ -278,6 +278,9 @@ SENSOR_CHECKINS_MISSED = 5
 STATE_COMMIT_WAIT_MS = 15
 """How long a write to the state database waits for company."""
 
+STATE_COMMIT_COMPANY = 8
+"""Writes that wait already: where there are as many, nobody waits for more."""
+
 STATE_COMMIT_WORKS_MAX = 256
 """Writes to the state database that share a transaction."""
 

@@ -91,7 +91,8 @@ class GroupCommit:
         batch = [first]
         # Asleep, not at the inbox: to be woken for each of them takes the interpreter from those
         # who bring more.
-        time.sleep(limits.STATE_COMMIT_WAIT_MS / 1_000)
+        if self._inbox.qsize() < limits.STATE_COMMIT_COMPANY:
+            time.sleep(limits.STATE_COMMIT_WAIT_MS / 1_000)
         while len(batch) < limits.STATE_COMMIT_WORKS_MAX:
             try:
                 item = self._inbox.get_nowait()
