@@ -59,6 +59,7 @@ def run(room: Path) -> Outcome:
             Figure("check-ins", rate, "/s", at_least=0.99 * CHECKINS_PER_S),
             Figure("check-in, p50", _share(times_ms, 0.5), "ms"),
             Figure("check-in, p95", _share(times_ms, 0.95), "ms", at_most=50),
+            Figure("processor time of a check-in", 1_000 * watch.cores() / CHECKINS_PER_S, "ms"),
             Figure(
                 "sensor list, any sort, any page, p50", _share([t for t, _ in lists_ms], 0.5), "ms"
             ),

@@ -241,6 +241,13 @@ SENSOR_KEY_STALE_US = 3600 * 1_000_000
 SENSOR_KEYS_CACHED_MAX = 150_000
 """Sensor keys remembered between reads, about 0.5 kB each: a fleet, and some to spare."""
 
+SHARED_ORDERS_MAX = 1_000
+"""Kinds of sensors (by group, system, version and bans that they have) whose orders are
+remembered, about 1 kB each without bans."""
+
+SHARED_BANS_MAX = 1_000
+"""Bans in orders that are remembered, so that all together stay under 200 MB."""
+
 SENSOR_BLOCK_BYTES_MAX = 4 * 1024 * 1024
 """Bytes of one block of events of a sensor, after decompression."""
 
@@ -277,6 +284,9 @@ SENSOR_CHECKINS_MISSED = 5
 
 STATE_COMMIT_WAIT_MS = 15
 """How long a write to the state database waits for company."""
+
+STATE_COMMIT_COMPANY = 8
+"""Writes that wait already: where there are as many, nobody waits for more."""
 
 STATE_COMMIT_WORKS_MAX = 256
 """Writes to the state database that share a transaction."""

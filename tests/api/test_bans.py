@@ -178,6 +178,41 @@ def test_a_sensor_gets_the_filters_it_applies_itself(server: Server, analyst: ht
         analyst.delete(f"{base}/on-server")
 
 
+def test_a_sensor_that_moves_gets_the_filters_of_its_new_group(
+    server: Server, analyst: httpx.Client
+) -> None:
+    base = "/api/v1/ingress_approvedlist"
+    group_id, _ = open_group(server, "with its own filters")
+    body = {"id": "of-group", "path_filters": ["/noise"], "filter_on_sensor": True}
+    analyst.post(base, json=[body | {"name": "x", "global": False, "group_ids": [group_id]}])
+    try:
+        with server.client() as client:
+            sensor = enrol(client, "moving-host.corp.example", secret_of(server))
+            before = sensor.check_in(filter_version=0).json()["filters"]
+            assert before["filters"] == []
+            analyst.put(f"/api/v1/sensor/{sensor.id}", json={"group_id": group_id})
+            after = sensor.check_in(filter_version=before["version"]).json()["filters"]
+            assert [one["id"] for one in after["filters"]] == ["of-group"]
+    finally:
+        analyst.delete(f"{base}/of-group")
+
+
+def test_what_one_sensor_is_told_is_not_told_to_another_that_has_it(
+    server: Server, analyst: httpx.Client
+) -> None:
+    ban(analyst, new_md5())
+    with server.client() as client:
+        first, second = (enrol(client, f"shared-{n}.example", secret_of(server)) for n in (1, 2))
+        told = first.check_in(ban_version=0).json()["bans"]
+        assert second.check_in(ban_version=0).json()["bans"] == told
+        assert first.check_in(ban_version=told["version"]).json()["bans"] is None
+        md5 = new_md5()
+        ban(analyst, md5)
+        for sensor in (first, second):
+            news = sensor.check_in(ban_version=told["version"]).json()["bans"]
+            assert (news["full"], [one["md5"] for one in news["add"]]) == (False, [md5])
+
+
 def test_an_isolated_sensor_learns_what_its_group_may_still_reach(
     server: Server, analyst: httpx.Client
 ) -> None:

@@ -1,12 +1,15 @@
 """The HTTP application: routers in order, error shapes, and what runs around every request."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from fastapi import APIRouter, Depends, FastAPI
+from fastapi.routing import APIRoute
 
 import vedette
 from vedette.api.access import authorize
 from vedette.api.conduct import Conduct, HttpMetrics
+from vedette.api.direct import Direct
 from vedette.api.failures import install_failures
 from vedette.api.openapi import DESCRIPTION
 from vedette.api.routes import (
@@ -72,10 +75,36 @@ def create_app(services: Services) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # asked for each request
     )
     app.state.services = services
-    for router in ROUTERS:
-        app.include_router(router)
+    for route in all_routes():
+        _add(app, route)
     install_failures(app)
-    app.add_middleware(Conduct, metrics=HttpMetrics(services.metrics))
+    metrics = HttpMetrics(services.metrics)
+    app.add_middleware(Conduct, metrics=metrics)
+    app.middleware_stack = Direct(app.build_middleware_stack(), all_routes(), metrics)
     return app
+
+
+def all_routes() -> Iterator[APIRoute]:
+    """Every route, in the order in which they are tried."""
+    for router in ROUTERS:
+        for route in router.routes:
+            assert isinstance(route, APIRoute)
+            yield route
+
+
+def _add(app: FastAPI, route: APIRoute) -> None:
+    """Adds a route itself. The framework looks through a router that is included in it twice for
+    each request, and keeps a context of its own for each look."""
+    app.add_api_route(
+        route.path,
+        route.endpoint,
+        methods=sorted(route.methods or ()),
+        name=route.name,
+        tags=route.tags,
+        summary=route.summary,
+        openapi_extra=route.openapi_extra,
+        include_in_schema=route.include_in_schema,
+    )

@@ -22,6 +22,19 @@ log = structlog.get_logger("vedette.access")
 
 REQUEST_ID_HEADER: Final = "x-request-id"
 
+ROUTINE: Final = frozenset(
+    {
+        "/sensor/v1/checkin",
+        "/sensor/v1/events",
+        "/osquery/config",
+        "/osquery/log",
+        "/osquery/distributed/read",
+        "/osquery/distributed/write",
+    }
+)
+"""Routes whose answered requests are logged at `debug`: a fleet sends hundreds a second, all alike,
+and what they came to is in the metrics and with each sensor."""
+
 _USABLE_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 _SECONDS: Final = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -90,7 +103,8 @@ class Conduct:
         self.metrics.requests.labels(method, route, str(exchange.status)).inc()
         self.metrics.seconds.labels(method, route).observe(elapsed_s)
         principal = exchange.scope["state"].get("principal")
-        log.info(
+        tell = log.debug if exchange.status < 400 and route in ROUTINE else log.info
+        tell(
             "request",
             method=method,
             path=exchange.scope["path"],

@@ -105,6 +105,17 @@ def bug_answer(request: Request, error: Exception, request_id: str) -> Response:
     return failure_answer(request, 500, body)
 
 
+EXPECTED: Final = (VedetteError, HTTPException)
+"""What a route may raise; anything else is a bug."""
+
+
+def expected_answer(request: Request, error: VedetteError | HTTPException) -> Response:
+    """The answer for an error that a route may raise."""
+    if isinstance(error, HTTPException):
+        return _on_http_error(request, error)
+    return _on_domain_error(request, error)
+
+
 def install_failures(app: FastAPI) -> None:
     """Make `app` answer every error in our shape."""
     app.add_exception_handler(VedetteError, _on_domain_error)

@@ -1,10 +1,13 @@
 """The ingress filters that a sensor applies itself, as it gets them at check-in."""
 
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from vedette.model.ingress import EVENT_LISTS, PROCESS_LISTS, IngressFilter
 from vedette.state import filters
 from vedette.state.engine import Database
+
+_GROUP_BITS: Final = 20
+_GROUP_MASK: Final = (1 << _GROUP_BITS) - 1
 
 
 class Sensor(Protocol):
@@ -20,20 +23,33 @@ class Sensor(Protocol):
     def os_type(self) -> str: ...
 
 
-def filter_orders(database: Database, sensor: Sensor, since_version: int) -> dict[str, Any] | None:
-    """`{"version", "filters"}` with all filters of the sensor, the highest priority first; None
-    when `since_version` is the newest. It changes with every change of any filter."""
-    if filters.version(database) == since_version:
-        return None
-    version, known = filters.load(database)
-    wanted = [
-        order_body(one)
-        for one in known
-        if one.enabled
-        and one.filter_on_sensor
-        and one.applies_to(sensor.id, sensor.group_id, sensor.os_type)
-    ]
-    return {"version": version, "filters": wanted}
+class SensorFilters:
+    """What sensors are told of filters; read once for a version. Safe to share between threads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._read: tuple[int, list[tuple[IngressFilter, dict[str, Any]]]] = (-1, [])
+
+    def of(self, sensor: Sensor, version: int) -> dict[str, Any]:
+        """`{"version", "filters"}` with all filters of the sensor, the highest priority first, as
+        they are at `version` or after it."""
+        if self._read[0] < version:
+            newest, known = filters.load(self._database)
+            sent = [one for one in known if one.enabled and one.filter_on_sensor]
+            self._read = newest, [(one, order_body(one)) for one in sent]
+        newest, bodies = self._read
+        wanted = [
+            body
+            for one, body in bodies
+            if one.applies_to(sensor.id, sensor.group_id, sensor.os_type)
+        ]
+        return {"version": list_version(newest, sensor.group_id), "filters": wanted}
+
+
+def list_version(version: int, group_id: int) -> int:
+    """What a sensor knows its list by: it changes with every change of any filter, and when the
+    sensor moves to another group. 0 while there never was a filter."""
+    return version << _GROUP_BITS | group_id & _GROUP_MASK if version else 0
 
 
 def order_body(one: IngressFilter) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The orders of one check-in that are not columns of the sensor: bans, filters, updates, files.
+"""The orders of one check-in that are not columns of the sensor: bans, updates, files.
 
 Each function answers one member of the check-in's answer (docs/sensor-protocol.md), and None or
 nothing when the sensor is up to date. All of them may ask the database.
@@ -7,7 +7,7 @@ nothing when the sensor is up to date. All of them may ask the database.
 from collections.abc import Sequence
 from typing import Any
 
-from vedette.respond import bans, filters
+from vedette.respond import bans
 from vedette.state import groups
 from vedette.state.checkins import Standing
 from vedette.state.engine import Database
@@ -20,12 +20,6 @@ def ban_orders(database: Database, sensor: Standing, version: int) -> Body | Non
     """What changed in the list of bans since the sensor's version: `{version, full, add, remove}`;
     None when nothing did."""
     return bans.ban_orders(database, sensor.group_id, version)
-
-
-def filter_orders(database: Database, sensor: Standing, version: int) -> Body | None:
-    """The filters that the sensor should apply itself: `{version, filters}`; None when it has
-    them."""
-    return filters.filter_orders(database, sensor, version)
 
 
 def note_blocks(database: Database, sensor: Standing, blocks: list[Body], now_us: int) -> None:

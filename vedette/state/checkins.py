@@ -14,6 +14,7 @@ from sqlalchemy import Connection, bindparam, case, func, select, update
 
 from vedette import limits
 from vedette.errors import UnauthorizedError, VedetteError
+from vedette.state.bulk_statement import BulkStatement
 from vedette.state.engine import Database
 from vedette.state.schema import GROUP, SENSOR, VALUE
 from vedette.state.sensor_packages import OS_TYPES, package_name
@@ -109,7 +110,7 @@ _ROWS = (
     .order_by(SENSOR.c.id)
     .with_for_update()
 )
-_UPDATE = (
+_UPDATE = BulkStatement(
     update(SENSOR)
     .where(SENSOR.c.id == bindparam("sensor"))
     .values(
@@ -139,7 +140,7 @@ def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[Standing 
         changes.append(_take(row, item))
         found.append(_standing(row, marks.get(row["group_id"], "")))
     if changes:
-        connection.execute(_UPDATE, changes)
+        _UPDATE.execute(connection, changes)
     return found
 
 
