@@ -5,6 +5,10 @@ SEGMENT_WINDOW_MS = 5 * 60 * 1_000
 """Length of the window of server time that one segment covers: a process that reports
 every second for a day makes 288 segments, not 86,400."""
 
+SEGMENT_IDS_A_WINDOW = 1_000
+"""Segments that a process may have in one window; two windows are at least so many milliseconds
+apart, so that an id tells its window."""
+
 SEGMENT_EVENTS_MAX = 10_000
 """Events of one segment; the next segment of the window begins after it. What the
 `/event` routes return at most by default (`CoreServicesMaxEventResultsPerProcess`)."""
@@ -377,6 +381,10 @@ CRITERIA_VALUES_MAX = 1_000
 VIEW_COUNTS_MAX = 64
 """Filters whose counts of events by segment are remembered, 16 bytes a segment; the least
 recently used go first. What is forgotten is counted again."""
+
+OUTLINE_SEGMENTS_KEPT_MAX = 200_000
+"""Segments of all outlines that are kept from one page of a stream to the next: 32 to 40 bytes
+each. What is forgotten is read again."""
 
 SEGMENTS_A_LINE = 500
 """Segments in one line of the ndjson answer: about 150 kB."""

@@ -4,10 +4,7 @@ A window never goes back, whatever the clock does, and never lies in two partiti
 to a new partition closes the current window early, and the next begins with the partition.
 """
 
-from vedette.limits import SEGMENT_WINDOW_MS
-
-_SEGMENT_IDS = 1_000
-"""Segment ids a window may use; two windows are at least this far apart, in ms."""
+from vedette.limits import SEGMENT_IDS_A_WINDOW, SEGMENT_WINDOW_MS
 
 
 class Windows:
@@ -28,7 +25,7 @@ class Windows:
 
     def next_opening(self, now_us: int) -> int:
         """Opening time of a partition that begins now, ms."""
-        return max(now_us // 1_000, self.window_ms + _SEGMENT_IDS)
+        return max(now_us // 1_000, self.window_ms + SEGMENT_IDS_A_WINDOW)
 
     def roll(self, opened_ms: int) -> None:
         """Closes window and partition; both begin anew at a `next_opening`."""

@@ -18,7 +18,7 @@ from vedette.search.process_body import Body
 from vedette.search.walk import Track
 from vedette.store.engine import Engine
 from vedette.store.event_facets import FacetCounts, count_event_facets
-from vedette.store.sequence import Outline, outline
+from vedette.store.outline import Outline, outline
 
 
 @dataclass(slots=True)

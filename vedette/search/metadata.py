@@ -1,24 +1,33 @@
 """All that is known of a process beside its events (api.md 2.10)."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
-from vedette.errors import NotFoundError
 from vedette.model.address import signed_int32
 from vedette.model.host import minutes_ahead
 from vedette.model.ids import unique_id
 from vedette.model.scope import Scope
+from vedette.search.one_process import unknown_process, with_parent
 from vedette.search.process_body import Body, Row, parent_members, start_us
 from vedette.search.wire_values import instant
 from vedette.store.engine import Engine
-from vedette.store.process import process_row
+from vedette.store.process_metadata import process_row
+
+_OF_PARENT: Final = ("parent_name", "parent_pid", "parent_md5")
+_SHOWN: Final = (
+    *("hostname", "group", "os_type", "host_type", "interface_ip", "comms_ip", "host_clock"),
+    *("process_name", "path", "process_md5", "process_sha256", "process_pid", "cmdline"),
+    *("username", "uid", "logon_type", "start", "creation_observed", "tampered"),
+    *("parent_id", *_OF_PARENT),
+)
 
 
 def metadata(engine: Engine, scope: Scope, process_id: str) -> Body:
     """`process_metadata` of a process over all its segments. Raises NotFoundError."""
-    row = process_row(engine, process_id, scope)
-    if row is None:
-        raise NotFoundError(f"there is no process {process_id!r}")
+    known = process_row(engine, process_id, scope, _SHOWN, ())
+    if known is None:
+        raise unknown_process(process_id)
+    row = with_parent(engine, scope, known, _OF_PARENT)
     return {"process_metadata": _names(row) | _host(row) | _run(row) | _times(row) | _flags(row)}
 
 

@@ -8,18 +8,17 @@ What a process says of its parent was told when it began, by a record that may k
 the parent's own records told since fills the gaps; nothing that was told is changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from vedette.errors import NotFoundError
 from vedette.model.ids import EARLIEST_SEGMENT, MERGED_SEGMENT, names_process
 from vedette.model.scope import Scope
 from vedette.search.process_body import Row
-from vedette.store import process as stored
+from vedette.store import process_metadata as stored
 from vedette.store.engine import Engine
-from vedette.store.relatives import facts_of
 
-_OF_PARENT: Final[Mapping[str, str]] = {
+OF_PARENT: Final[Mapping[str, str]] = {
     "parent_pid": "process_pid",
     "parent_name": "process_name",
     "parent_path": "path",
@@ -52,19 +51,22 @@ def unknown_process(process_id: str) -> NotFoundError:
     return NotFoundError(f"there is no process {process_id!r}")
 
 
-def with_parent(engine: Engine, scope: Scope, row: Row) -> Row:
-    """The row with all that is known of its parent by now."""
-    parent_id = row["parent_id"]
-    if not names_process(parent_id) or all(row[name] for name in _OF_PARENT):
+def with_parent(
+    engine: Engine, scope: Scope, row: Row, names: Collection[str] = tuple(OF_PARENT)
+) -> Row:
+    """The row with all that is known of its parent by now: of `names`, which the row has."""
+    unknown = [name for name in names if not row[name]]
+    if not unknown or not names_process(row["parent_id"]):
         return row
-    return completed(row, facts_of(engine, [parent_id], scope).get(parent_id))
+    own = [OF_PARENT[name] for name in unknown]
+    return completed(row, stored.newest_row(engine, row["parent_id"], scope, own), unknown)
 
 
-def completed(row: Row, parent: Row | None) -> Row:
+def completed(row: Row, parent: Row | None, names: Collection[str] = tuple(OF_PARENT)) -> Row:
     """The row with what its parent's own row knows better than it does."""
     if parent is None:
         return row
-    return {**row, **{name: row[name] or parent[own] for name, own in _OF_PARENT.items()}}
+    return {**row, **{name: row[name] or parent[OF_PARENT[name]] for name in names}}
 
 
 def _whole(engine: Engine, scope: Scope, process_id: str) -> dict[str, Any]:

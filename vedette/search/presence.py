@@ -6,23 +6,23 @@ from collections.abc import Iterator
 from itertools import islice
 
 from vedette import limits
-from vedette.errors import NotFoundError, UnavailableError
+from vedette.errors import UnavailableError
 from vedette.model.scope import Scope
+from vedette.search.one_process import unknown_process
 from vedette.search.process_body import Body
 from vedette.search.responses import segments_body
 from vedette.search.suppression import NOTHING_SUPPRESSED, Suppression
 from vedette.search.walk import Track
 from vedette.store.engine import Engine
+from vedette.store.outline import Outline, outline, present_segment
 from vedette.store.process import segments_of
 from vedette.store.relatives import facts_of
-from vedette.store.sequence import Outline, names_child, outline
+from vedette.store.sequence import names_child
 
 
 def verified_segment(engine: Engine, scope: Scope, process_id: str, segment: int) -> Body:
     """The segment when the process has it, else its earliest one. Raises NotFoundError."""
-    found = _outline(engine, scope, process_id)
-    is_known = segment in found.segment_ids
-    return {"segment_id": segment if is_known else found.segment_ids[0]}
+    return {"segment_id": _present(engine, scope, process_id, segment)}
 
 
 def segment_batches(engine: Engine, scope: Scope, process_id: str, segment: int) -> Iterator[Body]:
@@ -61,8 +61,9 @@ def suppression(
     """
     try:
         end_s = time.monotonic() + timeout_s
-        _outline(engine, scope, parent_id, timeout_s)
-        is_suppressed = outline(engine, child_id, scope, deadline_s=_left(end_s)) is None
+        _present(engine, scope, parent_id, deadline_s=timeout_s)
+        child = present_segment(engine, child_id, 0, scope, deadline_s=_left(end_s))
+        is_suppressed = child is None
         if is_suppressed:
             is_suppressed = names_child(
                 engine, parent_id, scope, child_id, child_md5, deadline_s=_left(end_s)
@@ -84,10 +85,22 @@ def _left(end_s: float) -> float:
     return left_s
 
 
-def _outline(
-    engine: Engine, scope: Scope, process_id: str, deadline_s: float | None = None
-) -> Outline:
-    found = outline(engine, process_id, scope, deadline_s=deadline_s)
+def _present(
+    engine: Engine,
+    scope: Scope,
+    process_id: str,
+    segment: int = 0,
+    *,
+    deadline_s: float | None = None,
+) -> int:
+    present = present_segment(engine, process_id, segment, scope, deadline_s=deadline_s)
+    if present is None:
+        raise unknown_process(process_id)
+    return present
+
+
+def _outline(engine: Engine, scope: Scope, process_id: str) -> Outline:
+    found = outline(engine, process_id, scope)
     if found is None:
-        raise NotFoundError(f"there is no process {process_id!r}")
+        raise unknown_process(process_id)
     return found

@@ -16,8 +16,9 @@ from vedette.model.ids import MERGED_SEGMENT, names_process
 from vedette.model.scope import Scope
 from vedette.search.events_wire import EVENT_LISTS, EventVersion
 from vedette.search.one_process import completed, process_row, unknown_process, with_parent
-from vedette.search.process_body import Body, child_body, parent_body, process_body
+from vedette.search.process_body import Body, Row, child_body, parent_body, process_body
 from vedette.search.responses import segments_body
+from vedette.search.suppressed_children import is_only_told, with_suppressed
 from vedette.search.suppression import Suppression
 from vedette.store import process as stored
 from vedette.store.engine import Engine
@@ -55,9 +56,10 @@ def summary(
         if parent_id
         else []
     )
-    children = (
-        stored.children_of(engine, process_id, scope, limit=children_max) if children_max else []
-    )
+    children: Sequence[Row] = []
+    if children_max:
+        children = stored.children_of(engine, process_id, scope, limit=children_max)
+        children = with_suppressed(engine, scope, row, children, children_max)
     known = completed(row, parents.get(parent_id))
     parent: Body = {}  # of whom nothing is known: clients stop there, and take no stand-in for one
     if parent_id:
@@ -67,7 +69,9 @@ def summary(
         "process": process_body(known),
         "parent": parent,
         "siblings": [child_body(one, suppression.hides(one)) for one in siblings],
-        "children": [child_body(one, suppression.hides(one)) for one in children],
+        "children": [
+            child_body(one, is_only_told(one) or suppression.hides(one)) for one in children
+        ],
     }
 
 

@@ -7,6 +7,9 @@ project asks which engine it runs on.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+OUTLINES = "by_process"
+"""The projection of `segment` that `tables.OUTLINE` describes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
@@ -36,6 +39,13 @@ class Capabilities:
     def storage(self, table: str) -> str:
         """Name of the table that holds the rows of `table`."""
         return f"{table}_local" if self.cluster else table
+
+    @property
+    def outline(self) -> str:
+        """Where the outlines of processes are read (`tables.OUTLINE`), by itself: a question that
+        names `segment` has all its columns and indexes weighed before it finds them here."""
+        rows = f"mergeTreeProjection(currentDatabase(), '{self.storage('segment')}', '{OUTLINES}')"
+        return f"cluster('{self.cluster}', {rows})" if self.cluster else rows
 
     def engine(self, family: str, table: str, *, sharded: bool) -> str:
         """Engine clause of the table that holds the rows."""

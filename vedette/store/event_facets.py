@@ -12,7 +12,7 @@ from vedette.model.event_facets import EVENT_FACETS, EVENT_TYPE, EventFilter
 from vedette.model.scope import Scope
 from vedette.query.compile_events import compile_events, facet_sql
 from vedette.store.engine import Engine
-from vedette.store.sequence import of_process
+from vedette.store.outline import of_process
 
 _FACETS: Final = tuple(facet for facet in EVENT_FACETS.values() if facet.name != EVENT_TYPE)
 

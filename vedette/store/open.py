@@ -21,6 +21,7 @@ ENGINE_CONFIG = f"""\
     <mark_cache_size>{128 * _MB}</mark_cache_size>
     <index_mark_cache_size>{64 * _MB}</index_mark_cache_size>
     <primary_index_cache_size>{128 * _MB}</primary_index_cache_size>
+    <uncompressed_cache_size>{64 * _MB}</uncompressed_cache_size>
     <text_index_header_cache_size>{64 * _MB}</text_index_header_cache_size>
     <text_index_tokens_cache_size>{64 * _MB}</text_index_tokens_cache_size>
     <text_index_postings_cache_size>{64 * _MB}</text_index_postings_cache_size>

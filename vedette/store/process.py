@@ -1,4 +1,4 @@
-"""Reading one process: its segments, its metadata, its events, its relatives.
+"""Reading processes: their segments, their metadata as a whole, their events, their relatives.
 
 Its segments and their counts come from the outline (`tables.OUTLINE`); the guide (`process`)
 tells the windows of several processes. So the rest is read by primary key, and only where it is.
@@ -6,7 +6,6 @@ Events are in the order of segments, and by time within a segment.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -18,14 +17,12 @@ from vedette.model.event import ProcessEvent
 from vedette.model.scope import Scope
 from vedette.query.compile_sql import Condition
 from vedette.store.engine import Engine, Rows
-from vedette.store.select import BEST, COUNTS, KNOWN, ROW, quoted, readable_array
-from vedette.store.sequence import BY_KEY, BY_OUTLINE, of_process
+from vedette.store.outline import of_process
+from vedette.store.select import BEST, COUNTS, quoted, readable_array
+from vedette.store.sequence import BY_KEY
 from vedette.store.where import guided, scoped
 
 _LAST = (1 << 63) - 1
-
-_OWN_NAMES = {"prefer_column_name_to_alias": 1}
-"""Lets a result have the name of the column that it is made from."""
 
 RELATIVES_MAX = 1_000
 """Children or siblings that are read at once."""
@@ -61,11 +58,10 @@ def segments_of(
     found = engine.query(
         "SELECT partition_ms, window_ms, segment_id, max(last_update) AS updated, "
         f"max(last_server_update) AS served, {', '.join(f'sum({quoted(n)})' for n in COUNTS)} "
-        f"FROM segment WHERE {where.sql} "
+        f"FROM {engine.capabilities.outline} WHERE {where.sql} "
         "AND segment_id BETWEEN {first:UInt64} AND {last:UInt64} "
         "GROUP BY partition_ms, window_ms, segment_id ORDER BY segment_id",
         {**where.params, "first": first, "last": last},
-        settings=BY_OUTLINE,
     )
     kinds = [kind.name for kind in EVENT_KINDS]
     return [
@@ -74,76 +70,6 @@ def segments_of(
         )
         for row in found.rows
     ]
-
-
-def segment_row(
-    engine: Engine, process_id: str, segment_id: int, scope: Scope
-) -> dict[str, Any] | None:
-    """Metadata and counts of one segment, as `find.Found.rows` has them."""
-    where = of_process(process_id, scope)
-    # A segment's id is its window and a little more, so its window is the last before it.
-    window = "arrayMax(arrayFilter(w -> w <= {segment_id:UInt64}, groupArrayArray(windows)))"
-    found = engine.query(
-        f"SELECT {ROW} FROM segment FINAL WHERE window_ms IN ({_from_guide(engine, window)}) "
-        f"AND {where.sql} AND segment_id = {{segment_id:UInt64}}",
-        {**where.params, "segment_id": segment_id},
-        settings=BY_KEY,
-    ).dicts()
-    return found[0] if found else None
-
-
-def _from_guide(engine: Engine, window: str) -> str:
-    """A SELECT of one window of a process, made of the windows that the guide names."""
-    guide = engine.capabilities.storage("process")
-    return f"SELECT {window} FROM {guide} WHERE process_id = {{process:String}} HAVING count() > 0"
-
-
-def process_row(engine: Engine, process_id: str, scope: Scope) -> dict[str, Any] | None:
-    """One process as a whole, as `process_rows` has it but for the tokens that are only searched
-    for; None when there is none to see.
-
-    Every segment carries what is known of its process, and the newest what was known last: so
-    the newest one tells the metadata, and the outline what has to be summed up. The two are
-    asked at once.
-    """
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        summing = beside.submit(_summed, engine, process_id, scope)
-        newest = _newest(engine, process_id, scope)
-    summed = summing.result()
-    if not summed["segment_id"]:
-        return None
-    if newest is None or newest["segment_id"] < summed["segment_id"]:
-        newest = segment_row(engine, process_id, summed["segment_id"], scope)
-    return newest and newest | summed
-
-
-def _summed(engine: Engine, process_id: str, scope: Scope) -> dict[str, Any]:
-    """What all segments tell together; its `segment_id` is 0 when there are none."""
-    where = of_process(process_id, scope)
-    return engine.query(
-        "SELECT max(segment_id) AS `segment_id`, min(segment_id) AS `first_segment_id`, "
-        "max(window_ms) AS `window_ms`, max(partition_ms) AS `partition_ms`, "
-        "max(last_update) AS `last_update`, max(last_server_update) AS `last_server_update`, "
-        "min(first_server_update) AS `first_server_update`, max(terminated) AS `terminated`, "
-        f"{', '.join(f'sum({quoted(name)}) AS {quoted(name)}' for name in COUNTS)} "
-        f"FROM segment WHERE {where.sql}",
-        where.params,
-        settings={**BY_OUTLINE, **_OWN_NAMES},
-    ).dicts()[0]
-
-
-def _newest(engine: Engine, process_id: str, scope: Scope) -> dict[str, Any] | None:
-    """The newest segment in the newest window that the guide names. None when there is none:
-    the guide is written first, and a crash may come between."""
-    where = of_process(process_id, scope)
-    window = _from_guide(engine, "arrayMax(groupArrayArray(windows))")
-    found = engine.query(
-        f"SELECT {KNOWN} FROM segment FINAL WHERE window_ms IN ({window}) AND {where.sql} "
-        "ORDER BY segment_id DESC LIMIT 1",
-        where.params,
-        settings=BY_KEY,
-    ).dicts()
-    return found[0] if found else None
 
 
 def process_rows(

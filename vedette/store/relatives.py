@@ -99,22 +99,25 @@ def reports_of(
     *,
     limit: int,
     child_ids: Sequence[str] | None = None,
+    only_suppressed: bool = False,
 ) -> list[Report]:
-    """The children that these processes reported, by time, each once; `child_ids` limits them."""
+    """The children that these processes reported, by time, each once; `child_ids` limits them, or
+    that they were reported as suppressed."""
     arrays = ", ".join(f"childproc_{name} AS {name}" for name in _CHILDPROC)
     # What a child was when it began, not what it became; an end tells less than a start.
     first = ", ".join(
         f"argMin({name}, (started = 0, time))"
         for name in ("kind", "path", "command_line", "username", "pid", "md5", "sha256")
     )
-    one_of = "" if child_ids is None else " AND child_id IN {children:Array(String)}"
+    which = "" if child_ids is None else " AND child_id IN {children:Array(String)}"
+    which += " AND suppressed" if only_suppressed else ""
     found: list[Report] = []
     by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
     for ids in _batches(parent_ids):
         where = scoped(Condition(by_guide, {"ids": ids, "children": list(child_ids or ())}), scope)
         rows = engine.query(
             f"SELECT process_id, child_id, min(time) AS began, {first}, toBool(max(suppressed)) "
-            f"FROM segment ARRAY JOIN {arrays} WHERE {where.sql} AND child_id != ''{one_of} "
+            f"FROM segment ARRAY JOIN {arrays} WHERE {where.sql} AND child_id != ''{which} "
             f"GROUP BY process_id, child_id ORDER BY began, child_id LIMIT {limit:d}",
             where.params,
             settings=SETTINGS,

@@ -1,5 +1,7 @@
 """Column lists of reads, made from the catalogue: nothing else writes a column into SQL."""
 
+from collections.abc import Iterable
+
 from vedette.model.columns import EVENT_KINDS, HOST, KEY, METADATA, PROCESS, Column
 
 COUNTS: tuple[str, ...] = tuple(f"{kind.name}_count" for kind in EVENT_KINDS)
@@ -39,9 +41,17 @@ def best(column: Column) -> str:
 ROW: str = ", ".join([*map(_plain, (*KEY, *METADATA)), *map(quoted, COUNTS)])
 """A segment with its metadata and counts, under FINAL."""
 
-KNOWN: str = ", ".join(map(_plain, (*KEY, *HOST, *PROCESS)))
-"""What a segment with its metadata tells of its process, under FINAL; nothing that is summed up
-over segments, nothing that is only searched for."""
+KNOWN: tuple[str, ...] = tuple(column.name for column in (*HOST, *PROCESS))
+"""What a segment tells of its process; nothing that is summed up over segments, nothing that is
+only searched for."""
+
+
+def row_with(names: Iterable[str]) -> str:
+    """A segment's key and some of its metadata, under FINAL. Each column costs the engine a tenth
+    of a millisecond before it is read."""
+    wanted = set(names)
+    return ", ".join(map(_plain, (*KEY, *(one for one in METADATA if one.name in wanted))))
+
 
 BEST_COUNTS: str = ", ".join(f"sum({quoted(name)}) AS `best_{name}`" for name in COUNTS)
 

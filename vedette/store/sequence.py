@@ -2,8 +2,8 @@
 
 The order is by segment, then by time, then by kind, then as stored (docs/process-analysis.md).
 Counts are asked without FINAL, because every event lies in exactly one partial row; those of all
-events come from the outline of the process (`tables.OUTLINE`), so their cost does not depend on
-what else is stored. Events are read by primary key, and only the segments that are named.
+events are in the outline of the process (`outline.py`). Events are read by primary key, and only
+the segments that are named.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,42 +13,23 @@ from typing import Any, Final
 from vedette.model.columns import EventKind
 from vedette.model.event import ProcessEvent
 from vedette.model.event_facets import STREAMED, EventFilter
-from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
 from vedette.query.compile_events import KindTest, compile_events
-from vedette.query.compile_sql import SETTINGS, Condition
+from vedette.query.compile_sql import SETTINGS
 from vedette.store.engine import Engine, Settings
+from vedette.store.outline import Outline, of_process
 from vedette.store.select import readable_array
-from vedette.store.where import scoped
 
-BY_OUTLINE: Final[Settings] = {"use_skip_indexes": 0, "optimize_use_implicit_projections": 0}
-"""For questions that the outline answers."""
-
-BY_KEY: Final[Settings] = {**SETTINGS, **BY_OUTLINE, "optimize_use_projections": 0}
+BY_KEY: Final[Settings] = {
+    **SETTINGS,
+    "use_skip_indexes": 0,
+    "optimize_use_projections": 0,
+    "optimize_use_implicit_projections": 0,
+    # The blocks of a place hold its neighbours too, which are asked for next.
+    "use_uncompressed_cache": 1,
+}
 """For reads by primary key. Where it is known how rows are found, nothing else has to be weighed:
 on a table with so many columns and indexes, that is a third of what a small question costs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """The segments of a process, the earliest first, in lists of the same length."""
-
-    window_ms: Sequence[int]
-    segment_ids: Sequence[int]
-    totals: Sequence[int]
-    """Events of all `STREAMED` kinds."""
-    chosen: Sequence[int]
-    """Events of the kinds that were asked for."""
-    kinds: Sequence[int]
-    """Kinds that there are events of: a bit for each of `STREAMED`, the first one's is 1."""
-    is_terminated: bool
-
-    def kinds_in(self, numbers: Sequence[int]) -> list[EventKind]:
-        """Kinds that the segments with these numbers have events of."""
-        met = 0
-        for number in numbers:
-            met |= self.kinds[number]
-        return [kind for bit, kind in enumerate(STREAMED) if met >> bit & 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,38 +39,6 @@ class SequencedEvent:
     segment_id: int
     kind: EventKind
     event: ProcessEvent
-
-
-def outline(
-    engine: Engine,
-    process_id: str,
-    scope: Scope,
-    kinds: Sequence[EventKind] = STREAMED,
-    *,
-    deadline_s: float | None = None,
-) -> Outline | None:
-    """Segments and counts of a process; None when there is none to see.
-
-    Raises UnavailableError (`reason` "deadline") when it takes longer than `deadline_s`.
-    """
-    where = of_process(process_id, scope)
-    bits = " + ".join(
-        f"(sum(`{kind.name}_count`) > 0) * {1 << bit}" for bit, kind in enumerate(STREAMED)
-    )
-    found = engine.query(
-        "SELECT groupArray(window_ms), groupArray(segment_id), groupArray(total), "
-        "groupArray(chosen), groupArray(kinds), max(ended) FROM ("
-        f"SELECT window_ms, segment_id, {_sum(STREAMED)} AS total, {_sum(kinds)} AS chosen, "
-        f"{bits} AS kinds, max(terminated) AS ended FROM segment WHERE {where.sql} "
-        "GROUP BY window_ms, segment_id ORDER BY segment_id)",
-        where.params,
-        settings=BY_OUTLINE,
-        deadline_s=deadline_s,
-    )
-    windows, segment_ids, totals, chosen, met, terminated = found.rows[0]
-    if not segment_ids:
-        return None
-    return Outline(windows, segment_ids, totals, chosen, met, bool(terminated))
 
 
 def count_wanted(
@@ -260,17 +209,3 @@ def _order(tests: Sequence[KindTest], row: _Row) -> list[_Key]:
     ]
     ordered.sort()
     return ordered
-
-
-def of_process(process_id: str, scope: Scope, windows: Sequence[int] | None = None) -> Condition:
-    """The condition on partial rows of one process, by primary key where windows are given."""
-    sql = "process_id = {process:String} AND sensor_id = {sensor:UInt32}"
-    params: dict[str, Any] = {"process": process_id, "sensor": sensor_of(process_id) or 0}
-    if windows is not None:
-        sql = f"window_ms IN {{windows:Array(UInt64)}} AND {sql}"
-        params["windows"] = list(windows)
-    return scoped(Condition(sql, params), scope)
-
-
-def _sum(kinds: Sequence[EventKind]) -> str:
-    return " + ".join(f"sum(`{kind.name}_count`)" for kind in kinds) or "toUInt64(0)"

@@ -17,7 +17,7 @@ from typing import Literal
 
 from vedette.model.columns import EVENT_KINDS, KEY, METADATA, SIGHTING, Column, ColumnType
 from vedette.model.indexes import INDEX_TYPES, INDEXES, IndexKind, indexed_sql
-from vedette.store.capabilities import Capabilities
+from vedette.store.capabilities import OUTLINES, Capabilities
 from vedette.store.where import SEGMENT_KEY
 
 SCHEMA_VERSION = 1
@@ -140,7 +140,7 @@ SEGMENT = Table(
     order_by=f"({SEGMENT_KEY})",
     indexes=tuple(_index(column, kind) for column, kind in INDEXES),
     projections=(
-        f"PROJECTION by_process (SELECT {', '.join(OUTLINE)} ORDER BY process_id, segment_id)",
+        f"PROJECTION {OUTLINES} (SELECT {', '.join(OUTLINE)} ORDER BY process_id, segment_id)",
     ),
     settings=(
         *DURABLE,

@@ -30,7 +30,7 @@ from vedette.search.walk import JumpBy, Seek
 from vedette.state.engine import open_database
 from vedette.state.start import start
 from vedette.store.engine import ClickHouseEngine
-from vedette.store.sequence import of_process
+from vedette.store.outline import of_process
 from vedette.store.tables import OUTLINE
 
 P1 = name(1)

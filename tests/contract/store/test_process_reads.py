@@ -25,10 +25,10 @@ from vedette.store.process import (
     children_of,
     events,
     process_rows,
-    segment_row,
     segments_of,
     siblings_of,
 )
+from vedette.store.process_metadata import segment_row
 from vedette.store.where import ALL
 
 OTHERS = Scope(frozenset({2}))

@@ -1,0 +1,121 @@
+"""The summary of a process on segments of its own, of its parent and of its children."""
+
+from typing import Any
+
+from tests.contract.store.rows import HOUR_MS, NEXT_MS, module, partial, process_id, store
+from vedette.model.event import Childproc
+from vedette.model.scope import EVERYTHING, Scope
+from vedette.search.metadata import metadata
+from vedette.search.one_process import process_row, with_parent
+from vedette.search.process import flat_summary, summary
+from vedette.search.suppression import NOTHING_SUPPRESSED, Suppression
+from vedette.store.engine import ClickHouseEngine, Engine
+from vedette.store.write import Commit, ProcessWindow, write_commit
+
+P1, P2, P7, P8 = (process_id(number) for number in (1, 2, 7, 8))
+
+
+def hidden(number: int, time_us: int, **told: Any) -> Childproc:
+    return Childproc(P1, time_us, 1, 0, process_id(number), suppressed=1, **told)
+
+
+def children_of_1(engine: Engine, most: int = 15, **more: Any) -> list[dict[str, Any]]:
+    suppression = more.get("suppression", NOTHING_SUPPRESSED)
+    scope = more.get("scope", EVERYTHING)
+    return list(summary(engine, scope, P1, 0, most, suppression)["children"])
+
+
+def test_children_that_were_suppressed_are_listed_as_their_parent_tells_them(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    told = hidden(
+        7, 1_000, path="c:\\bin\\quiet.exe", command_line="quiet /q", username="ann", pid=70
+    )
+    store(
+        contract_engine,
+        partial(1, told, hostname="h", process_name="up.exe", start=500, last_update=2_000),
+        partial(2, parent_id=P1, start=2_000, last_update=2_000),
+    )
+    first, second = children_of_1(contract_engine)
+    assert (first["id"], second["id"]) == (P7, P2)
+    assert (first["is_suppressed"], second["is_suppressed"]) == (True, False)
+    assert (first["cmdline"], first["username"]) == ("quiet /q", "ann")
+    assert (first["process_name"], first["process_pid"], first["hostname"]) == (
+        "quiet.exe",
+        70,
+        "h",
+    )
+    assert (first["parent_id"], first["parent_name"], first["segment_id"]) == (P1, "up.exe", 1)
+    assert (first["start"], first["modload_count"]) == ("1970-01-01T00:00:00.001000Z", 0)
+    assert set(first) - {"process_sha256"} == set(second)
+
+
+def test_a_child_that_was_heard_of_is_listed_by_its_own_records(engine: ClickHouseEngine) -> None:
+    store(
+        engine,
+        partial(1, hidden(7, 1_000), hidden(8, 9_000, command_line="x"), last_update=1),
+        partial(7, module("m"), parent_id=P1, cmdline="own", start=1_000, last_update=1),
+    )
+    assert [(one["id"], one["cmdline"]) for one in children_of_1(engine)] == [
+        (P7, "own"),
+        (P8, "x"),
+    ]
+    assert [one["id"] for one in children_of_1(engine, 1)] == [P7]
+    assert children_of_1(engine, 0) == []
+
+
+def test_children_that_are_not_reported_as_suppressed_need_a_document(
+    engine: ClickHouseEngine,
+) -> None:
+    store(engine, partial(1, Childproc(P1, 1_000, 1, 0, P7), last_update=1))
+    assert children_of_1(engine, suppression=Suppression(frozenset({""}))) == []
+
+
+def test_metadata_knows_of_the_parent_what_the_parent_told_later(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    store(contract_engine, partial(2, parent_id=P1, parent_md5="ab" * 16, last_update=1))
+    before = metadata(contract_engine, EVERYTHING, P2)["process_metadata"]
+    assert (before["parent_name"], before["parent_pid"]) == ("(unknown)", 0)
+    late = {"process_name": "up.exe", "process_pid": 9, "process_md5": "cd" * 16}
+    store(contract_engine, partial(1, **late, window_ms=NEXT_MS, last_update=1))
+    after = metadata(contract_engine, EVERYTHING, P2)["process_metadata"]
+    assert (after["parent_name"], after["parent_pid"]) == ("up.exe", 9)
+    assert after["parent_md5"] == "ab" * 16
+
+
+def test_a_parent_on_a_host_that_is_not_seen_tells_nothing(engine: ClickHouseEngine) -> None:
+    above = process_id(1, sensor_id=2)
+    store(
+        engine,
+        partial(2, parent_id=above, last_update=1),
+        partial(1, sensor_id=2, process_name="secret.exe", last_update=1),
+    )
+    own_host = Scope(frozenset({1}))
+    found = metadata(engine, own_host, P2)["process_metadata"]
+    assert found["parent_name"] == "(unknown)"
+    assert flat_summary(engine, own_host, P2, 0)["parent_name"] == "(unknown)"
+    assert flat_summary(engine, EVERYTHING, P2, 0)["parent_name"] == "secret.exe"
+
+
+def test_a_window_that_only_the_guide_names_hides_nothing(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    store(
+        contract_engine,
+        partial(1, cmdline="up /x", process_name="up.exe", last_update=1),
+        partial(2, parent_id=P1, last_update=1),
+    )
+    orphans = [ProcessWindow(HOUR_MS, name, 1, NEXT_MS) for name in (P1, P2)]
+    write_commit(contract_engine, Commit(processes=orphans))
+    row = with_parent(contract_engine, EVERYTHING, process_row(contract_engine, EVERYTHING, P2, 0))
+    assert (row["segment_id"], row["parent_cmdline"]) == (HOUR_MS, "up /x")
+
+
+def test_the_segments_of_one_window_are_told_apart(contract_engine: ClickHouseEngine) -> None:
+    for number in (0, 1, 999):
+        at = HOUR_MS + number
+        store(contract_engine, partial(1, segment_id=at, exit_status=str(number), last_update=1))
+    for number in (0, 1, 999):
+        body = flat_summary(contract_engine, EVERYTHING, P1, HOUR_MS + number)
+        assert (body["segment_id"], body["exit_status"]) == (HOUR_MS + number, str(number))

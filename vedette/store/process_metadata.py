@@ -1,0 +1,117 @@
+"""What is known of one process beside its events: by one segment, and by all of them together.
+
+Every segment carries what is known of its process, and the newest what was known last. So one row
+tells the metadata, and what has to be summed up is in the outline (`outline.py`).
+"""
+
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from vedette import limits
+from vedette.model.columns import TOUCHED
+from vedette.model.scope import Scope
+from vedette.store.engine import Engine
+from vedette.store.outline import of_process
+from vedette.store.select import COUNTS, KNOWN, quoted, row_with
+from vedette.store.sequence import BY_KEY
+
+_OF_SEGMENT = (*KNOWN, *(column.name for column in TOUCHED))
+_COUNTED = ", ".join(map(quoted, COUNTS))
+
+_OWN_NAMES = {"prefer_column_name_to_alias": 1}
+"""Lets a result have the name of the column that it is made from."""
+
+
+def segment_row(
+    engine: Engine, process_id: str, segment_id: int, scope: Scope
+) -> dict[str, Any] | None:
+    """Metadata and counts of one segment, as `find.Found.rows` has them but for what is only
+    searched for. A segment's id is its window and a little more (`model/columns.py`)."""
+    where = of_process(process_id, scope)
+    found = engine.query(
+        f"SELECT {row_with(_OF_SEGMENT)}, {_COUNTED} FROM segment FINAL "
+        "WHERE window_ms BETWEEN {first:UInt64} AND {segment_id:UInt64} "
+        f"AND {where.sql} AND segment_id = {{segment_id:UInt64}}",
+        {
+            **where.params,
+            "first": max(0, segment_id - limits.SEGMENT_IDS_A_WINDOW + 1),
+            "segment_id": segment_id,
+        },
+        settings=BY_KEY,
+    ).dicts()
+    return found[0] if found else None
+
+
+def process_row(
+    engine: Engine,
+    process_id: str,
+    scope: Scope,
+    names: Collection[str] = KNOWN,
+    counts: Collection[str] = COUNTS,
+) -> dict[str, Any] | None:
+    """One process as a whole, as `process_rows` has it, with what is named of its metadata and
+    counts; None when there is none to see.
+
+    Every segment carries what is known of its process, and the newest what was known last: so
+    the newest one tells the metadata, and the outline what has to be summed up. The two are
+    asked at once.
+    """
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        summing = beside.submit(_summed, engine, process_id, scope, counts)
+        newest = newest_row(engine, process_id, scope, names)
+    summed = summing.result()
+    if not summed["segment_id"] or newest is None:
+        return None
+    if newest["segment_id"] < summed["segment_id"]:
+        newest = segment_row(engine, process_id, summed["segment_id"], scope)
+    return newest and newest | summed
+
+
+def _summed(
+    engine: Engine, process_id: str, scope: Scope, counts: Collection[str] = ()
+) -> dict[str, Any]:
+    """What all segments tell together; its `segment_id` is 0 when there are none."""
+    where = of_process(process_id, scope)
+    sums = "".join(f", sum({quoted(name)}) AS {quoted(name)}" for name in counts)
+    return engine.query(
+        "SELECT max(segment_id) AS `segment_id`, min(segment_id) AS `first_segment_id`, "
+        "max(window_ms) AS `window_ms`, max(partition_ms) AS `partition_ms`, "
+        "max(last_update) AS `last_update`, max(last_server_update) AS `last_server_update`, "
+        "min(first_server_update) AS `first_server_update`, max(terminated) AS `terminated` "
+        f"{sums} FROM {engine.capabilities.outline} WHERE {where.sql}",
+        where.params,
+        settings=_OWN_NAMES,
+    ).dicts()[0]
+
+
+def newest_row(
+    engine: Engine, process_id: str, scope: Scope, names: Collection[str] = KNOWN
+) -> dict[str, Any] | None:
+    """The newest segment of a process, with what is named of its metadata; None when there is
+    none to see."""
+    window_ms = _newest_window(engine, process_id)
+    if not window_ms:
+        return None
+    where = of_process(process_id, scope, [window_ms])
+    found = engine.query(
+        f"SELECT {row_with(names)} FROM segment FINAL WHERE {where.sql} "
+        "ORDER BY segment_id DESC LIMIT 1",
+        where.params,
+        settings=BY_KEY,
+    ).dicts()
+    if found:
+        return found[0]
+    # The guide is written first, and a crash may come between: then it names a window too many.
+    told = _summed(engine, process_id, scope)["segment_id"]
+    return segment_row(engine, process_id, told, scope) if told else None
+
+
+def _newest_window(engine: Engine, process_id: str) -> int:
+    """The newest window of a process, as the guide has it; 0 when it has none."""
+    found = engine.query(
+        "SELECT arrayMax(arrayPushFront(groupArrayArray(windows), 0)) FROM process "
+        "WHERE process_id = {process:String}",
+        {"process": process_id},
+    )
+    return int(found.rows[0][0])
