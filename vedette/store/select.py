@@ -1,6 +1,6 @@
 """Column lists of reads, made from the catalogue: nothing else writes a column into SQL."""
 
-from vedette.model.columns import EVENT_KINDS, HOST, KEY, METADATA, PROCESS, Column
+from vedette.model.columns import EVENT_KINDS, HOST, KEY, METADATA, PROCESS, TOUCHED, Column
 
 COUNTS: tuple[str, ...] = tuple(f"{kind.name}_count" for kind in EVENT_KINDS)
 
@@ -36,8 +36,8 @@ def best(column: Column) -> str:
     return f"{readable(value, column.type)} AS `best_{column.name}`"
 
 
-ROW: str = ", ".join([*map(_plain, (*KEY, *METADATA)), *map(quoted, COUNTS)])
-"""A segment with its metadata and counts, under FINAL."""
+ROW: str = ", ".join([*map(_plain, (*KEY, *HOST, *PROCESS, *TOUCHED)), *map(quoted, COUNTS)])
+"""A segment with its metadata and counts, under FINAL; nothing that is only searched for."""
 
 KNOWN: str = ", ".join(map(_plain, (*KEY, *HOST, *PROCESS)))
 """What a segment with its metadata tells of its process, under FINAL; nothing that is summed up
