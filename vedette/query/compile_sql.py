@@ -84,6 +84,11 @@ class Condition:
     """Whether rows have to be merged for it; without, it asks nothing but keys."""
 
     @property
+    def reads_rows(self) -> bool:
+        """Whether it looks for events in partial rows."""
+        return EVERY_ROW in self.sql
+
+    @property
     def clause(self) -> str:
         """What follows `FROM segment FINAL`."""
         return f"PREWHERE {self.before} WHERE {self.sql}" if self.before else f"WHERE {self.sql}"
@@ -238,16 +243,25 @@ class _Compiler:
             ),
             reverse=True,
         )
-        best = known[:NARROWINGS_MAX]
-        return tuple(tuple(self._shown_by(conjuncts[number])) for _, number in best)
+        return tuple(self._narrowing(conjuncts[number]) for _, number in known[:NARROWINGS_MAX])
 
-    def _shown_by(self, node: Checked) -> Iterator[str]:
-        """Conditions on partial rows, one of which is true of a row of every answer; the node
-        has a promise."""
+    def _narrowing(self, node: Checked) -> tuple[str, ...]:
+        """What text indexes decide is one condition: they are looked into together, and no
+        column is read for it. The others are conditions of their own."""
+        shown = list(self._shown_by(node))
+        decided = [one for one, by_text_index in shown if by_text_index]
+        others = [one for one, by_text_index in shown if not by_text_index]
+        return (either(decided), *others) if decided else tuple(others)
+
+    def _shown_by(self, node: Checked) -> Iterator[tuple[str, bool]]:
+        """Conditions on partial rows, one of which is true of a row of every answer, each with
+        whether a text index decides it; the node has a promise."""
         match node:
             case Match(tests):
                 for source, found in by_source(tests):
-                    yield self._index_words(source, found) or self._exact(source, found)
+                    words = self._index_words(source, found)
+                    is_text = words is not None and INDEX_OF.get(source) in _TEXT_INDEXES
+                    yield words or self._exact(source, found), is_text
             case And(children):
                 yield from self._shown_by(max(children, key=_promise))
             case Or(children):
@@ -289,6 +303,8 @@ class _Compiler:
         values = list(dict.fromkeys(test.needle for test in tests))
         return f"`{source}` IN {self.bind('Array(String)', values)}"
 
+
+_TEXT_INDEXES = frozenset({"words", "pieces"})
 
 _NOWHERE = Leaf(None, Text(""))
 """Of leaves that were put together."""

@@ -6,10 +6,11 @@ from typing import Any
 
 from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import SETTINGS, Condition
+from vedette.query.compile_sql import Condition
 from vedette.store.engine import Engine
 from vedette.store.reach import EVERYWHERE, Reach
 from vedette.store.select import ROW, SORTABLE, quoted
+from vedette.store.sequence import BY_KEY
 from vedette.store.where import PLACE, scoped
 
 Order = Sequence[tuple[str, bool]]
@@ -25,7 +26,7 @@ shown of one page of them."""
 @dataclass(frozen=True, slots=True)
 class Found:
     """`total` segments match; `rows` is the page asked for, by column name
-    (`columns.KEY`, `columns.METADATA`, and the counts)."""
+    (`columns.KEY`, `columns.METADATA` without what is only searched for, and the counts)."""
 
     total: int
     rows: list[dict[str, Any]]
@@ -69,7 +70,7 @@ def segment_rows(engine: Engine, keys: Sequence[Place]) -> list[dict[str, Any]]:
         f"SELECT key_hash, {ROW} FROM segment FINAL PREWHERE ({PLACE}) IN "
         "{keys:Array(Tuple(UInt64, UInt32, UInt64))}",
         {"keys": list(keys)},
-        settings=SETTINGS,
+        settings=BY_KEY,
     ).dicts()
     place = {key: position for position, key in enumerate(keys)}
     return sorted(found, key=lambda row: place[_key(row)])

@@ -13,7 +13,7 @@ What comes in between the look and the search is no part of the answer, as if th
 begun a moment earlier.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from vedette.model.scope import Scope
@@ -59,7 +59,7 @@ def narrowed(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> Co
     ranked = [where.narrowings[n] for n in sorted(range(len(counts)), key=counts.__getitem__)]
     if least <= PLACES_MAX:
         return _at_places(engine, where, ranked, params, reach)
-    if least <= ROWS_MAX and len(counts) > 1 and not where.of_processes:
+    if least <= ROWS_MAX and len(counts) > 1 and where.reads_rows and not where.of_processes:
         # A set from several indexes is dear: it is made once, for the merged rows.
         keys = f"({PLACE}) IN ({_rows(PLACE, ranked[0])})"
         return where.within(keys, {}, in_rows=len(ranked[0]) == 1)
@@ -99,11 +99,15 @@ def _counts(
     """Partial rows of the narrowings, until one has so few that no other matters."""
     counts: list[int] = []
     for narrowing in narrowings:
-        rows = " + ".join(f"(SELECT count() FROM segment WHERE {one})" for one in narrowing)
-        counts.append(reach.ask(engine, f"SELECT {rows}", params).rows[0][0])
+        counts.append(reach.ask(engine, _counting(narrowing), params).rows[0][0])
         if counts[-1] <= _PLACES_ENOUGH:
             break
     return counts
+
+
+def _counting(narrowing: Narrowing) -> str:
+    counts = [f"SELECT count() AS found FROM segment WHERE {one}" for one in narrowing]
+    return counts[0] if len(counts) == 1 else f"SELECT sum(found) FROM ({_all(counts)})"
 
 
 def _places(where: Condition, narrowing: Narrowing) -> str:
@@ -118,6 +122,8 @@ def _places(where: Condition, narrowing: Narrowing) -> str:
 
 
 def _rows(selected: str, narrowing: Narrowing, among: str = "1") -> str:
-    return " UNION ALL ".join(
-        f"SELECT {selected} FROM segment WHERE {among} AND {one}" for one in narrowing
-    )
+    return _all(f"SELECT {selected} FROM segment WHERE {among} AND {one}" for one in narrowing)
+
+
+def _all(selects: Iterable[str]) -> str:
+    return " UNION ALL ".join(selects)

@@ -161,11 +161,12 @@ def _alter(engine: Engine, table: str, command: str) -> None:
 
 def _wanted(engine: Engine) -> dict[int, tuple[State, int, bool]]:
     """State, closing time and whether a user mounted it, by opening time."""
+    # Every search asks this: a few rows are grouped here in less time than the engine needs.
     found = engine.query(
-        "SELECT opened_ms, argMax(state, version), argMax(closed_ms, version), "
-        "argMax(user_mounted, version) FROM partition GROUP BY opened_ms ORDER BY opened_ms"
+        "SELECT opened_ms, state, closed_ms, user_mounted FROM partition ORDER BY version"
     )
-    return {row[0]: (row[1], row[2], bool(row[3])) for row in found.rows}
+    wanted = {row[0]: (row[1], row[2], bool(row[3])) for row in found.rows}
+    return dict(sorted(wanted.items()))
 
 
 def _want(

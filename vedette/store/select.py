@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from vedette.model.columns import EVENT_KINDS, HOST, KEY, METADATA, PROCESS, Column
+from vedette.model.columns import EVENT_KINDS, HOST, KEY, METADATA, PROCESS, TOUCHED, Column
 
 COUNTS: tuple[str, ...] = tuple(f"{kind.name}_count" for kind in EVENT_KINDS)
 
@@ -38,8 +38,8 @@ def best(column: Column) -> str:
     return f"{readable(value, column.type)} AS `best_{column.name}`"
 
 
-ROW: str = ", ".join([*map(_plain, (*KEY, *METADATA)), *map(quoted, COUNTS)])
-"""A segment with its metadata and counts, under FINAL."""
+ROW: str = ", ".join([*map(_plain, (*KEY, *HOST, *PROCESS, *TOUCHED)), *map(quoted, COUNTS)])
+"""A segment with its metadata and counts, under FINAL; nothing that is only searched for."""
 
 KNOWN: tuple[str, ...] = tuple(column.name for column in (*HOST, *PROCESS))
 """What a segment tells of its process; nothing that is summed up over segments, nothing that is
