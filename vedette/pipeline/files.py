@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from vedette.ingest.decode import auditd, decode
+from vedette.ingest.decode import auditd, decode, native
 from vedette.ingest.decode.auditd import AuditLine
 from vedette.ingest.record import RecordError
 from vedette.limits import IMPORT_CHUNK_BYTES, IMPORT_CHUNK_RECORDS, IMPORT_ERRORS_MAX
@@ -105,7 +105,8 @@ class Sequence:
         records: list[bytes] = []
         places: list[tuple[int, int]] = []
         byte_count = number = 0
-        for record, place in teaching_first(self._records()):
+        for told, place in teaching_first(self._records()):
+            record = _in_native_dialect(told)
             records.append(record)
             places.append(place)
             byte_count += len(record)
@@ -235,6 +236,18 @@ class Sequence:
             return False
         self.duplicates.update((record.channel, record.event_id) for record in records)
         return True
+
+
+def _in_native_dialect(text: bytes) -> bytes:
+    """A record in the dialect that the server reads in half the time, and that is shorter: the
+    importer has a core of its own. What is not just one record goes as it is."""
+    if text.startswith(native.PREFIX):
+        return text
+    try:
+        records = decode(text)
+        return msgspec.json.encode(records[0]) if len(records) == 1 else text
+    except (RecordError, UnicodeEncodeError):
+        return text  # the server says what is wrong with it
 
 
 def _event_of_lines(item: bytes) -> bytes:
