@@ -382,10 +382,6 @@ VIEW_COUNTS_MAX = 64
 """Filters whose counts of events by segment are remembered, 16 bytes a segment; the least
 recently used go first. What is forgotten is counted again."""
 
-OUTLINE_SEGMENTS_KEPT_MAX = 200_000
-"""Segments of all outlines that are kept from one page of a stream to the next: 32 to 40 bytes
-each. What is forgotten is read again."""
-
 SEGMENTS_A_LINE = 500
 """Segments in one line of the ndjson answer: about 150 kB."""
 

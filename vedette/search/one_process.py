@@ -17,6 +17,7 @@ from vedette.model.scope import Scope
 from vedette.search.process_body import Row
 from vedette.store import process_metadata as stored
 from vedette.store.engine import Engine
+from vedette.store.outline import present_segment
 
 OF_PARENT: Final[Mapping[str, str]] = {
     "parent_pid": "process_pid",
@@ -35,16 +36,22 @@ def process_row(engine: Engine, scope: Scope, process_id: str, segment: int) -> 
 
     Raises NotFoundError, which says whether the process or the segment is missing.
     """
-    if segment not in (MERGED_SEGMENT, EARLIEST_SEGMENT):
-        row = stored.segment_row(engine, process_id, segment, scope)
-        if row is None:
-            _whole(engine, scope, process_id)
-            raise NotFoundError(f"process {process_id!r} has no segment {segment}")
-        return row
-    whole = _whole(engine, scope, process_id)
     if segment == MERGED_SEGMENT:
-        return whole
-    return process_row(engine, scope, process_id, whole["first_segment_id"])
+        row = stored.process_row(engine, process_id, scope)
+    else:
+        wanted = segment
+        if segment == EARLIEST_SEGMENT:
+            wanted = present_segment(engine, process_id, segment, scope) or segment
+        row = stored.segment_row(engine, process_id, wanted, scope)
+    if row is None:
+        raise _missing(engine, scope, process_id, segment)
+    return row
+
+
+def _missing(engine: Engine, scope: Scope, process_id: str, segment: int) -> NotFoundError:
+    if present_segment(engine, process_id, segment, scope) is None:
+        return unknown_process(process_id)
+    return NotFoundError(f"process {process_id!r} has no segment {segment}")
 
 
 def unknown_process(process_id: str) -> NotFoundError:
@@ -67,10 +74,3 @@ def completed(row: Row, parent: Row | None, names: Collection[str] = tuple(OF_PA
     if parent is None:
         return row
     return {**row, **{name: row[name] or parent[OF_PARENT[name]] for name in names}}
-
-
-def _whole(engine: Engine, scope: Scope, process_id: str) -> dict[str, Any]:
-    whole = stored.process_row(engine, process_id, scope)
-    if whole is None:
-        raise unknown_process(process_id)
-    return whole

@@ -1,9 +1,10 @@
 """The tree of a process, with reasons: who began it, what it began, and what is missing and why.
 
-Ancestors come one generation at a time, descendants generation by generation, a few questions to
-the store for each. Children of a generation are in order of their start; a continuation names
-the last one that was answered (`tree_token.py`), and the walk down to it is made again, so nothing
-is kept between two requests and the scope is that of the caller each time.
+Ancestors come one generation at a time, descendants generation by generation, two questions to
+the store for each, at once; whoever has no events of children is not asked for them. Children of a
+generation are in order of their start; a continuation names the last one that was answered
+(`tree_token.py`), and the walk down to it is made again, so nothing is kept between two requests
+and the scope is that of the caller each time.
 
 Every process is labelled as it was at the time: an ancestor as its child reported it, a
 descendant as its parent did when it began. Where its own records say something else by now, both
@@ -12,6 +13,7 @@ are shown.
 
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,6 +48,8 @@ class _Child:
     place: Place
     began_us: int
     report: Report | None
+    reports_children: bool = True
+    """False when it is known to have no events of children."""
 
     @property
     def key(self) -> tuple[int, str]:
@@ -79,7 +83,7 @@ def tree(
     absence = Absence(engine, scope)
     lineage = _lineage(engine, scope, root, request.depth)
     seen = {process_id, *(str(row["process_id"]) for row in lineage)}
-    walk = _descend(engine, scope, process_id, seen, request) if request.depth else _NO_WALK
+    walk = _descend(engine, scope, root, seen, request) if request.depth else _NO_WALK
     nodes = _nodes(engine, scope, walk, absence, suppression)
     ancestors: list[Body] = []
     if request.after is None:
@@ -150,11 +154,12 @@ def _root(
 
 
 def _descend(
-    engine: Engine, scope: Scope, process_id: str, seen: set[str], request: TreeRequest
+    engine: Engine, scope: Scope, root: Row, seen: set[str], request: TreeRequest
 ) -> _Walk:
     """Generation by generation, past the cursor, until there are enough or no more."""
     found: list[_Child] = []
-    parents = [process_id]
+    place = Place(root["process_id"], root["parent_id"], 0)
+    parents = [_Child(place, 0, None, root["childproc_count"] > 0)]
     is_complete = True
     for depth in range(1, request.depth + 1):
         generation = _generation(engine, scope, parents, depth, seen)
@@ -166,7 +171,7 @@ def _descend(
             last = found[-1]
             cursor = Cursor(last.place.depth, last.began_us, last.place.process_id)
             return _Walk(found, cursor, frozenset(), is_complete)
-        parents = [child.place.process_id for child in generation]
+        parents = generation
         if not parents:
             return _Walk(found, None, frozenset(), is_complete)
     unfolded = _generation(engine, scope, parents, request.depth + 1, seen)
@@ -182,15 +187,20 @@ def _is_after(child: _Child, cursor: Cursor | None) -> bool:
 
 
 def _generation(
-    engine: Engine, scope: Scope, parents: Sequence[str], depth: int, seen: set[str]
+    engine: Engine, scope: Scope, parents: Sequence[_Child], depth: int, seen: set[str]
 ) -> list[_Child]:
     """The children of some processes that were not met before, in order; notes them as seen."""
     most = limits.TREE_GENERATION_MAX
+    ids = [parent.place.process_id for parent in parents]
+    telling = [parent.place.process_id for parent in parents if parent.reports_children]
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        told = beside.submit(reports_of, engine, telling, scope, limit=most)
+        ties = ties_of(engine, ids, scope, limit=most)
     reports: dict[str, Report] = {}
-    for report in sorted(reports_of(engine, parents, scope, limit=most), key=_reported):
+    for report in sorted(told.result(), key=_reported):
         reports.setdefault(report.child_id, report)
     found: dict[str, _Child] = {}
-    for tie in ties_of(engine, parents, scope, limit=most):
+    for tie in ties:
         found[tie.child_id] = _tied(tie, depth, reports.get(tie.child_id))
     for child_id, report in reports.items():
         place = Place(child_id, report.parent_id, depth)
@@ -206,7 +216,8 @@ def _reported(report: Report) -> tuple[int, str]:
 
 def _tied(tie: Tie, depth: int, report: Report | None) -> _Child:
     """A child that names its parent; the report of another process tells how it began (exec)."""
-    return _Child(Place(tie.child_id, tie.parent_id, depth), tie.start_us, report)
+    place = Place(tie.child_id, tie.parent_id, depth)
+    return _Child(place, tie.start_us, report, tie.reports_children)
 
 
 def _nodes(

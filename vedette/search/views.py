@@ -1,7 +1,7 @@
 """How many events each segment of a process holds in a view, and what is remembered of that.
 
-Counts of all events, and of whole kinds, are in the outline (`outlines.py`). Other filters have
-to look at every event, so their counts are remembered; a segment whose number of events has
+Counts of all events, and of whole kinds, are one cheap question. Other filters have to
+look at every event, so their counts are remembered; a segment whose number of events has
 changed is counted again, and no other: events are only ever added. So what is remembered is never
 wrong, and a server that has never seen a view only takes longer.
 """
@@ -14,10 +14,9 @@ from threading import Lock
 from vedette import limits
 from vedette.model.event_facets import EventFilter
 from vedette.model.scope import Scope
-from vedette.search.outlines import Outlines
 from vedette.search.walk import Track
 from vedette.store.engine import Engine
-from vedette.store.outline import Outline
+from vedette.store.outline import Outline, outline
 from vedette.store.sequence import count_wanted
 
 _WINDOWS_MAX = 1_000
@@ -45,7 +44,6 @@ class Views:
     """Views of late, at most `VIEW_COUNTS_MAX`. Safe to share between threads."""
 
     def __init__(self) -> None:
-        self._outlines = Outlines()
         self._counted: OrderedDict[tuple[str, EventFilter], _Counted] = OrderedDict()
         self._lock = Lock()
 
@@ -53,7 +51,7 @@ class Views:
         self, engine: Engine, process_id: str, scope: Scope, wanted: EventFilter
     ) -> View | None:
         """What a filter shows of a process; None when there is none to see."""
-        found = self._outlines.outline(engine, process_id, scope, wanted.kinds)
+        found = outline(engine, process_id, scope, wanted.kinds)
         if found is None:
             return None
         counts = found.chosen

@@ -3,10 +3,6 @@
 It is read from where rows lie in the order of processes (`tables.OUTLINE`), so it costs the same
 however much else is stored. Counts are asked without FINAL, because every event lies in exactly
 one partial row.
-
-What rows a process has can only change together with the parts they lie in: a part is never
-changed, and its name is never given again. So an outline holds for as long as these names are the
-same, which is the cheaper question, and may be kept until then.
 """
 
 from array import array
@@ -21,9 +17,6 @@ from vedette.model.scope import Scope
 from vedette.query.compile_sql import Condition
 from vedette.store.engine import Engine
 from vedette.store.where import scoped
-
-Standing = tuple[int, frozenset[str]]
-"""How many partial rows a process has, and in which parts; all of a process is on one shard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +75,6 @@ def outline(
     chosen = counts if is_all else array("Q", others[0])
     lists = (array("Q", windows), array("Q", segment_ids), counts, chosen, array("Q", met))
     return Outline(*lists, bool(terminated))
-
-
-def standing(engine: Engine, process_id: str, scope: Scope) -> Standing:
-    """What an outline depends on, as it is now: while it stays the same, so does the outline."""
-    where = of_process(process_id, scope)
-    rows, parts = engine.query(
-        f"SELECT count(), groupUniqArray(_part) FROM {engine.capabilities.outline} "
-        f"WHERE {where.sql}",
-        where.params,
-    ).rows[0]
-    return rows, frozenset(parts)
 
 
 def present_segment(

@@ -12,10 +12,11 @@ from typing import Any, Final
 from vedette.model.columns import METADATA
 from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import SETTINGS, Condition
+from vedette.query.compile_sql import Condition
 from vedette.store.engine import Engine
 from vedette.store.known import PROCESSES_PER_QUERY
 from vedette.store.select import BEST_COUNTS, best
+from vedette.store.sequence import BY_KEY
 from vedette.store.where import guided, scoped
 
 
@@ -45,7 +46,12 @@ class Tie:
     child_id: str
     start_us: int
     """0 when no record told."""
+    reports_children: bool
+    """Whether it has events of children of its own."""
 
+
+_BY_INDEX: Final = {name: value for name, value in BY_KEY.items() if name != "use_skip_indexes"}
+"""For the children of a process, whom no key names."""
 
 _FACTS: Final = tuple(
     column
@@ -77,12 +83,13 @@ def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: i
         sensors = sorted({sensor for one in ids if (sensor := sensor_of(one)) is not None})
         where = scoped(Condition(by_guide, {"ids": ids, "sensors": sensors}), scope)
         rows = engine.query(
-            "SELECT process_id, max(parent_id), max(start) AS began FROM segment "
+            "SELECT process_id, max(parent_id), max(start) AS began, "
+            "sum(childproc_count) FROM segment "
             f"WHERE {where.sql} GROUP BY process_id ORDER BY began, process_id LIMIT {limit:d}",
             where.params,
-            settings=SETTINGS,
+            settings=_BY_INDEX,
         ).rows
-        found += [Tie(row[1], row[0], row[2]) for row in rows if row[1] in wanted]
+        found += [Tie(row[1], row[0], row[2], row[3] > 0) for row in rows if row[1] in wanted]
     return found
 
 
@@ -120,7 +127,7 @@ def reports_of(
             f"FROM segment ARRAY JOIN {arrays} WHERE {where.sql} AND child_id != ''{which} "
             f"GROUP BY process_id, child_id ORDER BY began, child_id LIMIT {limit:d}",
             where.params,
-            settings=SETTINGS,
+            settings=BY_KEY,
         ).rows
         found += [Report(*row) for row in rows]
     return found
@@ -138,7 +145,7 @@ def facts_of(engine: Engine, process_ids: Sequence[str], scope: Scope) -> dict[s
             "SELECT process_id, any(sensor_id) AS best_sensor_id, max(segment_id) AS "
             f"best_segment_id, {facts} FROM segment WHERE {where.sql} GROUP BY process_id",
             where.params,
-            settings=SETTINGS,
+            settings=BY_KEY,
         ).dicts()
         for row in rows:
             told = {name.removeprefix("best_"): value for name, value in row.items()}

@@ -28,7 +28,9 @@ def readable_array(name: str, kind: str) -> str:
 
 
 def _plain(column: Column) -> str:
-    return f"{readable(quoted(column.name), column.type)} AS `{column.name}`"
+    name = quoted(column.name)
+    # An alias costs as much as a column, so only what is not a column itself has one.
+    return f"{readable(name, column.type)} AS {name}" if column.type == "ip" else name
 
 
 def best(column: Column) -> str:

@@ -8,6 +8,7 @@ the segments that are named.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Final
 
 from vedette.model.columns import EventKind
@@ -184,12 +185,11 @@ def _arrays(
     found = engine.query(
         f"{'WITH ' + ', '.join(masks) if masks else ''} "
         f"SELECT segment_id, {', '.join(_kept(test) for test in tests)} "
-        f"FROM segment FINAL WHERE {where.sql} AND segment_id IN {{segments:Array(UInt64)}} "
-        "ORDER BY segment_id",
+        f"FROM segment FINAL WHERE {where.sql} AND segment_id IN {{segments:Array(UInt64)}}",
         {**params, **where.params, **ids},
         settings=BY_KEY,
     )
-    for segment_id, *columns in found.rows:
+    for segment_id, *columns in sorted(found.rows, key=itemgetter(0)):
         rest = iter(columns)
         yield segment_id, [tuple(next(rest) for _ in test.kind.fields) for test in tests]
 

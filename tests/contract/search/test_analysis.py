@@ -18,6 +18,7 @@ from tests.contract.store.rows import (
 from tests.contract.store.rows import process_id as name
 from vedette import limits
 from vedette.errors import NotFoundError
+from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import Childproc
 from vedette.model.event_facets import EventFilter, criteria_of
 from vedette.model.scope import EVERYTHING, Scope
@@ -29,8 +30,9 @@ from vedette.search.views import Views
 from vedette.search.walk import JumpBy, Seek
 from vedette.state.engine import open_database
 from vedette.state.start import start
+from vedette.store.capabilities import OUTLINES
 from vedette.store.engine import ClickHouseEngine
-from vedette.store.outline import of_process
+from vedette.store.outline import of_process, outline, present_segment
 from vedette.store.tables import OUTLINE
 
 P1 = name(1)
@@ -206,10 +208,41 @@ def test_what_is_not_there_is_not_found(contract_engine: ClickHouseEngine) -> No
             ask()
 
 
-def test_the_outline_answers_without_reading_segments(engine: ClickHouseEngine) -> None:
+def test_the_outline_answers_without_reading_segments(contract_engine: ClickHouseEngine) -> None:
     windows = range(HOUR_MS, HOUR_MS + 40 * 300_000, 300_000)
-    store(engine, *(partial(n, window_ms=at) for at in windows for n in range(1, 101)))
+    store(contract_engine, *(partial(n, window_ms=at) for at in windows for n in range(1, 101)))
     columns = ", ".join(f"max({column})" for column in OUTLINE)
     where = of_process(P1, EVERYTHING)
-    plan = engine.query(f"EXPLAIN SELECT {columns} FROM segment WHERE {where.sql}", where.params)
-    assert any("by_process" in line for (line,) in plan.rows)
+
+    def ask(source: str, prefix: str = "") -> list[Any]:
+        sql = f"{prefix}SELECT {columns} FROM {source} WHERE {where.sql}"
+        return list(contract_engine.query(sql, where.params).rows)
+
+    plan = ask(contract_engine.capabilities.storage("segment"), "EXPLAIN ")
+    assert any(OUTLINES in line for (line,) in plan)
+    outlined = ask(contract_engine.capabilities.outline)
+    assert outlined == ask("segment")
+    assert outlined[0][1] == windows[-1]
+
+
+def test_an_empty_store_has_no_outlines(contract_engine: ClickHouseEngine) -> None:
+    assert outline(contract_engine, P1, EVERYTHING) is None
+    assert present_segment(contract_engine, P1, 1, EVERYTHING) is None
+
+
+def test_outlines_tell_the_kinds_that_segments_have(contract_engine: ClickHouseEngine) -> None:
+    ids = many(contract_engine, 2)
+    store(contract_engine, partial(1, connection("d"), window_ms=ids[1], terminated=1))
+    found = outline(contract_engine, P1, EVERYTHING)
+    assert found is not None
+    assert (list(found.segment_ids), list(found.window_ms)) == (ids, ids)
+    assert (list(found.totals), list(found.chosen), found.is_terminated) == ([3, 4], [3, 4], True)
+    told = [[kind.name for kind in found.kinds_in([number])] for number in (0, 1)]
+    assert told == [["filemod", "modload"], ["filemod", "modload", "netconn"]]
+    netconn = [kind for kind in EVENT_KINDS if kind.name == "netconn"]
+    some = outline(contract_engine, P1, EVERYTHING, netconn)
+    assert some is not None
+    assert list(some.chosen) == [0, 1]
+    none = outline(contract_engine, P1, EVERYTHING, [])
+    assert none is not None
+    assert list(none.chosen) == [0, 0]

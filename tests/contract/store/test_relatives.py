@@ -22,7 +22,11 @@ def test_children_name_their_parents_whatever_partial_row_does(
     store(contract_engine, partial(2, start=50), partial(3, parent_id=P1, start=40))
     store(contract_engine, partial(2, file("a"), parent_id=P1), partial(4, parent_id=P2, start=60))
     found = ties_of(contract_engine, [P1, P2], EVERYTHING, limit=9)
-    assert found == [Tie(P1, P3, 40), Tie(P1, P2, 50), Tie(P2, process_id(4), 60)]
+    assert found == [
+        Tie(P1, P3, 40, False),
+        Tie(P1, P2, 50, False),
+        Tie(P2, process_id(4), 60, False),
+    ]
     assert ties_of(contract_engine, [P1, P2], EVERYTHING, limit=1) == found[:1]
     assert ties_of(contract_engine, [P1, P2], OTHERS, limit=9) == []
 
