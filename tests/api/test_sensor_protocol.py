@@ -168,6 +168,13 @@ def test_a_check_in_is_answered_with_all_orders(sensor: PlayedSensor) -> None:
         "filters": None,
         "update": None,
         "want_binaries": [],
+        "not_collected": ["amsi"],
+        "quotas": {
+            "eventlog_bytes": 1 << 30,
+            "eventlog_percent": 1,
+            "storefile_bytes": 1 << 30,
+            "storefile_percent": 1,
+        },
         "event_format": 1,
     }
 

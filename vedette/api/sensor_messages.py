@@ -71,6 +71,8 @@ class Blocked(Struct):
 class Sequence(Struct):
     epoch: Text = ""
     next: Number = 0
+    blocks: Number = 0
+    """Names the list of blocks; the same for the same list. 0: it has no name."""
 
 
 class Checkin(Message, kw_only=True):

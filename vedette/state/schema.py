@@ -159,6 +159,7 @@ SENSOR = Table(
     _text("computer_sid"),
     _number("sequence_gaps"),
     _number("missing_blocks"),
+    _number("blocks_number"),  # name of the list of denied programs that was counted last
     # Orders beside the flags above.
     _number("flush_us"),  # 0: none
     _number("uninstalled_us"),  # 0: not uninstalled

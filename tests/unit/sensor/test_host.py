@@ -142,16 +142,20 @@ def test_bans_change_by_full_lists_and_by_differences(tmp_path: Path) -> None:
     assert len(again) == 0
 
 
-def test_blocks_that_could_not_be_told_are_told_later() -> None:
+def test_blocks_that_were_not_answered_are_told_again_as_they_were() -> None:
     counts = BlockCounts()
     body = {"md5": "a", "sha256": "b", "path": "/x", "pid": 1, "time_us": 5}
     counts.count(body)
     counts.count({**body, "time_us": 6})
-    taken = counts.take()
+    first, number = counts.take(), counts.number
+    assert first == [{**body, "time_us": 6, "count": 2}]
     counts.count({**body, "time_us": 7})
-    counts.give_back(taken)
-    assert counts.take() == [{**body, "time_us": 7, "count": 3}]
-    assert counts.take() == []
+    assert (counts.take(), counts.number) == (first, number)
+    counts.told()
+    assert counts.take() == [{**body, "time_us": 7, "count": 1}]
+    assert counts.number > number
+    counts.told()
+    assert (counts.take(), counts.number) == ([], 0)
 
 
 # --- files ------------------------------------------------------------------------------
