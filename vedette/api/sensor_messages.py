@@ -44,6 +44,7 @@ class Host(Struct, kw_only=True):
     boot_id: Text = ""
     physical_memory_size: Number = 0
     computer_sid: Text = ""
+    host_type: Annotated[str, Meta(pattern="^(workstation|server|domain_controller|)$")] = ""
 
 
 class Enrolment(Message, kw_only=True):

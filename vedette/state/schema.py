@@ -157,6 +157,7 @@ SENSOR = Table(
     _text("kernel"),
     _text("arch"),
     _text("computer_sid"),
+    _text("host_type"),  # workstation, server, domain_controller or "", as its program says
     _number("sequence_gaps"),
     _number("missing_blocks"),
     _number("blocks_number"),  # name of the list of denied programs that was counted last

@@ -12,6 +12,7 @@ from vedette.sensor.bans import Bans, BlockCounts
 from vedette.sensor.boot import Boot
 from vedette.sensor.file_type import file_type
 from vedette.sensor.hashes import Budget, FileHashes
+from vedette.sensor.host import host_type
 from vedette.sensor.isolation import Allowed, place, ruleset
 from vedette.sensor.proc_connector import ProcConnector
 from vedette.sensor.queue import DiskQueue
@@ -233,3 +234,31 @@ def test_ends_say_how_as_a_shell_does(status: int, exit_code: int) -> None:
 def test_the_end_of_a_thread_is_none(tmp_path: Path) -> None:
     assert ProcConnector._ended(1, b"\0" * 52 + struct.pack("=iiI", 6, 5, 0)) == []
     assert DiskQueue(tmp_path, 10**7).oldest() is None
+
+
+# --- the kind of host -------------------------------------------------------------------
+
+SCREEN = "etc/systemd/system/display-manager.service"
+
+
+@pytest.mark.parametrize(
+    ("chassis", "files", "kind"),
+    [
+        ("23", [SCREEN], "server"),
+        ("10", ["run/systemd/system/x"], "workstation"),
+        ("1", ["run/systemd/system/x"], "server"),
+        (
+            "1",
+            ["run/systemd/system/x", "etc/systemd/system/display-manager.service"],
+            "workstation",
+        ),
+        ("", [], ""),
+    ],
+)
+def test_a_host_is_what_its_case_says_and_else_whether_it_has_a_screen(
+    tmp_path: Path, chassis: str, files: list[str], kind: str
+) -> None:
+    for name in (*files, "sys/class/dmi/id/chassis_type"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(chassis)
+    assert host_type(tmp_path) == kind

@@ -55,6 +55,7 @@ async def enrol(request: Request) -> Response:
         memory_bytes=host.physical_memory_size,
         computer_sid=host.computer_sid,
         sensor_version=sent.sensor_version,
+        host_type=host.host_type,
     )
     now_us = here.clock.now_us()
     made = await to_thread.run_sync(
@@ -158,7 +159,7 @@ async def events(request: Request) -> Response:
         return _acknowledged(number, expected, [])
     records = [line for line in body.split(b"\n") if line.strip()]
     _check_names(records, principal)
-    rejected = await _store(here, principal, block, records) if records else []
+    rejected = await _store(here, principal, block, records, _client_ip(request)) if records else []
     now_us = here.clock.now_us()
     future = here.commits.submit(
         principal.sensor_id, lambda connection: sensor_queues.record(connection, block, now_us)
@@ -167,18 +168,27 @@ async def events(request: Request) -> Response:
 
 
 async def _store(
-    here: Services, principal: Principal, block: Block, records: list[bytes]
+    here: Services, principal: Principal, block: Block, records: list[bytes], client_ip: str
 ) -> list[dict[str, Any]]:
     """Stores a block; returns the records that were not taken."""
     size = sum(map(len, records))
     submission = Submission(
-        records, principal.group_id, _request_key(block), size, host=principal.name
+        records,
+        principal.group_id,
+        _request_key(block),
+        size,
+        host=principal.name,
+        comms_ip=client_ip,
     )
     receipt = await here.intake.submit(submission)
     return [
         {"position": one.position, "reason": one.reason, "message": one.message}
         for one in receipt.refusals[: limits.INGEST_ERRORS_MAX]
     ]
+
+
+def _client_ip(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def _acknowledged(number: int, expected: int, rejected: list[dict[str, Any]]) -> Response:
