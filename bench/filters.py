@@ -28,12 +28,15 @@ from vedette.simulate.post import Target
 FILTERS = 1_000
 ENDPOINTS = 200
 WARM_S = 10
-TURN_S = 4
+TURN_S = 6
 SETTLE_S = 1.5
 """After a switch, before the next turn."""
 
-TURNS = 11
+TURNS = 8
 """With the filters and without them, each."""
+
+EVENTS_PER_REQUEST = 1_000
+"""Few, so that a turn has many commits, and does not hang on one that falls into the next."""
 
 SWITCH_S = 2
 """What a switch may take."""
@@ -110,7 +113,8 @@ def run(room: Path) -> Outcome:
         access = server.wait_until_ready()
         turns = _Turns(access, server.pid, _create(access))
         target = Target(access.url, access.ingest_token, Path(access.certificate))
-        plan = LoadPlan(ENDPOINTS, 0, WARM_S + 2 * TURNS * (TURN_S + SWITCH_S + SETTLE_S))
+        seconds = WARM_S + 2 * TURNS * (TURN_S + SWITCH_S + SETTLE_S)
+        plan = LoadPlan(ENDPOINTS, 0, seconds, events_per_request=EVENTS_PER_REQUEST)
         result = run_load(plan, target, turns.watch)
     finally:
         server.stop()

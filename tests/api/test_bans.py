@@ -148,6 +148,19 @@ def test_blocks_are_counted_with_the_last_one(server: Server, analyst: httpx.Cli
     assert record["last_block_hostname"] == "block-host.corp.example"
 
 
+def test_a_check_in_whose_answer_was_lost_counts_its_blocks_once(
+    server: Server, analyst: httpx.Client
+) -> None:
+    md5 = new_md5()
+    ban(analyst, md5)
+    with server.client() as client:
+        sensor = enrol(client, "repeating-host.corp.example", secret_of(server))
+        block = {"md5": md5, "path": "/tmp/x", "pid": 9, "time_us": 1, "count": 3}
+        for number in (7, 7, 8):
+            sensor.check_in(blocks=[block], sequence={"epoch": "e", "next": 1, "blocks": number})
+    assert analyst.get(f"{BASE}/{md5}").json()["block_count"] == 6
+
+
 def test_a_group_that_does_not_enforce_bans_gets_none(
     server: Server, analyst: httpx.Client
 ) -> None:

@@ -4,7 +4,6 @@ import configparser
 import io
 import subprocess
 import sys
-import tarfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.archives import unpack
 from tests.sensor import secret_of
 from tests.served import Server, open_group, state_of
 from vedette.clock import SystemClock
@@ -92,8 +92,7 @@ def test_the_linux_installer_holds_a_sensor_that_runs(
     answer = analyst.get(LINUX)
     assert answer.headers["content-type"] == "application/gzip"
     assert analyst.get(LINUX).content == answer.content
-    with tarfile.open(fileobj=io.BytesIO(answer.content)) as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(answer.content, tmp_path)
     folder = tmp_path / "vedette-sensor"
     settings = settings_in((folder / "sensorsettings.ini").read_bytes())
     assert settings["group_secret"] == secret_of(server)
@@ -109,8 +108,7 @@ def test_the_linux_installer_holds_a_sensor_that_runs(
 def test_the_linux_installer_installs_below_a_folder_and_goes_again(
     analyst: httpx.Client, tmp_path: Path
 ) -> None:
-    with tarfile.open(fileobj=io.BytesIO(analyst.get(LINUX).content)) as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(analyst.get(LINUX).content, tmp_path)
     root = tmp_path / "root"
     root.mkdir()
     script, environment = tmp_path / "vedette-sensor" / "install.sh", {"DESTDIR": str(root)}

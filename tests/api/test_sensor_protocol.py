@@ -168,6 +168,13 @@ def test_a_check_in_is_answered_with_all_orders(sensor: PlayedSensor) -> None:
         "filters": None,
         "update": None,
         "want_binaries": [],
+        "not_collected": ["amsi"],
+        "quotas": {
+            "eventlog_bytes": 1 << 30,
+            "eventlog_percent": 1,
+            "storefile_bytes": 1 << 30,
+            "storefile_percent": 1,
+        },
         "event_format": 1,
     }
 
@@ -204,6 +211,26 @@ def test_an_absurd_report_is_400_and_changes_nothing(
 def test_a_body_that_is_no_check_in_is_400(sensor: PlayedSensor, body: bytes) -> None:
     answer = sensor.client.post("/sensor/v1/checkin", content=body, headers=sensor.headers)
     assert answer.status_code == 400
+
+
+def test_processes_tell_the_kind_of_their_host_and_where_it_sends_from(
+    open_client: httpx.Client, secret: str, analyst: httpx.Client
+) -> None:
+    made = enrol(open_client, "kind-of-host.example", secret, host_type="server")
+    made.send(session(now_us()))
+    found = processes(analyst, made, "host_type:server comms_ip:127.0.0.1")
+    assert found
+    assert {one["host_type"] for one in found} == {"server"}
+    assert {one["comms_ip"] for one in found} == {0x7F000001}
+
+
+def test_a_kind_of_host_that_there_is_not_is_refused(
+    open_client: httpx.Client, secret: str
+) -> None:
+    body = enrolment_body("odd-host.example", secret, host_type="toaster")
+    answer = open_client.post("/sensor/v1/enrol", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["message"].startswith("host.host_type:")
 
 
 # --- events -----------------------------------------------------------------------------

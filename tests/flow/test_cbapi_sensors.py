@@ -90,6 +90,26 @@ def test_a_restart_is_done_once(cb: Any, played: PlayedSensor) -> None:
     assert [played.obey()["restart"], played.obey()["restart"]] == [True, False]
 
 
+def test_a_sensor_moves_to_another_group(cb: Any, server: Server) -> None:
+    from cbapi.response import Sensor, SensorGroup
+
+    group = cb.create(SensorGroup)
+    group.name, group.site_id, group.sensorbackend_server = "Moved to", 1, server.url
+    group.save()
+    with server.client() as client:
+        made = enrol(client, "flow-mover.corp.example", secret_of(server))
+        found = sensor(cb, made)
+        assert found.group.name == "Default Group"
+        found.group = group
+        found.save()
+        again = sensor(cb, made)
+        assert (again.group.id, again.group.name) == (group.id, "Moved to")
+        assert [one.id for one in cb.select(Sensor).where(f"groupid:{group.id}")] == [made.id]
+        assert [one.id for one in again.group.sensors] == [made.id]
+        made.check_in()
+        assert sensor(cb, made).group_id == group.id
+
+
 def test_notes_are_kept(cb: Any, played: PlayedSensor) -> None:
     found = sensor(cb, played)
     found.notes = "looked at"

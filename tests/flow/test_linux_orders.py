@@ -2,10 +2,8 @@
 program runs from one file (a zip), as installers bring it. As root."""
 
 import hashlib
-import io
 import subprocess
 import sys
-import tarfile
 import time
 import zipfile
 from collections.abc import Iterator
@@ -15,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.archives import unpack
 from tests.linux_sensor import (
     PATIENCE_S,
     ROOT,
@@ -160,8 +159,7 @@ def test_what_the_installer_of_a_group_brings_runs(
 ) -> None:
     answer = client.get("/api/v1/group/1/installer/linux")
     assert answer.status_code == 200, answer.text
-    with tarfile.open(fileobj=io.BytesIO(answer.content)) as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(answer.content, tmp_path)
     folder = tmp_path / "vedette-sensor"
     settings = folder / "sensorsettings.ini"
     more = f"mounts = {room}\nhostname = installed.example\naudit_uid = 51234\n"

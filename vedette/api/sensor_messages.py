@@ -44,6 +44,7 @@ class Host(Struct, kw_only=True):
     boot_id: Text = ""
     physical_memory_size: Number = 0
     computer_sid: Text = ""
+    host_type: Annotated[str, Meta(pattern="^(workstation|server|domain_controller|)$")] = ""
 
 
 class Enrolment(Message, kw_only=True):
@@ -71,6 +72,8 @@ class Blocked(Struct):
 class Sequence(Struct):
     epoch: Text = ""
     next: Number = 0
+    blocks: Number = 0
+    """Names the list of blocks; the same for the same list. 0: it has no name."""
 
 
 class Checkin(Message, kw_only=True):

@@ -53,6 +53,7 @@ class HostContext(Processes):
         "_offset_votes",
         "_tails",
         "clock_offset_us",
+        "host_type",
         "local",
         "logon_types",
         "waiting",
@@ -62,6 +63,8 @@ class HostContext(Processes):
         super().__init__(sensor_id)
         self.clock_offset_us = 0
         """Envelope time minus true time of this host's records, whole hours (fact 5)."""
+        self.host_type = ""
+        """domain_controller once a record said so; "" until then."""
         self.local: set[bytes] = set()
         """The host's own addresses, packed."""
         self.logon_types: Generations[str, int] = Generations(HOST_LOGONS_MAX)

@@ -28,3 +28,5 @@ class SensorRef:
     """Minutes that the host's local time is ahead of UTC; 0 until the sensor tells."""
     takes_filters: bool = False
     """Whether the sensor is a program of ours that applies `filter_on_sensor` filters itself."""
+    host_type: str = ""
+    """workstation, server or domain_controller, as the sensor says; "" until it does."""

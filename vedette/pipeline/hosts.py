@@ -31,11 +31,13 @@ _NO_KEYS: frozenset[int] = frozenset()
 class Host:
     """A sensor with its learned context, and the record keys of the commit under way."""
 
-    __slots__ = ("context", "keys", "sensor", "stored", "taken")
+    __slots__ = ("comms_ip", "context", "keys", "sensor", "stored", "taken")
 
     def __init__(self, sensor: SensorRef, context: HostContext) -> None:
         self.sensor = sensor
         self.context = context
+        self.comms_ip = UNKNOWN_IP
+        """Where it sends from, packed."""
         self.keys: list[int] = []
         """Keys of this commit's records, as they came."""
         self.stored: frozenset[int] = _NO_KEYS
@@ -49,6 +51,8 @@ class Host:
             "hostname": self.sensor.hostname,
             "group": self.sensor.group_name,
             "os_type": self.sensor.os_type,
+            "host_type": self.context.host_type or self.sensor.host_type,
+            "comms_ip": self.comms_ip,
             "host_clock": UTC_CLOCK + self.sensor.utc_offset_min,
             "interface_ip": min(filter(is_ipv4, self.context.local), default=UNKNOWN_IP),
         }

@@ -18,6 +18,7 @@ from vedette.ingest.normalise import SOURCES
 from vedette.ingest.normalise.normaliser import Keep
 from vedette.ingest.record import Record, RecordError
 from vedette.limits import TIME_AHEAD_US
+from vedette.model.address import pack_address
 from vedette.model.event import BinarySeen, Kept, Outcome
 from vedette.model.host import SensorRef
 from vedette.pipeline.binaries import BinaryNews
@@ -162,6 +163,8 @@ class Preparer:
         if None in hosts:
             hosts = _refuse_hostless(part, hosts)
         part.hosts = [host for host in hosts if host is not None]
+        if submission.comms_ip and part.hosts:
+            part.hosts[0].comms_ip = pack_address(submission.comms_ip)  # all are of one host
         unknown = {record.channel for record in part.records}.difference(self._codes)
         if unknown:
             self._codes.update(self._channels.codes(unknown))

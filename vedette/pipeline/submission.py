@@ -40,6 +40,8 @@ class Submission(Struct):
     host: str = ""
     """The host that all records are of, when the sender may speak of no other; whatever the
     records say. "" for senders that speak of many."""
+    comms_ip: str = ""
+    """Where the host itself sends from; "" where a shipper or a relay may have sent."""
 
 
 class Refusal(Struct):

@@ -5,7 +5,7 @@ from typing import Any
 
 from vedette.limits import SENSOR_NUMBER_MAX
 from vedette.state import bans, groups
-from vedette.state.bans import Ban, Block
+from vedette.state.bans import Ban, Block, Teller
 from vedette.state.engine import Database
 
 
@@ -34,11 +34,7 @@ def ban_orders(database: Database, group_id: int, since_version: int) -> dict[st
 
 
 def count_blocks(
-    database: Database,
-    sensor_id: int,
-    hostname: str,
-    blocks: Sequence[Mapping[str, Any]],
-    now_us: int,
+    database: Database, teller: Teller, blocks: Sequence[Mapping[str, Any]], now_us: int
 ) -> None:
     """Counts what a sensor says that it kept from starting: `{"md5", "time_us", "count"}`. A
     time ahead of the server's counts as now."""
@@ -52,7 +48,7 @@ def count_blocks(
         if one.get("md5")
     ]
     if told:
-        bans.count_blocks(database, sensor_id, hostname, told)
+        bans.count_blocks(database, teller, told)
 
 
 def _hashes(ban: Ban) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 A fleet checks in hundreds of times a second and the lists change a few times a day. Bans and
 updates depend on the sensor's group, system and version, on what it has, and on the lists, which
-`Standing.mark` stands for (it is read with the check-in itself). So they are remembered for all
+`GroupOrders.mark` stands for (it is read with the check-in itself). So they are remembered for all
 sensors of which these are the same: after a start or a new ban one of them asks, not each. Only a
 list of filters is the sensor's own, and all filters are read once for a version.
 """
@@ -79,4 +79,4 @@ class OrderBook:
 
 
 def _kind(sensor: Standing, ban_version: int) -> tuple[Any, ...]:
-    return sensor.mark, sensor.group_id, sensor.os_type, sensor.sensor_version, ban_version
+    return sensor.group.mark, sensor.group_id, sensor.os_type, sensor.sensor_version, ban_version

@@ -9,6 +9,7 @@ from typing import Any
 
 from vedette.respond import bans
 from vedette.state import groups
+from vedette.state.bans import Teller
 from vedette.state.checkins import Standing
 from vedette.state.engine import Database
 from vedette.state.sensor_packages import package_of
@@ -22,9 +23,13 @@ def ban_orders(database: Database, sensor: Standing, version: int) -> Body | Non
     return bans.ban_orders(database, sensor.group_id, version)
 
 
-def note_blocks(database: Database, sensor: Standing, blocks: list[Body], now_us: int) -> None:
-    """Takes what the sensor kept from starting: `{md5, sha256, path, pid, time_us, count}`."""
-    bans.count_blocks(database, sensor.id, sensor.hostname, blocks, now_us)
+def note_blocks(
+    database: Database, sensor: Standing, blocks: list[Body], number: int, now_us: int
+) -> None:
+    """Takes what the sensor kept from starting: `{md5, sha256, path, pid, time_us, count}`. The
+    list that was taken last from this sensor is not taken again; `number` names it."""
+    teller = Teller(sensor.id, sensor.hostname, number)
+    bans.count_blocks(database, teller, blocks, now_us)
 
 
 def isolation_allow(database: Database, sensor: Standing, always: Sequence[str]) -> list[str]:

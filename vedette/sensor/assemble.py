@@ -11,10 +11,11 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import events, procfs
+from .collection import Collection
 from .events import EventWriter
 from .filters import Filters, Subject, are_dropped, connection_subject, file_subject
 from .hashes import FileHashes, Hashed
@@ -83,6 +84,7 @@ class Outlets:
     filters: Filters
     is_blocked: Callable[[str, int], bool]
     """Whether isolation refuses this address and port now."""
+    collection: Collection = field(default_factory=Collection)
 
 
 class Assembler:
@@ -146,12 +148,18 @@ class Assembler:
         if self._is_filtered(process, _OF_ITSELF):
             return
         time_us = max(time_us, process.start_us)  # the clock of audit is a tick late
-        self._write(kind, time_us, process, self._writer.start(process, hashed, implicit=implicit))
+        members = self._writer.start(process, hashed, implicit=implicit)
+        if not self._out.collection.takes("usercontext"):
+            for name in ("uid", "user", "loginuid"):
+                del members[name]
+        self._write(kind, time_us, process, members)
 
     def _hashed(self, process: Process) -> Hashed | None:
         return self._out.hashes.of(process.path) if process.path.startswith("/") else None
 
     def _is_filtered(self, process: Process, subject: Subject) -> bool:
+        if subject is _OF_ITSELF and not self._out.collection.takes("processes"):
+            return True
         if not process.rulings or not are_dropped(process.rulings, subject):
             return False
         self.filtered += 1
@@ -184,8 +192,11 @@ class Assembler:
         self._write("end", max(seen.time_us, process.start_us), process, members)
 
     def _file(self, seen: FileChanged) -> None:
-        if seen.pid == os.getpid():
+        collection = self._out.collection
+        if seen.pid == os.getpid() or not collection.takes_file(seen.path, seen.file_type):
             return
+        if not collection.takes("filewritemd5s"):
+            seen = replace(seen, md5="", sha256="")
         process = self._known(seen.pid, seen.time_us, seen.exe, seen.uid)
         if seen.action == "write" and self._is_again(process, seen):
             return
@@ -215,6 +226,8 @@ class Assembler:
                 seen.local_ip = source_address(seen.remote_ip, seen.remote_port)
 
     def _connected(self, seen: Connected) -> None:
+        if not self._out.collection.takes("netconns"):
+            return
         blocked = seen.is_outbound and self._out.is_blocked(seen.remote_ip, seen.remote_port)
         if seen.exit_code not in _PENDING and not (blocked and seen.exit_code in _REFUSED_ERRORS):
             return
@@ -224,12 +237,16 @@ class Assembler:
             self._write("net", seen.time_us, process, events.connection(seen, blocked=blocked))
 
     def _accessed(self, seen: Accessed) -> None:
+        if not self._out.collection.takes("cross_procs"):
+            return
         process = self._known(seen.pid, seen.time_us, seen.exe, seen.uid)
         target = self._known(seen.target, seen.time_us)
         if not self._is_filtered(process, Subject(("crossproc_filters",), (target.path,))):
             self._write("proc", seen.time_us, process, events.access(seen, target))
 
     def _loaded(self, seen: Loaded) -> None:
+        if not self._out.collection.takes("moduleloads"):
+            return
         process = self._known(seen.pid, seen.time_us, seen.exe, seen.uid)
         if not self._is_filtered(process, Subject(("modload_filters",), (seen.path,))):
             hashed = self._out.hashes.of(seen.path) if seen.path.startswith("/") else None

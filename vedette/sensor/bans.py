@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -55,11 +56,18 @@ class Bans:
 
 
 class BlockCounts:
-    """Blocks that the server has not been told of; safe for threads."""
+    """Blocks that the server has not been told of; safe for threads.
+
+    What was sent and not answered is sent again as it was, under the same number: the server may
+    have counted it. What came meanwhile waits for the next check-in.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: dict[tuple[str, str, str], dict[str, Any]] = {}
+        self._sent: list[dict[str, Any]] = []
+        self.number = 0
+        """Names what `take` gave last; 0 when it was nothing."""
 
     def count(self, body: dict[str, Any]) -> None:
         """`body`: md5, sha256, path, pid, time_us of one block."""
@@ -70,15 +78,14 @@ class BlockCounts:
             self._counts[key] = {**body, "count": times + 1}
 
     def take(self) -> list[dict[str, Any]]:
+        """What is to be told now."""
         with self._lock:
-            taken, self._counts = list(self._counts.values()), {}
-        return taken
+            if not self._sent:
+                self._sent, self._counts = list(self._counts.values()), {}
+                self.number = time.time_ns() // 1_000 if self._sent else 0
+            return list(self._sent)
 
-    def give_back(self, bodies: list[dict[str, Any]]) -> None:
-        """The check-in that carried them failed."""
+    def told(self) -> None:
+        """The server has what `take` gave."""
         with self._lock:
-            for body in bodies:
-                key = body["md5"], body["sha256"], body["path"]
-                newer = self._counts.get(key)
-                count = body["count"] + (newer["count"] if newer else 0)
-                self._counts[key] = {**(newer or body), "count": count}
+            self._sent = []

@@ -78,16 +78,12 @@ class CheckIn:
         credential = self._identity.credential(self._client)
         blocks = self._blocks.take()
         uninstalling = self._orders.is_uninstalling
-        try:
-            answer = self._client.post("/sensor/v1/checkin", self.body(blocks), credential)
-        except ServerAwayError:
-            self._blocks.give_back(blocks)
-            raise
+        answer = self._client.post("/sensor/v1/checkin", self.body(blocks), credential)
         if answer.status != 200:
-            self._blocks.give_back(blocks)
             if answer.status in {401, 403}:
                 self._identity.lost(credential)
             raise ServerAwayError(f"the server answers {answer.status}")
+        self._blocks.told()
         self._orders.told()
         if uninstalling:
             self._parts.end(Ending.UNINSTALL)
@@ -127,5 +123,9 @@ class CheckIn:
             "ban_version": parts.bans.version,
             "filter_version": parts.filters.version,
             "blocks": blocks,
-            "sequence": {"epoch": parts.queue.epoch, "next": parts.queue.next},
+            "sequence": {
+                "epoch": parts.queue.epoch,
+                "next": parts.queue.next,
+                "blocks": self._blocks.number,
+            },
         }

@@ -17,6 +17,13 @@ _NETLINK_ROUTE = 0
 _GET_ADDRESS = 22
 _ADDRESS, _LOCAL = 1, 2
 _ADDRESSES_MAX = 64
+_SERVER_CASES = frozenset(("17", "23", "25", "28", "29"))
+"""SMBIOS: server, rack mount, multi-system, blade, blade enclosure."""
+
+_WORKSTATION_CASES = frozenset(
+    ("3", "4", "5", "6", "7", "8", "9", "10", "13", "14", "15", "16", "24", "30", "31", "32", "35")
+)
+"""Desktops, towers, portables, tablets, all in one."""
 
 
 def facts(hostname: str) -> dict[str, Any]:
@@ -31,7 +38,21 @@ def facts(hostname: str) -> dict[str, Any]:
         "arch": system.machine,
         "boot_id": boot_id(),
         "physical_memory_size": memory_bytes(),
+        "host_type": host_type(),
     }
+
+
+def host_type(root: Path = Path("/")) -> str:
+    """workstation or server: by the case the machine is in, and where that is none, by whether
+    people log in at a screen; "" where neither tells."""
+    chassis = _text(str(root / "sys/class/dmi/id/chassis_type"))
+    if chassis in _SERVER_CASES:
+        return "server"
+    if chassis in _WORKSTATION_CASES:
+        return "workstation"
+    if (root / "etc/systemd/system/display-manager.service").exists():
+        return "workstation"
+    return "server" if (root / "run/systemd/system").is_dir() else ""
 
 
 def memory_bytes() -> int:

@@ -17,9 +17,12 @@ from typing import Any
 
 from .bans import Bans
 from .binaries import Binaries
+from .collection import Collection
 from .files import write_durably
 from .filters import Filters
+from .host import volume
 from .isolation import Isolation, IsolationError
+from .limits import QUEUE_BYTES_MIN
 from .queue import DiskQueue
 from .send import Client, ServerAwayError
 from .settings import Settings
@@ -42,6 +45,7 @@ class Parts:
     settings: Settings
     bans: Bans
     filters: Filters
+    collection: Collection
     isolation: Isolation
     queue: DiskQueue
     binaries: Binaries
@@ -80,6 +84,7 @@ class Orders:
         self._try("isolation", lambda: self._isolate(answer))
         self._try("bans", lambda: self._ban(answer.get("bans")))
         self._try("filters", lambda: self._filter(answer.get("filters")))
+        self._try("collection", lambda: self._collect(answer))
         self._flush(answer.get("flush_before_us"))
         self._parts.binaries.want(answer.get("want_binaries") or [])
         if answer.get("uninstall"):
@@ -124,6 +129,18 @@ class Orders:
     def _filter(self, change: dict[str, Any] | None) -> None:
         if change is not None:
             self._parts.filters.replace(int(change["version"]), change.get("filters") or [])
+
+    def _collect(self, answer: dict[str, Any]) -> None:
+        parts = self._parts
+        parts.collection.replace(str(name) for name in answer.get("not_collected") or ())
+        quotas = answer.get("quotas") or {}
+        total, _ = volume()
+        least = (
+            parts.settings.disk_bytes,
+            int(quotas.get("eventlog_bytes") or parts.settings.disk_bytes),
+            total * int(quotas.get("eventlog_percent") or 100) // 100,
+        )
+        parts.queue.bytes_max = max(QUEUE_BYTES_MIN, min(least))
 
     def _flush(self, before_us: int | None) -> None:
         """Everything seen until now is to reach the server; `flushed` says when it has."""

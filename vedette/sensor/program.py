@@ -21,10 +21,11 @@ from .assemble import Assembler, Inbox, Outlets
 from .bans import Bans, BlockCounts
 from .binaries import Binaries
 from .checkin import CheckIn
+from .collection import Collection
 from .events import EventWriter
 from .filters import Filters
 from .guarding import GuardKeeper
-from .hashes import FileHashes
+from .hashes import FileHashes, Hashed
 from .identity import Identity
 from .isolation import Isolation, IsolationError
 from .limits import (
@@ -62,13 +63,14 @@ class Program:
         self._queue = DiskQueue(folder / "queue", settings.disk_bytes)
         self._bans = Bans(folder / "bans.json")
         self._filters = Filters(folder / "filters.json")
+        self._collection = Collection(folder / "collection.json")
         self._isolation = Isolation(
             folder / "isolation.json", dns=settings.isolation_dns, dhcp=settings.isolation_dhcp
         )
         self._binaries = Binaries(is_wanted=settings.send_binaries)
         self._blocks = BlockCounts()
         self._inbox = Inbox()
-        self._hashes = FileHashes(self._binaries.saw)
+        self._hashes = FileHashes(self._on_file)
         self._sources = Sources(settings, self._boot, self._hashes, self._inbox.put)
         self._assembler = self._new_assembler()
         self._guard = GuardKeeper(self._bans, list(settings.mounts), self._on_block)
@@ -82,7 +84,13 @@ class Program:
 
     def _new_assembler(self) -> Assembler:
         writer = EventWriter(self._boot.id, _now_us())
-        outlets = Outlets(self._queue.add, self._hashes, self._filters, self._isolation.blocks)
+        outlets = Outlets(
+            self._queue.add,
+            self._hashes,
+            self._filters,
+            self._isolation.blocks,
+            self._collection,
+        )
         return Assembler(Processes(self._boot), writer, outlets, self._inbox)
 
     def _make_senders(self) -> None:
@@ -90,6 +98,7 @@ class Program:
             self._settings,
             self._bans,
             self._filters,
+            self._collection,
             self._isolation,
             self._queue,
             self._binaries,
@@ -192,6 +201,10 @@ class Program:
         name = failure.thread.name if failure.thread else "?"
         _log.error("thread %s failed", name, exc_info=failure.exc_value)
         self.end(Ending.FAIL)
+
+    def _on_file(self, path: str, hashed: Hashed) -> None:
+        if self._collection.takes("storefiles"):
+            self._binaries.saw(path, hashed)
 
     def _on_block(self, body: dict[str, object]) -> None:
         self._blocks.count(body)

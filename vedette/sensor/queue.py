@@ -29,7 +29,7 @@ class DiskQueue:
     def __init__(self, folder: Path, bytes_max: int) -> None:
         """OSError when the folder cannot be made."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._folder, self._bytes_max = folder, bytes_max
+        self._folder, self.bytes_max = folder, bytes_max
         self._lock = threading.Lock()
         self._open: list[bytes] = []
         self._open_bytes = 0
@@ -112,7 +112,7 @@ class DiskQueue:
 
     def _make_room(self, wanted: int) -> None:
         while self._sizes and (
-            sum(self._sizes.values()) + wanted > self._bytes_max
+            sum(self._sizes.values()) + wanted > self.bytes_max
             or _free_bytes(self._folder) < DISK_FREE_BYTES_MIN
         ):
             self._remove(min(self._sizes))

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, RowMapping, case, insert, select, update
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.state import versions
 from vedette.state.engine import Database
-from vedette.state.schema import BAN, BAN_AUDIT
+from vedette.state.schema import BAN, BAN_AUDIT, SENSOR
 
 TEXT_CHARS_MAX = 10_000
 """Characters of the reason of a ban."""
@@ -66,6 +66,16 @@ class Block:
     md5: str
     time_us: int
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """Who tells of blocks."""
+
+    sensor_id: int
+    hostname: str
+    number: int = 0
+    """Names the list: a check-in whose answer was lost is repeated with the same. 0: unknown."""
 
 
 def version(connection: Connection) -> int:
@@ -128,25 +138,39 @@ def change(
         return _get(connection, md5)
 
 
-def count_blocks(
-    database: Database, sensor_id: int, hostname: str, blocks: Iterable[Block]
-) -> None:
-    """Adds what a sensor kept from starting; programs that were never banned do not count."""
+def count_blocks(database: Database, teller: Teller, blocks: Iterable[Block]) -> None:
+    """Adds what a sensor kept from starting; programs that were never banned do not count, and
+    neither does a list that was counted already."""
     with database.writing() as connection:
+        if teller.number and not _is_new(connection, teller):
+            return
         for block in sorted(blocks, key=lambda one: (one.md5, one.time_us)):
             is_newer = BAN.c.last_block_us <= block.time_us
+            last = {
+                "last_block_sensor_id": teller.sensor_id,
+                "last_block_hostname": teller.hostname,
+                "last_block_us": block.time_us,
+            }
             connection.execute(
                 update(BAN)
                 .where(BAN.c.md5 == block.md5)
                 .values(
                     block_count=BAN.c.block_count + block.count,
-                    last_block_sensor_id=case(
-                        (is_newer, sensor_id), else_=BAN.c.last_block_sensor_id
-                    ),
-                    last_block_hostname=case((is_newer, hostname), else_=BAN.c.last_block_hostname),
-                    last_block_us=case((is_newer, block.time_us), else_=BAN.c.last_block_us),
+                    **{
+                        name: case((is_newer, new), else_=BAN.c[name]) for name, new in last.items()
+                    },
                 )
             )
+
+
+def _is_new(connection: Connection, teller: Teller) -> bool:
+    """Whether a list of blocks is another one than the sensor's last; now it is the last."""
+    changed = connection.execute(
+        update(SENSOR)
+        .where(SENSOR.c.id == teller.sensor_id, SENSOR.c.blocks_number != teller.number)
+        .values(blocks_number=teller.number)
+    )
+    return bool(changed.rowcount)
 
 
 def _switch(

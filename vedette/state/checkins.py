@@ -16,8 +16,10 @@ from vedette import limits
 from vedette.errors import UnauthorizedError, VedetteError
 from vedette.state.bulk_statement import BulkStatement
 from vedette.state.engine import Database
-from vedette.state.schema import GROUP, SENSOR, VALUE
-from vedette.state.sensor_packages import OS_TYPES, package_name
+from vedette.state.group_orders import GroupOrders, group_orders
+from vedette.state.schema import SENSOR
+
+_NO_ORDERS = GroupOrders()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +68,9 @@ class Standing:
     """0: no flush is wanted."""
     restart: bool
     uninstall: bool
-    mark: str = ""
-    """Changes whenever a list that the sensor gets may have changed."""
+    interval_s: int
+    """Until the next check-in."""
+    group: GroupOrders = _NO_ORDERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,9 @@ class CheckIn:
     progress: Progress
     now_us: int
     interval_s: int
+    """Until the next one, where the group does not say."""
+    least_interval_s: int = 0
+    """Whatever the group says."""
 
 
 _READ = (
@@ -129,7 +135,7 @@ def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[Standing 
     is gone."""
     asked = {"sensors": sorted({item.sensor_id for item in items})}
     rows = {row["id"]: dict(row) for row in connection.execute(_ROWS, asked).mappings()}
-    marks = _marks(connection, {row["group_id"] for row in rows.values()})
+    orders = group_orders(connection, {row["group_id"] for row in rows.values()})
     changes: list[dict[str, Any]] = []
     found: list[Standing | VedetteError] = []
     for item in items:
@@ -137,46 +143,27 @@ def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[Standing 
         if row is None:
             found.append(UnauthorizedError("there is no such sensor any more"))
             continue
-        changes.append(_take(row, item))
-        found.append(_standing(row, marks.get(row["group_id"], "")))
+        of_group = orders.get(row["group_id"], _NO_ORDERS)
+        interval_s = max(of_group.settings.interval_s or item.interval_s, item.least_interval_s)
+        changes.append(_take(row, item, interval_s))
+        found.append(_standing(row, of_group, interval_s))
     if changes:
         _UPDATE.execute(connection, changes)
     return found
 
 
-def _take(row: dict[str, Any], item: CheckIn) -> dict[str, Any]:
+def _take(row: dict[str, Any], item: CheckIn, interval_s: int) -> dict[str, Any]:
     """Brings a row up to date with a check-in; returns the parameters that write it."""
     told = {name: getattr(item.report, name) for name in _TOLD}
     row |= {name: value for name, value in told.items() if value is not None and name in row}
     row |= _after(row, item.progress, item.now_us)
     row["checkin_us"] = item.now_us
-    row["next_checkin_us"] = item.now_us + item.interval_s * 1_000_000
+    row["next_checkin_us"] = item.now_us + interval_s * 1_000_000
     row["last_seen_us"] = max(item.now_us, row["last_seen_us"])
     if row["uninstalled_us"]:
         told["is_isolating"] = False
     values = told | {name: row[name] for name in _KEPT}
     return {"sensor": item.sensor_id} | {f"new_{name}": told for name, told in values.items()}
-
-
-def _marks(connection: Connection, group_ids: set[int]) -> dict[int, str]:
-    """By group, a text that changes whenever a list that sensors get may have: versions and
-    packages are kept values, and the group says what of them counts."""
-    kept = [tuple(row) for row in connection.execute(_KEPT_VALUES)]
-    groups = connection.execute(_GROUPS, {"groups": sorted(group_ids)})
-    return {row[0]: f"{tuple(row)} {kept}" for row in groups}
-
-
-MARKED: tuple[str, ...] = (
-    "ban_version",
-    "ingress_filter_version",
-    *(package_name(os_type) for os_type in OS_TYPES),
-)
-"""The kept values that say that a list of sensors changed."""
-
-_KEPT_VALUES = (
-    select(VALUE.c.name, VALUE.c.value).where(VALUE.c.name.in_(MARKED)).order_by(VALUE.c.name)
-)
-_GROUPS = select(GROUP).where(GROUP.c.id.in_(bindparam("groups", expanding=True)))
 
 
 def note_contact(connection: Connection, sensor_id: int, now_us: int) -> str:
@@ -216,7 +203,7 @@ def _after(row: Mapping[str, Any], progress: Progress, now_us: int) -> dict[str,
     return values
 
 
-def _standing(row: Mapping[str, Any], mark: str) -> Standing:
+def _standing(row: Mapping[str, Any], of_group: GroupOrders, interval_s: int) -> Standing:
     return Standing(
         id=row["id"],
         hostname=row["hostname"],
@@ -227,7 +214,8 @@ def _standing(row: Mapping[str, Any], mark: str) -> Standing:
         flush_before_us=row["flush_us"],
         restart=row["restart_queued"],
         uninstall=row["uninstall"],
-        mark=mark,
+        interval_s=interval_s,
+        group=of_group,
     )
 
 
@@ -236,12 +224,18 @@ class Pace:
 
     def __init__(self, database: Database, interval_s: int) -> None:
         self._database = database
-        self._least_s = interval_s
-        self.interval_s = interval_s
+        self._wanted_s = interval_s
+        self.least_s = 0
+        """What a fleet of this size must keep to, whatever its groups say."""
+
+    @property
+    def interval_s(self) -> int:
+        """For sensors whose group does not say."""
+        return max(self._wanted_s, self.least_s)
 
     def refresh(self) -> None:
         """Counts the fleet anew. Call it every minute."""
         query = select(func.count()).select_from(SENSOR).where(SENSOR.c.checkin_us > 0)
         with self._database.reading() as connection:
             count = connection.execute(query).scalar_one()
-        self.interval_s = max(self._least_s, -(-count // limits.CHECKINS_A_SECOND_MAX))
+        self.least_s = -(-count // limits.CHECKINS_A_SECOND_MAX)

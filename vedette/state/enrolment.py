@@ -55,6 +55,7 @@ class Machine:
     memory_bytes: int = 0
     computer_sid: str = ""
     sensor_version: str = ""
+    host_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +194,7 @@ def _values(machine: Machine, kind: KeyKind, row: RowMapping, now_us: int) -> di
         "boot_id": machine.boot_id,
         "memory_bytes": machine.memory_bytes,
         "computer_sid": machine.computer_sid,
+        "host_type": machine.host_type,
         "sensor_version": machine.sensor_version if kind == "sensor" else "",
     }
     values: dict[str, object] = {name: value for name, value in told.items() if value}

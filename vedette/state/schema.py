@@ -157,8 +157,10 @@ SENSOR = Table(
     _text("kernel"),
     _text("arch"),
     _text("computer_sid"),
+    _text("host_type"),  # workstation, server, domain_controller or "", as its program says
     _number("sequence_gaps"),
     _number("missing_blocks"),
+    _number("blocks_number"),  # name of the list of denied programs that was counted last
     # Orders beside the flags above.
     _number("flush_us"),  # 0: none
     _number("uninstalled_us"),  # 0: not uninstalled

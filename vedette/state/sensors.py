@@ -212,6 +212,7 @@ def _refs(connection: Connection, condition: ColumnElement[bool]) -> list[Sensor
             SENSOR.c.os_type,
             SENSOR.c.utc_offset_min,
             SENSOR.c.key_sha256.is_not(None),
+            SENSOR.c.host_type,
         )
         .join(GROUP)
         .where(condition)

@@ -8,8 +8,9 @@ from vedette.errors import ConflictError, NotFoundError
 from vedette.model.group import GroupOptions
 from vedette.respond.bans import ban_orders, count_blocks
 from vedette.state import bans, groups
-from vedette.state.bans import Author
+from vedette.state.bans import Author, Teller
 from vedette.state.engine import Database
+from vedette.state.sensors import Sensors, Sighting
 
 NOW_US = 1_700_000_000_000_000
 ANN = Author(5, "ann")
@@ -94,16 +95,26 @@ def test_blocks_add_up_and_the_latest_is_the_last(database: Database) -> None:
         {"md5": ONE.upper(), "time_us": NOW_US - 9, "count": 1},
         {"md5": TWO, "time_us": NOW_US, "count": 5},
     ]
-    count_blocks(database, 7, "late", blocks, NOW_US)
-    count_blocks(database, 8, "early", [{"md5": ONE, "time_us": NOW_US - 1}], NOW_US)
+    count_blocks(database, Teller(7, "late"), blocks, NOW_US)
+    early = [{"md5": ONE, "time_us": NOW_US - 1}]
+    count_blocks(database, Teller(8, "early"), early, NOW_US)
     kept = bans.get(database, ONE)
     assert (kept.block_count, kept.last_block_us) == (4, NOW_US)
     assert (kept.last_block_sensor_id, kept.last_block_hostname) == (7, "late")
+
+
+def test_a_list_of_blocks_that_is_told_again_counts_once(database: Database) -> None:
+    bans.add(database, ONE, "", "", ANN, NOW_US)
+    sensor_id = Sensors(database).resolve({"h": Sighting("linux")}, 1, NOW_US)["h"].id
+    blocks = [{"md5": ONE, "time_us": NOW_US, "count": 2}]
+    for number in (5, 5, 6, 6, 0, 0):
+        count_blocks(database, Teller(sensor_id, "h", number), blocks, NOW_US)
+    assert bans.get(database, ONE).block_count == 2 * (1 + 1 + 2)
 
 
 def test_absurd_blocks_count_as_now_and_within_bounds(database: Database) -> None:
     bans.add(database, ONE, "", "", ANN, NOW_US)
     blocks = [{"md5": ONE, "time_us": 1 << 62, "count": 1 << 62}]
     for _ in range(3):
-        count_blocks(database, 7, "liar", blocks, NOW_US)
+        count_blocks(database, Teller(7, "liar"), blocks, NOW_US)
     assert bans.get(database, ONE).last_block_us == NOW_US

@@ -18,6 +18,7 @@ from vedette.errors import (
     UnauthorizedError,
     VedetteError,
 )
+from vedette.model.group import GroupOptions
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.state import (
     checkins,
@@ -245,14 +246,37 @@ def test_check_ins_of_one_sensor_in_a_batch_follow_each_other(database: Database
 
 def test_the_mark_changes_with_the_lists_and_the_group(database: Database) -> None:
     sensor_id = enrolled(database, "h").sensor.id
-    marks = [check_in(database, sensor_id).mark, check_in(database, sensor_id).mark]
+    marks = [check_in(database, sensor_id).group.mark, check_in(database, sensor_id).group.mark]
     values.save(database, "ban_version", "1")
-    marks.append(check_in(database, sensor_id).mark)
+    marks.append(check_in(database, sensor_id).group.mark)
     group = groups.add(database, "Other")
     sensor_changes.change(database, sensor_id, Changes(group_id=group.id), NOW_US)
-    marks.append(check_in(database, sensor_id).mark)
+    marks.append(check_in(database, sensor_id).group.mark)
     assert marks[0] == marks[1]
     assert len(set(marks)) == 3
+
+
+def test_a_group_says_how_often_its_sensors_come(database: Database) -> None:
+    sensor_id = enrolled(database, "h").sensor.id
+    assert check_in(database, sensor_id).interval_s == 30
+    options = GroupOptions(checkin_interval_s=300, collect_netconns=False)
+    groups.change(database, groups.DEFAULT_GROUP_ID, groups.Changes(options=options))
+    standing = check_in(database, sensor_id)
+    assert standing.interval_s == 300
+    assert standing.group.settings.not_collected == ("amsi", "netconns")
+    row = sensor_list.get(database, EVERYTHING, sensor_id)
+    assert row.next_checkin_us == NOW_US + 300 * SECOND_US
+
+
+def test_no_group_lets_a_large_fleet_come_too_often(database: Database) -> None:
+    sensor_id = enrolled(database, "h").sensor.id
+    options = GroupOptions(checkin_interval_s=5)
+    groups.change(database, groups.DEFAULT_GROUP_ID, groups.Changes(options=options))
+    item = CheckIn(sensor_id, Report(), Progress(), NOW_US, 30, least_interval_s=20)
+    with database.writing() as connection:
+        (standing,) = checkins.check_in(connection, [item])
+    assert isinstance(standing, Standing)
+    assert standing.interval_s == 20
 
 
 def test_osquery_beside_a_sensor_does_not_check_in_for_it(database: Database) -> None:

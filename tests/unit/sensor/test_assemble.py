@@ -8,6 +8,7 @@ import pytest
 
 from vedette.sensor.assemble import Assembler, Inbox, Outlets
 from vedette.sensor.boot import Boot
+from vedette.sensor.collection import Collection
 from vedette.sensor.events import EventWriter
 from vedette.sensor.filters import Filters
 from vedette.sensor.hashes import FileHashes
@@ -39,7 +40,9 @@ class Bench:
             FileHashes(),
             Filters(folder / "filters.json"),
             lambda ip, port: (ip, port) == ("203.0.113.9", 80),
+            Collection(folder / "collection.json"),
         )
+        self.collection = outlets.collection
         self.assembler = Assembler(Processes(boot), EventWriter("b", T), outlets, self.inbox)
 
     def tell(self, *seen: Seen) -> list[dict[str, Any]]:
@@ -193,3 +196,40 @@ def test_an_inbox_that_is_full_counts_what_it_loses() -> None:
     inbox.put([ended(1, 0)] * INBOX_MAX)
     inbox.put([ended(1, 0)] * 3)
     assert (inbox.lost, len(inbox.take())) == (3, INBOX_MAX)
+
+
+# --- what the group collects ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("left_out", "kinds"),
+    [
+        ("netconns", ["start", "file", "end"]),
+        ("filemods", ["start", "net", "end"]),
+        ("nonbinary_filewrites", ["start", "net", "end"]),
+        ("processes", ["file", "net"]),
+        ("regmods", ["start", "file", "net", "end"]),
+    ],
+)
+def test_what_the_group_does_not_collect_is_not_told(
+    bench: Bench, left_out: str, kinds: list[str]
+) -> None:
+    bench.collection.replace([left_out])
+    connected = Connected(T + 20_000, NOBODY + 2, True, "198.51.100.7", 443, 0, exe="/bin/exe")
+    bench.tell(executed(2, 10), wrote(2, 15), connected, ended(2, 30))
+    assert [kind for kind, _ in bench.kinds()] == kinds
+
+
+def test_hashes_and_users_are_left_out_where_the_group_says_so(bench: Bench) -> None:
+    bench.collection.replace(["filewritemd5s", "usercontext"])
+    hashed = FileChanged(T + 20_000, NOBODY + 2, "last_write", "/tmp/x", exe="/b", md5="a" * 32)
+    start, file = bench.tell(executed(2, 10), hashed)
+    assert not {"uid", "user", "loginuid"} & set(start)
+    assert "md5" not in file
+
+
+def test_what_is_not_collected_is_remembered(tmp_path: Path) -> None:
+    path = tmp_path / "collection.json"
+    Collection(path).replace(["netconns"])
+    again = Collection(path)
+    assert (again.takes("netconns"), again.takes("filemods")) == (False, True)

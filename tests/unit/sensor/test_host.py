@@ -12,6 +12,7 @@ from vedette.sensor.bans import Bans, BlockCounts
 from vedette.sensor.boot import Boot
 from vedette.sensor.file_type import file_type
 from vedette.sensor.hashes import Budget, FileHashes
+from vedette.sensor.host import host_type
 from vedette.sensor.isolation import Allowed, place, ruleset
 from vedette.sensor.proc_connector import ProcConnector
 from vedette.sensor.queue import DiskQueue
@@ -142,16 +143,20 @@ def test_bans_change_by_full_lists_and_by_differences(tmp_path: Path) -> None:
     assert len(again) == 0
 
 
-def test_blocks_that_could_not_be_told_are_told_later() -> None:
+def test_blocks_that_were_not_answered_are_told_again_as_they_were() -> None:
     counts = BlockCounts()
     body = {"md5": "a", "sha256": "b", "path": "/x", "pid": 1, "time_us": 5}
     counts.count(body)
     counts.count({**body, "time_us": 6})
-    taken = counts.take()
+    first, number = counts.take(), counts.number
+    assert first == [{**body, "time_us": 6, "count": 2}]
     counts.count({**body, "time_us": 7})
-    counts.give_back(taken)
-    assert counts.take() == [{**body, "time_us": 7, "count": 3}]
-    assert counts.take() == []
+    assert (counts.take(), counts.number) == (first, number)
+    counts.told()
+    assert counts.take() == [{**body, "time_us": 7, "count": 1}]
+    assert counts.number > number
+    counts.told()
+    assert (counts.take(), counts.number) == ([], 0)
 
 
 # --- files ------------------------------------------------------------------------------
@@ -229,3 +234,31 @@ def test_ends_say_how_as_a_shell_does(status: int, exit_code: int) -> None:
 def test_the_end_of_a_thread_is_none(tmp_path: Path) -> None:
     assert ProcConnector._ended(1, b"\0" * 52 + struct.pack("=iiI", 6, 5, 0)) == []
     assert DiskQueue(tmp_path, 10**7).oldest() is None
+
+
+# --- the kind of host -------------------------------------------------------------------
+
+SCREEN = "etc/systemd/system/display-manager.service"
+
+
+@pytest.mark.parametrize(
+    ("chassis", "files", "kind"),
+    [
+        ("23", [SCREEN], "server"),
+        ("10", ["run/systemd/system/x"], "workstation"),
+        ("1", ["run/systemd/system/x"], "server"),
+        (
+            "1",
+            ["run/systemd/system/x", "etc/systemd/system/display-manager.service"],
+            "workstation",
+        ),
+        ("", [], ""),
+    ],
+)
+def test_a_host_is_what_its_case_says_and_else_whether_it_has_a_screen(
+    tmp_path: Path, chassis: str, files: list[str], kind: str
+) -> None:
+    for name in (*files, "sys/class/dmi/id/chassis_type"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(chassis)
+    assert host_type(tmp_path) == kind

@@ -196,6 +196,7 @@ def _machine(body: Body) -> Machine:
         arch=_text(system, "cpu_type"),
         memory_bytes=int(memory[:18]) if memory.isascii() and memory.isdecimal() else 0,
         sensor_version=_text(program, "version"),
+        host_type="server" if "windows server" in _text(version, "name").lower() else "",
     )
 
 

@@ -55,6 +55,7 @@ async def enrol(request: Request) -> Response:
         memory_bytes=host.physical_memory_size,
         computer_sid=host.computer_sid,
         sensor_version=sent.sensor_version,
+        host_type=host.host_type,
     )
     now_us = here.clock.now_us()
     made = await to_thread.run_sync(
@@ -75,19 +76,22 @@ async def check_in(request: Request) -> Response:
     """What is reported is durable before the answer."""
     here, principal = services_of(request), principal_of(request)
     sent = await message(request, Checkin, principal)
-    now_us, interval_s = here.clock.now_us(), here.pace.interval_s
+    now_us, pace = here.clock.now_us(), here.pace
     progress = Progress(sent.flushed_before_us, sent.restarted, sent.uninstalling)
-    item = CheckIn(principal.sensor_id, _report(sent, now_us), progress, now_us, interval_s)
+    report = _report(sent, now_us)
+    item = CheckIn(principal.sensor_id, report, progress, now_us, pace.interval_s, pace.least_s)
     future = here.commits.submit_to(checkins.check_in, principal.sensor_id, item)
     standing = await asyncio.wrap_future(future)
     body = {
-        "checkin_interval_s": interval_s,
+        "checkin_interval_s": standing.interval_s,
         "server_time_us": now_us,
         "isolate": standing.isolate,
         "isolation_allow": list(here.settings.isolation_allow),
         "flush_before_us": standing.flush_before_us or None,
         "restart": standing.restart,
         "uninstall": standing.uninstall,
+        "not_collected": standing.group.settings.not_collected,
+        "quotas": dict(standing.group.settings.quotas),
         "event_format": FORMAT,
     }
     lists = here.order_book.remembered(standing, sent.ban_version, sent.filter_version)
@@ -99,7 +103,8 @@ async def check_in(request: Request) -> Response:
 def _lists(here: Services, standing: Standing, sent: Checkin, now_us: int) -> dict[str, Any]:
     if sent.blocks:
         blocks = [msgspec.structs.asdict(one) for one in sent.blocks]
-        orders.note_blocks(here.database, standing, blocks, now_us)
+        number = sent.sequence.blocks if sent.sequence else 0
+        orders.note_blocks(here.database, standing, blocks, number, now_us)
     lists = here.order_book.orders(standing, sent.ban_version, sent.filter_version)
     allowed = orders.isolation_allow(here.database, standing, here.settings.isolation_allow)
     return {"isolation_allow": allowed} | lists
@@ -154,7 +159,7 @@ async def events(request: Request) -> Response:
         return _acknowledged(number, expected, [])
     records = [line for line in body.split(b"\n") if line.strip()]
     _check_names(records, principal)
-    rejected = await _store(here, principal, block, records) if records else []
+    rejected = await _store(here, principal, block, records, _client_ip(request)) if records else []
     now_us = here.clock.now_us()
     future = here.commits.submit(
         principal.sensor_id, lambda connection: sensor_queues.record(connection, block, now_us)
@@ -163,18 +168,27 @@ async def events(request: Request) -> Response:
 
 
 async def _store(
-    here: Services, principal: Principal, block: Block, records: list[bytes]
+    here: Services, principal: Principal, block: Block, records: list[bytes], client_ip: str
 ) -> list[dict[str, Any]]:
     """Stores a block; returns the records that were not taken."""
     size = sum(map(len, records))
     submission = Submission(
-        records, principal.group_id, _request_key(block), size, host=principal.name
+        records,
+        principal.group_id,
+        _request_key(block),
+        size,
+        host=principal.name,
+        comms_ip=client_ip,
     )
     receipt = await here.intake.submit(submission)
     return [
         {"position": one.position, "reason": one.reason, "message": one.message}
         for one in receipt.refusals[: limits.INGEST_ERRORS_MAX]
     ]
+
+
+def _client_ip(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def _acknowledged(number: int, expected: int, rejected: list[dict[str, Any]]) -> Response:

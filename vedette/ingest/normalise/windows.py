@@ -45,6 +45,9 @@ _NOTHING: dict[int, Any] = {}
 WAITING_MAX = 10_000
 """Records of one host that wait to be learned from; a commit has fewer."""
 
+TICKETS = frozenset((4768, 4769, 4770))
+"""Kerberos tickets asked for: only who gives them, a domain controller, logs these."""
+
 CLOCK_SAMPLE = 16
 """Of the records that need no time to learn from, one in so many tells the clock's offset."""
 
@@ -59,6 +62,8 @@ def learn(record: Record, ctx: HostContext) -> None:
         except _WRONG_TYPE:
             record.data = _plain(record.data)
             _learn_sysmon(record, ctx)
+    elif record.event_id in TICKETS and record.channel == SECURITY:
+        ctx.host_type = "domain_controller"
     elif record.event_id in _LEARN.get(record.channel, _NOTHING):
         # These are told apart by pid and time: first all of Sysmon's processes and the clock.
         ctx.waiting.append(record)

@@ -21,7 +21,7 @@ from tests.unit.ingest.normalise.events import (
     sysmon,
 )
 from vedette.ingest.channels import POWERSHELL, SYSTEM
-from vedette.ingest.context import HOUR_US
+from vedette.ingest.context import HOUR_US, HostContext
 from vedette.ingest.record import Record
 from vedette.model.address import pack_address
 from vedette.model.event import (
@@ -282,3 +282,11 @@ def test_no_value_of_any_type_breaks_a_record(event_id: int, value: Any) -> None
     whole |= {"ServiceName": "s", "TargetLogonId": "0x1", "LogonType": "3", "Direction": "%%14593"}
     for name in whole:
         outcomes(security(event_id, **whole | {name: value}), sysmon(1, ProcessGuid=GUID))
+
+
+def test_who_gives_kerberos_tickets_is_a_domain_controller() -> None:
+    ctx = HostContext(SENSOR_ID)
+    outcomes(security(4624), ctx=ctx)
+    assert ctx.host_type == ""
+    outcomes(security(4769, ServiceName="krbtgt"), ctx=ctx)
+    assert ctx.host_type == "domain_controller"
