@@ -36,6 +36,9 @@ WARM_S: Final = 20
 CONNECTIONS: Final = 64
 KEY: Final = "key of sensor {number}"
 PAGES: Final = (0, 50_000, 99_900)
+DAY_US: Final = 86_400 * 1_000_000
+"""Since when the fleet is there."""
+
 SERVED: Final = 10_000
 """Of the sensors, those that check in: what 500 a second would be at half a minute each."""
 
@@ -102,7 +105,7 @@ def _row(number: int, chance: random.Random, now_us: int) -> dict[str, Any]:
         "interface_ip": address,
         "first_seen_us": now_us - chance.randrange(10**13),
         "last_seen_us": now_us - chance.randrange(10**10),
-        "changed_us": now_us,
+        "changed_us": now_us - DAY_US,
         "network_isolation_enabled": chance.random() < 0.01,
         "is_isolating": False,
         "restart_queued": False,

@@ -15,10 +15,10 @@ from sqlalchemy import select
 
 from vedette import limits
 from vedette.model.principal import Principal
+from vedette.state.changed_sensors import ChangedSensors
 from vedette.state.engine import Database
 from vedette.state.enrolment import KEY_COLUMNS, KeyKind, digest
 from vedette.state.schema import SENSOR
-from vedette.state.sensors import CHANGES_OVERLAP_US
 
 ID_MAX = 2**31 - 1
 
@@ -40,7 +40,7 @@ class SensorKeys:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: OrderedDict[tuple[int, KeyKind], _Known] = OrderedDict()
-        self._refreshed_us = 0
+        self._changed = ChangedSensors()
         self._changes = 0
         self._lock = Lock()
 
@@ -70,13 +70,11 @@ class SensorKeys:
 
     def refresh(self, now_us: int) -> None:
         """Forgets sensors that changed since the last time. Call it every few seconds."""
-        since_us = (self._refreshed_us or now_us) - CHANGES_OVERLAP_US
-        query = select(SENSOR.c.id).where(SENSOR.c.changed_us >= since_us)
         with self._database.reading() as connection:
-            changed = list(connection.scalars(query))
-        self._refreshed_us = now_us
+            changed = self._changed.look(connection, now_us)
         for sensor_id in changed:
             self.forget(sensor_id)
+        self._changed.taken()
 
     def _read(self, sensor_id: int, kind: KeyKind, now_us: int) -> dict[int, _Known]:
         """The sensors around an id that have a key of this kind, now remembered."""

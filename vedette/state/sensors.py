@@ -26,15 +26,13 @@ from sqlalchemy import (
 from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
 from vedette.model.host import SensorRef
+from vedette.state.changed_sensors import ChangedSensors
 from vedette.state.engine import Database, insert_new
 from vedette.state.groups import DEFAULT_GROUP_ID
 from vedette.state.schema import ALIAS, GROUP, SENSOR
 
 HOSTS_PER_STATEMENT = 500
 """Host names in one statement; both databases bound the parameters."""
-
-CHANGES_OVERLAP_US = 60 * 1_000_000
-"""How far back `refresh` looks again: clocks of several servers differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,9 @@ class Sensors:
         self._refs: dict[str, SensorRef] = {}
         self._notes: dict[int, _Note] = {}
         self._group_names: dict[int, str] = {}
-        self._refreshed_us = 0
+        self._changed = ChangedSensors()
+        self._latest: set[int] = set()
+        """What changed at the last look: it may have been read by others before and kept after."""
         self._lock = Lock()
 
     def resolve(
@@ -118,11 +118,12 @@ class Sensors:
         """Takes over what others changed: groups of sensors, names of groups. Call it every few
         seconds; it reads what changed since the last time."""
         with self._database.reading() as connection:
-            since_us = (self._refreshed_us or now_us) - CHANGES_OVERLAP_US
-            changed = {ref.id: ref for ref in _refs(connection, SENSOR.c.changed_us >= since_us)}
+            latest = set(self._changed.look(connection, now_us))
+            changed = self._read(connection, latest | self._latest)
             group_names = dict(connection.execute(select(GROUP.c.id, GROUP.c.name)).all())
         with self._lock:
-            self._refreshed_us = now_us
+            self._changed.taken()
+            self._latest = latest
             if not changed and group_names == self._group_names:
                 return
             self._group_names = group_names
@@ -132,6 +133,16 @@ class Sensors:
                 if newest is not ref or name != ref.group_name:
                     os_type = newest.os_type or ref.os_type
                     self._refs[host] = replace(newest, group_name=name, os_type=os_type)
+
+    def _read(self, connection: Connection, sensor_ids: set[int]) -> dict[int, SensorRef]:
+        """Those of the sensors that are in memory, as they are now."""
+        with self._lock:
+            wanted = sorted({ref.id for ref in self._refs.values()} & sensor_ids)
+        found: dict[int, SensorRef] = {}
+        for begin in range(0, len(wanted), HOSTS_PER_STATEMENT):
+            some = SENSOR.c.id.in_(wanted[begin : begin + HOSTS_PER_STATEMENT])
+            found |= {ref.id: ref for ref in _refs(connection, some)}
+        return found
 
     def _take_in(
         self, hosts: Mapping[str, Sighting], group_id: int, now_us: int

@@ -10,10 +10,12 @@ from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
 from vedette.model.host import SensorRef
 from vedette.model.scope import EVERYTHING
-from vedette.state import groups, sensor_list, values
+from vedette.state import groups, sensor_changes, sensor_list, values
+from vedette.state.changed_sensors import ChangedSensors
 from vedette.state.channels import NO_CODE, Channels
 from vedette.state.engine import Database
 from vedette.state.schema import GROUP, SENSOR
+from vedette.state.sensor_changes import Changes
 from vedette.state.sensors import Sensors, Sighting, add_alias, computer_name
 
 NOW_US = 1_700_000_000_000_000
@@ -196,3 +198,32 @@ def test_a_value_is_what_was_saved_last(
     for value in ("one", "two"):
         values.save(database, "name", value)
         assert values.load(another(), "name") == value
+
+
+# --- what changed ------------------------------------------------------------------------
+
+
+def test_a_change_is_told_once(database: Database) -> None:
+    ids = [Sensors(database).resolve({name: WINDOWS}, 1, NOW_US)[name].id for name in ("a", "b")]
+    changed = ChangedSensors()
+
+    def look(after_s: int) -> list[int]:
+        with database.reading() as connection:
+            found = changed.look(connection, NOW_US + after_s * 1_000_000)
+        changed.taken()
+        return sorted(found)
+
+    assert look(1) == ids
+    assert [look(6), look(11), look(170)] == [[], [], []]
+    group = groups.add(database, "Moved to")
+    moved = Changes(group_id=group.id)
+    sensor_changes.change(database, ids[1], moved, NOW_US + 171 * 1_000_000)
+    assert [look(175), look(180), look(400)] == [ids[1:], [], []]
+
+
+def test_a_change_that_was_not_taken_is_told_again(database: Database) -> None:
+    (made,) = Sensors(database).resolve({"a": WINDOWS}, 1, NOW_US).values()
+    changed = ChangedSensors()
+    with database.reading() as connection:
+        assert changed.look(connection, NOW_US) == [made.id]
+        assert changed.look(connection, NOW_US + 1) == [made.id]
