@@ -9,8 +9,8 @@ from vedette.model.scope import Scope
 from vedette.query.compile_sql import Condition
 from vedette.store.engine import Engine
 from vedette.store.reach import EVERYWHERE, Reach
-from vedette.store.sequence import BY_KEY
 from vedette.store.select import ROW, SORTABLE, quoted
+from vedette.store.sequence import BY_KEY
 from vedette.store.where import PLACE, scoped
 
 Order = Sequence[tuple[str, bool]]
