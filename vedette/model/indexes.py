@@ -65,6 +65,7 @@ INDEXES: tuple[tuple[str, IndexKind], ...] = (
     ("childproc_sha256", "whole"),
     ("crossproc_md5", "whole"),
     ("crossproc_sha256", "whole"),
+    ("netconn_remote_ip", "whole"),
 )
 
 INDEX_OF: dict[str, IndexKind] = dict(INDEXES)

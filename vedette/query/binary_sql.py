@@ -61,12 +61,12 @@ def seen_sql(condition: str) -> str:
 
 
 def hashes_sql(condition: str, columns: Iterable[str]) -> str:
-    """A SELECT of the MD5 and SHA-256 of all binaries for which a condition on some columns is
-    true."""
+    """A SELECT of the hashes, MD5 and SHA-256, of all binaries for which a condition on some
+    columns is true; each is a `digest`."""
     named = list(dict.fromkeys(("md5", "sha256", *columns)))
     which = seen_sql(condition) if ROW_COLUMNS.issuperset(named) else "1"
     binaries = binaries_sql(which, named)
     return (
-        "SELECT arrayJoin(arrayFilter(h -> h != '', [md5, sha256])) "
+        "SELECT arrayJoin(arrayFilter(h -> h != '', [md5, sha256])) AS digest "
         f"FROM ({binaries}) WHERE {condition}"
     )

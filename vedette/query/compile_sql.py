@@ -34,8 +34,24 @@ from vedette.model.indexes import INDEX_OF, indexed_sql
 from vedette.query.binary_sql import ROW_COLUMNS, binaries_sql, seen_sql
 from vedette.query.document import BINARY, SEGMENT, Document
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text
-from vedette.query.predicate_sql import Binder, by_source, either, is_whole, tests_sql
-from vedette.query.typed import Checked, JoinTest, Match, Test, TextTest, source_of
+from vedette.query.predicate_sql import (
+    Binder,
+    by_source,
+    either,
+    few_addresses,
+    is_whole,
+    rarely_joined,
+    tests_sql,
+)
+from vedette.query.typed import (
+    AddressTest,
+    Checked,
+    JoinTest,
+    Match,
+    Test,
+    TextTest,
+    source_of,
+)
 
 SETTINGS: Mapping[str, str | int] = {
     # See above: an index under FINAL loses rows whose parts are not merged yet.
@@ -84,23 +100,22 @@ class Condition:
     """Whether rows have to be merged for it; without, it asks nothing but keys."""
 
     @property
-    def reads_rows(self) -> bool:
-        """Whether it looks for events in partial rows."""
-        return EVERY_ROW in self.sql
-
-    @property
     def clause(self) -> str:
         """What follows `FROM segment FINAL`."""
         return f"PREWHERE {self.before} WHERE {self.sql}" if self.before else f"WHERE {self.sql}"
 
-    def within(self, keys: str, params: Mapping[str, Any], *, in_rows: bool = True) -> "Condition":
-        """The same, reading only segments for which a condition on their keys is true; asked in
-        subqueries too when `in_rows`."""
-        sql = self.sql.replace(EVERY_ROW, keys) if in_rows else self.sql
+    def within(self, keys: str, params: Mapping[str, Any]) -> "Condition":
+        """The same, reading only segments for which a condition on their keys is true."""
+        sql = self.sql.replace(EVERY_ROW, keys)
         before = f"{self.before} AND {keys}" if self.before else keys
         return replace(
             self, sql=sql, params={**self.params, **params}, narrowings=(), before=before
         )
+
+    def within_rows(self, keys: str) -> "Condition":
+        """The same, looking for events only in segments for which a condition on their keys is
+        true; it holds of every answer."""
+        return replace(self, sql=self.sql.replace(EVERY_ROW, keys), narrowings=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +274,9 @@ class _Compiler:
         match node:
             case Match(tests):
                 for source, found in by_source(tests):
+                    if source in JOINS and SEGMENT.lists.issuperset(JOINS[source]):
+                        yield rarely_joined(source, found, self.bind), False
+                        continue
                     words = self._index_words(source, found)
                     is_text = words is not None and INDEX_OF.get(source) in _TEXT_INDEXES
                     yield words or self._exact(source, found), is_text
@@ -329,7 +347,9 @@ def _promise(node: Checked) -> int:
 def _test_promise(test: Test) -> int:
     if isinstance(test, JoinTest):
         is_of_program = not SEGMENT.lists.intersection(JOINS[test.source])
-        return _NARROWING_CHARS_MIN if is_of_program else 0
+        return _NARROWING_CHARS_MIN if is_of_program else 1
+    if isinstance(test, AddressTest):
+        return 2 if INDEX_OF.get(test.column) == "whole" and few_addresses([test]) else 0
     if not isinstance(test, TextTest):
         return 0
     if INDEX_OF.get(test.column) == "whole":

@@ -36,6 +36,11 @@ _ALTERNATION_CHARS_MAX = 8_000
 _PLAIN_TESTS_MAX = 3
 """More comparisons of one form than this are one pattern."""
 
+_ADDRESSES_MAX: Final = 8
+
+RARE_HASHES_MAX: Final = 16
+"""Hashes of binaries that are worth a look into the indexes of arrays of hashes."""
+
 LOCAL_START: Final = f"addMinutes(start, if(host_clock = 0, 0, toInt32(host_clock) - {UTC_CLOCK}))"
 """The start as the host's own clock showed it."""
 
@@ -82,6 +87,17 @@ def is_whole(test: Test) -> bool:
     return isinstance(test, TextTest) and test.shape == "equals" and test.form == "exact"
 
 
+def few_addresses(tests: Iterable[Test]) -> list[str]:
+    """The addresses, when the tests ask for few single ones and nothing else: an index knows
+    those, but looks at each of many anew in every granule."""
+    found: dict[str, None] = {}
+    for test in tests:
+        if not isinstance(test, AddressTest) or test.low != test.high:
+            return []
+        found[_colons(test.low)] = None
+    return list(found) if len(found) <= _ADDRESSES_MAX else []
+
+
 def by_source(tests: Iterable[Test]) -> list[tuple[str, list[Test]]]:
     """Tests sorted out by what they read, so that each is read once."""
     found: dict[str, list[Test]] = {}
@@ -100,9 +116,12 @@ def tests_sql(source: str, tests: Sequence[Test], bind: Binder, document: Docume
     if source not in document.lists:
         exact, shown = _element(f"`{source}`", tests, bind), traits(tests)
         return exact if shown is None else f"({_looks(f'`{source}`', shown, bind)} AND {exact})"
+    addresses = few_addresses(tests)
+    if addresses:
+        return _has(source, "IPv6", addresses, bind)
     values = [test.needle for test in tests if isinstance(test, TextTest) and is_whole(test)]
     others = [test for test in tests if not is_whole(test)]
-    parts = [_has(source, list(dict.fromkeys(values)), bind)] if values else []
+    parts = [_has(source, "String", list(dict.fromkeys(values)), bind)] if values else []
     if others:
         values_sql = _likely(source, others, bind)
         parts.append(f"arrayExists(x -> {_element('x', others, bind)}, {values_sql})")
@@ -134,10 +153,7 @@ def _joined(
 ) -> str:
     """One of the hashes in the columns is that of a binary for which one of the tests is true.
     Both columns ask the same text, which the engine answers once."""
-    asked = [one for test in tests if isinstance(test, JoinTest) for one in test.tests]
-    grouped = by_source(asked)
-    of_binary = either(tests_sql(*found, bind, BINARY) for found in grouped)
-    hashes = hashes_sql(of_binary, [source for source, _ in grouped])
+    hashes = _hashes(tests, bind)
     return either(
         f"arrayExists(x -> x GLOBAL IN ({hashes}), `{column}`)"
         if column in document.lists
@@ -146,11 +162,27 @@ def _joined(
     )
 
 
-def _has(source: str, values: list[str], bind: Binder) -> str:
+def _hashes(tests: Sequence[Test], bind: Binder) -> str:
+    """A SELECT of the hashes of the binaries for which one of the tests is true."""
+    asked = [one for test in tests if isinstance(test, JoinTest) for one in test.tests]
+    grouped = by_source(asked)
+    of_binary = either(tests_sql(*found, bind, BINARY) for found in grouped)
+    return hashes_sql(of_binary, [source for source, _ in grouped])
+
+
+def rarely_joined(source: str, tests: Sequence[Test], bind: Binder) -> str:
+    """What is true wherever one of the tests of a join with hashes in arrays is: where few
+    binaries answer, in words that the indexes of the hashes understand, else everywhere."""
+    few = f"(SELECT groupUniqArray({RARE_HASHES_MAX + 1:d})(digest) FROM ({_hashes(tests, bind)}))"
+    found = " OR ".join(f"hasAny(`{column}`, {few})" for column in JOINS[source])
+    return f"(length({few}) > {RARE_HASHES_MAX:d} OR {found})"
+
+
+def _has(source: str, kind: str, values: list[str], bind: Binder) -> str:
     """Whole stored values in an array, in the words that its index understands."""
     if len(values) == 1:
-        return f"has(`{source}`, {bind('String', values[0])})"
-    return f"hasAny(`{source}`, {bind('Array(String)', values)})"
+        return f"has(`{source}`, {bind(kind, values[0])})"
+    return f"hasAny(`{source}`, {bind(f'Array({kind})', values)})"
 
 
 def _element(value: str, tests: Sequence[Test], bind: Binder) -> str:

@@ -6,7 +6,7 @@ search itself is made:
 
     none        nothing is found, nothing is read
     a few       their keys are read, and the search reads their granules alone, by primary key
-    some        the search asks for them in a subquery, wherever it reads partial rows
+    some        the search asks for them in a subquery, wherever it looks for events
     very many   everything is read: a set of them would cost more than it saves
 
 What comes in between the look and the search is no part of the answer, as if the search had
@@ -59,11 +59,15 @@ def narrowed(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> Co
     ranked = [where.narrowings[n] for n in sorted(range(len(counts)), key=counts.__getitem__)]
     if least <= PLACES_MAX:
         return _at_places(engine, where, ranked, params, reach)
-    if least <= ROWS_MAX and len(counts) > 1 and where.reads_rows and not where.of_processes:
-        # A set from several indexes is dear: it is made once, for the merged rows.
-        keys = f"({PLACE}) IN ({_rows(PLACE, ranked[0])})"
-        return where.within(keys, {}, in_rows=len(ranked[0]) == 1)
+    if least <= ROWS_MAX and len(counts) > 1 and not where.of_processes and _is_cheap(ranked[0]):
+        return where.within_rows(f"({PLACE}) IN ({_rows(PLACE, ranked[0])})")
     return where
+
+
+def _is_cheap(narrowing: Narrowing) -> bool:
+    """Whether one look into text indexes finds its rows. Any other set is dearer than the tests of
+    events that it saves."""
+    return len(narrowing) == 1 and "Tokens(" in narrowing[0]
 
 
 def _at_places(

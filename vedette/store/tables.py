@@ -49,11 +49,18 @@ DURABLE = (
     "min_rows_to_fsync_after_merge = 1",
     "old_parts_lifetime = 60",
 )
+SETTLED_AFTER_S = 6 * 3600
+"""Late rows reach a closed partition now and then, and each time it is merged anew."""
+
 COMPACT = (
     # A part is one file of data until it is worth a file for each of 150 columns: an insert
     # would sync them one by one.
     "min_bytes_for_wide_part = 67108864",
 )
+
+IN_SMALL_BLOCKS = "SETTINGS (min_compress_block_size = 32768, max_compress_block_size = 65536)"
+"""Texts of metadata: a page of results is ten rows from ten places, and each costs the blocks
+that they lie in. What searches read from end to end is in larger blocks."""
 
 REPEATED = frozenset(
     (
@@ -90,7 +97,8 @@ def _merged(column: Column) -> str:
     if column.name in REPEATED:
         kind = f"LowCardinality({kind})"
     codec = CODECS.get(column.type, TEXT_CODEC)
-    return f"`{column.name}` SimpleAggregateFunction({column.merge}, {kind}) {codec}"
+    blocks = f" {IN_SMALL_BLOCKS}" if column.type == "text" else ""
+    return f"`{column.name}` SimpleAggregateFunction({column.merge}, {kind}) {codec}{blocks}"
 
 
 def _gathered(column: Column) -> str:
@@ -154,6 +162,11 @@ SEGMENT = Table(
         "min_columns_to_activate_adaptive_write_buffer = 1",
         # Paths repeat at a distance: larger blocks save 1 byte an event.
         "min_compress_block_size = 262144",
+        # A partition that nothing was written to for so long becomes one part: FINAL costs nothing
+        # there, and an index is looked into once.
+        f"min_age_to_force_merge_seconds = {SETTLED_AFTER_S}",
+        "min_age_to_force_merge_on_partition_only = 1",
+        "enable_max_bytes_limit_for_min_age_to_force_merge = 1",
     ),
 )
 
