@@ -4,8 +4,8 @@ Templates of segments, 30 events each, are made in Python and multiplied by the 
 nothing of the write path is measured here or waited for. A copy of a template is another process
 on another host at another time, and some of its files, names and numbers are its own, so that
 there are words in one segment, in a thousand and in all. One segment in twenty comes in two
-partial rows, as segments of long-running processes do. Runs in a process of its own, because one
-process can have one store open.
+partial rows, as segments of long-running processes do; all partitions but the newest are merged.
+Runs in a process of its own, because one process can have one store open.
 """
 
 import subprocess
@@ -98,6 +98,15 @@ def fill(engine: ClickHouseEngine, segments: int) -> None:
         "groupUniqArray(window_ms) FROM segment GROUP BY partition_ms, process_id, sensor_id"
     )
     engine.command("DROP TABLE template SYNC")
+    _settle(engine)
+
+
+def _settle(engine: ClickHouseEngine) -> None:
+    """Makes one part of every partition but the newest, as a server does some hours after it was
+    closed (`tables.SETTLED_AFTER_S`)."""
+    partitions = engine.query("SELECT DISTINCT partition_ms FROM segment ORDER BY 1").rows
+    for (partition_ms,) in partitions[:-1]:
+        engine.command(f"OPTIMIZE TABLE segment PARTITION ID '{partition_ms}' FINAL")
 
 
 def _copied(copy: int, which: str) -> str:
