@@ -104,7 +104,8 @@ def _firsts(rows: Iterable[tuple[object, ...]]) -> list[Place]:
 def _count(engine: Engine, where: Condition, column: str, reach: Reach) -> int:
     # What all partial rows of a segment share needs no merging.
     final = "FINAL " if where.asks_merged or column not in _OF_KEYS else ""
-    sql = f"SELECT uniqExact({quoted(column)}) FROM segment {final}{where.clause}"
+    # As facets count groups: a set of numbers is made in two thirds of the time of one of texts.
+    sql = f"SELECT uniqExact(cityHash64({quoted(column)})) FROM segment {final}{where.clause}"
     total: int = reach.ask(engine, sql, where.params).rows[0][0]
     return total
 
