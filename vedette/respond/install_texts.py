@@ -64,6 +64,20 @@ def osx_script(package: str, host: str) -> str:
     return _OSX.substitute(package=package, host=host)
 
 
+_OSQUERY_FLAGS: Final = """\
+--enroll_tls_endpoint=/osquery/enroll
+--config_plugin=tls
+--config_tls_endpoint=/osquery/config
+--logger_plugin=tls
+--logger_tls_endpoint=/osquery/log
+--disable_distributed=false
+--distributed_plugin=tls
+--distributed_tls_read_endpoint=/osquery/distributed/read
+--distributed_tls_write_endpoint=/osquery/distributed/write
+--disable_events=false
+"""
+"""What osquery is to ask of this server; the same on every system."""
+
 _UNIT: Final = Template("""\
 [Unit]
 Description=Vedette sensor
@@ -132,7 +146,8 @@ elif [ -z "$$root" ]; then
 fi
 """)
 
-_WINDOWS: Final = Template(r"""# Run as administrator: installs the package beside this script.
+_WINDOWS: Final = Template(
+    r"""# Run as administrator: installs the package beside this script.
 $$ErrorActionPreference = 'Stop'
 $$here = Split-Path -Parent $$MyInvocation.MyCommand.Path
 $$home_dir = Join-Path $$env:ProgramFiles 'osquery'
@@ -147,22 +162,17 @@ icacls $$secret /inheritance:r /grant 'SYSTEM:R' 'Administrators:F' | Out-Null
 --tls_hostname=$host
 --tls_server_certs=$$home_dir\ca.pem
 --enroll_secret_path=$$home_dir\enrolment.secret
---enroll_tls_endpoint=/osquery/enroll
---config_plugin=tls
---config_tls_endpoint=/osquery/config
---logger_plugin=tls
---logger_tls_endpoint=/osquery/log
---disable_distributed=false
---distributed_plugin=tls
---distributed_tls_read_endpoint=/osquery/distributed/read
---distributed_tls_write_endpoint=/osquery/distributed/write
---disable_events=false
+"""
+    + _OSQUERY_FLAGS
+    + """\
 "@ | Set-Content -Encoding ascii (Join-Path $$home_dir 'osquery.flags')
 if (Get-Service osqueryd -ErrorAction SilentlyContinue) { Restart-Service osqueryd }
 # Sysmon and a log shipper report more than osquery does; docs/senders.md of the server tells how.
-""")
+"""
+)
 
-_OSX: Final = Template("""\
+_OSX: Final = Template(
+    """\
 #!/bin/sh
 # Installs the package beside this script with the settings of the group. Run as root.
 set -eu
@@ -178,17 +188,11 @@ cat > "$$home/osquery.flags" <<FLAGS
 --tls_hostname=$host
 --tls_server_certs=$$home/ca.pem
 --enroll_secret_path=$$home/enrolment.secret
---enroll_tls_endpoint=/osquery/enroll
---config_plugin=tls
---config_tls_endpoint=/osquery/config
---logger_plugin=tls
---logger_tls_endpoint=/osquery/log
---disable_distributed=false
---distributed_plugin=tls
---distributed_tls_read_endpoint=/osquery/distributed/read
---distributed_tls_write_endpoint=/osquery/distributed/write
---disable_events=false
+"""
+    + _OSQUERY_FLAGS
+    + """\
 FLAGS
 launchctl unload /Library/LaunchDaemons/io.osquery.agent.plist 2>/dev/null || true
 launchctl load -w /Library/LaunchDaemons/io.osquery.agent.plist
-""")
+"""
+)
