@@ -6,6 +6,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -22,15 +23,21 @@ MSI = "/api/v1/group/1/installer/windows/msi"
 PACKAGE = b"signed package" * 100_000
 
 
-@pytest.fixture
-def registered(server: Server, tmp_path: Path) -> Iterator[installers.Installer]:
-    path = tmp_path / "osquery-5.msi"
+@contextmanager
+def package(server: Server, folder: Path, os: str, kind: str) -> Iterator[installers.Installer]:
+    path = folder / f"osquery-5.{kind}"
     path.write_bytes(PACKAGE)
     with state_of(server) as database:
-        new = installers.NewInstaller("windows", "msi", "5.12.1")
+        new = installers.NewInstaller(os, kind, "5.12.1")
         made = installers.add(database, path, new, SystemClock().now_us())
         yield made
         installers.remove(database, made.id)
+
+
+@pytest.fixture
+def registered(server: Server, tmp_path: Path) -> Iterator[installers.Installer]:
+    with package(server, tmp_path, "windows", "msi") as made:
+        yield made
 
 
 def settings_in(text: bytes) -> dict[str, str]:
@@ -63,6 +70,15 @@ def test_a_zip_carries_the_package_with_the_settings_of_the_group(
     assert "sensor.msi" in script
     assert analyst.get(MSI).content == answer.content
     assert "5.12.1" in str(analyst.get("/api/v2/builds").json()["Windows"])
+
+
+def test_clients_are_told_of_an_os_x_installer_once_a_package_is_registered(
+    server: Server, analyst: httpx.Client, tmp_path: Path
+) -> None:
+    assert analyst.get("/api/info").json()["osxInstallerExists"] is False
+    with package(server, tmp_path, "osx", "pkg"):
+        assert analyst.get("/api/info").json()["osxInstallerExists"] is True
+    assert analyst.get("/api/info").json()["linuxInstallerExists"] is True
 
 
 def test_a_group_has_its_own_package_and_secret(

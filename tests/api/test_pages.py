@@ -32,7 +32,7 @@ def test_metrics_count_requests_by_the_template_of_their_route(analyst: httpx.Cl
 def test_info_has_what_clients_need_to_start(analyst: httpx.Client) -> None:
     body = analyst.get("/api/info").json()
     assert re.fullmatch(r"\d+(\.\d+)+", body["version"])
-    assert body["cblrEnabled"] is False
+    assert (body["cblrEnabled"], body["banningEnabled"]) == (False, True)
 
 
 def test_a_browser_at_the_root_is_sent_to_the_pages(server: Server) -> None:

@@ -4,9 +4,9 @@
 (telemetry.md 3); people who type the server's name into a browser are sent on to the pages.
 """
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from vedette import limits
@@ -14,6 +14,8 @@ from vedette.api.access import accepts_html
 from vedette.api.answers import json_answer
 from vedette.api.elastic import HANDSHAKE, elastic_answer
 from vedette.api.failures import ELASTIC_TAG
+from vedette.api.services import Services, services
+from vedette.state import installers
 
 SERVED_VERSION: Final = "7.7.1.230308"
 """Release of the API that clients are told. From 6.1 on they use event route v4 and group v3,
@@ -24,8 +26,7 @@ INFO: Final[dict[str, Any]] = {
     "version_release": "7.7.1-1",
     "cblrEnabled": False,
     "linuxInstallerExists": True,
-    "osxInstallerExists": True,
-    "banningEnabled": False,
+    "banningEnabled": True,
     "maxSearchResultRows": limits.ROWS_MAX,
     "maxRowsSolrReportQuery": limits.ROWS_MAX,
     "processPageSize": 10,
@@ -47,6 +48,8 @@ async def root(request: Request) -> Response:
 
 
 @router.get("/api/info", tags=["server"], summary="Version and abilities of the server")
-async def info() -> Response:
-    """What clients ask first, to choose the routes they use."""
-    return json_answer(INFO)
+def info(here: Annotated[Services, Depends(services)]) -> Response:
+    """What clients ask first, to choose the routes they use. There is an OS X installer as soon as
+    a package is registered for it; the Linux one needs none."""
+    has_osx = any(one.os == "osx" for one in installers.all_installers(here.database))
+    return json_answer({**INFO, "osxInstallerExists": has_osx})
