@@ -91,15 +91,57 @@ def _connect(
     settings: Settings, clock: Clock, engine: Engine, database: Database, closing: ExitStack
 ) -> FastAPI:
     """Write path, timer and application over open engines."""
+    metrics = _metrics()
+    sensors, commits = Sensors(database), GroupCommit(database)
+    closing.callback(commits.close)
+    preparer, intake = _write_path(settings, clock, engine, database, sensors, metrics)
+    services = Services(
+        settings=settings,
+        clock=clock,
+        metrics=metrics,
+        database=database,
+        tokens=Tokens(database, clock),
+        scopes=Scopes(database, clock),
+        engine=engine,
+        intake=intake,
+        partitions=PartitionControl(engine, intake, preparer, clock),
+        filters=FilterWatch(database, preparer.sieve, clock),
+        sensors=sensors,
+        sensor_keys=SensorKeys(database),
+        commits=commits,
+        pace=Pace(database, settings.checkin_interval_s),
+        copies=CopiedFiles(database, settings.data / "binaries", settings.copied_files_bytes_max),
+        order_book=OrderBook(database),
+    )
+    services.pace.refresh()
+    services.filters.look()
+    closing.callback(services.tokens.flush)
+    closing.callback(services.filters.flush)
+    closing.callback(lambda: sensors.flush(clock.now_us()))
+    intake.start()
+    closing.callback(intake.close)
+    timer = Timer(_jobs(services), Leases(database, clock))
+    timer.start()
+    closing.callback(timer.close)
+    return create_app(services)
+
+
+def _metrics() -> CollectorRegistry:
     metrics = CollectorRegistry()
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=metrics)
-    tokens, sensors = Tokens(database, clock), Sensors(database)
-    sensor_keys, pace = SensorKeys(database), Pace(database, settings.checkin_interval_s)
-    pace.refresh()
-    copies = CopiedFiles(database, settings.data / "binaries", settings.copied_files_bytes_max)
-    commits = GroupCommit(database)
-    closing.callback(commits.close)
+    return metrics
+
+
+def _write_path(
+    settings: Settings,
+    clock: Clock,
+    engine: Engine,
+    database: Database,
+    sensors: Sensors,
+    metrics: CollectorRegistry,
+) -> tuple[Preparer, Intake]:
+    """The write path, which remembers what the store holds; it is not started yet."""
     guide = StoreGuide(engine, clock)
     preparer = Preparer(
         Hosts(sensors, guide.restore_contexts),
@@ -111,61 +153,24 @@ def _connect(
     )
     preparer.registry.without_partitions(unmounted(engine))
     guide.restore_seen(preparer.seen, since_seq=0)
-    intake = Intake(
-        preparer,
-        StoreLedger(engine),
-        guide,
-        clock,
-        settings,
-        IntakeMeter(metrics),
-        guide.newest_seq() + 1,
-    )
-    filters = FilterWatch(database, preparer.sieve, clock)
-    filters.look()
-    intake.start()
-    partitions = PartitionControl(engine, intake, preparer, clock)
-    timer = Timer(
-        (
-            Job("sensors", 5, lambda: sensors.flush(clock.now_us()), shared=False),
-            Job("changes", 5, lambda: sensors.refresh(clock.now_us()), shared=False),
-            Job("ingress filters", 2, filters.look, shared=False),
-            Job("filter rates", 5, filters.flush, shared=False),
-            Job("sensor keys", 5, lambda: sensor_keys.refresh(clock.now_us()), shared=False),
-            Job("copies", 3600, lambda: copies.forget_stale(clock.now_us()), shared=False),
-            Job("pace", 60, pace.refresh, shared=False),
-            Job("tokens", 10, tokens.flush, shared=False),
-            Job("young garbage", 10, lambda: gc.collect(1), shared=False),
-            Job("garbage", 300, gc.collect, shared=False),
-            Job("partitions", 60, lambda: partitions.maintain(settings)),
-            Job(
-                "streams", 60, lambda: remove_dead(database, settings.stream_ttl_s, clock.now_us())
-            ),
-        ),
-        Leases(database, clock),
-    )
-    timer.start()
-    closing.callback(tokens.flush)
-    closing.callback(filters.flush)
-    closing.callback(lambda: sensors.flush(clock.now_us()))
-    closing.callback(intake.close)
-    closing.callback(timer.close)
-    return create_app(
-        Services(
-            settings=settings,
-            clock=clock,
-            metrics=metrics,
-            database=database,
-            tokens=tokens,
-            scopes=Scopes(database, clock),
-            engine=engine,
-            intake=intake,
-            partitions=partitions,
-            filters=filters,
-            sensors=sensors,
-            sensor_keys=sensor_keys,
-            commits=commits,
-            pace=pace,
-            copies=copies,
-            order_book=OrderBook(database),
-        )
+    meter, ledger, next_seq = IntakeMeter(metrics), StoreLedger(engine), guide.newest_seq() + 1
+    return preparer, Intake(preparer, ledger, guide, clock, settings, meter, next_seq)
+
+
+def _jobs(here: Services) -> tuple[Job, ...]:
+    """What happens by itself. Jobs that are shared run on one server of a cluster at a time."""
+    now_us, ttl_s = here.clock.now_us, here.settings.stream_ttl_s
+    return (
+        Job("sensors", 5, lambda: here.sensors.flush(now_us()), shared=False),
+        Job("changes", 5, lambda: here.sensors.refresh(now_us()), shared=False),
+        Job("ingress filters", 2, here.filters.look, shared=False),
+        Job("filter rates", 5, here.filters.flush, shared=False),
+        Job("sensor keys", 5, lambda: here.sensor_keys.refresh(now_us()), shared=False),
+        Job("copies", 3600, lambda: here.copies.forget_stale(now_us()), shared=False),
+        Job("pace", 60, here.pace.refresh, shared=False),
+        Job("tokens", 10, here.tokens.flush, shared=False),
+        Job("young garbage", 10, lambda: gc.collect(1), shared=False),
+        Job("garbage", 300, gc.collect, shared=False),
+        Job("partitions", 60, lambda: here.partitions.maintain(here.settings)),
+        Job("streams", 60, lambda: remove_dead(here.database, ttl_s, now_us())),
     )
