@@ -165,7 +165,24 @@ def test_frequency_counts_hosts_and_processes(analyst: httpx.Client, told: Story
     assert 1 <= body["hostCount"] <= body["globalCount"] <= body["numDocs"]
     asked["md5"] = "fe" * 16
     assert analyst.get("/api/v1/process/host/count", params=asked).json()["hostCount"] == 0
-    assert analyst.get("/api/v1/process/host/count").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ({}, "md5"),
+        ({"md5": "zz" * 16}, "md5"),
+        ({"name": "md5"}, "md5"),
+        ({"name": "sha256", "sha256": "ab"}, "sha256"),
+        ({"name": "path"}, "name"),
+    ],
+)
+def test_a_frequency_that_cannot_be_counted_is_400_with_the_name(
+    analyst: httpx.Client, asked: dict[str, str], name: str
+) -> None:
+    answer = analyst.get("/api/v1/process/host/count", params=asked)
+    assert (answer.status_code, answer.json()["reason"]) == (400, "bad_request")
+    assert answer.json()["message"].startswith(f"{name}: ")
 
 
 @pytest.mark.parametrize(

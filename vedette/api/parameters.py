@@ -4,7 +4,8 @@ Unknown parameters are ignored (clients.md 3.2), so routes take what they know f
 hand; what they know stands in their OpenAPI entry (`described`).
 """
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from starlette.datastructures import QueryParams
 
@@ -12,6 +13,9 @@ from vedette.errors import BadRequestError
 
 MOST: int = 1 << 53
 """Largest whole number taken anywhere: what JSON clients can hold exactly."""
+
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,100}")
+"""Not all that `int` takes: no `1_000`, and no digits of other scripts."""
 
 ID_MAX: int = (1 << 31) - 1
 """Largest id of a sensor or group: what both state databases hold."""
@@ -32,10 +36,10 @@ def whole_number(
 
 def bounded_number(name: str, value: object, *, least: int = 0, most: int = MOST) -> int:
     """A value as a whole number within bounds. Raises BadRequestError, naming the parameter."""
-    try:
-        number = int(str(value).strip())
-    except ValueError:
-        raise BadRequestError(f"{name}: {str(value)[:40]!r} is not a whole number") from None
+    text = str(value).strip()
+    if _WHOLE.fullmatch(text) is None:
+        raise BadRequestError(f"{name}: {text[:40]!r} is not a whole number")
+    number = int(text)
     if not least <= number <= most:
         raise BadRequestError(f"{name}: must be from {least} to {most}, not {number}")
     return number

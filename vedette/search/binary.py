@@ -1,5 +1,6 @@
 """Searching and reading binaries (api.md 4.3)."""
 
+import re
 import time
 from dataclasses import dataclass, field
 from typing import Final
@@ -30,6 +31,7 @@ from vedette.store.reach import Reach
 BINARY_SORT_DEFAULT: Final = "server_added_timestamp desc"
 
 _HASH_CHARS: Final = {32: "md5", 64: "sha256"}
+_HEX: Final = re.compile(r"[0-9a-f]+", re.I | re.A)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +88,12 @@ def summary(engine: Engine, scope: Scope, digest: str) -> Body:
     return summary_body(found[0])
 
 
-def frequency(engine: Engine, scope: Scope, digest: str) -> Body:
-    """How common a program is, by its MD5 or SHA-256 (clients.md 2.1). A program that nobody has
-    is counted too: 0."""
-    column = _HASH_CHARS.get(len(digest))
+def frequency(engine: Engine, scope: Scope, name: str, digest: str) -> Body:
+    """How common a program is, by its MD5 or SHA-256 (clients.md 2.1), given as the parameter
+    `name`. A program that nobody has is counted too: 0."""
+    column = _HASH_CHARS.get(len(digest)) if _HEX.fullmatch(digest) else None
     if column is None:
-        raise BadRequestError(f"{digest[:80]!r} is neither an MD5 nor a SHA-256")
+        raise BadRequestError(f"{name}: {digest[:80]!r} is neither an MD5 nor a SHA-256")
     found = frequency_of(engine, column, digest.lower(), scope)
     return {
         "hostCount": found.hosts,

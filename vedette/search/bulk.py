@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vedette import limits
-from vedette.errors import NotFoundError, UnavailableError
+from vedette.errors import UnavailableError
 from vedette.model.event_facets import EVENT_FACETS, EVENT_TYPE
 from vedette.model.scope import Scope
+from vedette.search.one_process import unknown_process
 from vedette.search.process_body import Body
 from vedette.search.walk import Track
 from vedette.store.engine import Engine
@@ -57,9 +58,9 @@ def bulk(
     end_s = time.monotonic() + timeout_s
     found = outline(engine, process_id, scope)
     if found is None:
-        raise NotFoundError(f"there is no process {process_id!r}")
+        raise unknown_process(process_id)
     tally = _Tally()
-    for numbers in _steps(found, segment):
+    for numbers in _steps(process_id, found, segment):
         left_s = end_s - time.monotonic()
         if left_s <= 0:
             tally.is_partial = True
@@ -77,9 +78,9 @@ def bulk(
     return _body(tally)
 
 
-def _steps(found: Outline, segment: int) -> Iterator[range]:
+def _steps(process_id: str, found: Outline, segment: int) -> Iterator[range]:
     """Segments by number, in steps of at most so many events, or of one segment."""
-    track = Track.of_counts(found.segment_ids, found.totals)
+    track = Track.of_counts(process_id, found.segment_ids, found.totals)
     number = found.segment_ids.index(track.segment_id(segment))
     while number < len(found.segment_ids):
         most = track.begin(number) + limits.BULK_EVENTS_A_STEP

@@ -51,6 +51,10 @@ def process_row(engine: Engine, scope: Scope, process_id: str, segment: int) -> 
 def _missing(engine: Engine, scope: Scope, process_id: str, segment: int) -> NotFoundError:
     if present_segment(engine, process_id, segment, scope) is None:
         return unknown_process(process_id)
+    return unknown_segment(process_id, segment)
+
+
+def unknown_segment(process_id: str, segment: int) -> NotFoundError:
     return NotFoundError(f"process {process_id!r} has no segment {segment}")
 
 

@@ -32,7 +32,7 @@ def segment_batches(engine: Engine, scope: Scope, process_id: str, segment: int)
     """
     began = time.perf_counter()
     found = _outline(engine, scope, process_id)
-    first = Track(found.segment_ids, ()).segment_id(segment)
+    first = Track(process_id, found.segment_ids, ()).segment_id(segment)
     ids = iter([segment_id for segment_id in found.segment_ids if segment_id >= first])
     return _batches(engine, scope, process_id, ids, began)
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vedette import limits
-from vedette.errors import ConflictError, NotFoundError
+from vedette.errors import ConflictError
 from vedette.model.event_facets import EventFilter, criteria_of
 from vedette.model.scope import Scope
+from vedette.search.one_process import unknown_process
 from vedette.search.process_body import Body
 from vedette.search.stream_wire import event_records, hashes_of
 from vedette.search.views import View, Views
@@ -107,7 +108,7 @@ def _save(reader: Reader, stream: Stream) -> bool:
 def _view(reader: Reader, process_id: str, wanted: EventFilter) -> View:
     view = reader.views.view(reader.engine, process_id, reader.scope, wanted)
     if view is None:
-        raise NotFoundError(f"there is no process {process_id!r}")
+        raise unknown_process(process_id)
     return view
 
 

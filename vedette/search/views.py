@@ -57,7 +57,8 @@ class Views:
         counts = found.chosen
         if not wanted.asks_only_for_kinds:
             counts = self._counts(engine, process_id, scope, wanted, found)
-        return View(found, Track.of_counts(found.segment_ids, counts, found.is_terminated))
+        ids, is_terminated = found.segment_ids, found.is_terminated
+        return View(found, Track.of_counts(process_id, ids, counts, is_terminated))
 
     def _counts(
         self, engine: Engine, process_id: str, scope: Scope, wanted: EventFilter, found: Outline

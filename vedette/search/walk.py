@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, Self
 
-from vedette.errors import NotFoundError
+from vedette.search.one_process import unknown_segment
 
 Status = Literal["ready", "current", "complete", "void"]
 
@@ -63,15 +63,20 @@ class Stand:
 class Track:
     """Segments of a process, the earliest first, and the number of events before each one's end."""
 
+    process_id: str
     segment_ids: Sequence[int]
     ends: Sequence[int]
     is_terminated: bool = False
 
     @classmethod
     def of_counts(
-        cls, segment_ids: Sequence[int], counts: Sequence[int], is_terminated: bool = False
+        cls,
+        process_id: str,
+        segment_ids: Sequence[int],
+        counts: Sequence[int],
+        is_terminated: bool = False,
     ) -> Self:
-        return cls(segment_ids, list(accumulate(counts)), is_terminated)
+        return cls(process_id, segment_ids, list(accumulate(counts)), is_terminated)
 
     @property
     def total(self) -> int:
@@ -105,7 +110,7 @@ class Track:
             return self.segment_ids[0]
         number = bisect_left(self.segment_ids, asked)
         if number == len(self.segment_ids) or self.segment_ids[number] != asked:
-            raise NotFoundError(f"there is no segment {asked} of this process")
+            raise unknown_segment(self.process_id, asked)
         return asked
 
     def moved(self, stand: Stand, move: Move) -> Stand:

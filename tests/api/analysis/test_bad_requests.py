@@ -15,6 +15,8 @@ ROOT = "/api/v6/process"
     [
         ({"rows": -1}, "rows"),
         ({"rows": "many"}, "rows"),
+        ({"rows": "1_0"}, "rows"),
+        ({"rows": "\uff11"}, "rows"),
         ({"seek": "", "jump": "", "by": 1}, "seek and jump"),
         ({"seek": ""}, "by"),
         ({"seek": "", "by": "x"}, "by"),
@@ -110,7 +112,7 @@ def test_an_unknown_process_is_404_by_its_name(analysed: Analysed, path: str) ->
     assert f"process '{NOBODY}'" in answer.json()["message"]
 
 
-def test_an_unknown_segment_is_404_by_its_number(analysed: Analysed) -> None:
+def test_an_unknown_segment_is_404_by_its_process_and_number(analysed: Analysed) -> None:
     asked = {"process_id": analysed.id, "segment_id": 77}
     stream = analysed.stream()
     for answer in (
@@ -120,7 +122,7 @@ def test_an_unknown_segment_is_404_by_its_number(analysed: Analysed) -> None:
         analysed.get("77/segment"),
     ):
         assert answer.status_code == 404
-        assert "segment 77" in answer.json()["message"]
+        assert f"process '{analysed.id}' has no segment 77" in answer.json()["message"]
 
 
 def test_an_unknown_stream_is_404_by_its_id(analysed: Analysed) -> None:

@@ -93,4 +93,4 @@ def frequency(request: Request, here: Here, scope: Within) -> Response:
     name = query.get("name") or "md5"
     if name not in ("md5", "sha256"):
         raise BadRequestError(f"name: {name[:40]!r} is neither md5 nor sha256")
-    return json_answer(binary.frequency(here.engine, scope, query.get(name, "").strip()))
+    return json_answer(binary.frequency(here.engine, scope, name, query.get(name, "").strip()))
