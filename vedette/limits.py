@@ -335,7 +335,7 @@ TREE_DEPTH_DEFAULT = 8
 """Generations below a process that its tree shows when `depth` is not given."""
 
 TREE_DEPTH_MAX = 64
-"""Generations of a tree, up and down; each costs three questions to the store. Real chains of
+"""Generations of a tree, up and down; each costs one or two questions to the store. Real chains of
 processes are shorter than 20."""
 
 TREE_NODES_DEFAULT = 1_000

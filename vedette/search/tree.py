@@ -1,7 +1,8 @@
 """The tree of a process, with reasons: who began it, what it began, and what is missing and why.
 
 Ancestors come one generation at a time, descendants generation by generation, two questions to
-the store for each, at once; whoever has no events of children is not asked for them. Children of a
+the store for each, at once; whoever has no events of children is not asked for them. While
+generations are small, what the descendants are is asked with who they are. Children of a
 generation are in order of their start; a continuation names the last one that was answered
 (`tree_token.py`), and the walk down to it is made again, so nothing is kept between two requests
 and the scope is that of the caller each time.
@@ -27,7 +28,14 @@ from vedette.search.tree_body import Place, ancestor_body, missing_body, node_bo
 from vedette.search.tree_missing import Absence
 from vedette.search.tree_token import Cursor, token_of
 from vedette.store.engine import Engine
-from vedette.store.relatives import Report, Tie, facts_of, reports_of, ties_of
+from vedette.store.relatives import (
+    Report,
+    Tie,
+    facts_of,
+    known_ties_of,
+    reports_of,
+    ties_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +56,10 @@ class _Child:
     place: Place
     began_us: int
     report: Report | None
-    reports_children: bool = True
-    """False when it is known to have no events of children."""
+    reports: int = 1
+    """Its own events of children; 1 where that is not known."""
+    row: Row | None = None
+    """What it is, where that was told beside who began it."""
 
     @property
     def key(self) -> tuple[int, str]:
@@ -159,13 +169,14 @@ def _descend(
     """Generation by generation, past the cursor, until there are enough or no more."""
     found: list[_Child] = []
     place = Place(root["process_id"], root["parent_id"], 0)
-    parents = [_Child(place, 0, None, root["childproc_count"] > 0)]
+    parents = [_Child(place, 0, None, root["childproc_count"])]
     is_complete = True
     for depth in range(1, request.depth + 1):
-        generation = _generation(engine, scope, parents, depth, seen)
+        room = request.max_nodes - len(found)
+        is_shown = request.after is None or depth > request.after.depth
+        generation = _generation(engine, scope, parents, depth, seen, room if is_shown else 0)
         is_complete = is_complete and len(generation) < limits.TREE_GENERATION_MAX
         page = [child for child in generation if _is_after(child, request.after)]
-        room = request.max_nodes - len(found)
         found += page[:room]
         if len(page) > room:
             last = found[-1]
@@ -174,7 +185,7 @@ def _descend(
         parents = generation
         if not parents:
             return _Walk(found, None, frozenset(), is_complete)
-    unfolded = _generation(engine, scope, parents, request.depth + 1, seen)
+    unfolded = _generation(engine, scope, parents, request.depth + 1, seen, 0)
     return _Walk(found, None, frozenset(one.place.parent_id for one in unfolded), is_complete)
 
 
@@ -187,15 +198,18 @@ def _is_after(child: _Child, cursor: Cursor | None) -> bool:
 
 
 def _generation(
-    engine: Engine, scope: Scope, parents: Sequence[_Child], depth: int, seen: set[str]
+    engine: Engine, scope: Scope, parents: Sequence[_Child], depth: int, seen: set[str], room: int
 ) -> list[_Child]:
-    """The children of some processes that were not met before, in order; notes them as seen."""
+    """The children of some processes that were not met before, in order; notes them as seen.
+    At most `room` of them will be shown."""
     most = limits.TREE_GENERATION_MAX
     ids = [parent.place.process_id for parent in parents]
-    telling = [parent.place.process_id for parent in parents if parent.reports_children]
+    telling = [parent.place.process_id for parent in parents if parent.reports]
+    # A child that came and went is told of twice.
+    few = 2 * room if sum(parent.reports for parent in parents) <= 2 * room else 0
     with ThreadPoolExecutor(max_workers=1) as beside:
         told = beside.submit(reports_of, engine, telling, scope, limit=most)
-        ties = ties_of(engine, ids, scope, limit=most)
+        ties = _ties(engine, scope, ids, few)
     reports: dict[str, Report] = {}
     for report in sorted(told.result(), key=_reported):
         reports.setdefault(report.child_id, report)
@@ -210,6 +224,14 @@ def _generation(
     return sorted(new, key=lambda child: child.key)[:most]
 
 
+def _ties(engine: Engine, scope: Scope, parent_ids: Sequence[str], few: int) -> list[Tie]:
+    """Who names these as parents; with what they are when that is no more than a few."""
+    known = known_ties_of(engine, parent_ids, scope, limit=few) if few else None
+    if known is not None:
+        return known
+    return ties_of(engine, parent_ids, scope, limit=limits.TREE_GENERATION_MAX)
+
+
 def _reported(report: Report) -> tuple[int, str]:
     return report.time_us, report.parent_id
 
@@ -217,15 +239,22 @@ def _reported(report: Report) -> tuple[int, str]:
 def _tied(tie: Tie, depth: int, report: Report | None) -> _Child:
     """A child that names its parent; the report of another process tells how it began (exec)."""
     place = Place(tie.child_id, tie.parent_id, depth)
-    return _Child(place, tie.start_us, report, tie.reports_children)
+    return _Child(place, tie.start_us, report, tie.reports, tie.facts)
 
 
 def _nodes(
     engine: Engine, scope: Scope, walk: _Walk, absence: Absence, suppression: Suppression
 ) -> list[Body]:
-    rows = facts_of(engine, [child.place.process_id for child in walk.children], scope)
+    untold = [child.place.process_id for child in walk.children if child.row is None]
+    rows = facts_of(engine, untold, scope)
     return [
-        _node(child, rows.get(child.place.process_id), absence, suppression, walk.unfolded)
+        _node(
+            child,
+            child.row or rows.get(child.place.process_id),
+            absence,
+            suppression,
+            walk.unfolded,
+        )
         for child in walk.children
     ]
 

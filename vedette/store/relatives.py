@@ -6,14 +6,14 @@ children that were never heard of themselves. Each question here is one for a wh
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from vedette.model.columns import METADATA
 from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
 from vedette.query.compile_sql import Condition
-from vedette.store.engine import Engine
+from vedette.store.engine import Engine, Rows
 from vedette.store.known import PROCESSES_PER_QUERY
 from vedette.store.select import BEST_COUNTS, best
 from vedette.store.sequence import BY_KEY
@@ -46,8 +46,10 @@ class Tie:
     child_id: str
     start_us: int
     """0 when no record told."""
-    reports_children: bool
-    """Whether it has events of children of its own."""
+    reports: int
+    """Events of children of its own."""
+    facts: dict[str, Any] | None = field(default=None, compare=False)
+    """The process as `facts_of` has it, where that was asked for."""
 
 
 _BY_INDEX: Final = {name: value for name, value in BY_KEY.items() if name != "use_skip_indexes"}
@@ -66,11 +68,49 @@ _FACTS: Final = tuple(
 )
 """What a node of a tree shows, and what it tells of its parent."""
 
+_WHOLE: Final = ", ".join(
+    [
+        "process_id, any(sensor_id) AS best_sensor_id, max(segment_id) AS best_segment_id",
+        *map(best, _FACTS),
+        BEST_COUNTS,
+    ]
+)
+
 
 def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: int) -> list[Tie]:
     """The processes that name one of these as their parent, by start time."""
+    columns = "process_id, max(parent_id), max(start) AS began, sum(childproc_count)"
+    wanted = set(parent_ids)
+    return [
+        Tie(row[1], row[0], row[2], row[3])
+        for rows in _tied(engine, parent_ids, scope, columns, "began", limit)
+        for row in rows.rows
+        if row[1] in wanted
+    ]
+
+
+def known_ties_of(
+    engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: int
+) -> list[Tie] | None:
+    """The same, with what each process is: one question in place of two. None when there are more
+    than `limit`."""
     wanted = set(parent_ids)
     found: list[Tie] = []
+    for rows in _tied(engine, parent_ids, scope, _WHOLE, "best_start", limit + 1):
+        if len(rows.rows) > limit:
+            return None
+        found += [
+            Tie(row["parent_id"], row["process_id"], row["start"], row["childproc_count"], row)
+            for row in _told(rows)
+            if row["parent_id"] in wanted
+        ]
+    return found
+
+
+def _tied(
+    engine: Engine, parent_ids: Sequence[str], scope: Scope, columns: str, order: str, limit: int
+) -> Iterator[Rows]:
+    """Columns of the processes that name one of these as their parent."""
     segment = engine.capabilities.storage("segment")
     # Any partial row may name the parent; what the process is, only all of them together tell.
     # A child is on its parent's host, which the primary key finds before any index is asked.
@@ -82,15 +122,12 @@ def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: i
     for ids in _batches(parent_ids):
         sensors = sorted({sensor for one in ids if (sensor := sensor_of(one)) is not None})
         where = scoped(Condition(by_guide, {"ids": ids, "sensors": sensors}), scope)
-        rows = engine.query(
-            "SELECT process_id, max(parent_id), max(start) AS began, "
-            "sum(childproc_count) FROM segment "
-            f"WHERE {where.sql} GROUP BY process_id ORDER BY began, process_id LIMIT {limit:d}",
+        yield engine.query(
+            f"SELECT {columns} FROM segment "
+            f"WHERE {where.sql} GROUP BY process_id ORDER BY {order}, process_id LIMIT {limit:d}",
             where.params,
             settings=_BY_INDEX,
-        ).rows
-        found += [Tie(row[1], row[0], row[2], row[3] > 0) for row in rows if row[1] in wanted]
-    return found
+        )
 
 
 _CHILDPROC: Final = (
@@ -112,10 +149,7 @@ def reports_of(
     that they were reported as suppressed."""
     arrays = ", ".join(f"childproc_{name} AS {name}" for name in _CHILDPROC)
     # What a child was when it began, not what it became; an end tells less than a start.
-    first = ", ".join(
-        f"argMin({name}, (started = 0, time))"
-        for name in ("kind", "path", "command_line", "username", "pid", "md5", "sha256")
-    )
+    first = "argMin((kind, path, command_line, username, pid, md5, sha256), (started = 0, time))"
     which = "" if child_ids is None else " AND child_id IN {children:Array(String)}"
     which += " AND suppressed" if only_suppressed else ""
     found: list[Report] = []
@@ -129,7 +163,7 @@ def reports_of(
             where.params,
             settings=BY_KEY,
         ).rows
-        found += [Report(*row) for row in rows]
+        found += [Report(*(*row[:3], *row[3], row[4])) for row in rows]
     return found
 
 
@@ -137,20 +171,22 @@ def facts_of(engine: Engine, process_ids: Sequence[str], scope: Scope) -> dict[s
     """What a tree shows of processes, by id: metadata, sums of counts, `sensor_id`, and the id of
     the latest segment as `segment_id`. Those that cannot be seen are left out."""
     by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
-    facts = ", ".join([*map(best, _FACTS), BEST_COUNTS])
     found: dict[str, dict[str, Any]] = {}
     for ids in _batches(process_ids):
         where = scoped(Condition(by_guide, {"ids": ids}), scope)
         rows = engine.query(
-            "SELECT process_id, any(sensor_id) AS best_sensor_id, max(segment_id) AS "
-            f"best_segment_id, {facts} FROM segment WHERE {where.sql} GROUP BY process_id",
+            f"SELECT {_WHOLE} FROM segment WHERE {where.sql} GROUP BY process_id",
             where.params,
             settings=BY_KEY,
-        ).dicts()
-        for row in rows:
-            told = {name.removeprefix("best_"): value for name, value in row.items()}
-            found[told["process_id"]] = told
+        )
+        found |= {row["process_id"]: row for row in _told(rows)}
     return found
+
+
+def _told(rows: Rows) -> Iterator[dict[str, Any]]:
+    """Rows of `_WHOLE` under the names of the columns."""
+    names = [name.removeprefix("best_") for name in rows.names]
+    return (dict(zip(names, row, strict=True)) for row in rows.rows)
 
 
 def _batches(ids: Sequence[str]) -> Iterator[list[str]]:

@@ -276,6 +276,22 @@ def test_questions_grow_with_generations_and_not_with_nodes(engine: ClickHouseEn
     assert asked[0] == asked[1] < 12
 
 
+@pytest.mark.parametrize("most", [1, 2, 4, 9, 1_000])
+def test_a_tree_is_the_same_whether_its_nodes_are_asked_for_at_once_or_later(
+    engine: ClickHouseEngine, most: int
+) -> None:
+    rows = [partial(n, parent_id=process_id(n // 3), start=n, path=f"/{n}") for n in range(2, 30)]
+    store(engine, partial(1, start=1), *rows)
+    told = {node["id"]: node for node in ask(engine)["nodes"]}
+    body, seen = ask(engine, most=most), []
+    while body["continue"]:
+        seen += body["nodes"]
+        body = ask(engine, most=most, token=body["continue"])
+    seen += body["nodes"]
+    assert {node["id"]: node for node in seen} == told
+    assert all(node["missing"] is None for node in seen)
+
+
 def test_a_generation_too_large_to_be_put_in_order_says_so(
     engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from tests.contract.store.rows import NEXT_MS, file, partial, process_id, store
 from vedette.model.event import ChildKind, Childproc
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine import ClickHouseEngine
-from vedette.store.relatives import Tie, facts_of, reports_of, ties_of
+from vedette.store.relatives import Tie, facts_of, known_ties_of, reports_of, ties_of
 
 P1, P2, P3 = process_id(1), process_id(2), process_id(3)
 OTHERS = Scope(frozenset({2}))
@@ -23,12 +23,32 @@ def test_children_name_their_parents_whatever_partial_row_does(
     store(contract_engine, partial(2, file("a"), parent_id=P1), partial(4, parent_id=P2, start=60))
     found = ties_of(contract_engine, [P1, P2], EVERYTHING, limit=9)
     assert found == [
-        Tie(P1, P3, 40, False),
-        Tie(P1, P2, 50, False),
-        Tie(P2, process_id(4), 60, False),
+        Tie(P1, P3, 40, 0),
+        Tie(P1, P2, 50, 0),
+        Tie(P2, process_id(4), 60, 0),
     ]
     assert ties_of(contract_engine, [P1, P2], EVERYTHING, limit=1) == found[:1]
     assert ties_of(contract_engine, [P1, P2], OTHERS, limit=9) == []
+
+
+def test_children_come_with_what_they_are_unless_they_are_too_many(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    store(contract_engine, partial(2, parent_id=P1, start=50, path="/bin/2"), partial(3, file("a")))
+    store(contract_engine, partial(3, parent_id=P1, start=40), partial(2, started(2, 9, 60)))
+    known = known_ties_of(contract_engine, [P1], EVERYTHING, limit=2)
+    assert (
+        known
+        == ties_of(contract_engine, [P1], EVERYTHING, limit=2)
+        == [
+            Tie(P1, P3, 40, 0),
+            Tie(P1, P2, 50, 1),
+        ]
+    )
+    facts = facts_of(contract_engine, [P2, P3], EVERYTHING)
+    assert {tie.child_id: tie.facts for tie in known} == facts
+    assert known_ties_of(contract_engine, [P1], EVERYTHING, limit=1) is None
+    assert known_ties_of(contract_engine, [P1], OTHERS, limit=1) == []
 
 
 def test_a_child_is_reported_as_it_was_when_it_began(contract_engine: ClickHouseEngine) -> None:
