@@ -1,0 +1,162 @@
+"""A state database of every earlier version, with rows in all its tables, opened by this one.
+
+The rows are what today's code writes, as far as the earlier schema has a place for it; tables
+that stayed empty get a row that is made up from the types of its columns.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    func,
+    insert,
+    select,
+    text,
+)
+
+from vedette.clock import DrivenClock
+from vedette.model.principal import Role
+from vedette.state import groups, migrations, sensors, sites, streams, teams, tokens, users
+from vedette.state.engine import Database
+from vedette.state.sensors import Sensors, Sighting
+from vedette.state.start import FirstCredentials, check_current, start
+from vedette.state.streams import Stream
+from vedette.state.tokens import NewToken, Tokens
+
+NOW_US = 1_700_000_000_000_000
+PASSWORD = "correct horse battery"
+Rows = list[dict[str, Any]]
+
+
+def scripts(connection: Connection | None = None) -> Config:
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+EARLIER = sorted(
+    script.revision
+    for script in ScriptDirectory.from_config(scripts()).walk_revisions()
+    if not script.is_head
+)
+
+
+@pytest.fixture
+def lived_in(database: Database, first: FirstCredentials) -> Database:
+    """A database of this version with what people make in a day."""
+    group = groups.add(database, "Servers", sites.add(database, "Berlin").id)
+    team = teams.add(database, "Analysts", {group.id: Role.VIEWER})
+    users.add(database, users.NewUser("ann", password=PASSWORD, team_ids=(team.id,)), NOW_US)
+    known = Sensors(database).resolve({"pc.corp": Sighting("linux")}, group.id, NOW_US)
+    sensors.add_alias(database, "pc", "pc.corp")
+    assert known["pc.corp"].group_id == group.id
+    process = f"{known['pc.corp'].id:08x}-0000-0000-0000-000000000001"
+    new = Stream("", process, True, (("event_type", ("filemod",)),), 5, 6, 7)
+    streams.create(database, "ann", new, 100, NOW_US)
+    return database
+
+
+@pytest.fixture(params=EARLIER)
+def rows(request: pytest.FixtureRequest, lived_in: Database, empty: Database) -> dict[str, Rows]:
+    """What the tables of `empty` hold, which is of an earlier version now."""
+    with lived_in.reading() as source, empty.writing() as old:
+        command.upgrade(scripts(old), request.param)
+        return {table.name: list(_filled(source, old, table)) for table in _tables(old)}
+
+
+def _tables(connection: Connection) -> list[Table]:
+    found = MetaData()
+    found.reflect(connection)
+    return [table for table in found.sorted_tables if table.name != "alembic_version"]
+
+
+def _filled(source: Connection, old: Connection, table: Table) -> Iterator[dict[str, Any]]:
+    names = [column.name for column in table.columns]
+    told = ", ".join(f'"{name}"' for name in names)
+    rows = [dict(row) for row in source.execute(text(f"SELECT {told} FROM {table}")).mappings()]
+    old.execute(insert(table), rows or [_made_up(old, table)])
+    _count_on(old, table)
+    for row in old.execute(select(table)).mappings():
+        yield dict(row)
+
+
+def _made_up(old: Connection, table: Table) -> dict[str, Any]:
+    return {column.name: _value(old, column) for column in table.columns}
+
+
+def _value(old: Connection, column: "Column[Any]") -> Any:
+    for key in column.foreign_keys:
+        return old.scalar(select(func.min(key.column)))
+    kinds = ((Boolean, True), (Integer, 3), (BigInteger, 3), (LargeBinary, b"\x00\xff"))
+    return next((value for kind, value in kinds if isinstance(column.type, kind)), "{}")
+
+
+def _count_on(old: Connection, table: Table) -> None:
+    """PostgreSQL counts its ids up by itself only for rows that come without one."""
+    if old.dialect.name == "postgresql" and "id" in table.columns:
+        sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
+        if isinstance(table.columns["id"].type, Integer) and old.scalar(text(f"SELECT {sequence}")):
+            old.execute(text(f"SELECT setval({sequence}, (SELECT max(id) FROM {table.name}))"))
+
+
+def held(database: Database, before: Mapping[str, Rows]) -> dict[str, Rows]:
+    """The same columns of the same tables, as they are now."""
+    found = {}
+    with database.reading() as connection:
+        for name, rows in before.items():
+            told = ", ".join(f'"{column}"' for column in rows[0])
+            read = connection.execute(text(f"SELECT {told} FROM {name}")).mappings()
+            found[name] = [dict(row) for row in read]
+    return found
+
+
+def test_every_row_of_an_earlier_version_is_kept(empty: Database, rows: dict[str, Rows]) -> None:
+    assert all(rows.values())
+    assert start(empty, NOW_US) is None, "there are users, so no credentials are made"
+    check_current(empty)
+    assert held(empty, rows) == rows
+
+
+def test_what_an_earlier_version_knew_is_read_by_this_one(
+    empty: Database, rows: dict[str, Rows], lived_in: Database, first: FirstCredentials
+) -> None:
+    start(empty, NOW_US)
+    principal = Tokens(empty, DrivenClock(NOW_US)).authenticate(first.api_token.secret)
+    assert principal is not None
+    assert principal.is_global_admin
+    assert users.has_password(empty, "ann", PASSWORD)
+    assert users.all_users(empty) == users.all_users(lived_in)
+    assert teams.all_teams(empty) == teams.all_teams(lived_in)
+    assert groups.all_groups(empty) == groups.all_groups(lived_in)
+    assert sites.all_sites(empty) == sites.all_sites(lived_in)
+    assert sensors.all_sensors(empty) == sensors.all_sensors(lived_in)
+    if "stream" in rows:
+        named = str(rows["stream"][0]["id"])
+        kept = [streams.load(one, "ann", named, 100, NOW_US) for one in (empty, lived_in)]
+        assert kept[0] == kept[1]
+
+
+def test_life_goes_on_in_a_database_of_an_earlier_version(
+    empty: Database, rows: dict[str, Rows]
+) -> None:
+    start(empty, NOW_US)
+    group = groups.add(empty, "New")
+    user = users.add(empty, users.NewUser("bob"), NOW_US)
+    tokens.issue(empty, NewToken("api", user_id=user.id), NOW_US)
+    ref = Sensors(empty).resolve({"new.corp": Sighting()}, group.id, NOW_US)["new.corp"]
+    assert ref.id not in {row["id"] for row in rows["sensor"]}
+    assert group.id not in {row["id"] for row in rows["sensor_group"]}
