@@ -19,6 +19,7 @@ import pytest
 from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.open import open_engine
+from vedette.store.rights import RIGHTS
 from vedette.store.schema import create_tables
 
 _NUMBERS = count(1)
@@ -31,6 +32,25 @@ _CLUSTERS = """
         <doubled><shard>{replica}</shard><shard>{replica}</shard></doubled>
     </remote_servers>
 """
+_USERS = """<clickhouse>
+    <profiles><default/></profiles>
+    <quotas><default/></quotas>
+    <users><default>
+        <password/>
+        <networks><ip>127.0.0.1</ip></networks>
+        <profile>default</profile>
+        <quota>default</quota>
+        <grants>{grants}</grants>
+    </default></users>
+</clickhouse>
+"""
+_OF_TESTS = (
+    "GRANT DROP, TRUNCATE, OPTIMIZE, ALTER, CREATE VIEW ON test_*.*",
+    "GRANT SYSTEM ON *.*",
+    "GRANT SELECT ON system.*",
+)
+"""What tests do by themselves, beside what a server does (`store/rights.py`)."""
+
 _REPLICA = "<replica><host>127.0.0.1</host><port>{port}</port></replica>"
 
 
@@ -67,9 +87,18 @@ def root_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouse
     port = _free_port()
     clusters = _CLUSTERS.format(port=port, replica=_REPLICA.format(port=port))
     directory: Path = tmp_path_factory.mktemp("engine")
-    engine = open_engine(directory, extra_config=clusters)
+    users = _users(directory / "users.xml")
+    engine = open_engine(directory, database="test_0", extra_config=clusters + users)
     yield engine
     engine.close()
+
+
+def _users(path: Path) -> str:
+    """Leaves the engine's only user the rights that a server is given on a cluster."""
+    granted = [f"GRANT {right.sql('test_*')}" for right in RIGHTS]
+    queries = "".join(f"<query>{one}</query>" for one in (*granted, *_OF_TESTS))
+    path.write_text(_USERS.format(grants=queries))
+    return f"<user_directories><users_xml><path>{path}</path></users_xml></user_directories>"
 
 
 def _with_tables(root: ClickHouseEngine, capabilities: Capabilities) -> Iterator[ClickHouseEngine]:

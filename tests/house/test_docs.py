@@ -16,6 +16,7 @@ from vedette.model.field import FieldType
 from vedette.model.fields import JOIN_SUFFIXES, PROCESS
 from vedette.model.meanings import BINARIES, FIELDS, TYPES
 from vedette.settings import catalogue
+from vedette.store.rights import grants
 
 ROOT = Path(__file__).parents[2]
 WRITTEN = (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "ARCHITECTURE.md")
@@ -112,6 +113,11 @@ def test_every_metric_is_listed() -> None:
 
 def test_every_limit_has_a_reason() -> None:
     assert [name for name, _, text in limits.documented() if not text] == []
+
+
+def test_every_right_on_a_cluster_is_written_down() -> None:
+    text = (ROOT / "docs" / "operations.md").read_text()
+    assert "\n".join(grants("vedette", "vedette")) in text
 
 
 # --- the written pages -------------------------------------------------------------------------

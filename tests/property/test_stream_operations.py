@@ -255,7 +255,7 @@ def reader(
     from vedette.store.capabilities import EMBEDDED
     from vedette.store.schema import create_tables
 
-    engine = root_engine.sibling("stream_operations", EMBEDDED)
+    engine = root_engine.sibling("test_stream_operations", EMBEDDED)
     create_tables(engine)
     folder: Path = tmp_path_factory.mktemp("state")
     database: Database = open_database("", folder)
@@ -265,7 +265,7 @@ def reader(
     yield lambda: Reader(engine, database, views, EVERYTHING, credentials.username, 1_000, NOW_US)
     database.close()
     engine.close()
-    root_engine.command("DROP DATABASE stream_operations SYNC")
+    root_engine.command("DROP DATABASE test_stream_operations SYNC")
 
 
 def arrive(reader: Reader, process: str, model: Model, opens: bool, drawn: list[Any]) -> None:

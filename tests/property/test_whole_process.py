@@ -64,7 +64,7 @@ def told(
     root_engine: ClickHouseEngine, request: pytest.FixtureRequest
 ) -> Iterator[tuple[ClickHouseEngine, list[Segment]]]:
     """A store whose partial rows are never merged by themselves, and what is in it."""
-    engine = root_engine.sibling("whole_process", request.param)
+    engine = root_engine.sibling("test_whole_process", request.param)
     create_tables(engine)
     engine.command(f"SYSTEM STOP MERGES `{engine.capabilities.storage('segment')}`")
     segments = generate(random.Random(SEED), PROCESSES)
@@ -73,7 +73,7 @@ def told(
     engine.insert_arrow("process", process_table([_window(one.parts[0]) for one in segments]))
     yield engine, segments
     engine.close()
-    root_engine.command("DROP DATABASE whole_process SYNC")
+    root_engine.command("DROP DATABASE test_whole_process SYNC")
 
 
 def _window(row: PartialSegment) -> ProcessWindow:

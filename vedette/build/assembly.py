@@ -41,6 +41,7 @@ from vedette.store.capabilities import replicated
 from vedette.store.engine import Engine
 from vedette.store.open import connect_engine, open_engine
 from vedette.store.partitions import recover, unmounted
+from vedette.store.rights import check_rights
 from vedette.store.schema import create_tables
 
 PROCESSES_REMEMBERED = 100_000
@@ -80,6 +81,7 @@ def assemble(settings: Settings, clock: Clock) -> Assembly:
 def _engine(settings: Settings) -> Engine:
     if settings.clickhouse_dsn:
         engine = connect_engine(settings.clickhouse_dsn, replicated("vedette", quorum=2))
+        check_rights(engine)
     else:
         engine = open_engine(settings.data / "telemetry")
     create_tables(engine)

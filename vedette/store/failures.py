@@ -1,6 +1,7 @@
 """Failures of the engine, told apart: what passes (503, the sender retries) and what is a bug."""
 
 import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -34,9 +35,14 @@ UNAVAILABLE_CODES: dict[int, str] = {
     286: "too few replicas stored it",
     319: "the insert may not be on enough replicas",
     425: "the system refuses",
+    497: "its user lacks a right",
+    516: "its user is refused",
     999: "the coordination service refuses",
 }
 """ClickHouse error codes that say nothing against the statement."""
+
+_RIGHT = re.compile(r"necessary to have the grant (.+?)\.? \(ACCESS_DENIED\)")
+"""Which right a user lacks, as the engine tells it."""
 
 DISK_WORDS = ("No space left on device", "Disk quota exceeded", "Read-only file system")
 """Some disk failures come as a generic code; only the text tells."""
@@ -51,7 +57,9 @@ def unavailable(text: str, code: int | None) -> UnavailableError | None:
     if any(word in text for word in DISK_WORDS):
         return UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
     if code in UNAVAILABLE_CODES:
-        return UnavailableError(f"the telemetry store cannot answer: {UNAVAILABLE_CODES[code]}")
+        right = _RIGHT.search(text)
+        told = UNAVAILABLE_CODES[code] + (f": {right[1]}" if right else "")
+        return UnavailableError(f"the telemetry store cannot answer: {told}")
     return None
 
 

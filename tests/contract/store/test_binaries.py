@@ -227,20 +227,20 @@ _ALL = {"segment": "*, key_hash", "binary": "*"}
 @pytest.fixture
 def shards(root_engine: ClickHouseEngine) -> Iterator[ClickHouseEngine]:
     """A cluster whose two shards hold the rows of sensor 1 and of sensor 2."""
-    top = root_engine.sibling("two_shards", distributed("doubled"))
-    whole = root_engine.sibling("all_shards", EMBEDDED)
+    top = root_engine.sibling("test_two_shards", distributed("doubled"))
+    whole = root_engine.sibling("test_all_shards", EMBEDDED)
     create_tables(whole)
     create_tables(top)
     for table in ("segment", "binary"):
         top.command(f"DROP TABLE {table}_local SYNC")
-        rows = f"SELECT {_ALL[table]} FROM all_shards.{table} WHERE sensor_id = shardNum()"
+        rows = f"SELECT {_ALL[table]} FROM test_all_shards.{table} WHERE sensor_id = shardNum()"
         top.command(f"CREATE VIEW {table}_local AS {rows}")
     three(whole)
     two_processes(whole)
     yield top
     for engine in (top, whole):
         engine.close()
-    for database in ("two_shards", "all_shards"):
+    for database in ("test_two_shards", "test_all_shards"):
         root_engine.command(f"DROP DATABASE {database} SYNC")
 
 

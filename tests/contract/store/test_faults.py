@@ -136,7 +136,7 @@ def test_a_full_disk_refuses_and_recovers_without_a_restart(small_disk: Path) ->
 
 
 def test_a_closed_store_is_unavailable(root_engine: ClickHouseEngine) -> None:
-    engine = root_engine.sibling("closed", EMBEDDED)
+    engine = root_engine.sibling("test_closed", EMBEDDED)
     create_tables(engine)
     store(engine, partial(last_update=1))
     engine.close()
@@ -145,7 +145,7 @@ def test_a_closed_store_is_unavailable(root_engine: ClickHouseEngine) -> None:
         engine.query("SELECT 1")
     with pytest.raises(UnavailableError, match="closed"):
         store(engine, partial(last_update=1))
-    root_engine.command("DROP DATABASE closed SYNC")
+    root_engine.command("DROP DATABASE test_closed SYNC")
 
 
 def test_a_slow_question_ends_at_its_deadline(engine: ClickHouseEngine) -> None:
