@@ -14,10 +14,12 @@ from typing import Any, Final
 from vedette.errors import NotFoundError
 from vedette.model.ids import EARLIEST_SEGMENT, MERGED_SEGMENT, names_process
 from vedette.model.scope import Scope
-from vedette.search.process_body import Row
+from vedette.search.process_body import BODY_COLUMNS, COUNTED, Row
 from vedette.store import process_metadata as stored
 from vedette.store.engine import Engine
 from vedette.store.outline import present_segment
+
+COUNTS_SHOWN: Final = tuple(f"{kind}_count" for kind in COUNTED)
 
 OF_PARENT: Final[Mapping[str, str]] = {
     "parent_pid": "process_pid",
@@ -37,12 +39,12 @@ def process_row(engine: Engine, scope: Scope, process_id: str, segment: int) -> 
     Raises NotFoundError, which says whether the process or the segment is missing.
     """
     if segment == MERGED_SEGMENT:
-        row = stored.process_row(engine, process_id, scope)
+        row = stored.process_row(engine, process_id, scope, BODY_COLUMNS, COUNTS_SHOWN)
     else:
         wanted = segment
         if segment == EARLIEST_SEGMENT:
             wanted = present_segment(engine, process_id, segment, scope) or segment
-        row = stored.segment_row(engine, process_id, wanted, scope)
+        row = stored.segment_row(engine, process_id, wanted, scope, BODY_COLUMNS, COUNTS_SHOWN)
     if row is None:
         raise _missing(engine, scope, process_id, segment)
     return row

@@ -13,6 +13,7 @@ from vedette.model.address import signed_int32
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.ids import FILETIME_EPOCH_US, names_process, unique_id, unknown_parent_id
 from vedette.search.wire_values import instant
+from vedette.store.select import KNOWN
 
 Row = Mapping[str, Any]
 Body = dict[str, Any]
@@ -43,6 +44,12 @@ _KNOWN_EXTRAS: Final = (
     "parent_username",
 )
 """Columns shown under their own names when they are known."""
+
+
+BODY_COLUMNS: Final = tuple(
+    name for name in KNOWN if name not in {"host_clock", "creation_observed", "tampered"}
+)
+"""Metadata that `process_body` shows, beside keys, times of updates and counts."""
 
 
 def process_body(row: Row) -> Body:

@@ -10,14 +10,14 @@ from typing import Any, Final
 from vedette.model.columns import HOST
 from vedette.model.ids import EARLIEST_SEGMENT
 from vedette.model.scope import Scope
-from vedette.search.process_body import Row
+from vedette.search.process_body import BODY_COLUMNS, Row
 from vedette.store.engine import Engine
 from vedette.store.process import process_rows
 from vedette.store.relatives import Report, reports_of
 
 _OF_PARENT: Final = (
     *("sensor_id", "partition_ms", "last_server_update"),
-    *(column.name for column in HOST),
+    *(column.name for column in HOST if column.name in BODY_COLUMNS),
 )
 
 

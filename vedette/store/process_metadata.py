@@ -1,38 +1,46 @@
 """What is known of one process beside its events: by one segment, and by all of them together.
 
-Every segment carries what is known of its process, and the newest what was known last. So one row
-tells the metadata, and what has to be summed up is in the outline (`outline.py`).
+Every segment carries what is known of its process, and the newest what was known last. So one
+segment tells the metadata, and what has to be summed up is in the outline (`outline.py`).
 """
 
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final
 
 from vedette import limits
-from vedette.model.columns import TOUCHED
 from vedette.model.scope import Scope
 from vedette.store.engine import Engine
 from vedette.store.outline import of_process
 from vedette.store.select import COUNTS, KNOWN, quoted, row_with
 from vedette.store.sequence import BY_KEY
 
-_OF_SEGMENT = (*KNOWN, *(column.name for column in TOUCHED))
-_COUNTED = ", ".join(map(quoted, COUNTS))
+_NEWEST_WINDOW: Final = (
+    "(SELECT arrayMax(arrayPushFront(groupArrayArray(windows), 0)) "
+    "FROM process WHERE process_id = {process:String})"
+)
+"""As the guide has it; 0 without one. It is a number before a table is read by its key."""
 
 _OWN_NAMES = {"prefer_column_name_to_alias": 1}
 """Lets a result have the name of the column that it is made from."""
 
 
 def segment_row(
-    engine: Engine, process_id: str, segment_id: int, scope: Scope
+    engine: Engine,
+    process_id: str,
+    segment_id: int,
+    scope: Scope,
+    names: Collection[str] = KNOWN,
+    counts: Collection[str] = COUNTS,
 ) -> dict[str, Any] | None:
-    """Metadata and counts of one segment, as `find.Found.rows` has them but for what is only
-    searched for. A segment's id is its window and a little more (`model/columns.py`)."""
+    """What is named of one segment's metadata and counts, and when it was updated. A segment's id
+    is its window and a little more (`model/columns.py`)."""
     where = of_process(process_id, scope)
+    counted = "".join(f", {quoted(name)}" for name in counts)
     found = engine.query(
-        f"SELECT {row_with(_OF_SEGMENT)}, {_COUNTED} FROM segment FINAL "
-        "WHERE window_ms BETWEEN {first:UInt64} AND {segment_id:UInt64} "
+        f"SELECT {row_with((*names, 'last_update', 'last_server_update'))}{counted} "
+        "FROM segment FINAL WHERE window_ms BETWEEN {first:UInt64} AND {segment_id:UInt64} "
         f"AND {where.sql} AND segment_id = {{segment_id:UInt64}}",
         {
             **where.params,
@@ -60,12 +68,12 @@ def process_row(
     """
     with ThreadPoolExecutor(max_workers=1) as beside:
         summing = beside.submit(_summed, engine, process_id, scope, counts)
-        newest = newest_row(engine, process_id, scope, names)
+        newest = _newest(engine, process_id, scope, names)
     summed = summing.result()
     if not summed["segment_id"] or newest is None:
         return None
     if newest["segment_id"] < summed["segment_id"]:
-        newest = segment_row(engine, process_id, summed["segment_id"], scope)
+        newest = segment_row(engine, process_id, summed["segment_id"], scope, names, ())
     return newest and newest | summed
 
 
@@ -90,13 +98,24 @@ def newest_row(
     engine: Engine, process_id: str, scope: Scope, names: Collection[str] = KNOWN
 ) -> dict[str, Any] | None:
     """The newest segment of a process, with what is named of its metadata; None when there is
-    none to see."""
-    window_ms = _newest_window(engine, process_id)
-    if not window_ms:
-        return None
-    where = of_process(process_id, scope, [window_ms])
+    none to see. Of a process that was never heard of, the guide alone is asked."""
+    told = engine.query(f"SELECT {_NEWEST_WINDOW}", {"process": process_id})
+    window_ms = told.rows[0][0]
+    return _newest(engine, process_id, scope, names, f"{window_ms:d}") if window_ms else None
+
+
+def _newest(
+    engine: Engine,
+    process_id: str,
+    scope: Scope,
+    names: Collection[str],
+    window_ms: str = _NEWEST_WINDOW,
+) -> dict[str, Any] | None:
+    """The newest segment in a window; of the whole process when the window has none."""
+    where = of_process(process_id, scope)
     found = engine.query(
-        f"SELECT {row_with(names)} FROM segment FINAL WHERE {where.sql}",
+        f"SELECT {row_with(names)} FROM segment FINAL "
+        f"WHERE window_ms = {window_ms} AND {where.sql}",
         where.params,
         settings=BY_KEY,
     ).dicts()
@@ -105,14 +124,4 @@ def newest_row(
         return max(found, key=itemgetter("segment_id"))
     # The guide is written first, and a crash may come between: then it names a window too many.
     told = _summed(engine, process_id, scope)["segment_id"]
-    return segment_row(engine, process_id, told, scope) if told else None
-
-
-def _newest_window(engine: Engine, process_id: str) -> int:
-    """The newest window of a process, as the guide has it; 0 when it has none."""
-    found = engine.query(
-        "SELECT arrayMax(arrayPushFront(groupArrayArray(windows), 0)) FROM process "
-        "WHERE process_id = {process:String}",
-        {"process": process_id},
-    )
-    return int(found.rows[0][0])
+    return segment_row(engine, process_id, told, scope, names, ()) if told else None

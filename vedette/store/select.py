@@ -49,8 +49,8 @@ only searched for."""
 
 
 def row_with(names: Iterable[str]) -> str:
-    """A segment's key and some of its metadata, under FINAL. Each column costs the engine a tenth
-    of a millisecond before it is read."""
+    """A segment's key and some of its metadata, under FINAL. Each column costs the engine
+    a tenth of a millisecond before it is read."""
     wanted = set(names)
     return ", ".join(map(_plain, (*KEY, *(one for one in METADATA if one.name in wanted))))
 

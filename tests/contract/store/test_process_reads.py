@@ -28,8 +28,9 @@ from vedette.store.process import (
     segments_of,
     siblings_of,
 )
-from vedette.store.process_metadata import segment_row
+from vedette.store.process_metadata import newest_row, segment_row
 from vedette.store.where import ALL
+from vedette.store.write import Commit, ProcessWindow, write_commit
 
 OTHERS = Scope(frozenset({2}))
 NOBODY = Scope(frozenset())
@@ -96,6 +97,39 @@ def test_a_process_as_a_whole_sums_its_segments(contract_engine: ClickHouseEngin
     assert segment is not None
     assert (segment["filemod_count"], segment["interface_ip"]) == (2, bytes(16))
     assert segment_row(contract_engine, P1, 3, EVERYTHING) is None
+
+
+def test_one_segment_has_of_its_metadata_what_a_search_shows(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    first = partial(1, file("a"), start=7, last_update=20, hostname="pc", path="/bin/a", seq=1)
+    second = partial(1, file("b"), file("c"), last_update=30, cmdline="a -x", seq=2)
+    full = partial(1, file("d"), segment_id=HOUR_MS + 1, path="/bin/b", interface_ip=b"\x01" * 16)
+    store(contract_engine, first)
+    store(contract_engine, second, full)
+    found = [segment_row(contract_engine, P1, HOUR_MS + n, EVERYTHING) for n in range(2)]
+    for row, merged in zip(
+        found, search_segments(contract_engine, ALL, EVERYTHING).rows, strict=True
+    ):
+        assert row is not None
+        assert row.items() <= merged.items()
+    assert found[0] is not None
+    assert (found[0]["filemod_count"], found[0]["last_update"], found[0]["start"]) == (3, 30, 7)
+    newest = newest_row(contract_engine, P1, EVERYTHING)
+    assert newest is not None
+    assert (newest["segment_id"], newest["path"]) == (HOUR_MS + 1, "/bin/b")
+
+
+def test_a_window_that_only_the_guide_knows_is_not_the_newest(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    two_windows(contract_engine)
+    crashed = ProcessWindow(HOUR_MS, P1, 1, NEXT_MS + 300_000)
+    write_commit(contract_engine, Commit(processes=[crashed]))
+    newest = newest_row(contract_engine, P1, EVERYTHING)
+    assert newest is not None
+    assert newest["segment_id"] == NEXT_MS
+    assert newest_row(contract_engine, process_id(8), EVERYTHING) is None
 
 
 def test_relatives_are_ordered_by_start(contract_engine: ClickHouseEngine) -> None:
