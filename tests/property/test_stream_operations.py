@@ -1,8 +1,9 @@
 """A stream gives what a plain list of the same process's events gives, whatever is done to it.
 
 Each example is a process of its own in one store: events arrive in the newest window or in a new
-one, and between that streams are moved, filtered and read. The model is a list of events that is
-sorted and filtered anew for every step; it shares no code with the streams.
+one, and between that streams are moved, filtered and read, on one or the other of two servers, at
+once or after a while, in which those that are not persistent may expire. The model is a list of
+events that is sorted and filtered anew for every step; it shares no code with the streams.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.contract.store.rows import process_id, store
+from vedette.errors import NotFoundError
 from vedette.model.address import pack_address
 from vedette.model.event import (
     Childproc,
@@ -27,6 +29,7 @@ from vedette.model.event import (
     ProcessEvent,
     Regmod,
 )
+from vedette.model.event_facets import EVENT_FACETS
 from vedette.model.scope import EVERYTHING
 from vedette.model.segment import PartialSegment
 from vedette.search import streams
@@ -54,11 +57,13 @@ def event(kind: str, process: str, time_us: int, choice: int) -> ProcessEvent:
         case "modload":
             return Modload(process, time_us, path)
         case "regmod":
-            return Regmod(process, time_us, 1, f"\\registry\\user\\{choice}")
+            return Regmod(process, time_us, (1, 2, 4, 8)[choice % 4], f"\\registry\\user\\{choice}")
         case "netconn":
-            return Netconn(process, time_us, 1, 6, remote, 1, remote, choice, f"d{choice % 3}")
+            told = {"domain": f"d{choice % 3}", "ja3": f"j{choice % 2}", "ja3s": f"s{choice % 3}"}
+            return Netconn(process, time_us, 1, 6, remote, 1, remote, choice, **told)
         case "childproc":
-            return Childproc(process, time_us, 1, 0, process_id(choice), path, md5=f"m{choice % 2}")
+            digests = {"md5": f"m{choice % 2}", "sha256": f"h{choice % 3}"}
+            return Childproc(process, time_us, 1, 0, process_id(choice), path, **digests)
         case "crossproc":
             return Crossproc(process, time_us, 1, process_id(choice), path)
     return Processblock(process, time_us, 1, path=path)
@@ -75,11 +80,13 @@ def ids_of(kind: str, one: Any) -> dict[str, str]:
         ids |= {"filemod_filetype": "1"} if one.file_type else {}
     if kind == "childproc":
         ids |= {"childproc_filepath": path, "childproc_md5": one.md5}
+        ids |= {"childproc_sha256": one.sha256}
     if kind == "netconn":
         text = next(text for text in ADDRESSES if pack_address(text) == one.remote_ip)
         ids |= {"ipv6_address" if ":" in text else "ipv4_address": text, "domain": one.domain}
+        ids |= {"ja3_fingerprint": one.ja3, "ja3s_fingerprint": one.ja3s}
     if kind == "regmod":
-        ids["regmod_hive"] = "\\registry\\user"
+        ids |= {"regmod_hive": "\\registry\\user", "regmod_action": str(one.operation)}
     return ids
 
 
@@ -90,12 +97,20 @@ CRITERIA = {
     "filemod_filetype": ("1", "PE"),
     "childproc_filepath": PATHS,
     "childproc_md5": ("m0", "m1"),
+    "childproc_sha256": ("h0", "h2"),
     "ipv4_address": ("10.0.0.1", "10.0.0.2"),
     "ipv6_address": ("2001:db8::1", "2001:DB8:0::1"),
     "domain": ("d0", "d2"),
+    "ja3_fingerprint": ("j0", "j1"),
+    "ja3s_fingerprint": ("s0", "s2"),
+    "regmod_action": ("1", "first_write", "deleted_key", "8"),
     "regmod_hive": ("\\registry\\user", "\\registry\\machine"),
 }
-WORDS = {"created": "1", "deleted": "4", "PE": "1", "2001:DB8:0::1": "2001:db8::1"}
+assert set(CRITERIA) == set(EVENT_FACETS)
+WORDS = {
+    **{"created": "1", "deleted": "4", "PE": "1", "2001:DB8:0::1": "2001:db8::1"},
+    **{"first_write": "2", "deleted_key": "4"},
+}
 
 
 @dataclass
@@ -123,6 +138,8 @@ class Model:
     criteria: dict[str, list[str]] = field(default_factory=dict)
     at: tuple[int, int] = (0, 0)
     ref: int = 0
+    now_s: int = 0
+    used_s: int = 0
 
     def view(self, until_us: int | None = None) -> list[Told]:
         found = [
@@ -243,27 +260,41 @@ FILTERS = st.tuples(
     st.integers(0, 9),
     UNTIL,
 )
+TTL_S = 1_000
+WAITS = st.tuples(st.just("wait"), st.sampled_from((300, 600, 1_200)))
+"""No sum of them lies where a stream may be alive or dead (docs/process-analysis.md)."""
 STEPS = st.lists(
-    st.one_of(READS, READS, READS, ARRIVALS, FILTERS, st.tuples(st.just("end"))), max_size=12
+    st.one_of(READS, READS, READS, ARRIVALS, FILTERS, WAITS, st.tuples(st.just("end"))),
+    max_size=12,
 )
 
 
+Servers = Callable[[int, int], Reader]
+"""Who reads at one of two servers, so many seconds after the beginning."""
+
+
 @pytest.fixture(scope="module")
-def reader(
+def servers(
     root_engine: ClickHouseEngine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[], Reader]]:
+) -> Iterator[Servers]:
     from vedette.store.capabilities import EMBEDDED
     from vedette.store.schema import create_tables
 
     engine = root_engine.sibling("test_stream_operations", EMBEDDED)
     create_tables(engine)
     folder: Path = tmp_path_factory.mktemp("state")
-    database: Database = open_database("", folder)
-    credentials = start(database, NOW_US)
+    databases: list[Database] = [open_database("", folder) for _ in range(2)]
+    credentials = start(databases[0], NOW_US)
     assert credentials is not None
-    views = Views()
-    yield lambda: Reader(engine, database, views, EVERYTHING, credentials.username, 1_000, NOW_US)
-    database.close()
+    name, views = credentials.username, [Views(), Views()]
+
+    def reader(server: int, now_s: int) -> Reader:
+        now_us = NOW_US + now_s * 1_000_000
+        return Reader(engine, databases[server], views[server], EVERYTHING, name, TTL_S, now_us)
+
+    yield reader
+    for database in databases:
+        database.close()
     engine.close()
     root_engine.command("DROP DATABASE test_stream_operations SYNC")
 
@@ -289,34 +320,53 @@ def arrive(reader: Reader, process: str, model: Model, opens: bool, drawn: list[
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(first=ARRIVALS, steps=STEPS)
+@given(
+    first=ARRIVALS, steps=STEPS, at=st.lists(st.integers(0, 1), min_size=12), stays=st.booleans()
+)
 def test_a_stream_and_a_list_give_the_same(
-    reader: Callable[[], Reader], first: Any, steps: list[Any]
+    servers: Servers, first: Any, steps: list[Any], at: list[int], stays: bool
 ) -> None:
-    here, process, model = reader(), process_id(next(_NUMBERS)), Model()
-    arrive(here, process, model, True, first[2])
-    body = streams.create(here, process, 1, False)
+    process, model = process_id(next(_NUMBERS)), Model()
+    arrive(servers(0, 0), process, model, True, first[2])
+    body = streams.create(servers(0, 0), process, 1, stays)
     model.at, model.ref = (model.segments[0], 0), model.segments[0]
     stream_id = body["stream_id"]
     assert read_back(body) == model.answer(0, None, 0)
-    for step in steps:
-        match step:
-            case "arrive", opens, drawn:
-                arrive(here, process, model, opens, drawn)
-            case ("end",):
-                model.terminated = True
-                arrive(here, process, model, False, [])
-            case "read", rows, move, until_us:
-                if isinstance(move, JumpTo) and move.segment_id > 1:
-                    move = JumpTo(model.segments[move.segment_id % len(model.segments)])
-                overshot = 0 if move is None else model.move(model.view(until_us), move)
-                body = streams.read(here, stream_id, Page(rows, move, until_us))
-                assert read_back(body) == model.answer(rows, until_us, overshot)
-            case "filter", drawn, rows, until_us:
-                criteria = {
-                    name: [CRITERIA[name][n % len(CRITERIA[name])] for n in chosen]
-                    for name, chosen in drawn.items()
-                }
-                model.refilter(criteria)
-                body = streams.filter_events(here, stream_id, criteria, Page(rows, None, until_us))
-                assert read_back(body) == model.answer(rows, until_us, 0)
+    for server, step in zip(at, steps, strict=False):
+        here = servers(server, model.now_s)
+        if step[0] in ("read", "filter") and not stays and model.now_s - model.used_s > TTL_S:
+            with pytest.raises(NotFoundError, match="expired"):
+                streams.read(here, stream_id, Page())
+            return
+        do(here, process, model, stream_id, step)
+    streams.remove(servers(1, model.used_s), stream_id)
+    with pytest.raises(NotFoundError, match=stream_id):
+        streams.read(servers(0, model.used_s), stream_id, Page())
+
+
+def do(here: Reader, process: str, model: Model, stream_id: str, step: Any) -> None:
+    """One step, on the stream and on the model; they give the same."""
+    match step:
+        case "arrive", opens, drawn:
+            arrive(here, process, model, opens, drawn)
+        case ("end",):
+            model.terminated = True
+            arrive(here, process, model, False, [])
+        case "wait", seconds:
+            model.now_s += seconds
+        case "read", rows, move, until_us:
+            if isinstance(move, JumpTo) and move.segment_id > 1:
+                move = JumpTo(model.segments[move.segment_id % len(model.segments)])
+            overshot = 0 if move is None else model.move(model.view(until_us), move)
+            body = streams.read(here, stream_id, Page(rows, move, until_us))
+            assert read_back(body) == model.answer(rows, until_us, overshot)
+            model.used_s = model.now_s
+        case "filter", drawn, rows, until_us:
+            criteria = {
+                name: [CRITERIA[name][n % len(CRITERIA[name])] for n in chosen]
+                for name, chosen in drawn.items()
+            }
+            model.refilter(criteria)
+            body = streams.filter_events(here, stream_id, criteria, Page(rows, None, until_us))
+            assert read_back(body) == model.answer(rows, until_us, 0)
+            model.used_s = model.now_s

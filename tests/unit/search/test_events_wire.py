@@ -155,6 +155,49 @@ def test_every_value_comes_back_from_an_event_string(value: str) -> None:
     assert pipe_original(pipe_safe(value)) == value
 
 
+ANY_VERSION = (1, 2, 3, 4)
+WITH_TEXT = [
+    (lambda text: Filemod(SELF, NOON, 8, text, md5=MD5, file_type=1), ANY_VERSION, 2),
+    (lambda text: Modload(SELF, NOON, text, md5=MD5), ANY_VERSION, 2),
+    (lambda text: Regmod(SELF, NOON, 2, text), ANY_VERSION, 2),
+    (lambda text: netconn(1, domain=text), (1,), 4),
+    (lambda text: Childproc(SELF, NOON, 1, 0, OTHER, path=text, pid=1), (1, 2), 3),
+    (lambda text: Crossproc(SELF, NOON, 2, OTHER, path=text, access=3), ANY_VERSION, 4),
+]
+"""Events that carry a text, the versions that write them as a string, and its place there."""
+
+
+@pytest.mark.parametrize(
+    ("make", "versions", "place"),
+    WITH_TEXT,
+    ids=("filemod", "modload", "regmod", "netconn", "childproc", "crossproc"),
+)
+@given(text=st.text(alphabet="%257C|a\\/") | st.text())
+def test_a_text_comes_back_from_its_place_in_every_version(
+    make: Any, versions: tuple[Any, ...], place: int, text: str
+) -> None:
+    for version in versions:
+        write = EVENT_LISTS[version][type(make("")).__name__.lower()]
+        values = write(make(text)).split("|")
+        assert pipe_original(values.pop(place)) == text
+        plain = write(make("")).split("|")
+        assert plain.pop(place) == ""
+        assert values == plain
+
+
+@pytest.mark.parametrize(("version", "kind", "member"), [
+    (2, "netconn", "domain"), (3, "netconn", "domain"), (4, "netconn", "domain"),
+    (3, "childproc", "path"), (4, "childproc", "path"),
+])  # fmt: skip
+@given(text=st.text(alphabet="%257C|a") | st.text())
+def test_a_text_in_an_object_stays_as_it_is(
+    version: Any, kind: str, member: str, text: str
+) -> None:
+    child = Childproc(SELF, NOON, 1, 0, OTHER, path=text)
+    event = netconn(1, domain=text) if kind == "netconn" else child
+    assert EVENT_LISTS[version][kind](event)[member] == text
+
+
 @pytest.mark.parametrize(
     ("time_us", "text"),
     [(0, "1970-01-01T00:00:00.000000Z"), (253_402_300_799_999_999, "9999-12-31T23:59:59.999999Z")],
