@@ -132,18 +132,21 @@ class Processes:
 
     def started(self, pid: int, start_us: int) -> Known:
         """The process with this pid that began at `start_us`; made when new."""
-        near = [
-            known
-            for known in self._pids.get(pid, ())
-            if known.keyed and abs(known.start_us - start_us) <= SAME_START_US
-        ]
+        exact: Known | None = None
+        near: list[Known] = []
+        for known in self._pids.get(pid, ()):
+            if not known.keyed:
+                exact = known if known.start_us == start_us > 0 else exact
+            elif abs(known.start_us - start_us) <= SAME_START_US:
+                near.append(known)
         if near:
             # Sysmon can give one process two GUIDs; that of its creation is meant.
             return min(
                 near,
                 key=lambda some: (not some.created, abs(some.start_us - start_us), some.id),
             )
-        process_id = process_id_from_start(self.sensor_id, pid, start_us)
+        # Making an id costs more than all else here, and this process has it already.
+        process_id = exact.id if exact else process_id_from_start(self.sensor_id, pid, start_us)
         return self._known.get(process_id) or self._add(process_id, pid, start_us)
 
     def mention(self, pid: int, path: str = "") -> Known:

@@ -5,8 +5,11 @@ Bytes that are not printable ASCII, `%` and `+` are written `%xx`; a `+` stays a
 """
 
 import re
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
+
+from msgspec.json import Encoder
 
 from vedette.ingest.decode import shipper
 from vedette.ingest.decode.audit_tables import event_id_of
@@ -15,6 +18,7 @@ from vedette.ingest.decode.eventlog import lower_host
 from vedette.ingest.record import Record, RecordError
 
 _ID = re.compile(r"(\d{1,12})\.(\d{1,9}):(\d{1,20})")
+_encode = Encoder().encode
 _PARTS = frozenset({"ID", "NODE", "EXECVE", "PATH", "CWD", "SOCKADDR", "PROCTITLE", "OBJ_PID"})
 
 
@@ -33,7 +37,9 @@ def decode(obj: dict[str, Any]) -> list[Record]:
         raise RecordError("no_host", "the audit event does not say which host it is from")
     if not time_us:
         raise RecordError("no_time", "the audit event has no time")
-    data = {name: _plain(value) for name, value in obj.items() if name.isupper()}
+    data = {name: value for name, value in obj.items() if name.isupper()}
+    if b"%" in _encode(data):  # seldom, and quicker than to look at every value
+        data = {name: _plain(value) for name, value in data.items()}
     main = "SYSCALL" if "SYSCALL" in data else next(iter(sorted(data.keys() - _PARTS)), "")
     return [
         Record(
@@ -48,6 +54,7 @@ def decode(obj: dict[str, Any]) -> list[Record]:
     ]
 
 
+@lru_cache(maxsize=16_384)  # every event names those that began its process and its parent
 def event_key(text: str) -> tuple[int, int]:
     """Time in epoch microseconds and serial of an event id; (0, 0) for text that is none."""
     found = _ID.fullmatch(text)

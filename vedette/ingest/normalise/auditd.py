@@ -54,30 +54,20 @@ _VM_ACCESS = 0x38  # PROCESS_VM_OPERATION, PROCESS_VM_READ, PROCESS_VM_WRITE
 
 
 class _Call:
-    """A system call, read from the shape that all three senders share."""
+    """A system call, read from the shape that all three senders share. Each is made twice, to
+    learn from it and to normalise it, and few need its arguments: what is not always asked for
+    is read when it is."""
 
-    __slots__ = (
-        "arguments",
-        "data",
-        "name",
-        "path",
-        "pid",
-        "ppid",
-        "succeeded",
-        "syscall",
-        "time_us",
-    )
+    __slots__ = ("data", "name", "path", "pid", "ppid", "syscall", "time_us")
 
     def __init__(self, record: Record) -> None:
         self.data = record.data
         self.time_us = record.time_us
         self.syscall: dict[str, Any] = self.data["SYSCALL"]
-        self.pid = number(self._text("pid"))
-        self.ppid = number(self._text("ppid"))
+        self.pid = _pid(self.syscall.get("pid"))
+        self.ppid = _pid(self.syscall.get("ppid"))
         self.path = self._text("exe")
         self.name = self._call_name()
-        self.arguments = self._arguments()
-        self.succeeded = self._text("success") in {"yes", "true", "1"}
 
     def _text(self, name: str) -> str:
         value = self.syscall.get(name)
@@ -87,11 +77,16 @@ class _Call:
         given = self._text("SYSCALL") or self._text("syscall")
         return call_name(given, self._text("arch")) if given.isdecimal() else given
 
-    def _arguments(self) -> list[int]:
+    def argument(self, position: int) -> int:
+        """One of the first four arguments, 0 when it is not told."""
         given = self.syscall.get("ARGV")
         if not isinstance(given, list):
-            given = [self._text(f"a{position}") for position in range(4)]
-        return [_hexadecimal(str(value)) for value in given] + [0, 0, 0, 0]
+            return _hexadecimal(self._text(f"a{position}"))
+        return _hexadecimal(str(given[position])) if position < len(given) else 0
+
+    @property
+    def succeeded(self) -> bool:
+        return self._text("success") in {"yes", "true", "1"}
 
     @property
     def uid(self) -> str:
@@ -149,6 +144,12 @@ def _member_text(holder: Any, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _pid(value: Any) -> int:
+    if type(value) is int and 0 <= value < 1 << 32:
+        return value
+    return 0 if value is None else number(str(value))
+
+
 def _hexadecimal(text: str) -> int:
     try:
         return int(text, 16)
@@ -171,7 +172,7 @@ def learn(record: Record, ctx: HostContext) -> None:
 
 def _learn(call: _Call, ctx: HostContext) -> None:
     _learn_named(call, ctx, "PPID", call.ppid, "")
-    if call.succeeded and call.name in {"execve", "execveat"}:
+    if call.name in {"execve", "execveat"} and call.succeeded:
         path = _image_path(call)
         learn_executed(ctx, call.pid, call.time_us, path, call.username, call.ppid)
         return
@@ -199,11 +200,11 @@ def _learn_named(call: _Call, ctx: HostContext, name: str, pid: int, username: s
 
 def _forks(call: _Call) -> bool:
     """Whether a call made a process. What clone3 made is not in its arguments: most are threads."""
+    if call.name not in {"clone", "fork", "vfork"}:
+        return False
     if not call.succeeded or number(call.exit) == 0:
         return False
-    if call.name == "clone":
-        return not call.arguments[0] & _CLONE_THREAD
-    return call.name in {"fork", "vfork"}
+    return call.name != "clone" or not call.argument(0) & _CLONE_THREAD
 
 
 def _image_path(call: _Call) -> str:
@@ -252,7 +253,7 @@ def _fork(call: _Call, ctx: HostContext) -> list[Outcome]:
 
 def _exit(call: _Call, ctx: HostContext) -> list[Outcome]:
     known = call.process(ctx)
-    status = str(call.arguments[0])
+    status = str(call.argument(0))
     out: list[Outcome] = [end_facts(known, call.time_us, status)]
     parent = call.parent(ctx)
     if parent is not None:
@@ -326,9 +327,9 @@ def _file_operation(call: _Call, nametype: str) -> int:
 def _writes(call: _Call) -> bool:
     match call.name:
         case "open":
-            return bool(call.arguments[1] & _WRITE_FLAGS)
+            return bool(call.argument(1) & _WRITE_FLAGS)
         case "openat" | "open_by_handle_at":
-            return bool(call.arguments[2] & _WRITE_FLAGS)
+            return bool(call.argument(2) & _WRITE_FLAGS)
         case "creat" | "truncate" | "ftruncate":
             return True
         case _:
@@ -340,11 +341,11 @@ def _memory(call: _Call, ctx: HostContext) -> list[Outcome]:
     if not call.succeeded:
         return []
     if call.name == "ptrace":
-        if call.arguments[0] not in _PTRACE_OPENS:
+        if call.argument(0) not in _PTRACE_OPENS:
             return []
-        target_pid = call.arguments[1]
+        target_pid = call.argument(1)
     else:
-        target_pid = call.arguments[0]
+        target_pid = call.argument(0)
     known = call.process(ctx)
     target = process_at(ctx, target_pid & 0xFFFFFFFF, call.time_us)
     opened = Crossproc(
