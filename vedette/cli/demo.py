@@ -34,7 +34,7 @@ FILE_NAME = "demo.json"
 DIRECTORY = Path("demo-data")
 HOSTS_MIN = 50
 
-_SENDERS = 8
+_SENDERS = 16
 _DAY_US = 24 * 3600 * 1_000_000
 _QUERIES = 5
 _LOOK_S = 0.2
@@ -144,7 +144,7 @@ class _Outbox:
     """Batches on their way to the senders; at most a few wait."""
 
     def __init__(self) -> None:
-        self._queue: queue.Queue[Batch | None] = queue.Queue(_SENDERS * 2)
+        self._queue: queue.Queue[Batch | None] = queue.Queue(_SENDERS)
         self.error: VedetteError | None = None
 
     def put(self, batch: Batch | None) -> None:

@@ -26,10 +26,14 @@ ENGINE_CONFIG = f"""\
     <text_index_tokens_cache_size>{64 * _MB}</text_index_tokens_cache_size>
     <text_index_postings_cache_size>{64 * _MB}</text_index_postings_cache_size>
     <query_condition_cache_size>{16 * _MB}</query_condition_cache_size>
+    <merge_tree>
+        <merge_selector_base>8</merge_selector_base>
+    </merge_tree>
     {{extra}}
 </clickhouse>
 """
-"""The engine's own defaults suppose a server with the machine to itself: 5 GB a cache."""
+"""The engine's own defaults suppose a server with the machine to itself: 5 GB a cache, and merges
+of five parts each, where eight mean that a row is merged one time in four less often."""
 
 
 def open_engine(
