@@ -154,6 +154,8 @@ def _write_path(
         keep_of(settings.keep),
     )
     preparer.registry.without_partitions(unmounted(engine))
+    if guide.is_ours_and_empty():
+        preparer.registry.begin_empty()
     guide.restore_seen(preparer.seen, since_seq=0)
     meter, ledger, next_seq = IntakeMeter(metrics), StoreLedger(engine), guide.newest_seq() + 1
     return preparer, Intake(preparer, ledger, guide, clock, settings, meter, next_seq)

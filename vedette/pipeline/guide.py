@@ -79,6 +79,10 @@ class StoreGuide:
             windows.roll(opened_ms)
         return windows
 
+    def is_ours_and_empty(self) -> bool:
+        """Whether nothing is stored, and no other server can store anything."""
+        return not self._engine.capabilities.cluster and self.newest_seq() == 0
+
     def newest_seq(self) -> int:
         """The number of the newest commit; 0 in an empty store."""
         return newest(self._engine).seq

@@ -67,9 +67,16 @@ class Registry:
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._parents = Parents()
         self._unmounted: frozenset[int] = frozenset()
+        self._knows_all = False
+
+    def begin_empty(self) -> None:
+        """Takes note that nothing is stored, and that nobody else stores. As long as nothing is
+        forgotten the guide knows of no process that is not in memory, and is not asked."""
+        self._knows_all = not self._known
 
     def forget(self) -> None:
         """Drops what is remembered: it may speak of rows that were never stored."""
+        self._knows_all = False
         self._known.clear()
         self._parents.forget()
 
@@ -114,6 +121,7 @@ class Registry:
             self._parents.note(process_id, draft.sensor_id, known.facts)
             self._teach_children(draft, news, known.facts, placement)
         while len(self._known) > self._capacity:
+            self._knows_all = False
             forgotten, known = self._known.popitem(last=False)
             self._parents.drop(forgotten, known.facts)
         return placement
@@ -138,7 +146,7 @@ class Registry:
             self._parents.note(child_id, child.sensor_id, known.facts)
 
     def _load(self, process_ids: list[str]) -> None:
-        if not process_ids:
+        if not process_ids or self._knows_all:
             return
         for process_id, (facts, places) in self._guide.processes(process_ids).items():
             mounted = [place for place in places if place.partition_ms not in self._unmounted]

@@ -105,6 +105,8 @@ def write_path(
             keep_of(["default"]),
         )
         preparer.registry.without_partitions(unmounted(engine))
+        if guide.is_ours_and_empty():
+            preparer.registry.begin_empty()
         guide.restore_seen(preparer.seen, since_seq=0)
         metrics = CollectorRegistry()
         intake = Intake(

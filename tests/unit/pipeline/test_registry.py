@@ -122,3 +122,42 @@ def test_a_process_that_was_only_mentioned_was_last_heard_of_at_its_start() -> N
     some = Draft(PROCESS, 1, {"start": 4_000}, {}, 0, [7], [])
     (part,) = place(Registry(Memory(), 10), Windows(WINDOW, 3), some)
     assert part.metadata["last_update"] == 4_000
+
+
+class Asked(Memory):
+    """A guide that counts the questions it is asked."""
+
+    count = 0
+
+    def processes(
+        self, process_ids: list[str]
+    ) -> dict[str, tuple[dict[str, Any], list[SegmentPlace]]]:
+        self.count += 1
+        return super().processes(process_ids)
+
+
+def test_a_store_that_began_empty_is_not_asked_for_processes() -> None:
+    guide = Asked()
+    registry = Registry(guide, 10)
+    registry.begin_empty()
+    place(registry, Windows(WINDOW, 3), draft())
+    assert guide.count == 0
+
+
+def test_a_store_that_began_empty_is_asked_once_something_is_forgotten() -> None:
+    guide, windows = Asked(), Windows(WINDOW, 3)
+    registry = Registry(guide, 0)
+    registry.begin_empty()
+    place(registry, windows, draft())
+    place(registry, windows, draft())
+    assert guide.count == 1
+
+
+def test_a_store_that_began_empty_is_asked_after_a_failed_commit() -> None:
+    guide, windows = Asked(), Windows(WINDOW, 3)
+    registry = Registry(guide, 10)
+    registry.begin_empty()
+    place(registry, windows, draft())
+    registry.forget()
+    place(registry, windows, draft())
+    assert guide.count == 1
