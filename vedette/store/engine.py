@@ -51,6 +51,9 @@ INSERT_SETTINGS: Settings = {
     "max_partitions_per_insert_block": 0,
     # The batch is already one row a segment: merging it again would only cost.
     "optimize_on_insert": 0,
+    # Columns that are left out are empty either way. To find that out before the rows are handed
+    # over, the definition of the table is written and read for each insert.
+    "input_format_defaults_for_omitted_fields": 0,
 }
 
 INDEXED_ROWS_MIN = 2_000
