@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.indexed import KINDS
 from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.open import open_engine
@@ -116,7 +117,7 @@ def engine(root_engine: ClickHouseEngine) -> Iterator[ClickHouseEngine]:
     yield from _with_tables(root_engine, EMBEDDED)
 
 
-@pytest.fixture(params=[EMBEDDED, distributed("one")], ids=["plain", "distributed"])
+@pytest.fixture(params=[KINDS["plain"], KINDS["distributed"]], ids=["plain", "distributed"])
 def contract_engine(
     root_engine: ClickHouseEngine, request: pytest.FixtureRequest
 ) -> Iterator[ClickHouseEngine]:

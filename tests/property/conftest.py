@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
+from tests.indexed import KINDS
+from vedette.store.capabilities import Capabilities
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.tables import BINARY_SEEN, SEGMENT, definitions
 
 
-@pytest.fixture(scope="module", params=[EMBEDDED, distributed("one")], ids=["plain", "cluster"])
+@pytest.fixture(scope="module", params=KINDS.values(), ids=KINDS)
 def store(
     root_engine: ClickHouseEngine, request: pytest.FixtureRequest
 ) -> Iterator[ClickHouseEngine]:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.indexed import KINDS
 from tests.property.lives import NOW_US, query
 from tests.property.processes import Key, Segment, comprehensive, first_of_groups, generate
 from vedette.model.scope import EVERYTHING
 from vedette.model.segment import PartialSegment
 from vedette.query import Condition, check, parse
 from vedette.query.compile_process import compile_processes
-from vedette.store.capabilities import EMBEDDED, distributed
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.find import search_segments
 from vedette.store.group import search_groups
@@ -59,7 +59,7 @@ CHOSEN = (
 )
 
 
-@pytest.fixture(scope="module", params=[EMBEDDED, distributed("one")], ids=["plain", "distributed"])
+@pytest.fixture(scope="module", params=KINDS.values(), ids=KINDS)
 def told(
     root_engine: ClickHouseEngine, request: pytest.FixtureRequest
 ) -> Iterator[tuple[ClickHouseEngine, list[Segment]]]:

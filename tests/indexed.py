@@ -1,0 +1,20 @@
+"""Engines whose small inserts make skip indexes too, as large ones do."""
+
+from dataclasses import replace
+
+from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
+
+
+def indexed(capabilities: Capabilities) -> Capabilities:
+    """The same engine; what tests insert is far below `INDEXED_ROWS_MIN`."""
+    settings = {**capabilities.insert_settings, "materialize_skip_indexes_on_insert": 1}
+    return replace(capabilities, insert_settings=settings)
+
+
+KINDS: dict[str, Capabilities] = {
+    "plain": indexed(EMBEDDED),
+    "distributed": indexed(distributed("one")),
+    "unindexed": EMBEDDED,
+}
+"""What answers must not depend on, by the name that a test shows: a cluster of one local shard
+beside plain tables, and rows that no index knows before they are merged."""
