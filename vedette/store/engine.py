@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from vedette import limits
+from vedette.model.ends import ENDS, ends_index
 from vedette.store.capabilities import Capabilities
 from vedette.store.failures import domain_errors
 from vedette.store.pool import Pool
@@ -51,6 +52,7 @@ INSERT_SETTINGS: Settings = {
     "max_partitions_per_insert_block": 0,
     # The batch is already one row a segment: merging it again would only cost.
     "optimize_on_insert": 0,
+    "exclude_materialize_skip_indexes_on_insert": ",".join(map(ends_index, ENDS)),
 }
 
 
