@@ -126,11 +126,15 @@ def odd(store: ClickHouseEngine) -> list[Prepared]:
 def indexed(store: ClickHouseEngine, odd: list[Prepared], request: pytest.FixtureRequest) -> None:
     if request.param == "an index":
         storage = store.capabilities.storage("segment")
-        for column in ENDS:
-            store.command(
-                f"ALTER TABLE `{storage}` MATERIALIZE INDEX {ends_index(column)} "
-                "SETTINGS mutations_sync = 2"
-            )
+        each = ", ".join(f"MATERIALIZE INDEX {ends_index(column)}" for column in ENDS)
+        store.command(f"SYSTEM START MERGES `{storage}`")
+        store.command(f"ALTER TABLE `{storage}` {each} SETTINGS mutations_sync = 2")
+        store.command(f"SYSTEM STOP MERGES `{storage}`")
+        assert store.query(
+            "SELECT sum(data_compressed_bytes) > 0 FROM system.data_skipping_indices WHERE "
+            "database = {database:String} AND name = 'ends_filemod_path'",
+            {"database": store.database},
+        ).rows == [(1,)]
 
 
 @pytest.mark.usefixtures("indexed")
