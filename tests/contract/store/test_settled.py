@@ -74,17 +74,17 @@ def test_a_partition_that_late_rows_reach_is_not_settled_any_more(
 
 
 def test_a_store_of_an_older_version_gets_the_indexes_and_answers_the_same(
-    contract_engine: ClickHouseEngine,
+    engine: ClickHouseEngine,
 ) -> None:
-    storage = contract_engine.capabilities.storage("segment")
+    storage = engine.capabilities.storage("segment")
     for column in ENDS:
-        contract_engine.command(f"ALTER TABLE `{storage}` DROP INDEX {ends_index(column)}")
-    contract_engine.command(
+        engine.command(f"ALTER TABLE `{storage}` DROP INDEX {ends_index(column)}")
+    engine.command(
         f"ALTER TABLE `{storage}` RESET SETTING exclude_materialize_skip_indexes_on_merge"
     )
-    contract_engine.command("DROP TABLE settled SYNC")
-    fill(contract_engine)
-    create_tables(contract_engine)
-    assert totals(contract_engine) == ASKED
-    settle_all(contract_engine)
-    assert totals(contract_engine) == ASKED
+    engine.command("DROP TABLE settled SYNC")
+    fill(engine)
+    create_tables(engine)
+    assert totals(engine) == ASKED
+    settle_all(engine)
+    assert totals(engine) == ASKED
