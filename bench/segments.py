@@ -30,9 +30,10 @@ from vedette.model.segment import PartialSegment
 from vedette.model.tokens import cmdline_tokens
 from vedette.simulate.addresses import WEB_NAMES
 from vedette.simulate.software import WINDOWS_MODULES, WINDOWS_PROGRAMS, Image, file_hashes
-from vedette.store.engine import ClickHouseEngine
+from vedette.store.engine import INSERT_SETTINGS, ClickHouseEngine
 from vedette.store.open import open_engine
 from vedette.store.schema import create_tables
+from vedette.store.settled import add_ends
 from vedette.store.tables import SEGMENT, definitions
 from vedette.store.write import segment_table
 
@@ -47,6 +48,10 @@ BEGIN_MS: Final = 1_780_300_800_000
 """Of the first window."""
 MARK: Final = "0000face"
 """In texts of a template: eight hex digits that every copy has its own of."""
+
+_EXCLUDE: Final = "exclude_materialize_skip_indexes_on_insert"
+_EXCLUDED: Final = f"{_EXCLUDE} = '{INSERT_SETTINGS[_EXCLUDE]}'"
+"""As every insert of a server."""
 
 _USERS: Final = tuple(rf"CORP\{name}{n:03d}" for name in ("anna", "bob", "eve") for n in range(90))
 _TAILS: Final = (
@@ -107,6 +112,7 @@ def _settle(engine: ClickHouseEngine) -> None:
     partitions = engine.query("SELECT DISTINCT partition_ms FROM segment ORDER BY 1").rows
     for (partition_ms,) in partitions[:-1]:
         engine.command(f"OPTIMIZE TABLE segment PARTITION ID '{partition_ms}' FINAL")
+        add_ends(engine, partition_ms)
 
 
 def _copied(copy: int, which: str) -> str:
@@ -138,6 +144,7 @@ def _copied(copy: int, which: str) -> str:
     chosen = [f"{changed.get(name, f'`{name}`')} AS c{n}" for n, name in enumerate(SEGMENT_COLUMNS)]
     return (
         f"INSERT INTO segment ({', '.join(f'`{name}`' for name in SEGMENT_COLUMNS)}) "
+        f"SETTINGS {_EXCLUDED} "
         f"WITH toUInt64(process_pid) AS pid_number, {mark} AS mark "
         f"SELECT {', '.join(chosen)} FROM template {which}"
     )

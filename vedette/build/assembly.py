@@ -43,6 +43,7 @@ from vedette.store.open import connect_engine, open_engine
 from vedette.store.partitions import recover, unmounted
 from vedette.store.rights import check_rights
 from vedette.store.schema import create_tables
+from vedette.store.settled import settle
 
 PROCESSES_REMEMBERED = 100_000
 """Processes whose metadata the write path holds in memory, about 2 kB each."""
@@ -176,5 +177,6 @@ def _jobs(here: Services) -> tuple[Job, ...]:
         Job("young garbage", 10, lambda: gc.collect(1), shared=False),
         Job("garbage", 300, gc.collect, shared=False),
         Job("partitions", 60, lambda: here.partitions.maintain(here.settings)),
+        Job("ends", 600, lambda: settle(here.engine)),
         Job("streams", 60, lambda: remove_dead(here.database, ttl_s, now_us())),
     )

@@ -30,6 +30,7 @@ What will surprise you:
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import assert_never
 
 from vedette.model.columns import EVENT_KINDS
@@ -49,9 +50,19 @@ _LEAVES_MAX = 64
 def compile_processes(tree: Checked, *, prefix: str = "q") -> Condition:
     """The condition that a segment belongs to the comprehensive answer. Parameters, settings and
     scope are as for `compile_segments`."""
-    compiler = _ProcessCompiler(SEGMENT, Binder(prefix))
+    return _processes(tree, prefix, is_settled=False)
+
+
+def _processes(tree: Checked, prefix: str, *, is_settled: bool) -> Condition:
+    compiler = _ProcessCompiler(SEGMENT, Binder(prefix), is_settled=is_settled)
     sql = compiler.whole(_gathered(tree))
-    return Condition(sql, compiler.bind.params, compiler.narrowings(tree), of_processes=True)
+    return Condition(
+        sql,
+        compiler.bind.params,
+        compiler.narrowings(tree),
+        of_processes=True,
+        settled=None if is_settled else partial(_processes, tree, prefix, is_settled=True),
+    )
 
 
 def asks_process(test: Test) -> bool:
@@ -176,13 +187,11 @@ class _ProcessCompiler(_Compiler):
 
     def _rows(self, selected: str, tests: Sequence[Test]) -> str:
         """A SELECT from the partial rows that answer one of some tests of events."""
-        parts = []
-        for source, found in by_source(tests):
-            exact, words = self._exact(source, found), self._index_words(source, found)
-            which = exact if words is None else f"{words} AND {exact}"
-            parts.append(
-                f"SELECT {selected} FROM {self.document.rows} WHERE {EVERY_ROW} AND {which}"
-            )
+        aided, unaided = self._row_conditions(by_source(tests))
+        parts = [
+            f"SELECT {selected} FROM {self.document.rows} WHERE {EVERY_ROW} AND {which}"
+            for which in [*aided, *unaided]
+        ]
         return " UNION ALL ".join(parts)
 
     def _answers_by_itself(self, leaves: Sequence[Match]) -> str:

@@ -14,7 +14,9 @@ What will surprise you:
   even all segments are a set that is made in a moment.
 - Metadata is tested on the merged row, because a better value may come with a later partial
   row.
-- The index never decides: index words are required *and* the exact predicate.
+- An index of words never decides: its words are required *and* the exact predicate.
+- An index of end tokens does (`model/ends.py`), and old partitions have one. `Condition.settled`
+  is the same condition written so that there no text is read for what tokens decide.
 - Binaries have no such rows: they are asked summed up (`binary_sql.py`).
 - A condition also says what some partial row of every answer must show (`narrowings`), in words
   that indexes understand. Whoever runs it may count those rows first, which costs a look into an
@@ -25,14 +27,17 @@ Column names come from the catalogue and `model/columns.py`; everything of the u
 parameter, patterns too, which are made in `glob.py` from escaped text.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+from vedette.model.ends import ends_sql
 from vedette.model.fields import JOINS
 from vedette.model.indexes import INDEX_OF, indexed_sql
 from vedette.query.binary_sql import ROW_COLUMNS, binaries_sql, seen_sql
 from vedette.query.document import BINARY, SEGMENT, Document
+from vedette.query.ends import deciding_tokens, shown_tokens
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text
 from vedette.query.predicate_sql import (
     Binder,
@@ -71,6 +76,11 @@ SUBQUERIES_MAX = 8
 NARROWINGS_MAX = 6
 """Narrowings of one condition: each is a look into an index before the search begins."""
 
+SETTLED = "settled_partitions"
+"""The parameter of `Condition.settled`."""
+
+IN_SETTLED = f"partition_ms IN {{{SETTLED}:Array(UInt64)}}"
+
 EVERY_ROW = "(1 = 1)"
 """Stands in the text of a condition wherever partial rows are read, for what `within` puts there.
 Nothing of a user is ever text, so it cannot come from elsewhere."""
@@ -98,6 +108,9 @@ class Condition:
     rows of the narrowings, and `within` has to name all of them."""
     asks_merged: bool = True
     """Whether rows have to be merged for it; without, it asks nothing but keys."""
+    settled: "Callable[[], Condition] | None" = field(default=None, compare=False, repr=False)
+    """The same condition for a store some of whose partitions have end tokens in an index: the
+    opening times of those are the parameter `SETTLED`. It answers alike whatever they are."""
 
     @property
     def clause(self) -> str:
@@ -138,13 +151,18 @@ def compile_segments(tree: Checked, *, prefix: str = "q") -> Condition:
 
     Parameters are named `<prefix>0`, `<prefix>1` ..., so that it fits into larger statements.
     """
-    compiler = _Compiler(SEGMENT, Binder(prefix))
+    return _segments(tree, prefix, is_settled=False)
+
+
+def _segments(tree: Checked, prefix: str, *, is_settled: bool) -> Condition:
+    compiler = _Compiler(SEGMENT, Binder(prefix), is_settled=is_settled)
     sql = compiler.node(tree)
     return Condition(
         sql,
         compiler.bind.params,
         compiler.narrowings(tree),
         asks_merged=compiler.asks_merged,
+        settled=None if is_settled else partial(_segments, tree, prefix, is_settled=True),
     )
 
 
@@ -164,9 +182,10 @@ def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
 class _Compiler:
     """Bound values and what has been spent so far of one condition."""
 
-    def __init__(self, document: Document, bind: Binder) -> None:
+    def __init__(self, document: Document, bind: Binder, *, is_settled: bool = False) -> None:
         self.document = document
         self.bind = bind
+        self.is_settled = is_settled
         self.subqueries = 0
         self.asks_merged = False
 
@@ -227,16 +246,55 @@ class _Compiler:
         return tests_sql(source, tests, self.bind, self.document)
 
     def _any_event(self, grouped: list[tuple[str, list[Test]]]) -> str:
-        exact = [self._exact(source, found) for source, found in grouped]
         if self.subqueries >= SUBQUERIES_MAX:
             self.asks_merged = True
-            return either(exact)
-        words = [self._index_words(source, found) for source, found in grouped]
+            return either(self._exact(source, found) for source, found in grouped)
+        rows, unaided = self._row_conditions(grouped)
         # Each index reads its own column only where it says yes; the other columns, which have
         # to be read everywhere, are read together.
-        rows = [f"{word} AND {one}" for word, one in zip(words, exact, strict=True) if word]
-        unaided = [one for word, one in zip(words, exact, strict=True) if word is None]
         return self._keys_of(*rows, *([either(unaided)] if unaided else []))
+
+    def _row_conditions(
+        self, grouped: Sequence[tuple[str, Sequence[Test]]]
+    ) -> tuple[list[str], list[str]]:
+        """Conditions on partial rows, one of which is true where one of the tests is: those that
+        an index helps with, and others."""
+        decided: list[str] = []
+        aided: list[str] = []
+        unaided: list[str] = []
+        for source, tests in grouped:
+            token, left = self._decided(source, tests)
+            decided.extend(token)
+            for which, found in left:
+                words, exact = self._index_words(source, found), self._exact(source, found)
+                if words or which:
+                    aided.append(" AND ".join(part for part in (which, words, exact) if part))
+                else:
+                    unaided.append(exact)
+        # End tokens are looked up together: no column is read for them.
+        together = [f"{IN_SETTLED} AND {either(decided)}"] if decided else []
+        return [*together, *aided], unaided
+
+    def _decided(
+        self, source: str, tests: Sequence[Test]
+    ) -> tuple[list[str], list[tuple[str, Sequence[Test]]]]:
+        """The condition that end tokens decide, and what is left to ask, with where."""
+        if not self.is_settled:
+            return [], [("", tests)]
+        tokens, others = deciding_tokens(tests)
+        shown = shown_tokens(others) if others else []
+        if not tokens and not shown:
+            return [], [("", tests)]
+        left: list[tuple[str, Sequence[Test]]] = [(f"NOT {IN_SETTLED}", tests)]
+        if others:
+            where = f" AND {self._has_end(source, shown)}" if shown else ""
+            left.append((f"{IN_SETTLED}{where}", others))
+        return [self._has_end(source, tokens)] if tokens else [], left
+
+    def _has_end(self, source: str, tokens: Sequence[str]) -> str:
+        if len(tokens) == 1:
+            return f"has({ends_sql(source)}, {self.bind('String', tokens[0])})"
+        return f"hasAny({ends_sql(source)}, {self.bind('Array(String)', list(tokens))})"
 
     def _keys_of(self, *rows: str) -> str:
         """The segment has a partial row for which one of the expressions is true."""

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from vedette import limits
+from vedette.model.ends import ENDS, ends_index
 from vedette.store.capabilities import Capabilities
 from vedette.store.failures import domain_errors
 from vedette.store.pool import Pool
@@ -54,6 +55,8 @@ INSERT_SETTINGS: Settings = {
     # Columns that are left out are empty either way. To find that out before the rows are handed
     # over, the definition of the table is written and read for each insert.
     "input_format_defaults_for_omitted_fields": 0,
+    # Those are made once, when a partition is settled (`store/settled.py`).
+    "exclude_materialize_skip_indexes_on_insert": ",".join(map(ends_index, ENDS)),
 }
 
 INDEXED_ROWS_MIN = 2_000

@@ -14,12 +14,14 @@ begun a moment earlier.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import Condition
+from vedette.query.compile_sql import SETTLED, Condition
 from vedette.store.engine import Engine, Params
 from vedette.store.reach import Reach
+from vedette.store.settled import settled_partitions
 from vedette.store.where import PLACE, scope_params
 
 PLACES_MAX: Final = 5_000
@@ -49,6 +51,7 @@ def narrowed(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> Co
 
     Raises UnavailableError (`deadline`) when it takes longer than `reach` allows.
     """
+    where = _settled(engine, where)
     if not where.narrowings:
         return where
     params = {**where.params, **scope_params(scope)}
@@ -62,6 +65,17 @@ def narrowed(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> Co
     if least <= ROWS_MAX and len(counts) > 1 and not where.of_processes and _is_cheap(ranked[0]):
         return where.within_rows(f"({PLACE}) IN ({_rows(PLACE, ranked[0])})")
     return where
+
+
+def _settled(engine: Engine, where: Condition) -> Condition:
+    """The condition as the partitions of the store let it be asked."""
+    partitions = settled_partitions(engine) if where.settled else ()
+    if not where.settled or not partitions:
+        return where
+    found = where.settled()
+    if SETTLED not in found.sql:
+        return where
+    return replace(found, params={**found.params, SETTLED: list(partitions)})
 
 
 def _is_cheap(narrowing: Narrowing) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from vedette.errors import UnavailableError
+from vedette.model.ends import ENDS, ends_index
 from vedette.model.indexes import INDEXES
 from vedette.query.compile_sql import SETTINGS
 from vedette.store.engine import Engine, Params, Rows
@@ -60,6 +61,7 @@ def _without_other_indexes(sql: str) -> dict[str, str]:
     if len(sql) > _WEIGHED_CHARS_MAX:
         return {}
     others = [f"ix_{column}" for column, _ in INDEXES if f"`{column}`" not in sql]
+    others += [ends_index(column) for column in ENDS if f"toString(`{column}`)" not in sql]
     return {"ignore_data_skipping_indices": ",".join(others)} if others else {}
 
 

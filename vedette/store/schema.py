@@ -2,16 +2,19 @@
 
 from vedette.errors import StartError
 from vedette.store.engine import Engine
-from vedette.store.tables import SCHEMA_VERSION, TABLES, definitions
+from vedette.store.tables import SCHEMA_VERSION, TABLES, additions, definitions
 
 
 def create_tables(engine: Engine) -> None:
-    """Make what is missing; calling it again changes nothing.
+    """Make what is missing, in tables that an older version made too; calling it again changes
+    nothing.
 
     Raises StartError when the store was written by a newer schema than this one.
     """
     for table in TABLES:
         for statement in definitions(table, engine.capabilities):
+            engine.command(statement)
+        for statement in additions(table, engine.capabilities):
             engine.command(statement)
     found = engine.query("SELECT max(version) FROM schema").rows[0][0]
     if found > SCHEMA_VERSION:

@@ -6,6 +6,7 @@
 - `binary`   what was seen of a file's image, by hash and sensor.
 - `process`  a guide: in which windows a process has segments. A superset; `segment` decides.
 - `partition` what each time partition is meant to be (`store/partitions.py`).
+- `settled`  which time partitions have all their indexes (`store/settled.py`).
 - `schema`   the version of all this.
 
 Rows that carry telemetry lie in partitions of time (`partition_ms`, api.md 2.23), so that a
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vedette.model.columns import EVENT_KINDS, KEY, METADATA, SIGHTING, Column, ColumnType
+from vedette.model.ends import ENDS, ENDS_TYPE, ends_index, ends_sql
 from vedette.model.indexes import INDEX_TYPES, INDEXES, IndexKind, indexed_sql
 from vedette.store.capabilities import OUTLINES, Capabilities
 from vedette.store.where import SEGMENT_KEY
@@ -48,6 +50,9 @@ DURABLE = (
     # A merged part replaces parts that were synced: it must not be weaker than they.
     "min_rows_to_fsync_after_merge = 1",
     "old_parts_lifetime = 60",
+)
+NO_ENDS_ON_MERGE = (
+    f"exclude_materialize_skip_indexes_on_merge = '{','.join(map(ends_index, ENDS))}'"
 )
 SETTLED_AFTER_S = 6 * 3600
 """Late rows reach a closed partition now and then, and each time it is merged anew."""
@@ -119,6 +124,10 @@ def _index(column: str, kind: IndexKind) -> str:
     return f"INDEX `ix_{column}` {indexed_sql(column)} TYPE {INDEX_TYPES[kind]}"
 
 
+def _ends_index(column: str) -> str:
+    return f"INDEX `{ends_index(column)}` {ends_sql(column)} TYPE {ENDS_TYPE}"
+
+
 OUTLINE: tuple[str, ...] = (
     *("partition_ms", "window_ms", "sensor_id", "process_id", "segment_id"),
     *("last_update", "last_server_update", "first_server_update", "terminated"),
@@ -146,7 +155,7 @@ SEGMENT = Table(
     ),
     partition_by="partition_ms",
     order_by=f"({SEGMENT_KEY})",
-    indexes=tuple(_index(column, kind) for column, kind in INDEXES),
+    indexes=(*(_index(column, kind) for column, kind in INDEXES), *map(_ends_index, ENDS)),
     projections=(
         f"PROJECTION {OUTLINES} (SELECT {', '.join(OUTLINE)} ORDER BY process_id, segment_id)",
     ),
@@ -162,6 +171,8 @@ SEGMENT = Table(
         "min_columns_to_activate_adaptive_write_buffer = 1",
         # Paths repeat at a distance: larger blocks save 1 byte an event.
         "min_compress_block_size = 262144",
+        # Made once a partition is settled (`store/settled.py`).
+        NO_ENDS_ON_MERGE,
         # A partition that nothing was written to for so long becomes one part: FINAL costs nothing
         # there, and an index is looked into once.
         f"min_age_to_force_merge_seconds = {SETTLED_AFTER_S}",
@@ -237,6 +248,19 @@ PARTITION = Table(
     sharded=False,
 )
 
+SETTLED = Table(
+    "settled",
+    "MergeTree",
+    columns=(
+        "opened_ms UInt64",
+        "blocks UInt64",
+        "is_made UInt8",
+        "noted DateTime64(6, 'UTC')",
+    ),
+    order_by="(opened_ms, noted)",
+    sharded=False,
+)
+
 SCHEMA = Table(
     "schema",
     "MergeTree",
@@ -251,6 +275,7 @@ TABLES: tuple[Table, ...] = (
     BINARY_SEEN,
     PROCESS,
     PARTITION,
+    SETTLED,
     SCHEMA,
 )
 
@@ -277,3 +302,16 @@ def definitions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
         f"{capabilities.sharding_key})"
     )
     return create, route
+
+
+def additions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
+    """The statements that give a table of an older version the indexes and settings of this one.
+    They change nothing on the disk: parts that have no index yet are read without it."""
+    if not table.indexes:
+        return ()
+    alter = f"ALTER TABLE `{capabilities.storage(table.name)}`{capabilities.on_cluster}"
+    added = ", ".join(
+        f"ADD {index.replace('INDEX', 'INDEX IF NOT EXISTS', 1)}" for index in table.indexes
+    )
+    changed = [one for one in table.settings if one == NO_ENDS_ON_MERGE]
+    return (f"{alter} {added}", *(f"{alter} MODIFY SETTING {one}" for one in changed))
