@@ -28,11 +28,11 @@ from vedette.query import (
 )
 from vedette.query.document import BINARY as BINARY_DOCUMENT
 from vedette.query.match import Prepared, binaries_by_hash
+from vedette.store.commit import BinaryRow, binary_table, segment_table
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.narrow import narrowed
 from vedette.store.reach import EVERYWHERE
 from vedette.store.where import scope_params, scoped
-from vedette.store.write import BinaryRow, binary_table, segment_table
 
 PROCESSES = 120
 SIGHTINGS = 60

@@ -20,8 +20,8 @@ from vedette.model.event import Dnsquery, Filemod, Modload, ProcessEvent, Regmod
 from vedette.query import Condition, check, compile_match, compile_segments, parse
 from vedette.query.compile_sql import SETTLED
 from vedette.query.match import Prepared
+from vedette.store.commit import segment_table
 from vedette.store.engine import ClickHouseEngine
-from vedette.store.write import segment_table
 
 PATHS = (
     r"C:\Windows\System32\ntdll.dll",

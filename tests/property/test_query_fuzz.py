@@ -16,8 +16,8 @@ from vedette.query.match import Prepared
 from vedette.search.request import search_request
 from vedette.search.run import search_processes
 from vedette.settings import Settings
+from vedette.store.commit import segment_table
 from vedette.store.engine import ClickHouseEngine
-from vedette.store.write import segment_table
 
 SEED = int(os.environ.get("VEDETTE_SEED", "1303"))
 """Printed with a failure; set the variable to see it again or to look elsewhere."""

@@ -15,12 +15,12 @@ from vedette.model.segment import PartialSegment
 from vedette.query import SETTINGS, Condition, check, compile_match, compile_segments, parse
 from vedette.query.match import Prepared
 from vedette.query.nodes import Exact, Leaf
+from vedette.store.commit import segment_table
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.find import search_segments
 from vedette.store.narrow import narrowed
 from vedette.store.reach import EVERYWHERE
 from vedette.store.where import scope_params
-from vedette.store.write import segment_table
 
 WINDOW_MS = 1_700_000_400_000
 PROCESSES = 150

@@ -14,13 +14,13 @@ from vedette.model.scope import EVERYTHING
 from vedette.model.segment import PartialSegment
 from vedette.query import Condition, check, parse
 from vedette.query.compile_process import compile_processes
+from vedette.store.commit import ProcessWindow, process_table, segment_table
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.find import search_segments
 from vedette.store.group import search_groups
 from vedette.store.narrow import narrowed
 from vedette.store.reach import EVERYWHERE
 from vedette.store.schema import create_tables
-from vedette.store.write import ProcessWindow, process_table, segment_table
 
 SEED = int(os.environ.get("VEDETTE_SEED", "20231115"))
 """Printed with a failure; set the variable to see it again or to look elsewhere."""

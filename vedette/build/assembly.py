@@ -10,19 +10,18 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 from vedette.api.app import create_app
 from vedette.api.services import Services
 from vedette.build.kept_records import keep_of
+from vedette.build.preparing import Launcher
 from vedette.clock import Clock
 from vedette.errors import StartError
 from vedette.jobs.timer import Job, Timer
 from vedette.pipeline.filter_watch import FilterWatch
 from vedette.pipeline.guide import StoreGuide
-from vedette.pipeline.hosts import Hosts
 from vedette.pipeline.intake import Intake
+from vedette.pipeline.knowledge import Knowledge
 from vedette.pipeline.ledger import StoreLedger
 from vedette.pipeline.meter import IntakeMeter
 from vedette.pipeline.partition_control import PartitionControl
-from vedette.pipeline.prepare import Preparer
-from vedette.pipeline.registry import Registry
-from vedette.pipeline.seen import Seen
+from vedette.pipeline.preparation_process import PreparationProcess
 from vedette.respond.copied_files import CopiedFiles
 from vedette.respond.order_book import OrderBook
 from vedette.settings import Settings
@@ -97,7 +96,8 @@ def _connect(
     metrics = _metrics()
     sensors, commits = Sensors(database), GroupCommit(database)
     closing.callback(commits.close)
-    preparer, intake = _write_path(settings, clock, engine, database, sensors, metrics)
+    preparation = _preparation(settings, clock, engine, database, sensors, closing)
+    intake = _intake(settings, clock, engine, preparation, metrics)
     services = Services(
         settings=settings,
         clock=clock,
@@ -107,8 +107,8 @@ def _connect(
         scopes=Scopes(database, clock),
         engine=engine,
         intake=intake,
-        partitions=PartitionControl(engine, intake, preparer, clock),
-        filters=FilterWatch(database, preparer.sieve, clock),
+        partitions=PartitionControl(engine, intake, preparation, clock),
+        filters=FilterWatch(database, preparation, clock),
         sensors=sensors,
         sensor_keys=SensorKeys(database),
         commits=commits,
@@ -136,30 +136,42 @@ def _metrics() -> CollectorRegistry:
     return metrics
 
 
-def _write_path(
+def _preparation(
     settings: Settings,
     clock: Clock,
     engine: Engine,
     database: Database,
     sensors: Sensors,
-    metrics: CollectorRegistry,
-) -> tuple[Preparer, Intake]:
-    """The write path, which remembers what the store holds; it is not started yet."""
+    closing: ExitStack,
+) -> PreparationProcess:
+    """What prepares commits, with what the store holds; it is asked nothing yet."""
     guide = StoreGuide(engine, clock)
-    preparer = Preparer(
-        Hosts(sensors, guide.restore_contexts),
-        Channels(database),
-        Registry(guide, PROCESSES_REMEMBERED),
-        Seen(clock.now_us()),
+    launcher = Launcher(settings.log_level, settings.log_format)
+    preparation = PreparationProcess(
+        launcher.launch,
+        Knowledge(sensors, Channels(database), guide),
         guide.windows(),
+        clock,
         keep_of(settings.keep),
+        PROCESSES_REMEMBERED,
     )
-    preparer.registry.without_partitions(unmounted(engine))
-    if guide.is_ours_and_empty():
-        preparer.registry.begin_empty()
-    guide.restore_seen(preparer.seen, since_seq=0)
-    meter, ledger, next_seq = IntakeMeter(metrics), StoreLedger(engine), guide.newest_seq() + 1
-    return preparer, Intake(preparer, ledger, guide, clock, settings, meter, next_seq)
+    closing.callback(launcher.close)
+    closing.callback(preparation.close)
+    preparation.begin(unmounted(engine), is_empty=guide.is_ours_and_empty())
+    return preparation
+
+
+def _intake(
+    settings: Settings,
+    clock: Clock,
+    engine: Engine,
+    preparation: PreparationProcess,
+    metrics: CollectorRegistry,
+) -> Intake:
+    """The write path, which is not started yet."""
+    meter, ledger = IntakeMeter(metrics), StoreLedger(engine)
+    next_seq = StoreGuide(engine, clock).newest_seq() + 1
+    return Intake(preparation, ledger, clock, settings, meter, next_seq)
 
 
 def _jobs(here: Services) -> tuple[Job, ...]:

@@ -30,3 +30,27 @@ class SensorRef:
     """Whether the sensor is a program of ours that applies `filter_on_sensor` filters itself."""
     host_type: str = ""
     """workstation, server or domain_controller, as the sensor says; "" until it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What the first records of a host tell of it."""
+
+    os_type: str = ""
+    """windows, linux, osx; "" when the records do not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostProcess:
+    """A process as a host's learned context needs it; times in epoch microseconds."""
+
+    sensor_id: int
+    process_id: str
+    pid: int
+    start_us: int
+    end_us: int
+    path: str
+    md5: str
+    sha256: str
+    username: str
+    parent_id: str

@@ -1,14 +1,13 @@
 """Keeps the write path's ingress filters those of the state database, without a restart.
 
 The server that changes a filter looks at once; all others when their timer comes. Filters are
-compiled on the thread that looks, never on the one that prepares commits.
+handed to whoever prepares commits.
 """
 
 from threading import Lock
 
 from vedette.clock import Clock
-from vedette.ingest.filter import compile_filters
-from vedette.pipeline.sieve import Sieve
+from vedette.pipeline.preparation import Preparation
 from vedette.state import filters
 from vedette.state.engine import Database
 
@@ -16,9 +15,9 @@ from vedette.state.engine import Database
 class FilterWatch:
     """See the module. Safe to share between threads."""
 
-    def __init__(self, database: Database, sieve: Sieve, clock: Clock) -> None:
+    def __init__(self, database: Database, preparation: Preparation, clock: Clock) -> None:
         self._database = database
-        self._sieve = sieve
+        self._preparation = preparation
         self._clock = clock
         self._version = 0
         self._lock = Lock()
@@ -28,11 +27,11 @@ class FilterWatch:
         with self._lock:
             if filters.version(self._database) != self._version:
                 version, found = filters.load(self._database)
-                self._sieve.use(compile_filters(found))
+                self._preparation.use_filters(found)
                 self._version = version
 
     def flush(self) -> None:
         """Writes how often filters meant processes. Call it every few seconds, and at the end."""
-        looked_at, hits = self._sieve.counts()
+        looked_at, hits = self._preparation.filter_counts()
         if looked_at:
             filters.count_hits(self._database, looked_at, hits, self._clock.now_us())

@@ -1,17 +1,18 @@
 """What the write path reads back from the store: at start, after a failure, when its memory of a
 process or a host has ended."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from vedette.clock import Clock
-from vedette.ingest.context import HostContext
 from vedette.limits import SEEN_HOURS
+from vedette.model.host import HostProcess
+from vedette.pipeline.preparation import SeenKeys
 from vedette.pipeline.prepare import RECORD_TABLE, SEGMENT_TABLE
 from vedette.pipeline.registry import SegmentPlace
-from vedette.pipeline.seen import Seen
 from vedette.pipeline.windows import Windows
 from vedette.store.engine import Engine
-from vedette.store.known import HostProcess, host_context, known_processes, newest, seen_keys
+from vedette.store.known import host_context, known_processes, newest, seen_keys
 from vedette.store.partitions import hot_partition, open_partition
 
 CONTEXT_HOURS = 24
@@ -26,7 +27,7 @@ class StoreGuide:
     """The write path's view of what is stored."""
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
-        self._engine = engine
+        self.engine = engine
         self._clock = clock
 
     def processes(
@@ -43,15 +44,15 @@ class StoreGuide:
                     for place in known.places
                 ],
             )
-            for process_id, known in known_processes(self._engine, process_ids).items()
+            for process_id, known in known_processes(self.engine, process_ids).items()
         }
 
-    def restore_seen(self, seen: Seen, since_seq: int) -> None:
+    def restore_seen(self, seen: SeenKeys, since_seq: int) -> None:
         """Tells which records commits from `since_seq` on stored in the last `SEEN_HOURS`."""
         since_us = max(0, self._clock.now_us() - SEEN_HOURS * _HOUR_US)
         for table in _TABLES:
             for sensor_id, records, requests in seen_keys(
-                self._engine, table, since_us=since_us, since_seq=since_seq
+                self.engine, table, since_us=since_us, since_seq=since_seq
             ):
                 if table == RECORD_TABLE:
                     seen.restore_kept(sensor_id, records)
@@ -59,30 +60,26 @@ class StoreGuide:
                     seen.restore_records(sensor_id, records)
                 seen.restore_requests(table, requests)
 
-    def restore_contexts(self, contexts: dict[int, HostContext]) -> None:
-        """Fills new contexts, by sensor id, with the processes their hosts had of late."""
+    def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]:
+        """The processes that these hosts had of late (`Hosts`)."""
         since_ms = max(0, self._clock.now_us() - CONTEXT_HOURS * _HOUR_US) // 1_000
-        rows: dict[int, list[HostProcess]] = {}
-        for found in host_context(self._engine, sorted(contexts), since_ms=since_ms):
-            rows.setdefault(found.sensor_id, []).append(found)
-        for sensor_id, known in rows.items():
-            contexts[sensor_id].restore(known)
+        return host_context(self.engine, sensor_ids, since_ms=since_ms)
 
     def windows(self) -> Windows:
         """The window and partition to go on with; opens the first partition of a new store."""
-        hot_ms = hot_partition(self._engine) or 0
+        hot_ms = hot_partition(self.engine) or 0
         # A window may have begun with the partition, and nothing been written since.
-        windows = Windows(max(newest(self._engine).window_ms, hot_ms), hot_ms)
+        windows = Windows(max(newest(self.engine).window_ms, hot_ms), hot_ms)
         if not windows.partition_ms:
             opened_ms = windows.next_opening(self._clock.now_us())
-            open_partition(self._engine, opened_ms)
+            open_partition(self.engine, opened_ms)
             windows.roll(opened_ms)
         return windows
 
     def is_ours_and_empty(self) -> bool:
         """Whether nothing is stored, and no other server can store anything."""
-        return not self._engine.capabilities.cluster and self.newest_seq() == 0
+        return not self.engine.capabilities.cluster and self.newest_seq() == 0
 
     def newest_seq(self) -> int:
         """The number of the newest commit; 0 in an empty store."""
-        return newest(self._engine).seq
+        return newest(self.engine).seq

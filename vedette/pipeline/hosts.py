@@ -6,8 +6,8 @@ begins, so that changed groups and aliases come into force. The preparing thread
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from vedette.ingest.context import HostContext
 from vedette.ingest.platform import os_type_of
@@ -15,17 +15,30 @@ from vedette.ingest.record import Record
 from vedette.limits import HOSTS_WHOLE_MAX
 from vedette.model.address import address_text, is_ipv4
 from vedette.model.event import UNKNOWN_IP, Facts, Outcome
-from vedette.model.host import UTC_CLOCK, SensorRef
-from vedette.state.sensors import Sensors, Sighting
+from vedette.model.host import UTC_CLOCK, HostProcess, SensorRef, Sighting
 
 HOSTS_MAX = 5_000
 """Hosts whose learned context is kept in memory, a quarter to one MB each; the rest begins anew
 from the store."""
 
-Restore = Callable[[dict[int, HostContext]], None]
-"""Fills the contexts of sensors, by id, with what the store knows of their processes."""
-
 _NO_KEYS: frozenset[int] = frozenset()
+
+
+class SensorBook(Protocol):
+    """Which sensor stands for which host (`state/sensors.py`)."""
+
+    def resolve(
+        self, hosts: Mapping[str, Sighting], group_id: int, now_us: int
+    ) -> dict[str, SensorRef]: ...
+
+    def note(self, sensor_id: int, seen_us: int, *, interface_ip: str = "") -> None: ...
+
+
+class Past(Protocol):
+    """What the store knows of hosts."""
+
+    def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]:
+        """The processes that these hosts had of late."""
 
 
 class Host:
@@ -70,9 +83,9 @@ class Host:
 class Hosts:
     """See the module."""
 
-    def __init__(self, sensors: Sensors, restore: Restore) -> None:
+    def __init__(self, sensors: SensorBook, past: Past) -> None:
         self._sensors = sensors
-        self._restore = restore
+        self._past = past
         self._named: dict[str, Host] = {}
         self._by_sensor: OrderedDict[int, Host] = OrderedDict()
         self._shares = 1
@@ -122,6 +135,13 @@ class Hosts:
         if new:
             self._share_memory()
             self._restore(new)
+
+    def _restore(self, new: dict[int, HostContext]) -> None:
+        rows: dict[int, list[HostProcess]] = {}
+        for found in self._past.host_processes(sorted(new)):
+            rows.setdefault(found.sensor_id, []).append(found)
+        for sensor_id, known in rows.items():
+            new[sensor_id].restore(known)
 
     def _share_memory(self) -> None:
         """The more hosts there are, the less each may hold."""

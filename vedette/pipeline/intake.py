@@ -22,8 +22,8 @@ import structlog
 
 from vedette.clock import Clock
 from vedette.errors import BusyError, UnavailableError, VedetteError
-from vedette.pipeline.prepare import Prepared, Preparer
-from vedette.pipeline.seen import Seen
+from vedette.pipeline.pack import Packed
+from vedette.pipeline.preparation import Preparation
 from vedette.pipeline.submission import Receipt, Submission
 
 log = structlog.get_logger(__name__)
@@ -35,15 +35,8 @@ RECOVER_PAUSE_S = 1.0
 class Ledger(Protocol):
     """Where commits are written."""
 
-    def write(self, prepared: Prepared) -> None:
+    def write(self, packed: Packed) -> None:
         """Durable when it returns. Raises UnavailableError when the store cannot take it."""
-
-
-class Recall(Protocol):
-    """What is read back from the store when a commit failed."""
-
-    def restore_seen(self, seen: Seen, since_seq: int) -> None:
-        """Tells which keys the commits from `since_seq` on did store, whole or in part."""
 
 
 class Meter(Protocol):
@@ -51,7 +44,7 @@ class Meter(Protocol):
 
     def queued(self, byte_count: int) -> None: ...
 
-    def committed(self, prepared: Prepared, prepare_s: float, write_s: float) -> None: ...
+    def committed(self, packed: Packed, prepare_s: float, write_s: float) -> None: ...
 
     def failed(self) -> None: ...
 
@@ -94,23 +87,21 @@ class Intake:
 
     def __init__(
         self,
-        preparer: Preparer,
+        preparation: Preparation,
         ledger: Ledger,
-        recall: Recall,
         clock: Clock,
         limits: IntakeLimits,
         meter: Meter,
         first_seq: int,
     ) -> None:
-        self._preparer = preparer
+        self._preparation = preparation
         self._ledger = ledger
-        self._recall = recall
         self._clock = clock
         self._limits = limits
         self._meter = meter
         self._seq = first_seq
         self._inbox: queue.SimpleQueue[_Waiting | _Order | None] = queue.SimpleQueue()
-        self._outbox: queue.Queue[tuple[Prepared, list[_Waiting], float] | None] = queue.Queue(1)
+        self._outbox: queue.Queue[tuple[Packed, list[_Waiting], float] | None] = queue.Queue(1)
         self._done: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._bytes = 0
         self._door = threading.Lock()
@@ -234,7 +225,7 @@ class Intake:
         began = time.perf_counter()
         try:
             submissions = [waiting.submission for waiting in group]
-            prepared = self._preparer.prepare(submissions, self._seq, self._clock.now_us())
+            packed = self._preparation.prepare(submissions, self._seq, self._clock.now_us())
         except Exception as error:
             # Memory may be half changed; beginning anew from the store is always right.
             log.exception("preparing a commit failed")
@@ -242,18 +233,18 @@ class Intake:
             self._answer(group, error)
             return
         self._seq += 1
-        self._outbox.put((prepared, group, time.perf_counter() - began))
+        self._outbox.put((packed, group, time.perf_counter() - began))
 
     def _take_note(self) -> None:
         while not self._done.empty():
-            self._preparer.seen.durable(self._done.get())
+            self._preparation.durable(self._done.get())
 
     def _commit_loop(self) -> None:
         while (item := self._outbox.get()) is not None:
-            prepared, group, prepare_s = item
+            packed, group, prepare_s = item
             began = time.perf_counter()
             try:
-                self._write(prepared)
+                self._write(packed)
             except Exception as error:
                 if not isinstance(error, VedetteError):
                     log.exception("writing a commit failed")
@@ -263,24 +254,23 @@ class Intake:
                 self._meter.failed()
                 self._answer(group, error)
             else:
-                self._done.put(prepared.seq)
-                self._meter.committed(prepared, prepare_s, time.perf_counter() - began)
-                self._hand_out(prepared, group)
+                self._done.put(packed.seq)
+                self._meter.committed(packed, prepare_s, time.perf_counter() - began)
+                self._hand_out(packed, group)
             finally:
                 self._outbox.task_done()
 
-    def _write(self, prepared: Prepared) -> None:
+    def _write(self, packed: Packed) -> None:
         if self._failed.is_set():
             raise UnavailableError("an earlier commit failed")
-        self._ledger.write(prepared)
+        self._ledger.write(packed)
 
     def _recover(self) -> None:
         """Begins anew from what the store holds."""
         self._outbox.join()
         self._take_note()
-        self._preparer.forget()
         try:
-            self._recall.restore_seen(self._preparer.seen, self._first_unsure())
+            self._preparation.begin_anew(self._first_unsure())
         except VedetteError as error:
             log.warning("the store is still unavailable", reason=str(error))
         except Exception:
@@ -292,9 +282,9 @@ class Intake:
         # At most three commits are on their way: one written, one waiting, one just prepared.
         return max(0, self._seq - 3)
 
-    def _hand_out(self, prepared: Prepared, group: list[_Waiting]) -> None:
+    def _hand_out(self, packed: Packed, group: list[_Waiting]) -> None:
         self._release(group)
-        for waiting, receipt in zip(group, prepared.receipts, strict=True):
+        for waiting, receipt in zip(group, packed.receipts, strict=True):
             waiting.answer.set_result(receipt)
 
     def _answer(self, group: list[_Waiting], error: Exception) -> None:

@@ -1,18 +1,8 @@
-"""Writes prepared commits to the store, and reads back what the write path has to know.
+"""Writes packed commits to the store: where the write path ends."""
 
-This is where the write path meets the store: everything above it deals in drafts and
-receipts, everything below in rows.
-"""
-
-from collections.abc import Iterator
-from typing import Any
-
-from vedette.ingest.fold import BinarySighting
-from vedette.model.event import BinarySeen
-from vedette.pipeline.prepare import Prepared
-from vedette.pipeline.seen import HALF
+from vedette.pipeline.pack import Packed
 from vedette.store.engine import Engine
-from vedette.store.write import BinaryRow, Commit, ProcessWindow, RecordRow, write_commit
+from vedette.store.write import write_tables
 
 
 class StoreLedger:
@@ -21,67 +11,6 @@ class StoreLedger:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def write(self, prepared: Prepared) -> None:
+    def write(self, packed: Packed) -> None:
         """Durable when it returns. Raises UnavailableError when the store cannot take it."""
-        write_commit(self._engine, commit_of(prepared))
-
-
-def commit_of(prepared: Prepared) -> Commit:
-    """The rows of a prepared commit."""
-    for part in prepared.placement.parts:
-        part.metadata["seq"] = prepared.seq
-        part.metadata["first_server_update"] = prepared.now_us
-        if "last_update" in part.metadata:
-            # Late metadata is no news of the process: it leaves the time of the segment alone.
-            part.metadata["last_server_update"] = prepared.now_us
-    return Commit(
-        segments=prepared.placement.parts,
-        records=list(_records(prepared)),
-        binaries=list(_binaries(prepared)),
-        processes=[
-            ProcessWindow(part.partition_ms, part.process_id, part.sensor_id, part.window_ms)
-            for part in prepared.placement.entered
-        ],
-    )
-
-
-def _records(prepared: Prepared) -> Iterator[RecordRow]:
-    for kept in prepared.folded.kept:
-        yield RecordRow(
-            prepared.partition_ms,
-            kept.sensor_id,
-            prepared.hosts[kept.sensor_id]["hostname"],
-            kept.record,
-            prepared.now_us,
-            prepared.seq,
-            kept.record_key | HALF if kept.record_key and kept.is_half else kept.record_key,
-            0 if kept.record_key else kept.request_key,
-        )
-
-
-def _binaries(prepared: Prepared) -> Iterator[BinaryRow]:
-    for sighting in prepared.folded.binaries.values():
-        host: dict[str, Any] = prepared.hosts[sighting.sensor_id]
-        for seen in _sightings(sighting):
-            yield BinaryRow(
-                sighting.sensor_id,
-                host["hostname"],
-                host["group"],
-                host["os_type"],
-                seen,
-                prepared.now_us,
-                prepared.seq,
-            )
-
-
-def _sightings(sighting: BinarySighting) -> Iterator[BinarySeen]:
-    """A row for every path of a binary, and one for the last time it was seen."""
-    seen = sighting.binary
-    for path in sorted(sighting.paths) or [""]:
-        yield _at(seen, path, seen.time_us)
-    if sighting.last_seen_us > seen.time_us:
-        yield _at(seen, "", sighting.last_seen_us)
-
-
-def _at(seen: BinarySeen, path: str, time_us: int) -> BinarySeen:
-    return BinarySeen(time_us, seen.md5, seen.sha256, seen.sha1, path, seen.values)
+        write_tables(self._engine, packed.tables)

@@ -11,7 +11,7 @@ import structlog
 
 from vedette.clock import Clock
 from vedette.pipeline.intake import Intake
-from vedette.pipeline.prepare import Preparer
+from vedette.pipeline.preparation import Preparation
 from vedette.settings import Settings
 from vedette.store import partitions as stored
 from vedette.store.engine import Engine
@@ -27,15 +27,17 @@ _DAY_MS = 24 * _HOUR_MS
 class PartitionControl:
     """The changes that api.md 3.3 allows, and those that the settings ask for."""
 
-    def __init__(self, engine: Engine, intake: Intake, preparer: Preparer, clock: Clock) -> None:
+    def __init__(
+        self, engine: Engine, intake: Intake, preparation: Preparation, clock: Clock
+    ) -> None:
         self._engine = engine
         self._intake = intake
-        self._preparer = preparer
+        self._preparation = preparation
         self._clock = clock
 
     def roll(self) -> str:
         """Closes the hot partition and opens a new one; returns the closed one's name."""
-        closed_ms = self._preparer.windows.partition_ms
+        closed_ms = self._preparation.windows.partition_ms
         self._intake.between_commits(self._roll)
         return partition_name(closed_ms)
 
@@ -67,9 +69,9 @@ class PartitionControl:
                 self.delete(action.name)
 
     def _roll(self) -> None:
-        opened_ms = self._preparer.windows.next_opening(self._clock.now_us())
+        opened_ms = self._preparation.windows.next_opening(self._clock.now_us())
         stored.open_partition(self._engine, opened_ms)
-        self._preparer.windows.roll(opened_ms)
+        self._preparation.windows.roll(opened_ms)
 
     def _change(self, change: Callable[[Engine, str], Partition], name: str) -> Partition:
         changed: list[Partition] = []
@@ -79,7 +81,7 @@ class PartitionControl:
                 changed.append(change(self._engine, name))
             finally:
                 # Also after half a change: what is out of reach must get no late metadata.
-                self._preparer.registry.without_partitions(stored.unmounted(self._engine))
+                self._preparation.without_partitions(stored.unmounted(self._engine))
 
         self._intake.between_commits(order)
         return changed[0]

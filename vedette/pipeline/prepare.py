@@ -6,8 +6,8 @@ steps are those of design.md 4: decode, find the host, recognise what was stored
 learn, normalise, filter, fold, place.
 """
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, Protocol
 
 import structlog
 from msgspec import Struct
@@ -29,7 +29,6 @@ from vedette.pipeline.sieve import Sieve, Sifting
 from vedette.pipeline.submission import Receipt, Submission
 from vedette.pipeline.tally import DUPLICATE, EVENTS, FILTERED, NOT_KEPT, RECORD, Tally, refuse
 from vedette.pipeline.windows import Windows
-from vedette.state.channels import Channels
 
 log = structlog.get_logger(__name__)
 
@@ -82,13 +81,19 @@ class _Part:
         """What normalise made of each."""
 
 
+class ChannelCodes(Protocol):
+    """Codes of channel names (`state/channels.py`)."""
+
+    def codes(self, names: Iterable[str]) -> dict[str, int]: ...
+
+
 class Preparer:
     """See the module."""
 
     def __init__(
         self,
         hosts: Hosts,
-        channels: Channels,
+        channels: ChannelCodes,
         registry: Registry,
         seen: Seen,
         windows: Windows,

@@ -16,12 +16,12 @@ from sqlalchemy import Connection, RowMapping, delete, insert, select, update
 
 from vedette.clock import SystemClock
 from vedette.errors import BadRequestError, ConflictError, NotFoundError, UnauthorizedError
-from vedette.model.host import SensorRef
+from vedette.model.host import SensorRef, Sighting
 from vedette.state.engine import Database
 from vedette.state.groups import get as get_group
 from vedette.state.schema import SENSOR
 from vedette.state.schema_fleet import ENROLMENT_SECRET, SENSOR_QUEUE
-from vedette.state.sensors import Sensors, Sighting
+from vedette.state.sensors import Sensors
 
 KeyKind = Literal["sensor", "osquery"]
 

@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
-from vedette.model.host import SensorRef
+from vedette.model.host import SensorRef, Sighting
 from vedette.state.changed_sensors import ChangedSensors
 from vedette.state.engine import Database, insert_new
 from vedette.state.groups import DEFAULT_GROUP_ID
@@ -33,14 +33,6 @@ from vedette.state.schema import ALIAS, GROUP, SENSOR
 
 HOSTS_PER_STATEMENT = 500
 """Host names in one statement; both databases bound the parameters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """What the first records of a host tell of it."""
-
-    os_type: str = ""
-    """windows, linux, osx; "" when the records do not say."""
 
 
 @dataclass(slots=True)

@@ -67,6 +67,19 @@ def lists(flat: pa.Array, starts: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(starts, flat)
 
 
+def packed(table: pa.Table) -> bytes:
+    """A table as a stream of Arrow IPC."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def unpacked(data: bytes) -> pa.Table:
+    """The table of `packed`, over the same bytes."""
+    return pa.ipc.open_stream(data).read_all()
+
+
 def _fitting(value: Any, kind: ColumnType) -> str | int | bytes:
     match value:
         case str() if kind == "text":

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from vedette.limits import SEGMENT_WINDOW_MS
 from vedette.model.columns import DERIVED, PROCESS
+from vedette.model.host import HostProcess
 from vedette.store.engine import Engine
 from vedette.store.select import COUNTS
 from vedette.store.where import guided
@@ -145,22 +146,6 @@ _SEEN: dict[str, str] = {
         "AND seq >= {since_seq:UInt64} GROUP BY sensor_id"
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class HostProcess:
-    """A process as a host's learned context needs it; times in epoch microseconds."""
-
-    sensor_id: int
-    process_id: str
-    pid: int
-    start_us: int
-    end_us: int
-    path: str
-    md5: str
-    sha256: str
-    username: str
-    parent_id: str
 
 
 def host_context(

@@ -22,7 +22,7 @@ from tests.contract.pipeline.write_path import (
 from vedette.clock import DrivenClock
 from vedette.errors import BusyError, UnavailableError
 from vedette.pipeline.ledger import StoreLedger
-from vedette.pipeline.prepare import Prepared
+from vedette.pipeline.pack import Packed
 from vedette.pipeline.submission import Outcome
 from vedette.store.engine import ClickHouseEngine, Engine
 
@@ -65,10 +65,10 @@ class Gate(StoreLedger):
         self.reached = threading.Semaphore(0)
         self.is_open = threading.Event()
 
-    def write(self, prepared: Prepared) -> None:
+    def write(self, packed: Packed) -> None:
         self.reached.release()
         assert self.is_open.wait(60)
-        super().write(prepared)
+        super().write(packed)
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

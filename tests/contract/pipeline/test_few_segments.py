@@ -17,9 +17,11 @@ from tests.contract.pipeline.write_path import (
 from tests.sysmon import Host, Process
 from vedette.clock import DrivenClock
 from vedette.limits import SEGMENT_EVENTS_MAX, SEGMENT_WINDOW_MS
-from vedette.pipeline.ledger import commit_of
+from vedette.pipeline.pack import commit_of
+from vedette.pipeline.preparation import PreparationHere
+from vedette.store.commit import Commit
 from vedette.store.engine import ClickHouseEngine
-from vedette.store.write import Commit, write_commit
+from vedette.store.write import write_commit
 
 DAY_S = 24 * 3600
 WINDOW_S = SEGMENT_WINDOW_MS // 1_000
@@ -41,12 +43,14 @@ def writes(host: Host, process: Process, second: int, count: int = 2) -> list[di
 
 def a_day_of_posts(path: WritePath) -> None:
     host, process = agent()
+    assert isinstance(path.preparation, PreparationHere)
+    preparer = path.preparation.preparer
     parts: list[Any] = []
     entered: list[Any] = []
     for second in range(DAY_S):
         request = submission(writes(host, process, second))
-        prepared = path.preparer.prepare([request], second + 1, path.clock.now_us())
-        path.preparer.seen.durable(prepared.seq)
+        prepared = preparer.prepare([request], second + 1, path.clock.now_us())
+        preparer.seen.durable(prepared.seq)
         commit = commit_of(prepared)
         parts += commit.segments
         entered += commit.processes

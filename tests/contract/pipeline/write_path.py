@@ -1,9 +1,9 @@
 """The write path over a test's engine: what `build` puts together, with a clock that is driven."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,18 @@ from zlib import crc32
 from prometheus_client import CollectorRegistry
 
 from vedette.build.kept_records import keep_of
+from vedette.build.preparing import Launcher
 from vedette.clock import DrivenClock
 from vedette.model.scope import EVERYTHING
 from vedette.pipeline.guide import StoreGuide
 from vedette.pipeline.hosts import Hosts
 from vedette.pipeline.intake import Intake
+from vedette.pipeline.knowledge import Knowledge
 from vedette.pipeline.ledger import StoreLedger
 from vedette.pipeline.meter import IntakeMeter
 from vedette.pipeline.partition_control import PartitionControl
+from vedette.pipeline.preparation import Preparation, PreparationHere
+from vedette.pipeline.preparation_process import PreparationProcess
 from vedette.pipeline.prepare import Preparer
 from vedette.pipeline.registry import Registry
 from vedette.pipeline.seen import Seen
@@ -28,7 +32,7 @@ from vedette.search.request import search_request
 from vedette.search.run import search_processes
 from vedette.settings import Settings
 from vedette.state.channels import Channels
-from vedette.state.engine import open_database
+from vedette.state.engine import Database, open_database
 from vedette.state.groups import DEFAULT_GROUP_ID
 from vedette.state.sensors import Sensors
 from vedette.state.start import start
@@ -59,7 +63,7 @@ class WritePath:
 
     engine: Engine
     clock: DrivenClock
-    preparer: Preparer
+    preparation: Preparation
     intake: Intake
     partitions: PartitionControl
     metrics: CollectorRegistry
@@ -81,6 +85,48 @@ def submission(records: Iterable[Json | bytes]) -> Submission:
     return Submission(texts, DEFAULT_GROUP_ID, crc32(body), len(body))
 
 
+Prepare = Callable[[StoreGuide, Database, DrivenClock, int], AbstractContextManager[Preparation]]
+
+
+@contextmanager
+def prepared_here(
+    guide: StoreGuide, database: Database, clock: DrivenClock, remembered: int
+) -> Iterator[PreparationHere]:
+    """Preparation in this process."""
+    preparer = Preparer(
+        Hosts(Sensors(database), guide),
+        Channels(database),
+        Registry(guide, remembered),
+        Seen(clock.now_us()),
+        guide.windows(),
+        keep_of(["default"]),
+    )
+    preparation = PreparationHere(preparer, guide)
+    preparation.without_partitions(unmounted(guide.engine))
+    if guide.is_ours_and_empty():
+        preparer.registry.begin_empty()
+    preparation.begin_anew(0)
+    yield preparation
+
+
+@contextmanager
+def prepared_apart(
+    guide: StoreGuide, database: Database, clock: DrivenClock, remembered: int
+) -> Iterator[PreparationProcess]:
+    """Preparation in a process of its own, as a server does it."""
+    launcher = Launcher("warning", "json")
+    knowledge = Knowledge(Sensors(database), Channels(database), guide)
+    preparation = PreparationProcess(
+        launcher.launch, knowledge, guide.windows(), clock, keep_of(["default"]), remembered
+    )
+    try:
+        preparation.begin(unmounted(guide.engine), is_empty=guide.is_ours_and_empty())
+        yield preparation
+    finally:
+        preparation.close()
+        launcher.close()
+
+
 @contextmanager
 def write_path(
     engine: Engine,
@@ -89,43 +135,29 @@ def write_path(
     limits: Limits | None = None,
     ledger: Any = None,
     remembered: int = 100_000,
+    prepared: Prepare = prepared_here,
 ) -> Iterator[WritePath]:
     """A write path that begins with what `engine` and the state in `state` hold; opening it a
     second time is a restart. `remembered` is how many processes the registry holds."""
-    database = open_database("", state)
-    try:
+    with closing(open_database("", state)) as database:
         start(database, clock.now_us())
         guide = StoreGuide(engine, clock)
-        preparer = Preparer(
-            Hosts(Sensors(database), guide.restore_contexts),
-            Channels(database),
-            Registry(guide, remembered),
-            Seen(clock.now_us()),
-            guide.windows(),
-            keep_of(["default"]),
-        )
-        preparer.registry.without_partitions(unmounted(engine))
-        if guide.is_ours_and_empty():
-            preparer.registry.begin_empty()
-        guide.restore_seen(preparer.seen, since_seq=0)
         metrics = CollectorRegistry()
-        intake = Intake(
-            preparer,
-            ledger or StoreLedger(engine),
-            guide,
-            clock,
-            limits or Limits(),
-            IntakeMeter(metrics),
-            guide.newest_seq() + 1,
-        )
-        intake.start()
-        try:
-            partitions = PartitionControl(engine, intake, preparer, clock)
-            yield WritePath(engine, clock, preparer, intake, partitions, metrics)
-        finally:
-            intake.close()
-    finally:
-        database.close()
+        with prepared(guide, database, clock, remembered) as preparation:
+            intake = Intake(
+                preparation,
+                ledger or StoreLedger(engine),
+                clock,
+                limits or Limits(),
+                IntakeMeter(metrics),
+                guide.newest_seq() + 1,
+            )
+            intake.start()
+            try:
+                partitions = PartitionControl(engine, intake, preparation, clock)
+                yield WritePath(engine, clock, preparation, intake, partitions, metrics)
+            finally:
+                intake.close()
 
 
 def found(engine: Engine, query: str) -> list[tuple[str, int]]:

@@ -8,8 +8,9 @@ from vedette.model.fields import PROCESS
 from vedette.query import parse
 from vedette.search.guards import guarded_check
 from vedette.settings import Settings
+from vedette.store.commit import BinaryRow, Commit
 from vedette.store.engine import ClickHouseEngine
-from vedette.store.write import BinaryRow, Commit, write_commit
+from vedette.store.write import write_commit
 
 JOINING = "process_name:a -company_name_modload:microsoft"
 

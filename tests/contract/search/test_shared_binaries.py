@@ -16,8 +16,9 @@ from vedette.search import binary
 from vedette.search.request import search_request
 from vedette.search.run import search_processes
 from vedette.settings import Settings
+from vedette.store.commit import BinaryRow, Commit
 from vedette.store.engine import ClickHouseEngine
-from vedette.store.write import BinaryRow, Commit, write_commit
+from vedette.store.write import write_commit
 
 SHARED = Path(os.environ.get("VEDETTE_SHARED", Path(__file__).parents[4] / "shared"))
 VECTORS = SHARED / "data" / "queries" / "vectors.jsonl"

@@ -9,8 +9,9 @@ from vedette.search.metadata import metadata
 from vedette.search.one_process import process_row, with_parent
 from vedette.search.process import flat_summary, summary
 from vedette.search.suppression import NOTHING_SUPPRESSED, Suppression
+from vedette.store.commit import Commit, ProcessWindow
 from vedette.store.engine import ClickHouseEngine, Engine
-from vedette.store.write import Commit, ProcessWindow, write_commit
+from vedette.store.write import write_commit
 
 P1, P2, P7, P8 = (process_id(number) for number in (1, 2, 7, 8))
 

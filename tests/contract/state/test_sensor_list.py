@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from vedette.errors import BadRequestError, NotFoundError
+from vedette.model.host import Sighting
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.state import groups, sensor_list
 from vedette.state.engine import Database
 from vedette.state.sensor_list import DAY_US, SensorQuery
-from vedette.state.sensors import Sensors, Sighting
+from vedette.state.sensors import Sensors
 
 NOW_US = 1_700_000_000_000_000
 

@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
-from vedette.model.host import SensorRef
+from vedette.model.host import SensorRef, Sighting
 from vedette.model.scope import EVERYTHING
 from vedette.state import groups, sensor_changes, sensor_list, values
 from vedette.state.changed_sensors import ChangedSensors
@@ -16,7 +16,7 @@ from vedette.state.channels import NO_CODE, Channels
 from vedette.state.engine import Database
 from vedette.state.schema import GROUP, SENSOR
 from vedette.state.sensor_changes import Changes
-from vedette.state.sensors import Sensors, Sighting, add_alias, computer_name
+from vedette.state.sensors import Sensors, add_alias, computer_name
 
 NOW_US = 1_700_000_000_000_000
 GROUP_ID = groups.DEFAULT_GROUP_ID

@@ -7,12 +7,13 @@ import pytest
 from vedette import limits
 from vedette.clock import DrivenClock
 from vedette.errors import BadRequestError, NotFoundError
+from vedette.model.host import Sighting
 from vedette.model.principal import Principal, Role
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.state import groups, teams, tokens, users
 from vedette.state.access import Scopes
 from vedette.state.engine import Database
-from vedette.state.sensors import Sensors, Sighting
+from vedette.state.sensors import Sensors
 from vedette.state.start import FirstCredentials
 from vedette.state.tokens import NewToken, Tokens
 from vedette.state.users import Changes, NewUser

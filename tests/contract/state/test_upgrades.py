@@ -28,10 +28,11 @@ from sqlalchemy import (
 )
 
 from vedette.clock import DrivenClock
+from vedette.model.host import Sighting
 from vedette.model.principal import Role
 from vedette.state import groups, migrations, sensors, sites, streams, teams, tokens, users
 from vedette.state.engine import Database
-from vedette.state.sensors import Sensors, Sighting
+from vedette.state.sensors import Sensors
 from vedette.state.start import FirstCredentials, check_current, start
 from vedette.state.streams import Stream
 from vedette.state.tokens import NewToken, Tokens

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
+from vedette.model.host import Sighting
 from vedette.model.principal import Role
 from vedette.state import groups, sites, teams, users
 from vedette.state.engine import Database
-from vedette.state.sensors import Sensors, Sighting
+from vedette.state.sensors import Sensors
 from vedette.state.users import Changes, NewUser
 
 NOW_US = 1_700_000_000_000_000

@@ -12,8 +12,9 @@ from vedette.model.event import (
     ProcessEvent,
 )
 from vedette.model.segment import PartialSegment
+from vedette.store.commit import Commit, ProcessWindow
 from vedette.store.engine import Engine
-from vedette.store.write import Commit, ProcessWindow, write_commit
+from vedette.store.write import write_commit
 
 HOUR_MS = 1_700_000_400_000
 """A window; also the partition that tests write to unless they say another."""

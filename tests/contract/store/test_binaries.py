@@ -20,10 +20,11 @@ from vedette.store.binary import (
 )
 from vedette.store.binary_facets import Counts, count_binary_facets
 from vedette.store.capabilities import EMBEDDED, distributed
+from vedette.store.commit import BinaryRow, Commit
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.find import Order, search_segments
 from vedette.store.schema import create_tables
-from vedette.store.write import BinaryRow, Commit, write_commit
+from vedette.store.write import write_commit
 
 NOW_US = 1_700_000_000_000_000
 DAY_US = 24 * 3600 * 1_000_000

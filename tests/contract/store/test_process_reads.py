@@ -19,6 +19,7 @@ from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import Dnsquery, Filemod, Netconn
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.binary import binaries_of
+from vedette.store.commit import Commit, ProcessWindow
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.find import count_segments, search_segments
 from vedette.store.process import (
@@ -30,7 +31,7 @@ from vedette.store.process import (
 )
 from vedette.store.process_metadata import newest_row, segment_row
 from vedette.store.where import ALL
-from vedette.store.write import Commit, ProcessWindow, write_commit
+from vedette.store.write import write_commit
 
 OTHERS = Scope(frozenset({2}))
 NOBODY = Scope(frozenset())

@@ -6,6 +6,7 @@ from tests.contract.store.rows import HOUR_MS, NEXT_MS, file, partial, process_i
 from vedette.model.event import BinarySeen, Filemod, Kept
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.binary import binaries_of
+from vedette.store.commit import BinaryRow, Commit, RecordRow
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.find import search_segments
 from vedette.store.known import (
@@ -17,7 +18,7 @@ from vedette.store.known import (
 )
 from vedette.store.process import events
 from vedette.store.where import ALL
-from vedette.store.write import BinaryRow, Commit, RecordRow, write_commit
+from vedette.store.write import write_commit
 
 P1 = process_id(1)
 

@@ -7,8 +7,8 @@ from vedette.ingest.processes import SAME_START_US
 from vedette.limits import HOST_PROCESSES_MAX
 from vedette.model.address import pack_address
 from vedette.model.event import Facts, Outcome
+from vedette.model.host import HostProcess
 from vedette.model.ids import process_id_from_start
-from vedette.store.known import HostProcess
 
 _START_S = 0x65430000 + 0x9E21
 _START_US = _START_S * 1_000_000

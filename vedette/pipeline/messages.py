@@ -1,0 +1,126 @@
+"""What the server and the process that prepares commits say to each other, as MessagePack.
+
+The server gives orders. Only `Prepare` is answered, with `Done` or `Failed`; before that the
+process may ask `Question`s, one at a time, and waits for each answer. So at any moment one of
+the two speaks and the other listens.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from vedette.ingest.normalise.normaliser import Keep
+from vedette.model.host import HostProcess, SensorRef
+from vedette.model.ingress import IngressFilter
+from vedette.pipeline.registry import SegmentPlace
+from vedette.pipeline.submission import Receipt, Submission
+
+
+class Begin(Struct, tag=True):
+    """The first order: with which memory to begin."""
+
+    keep: Keep
+    processes_remembered: int
+    now_us: int
+    is_empty: bool
+    """Whether nothing is stored, and nobody else stores (`Registry.begin_empty`)."""
+
+
+class WithoutPartitions(Struct, tag=True):
+    unmounted: list[int]
+
+
+class Restore(Struct, tag=True):
+    """What was stored before, as `Seen` takes it."""
+
+    records: list[tuple[int, list[int]]]
+    kept: list[tuple[int, list[int]]]
+    requests: list[tuple[str, list[int]]]
+
+
+class Forget(Struct, tag=True):
+    """After a commit that failed; `durable` are those that did not."""
+
+    durable: list[int]
+
+
+class Prepare(Struct, tag=True):
+    submissions: list[Submission]
+    seq: int
+    now_us: int
+    window_ms: int
+    partition_ms: int
+    durable: list[int]
+    """Commits that were stored since the last order."""
+    filters: list[IngressFilter] | None = None
+    """Where they changed."""
+
+
+class Resolve(Struct, tag=True):
+    """Question: the sensors of hosts, by name with their system; answered by `Resolved`."""
+
+    hosts: dict[str, str]
+    group_id: int
+    now_us: int
+
+
+class Resolved(Struct, tag=True):
+    sensors: dict[str, SensorRef]
+
+
+class AskCodes(Struct, tag=True):
+    """Question: the codes of channels; answered by `Codes`."""
+
+    names: list[str]
+
+
+class Codes(Struct, tag=True):
+    codes: dict[str, int]
+
+
+class AskProcesses(Struct, tag=True):
+    """Question: what is stored of processes; answered by `Processes`."""
+
+    process_ids: list[str]
+
+
+class Processes(Struct, tag=True):
+    found: dict[str, tuple[dict[str, Any], list[SegmentPlace]]]
+
+
+class AskHosts(Struct, tag=True):
+    """Question: the processes of hosts; answered by `HostProcesses`."""
+
+    sensor_ids: list[int]
+
+
+class HostProcesses(Struct, tag=True):
+    found: list[HostProcess]
+
+
+class Done(Struct, tag=True):
+    """A commit: its tables as Arrow IPC, and what is to be noted when it is stored."""
+
+    aside: list[tuple[str, bytes]]
+    segments: list[bytes]
+    receipts: list[Receipt]
+    seen: list[tuple[int, str]]
+    """Sensors of the commit, with the address of the host."""
+    looked_at: int
+    hits: dict[str, int]
+    """What `Sieve.counts` gave."""
+
+
+class Failed(Struct, tag=True):
+    """Instead of an answer, from either side."""
+
+    message: str
+    reason: str = ""
+    """Of an UnavailableError; "" for a fault of ours, which was logged where it happened."""
+
+
+Question = Resolve | AskCodes | AskProcesses | AskHosts
+Answer = Resolved | Codes | Processes | HostProcesses | Failed
+Order = Begin | WithoutPartitions | Restore | Forget | Prepare
+FromServer = Order | Answer
+FromPreparer = Done | Failed | Question

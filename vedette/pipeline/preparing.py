@@ -1,0 +1,194 @@
+"""Inside the process that prepares commits: takes orders over a link until its end.
+
+It has neither store nor state database. What it must know of them it asks the server, which
+waits for the commit anyway.
+"""
+
+import gc
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar, assert_never
+
+import structlog
+
+from vedette.errors import UnavailableError, VedetteError
+from vedette.ingest.filter import compile_filters
+from vedette.model.host import HostProcess, SensorRef, Sighting
+from vedette.pipeline.hosts import Hosts
+from vedette.pipeline.link import Link
+from vedette.pipeline.messages import (
+    AskCodes,
+    AskHosts,
+    AskProcesses,
+    Begin,
+    Codes,
+    Done,
+    Failed,
+    Forget,
+    FromServer,
+    HostProcesses,
+    Order,
+    Prepare,
+    Processes,
+    Question,
+    Resolve,
+    Resolved,
+    Restore,
+    WithoutPartitions,
+)
+from vedette.pipeline.pack import pack
+from vedette.pipeline.prepare import Preparer
+from vedette.pipeline.registry import Registry, SegmentPlace
+from vedette.pipeline.seen import Seen
+from vedette.pipeline.windows import Windows
+from vedette.store.arrow import packed
+
+log = structlog.get_logger(__name__)
+
+ServerLink = Link[FromServer]
+
+_YOUNG_S: Final = 10
+_ALL_S: Final = 300
+"""How often garbage is collected, between commits: on its own the collector would look at every
+batch of telemetry many times, and find nothing."""
+
+_Answered = TypeVar("_Answered")
+
+
+class Asking:
+    """What preparing has to know of the server's state database and store."""
+
+    def __init__(self, link: ServerLink) -> None:
+        self._link = link
+        self.seen: list[tuple[int, str]] = []
+        """What `note` was told since it was taken last."""
+
+    def resolve(
+        self, hosts: Mapping[str, Sighting], group_id: int, now_us: int
+    ) -> dict[str, SensorRef]:
+        names = {name: sighting.os_type for name, sighting in hosts.items()}
+        return self._ask(Resolve(names, group_id, now_us), Resolved).sensors
+
+    def note(self, sensor_id: int, _seen_us: int, *, interface_ip: str = "") -> None:
+        self.seen.append((sensor_id, interface_ip))
+
+    def codes(self, names: Iterable[str]) -> dict[str, int]:
+        return self._ask(AskCodes(list(names)), Codes).codes
+
+    def processes(
+        self, process_ids: list[str]
+    ) -> dict[str, tuple[dict[str, Any], list[SegmentPlace]]]:
+        return self._ask(AskProcesses(process_ids), Processes).found
+
+    def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]:
+        return self._ask(AskHosts(list(sensor_ids)), HostProcesses).found
+
+    def _ask(self, question: Question, expected: type[_Answered]) -> _Answered:
+        self._link.send(question)
+        answer = self._link.receive()
+        match answer:
+            case Failed(message, reason) if reason:
+                raise UnavailableError(message, reason=reason)
+            case Failed(message):
+                raise RuntimeError(message)
+        assert isinstance(answer, expected)
+        return answer
+
+
+class Preparing:
+    """See the module. `run` returns when the server is gone."""
+
+    def __init__(self, link: ServerLink) -> None:
+        self._link = link
+        self._asking = Asking(link)
+        now_s = time.monotonic()
+        self._collected_s, self._collected_all_s = now_s, now_s
+
+    def run(self) -> None:
+        try:
+            begin = self._link.receive()
+            assert isinstance(begin, Begin)
+            preparer = self._preparer(begin)
+            while True:
+                order = self._link.receive()
+                self._obey(preparer, order)  # type: ignore[arg-type]
+        except ConnectionError:
+            return
+
+    def _preparer(self, begin: Begin) -> Preparer:
+        registry = Registry(self._asking, begin.processes_remembered)
+        if begin.is_empty:
+            registry.begin_empty()
+        return Preparer(
+            Hosts(self._asking, self._asking),
+            self._asking,
+            registry,
+            Seen(begin.now_us),
+            Windows(0, 0),
+            begin.keep,
+        )
+
+    def _obey(self, preparer: Preparer, order: Order) -> None:
+        match order:
+            case Prepare():
+                self._link.send(self._prepare(preparer, order))
+                self._collect()
+            case Restore(records, kept, requests):
+                _restore(preparer.seen, records, kept, requests)
+            case Forget(durable):
+                _note(preparer, durable)
+                preparer.forget()
+            case WithoutPartitions(unmounted):
+                preparer.registry.without_partitions(unmounted)
+            case Begin():
+                raise AssertionError("a process begins once")
+            case _:
+                assert_never(order)
+
+    def _prepare(self, preparer: Preparer, order: Prepare) -> Done | Failed:
+        self._asking.seen.clear()
+        try:
+            _note(preparer, order.durable)
+            if order.filters is not None:
+                preparer.sieve.use(compile_filters(order.filters))
+            preparer.windows.window_ms = order.window_ms
+            preparer.windows.partition_ms = order.partition_ms
+            made = pack(preparer.prepare(order.submissions, order.seq, order.now_us))
+        except ConnectionError:
+            raise
+        except VedetteError as error:
+            return Failed(error.message, error.reason)
+        except Exception as error:
+            log.exception("preparing a commit failed")
+            return Failed(f"preparing a commit failed: {type(error).__name__}")
+        aside = [(name, packed(rows)) for name, rows in made.tables.aside]
+        segments = list(map(packed, made.tables.segments))
+        return Done(aside, segments, made.receipts, self._asking.seen, *preparer.sieve.counts())
+
+    def _collect(self) -> None:
+        now_s = time.monotonic()
+        if now_s - self._collected_all_s > _ALL_S:
+            self._collected_s = self._collected_all_s = now_s
+            gc.collect()
+        elif now_s - self._collected_s > _YOUNG_S:
+            self._collected_s = now_s
+            gc.collect(1)
+
+
+def _note(preparer: Preparer, durable: Iterable[int]) -> None:
+    for seq in durable:
+        preparer.seen.durable(seq)
+
+
+def _restore(
+    seen: Seen,
+    records: list[tuple[int, list[int]]],
+    kept: list[tuple[int, list[int]]],
+    requests: list[tuple[str, list[int]]],
+) -> None:
+    for sensor_id, keys in records:
+        seen.restore_records(sensor_id, keys)
+    for sensor_id, keys in kept:
+        seen.restore_kept(sensor_id, keys)
+    for table, keys in requests:
+        seen.restore_requests(table, keys)
