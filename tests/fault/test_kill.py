@@ -1,13 +1,16 @@
 """`kill -9` at random moments under load: everything acknowledged is there, nothing twice."""
 
+import os
 import random
+import signal
 import time
 from dataclasses import replace
 from pathlib import Path
 
+from tests.children import children, is_running
 from tests.fault.crash import launched
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token, sending
-from tests.served import listening
+from tests.served import listening, wait_for
 
 ROUNDS = 4
 
@@ -33,3 +36,33 @@ def test_what_was_acknowledged_survives_kills_and_is_stored_once(tmp_path: Path)
         assert sum(sender.sent_again for sender in senders) >= ROUNDS
         assert all(sender.batch > ROUNDS for sender in senders)
         check_stored_once(senders, server)
+
+
+def test_what_was_acknowledged_survives_the_end_of_the_process_that_prepares(
+    tmp_path: Path,
+) -> None:
+    senders = [Sender(f"orphaned-{n}.example", numbered=n % 2 == 0) for n in range(3)]
+    with launched(tmp_path) as process:
+        server = listening(tmp_path, process)
+        with sending(senders, server):
+            for _ in range(ROUNDS):
+                (pid,) = preparers(process.pid)
+                time.sleep(0.7)
+                os.kill(pid, signal.SIGKILL)
+                wait_for(lambda: preparers(process.pid) not in ([], [pid]), True)  # noqa: B023
+        drain(senders, server)
+        check_stored_once(senders, server)
+
+
+def test_the_process_that_prepares_ends_with_its_server(tmp_path: Path) -> None:
+    with launched(tmp_path) as process:
+        listening(tmp_path, process)
+        (pid,) = preparers(process.pid)
+        os.kill(pid, signal.SIGTERM)
+        assert is_running(pid), "a signal to stop that is meant for the server"
+        process.kill()
+        assert wait_for(lambda: is_running(pid), False) is False
+
+
+def preparers(server_pid: int) -> list[int]:
+    return children("vedette.build.preparing", server_pid)
