@@ -203,9 +203,12 @@ async def authorize(request: Request) -> None:
         request.state.principal = await sensor_principal(request, services)
         return
     credential = credential_of(request)
-    principal, scope = await to_thread.run_sync(
-        _known, services, credential, limiter=services.authentications
-    )
+    known = _remembered(services, credential)
+    if known is None:
+        known = await to_thread.run_sync(
+            _known, services, credential, limiter=services.authentications
+        )
+    principal, scope = known
     request.state.principal = principal
     request.state.scope = scope
     if not may(principal, right):
@@ -262,6 +265,13 @@ def scope_of_request(request: Request) -> Scope:
     scope = request.state.scope
     assert isinstance(scope, Scope)
     return scope
+
+
+def _remembered(services: Services, credential: Credential) -> tuple[Principal, Scope] | None:
+    """Like `_known`, without leaving the event loop; None when the database has to be asked."""
+    principal = services.tokens.remembered(credential.secret, credential.token_id)
+    scope = None if principal is None else services.scopes.remembered(principal)
+    return None if principal is None or scope is None else (principal, scope)
 
 
 def _known(services: Services, credential: Credential) -> tuple[Principal, Scope]:

@@ -29,16 +29,22 @@ class Scopes:
     def of(self, principal: Principal) -> Scope:
         """Everything for global administrators; nothing for senders and for users whose teams
         give them no role; else the sensors that are in the groups now."""
+        return self.remembered(principal) or self._look(principal.visible_groups or frozenset())
+
+    def remembered(self, principal: Principal) -> Scope | None:
+        """Like `of`, without asking the database; None means ask."""
         groups = principal.visible_groups
         if groups is None:
             return EVERYTHING
         if not groups:
             return _NOTHING
-        now_us = self._clock.now_us()
         with self._lock:
             read_us, scope = self._read.get(groups, (0, _NOTHING))
-        if 0 <= now_us - read_us < limits.TOKEN_STALE_US:
-            return scope
+        is_fresh = 0 <= self._clock.now_us() - read_us < limits.TOKEN_STALE_US
+        return scope if is_fresh else None
+
+    def _look(self, groups: frozenset[int]) -> Scope:
+        now_us = self._clock.now_us()
         with self._database.reading() as connection:
             ids = connection.scalars(select(SENSOR.c.id).where(SENSOR.c.group_id.in_(groups)))
             scope = Scope(frozenset(ids))
