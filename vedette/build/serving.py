@@ -39,7 +39,7 @@ GOODBYE_S = 0.5
 
 SWITCH_INTERVAL_S = 0.0005
 """How long a thread keeps the interpreter while another wants it. The default of 5 ms makes
-every read of the event loop wait that long behind the preparing thread."""
+every read of the event loop wait that long behind a search that makes its answer."""
 
 BACKLOG = 1_024
 

@@ -2,7 +2,7 @@
 
 A host's first record makes its sensor; a sensor that is new to this process gets a context
 filled with what the store knows of its processes. Names are looked up again whenever a window
-begins, so that changed groups and aliases come into force. The preparing thread owns it.
+begins, so that changed groups and aliases come into force. Whoever prepares owns it.
 """
 
 from collections import OrderedDict

@@ -1,9 +1,9 @@
 """From the submissions of one commit to the rows it will write.
 
-One thread prepares, one at a time, and owns all memory of the write path: what was stored
-before (`Seen`), what is known of processes (`Registry`), the hosts' learned context. The
-steps are those of design.md 4: decode, find the host, recognise what was stored before,
-learn, normalise, filter, fold, place.
+A preparer prepares one commit at a time, in a process of its own (`preparing.py`), and owns all
+memory of the write path: what was stored before (`Seen`), what is known of processes
+(`Registry`), the hosts' learned context. The steps are those of design.md 4: decode, find the host,
+recognise what was stored before, learn, normalise, filter, fold, place.
 """
 
 from collections.abc import Iterable, Iterator

@@ -5,7 +5,7 @@ they have; what it has forgotten it reads back from the store. A process that en
 gets a partial row with all its metadata; later rows of that segment carry only what is new.
 When better metadata arrives, the earlier segments get partial rows with nothing else.
 
-Not thread-safe: the preparing thread owns it. When a commit fails, `forget` drops everything.
+Not thread-safe: whoever prepares owns it. When a commit fails, `forget` drops everything.
 """
 
 from collections import OrderedDict

@@ -13,7 +13,7 @@ stored, and only the other half of it is stored when it is sent again.
 Keys are remembered in two generations that change places every `SEEN_HOURS`. A commit's own
 keys are pending until it is durable; when it fails they are forgotten.
 
-Not thread-safe: the preparing thread owns it.
+Not thread-safe: whoever prepares owns it.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """The ingress filters in force on the write path, and how often each one means a process.
 
-`use` may be called from any thread; the next commit is judged by the new filters. `judge` is the
-preparing thread's.
+`use` may be called from any thread; the next commit is judged by the new filters. `judge` is for
+whoever prepares.
 """
 
 from collections.abc import Iterable

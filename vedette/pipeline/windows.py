@@ -8,7 +8,7 @@ from vedette.limits import SEGMENT_IDS_A_WINDOW, SEGMENT_WINDOW_MS
 
 
 class Windows:
-    """The current window and partition. The preparing thread owns it."""
+    """The current window and partition. Whoever prepares owns it."""
 
     def __init__(self, window_ms: int, partition_ms: int) -> None:
         """`window_ms` is the newest window stored (0 for an empty store)."""
