@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.figure import Figure, Outcome, Part
+from bench.machine import gauged
 
 RESULTS = Path(__file__).with_name("results.json")
 
@@ -27,9 +29,11 @@ def run_parts(parts: Sequence[Part]) -> bool:
         room = Path(tempfile.mkdtemp(prefix=f"vedette-bench-{part.name}-"))
         begin = time.monotonic()
         try:
-            outcome = part.run(room)
+            with gauged() as machine:
+                outcome = part.run(room)
         finally:
             shutil.rmtree(room, ignore_errors=True)
+        outcome = replace(outcome, figures=(*outcome.figures, *machine))
         _show(console, part, outcome, time.monotonic() - begin)
         _record(part, outcome)
         all_met = all_met and all(figure.is_met for figure in outcome.figures)
