@@ -152,16 +152,18 @@ class FileReader:
         self._hand_over(items)
 
     def _take_event(self, record: Record, items: list[bytes]) -> None:
-        """Takes an event-log record, by the time of its event or by that of its envelope."""
+        """Takes a record, by the time of its event; one of an event log that tells none by that
+        of its envelope."""
         told = record.data.get("UtcTime")
         event_us = time_us(told) if type(told) is str else 0
-        if not event_us:
+        if not event_us and record.vedette_record == "windows":
             self._add_envelope(
                 record.host, record.time_us, DECODED, record.record_id, _encode(record)
             )
             return
-        items.append(self._item(event_us, DECODED, record.record_id, _encode(record)))
-        if event_us // 1_000 % _CLOCK_SAMPLE == 0:
+        moment_us = event_us or record.time_us
+        items.append(self._item(moment_us, DECODED, record.record_id, _encode(record)))
+        if event_us and event_us // 1_000 % _CLOCK_SAMPLE == 0:
             self._sink.learn_clock(record.host, record.time_us, event_us)
 
     def _take_envelope(self, piece: bytes) -> bool:

@@ -93,11 +93,11 @@ def decode(raw: bytes, host: str = "") -> list[Record]:
 
 def _decode(raw: bytes, host: str) -> list[Record]:
     if raw.startswith(native.PREFIX):
-        return native.decode(raw)
+        return [native.decode(raw)]
     try:
-        records = _decode_typed(raw)
-        if records is not None:
-            return records
+        record = _decode_typed(raw)
+        if record is not None:
+            return [record]
         obj = _decoder.decode(raw)
     except DecodeError as error:
         if raw.lstrip()[:1] == b"<":
@@ -108,7 +108,7 @@ def _decode(raw: bytes, host: str) -> list[Record]:
     return decode_object(obj, raw)
 
 
-def _decode_typed(raw: bytes) -> list[Record] | None:
+def _decode_typed(raw: bytes) -> Record | None:
     if raw.startswith(winlogbeat.PREFIX) or winlogbeat.MARK in raw[:MARK_BYTES_MAX]:
         return winlogbeat.decode_typed(raw)
     return evtx_json.decode_typed(raw) if evtx_json.MARK in raw[:32] else None
@@ -120,10 +120,11 @@ def decode_event(raw: bytes) -> Record | None:
     if len(raw) > RECORD_BYTES_MAX:
         return None
     try:
-        records = _decode_typed(raw)
+        if raw.startswith(native.PREFIX):
+            return native.decode(raw)
+        return _decode_typed(raw)
     except _BROKEN:
         return None
-    return None if records is None else records[0]
 
 
 def decode_events(lines: bytes) -> list[Record] | None:
@@ -139,7 +140,7 @@ def decode_events(lines: bytes) -> list[Record] | None:
         return None
 
 
-_BROKEN = (DecodeError, UnicodeDecodeError, RecursionError)
+_BROKEN = (DecodeError, UnicodeDecodeError, RecursionError, RecordError)
 
 
 def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:

@@ -75,13 +75,12 @@ class _Document(Struct, gc=False):
 _decoder = Decoder(_Document)
 
 
-def decode_typed(raw: bytes) -> list[Record] | None:
+def decode_typed(raw: bytes) -> Record | None:
     """A document of plain named event data; None when it is anything else."""
     try:
-        record = _record(_decoder.decode(raw).event)
+        return _record(_decoder.decode(raw).event)
     except ValidationError:
         return None
-    return None if record is None else [record]
 
 
 def decode_lines(lines: bytes) -> list[Record] | None:

@@ -51,13 +51,12 @@ class _Document(Struct, gc=False):
 _decoder = Decoder(_Document)
 
 
-def decode_typed(raw: bytes) -> list[Record] | None:
+def decode_typed(raw: bytes) -> Record | None:
     """A document as version 8 writes it; None when it is anything else."""
     try:
-        record = _record(_decoder.decode(raw))
+        return _record(_decoder.decode(raw))
     except (ValidationError, ValueError):
         return None
-    return None if record is None else [record]
 
 
 def decode_lines(lines: bytes) -> list[Record] | None:
