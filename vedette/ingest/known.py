@@ -5,14 +5,10 @@ records are learned, the same is known afterwards. `told` is False while somethi
 no `Facts` has said yet; `tell` says it once, as a fact without a time of its own.
 """
 
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 from vedette.ingest.paths import file_name
 from vedette.model.event import Facts, Outcome
-
-_NOTHING: Mapping[str, Any] = {}
 
 
 @lru_cache(maxsize=65_536)
@@ -122,21 +118,11 @@ class Known:
             self.parent_pid = pid
             self.parent_path = shared(path)
 
-    def tell(self, out: list[Outcome], said: Mapping[str, Any] = _NOTHING) -> None:
-        """Appends the implicit facts of this process, unless they were told before. `said` is
-        what the record itself says of it: then only what goes beyond that."""
-        if self.told:
-            return
-        self.told = True
-        values = self._values()
-        if said:
-            values = {
-                column: value
-                for column, value in values.items()
-                if column not in said or value > said[column]
-            }
-        if values or not said:
-            out.append(Facts(self.id, 0, values))
+    def tell(self, out: list[Outcome]) -> None:
+        """Appends the implicit facts of this process, unless they were told before."""
+        if not self.told:
+            self.told = True
+            out.append(Facts(self.id, 0, self._values()))
 
     def retell(self) -> None:
         """Everything known counts as not told."""

@@ -115,7 +115,7 @@ def _start(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
         if not known.created:
             out.append(_child_start(known, parent, time_us, values))
         parent.tell(out)
-    known.tell(out, values)
+    known.tell(out)
     return out
 
 

@@ -72,7 +72,7 @@ def start(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
             )
         )
         parent.tell(out)
-    known.tell(out, values)
+    known.tell(out)
     tell_image(data, ctx, path, time_us, out)
     return out
 
