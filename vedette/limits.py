@@ -150,8 +150,9 @@ STORE_QUERY_BYTES_MAX = 1024 * 1024 * 1024
 MEMBER_CHARS_MAX = 1_000
 """Characters of one text in the body of a group or an ingress filter."""
 
-IMPORT_BLOCK_BYTES = 8 * 1024 * 1024
-"""How much of a file the importer reads at a time."""
+IMPORT_BLOCK_BYTES = 512 * 1024
+"""How much of a file the importer reads at a time: what the cache of a core holds while it is
+decoded, and less than a record may have."""
 
 IMPORT_SORT_BYTES_MAX = 256 * 1024 * 1024
 """Records that the importer sorts in memory; beyond it sorted runs wait in a temporary file."""

@@ -100,6 +100,9 @@ def fold(
 def merge_facts(known: dict[str, Any], told: dict[str, Any]) -> bool:
     """Merges what is told into what is known; the greater value wins, so a known value wins
     over an empty one and the order does not matter. Returns True when anything changed."""
+    if not known:
+        known.update({column: value for column, value in told.items() if value})
+        return bool(known)
     changed = False
     for column, value in told.items():
         if value and value > known.get(column, _LEAST[type(value)]):

@@ -14,7 +14,6 @@ import itertools
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path, PurePosixPath
-from struct import Struct
 from typing import NamedTuple
 
 import msgspec
@@ -24,11 +23,10 @@ from vedette.ingest.decode.auditd import AuditLine
 from vedette.ingest.record import RecordError
 from vedette.limits import IMPORT_CHUNK_BYTES, IMPORT_CHUNK_RECORDS, IMPORT_ERRORS_MAX
 from vedette.pipeline.archives import DAMAGE, BombError, Found, Refusal, walk
-from vedette.pipeline.records import AUDIT_LINE, HEAD, PLACE, FileReader, RefusedRecord
+from vedette.pipeline.records import AUDIT_LINE, HEAD, HOST, PLACE, FileReader, RefusedRecord
 from vedette.pipeline.sorting import Sorter
 from vedette.pipeline.teaching import teaching_first
 
-_HOST = Struct(">I")
 _CLASS_AT = 8
 _HOUR_US = 3600 * 1_000_000
 _OFFSET_HOURS_MAX = 26
@@ -121,10 +119,11 @@ class Sequence:
     def take(self, items: list[bytes]) -> None:
         self._sorter.extend(items)
 
-    def take_envelope(self, host: str, item: bytes) -> None:
-        number = self._hosts.setdefault(host, len(self._hosts))
-        cut = len(item) - PLACE.size
-        self._envelopes.add(item[:cut] + _HOST.pack(number) + item[cut:])
+    def take_envelopes(self, items: list[bytes]) -> None:
+        self._envelopes.extend(items)
+
+    def host_number(self, host: str) -> int:
+        return self._hosts.setdefault(host, len(self._hosts))
 
     def learn_clock(self, host: str, envelope_us: int, event_us: int) -> None:
         hours = round((envelope_us - event_us) / _HOUR_US)
@@ -191,6 +190,9 @@ class Sequence:
             _shifted(self._envelopes, hours, {n for n, some in offsets.items() if some == hours})
             for hours in sorted(set(offsets.values()))
         ]
+        if self._sorter.is_in_memory and self._envelopes.is_in_memory:
+            # Sorted stretches one after the other: sorting is a merge, and a quick one.
+            return iter(sorted(itertools.chain(self._sorter, *streams)))
         return heapq.merge(self._sorter, *streams)
 
     def _offsets(self) -> dict[int, int]:
@@ -265,10 +267,14 @@ def _thrown(files: Generator[Found, None, None], error: BombError) -> Found | No
 
 def _shifted(envelopes: Sorter, hours: int, hosts: set[int]) -> Iterator[bytes]:
     """Items of some hosts with the time that their clock should have shown, still in order."""
-    tail = _HOST.size + PLACE.size
+    tail = HOST.size + PLACE.size
     for item in envelopes:
-        (host,) = _HOST.unpack_from(item, len(item) - tail)
-        if host in hosts:
+        (host,) = HOST.unpack_from(item, len(item) - tail)
+        if host not in hosts:
+            continue
+        if not hours:
+            yield item[:-tail] + item[-PLACE.size :]
+        else:
             time_us, kind, record_id = HEAD.unpack_from(item)
             head = HEAD.pack(max(time_us - hours * _HOUR_US, 0), kind, record_id)
             yield head + item[HEAD.size : -tail] + item[-PLACE.size :]

@@ -21,6 +21,7 @@ _OF_PARENT: Final[Mapping[str, str]] = {
 _TAUGHT: Final = frozenset(_OF_PARENT.values())
 
 Facts = Mapping[str, Any]
+_NOTHING: Final[Facts] = {}
 
 
 class Parents:
@@ -58,10 +59,10 @@ class Parents:
         return list(self._waiting[process_id])
 
 
-def learned(child: Facts, parent: Facts) -> dict[str, Any]:
-    """What a child does not know of its parent and the parent's facts tell."""
+def learned(parent: Facts, child: Facts, news: Facts = _NOTHING) -> dict[str, Any]:
+    """What a parent's facts tell of it that neither a child's own nor what is new of it do."""
     return {
         name: parent[own]
         for name, own in _OF_PARENT.items()
-        if name not in child and parent.get(own)
+        if name not in child and name not in news and parent.get(own)
     }

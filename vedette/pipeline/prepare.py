@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import structlog
 from msgspec import Struct
 
-from vedette.ingest.decode import decode
+from vedette.ingest.decode import decode, decode_event
 from vedette.ingest.fold import Folded, check_times, fold
 from vedette.ingest.normalise import SOURCES
 from vedette.ingest.normalise.normaliser import Keep
@@ -152,6 +152,11 @@ class Preparer:
         records, positions = part.records, part.positions
         for position, raw in enumerate(submission.records):
             try:
+                record = None if submission.host else decode_event(raw)
+                if record is not None:
+                    records.append(record)
+                    positions.append(position)
+                    continue
                 found = decode(raw, submission.host)
             except RecordError as error:
                 refuse(receipt, position, error, "", 0)
@@ -161,9 +166,8 @@ class Preparer:
                 continue
             if not found:
                 receipt.outcomes[position] = NOT_KEPT
-            for record in found:
-                records.append(record)
-                positions.append(position)
+            records += found
+            positions += [position] * len(found)
         hosts = self._hosts.of(records, submission.group_id, now_us)
         if None in hosts:
             hosts = _refuse_hostless(part, hosts)

@@ -130,7 +130,7 @@ class Registry:
         """Adds what is known of the parent to a draft that says which it is."""
         parent = self._known.get(draft.facts.get("parent_id", ""))
         if parent is not None:
-            draft.facts.update(learned({**facts, **draft.facts}, parent.facts))
+            draft.facts.update(learned(parent.facts, facts, draft.facts))
 
     def _teach_children(
         self, draft: Draft, news: dict[str, Any], facts: dict[str, Any], placement: Placement
@@ -138,7 +138,7 @@ class Registry:
         """Adds rows with what became known of a process to all segments of its children."""
         for child_id in self._parents.waiting_for(draft.process_id, news):
             known = self._known[child_id]
-            told = learned(known.facts, facts)
+            told = learned(facts, known.facts)
             known.facts.update(told)
             child = Draft(child_id, draft.sensor_id)
             if told:

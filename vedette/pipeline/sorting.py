@@ -7,8 +7,9 @@ IMPORT_SORT_BYTES_MAX, whatever comes in.
 import heapq
 import tempfile
 from collections.abc import Iterator
+from itertools import chain, pairwise
 from struct import Struct
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from vedette.limits import IMPORT_SORT_BYTES_MAX
 
@@ -19,6 +20,15 @@ _READ_BYTES = 256 * 1024
 _LENGTH = Struct(">I")
 
 
+class _Run(NamedTuple):
+    """Sorted items in the temporary file: where they are, the first and the last of them."""
+
+    begin: int
+    end: int
+    first: bytes
+    last: bytes
+
+
 class Sorter:
     """Takes items in any order and gives them sorted, as often as asked."""
 
@@ -27,7 +37,7 @@ class Sorter:
         self._items: list[bytes] = []
         self._bytes = 0
         self._file: BinaryIO | None = None
-        self._runs: list[tuple[int, int]] = []
+        self._runs: list[_Run] = []
         self.count = 0
 
     def extend(self, items: list[bytes]) -> None:
@@ -37,19 +47,22 @@ class Sorter:
         if self._bytes > self._memory_bytes_max:
             self._spill()
 
-    def add(self, item: bytes) -> None:
-        self._items.append(item)
-        self._bytes += len(item) + _OVERHEAD_BYTES
-        self.count += 1
-        if self._bytes > self._memory_bytes_max:
-            self._spill()
+    @property
+    def is_in_memory(self) -> bool:
+        return not self._runs
 
     def __iter__(self) -> Iterator[bytes]:
         """The items in order. Nothing may be added while they are read."""
         self._items.sort()
         if not self._runs:
             return iter(self._items)
-        return heapq.merge(self._items, *(self._read(*run) for run in self._runs))
+        runs = sorted(self._runs, key=lambda run: run.first)
+        streams = [self._read(run) for run in runs]
+        if all(run.last <= later.first for run, later in pairwise(runs)) and (
+            not self._items or runs[-1].last <= self._items[0]
+        ):
+            return chain(*streams, self._items)  # as a log is, that was written in its order
+        return heapq.merge(self._items, *streams)
 
     def close(self) -> None:
         self._items = []
@@ -62,15 +75,16 @@ class Sorter:
         self._items.sort()
         begin = self._file.seek(0, 2)
         for item in self._items:
-            self._file.write(_LENGTH.pack(len(item)))
-            self._file.write(item)
-        self._runs.append((begin, self._file.tell()))
+            self._file.write(_LENGTH.pack(len(item)) + item)
+        run = _Run(begin, self._file.tell(), self._items[0], self._items[-1])
+        self._runs.append(run)
         self._items = []
         self._bytes = 0
 
-    def _read(self, begin: int, end: int) -> Iterator[bytes]:
+    def _read(self, run: _Run) -> Iterator[bytes]:
         """The items of one run; several runs are read in turns from one file."""
         assert self._file is not None
+        begin, end = run.begin, run.end
         held = b""
         while begin < end or held:
             self._file.seek(begin)

@@ -11,6 +11,7 @@ order of their events, and so do these among themselves.
 import re
 from collections.abc import Iterable, Iterator
 
+from vedette.ingest.decode import native
 from vedette.limits import IMPORT_AHEAD_BYTES, IMPORT_CHUNK_BYTES, IMPORT_CHUNK_RECORDS
 
 Placed = tuple[bytes, tuple[int, int]]
@@ -19,6 +20,7 @@ Placed = tuple[bytes, tuple[int, int]]
 _TEACHING = frozenset({b"1", b"3", b"5", b"22", b"4624", b"4688", b"4689", b"5156"})
 """Event ids of Sysmon and Security; what another channel means by them does no harm."""
 
+_NATIVE_ID = b'"event_id":'
 _ID_NAMES = (b'EventID"', b'event_id"')
 _ID_ELEMENT = re.compile(rb"<EventID[^<>]{0,64}>\s*(\d{1,5})\b")
 _ID = re.compile(rb"[^\d,}]{0,64}?(\d{1,5})\b")
@@ -64,6 +66,11 @@ def _teaches(record: bytes, named: set[bytes]) -> bool:
 
 
 def _event_id(record: bytes) -> bytes:
+    if record.startswith(native.PREFIX):
+        at = record.find(_NATIVE_ID) + len(_NATIVE_ID)
+        event_id = record[at : record.find(b",", at)]
+        if event_id.isdigit():
+            return event_id
     for name in _ID_NAMES:
         at = record.find(name)
         if at >= 0:

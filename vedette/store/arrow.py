@@ -4,13 +4,13 @@ One bad value must not cost a batch: what does not fit its type (a lone surrogat
 out of range) is replaced here, in the slow path of an exception.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
 
-from vedette.model.columns import ColumnType
+from vedette.model.columns import Column, ColumnType
 from vedette.model.event import UNKNOWN_IP
 
 TYPES: dict[ColumnType, pa.DataType] = {
@@ -54,6 +54,31 @@ def array(values: Sequence[Any], kind: ColumnType) -> pa.Array:
         made = pa.array(values, TYPES[kind])
     except (pa.ArrowException, OverflowError, UnicodeEncodeError):
         made = pa.array([_fitting(value, kind) for value in values], TYPES[kind])
+    return made.view(TIMESTAMP) if kind == "time" else made
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> dict[str, pa.Array]:
+    """What rows hold under the names of columns, as one array each; what a row does not hold is
+    unknown. All columns are taken out of a row at once, which halves what it costs."""
+    members = pa.struct([(column.name, TYPES[column.type]) for column in columns])
+    try:
+        made = pa.array(rows, members)
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+        return {
+            column.name: array(
+                [row.get(column.name, UNKNOWN[column.type]) for row in rows], column.type
+            )
+            for column in columns
+        }
+    return {
+        column.name: _filled(made.field(number), column.type)
+        for number, column in enumerate(columns)
+    }
+
+
+def _filled(made: pa.Array, kind: ColumnType) -> pa.Array:
+    if made.null_count:
+        made = made.fill_null(pa.scalar(UNKNOWN[kind], TYPES[kind]))
     return made.view(TIMESTAMP) if kind == "time" else made
 
 

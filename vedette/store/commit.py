@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from vedette.model.columns import BINARY, EVENT_KINDS, KEY, METADATA, EventKind
 from vedette.model.event import BinarySeen, Kept
 from vedette.model.segment import PartialSegment
-from vedette.store.arrow import UNKNOWN, array, lists, offsets
+from vedette.store.arrow import array, columns_of, lists, offsets
 
 
 class RecordRow(Struct, gc=False):
@@ -99,14 +99,7 @@ def segment_table(segments: Sequence[PartialSegment]) -> pa.Table:
         column.name: array(list(map(attrgetter(column.name), segments)), column.type)
         for column in KEY
     }
-    known = [segment.metadata for segment in segments]
-    for column in METADATA:
-        if column.merge == "min":
-            values = [row[column.name] for row in known]
-        else:
-            unknown = UNKNOWN[column.type]
-            values = [row.get(column.name, unknown) for row in known]
-        columns[column.name] = array(values, column.type)
+    columns |= columns_of([segment.metadata for segment in segments], METADATA)
     for kind in EVENT_KINDS:
         columns.update(_event_columns(kind, segments))
     for name in ("record_keys", "request_keys"):

@@ -170,6 +170,35 @@ def test_json_of_any_layout_gives_the_same_records(content: bytes, tmp_path: Pat
     assert found == {json.dumps(one, sort_keys=True) for one in MIXED}
 
 
+def beats(number: int) -> bytes:
+    """A document of Winlogbeat; the clock of its envelope is hours ahead."""
+    log = {
+        "channel": "Microsoft-Windows-Sysmon/Operational",
+        "computer_name": "PC1",
+        "event_id": "11",
+        "record_id": number,
+        "event_data": {"UtcTime": f"2024-01-01 08:00:{59 - number:02}.016", "N": str(number)},
+    }
+    return json.dumps({"@timestamp": "2024-01-01T12:00:00.016Z", "winlog": log}).encode()
+
+
+@pytest.mark.parametrize("odd", [b'{"cut": ', b'{"what": "else"}', text_of(MIXED[:2])])
+@pytest.mark.parametrize("block_bytes", [100, 700, 1 << 20])
+def test_documents_read_in_blocks_are_those_read_one_by_one(
+    odd: bytes, block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [beats(number) for number in range(30)]
+    plain = given_out(Sequence(written(tmp_path / "plain", b"\n".join(lines))))
+    monkeypatch.setattr("vedette.pipeline.records.IMPORT_BLOCK_BYTES", block_bytes)
+    assert given_out(Sequence(written(tmp_path / "plain", b"\n".join(lines)))) == plain
+    mixed = Sequence(written(tmp_path / "x", b"\n".join([*lines[:20], odd, *lines[20:]])))
+    found = given_out(mixed)
+    assert [one for one in found if b'"N"' in one] == plain
+    told = [decode(one)[0].data["N"] for one in plain]
+    assert told == [str(number) for number in reversed(range(30))]
+    assert {one.position for one in mixed.refused} <= {21}
+
+
 def test_large_files_are_read_in_blocks_and_sorted_outside_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,15 +93,11 @@ def decode(raw: bytes, host: str = "") -> list[Record]:
 
 def _decode(raw: bytes, host: str) -> list[Record]:
     if raw.startswith(native.PREFIX):
-        return native.decode(raw)
+        return [native.decode(raw)]
     try:
-        records = None
-        if raw.startswith(winlogbeat.PREFIX) or winlogbeat.MARK in raw[:MARK_BYTES_MAX]:
-            records = winlogbeat.decode_typed(raw)
-        elif evtx_json.MARK in raw[:32]:
-            records = evtx_json.decode_typed(raw)
-        if records is not None:
-            return records
+        record = _decode_typed(raw)
+        if record is not None:
+            return [record]
         obj = _decoder.decode(raw)
     except DecodeError as error:
         if raw.lstrip()[:1] == b"<":
@@ -110,6 +106,41 @@ def _decode(raw: bytes, host: str) -> list[Record]:
     if host and isinstance(obj, dict):
         obj.setdefault("hostname", host)
     return decode_object(obj, raw)
+
+
+def _decode_typed(raw: bytes) -> Record | None:
+    if raw.startswith(winlogbeat.PREFIX) or winlogbeat.MARK in raw[:MARK_BYTES_MAX]:
+        return winlogbeat.decode_typed(raw)
+    return evtx_json.decode_typed(raw) if evtx_json.MARK in raw[:32] else None
+
+
+def decode_event(raw: bytes) -> Record | None:
+    """The one record of a JSON text of a format that comes in volume; None for all others, and
+    for what is broken: `decode` says what it is."""
+    if len(raw) > RECORD_BYTES_MAX:
+        return None
+    try:
+        if raw.startswith(native.PREFIX):
+            return native.decode(raw)
+        return _decode_typed(raw)
+    except _BROKEN:
+        return None
+
+
+def decode_events(lines: bytes) -> list[Record] | None:
+    """The records of whole lines of JSON texts of one format that comes in volume, in their
+    order; None when any is of another, or broken, or could be too large."""
+    if len(lines) > RECORD_BYTES_MAX:
+        return None
+    try:
+        if lines.startswith(winlogbeat.PREFIX):
+            return winlogbeat.decode_lines(lines)
+        return evtx_json.decode_lines(lines) if evtx_json.MARK in lines[:32] else None
+    except _BROKEN:
+        return None
+
+
+_BROKEN = (DecodeError, UnicodeDecodeError, RecursionError, RecordError)
 
 
 def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:

@@ -47,9 +47,15 @@ class _Provider(Struct, gc=False):
     attributes: _ProviderAttributes = field(name="#attributes")
 
 
+class _Qualified(Struct, gc=False):
+    """The id of an event of an old provider: beside it stand its qualifiers."""
+
+    number: int = field(name="#text")
+
+
 class _System(Struct, gc=False):
     provider: _Provider = field(name="Provider")
-    event_id: int = field(name="EventID")
+    event_id: int | _Qualified = field(name="EventID")
     created: _Time = field(name="TimeCreated")
     record_id: int = field(name="EventRecordID")
     channel: str = field(name="Channel")
@@ -69,32 +75,47 @@ class _Document(Struct, gc=False):
 _decoder = Decoder(_Document)
 
 
-def decode_typed(raw: bytes) -> list[Record] | None:
+def decode_typed(raw: bytes) -> Record | None:
     """A document of plain named event data; None when it is anything else."""
     try:
-        event = _decoder.decode(raw).event
+        return _record(_decoder.decode(raw).event)
     except ValidationError:
         return None
+
+
+def decode_lines(lines: bytes) -> list[Record] | None:
+    """Whole lines, each a document of plain named event data; None when any is anything else.
+
+    Raises what msgspec raises for texts that are not JSON.
+    """
+    try:
+        records = [_record(document.event) for document in _decoder.decode_lines(lines)]
+    except ValidationError:
+        return None
+    return records if all(records) else None  # type: ignore[return-value]
+
+
+def _record(event: _Event) -> Record | None:
     system = event.system
     envelope_us = time_us(system.created.attributes.time)
     host = lower_host(system.computer)
-    if not envelope_us or not host or not 0 <= system.event_id <= 0xFFFF:
+    written = system.event_id
+    event_id = written if isinstance(written, int) else written.number
+    if not envelope_us or not host or not 0 <= event_id <= 0xFFFF:
         return None
     execution = system.execution
     provider = system.provider.attributes.name
-    return [
-        Record(
-            "windows",
-            host,
-            envelope_us,
-            canonical(system.channel, provider),
-            system.event_id,
-            small_record_id(system.record_id),
-            provider,
-            0 if execution is None else small_pid(execution.attributes.pid),
-            event.data,
-        )
-    ]
+    return Record(
+        "windows",
+        host,
+        envelope_us,
+        canonical(system.channel, provider),
+        event_id,
+        small_record_id(system.record_id),
+        provider,
+        0 if execution is None else small_pid(execution.attributes.pid),
+        event.data,
+    )
 
 
 def recognises(obj: dict[str, Any]) -> bool:

@@ -13,7 +13,7 @@ _decoder = Decoder(Record)
 _LAST_US = 253_402_300_800_000_000
 
 
-def decode(raw: bytes) -> list[Record]:
+def decode(raw: bytes) -> Record:
     """Raises RecordError: not_json, unknown_format (a member is missing or of a wrong type),
     no_host, no_time."""
     try:
@@ -22,7 +22,7 @@ def decode(raw: bytes) -> list[Record]:
         raise RecordError("unknown_format", f"not a native record: {error}") from error
     except DecodeError as error:
         raise RecordError("not_json", str(error)) from error
-    return [checked(record)]
+    return checked(record)
 
 
 def checked(record: Record) -> Record:

@@ -51,16 +51,31 @@ class _Document(Struct, gc=False):
 _decoder = Decoder(_Document)
 
 
-def decode_typed(raw: bytes) -> list[Record] | None:
+def decode_typed(raw: bytes) -> Record | None:
     """A document as version 8 writes it; None when it is anything else."""
     try:
-        document = _decoder.decode(raw)
-        log = document.winlog
-        data = log.event_data
-        event_id = int(log.event_id)
-        record_id = int(log.record_id)
+        return _record(_decoder.decode(raw))
     except (ValidationError, ValueError):
         return None
+
+
+def decode_lines(lines: bytes) -> list[Record] | None:
+    """Whole lines, each a document as version 8 writes it; None when any is anything else.
+
+    Raises what msgspec raises for texts that are not JSON.
+    """
+    try:
+        records = [_record(document) for document in _decoder.decode_lines(lines)]
+    except (ValidationError, ValueError):
+        return None
+    return records if all(records) else None  # type: ignore[return-value]
+
+
+def _record(document: _Document) -> Record | None:
+    """Raises ValueError for a number that is none."""
+    log = document.winlog
+    data = log.event_data
+    event_id = int(log.event_id)
     channel = canonical(log.channel, log.provider_name)
     if _is_moved(channel, event_id, data):
         return None
@@ -69,19 +84,17 @@ def decode_typed(raw: bytes) -> list[Record] | None:
     if not envelope_us or not host or not 0 <= event_id <= 0xFFFF:
         return None
     process = log.process
-    return [
-        Record(
-            "windows",
-            host,
-            envelope_us,
-            channel,
-            event_id,
-            small_record_id(record_id),
-            log.provider_name,
-            0 if process is None else small_pid(process.pid),
-            data,
-        )
-    ]
+    return Record(
+        "windows",
+        host,
+        envelope_us,
+        channel,
+        event_id,
+        small_record_id(int(log.record_id)),
+        log.provider_name,
+        0 if process is None else small_pid(process.pid),
+        data,
+    )
 
 
 def _is_moved(channel: str, event_id: int, data: dict[str, Any]) -> bool:

@@ -56,8 +56,8 @@ def _actor(data: Data) -> str:
     return "Target" if sid not in _NOBODY or known_text(data.get("TargetUserName")) else "Subject"
 
 
-def _pid(data: Data, *names: str) -> int:
-    return next((found for name in names if (found := number(data.get(name)))), 0)
+def _pid(data: Data, name: str) -> int:
+    return number(data.get(name))
 
 
 # --- 4688, 4689: processes ---------------------------------------------------------------
@@ -278,7 +278,8 @@ _OUTBOUND = "%%14593"
 
 def _learn_connection(record: Record, ctx: HostContext, _time_us: int) -> None:
     data = record.data
-    pid, application = _pid(data, "ProcessID", "ProcessId"), known_text(data.get("Application"))
+    pid = _pid(data, "ProcessID") or _pid(data, "ProcessId")
+    application = known_text(data.get("Application"))
     if pid:
         ctx.mention(pid, application)
     ctx.learn_device_path(application)
@@ -288,7 +289,7 @@ def _learn_connection(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 def _connected(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
     data = record.data
-    pid = _pid(data, "ProcessID", "ProcessId")
+    pid = _pid(data, "ProcessID") or _pid(data, "ProcessId")
     if not pid:
         return []
     application = known_text(data.get("Application"))

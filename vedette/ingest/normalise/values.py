@@ -23,14 +23,16 @@ UNKNOWN_TEXT = frozenset(
 )
 """What Sysmon, Windows and NXLog write for "not known" (telemetry.md 2, fact 12)."""
 
+_UNKNOWN_CHARS_MAX = max(map(len, UNKNOWN_TEXT))
+
 
 def known_text(value: object) -> str:
     """A scalar as text, or "" for what means unknown; cut at TEXT_CHARS_MAX."""
     if not isinstance(value, str):
         return scalar_text(value)
-    if value in UNKNOWN_TEXT:
-        return ""
-    return value if len(value) <= TEXT_CHARS_MAX else value[:TEXT_CHARS_MAX]
+    if len(value) > _UNKNOWN_CHARS_MAX:
+        return value if len(value) <= TEXT_CHARS_MAX else value[:TEXT_CHARS_MAX]
+    return "" if value in UNKNOWN_TEXT else value
 
 
 def free_text(value: object) -> str:

@@ -56,8 +56,11 @@ def _find_anew(ctx: HostContext, guid: Any, pid: Any, image: Any, time_us: int) 
 
 
 def subject_of(data: Data, ctx: HostContext, time_us: int) -> Known | None:
-    get = data.get
-    return find_process(ctx, get("ProcessGuid"), get("ProcessId"), get("Image"), time_us)
+    guid = data.get("ProcessGuid")
+    known = ctx.named(guid) if guid else None
+    if known is not None:
+        return known
+    return _find_anew(ctx, guid, data.get("ProcessId"), data.get("Image"), time_us)
 
 
 def source_of(data: Data, ctx: HostContext, time_us: int) -> Known | None:
