@@ -32,6 +32,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from vedette.model.columns import KEY
 from vedette.model.ends import ends_sql
 from vedette.model.fields import JOINS
 from vedette.model.indexes import INDEX_OF, indexed_sql
@@ -41,6 +42,7 @@ from vedette.query.ends import deciding_tokens, shown_tokens
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text
 from vedette.query.predicate_sql import (
     Binder,
+    asked_columns,
     by_source,
     either,
     few_addresses,
@@ -79,6 +81,9 @@ NARROWINGS_MAX = 6
 SETTLED = "settled_partitions"
 """The parameter of `Condition.settled`."""
 
+KEY_COLUMNS = frozenset(column.name for column in KEY)
+"""Columns that all partial rows of a segment share."""
+
 IN_SETTLED = f"partition_ms IN {{{SETTLED}:Array(UInt64)}}"
 
 EVERY_ROW = "(1 = 1)"
@@ -106,11 +111,20 @@ class Condition:
     of_processes: bool = False
     """Whether other segments of the process count, too: then it may be any of them that has the
     rows of the narrowings, and `within` has to name all of them."""
-    asks_merged: bool = True
-    """Whether rows have to be merged for it; without, it asks nothing but keys."""
+    merged: frozenset[str] | None = None
+    """The columns beside keys that it asks of merged rows; None when that is not known."""
+    looks: int = 0
+    """How often it looks for events."""
+    is_choice: bool = False
+    """Whether one of some tests being true is enough."""
     settled: "Callable[[], Condition] | None" = field(default=None, compare=False, repr=False)
     """The same condition for a store some of whose partitions have end tokens in an index: the
     opening times of those are the parameter `SETTLED`. It answers alike whatever they are."""
+
+    @property
+    def asks_merged(self) -> bool:
+        """Whether rows have to be merged for it; without, it asks nothing but keys."""
+        return self.merged is None or bool(self.merged)
 
     @property
     def clause(self) -> str:
@@ -161,7 +175,9 @@ def _segments(tree: Checked, prefix: str, *, is_settled: bool) -> Condition:
         sql,
         compiler.bind.params,
         compiler.narrowings(tree),
-        asks_merged=compiler.asks_merged,
+        merged=frozenset(compiler.merged),
+        looks=compiler.subqueries,
+        is_choice=isinstance(tree, Match | Or),
         settled=None if is_settled else partial(_segments, tree, prefix, is_settled=True),
     )
 
@@ -187,7 +203,7 @@ class _Compiler:
         self.bind = bind
         self.is_settled = is_settled
         self.subqueries = 0
-        self.asks_merged = False
+        self.merged: set[str] = set()
 
     def node(self, node: Checked) -> str:
         match node:
@@ -232,8 +248,7 @@ class _Compiler:
         """One of the tests is true; never without any."""
         of_events = [test for test in tests if self._is_event(test)]
         of_metadata = [test for test in tests if not self._is_event(test)]
-        self.asks_merged = self.asks_merged or bool(of_metadata)
-        parts = [self._exact(source, found) for source, found in by_source(of_metadata)]
+        parts = [self._of_merged(source, found) for source, found in by_source(of_metadata)]
         if of_events:
             parts.append(self._any_event(by_source(of_events)))
         return either(parts) if parts else "0"
@@ -242,13 +257,16 @@ class _Compiler:
         """Whether a partial row alone can answer."""
         return bool(self.document.rows) and self.document.is_list(source_of(test))
 
+    def _of_merged(self, source: str, tests: Sequence[Test]) -> str:
+        self.merged.update(asked_columns(source) - KEY_COLUMNS)
+        return self._exact(source, tests)
+
     def _exact(self, source: str, tests: Sequence[Test]) -> str:
         return tests_sql(source, tests, self.bind, self.document)
 
     def _any_event(self, grouped: list[tuple[str, list[Test]]]) -> str:
         if self.subqueries >= SUBQUERIES_MAX:
-            self.asks_merged = True
-            return either(self._exact(source, found) for source, found in grouped)
+            return either(self._of_merged(source, found) for source, found in grouped)
         rows, unaided = self._row_conditions(grouped)
         # Each index reads its own column only where it says yes; the other columns, which have
         # to be read everywhere, are read together.

@@ -16,6 +16,9 @@ from vedette.errors import UnavailableError
 
 DEADLINE_CODES = frozenset({159, 160})
 
+MANY_CODES = frozenset({158, 191})
+"""More rows than a question allowed for (`store/reach.py`)."""
+
 UNAVAILABLE_CODES: dict[int, str] = {
     74: "the disk cannot be read",
     75: "the disk cannot be written",
@@ -54,6 +57,8 @@ def unavailable(text: str, code: int | None) -> UnavailableError | None:
     """The domain error of an engine's failure; None when it is a bug of ours."""
     if code in DEADLINE_CODES:
         return UnavailableError("the search took longer than allowed", reason="deadline")
+    if code in MANY_CODES:
+        return UnavailableError("the search found more than it allowed for", reason="many")
     if any(word in text for word in DISK_WORDS):
         return UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
     if code in UNAVAILABLE_CODES:

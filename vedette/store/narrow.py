@@ -67,6 +67,21 @@ def narrowed(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> Co
     return where
 
 
+def gathering(engine: Engine, where: Condition) -> Condition | None:
+    """A condition with the same answers that finds the rows of its few segments itself, without a
+    look before; None when it cannot. Where there are many, it is dearer than any other."""
+    where = _settled(engine, where)
+    if where.merged is None or where.looks > _LOOKS_MAX or len(where.narrowings) > 1:
+        return None
+    if not where.merged and (where.is_choice or (where.looks == 1 and where.narrowings)):
+        return replace(where, sql="1", before=where.sql, narrowings=())
+    if not where.narrowings:
+        return None
+    keys = f"({PLACE}) IN ({_rows(PLACE, where.narrowings[0])})"
+    asked = where if where.is_choice else where.within_rows(keys)
+    return replace(asked, before=keys, narrowings=())
+
+
 def _settled(engine: Engine, where: Condition) -> Condition:
     """The condition as the partitions of the store let it be asked."""
     partitions = settled_partitions(engine) if where.settled else ()

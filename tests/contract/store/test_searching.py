@@ -1,6 +1,7 @@
 """Comprehensive search, groups, the reach of a search and texts of events, where they depend on
 the engine: shards, deadlines, parts of the store. What they answer is tests/property's matter."""
 
+import random
 import time
 
 import pytest
@@ -92,6 +93,52 @@ def test_groups_are_counted_within_the_scope(contract_engine: ClickHouseEngine) 
     assert count_groups(contract_engine, ALL, Scope(frozenset({2})), "hostname") == 1
     found = search_groups(contract_engine, ALL, Scope(frozenset({1})), "process_id")
     assert [row["last_update"] for row in found.rows] == [3]
+
+
+def everything() -> Condition:
+    return compile_segments(check(parse(""), now_us=0))
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+@pytest.mark.parametrize("column", ["last_update", "cmdline"])
+def test_the_first_of_all_are_told_by_the_greatest_value_of_their_rows(
+    contract_engine: ClickHouseEngine, column: str, is_open: bool
+) -> None:
+    if is_open:
+        open_partition(contract_engine, HOUR_MS)
+    draw = random.Random(7)
+    best: dict[str, int] = {}
+    for _ in range(4):
+        values = {number: draw.randrange(30, 60) for number in draw.sample(range(40), 25)}
+        rows = [
+            partial(one, sensor_id=1 + one % 3, last_update=value, cmdline=f"run {value}")
+            for one, value in values.items()
+        ]
+        store(contract_engine, *rows)
+        for one, value in values.items():
+            name = process_id(one, 1 + one % 3)
+            best[name] = max(best.get(name, 0), value)
+    order = [(column, True)]
+    pages = [
+        search_segments(contract_engine, everything(), EVERYTHING, order, start=start, rows=7)
+        for start in range(0, len(best) + 7, 7)
+    ]
+    assert {page.total for page in pages} == {len(best)}
+    told = [row for page in pages for row in page.rows]
+    assert {row["process_id"]: row["last_update"] for row in told} == best
+    assert [row["last_update"] for row in told] == sorted(best.values(), reverse=True)
+    scope = Scope(frozenset({2}))
+    within = search_segments(contract_engine, everything(), scope, order, rows=100)
+    assert within.total == len(within.rows) == sum(name.startswith("00000002") for name in best)
+
+
+def test_a_page_whose_segments_have_very_many_rows_is_found_too(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    store(contract_engine, *(partial(1, last_update=1_000 + number) for number in range(150)))
+    store(contract_engine, partial(2, last_update=5), partial(3, last_update=6))
+    found = search_segments(contract_engine, everything(), EVERYTHING, rows=2)
+    assert (found.total, [row["last_update"] for row in found.rows]) == (3, [1_149, 6])
 
 
 @pytest.mark.parametrize("column", ["", "nothing", "path`; DROP TABLE segment"])
