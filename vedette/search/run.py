@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from vedette import limits
-from vedette.errors import BadRequestError, UnavailableError
+from vedette.errors import BadRequestError
 from vedette.model.fields import PROCESS
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, compile_segments, terms
@@ -22,6 +22,7 @@ from vedette.search.responses import search_body
 from vedette.search.segmentation import is_comprehensive
 from vedette.store.engine import Engine
 from vedette.store.facets import Facets, count_facets
+from vedette.store.failures import ManyRowsError
 from vedette.store.find import Found, Order, count_segments, search_segments
 from vedette.store.group import count_groups, search_groups
 from vedette.store.narrow import gathering, narrowed
@@ -168,9 +169,7 @@ def _few(engine: Engine, question: _Question, reach: Reach) -> Found | None:
         return search_segments(
             engine, where, question.scope, order, start=start, rows=rows, reach=bound
         )
-    except UnavailableError as error:
-        if error.reason != "many":
-            raise
+    except ManyRowsError:
         return None
 
 

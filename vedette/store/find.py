@@ -7,6 +7,7 @@ from typing import Any, Final
 from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
 from vedette.query.compile_sql import Condition
+from vedette.query.document import SEGMENT
 from vedette.store.engine import Engine
 from vedette.store.newest import first_places, leads
 from vedette.store.reach import EVERYWHERE, Reach
@@ -119,7 +120,8 @@ def _selected(where: Condition, columns: Iterable[str] = ()) -> str:
     wanted = sorted({*where.merged, *columns} - _PLACED)
     found = "".join(f", {MERGES[one]}({quoted(one)}) AS {quoted(one)}" for one in wanted)
     return (
-        f"(SELECT {PLACE}{found} FROM segment WHERE {where.before} GROUP BY {PLACE}) "
+        f"(SELECT {SEGMENT.key}, any(sensor_id) AS sensor_id{found} FROM segment "
+        f"WHERE {where.before} GROUP BY {SEGMENT.key}) "
         f"WHERE {where.sql}"
     )
 

@@ -18,7 +18,8 @@ from dataclasses import replace
 from typing import Final
 
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import SETTLED, Condition
+from vedette.query.compile_sql import SETTLED, Condition, keys_of
+from vedette.query.document import SEGMENT
 from vedette.store.engine import Engine, Params
 from vedette.store.reach import Reach
 from vedette.store.settled import settled_partitions
@@ -71,15 +72,14 @@ def gathering(engine: Engine, where: Condition) -> Condition | None:
     """A condition with the same answers that finds the rows of its few segments itself, without a
     look before; None when it cannot. Where there are many, it is dearer than any other."""
     where = _settled(engine, where)
-    if where.merged is None or where.looks > _LOOKS_MAX or len(where.narrowings) > 1:
+    if where.merged is None or where.looks > _LOOKS_MAX:
         return None
-    if not where.merged and (where.is_choice or (where.looks == 1 and where.narrowings)):
-        return replace(where, sql="1", before=where.sql, narrowings=())
-    if not where.narrowings:
+    if where.found:
+        return replace(where, sql=where.sql if where.merged else "1", before=where.found)
+    if len(where.narrowings) != 1:
         return None
-    keys = f"({PLACE}) IN ({_rows(PLACE, where.narrowings[0])})"
-    asked = where if where.is_choice else where.within_rows(keys)
-    return replace(asked, before=keys, narrowings=())
+    keys = keys_of(SEGMENT, where.narrowings[0])
+    return replace(where.within_rows(keys), before=keys)
 
 
 def _settled(engine: Engine, where: Condition) -> Condition:

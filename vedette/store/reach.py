@@ -12,7 +12,7 @@ from typing import Final
 
 from vedette.errors import UnavailableError
 from vedette.model.ends import ENDS, ends_index
-from vedette.model.indexes import INDEXES
+from vedette.model.indexes import INDEXES, index_name
 from vedette.query.compile_sql import SETTINGS
 from vedette.store.engine import Engine, Params, Rows, Settings
 
@@ -55,8 +55,8 @@ class Reach:
     def ask(self, engine: Engine, sql: str, params: Params) -> Rows:
         """Run a SELECT on segments within the reach, with the settings of conditions.
 
-        Raises UnavailableError; its `reason` is "deadline" when time is up, "many" when a set or
-        the groups of an answer have more rows than `rows_max`.
+        Raises UnavailableError; its `reason` is "deadline" when time is up. Raises ManyRowsError
+        when a set, or the groups of an answer, have more rows than `rows_max`.
         """
         settings = {**_ASKED, **_without_other_indexes(sql)}
         if self.rows_max:
@@ -73,7 +73,7 @@ def _without_other_indexes(sql: str) -> dict[str, str]:
     of them anew in every read, which is a quarter of what a look into one of them costs."""
     if len(sql) > _WEIGHED_CHARS_MAX:
         return {}
-    others = [f"ix_{column}" for column, _ in INDEXES if f"`{column}`" not in sql]
+    others = [index_name(column) for column, _ in INDEXES if f"`{column}`" not in sql]
     others += [ends_index(column) for column in ENDS if f"toString(`{column}`)" not in sql]
     return {"ignore_data_skipping_indices": ",".join(others)} if others else {}
 
