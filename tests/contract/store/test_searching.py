@@ -17,15 +17,18 @@ from tests.contract.store.rows import (
     store,
 )
 from vedette.errors import BadRequestError, UnavailableError
+from vedette.model.indexes import INDEXES, index_name
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, check, compile_segments, parse
 from vedette.query.compile_process import compile_processes
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.find import count_segments, search_segments
 from vedette.store.group import count_groups, search_groups
+from vedette.store.narrow import gathering
 from vedette.store.partition import partition_name
 from vedette.store.partitions import cold_partitions, open_partition, unmount
 from vedette.store.reach import Reach, newest_since
+from vedette.store.tables import SEGMENT, additions
 from vedette.store.texts import matching_texts
 from vedette.store.where import ALL
 
@@ -139,6 +142,28 @@ def test_a_page_whose_segments_have_very_many_rows_is_found_too(
     store(contract_engine, partial(2, last_update=5), partial(3, last_update=6))
     found = search_segments(contract_engine, everything(), EVERYTHING, rows=2)
     assert (found.total, [row["last_update"] for row in found.rows]) == (3, [1_149, 6])
+
+
+def test_an_md5_is_found_in_parts_that_an_older_version_made(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    digest = "ab" * 16
+    capabilities = contract_engine.capabilities
+    table = f"`{capabilities.storage('segment')}`{capabilities.on_cluster}"
+    for column in (name for name, kind in INDEXES if kind == "values"):
+        old = f"`ix_{column}` `{column}` TYPE bloom_filter(0.01)"
+        contract_engine.command(f"ALTER TABLE {table} DROP INDEX `{index_name(column)}`")
+        contract_engine.command(f"ALTER TABLE {table} ADD INDEX {old}")
+    store(contract_engine, partial(1, module("c:\\a.dll", digest)), partial(2, process_md5=digest))
+    for statement in additions(SEGMENT, capabilities):
+        contract_engine.command(statement)
+    store(contract_engine, partial(3, module("c:\\a.dll", digest)), partial(4, file("c:\\a")))
+    where = asked(f"md5:{digest}", whole=False)
+    assert count_segments(contract_engine, where, EVERYTHING) == 3
+    few = gathering(contract_engine, where)
+    assert few is not None
+    found = search_segments(contract_engine, few, EVERYTHING)
+    assert {row["process_id"] for row in found.rows} == set(map(process_id, (1, 2, 3)))
 
 
 @pytest.mark.parametrize("column", ["", "nothing", "path`; DROP TABLE segment"])
