@@ -204,7 +204,7 @@ def test_a_search_that_gathers_the_rows_of_its_answers_finds_the_same(
     prepared = [Prepared(segment) for segment in segments]
     gathered, refused = 0, 0
     for text in [*CHOSEN, *(query(draw, 1) for _ in range(75))]:
-        where = gathering(store, compiled(text))
+        where = gathering(store, compiled(text), EVERYTHING, EVERYWHERE)
         if where is None:
             continue
         try:

@@ -25,7 +25,7 @@ from vedette.store.facets import Facets, count_facets
 from vedette.store.failures import ManyRowsError
 from vedette.store.find import Found, Order, count_segments, search_segments
 from vedette.store.group import count_groups, search_groups
-from vedette.store.narrow import gathering, narrowed
+from vedette.store.narrow import NOWHERE, gathering, narrowed
 from vedette.store.reach import Reach
 from vedette.store.select import SORTABLE
 
@@ -161,9 +161,11 @@ def _few(engine: Engine, question: _Question, reach: Reach) -> Found | None:
     request, order = question.request, question.order
     if request.facets or question.group or not request.rows:
         return None
-    where = gathering(engine, question.where)
+    where = gathering(engine, question.where, question.scope, reach)
     if where is None:
         return None
+    if where is NOWHERE:
+        return Found(0, [])
     start, rows, bound = request.start, request.rows, replace(reach, rows_max=limits.FEW_ROWS_MAX)
     try:
         return search_segments(

@@ -134,6 +134,12 @@ def open_partitions(engine: Engine) -> list[int]:
     return [opened_ms for opened_ms, (state, _, _) in _known(engine).items() if state == "hot"]
 
 
+def closed_partitions(engine: Engine) -> list[int]:
+    """Opening times of the partitions that searches see and nothing new is written to, as of a
+    second ago."""
+    return [opened_ms for opened_ms, (state, _, _) in _known(engine).items() if state == "warm"]
+
+
 def free_disk_bytes(engine: Engine) -> int:
     """Free bytes of the fullest disk of the engine."""
     disks = engine.capabilities.system("disks")

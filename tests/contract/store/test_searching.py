@@ -24,10 +24,10 @@ from vedette.query.compile_process import compile_processes
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.find import count_segments, search_segments
 from vedette.store.group import count_groups, search_groups
-from vedette.store.narrow import gathering
+from vedette.store.narrow import NOWHERE, gathering
 from vedette.store.partition import partition_name
 from vedette.store.partitions import cold_partitions, open_partition, unmount
-from vedette.store.reach import Reach, newest_since
+from vedette.store.reach import EVERYWHERE, Reach, newest_since
 from vedette.store.tables import SEGMENT, additions
 from vedette.store.texts import matching_texts
 from vedette.store.where import ALL
@@ -144,6 +144,32 @@ def test_a_page_whose_segments_have_very_many_rows_is_found_too(
     assert (found.total, [row["last_update"] for row in found.rows]) == (3, [1_149, 6])
 
 
+def test_where_partitions_are_closed_only_few_answers_are_gathered(
+    contract_engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vedette.store.narrow.PLACES_MAX", 1)
+    store(contract_engine, partial(1, process_name="a.exe"), partial(2, process_name="b.exe"))
+    store(contract_engine, partial(3, process_name="b.exe", window_ms=NEXT_MS))
+    open_partition(contract_engine, HOUR_MS)
+    asks = {
+        text: asked(f"process_name:{text}", whole=False) for text in ("a.exe", "b.exe", "c.exe")
+    }
+
+    def gathers(text: str) -> Condition | None:
+        return gathering(contract_engine, asks[text], EVERYTHING, EVERYWHERE)
+
+    counts = {
+        text: count_segments(contract_engine, where, EVERYTHING)
+        for text in asks
+        if (where := gathers(text))
+    }
+    assert counts == {"a.exe": 1, "b.exe": 2, "c.exe": 0}
+    open_partition(contract_engine, NEXT_MS)
+    assert gathers("a.exe")
+    assert gathers("b.exe") is None
+    assert gathers("c.exe") is NOWHERE
+
+
 def test_an_md5_is_found_in_parts_that_an_older_version_made(
     contract_engine: ClickHouseEngine,
 ) -> None:
@@ -160,7 +186,7 @@ def test_an_md5_is_found_in_parts_that_an_older_version_made(
     store(contract_engine, partial(3, module("c:\\a.dll", digest)), partial(4, file("c:\\a")))
     where = asked(f"md5:{digest}", whole=False)
     assert count_segments(contract_engine, where, EVERYTHING) == 3
-    few = gathering(contract_engine, where)
+    few = gathering(contract_engine, where, EVERYTHING, EVERYWHERE)
     assert few is not None
     found = search_segments(contract_engine, few, EVERYTHING)
     assert {row["process_id"] for row in found.rows} == set(map(process_id, (1, 2, 3)))
