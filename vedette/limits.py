@@ -200,6 +200,10 @@ MEMBER_MEMORY_BYTES_MAX = 1024 * 1024 * 1024
 EXPLAIN_TERMS_MAX = 64
 """Terms of a query that are counted one by one when it is explained; each is a search."""
 
+FEW_ROWS_MAX = 200_000
+"""Segments that a search gathers the rows of by a single question; of more, it asks first how many
+there are."""
+
 HIGHLIGHT_ROWS_MAX = 50
 """Results of a page whose events are looked through for highlights: each costs reading a block of
 every kind of event that is marked."""

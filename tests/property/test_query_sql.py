@@ -8,6 +8,7 @@ import pytest
 
 from tests.property.lives import NOW_US, life, query
 from tests.unit.query.test_trust import HOSTILE
+from vedette import limits
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import ProcessEvent
 from vedette.model.scope import EVERYTHING
@@ -17,9 +18,10 @@ from vedette.query.match import Prepared
 from vedette.query.nodes import Exact, Leaf
 from vedette.store.commit import segment_table
 from vedette.store.engine import ClickHouseEngine
+from vedette.store.failures import ManyRowsError
 from vedette.store.find import search_segments
-from vedette.store.narrow import narrowed
-from vedette.store.reach import EVERYWHERE
+from vedette.store.narrow import gathering, narrowed
+from vedette.store.reach import EVERYWHERE, Reach
 from vedette.store.where import scope_params
 
 WINDOW_MS = 1_700_000_400_000
@@ -192,3 +194,29 @@ def test_a_search_that_looks_into_the_indexes_first_finds_the_same(
         assert {row["process_id"] for row in answer.rows} == expected, (SEED, text)
         assert answer.total == len(expected), (SEED, text)
     assert looked
+
+
+@pytest.mark.parametrize("rows_max", [limits.FEW_ROWS_MAX, 5])
+def test_a_search_that_gathers_the_rows_of_its_answers_finds_the_same(
+    store: ClickHouseEngine, segments: list[Whole], rows_max: int
+) -> None:
+    draw = random.Random(SEED + 4)
+    prepared = [Prepared(segment) for segment in segments]
+    gathered, refused = 0, 0
+    for text in [*CHOSEN, *(query(draw, 1) for _ in range(75))]:
+        where = gathering(store, compiled(text), EVERYTHING, EVERYWHERE)
+        if where is None:
+            continue
+        try:
+            answer = search_segments(
+                store, where, EVERYTHING, rows=PROCESSES, reach=Reach(rows_max=rows_max)
+            )
+        except ManyRowsError:
+            refused += 1
+            continue
+        expected = matched(prepared, text)
+        gathered += bool(expected)
+        assert {row["process_id"] for row in answer.rows} == expected, (SEED, text)
+        assert answer.total == len(expected), (SEED, text)
+    assert gathered
+    assert bool(refused) == (rows_max == 5)

@@ -7,14 +7,16 @@ tokens of a value it may ask for. An index only narrows: the exact predicate alw
             of all values. Everything else, letters beyond ASCII too, is a gap: what is a
             letter is decided by the exact predicate, not by the tokenizer.
 - `pieces`  the column holds folded pieces between 0x1f bytes (`model/tokens.py`).
-- `whole`   exact values.
+- `whole`   exact values: tells where one may be.
+- `values`  exact values of an array of which few differ: tells which rows have one, so that the
+            array is not read for it.
 """
 
 from typing import Literal
 
 from vedette.model.columns import EVENT_KINDS
 
-IndexKind = Literal["words", "pieces", "whole"]
+IndexKind = Literal["words", "pieces", "whole", "values"]
 
 FOLDED_SQL = "if(isASCII({0}), lower({0}), caseFoldUTF8(toValidUTF8({0})))"
 """`tokens.fold` in SQL. Case folding proper is slow and refuses broken UTF-8, so plain ASCII
@@ -29,6 +31,7 @@ INDEX_TYPES: dict[IndexKind, str] = {
     "words": "text(tokenizer = 'splitByNonAlpha')",
     "pieces": "text(tokenizer = splitByString(['\\x1f']))",
     "whole": "bloom_filter(0.01)",
+    "values": "text(tokenizer = 'array')",
 }
 """The TYPE of an index."""
 
@@ -57,11 +60,11 @@ INDEXES: tuple[tuple[str, IndexKind], ...] = (
     ("parent_sha256", "whole"),
     ("process_id", "whole"),
     ("parent_id", "whole"),
-    ("filemod_md5", "whole"),
+    ("filemod_md5", "values"),
     ("filemod_sha256", "whole"),
-    ("modload_md5", "whole"),
+    ("modload_md5", "values"),
     ("modload_sha256", "whole"),
-    ("childproc_md5", "whole"),
+    ("childproc_md5", "values"),
     ("childproc_sha256", "whole"),
     ("crossproc_md5", "whole"),
     ("crossproc_sha256", "whole"),
@@ -71,7 +74,16 @@ INDEXES: tuple[tuple[str, IndexKind], ...] = (
 INDEX_OF: dict[str, IndexKind] = dict(INDEXES)
 """The index of a column, where it has one."""
 
+EXACT: frozenset[IndexKind] = frozenset({"whole", "values"})
+"""Kinds of indexes of exact values."""
+
 _LISTS = frozenset(column.name for kind in EVENT_KINDS for column in kind.columns)
+
+
+def index_name(column: str) -> str:
+    """The name of the index of a column. Stores of older versions have one of another kind for what
+    is `values` now, and keep it."""
+    return f"values_{column}" if INDEX_OF[column] == "values" else f"ix_{column}"
 
 
 def indexed_sql(column: str) -> str:

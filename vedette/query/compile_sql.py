@@ -27,31 +27,31 @@ Column names come from the catalogue and `model/columns.py`; everything of the u
 parameter, patterns too, which are made in `glob.py` from escaped text.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from vedette.model.columns import KEY
 from vedette.model.ends import ends_sql
 from vedette.model.fields import JOINS
-from vedette.model.indexes import INDEX_OF, indexed_sql
+from vedette.model.indexes import EXACT, INDEX_OF, indexed_sql
 from vedette.query.binary_sql import ROW_COLUMNS, binaries_sql, seen_sql
 from vedette.query.document import BINARY, SEGMENT, Document
 from vedette.query.ends import deciding_tokens, shown_tokens
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text
 from vedette.query.predicate_sql import (
     Binder,
+    asked_columns,
     by_source,
     either,
-    few_addresses,
     is_whole,
     rarely_joined,
     tests_sql,
 )
+from vedette.query.promise import WORD_INDEXES, decides, promise
 from vedette.query.typed import (
-    AddressTest,
     Checked,
-    JoinTest,
     Match,
     Test,
     TextTest,
@@ -79,6 +79,9 @@ NARROWINGS_MAX = 6
 SETTLED = "settled_partitions"
 """The parameter of `Condition.settled`."""
 
+KEY_COLUMNS = frozenset(column.name for column in KEY)
+"""Columns that all partial rows of a segment share."""
+
 IN_SETTLED = f"partition_ms IN {{{SETTLED}:Array(UInt64)}}"
 
 EVERY_ROW = "(1 = 1)"
@@ -87,9 +90,6 @@ Nothing of a user is ever text, so it cannot come from elsewhere."""
 
 _TOKEN_SETS_MAX = 64
 """More sets of index words than this are narrowed by one word each."""
-
-_NARROWING_CHARS_MIN = 3
-"""A shorter index word is in too many rows to be worth a look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +106,21 @@ class Condition:
     of_processes: bool = False
     """Whether other segments of the process count, too: then it may be any of them that has the
     rows of the narrowings, and `within` has to name all of them."""
-    asks_merged: bool = True
-    """Whether rows have to be merged for it; without, it asks nothing but keys."""
+    merged: frozenset[str] | None = None
+    """The columns beside keys that it asks of merged rows; None when that is not known."""
+    looks: int = 0
+    """How often it looks for events."""
+    found: str = ""
+    """A condition on keys that holds for every answer and for few others, as the indexes see it;
+    "" when there is none so simple."""
     settled: "Callable[[], Condition] | None" = field(default=None, compare=False, repr=False)
     """The same condition for a store some of whose partitions have end tokens in an index: the
     opening times of those are the parameter `SETTLED`. It answers alike whatever they are."""
+
+    @property
+    def asks_merged(self) -> bool:
+        """Whether rows have to be merged for it; without, it asks nothing but keys."""
+        return self.merged is None or bool(self.merged)
 
     @property
     def clause(self) -> str:
@@ -161,7 +171,9 @@ def _segments(tree: Checked, prefix: str, *, is_settled: bool) -> Condition:
         sql,
         compiler.bind.params,
         compiler.narrowings(tree),
-        asks_merged=compiler.asks_merged,
+        merged=frozenset(compiler.merged),
+        looks=compiler.subqueries,
+        found=compiler.found(tree),
         settled=None if is_settled else partial(_segments, tree, prefix, is_settled=True),
     )
 
@@ -187,7 +199,8 @@ class _Compiler:
         self.bind = bind
         self.is_settled = is_settled
         self.subqueries = 0
-        self.asks_merged = False
+        self.merged: set[str] = set()
+        self.events = ""
 
     def node(self, node: Checked) -> str:
         match node:
@@ -232,23 +245,26 @@ class _Compiler:
         """One of the tests is true; never without any."""
         of_events = [test for test in tests if self._is_event(test)]
         of_metadata = [test for test in tests if not self._is_event(test)]
-        self.asks_merged = self.asks_merged or bool(of_metadata)
-        parts = [self._exact(source, found) for source, found in by_source(of_metadata)]
+        parts = [self._of_merged(source, found) for source, found in by_source(of_metadata)]
         if of_events:
-            parts.append(self._any_event(by_source(of_events)))
+            self.events = self._any_event(by_source(of_events))
+            parts.append(self.events)
         return either(parts) if parts else "0"
 
     def _is_event(self, test: Test) -> bool:
         """Whether a partial row alone can answer."""
         return bool(self.document.rows) and self.document.is_list(source_of(test))
 
+    def _of_merged(self, source: str, tests: Sequence[Test]) -> str:
+        self.merged.update(asked_columns(source) - KEY_COLUMNS)
+        return self._exact(source, tests)
+
     def _exact(self, source: str, tests: Sequence[Test]) -> str:
         return tests_sql(source, tests, self.bind, self.document)
 
     def _any_event(self, grouped: list[tuple[str, list[Test]]]) -> str:
         if self.subqueries >= SUBQUERIES_MAX:
-            self.asks_merged = True
-            return either(self._exact(source, found) for source, found in grouped)
+            return either(self._of_merged(source, found) for source, found in grouped)
         rows, unaided = self._row_conditions(grouped)
         # Each index reads its own column only where it says yes; the other columns, which have
         # to be read everywhere, are read together.
@@ -299,29 +315,55 @@ class _Compiler:
     def _keys_of(self, *rows: str) -> str:
         """The segment has a partial row for which one of the expressions is true."""
         self.subqueries += 1
-        key = self.document.key
-        keys = " UNION ALL ".join(
-            f"SELECT {key} FROM {self.document.rows} WHERE {EVERY_ROW} AND {one}" for one in rows
-        )
-        return f"({key}) IN ({keys})"
+        return keys_of(self.document, [f"{EVERY_ROW} AND {one}" for one in rows])
+
+    def found(self, tree: Checked) -> str:
+        """`Condition.found` of a tree that has been compiled: of one leaf, or a choice of some."""
+        leaves = tree.children if isinstance(tree, Or) else (tree,)
+        tests = [test for leaf in leaves if isinstance(leaf, Match) for test in leaf.tests]
+        of_metadata = tuple(test for test in tests if not self._is_event(test))
+        if not tests or not all(isinstance(leaf, Match) for leaf in leaves):
+            return ""
+        if not of_metadata:
+            return self.events
+        metadata = Match(of_metadata, _NOWHERE)
+        if not promise(metadata) or self.subqueries > 1:
+            return ""
+        parts = [self.events] if self.subqueries else []
+        return either([*parts, keys_of(self.document, self._narrowing([metadata]))])
 
     def narrowings(self, tree: Checked) -> tuple[tuple[str, ...], ...]:
         """`Condition.narrowings` of a tree."""
         conjuncts = tree.children if isinstance(tree, And) else (tree,)
+        promises = list(map(promise, conjuncts))
+        together: dict[str | int, list[int]] = {}
+        for number, one in enumerate(conjuncts):
+            if promises[number]:
+                together.setdefault(self._row_column(one) or number, []).append(number)
         known = sorted(
-            (
-                (promise, number)
-                for number, one in enumerate(conjuncts)
-                if (promise := _promise(one))
-            ),
+            ((max(promise(conjuncts[one]) for one in found), found) for found in together.values()),
             reverse=True,
         )
-        return tuple(self._narrowing(conjuncts[number]) for _, number in known[:NARROWINGS_MAX])
+        return tuple(
+            self._narrowing([conjuncts[one] for one in found])
+            for _, found in known[:NARROWINGS_MAX]
+        )
 
-    def _narrowing(self, node: Checked) -> tuple[str, ...]:
+    def _row_column(self, node: Checked) -> str:
+        """The one column of metadata that a node asks by words, "" when it is not that simple. The
+        merged value is that of some row, so this row shows the words of all such nodes."""
+        sources = {source_of(test) for test in node.tests} if isinstance(node, Match) else set()
+        source = sources.pop() if len(sources) == 1 else ""
+        is_words = source not in self.document.lists and INDEX_OF.get(source) in WORD_INDEXES
+        return source if is_words else ""
+
+    def _narrowing(self, nodes: Sequence[Checked]) -> tuple[str, ...]:
         """What text indexes decide is one condition: they are looked into together, and no
-        column is read for it. The others are conditions of their own."""
-        shown = list(self._shown_by(node))
+        column is read for it. The others are conditions of their own. Of several nodes the words
+        are in one row."""
+        if len(nodes) > 1:
+            return (" AND ".join(one for node in nodes for one in self._narrowing([node])),)
+        shown = list(self._shown_by(nodes[0]))
         decided = [one for one, by_text_index in shown if by_text_index]
         others = [one for one, by_text_index in shown if not by_text_index]
         return (either(decided), *others) if decided else tuple(others)
@@ -336,10 +378,9 @@ class _Compiler:
                         yield rarely_joined(source, found, self.bind), False
                         continue
                     words = self._index_words(source, found)
-                    is_text = words is not None and INDEX_OF.get(source) in _TEXT_INDEXES
-                    yield words or self._exact(source, found), is_text
+                    yield words or self._exact(source, found), decides(source, found)
             case And(children):
-                yield from self._shown_by(max(children, key=_promise))
+                yield from self._shown_by(max(children, key=promise))
             case Or(children):
                 together = [t for one in children if isinstance(one, Match) for t in one.tests]
                 if together:
@@ -357,7 +398,7 @@ class _Compiler:
         found = [test for test in tests if isinstance(test, TextTest)]
         if kind is None or len(found) < len(tests):
             return None
-        if kind == "whole":
+        if kind in EXACT:
             # Of an array the exact predicate is what the index understands.
             is_list = source in self.document.lists
             return None if is_list else self._whole_values(source, found)
@@ -380,42 +421,16 @@ class _Compiler:
         return f"`{source}` IN {self.bind('Array(String)', values)}"
 
 
-_TEXT_INDEXES = frozenset({"words", "pieces"})
+def keys_of(document: Document, rows: Iterable[str]) -> str:
+    """The document has a partial row for which one of some conditions is true."""
+    selects = " UNION ALL ".join(
+        f"SELECT {document.key} FROM {document.rows} WHERE {one}" for one in rows
+    )
+    return f"({document.key}) IN ({selects})"
+
 
 _NOWHERE = Leaf(None, Text(""))
 """Of leaves that were put together."""
-
-_CHEAP = frozenset({"group", "host_type", "os_type", "hostname", "process_name", "parent_name"})
-"""Columns with few values: without an index they are read through in a moment."""
-
-
-def _promise(node: Checked) -> int:
-    """How much the partial rows of a node promise to narrow: the length of the shortest of the
-    words that it asks of indexes; 0 when its rows cannot be told by indexes."""
-    match node:
-        case Match(tests):
-            return min(map(_test_promise, tests), default=0)
-        case And(children):
-            return max(map(_promise, children), default=0)
-        case Or(children):
-            return min(map(_promise, children), default=0)
-    return 0
-
-
-def _test_promise(test: Test) -> int:
-    if isinstance(test, JoinTest):
-        is_of_program = not SEGMENT.lists.intersection(JOINS[test.source])
-        return _NARROWING_CHARS_MIN if is_of_program else 1
-    if isinstance(test, AddressTest):
-        return 2 if INDEX_OF.get(test.column) == "whole" and few_addresses([test]) else 0
-    if not isinstance(test, TextTest):
-        return 0
-    if INDEX_OF.get(test.column) == "whole":
-        return len(test.needle) if is_whole(test) else 0
-    longest = max(map(len, test.tokens), default=0)
-    if longest >= _NARROWING_CHARS_MIN:
-        return longest
-    return _NARROWING_CHARS_MIN if test.column in _CHEAP else 0
 
 
 def _required_tests(node: Checked) -> list[Test]:

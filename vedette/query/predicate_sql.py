@@ -8,7 +8,7 @@ values a set, many others one RE2 pattern.
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, assert_never
 
-from vedette.model.fields import JOINS
+from vedette.model.fields import DERIVED, JOINS
 from vedette.model.host import UTC_CLOCK
 from vedette.model.indexes import FOLDED_SQL
 from vedette.query.binary_sql import hashes_sql
@@ -104,6 +104,12 @@ def by_source(tests: Iterable[Test]) -> list[tuple[str, list[Test]]]:
     for test in tests:
         found.setdefault(source_of(test), []).append(test)
     return list(found.items())
+
+
+def asked_columns(source: str) -> frozenset[str]:
+    """The columns that tests of a source read."""
+    of_clock = {"host_clock"} if source in ("start_hour", "start_weekday") else ()
+    return frozenset((*DERIVED.get(source, (source,)), *of_clock))
 
 
 def tests_sql(source: str, tests: Sequence[Test], bind: Binder, document: Document) -> str:

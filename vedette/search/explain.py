@@ -11,7 +11,7 @@ from typing import Any, Final, assert_never
 from vedette import limits
 from vedette.errors import UnavailableError
 from vedette.model.fields import PROCESS
-from vedette.model.indexes import INDEX_OF
+from vedette.model.indexes import EXACT, INDEX_OF
 from vedette.model.scope import Scope
 from vedette.query import Checked, Tree, compile_segments, print_query
 from vedette.query.glob import begins_wild
@@ -126,7 +126,7 @@ def _is_narrowed(test: Test) -> bool:
     if not isinstance(test, TextTest):
         return False
     kind = INDEX_OF.get(source_of(test))
-    return kind == "whole" if not test.tokens else kind is not None
+    return kind in EXACT if not test.tokens else kind is not None
 
 
 def _test(test: Test) -> dict[str, Any]:

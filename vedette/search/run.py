@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from vedette import limits
 from vedette.errors import BadRequestError
 from vedette.model.fields import PROCESS
 from vedette.model.scope import EVERYTHING, Scope
@@ -21,9 +22,10 @@ from vedette.search.responses import search_body
 from vedette.search.segmentation import is_comprehensive
 from vedette.store.engine import Engine
 from vedette.store.facets import Facets, count_facets
+from vedette.store.failures import ManyRowsError
 from vedette.store.find import Found, Order, count_segments, search_segments
 from vedette.store.group import count_groups, search_groups
-from vedette.store.narrow import narrowed
+from vedette.store.narrow import NOWHERE, gathering, narrowed
 from vedette.store.reach import Reach
 from vedette.store.select import SORTABLE
 
@@ -144,12 +146,33 @@ def _nothing(request: SearchRequest) -> _Findings:
 
 def _find(engine: Engine, question: _Question, reach: Reach) -> _Findings:
     """Everything that is asked of the store, within one reach."""
+    if (few := _few(engine, question, reach)) is not None:
+        return _Findings(few, hidden=_hidden(engine, question, few.total, reach))
     where = narrowed(engine, question.where, question.scope, reach)
     if where is None:
         nothing = _nothing(question.request)
         return replace(nothing, hidden=_hidden(engine, question, 0, reach))
     found, facets = _in_scope(engine, replace(question, where=where), reach)
     return _Findings(found, facets, _hidden(engine, question, found.total, reach))
+
+
+def _few(engine: Engine, question: _Question, reach: Reach) -> Found | None:
+    """A page of a search that finds few, by one question; None when it is none, or finds many."""
+    request, order = question.request, question.order
+    if request.facets or question.group or not request.rows:
+        return None
+    where = gathering(engine, question.where, question.scope, reach)
+    if where is None:
+        return None
+    if where is NOWHERE:
+        return Found(0, [])
+    start, rows, bound = request.start, request.rows, replace(reach, rows_max=limits.FEW_ROWS_MAX)
+    try:
+        return search_segments(
+            engine, where, question.scope, order, start=start, rows=rows, reach=bound
+        )
+    except ManyRowsError:
+        return None
 
 
 def _in_scope(engine: Engine, question: _Question, reach: Reach) -> tuple[Found, Facets]:

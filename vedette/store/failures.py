@@ -12,9 +12,12 @@ from clickhouse_connect.driver.exceptions import (
     StreamFailureError,
 )
 
-from vedette.errors import UnavailableError
+from vedette.errors import UnavailableError, VedetteError
 
 DEADLINE_CODES = frozenset({159, 160})
+
+MANY_CODES = frozenset({158, 191})
+"""Codes of `ManyRowsError`."""
 
 UNAVAILABLE_CODES: dict[int, str] = {
     74: "the disk cannot be read",
@@ -50,6 +53,11 @@ DISK_WORDS = ("No space left on device", "Disk quota exceeded", "Read-only file 
 DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE})
 
 
+class ManyRowsError(VedetteError):
+    """A set, or the groups of an answer, have more rows than a question allowed for
+    (`store/reach.py`); who asks knows another way."""
+
+
 def unavailable(text: str, code: int | None) -> UnavailableError | None:
     """The domain error of an engine's failure; None when it is a bug of ours."""
     if code in DEADLINE_CODES:
@@ -74,6 +82,8 @@ def domain_errors() -> Iterator[None]:
     try:
         yield
     except DatabaseError as error:
+        if error.code in MANY_CODES:
+            raise ManyRowsError("there are more rows than were asked for") from error
         mapped = unavailable(str(error), error.code)
         if mapped is None and _is_connection(error):
             mapped = UnavailableError("the telemetry store cannot be reached")

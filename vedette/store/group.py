@@ -13,10 +13,10 @@ from vedette.model.columns import KEY
 from vedette.model.scope import Scope
 from vedette.query.compile_sql import Condition
 from vedette.store.engine import Engine
-from vedette.store.find import NEWEST_FIRST, Found, Order, Place, ordering_sql, segment_rows
+from vedette.store.find import NEWEST_FIRST, Found, Order, ordering_sql, segment_rows
 from vedette.store.reach import EVERYWHERE, Reach
 from vedette.store.select import SORTABLE, quoted
-from vedette.store.where import PLACE, scoped
+from vedette.store.where import PLACE, Place, scoped
 
 _AHEAD = 4
 """Segments read for a row of the page: a process has two or three in most stores."""

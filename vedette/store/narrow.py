@@ -18,8 +18,10 @@ from dataclasses import replace
 from typing import Final
 
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import SETTLED, Condition
+from vedette.query.compile_sql import SETTLED, Condition, keys_of
+from vedette.query.document import SEGMENT
 from vedette.store.engine import Engine, Params
+from vedette.store.partitions import closed_partitions
 from vedette.store.reach import Reach
 from vedette.store.settled import settled_partitions
 from vedette.store.where import PLACE, scope_params
@@ -33,6 +35,9 @@ ROWS_MAX: Final = 200_000
 _PLACES_ENOUGH: Final = 50
 _LOOKS_MAX: Final = 2
 """Indexes of one narrowing that are asked again for fewer places."""
+
+NOWHERE: Final = Condition("0")
+"""No segment."""
 
 Narrowing = Sequence[str]
 """One of `Condition.narrowings`."""
@@ -65,6 +70,29 @@ def narrowed(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> Co
     if least <= ROWS_MAX and len(counts) > 1 and not where.of_processes and _is_cheap(ranked[0]):
         return where.within_rows(f"({PLACE}) IN ({_rows(PLACE, ranked[0])})")
     return where
+
+
+def gathering(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> Condition | None:
+    """A condition with the same answers that finds the rows of its few segments itself; None when
+    it cannot, or others are cheaper; `NOWHERE` when nothing answers.
+
+    Where all is written to and lies in parts that overlap, this needs no look before. In closed
+    partitions merging is cheap, so there the answers have to be few.
+    """
+    where = _settled(engine, where)
+    if where.merged is None or where.looks > _LOOKS_MAX:
+        return None
+    if not where.found and len(where.narrowings) != 1:
+        return None
+    if where.narrowings and closed_partitions(engine):
+        params = {**where.params, **scope_params(scope)}
+        (count,) = _counts(engine, where.narrowings[:1], params, reach)
+        if not 0 < count <= PLACES_MAX:
+            return None if count else NOWHERE
+    if where.found:
+        return replace(where, sql=where.sql if where.merged else "1", before=where.found)
+    keys = keys_of(SEGMENT, where.narrowings[0])
+    return replace(where.within_rows(keys), before=keys)
 
 
 def _settled(engine: Engine, where: Condition) -> Condition:

@@ -6,10 +6,20 @@ several partition commands, one a table, so it is written down first, as the sta
 a row, and each may be repeated.
 """
 
+import math
+import time
+from typing import Final
+from weakref import WeakKeyDictionary
+
 from vedette.errors import ConflictError, NotFoundError
 from vedette.store.engine import Engine
 from vedette.store.partition import WRITER, Partition, State, partition_name
 from vedette.store.tables import PARTITIONED
+
+_Wanted = dict[int, tuple[State, int, bool]]
+
+_KNOWN_FOR_S: Final = 1
+_remembered: WeakKeyDictionary[Engine, tuple[float, _Wanted]] = WeakKeyDictionary()
 
 
 def hot_partition(engine: Engine) -> int | None:
@@ -113,8 +123,21 @@ def unmounted(engine: Engine) -> frozenset[int]:
 
 
 def cold_partitions(engine: Engine) -> list[int]:
-    """Closing times of the partitions that no search sees until they are mounted again."""
-    return [closed_ms for state, closed_ms, _ in _wanted(engine).values() if state == "cold"]
+    """Closing times of the partitions that no search sees until they are mounted again. What
+    another server changed is known a second later."""
+    return [closed_ms for state, closed_ms, _ in _known(engine).values() if state == "cold"]
+
+
+def open_partitions(engine: Engine) -> list[int]:
+    """Opening times of the partitions that are written to, as of a second ago: at most one, unless
+    another server changes them."""
+    return [opened_ms for opened_ms, (state, _, _) in _known(engine).items() if state == "hot"]
+
+
+def closed_partitions(engine: Engine) -> list[int]:
+    """Opening times of the partitions that searches see and nothing new is written to, as of a
+    second ago."""
+    return [opened_ms for opened_ms, (state, _, _) in _known(engine).items() if state == "warm"]
 
 
 def free_disk_bytes(engine: Engine) -> int:
@@ -159,9 +182,18 @@ def _alter(engine: Engine, table: str, command: str) -> None:
     )
 
 
-def _wanted(engine: Engine) -> dict[int, tuple[State, int, bool]]:
+def _known(engine: Engine) -> _Wanted:
+    """`_wanted`, as of a second ago where another server changed it: every search asks this."""
+    since, found = _remembered.get(engine, (-math.inf, {}))
+    if time.monotonic() - since > _KNOWN_FOR_S:
+        since, found = time.monotonic(), _wanted(engine)
+        _remembered[engine] = since, found
+    return found
+
+
+def _wanted(engine: Engine) -> _Wanted:
     """State, closing time and whether a user mounted it, by opening time."""
-    # Every search asks this: a few rows are grouped here in less time than the engine needs.
+    # A few rows are grouped here in less time than the engine needs.
     found = engine.query(
         "SELECT opened_ms, state, closed_ms, user_mounted FROM partition ORDER BY version"
     )
@@ -182,6 +214,7 @@ def _want(
             "mounted": int(user_mounted),
         },
     )
+    _remembered.pop(engine, None)
 
 
 def _sizes(engine: Engine, table: str, condition: str) -> dict[str, tuple[int, int, int]]:

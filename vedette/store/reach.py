@@ -12,9 +12,17 @@ from typing import Final
 
 from vedette.errors import UnavailableError
 from vedette.model.ends import ENDS, ends_index
-from vedette.model.indexes import INDEXES
+from vedette.model.indexes import INDEXES, index_name
 from vedette.query.compile_sql import SETTINGS
-from vedette.store.engine import Engine, Params, Rows
+from vedette.store.engine import Engine, Params, Rows, Settings
+
+_ASKED: Final[Settings] = {
+    **SETTINGS,
+    "optimize_use_projections": 0,
+    # What is gathered from rows has the name of the column that it is gathered from.
+    "prefer_column_name_to_alias": 1,
+}
+_ROWS_MAX: Final = ("max_rows_in_set", "max_rows_to_group_by")
 
 _WEIGHED_CHARS_MAX: Final = 100_000
 """A longer query takes so long that it does not matter."""
@@ -26,6 +34,8 @@ class Reach:
 
     until_s: float | None = None
     since_ms: int = 0
+    rows_max: int = 0
+    """Rows that a set, or the groups of an answer, may have; 0 for as many as there are."""
 
     @classmethod
     def within(cls, duration_s: float | None, since_ms: int = 0) -> "Reach":
@@ -45,9 +55,12 @@ class Reach:
     def ask(self, engine: Engine, sql: str, params: Params) -> Rows:
         """Run a SELECT on segments within the reach, with the settings of conditions.
 
-        Raises UnavailableError; its `reason` is "deadline" when time is up.
+        Raises UnavailableError; its `reason` is "deadline" when time is up. Raises ManyRowsError
+        when a set, or the groups of an answer, have more rows than `rows_max`.
         """
-        settings = {**SETTINGS, "optimize_use_projections": 0, **_without_other_indexes(sql)}
+        settings = {**_ASKED, **_without_other_indexes(sql)}
+        if self.rows_max:
+            settings |= dict.fromkeys(_ROWS_MAX, self.rows_max)
         if self.since_ms:
             tables = dict.fromkeys(("segment", engine.capabilities.storage("segment")))
             bound = ", ".join(f"'{name}': 'window_ms >= {self.since_ms:d}'" for name in tables)
@@ -60,7 +73,7 @@ def _without_other_indexes(sql: str) -> dict[str, str]:
     of them anew in every read, which is a quarter of what a look into one of them costs."""
     if len(sql) > _WEIGHED_CHARS_MAX:
         return {}
-    others = [f"ix_{column}" for column, _ in INDEXES if f"`{column}`" not in sql]
+    others = [index_name(column) for column, _ in INDEXES if f"`{column}`" not in sql]
     others += [ends_index(column) for column in ENDS if f"toString(`{column}`)" not in sql]
     return {"ignore_data_skipping_indices": ",".join(others)} if others else {}
 

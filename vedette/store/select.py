@@ -1,6 +1,8 @@
 """Column lists of reads, made from the catalogue: nothing else writes a column into SQL."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, Final
 
 from vedette.model.columns import EVENT_KINDS, HOST, KEY, METADATA, PROCESS, TOUCHED, Column
 
@@ -53,6 +55,24 @@ def row_with(names: Iterable[str]) -> str:
     a tenth of a millisecond before it is read."""
     wanted = set(names)
     return ", ".join(map(_plain, (*KEY, *(one for one in METADATA if one.name in wanted))))
+
+
+MERGES: Final[Mapping[str, str]] = {
+    **{column.name: "any" for column in KEY},
+    **{column.name: column.merge for column in METADATA},
+    **dict.fromkeys(COUNTS, "sum"),
+}
+"""How the engine merges the partial rows of a segment, by column."""
+
+_MERGE: Final[Mapping[str, Any]] = {"max": max, "min": min, "sum": sum, "any": next}
+
+
+def merged(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The partial rows of one segment as one; at least one row, all with the same columns."""
+    if len(rows) == 1:
+        return rows[0]
+    # Texts are in the order of their UTF-8 here too.
+    return {name: _MERGE[MERGES[name]](map(itemgetter(name), rows)) for name in rows[0]}
 
 
 BEST_COUNTS: str = ", ".join(f"sum({quoted(name)}) AS `best_{name}`" for name in COUNTS)

@@ -18,7 +18,7 @@ from typing import Literal
 
 from vedette.model.columns import EVENT_KINDS, KEY, METADATA, SIGHTING, Column, ColumnType
 from vedette.model.ends import ENDS, ENDS_TYPE, ends_index, ends_sql
-from vedette.model.indexes import INDEX_TYPES, INDEXES, IndexKind, indexed_sql
+from vedette.model.indexes import INDEX_TYPES, INDEXES, IndexKind, index_name, indexed_sql
 from vedette.store.capabilities import OUTLINES, Capabilities
 from vedette.store.where import SEGMENT_KEY
 
@@ -121,7 +121,7 @@ def _set_of(name: str, kind: str) -> str:
 
 
 def _index(column: str, kind: IndexKind) -> str:
-    return f"INDEX `ix_{column}` {indexed_sql(column)} TYPE {INDEX_TYPES[kind]}"
+    return f"INDEX `{index_name(column)}` {indexed_sql(column)} TYPE {INDEX_TYPES[kind]}"
 
 
 def _ends_index(column: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 
 from vedette import limits
@@ -10,6 +11,7 @@ from vedette.query.predicate_sql import Binder, either
 from vedette.store.engine import Engine
 from vedette.store.reach import EVERYWHERE, Reach
 from vedette.store.select import quoted
+from vedette.store.sequence import BY_KEY
 from vedette.store.where import SEGMENT_KEY
 
 Key = tuple[int, int, str, int]
@@ -44,18 +46,19 @@ def matching_texts(
         return []
     bind = Binder("t")
     selected = ", ".join(_matching(column, patterns[column], bind) for column in columns)
-    # Without FINAL every index would be asked, which takes longer than reading a few segments.
-    rows = reach.ask(
-        engine,
-        f"SELECT {SEGMENT_KEY}, {selected} FROM segment FINAL WHERE ({SEGMENT_KEY}) IN {_KEYS}",
+    # Each event is in one partial row, so rows need no merging.
+    rows = engine.query(
+        f"SELECT {SEGMENT_KEY}, seq, {selected} FROM segment PREWHERE ({SEGMENT_KEY}) IN {_KEYS}",
         {**bind.params, "keys": list(keys)},
+        settings=BY_KEY,
+        deadline_s=reach.left_s(),
     ).rows
-    return [
-        Texts((row[0], row[1], row[2], row[3]), column, values)
-        for row in rows
-        for column, values in zip(columns, row[4:], strict=True)
-        if values
-    ]
+    found: dict[tuple[Key, str], dict[str, None]] = {}
+    for row in sorted(rows, key=itemgetter(4)):
+        for column, values in zip(columns, row[5:], strict=True):
+            found.setdefault((row[:4], column), {}).update(dict.fromkeys(values))
+    most = limits.HIGHLIGHT_VALUES_MAX
+    return [Texts(*told, list(values)[:most]) for told, values in found.items() if values]
 
 
 def _matching(column: str, patterns: Sequence[str], bind: Binder) -> str:

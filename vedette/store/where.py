@@ -21,6 +21,14 @@ SEGMENT_KEY = "window_ms, sensor_id, process_id, segment_id"
 PLACE = "window_ms, sensor_id, key_hash"
 """The sorting key in numbers (`query/document.py`): what a page of segments is told by."""
 
+Place = tuple[int, int, int]
+"""A segment by `PLACE`. Texts of a key would have to be read for every answer, only to be shown of
+one page of them."""
+
+PLACES = "places"
+AT_PLACES = f"({PLACE}) IN {{{PLACES}:Array(Tuple(UInt64, UInt32, UInt64))}}"
+"""A condition on keys alone: the segments whose places are bound as `PLACES`."""
+
 ALL = Condition("1")
 """Every segment."""
 

@@ -1,6 +1,7 @@
 """Comprehensive search, groups, the reach of a search and texts of events, where they depend on
 the engine: shards, deadlines, parts of the store. What they answer is tests/property's matter."""
 
+import random
 import time
 
 import pytest
@@ -16,15 +17,18 @@ from tests.contract.store.rows import (
     store,
 )
 from vedette.errors import BadRequestError, UnavailableError
+from vedette.model.indexes import INDEXES, index_name
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, check, compile_segments, parse
 from vedette.query.compile_process import compile_processes
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.find import count_segments, search_segments
 from vedette.store.group import count_groups, search_groups
+from vedette.store.narrow import NOWHERE, gathering
 from vedette.store.partition import partition_name
 from vedette.store.partitions import cold_partitions, open_partition, unmount
-from vedette.store.reach import Reach, newest_since
+from vedette.store.reach import EVERYWHERE, Reach, newest_since
+from vedette.store.tables import SEGMENT, additions
 from vedette.store.texts import matching_texts
 from vedette.store.where import ALL
 
@@ -92,6 +96,100 @@ def test_groups_are_counted_within_the_scope(contract_engine: ClickHouseEngine) 
     assert count_groups(contract_engine, ALL, Scope(frozenset({2})), "hostname") == 1
     found = search_groups(contract_engine, ALL, Scope(frozenset({1})), "process_id")
     assert [row["last_update"] for row in found.rows] == [3]
+
+
+def everything() -> Condition:
+    return compile_segments(check(parse(""), now_us=0))
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+@pytest.mark.parametrize("column", ["last_update", "cmdline"])
+def test_the_first_of_all_are_told_by_the_greatest_value_of_their_rows(
+    contract_engine: ClickHouseEngine, column: str, is_open: bool
+) -> None:
+    if is_open:
+        open_partition(contract_engine, HOUR_MS)
+    draw = random.Random(7)
+    best: dict[str, int] = {}
+    for _ in range(4):
+        values = {number: draw.randrange(30, 60) for number in draw.sample(range(40), 25)}
+        rows = [
+            partial(one, sensor_id=1 + one % 3, last_update=value, cmdline=f"run {value}")
+            for one, value in values.items()
+        ]
+        store(contract_engine, *rows)
+        for one, value in values.items():
+            name = process_id(one, 1 + one % 3)
+            best[name] = max(best.get(name, 0), value)
+    order = [(column, True)]
+    pages = [
+        search_segments(contract_engine, everything(), EVERYTHING, order, start=start, rows=7)
+        for start in range(0, len(best) + 7, 7)
+    ]
+    assert {page.total for page in pages} == {len(best)}
+    told = [row for page in pages for row in page.rows]
+    assert {row["process_id"]: row["last_update"] for row in told} == best
+    assert [row["last_update"] for row in told] == sorted(best.values(), reverse=True)
+    scope = Scope(frozenset({2}))
+    within = search_segments(contract_engine, everything(), scope, order, rows=100)
+    assert within.total == len(within.rows) == sum(name.startswith("00000002") for name in best)
+
+
+def test_a_page_whose_segments_have_very_many_rows_is_found_too(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    store(contract_engine, *(partial(1, last_update=1_000 + number) for number in range(150)))
+    store(contract_engine, partial(2, last_update=5), partial(3, last_update=6))
+    found = search_segments(contract_engine, everything(), EVERYTHING, rows=2)
+    assert (found.total, [row["last_update"] for row in found.rows]) == (3, [1_149, 6])
+
+
+def test_where_partitions_are_closed_only_few_answers_are_gathered(
+    contract_engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vedette.store.narrow.PLACES_MAX", 1)
+    store(contract_engine, partial(1, process_name="a.exe"), partial(2, process_name="b.exe"))
+    store(contract_engine, partial(3, process_name="b.exe", window_ms=NEXT_MS))
+    open_partition(contract_engine, HOUR_MS)
+    asks = {
+        text: asked(f"process_name:{text}", whole=False) for text in ("a.exe", "b.exe", "c.exe")
+    }
+
+    def gathers(text: str) -> Condition | None:
+        return gathering(contract_engine, asks[text], EVERYTHING, EVERYWHERE)
+
+    counts = {
+        text: count_segments(contract_engine, where, EVERYTHING)
+        for text in asks
+        if (where := gathers(text))
+    }
+    assert counts == {"a.exe": 1, "b.exe": 2, "c.exe": 0}
+    open_partition(contract_engine, NEXT_MS)
+    assert gathers("a.exe")
+    assert gathers("b.exe") is None
+    assert gathers("c.exe") is NOWHERE
+
+
+def test_an_md5_is_found_in_parts_that_an_older_version_made(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    digest = "ab" * 16
+    capabilities = contract_engine.capabilities
+    table = f"`{capabilities.storage('segment')}`{capabilities.on_cluster}"
+    for column in (name for name, kind in INDEXES if kind == "values"):
+        old = f"`ix_{column}` `{column}` TYPE bloom_filter(0.01)"
+        contract_engine.command(f"ALTER TABLE {table} DROP INDEX `{index_name(column)}`")
+        contract_engine.command(f"ALTER TABLE {table} ADD INDEX {old}")
+    store(contract_engine, partial(1, module("c:\\a.dll", digest)), partial(2, process_md5=digest))
+    for statement in additions(SEGMENT, capabilities):
+        contract_engine.command(statement)
+    store(contract_engine, partial(3, module("c:\\a.dll", digest)), partial(4, file("c:\\a")))
+    where = asked(f"md5:{digest}", whole=False)
+    assert count_segments(contract_engine, where, EVERYTHING) == 3
+    few = gathering(contract_engine, where, EVERYTHING, EVERYWHERE)
+    assert few is not None
+    found = search_segments(contract_engine, few, EVERYTHING)
+    assert {row["process_id"] for row in found.rows} == set(map(process_id, (1, 2, 3)))
 
 
 @pytest.mark.parametrize("column", ["", "nothing", "path`; DROP TABLE segment"])
