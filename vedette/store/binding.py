@@ -27,7 +27,7 @@ class Written:
 
 def written(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The values of a question, with its texts and lists of texts written."""
-    return params and {name: _written(value) for name, value in params.items()}
+    return None if params is None else {name: _written(one) for name, one in params.items()}
 
 
 def _written(value: Any) -> Any:
