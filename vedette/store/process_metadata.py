@@ -84,8 +84,7 @@ def _summed(
     where = of_process(process_id, scope)
     sums = "".join(f", sum({quoted(name)}) AS {quoted(name)}" for name in counts)
     return engine.query(
-        "SELECT max(segment_id) AS `segment_id`, min(segment_id) AS `first_segment_id`, "
-        "max(window_ms) AS `window_ms`, max(partition_ms) AS `partition_ms`, "
+        "SELECT max(segment_id) AS `segment_id`, max(partition_ms) AS `partition_ms`, "
         "max(last_update) AS `last_update`, max(last_server_update) AS `last_server_update`, "
         "min(first_server_update) AS `first_server_update`, max(terminated) AS `terminated` "
         f"{sums} FROM {engine.capabilities.outline} WHERE {where.sql}",

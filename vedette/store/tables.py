@@ -110,7 +110,9 @@ def _gathered(column: Column) -> str:
     kind = SQL_TYPES[column.type]
     codec = CODECS.get(column.type, TEXT_CODEC)
     blocks = f" {IN_SMALL_BLOCKS}" if column.type == "text" else ""
-    return f"`{column.name}` SimpleAggregateFunction(groupArrayArray, Array({kind})) {codec}{blocks}"
+    return (
+        f"`{column.name}` SimpleAggregateFunction(groupArrayArray, Array({kind})) {codec}{blocks}"
+    )
 
 
 def _summed(name: str) -> str:
