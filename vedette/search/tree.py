@@ -12,7 +12,6 @@ are shown.
 
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from vedette.model.ids import names_process
 from vedette.model.scope import Scope
@@ -23,6 +22,7 @@ from vedette.search.tree_body import Place, ancestor_body, missing_body, node_bo
 from vedette.search.tree_missing import Absence
 from vedette.search.tree_token import token_of
 from vedette.search.tree_walk import NO_WALK, Descendant, Met, TreeRequest, Walk, descend, met
+from vedette.store.beside import beside
 from vedette.store.engine import Engine
 from vedette.store.relatives import FACTS, NODE, Known, Report, facts_of, known_of, reports_of
 
@@ -63,10 +63,8 @@ def _both_ways(
     if not request.depth:
         return [], NO_WALK
     seen = {process_id}
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        root = top.known[process_id].row
-        asked = beside.submit(_lineage, engine, scope, root, request.depth)
-        walk = descend(engine, scope, process_id, top, seen, request)
+    asked = beside(_lineage, engine, scope, top.known[process_id].row, request.depth)
+    walk = descend(engine, scope, process_id, top, seen, request)
     lineage = asked.result()
     above = {known.row["process_id"] for known in lineage}
     if above & seen:
@@ -75,7 +73,8 @@ def _both_ways(
 
 
 def _lineage(engine: Engine, scope: Scope, root: Row, depth: int) -> list[Known]:
-    """The ancestors that can be seen, the parent first; ends at a cycle."""
+    """The ancestors that can be seen, the parent first, with what that one reported; ends at a
+    cycle."""
     found: list[Known] = []
     seen = {root["process_id"]}
     row = root
@@ -84,12 +83,19 @@ def _lineage(engine: Engine, scope: Scope, root: Row, depth: int) -> list[Known]
         if not names_process(parent_id) or parent_id in seen:
             break
         seen.add(parent_id)
-        known = known_of(engine, [parent_id], scope, FACTS).get(parent_id)
+        known = _ancestor(engine, scope, parent_id, with_reports=not found)
         if known is None:
             break
         found.append(known)
         row = known.row
     return found
+
+
+def _ancestor(engine: Engine, scope: Scope, process_id: str, *, with_reports: bool) -> Known | None:
+    if with_reports:
+        return known_of(engine, [process_id], scope, FACTS).get(process_id)
+    row = facts_of(engine, [process_id], scope).get(process_id)
+    return None if row is None else Known(row, None)
 
 
 def _ancestors(root: Row, lineage: Sequence[Row], absence: Absence, depth: int) -> list[Body]:

@@ -8,7 +8,6 @@ there is more.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +16,7 @@ from vedette.model.columns import Column
 from vedette.model.scope import Scope
 from vedette.search.tree_body import Place
 from vedette.search.tree_token import Cursor
+from vedette.store.beside import beside
 from vedette.store.engine import Engine
 from vedette.store.relatives import (
     NODE,
@@ -98,9 +98,8 @@ def met(
     most: int = _FEW,
 ) -> Met:
     """Asks for processes; named by at most `most` others."""
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        named = beside.submit(children_named, engine, process_ids, most)
-        known = known_of(engine, process_ids, scope, columns)
+    named = beside(children_named, engine, process_ids, most)
+    known = known_of(engine, process_ids, scope, columns)
     return Met(known, named.result())
 
 
@@ -152,12 +151,11 @@ def _generation(
     """The children of some processes that were not met before, in order; notes them as seen."""
     ids = [parent.place.process_id for parent in parents]
     below = _UNASKED
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        told = beside.submit(_reported, engine, scope, parents)
-        named = top.named
-        # A child that came and went is told of twice.
-        if named is None and sum(parent.count for parent in parents) <= few:
-            named = children_named(engine, ids, few)
+    told = beside(_reported, engine, scope, parents)
+    named = top.named
+    # A child that came and went is told of twice.
+    if named is None and sum(parent.count for parent in parents) <= few:
+        named = children_named(engine, ids, few)
     reports = told.result()
     if named is None:
         found = _tied(engine, scope, ids, depth, reports)

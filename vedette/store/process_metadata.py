@@ -5,12 +5,12 @@ segment tells the metadata, and what has to be summed up is in the outline (`out
 """
 
 from collections.abc import Collection
-from concurrent.futures import ThreadPoolExecutor
 from operator import itemgetter
 from typing import Any, Final
 
 from vedette import limits
 from vedette.model.scope import Scope
+from vedette.store.beside import beside
 from vedette.store.engine import Engine
 from vedette.store.outline import of_process
 from vedette.store.select import COUNTS, KNOWN, quoted, row_with
@@ -66,9 +66,8 @@ def process_row(
     the newest one tells the metadata, and the outline what has to be summed up. The two are
     asked at once.
     """
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        summing = beside.submit(_summed, engine, process_id, scope, counts)
-        newest = _newest(engine, process_id, scope, names)
+    summing = beside(_summed, engine, process_id, scope, counts)
+    newest = _newest(engine, process_id, scope, names)
     summed = summing.result()
     if not summed["segment_id"] or newest is None:
         return None
