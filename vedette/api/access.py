@@ -193,7 +193,7 @@ _WITHOUT_TOKEN: Final = frozenset({Right.OPEN, Right.IN_BODY})
 async def authorize(request: Request) -> None:
     """Raise UnauthorizedError or ForbiddenError unless the caller may call this route.
 
-    Leaves the caller (`principal_of`) and their scope (`scope_of_request`) with the request.
+    Leaves the caller (`principal_of`) and their scope (`scope_of`) with the request.
     """
     right = ACCESS[request.method, request.scope["route"].path]
     if right in _WITHOUT_TOKEN or (right is Right.HANDSHAKE and accepts_html(request)):
@@ -261,7 +261,13 @@ def principal_of(request: Request) -> Principal:
     return principal
 
 
-def scope_of_request(request: Request) -> Scope:
+async def scope_of_request(request: Request) -> Scope:
+    """The caller's scope, for routes. A coroutine, because the framework runs plain dependencies in
+    a thread each."""
+    return scope_of(request)
+
+
+def scope_of(request: Request) -> Scope:
     scope = request.state.scope
     assert isinstance(scope, Scope)
     return scope

@@ -22,6 +22,8 @@ RELATIONS: Final[Mapping[int, str]] = {
 }
 """How a child began; other where the sender does not say."""
 
+_COUNTS: Final = tuple((kind, f"{kind}_count") for kind in COUNTED)
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -117,7 +119,7 @@ def _known(row: Row) -> Body:
         "terminated": bool(row["terminated"]),
         "sensor_id": row["sensor_id"],
         "hostname": row["hostname"],
-        "event_counts": {kind: row[f"{kind}_count"] for kind in COUNTED},
+        "event_counts": {kind: row[count] for kind, count in _COUNTS},
     }
 
 

@@ -12,6 +12,7 @@ from vedette.query.compile_sql import SETTINGS, BinaryCondition, Condition
 from vedette.store.engine import Engine
 from vedette.store.find import Found, Order
 from vedette.store.select import quoted
+from vedette.store.sequence import BY_KEY
 from vedette.store.where import scope_params, scoped
 
 NAMES_MAX = 1_000
@@ -129,6 +130,7 @@ def signatures_of(
         "SELECT max(md5), max(sha256), max(digsig_result), max(digsig_publisher) FROM binary "
         f"WHERE {IN_SCOPE} AND ({' OR '.join(which)}) GROUP BY hash",
         {"md5s": list(md5s), "sha256s": list(sha256s), **scope_params(scope)},
+        settings=None if sha256s else BY_KEY,
     )
     return {
         digest: (result, publisher)

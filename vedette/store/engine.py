@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from vedette import limits
 from vedette.model.ends import ENDS, ends_index
+from vedette.store.binding import written
 from vedette.store.capabilities import Capabilities
 from vedette.store.failures import domain_errors
 from vedette.store.pool import Pool
@@ -152,7 +153,7 @@ class ClickHouseEngine:
         with domain_errors(), self._readers.borrow() as client:
             result = client.query(
                 sql,
-                parameters=params,
+                parameters=written(params),
                 settings=_read_settings(settings, deadline_s),
                 query_formats=READ_FORMATS,
             )
@@ -172,7 +173,7 @@ class ClickHouseEngine:
             self._readers.borrow() as client,
             client.query_row_block_stream(
                 sql,
-                parameters=params,
+                parameters=written(params),
                 settings=_read_settings(settings, deadline_s),
                 query_formats=READ_FORMATS,
             ) as blocks,
@@ -190,7 +191,7 @@ class ClickHouseEngine:
 
     def command(self, sql: str, params: Params | None = None) -> None:
         with domain_errors(), self._readers.borrow() as client:
-            client.command(sql, parameters=params)
+            client.command(sql, parameters=written(params))
 
     def sibling(self, database: str, capabilities: Capabilities) -> "ClickHouseEngine":
         """The same ClickHouse with another database; close it before this one."""

@@ -5,12 +5,12 @@ segment tells the metadata, and what has to be summed up is in the outline (`out
 """
 
 from collections.abc import Collection
-from concurrent.futures import ThreadPoolExecutor
 from operator import itemgetter
 from typing import Any, Final
 
 from vedette import limits
 from vedette.model.scope import Scope
+from vedette.store.beside import beside
 from vedette.store.engine import Engine
 from vedette.store.outline import of_process
 from vedette.store.select import COUNTS, KNOWN, quoted, row_with
@@ -66,9 +66,8 @@ def process_row(
     the newest one tells the metadata, and the outline what has to be summed up. The two are
     asked at once.
     """
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        summing = beside.submit(_summed, engine, process_id, scope, counts)
-        newest = _newest(engine, process_id, scope, names)
+    summing = beside(_summed, engine, process_id, scope, counts)
+    newest = _newest(engine, process_id, scope, names)
     summed = summing.result()
     if not summed["segment_id"] or newest is None:
         return None
@@ -84,8 +83,7 @@ def _summed(
     where = of_process(process_id, scope)
     sums = "".join(f", sum({quoted(name)}) AS {quoted(name)}" for name in counts)
     return engine.query(
-        "SELECT max(segment_id) AS `segment_id`, min(segment_id) AS `first_segment_id`, "
-        "max(window_ms) AS `window_ms`, max(partition_ms) AS `partition_ms`, "
+        "SELECT max(segment_id) AS `segment_id`, max(partition_ms) AS `partition_ms`, "
         "max(last_update) AS `last_update`, max(last_server_update) AS `last_server_update`, "
         "min(first_server_update) AS `first_server_update`, max(terminated) AS `terminated` "
         f"{sums} FROM {engine.capabilities.outline} WHERE {where.sql}",

@@ -6,14 +6,14 @@ children that were never heard of themselves. Each question here is one for a wh
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
-from vedette.model.columns import METADATA
+from vedette.model.columns import METADATA, Column
 from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
 from vedette.query.compile_sql import Condition
-from vedette.store.engine import Engine, Rows
+from vedette.store.engine import Engine
 from vedette.store.known import PROCESSES_PER_QUERY
 from vedette.store.select import BEST_COUNTS, best
 from vedette.store.sequence import BY_KEY
@@ -48,91 +48,100 @@ class Tie:
     """0 when no record told."""
     reports: int
     """Events of children of its own."""
-    facts: dict[str, Any] | None = field(default=None, compare=False)
-    """The process as `facts_of` has it, where that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A process, as `facts_of` has it, and the children that it reported."""
+
+    row: dict[str, Any]
+    reports: list[Report] | None
+    """None where `reports_of` has to be asked: there are too many."""
 
 
 _BY_INDEX: Final = {name: value for name, value in BY_KEY.items() if name != "use_skip_indexes"}
 """For the children of a process, whom no key names."""
 
-_FACTS: Final = tuple(
-    column
-    for column in METADATA
-    if column.name
-    in {
-        *("hostname", "group", "os_type", "start", "path", "process_name", "process_pid"),
-        *("process_md5", "process_sha256", "cmdline", "username", "terminated", "end_time"),
-        *("parent_id", "parent_name", "parent_path", "parent_pid", "parent_md5", "parent_sha256"),
-        *("parent_cmdline", "parent_username", "last_update"),
-    }
+_SHOWN: Final = frozenset(
+    (
+        *("hostname", "group", "start", "path", "process_name", "process_pid", "process_md5"),
+        *("process_sha256", "cmdline", "username", "terminated", "end_time", "parent_id"),
+        "last_update",
+    )
 )
-"""What a node of a tree shows, and what it tells of its parent."""
+_OF_PARENT: Final = frozenset(
+    (
+        *("parent_name", "parent_path", "parent_pid", "parent_md5", "parent_sha256"),
+        *("parent_cmdline", "parent_username"),
+    )
+)
 
-_WHOLE: Final = ", ".join(
-    [
-        "process_id, any(sensor_id) AS best_sensor_id, max(segment_id) AS best_segment_id",
-        *map(best, _FACTS),
-        BEST_COUNTS,
-    ]
-)
+NODE: Final = tuple(column for column in METADATA if column.name in _SHOWN)
+"""What a node of a tree shows."""
+
+FACTS: Final = tuple(column for column in METADATA if column.name in _SHOWN | _OF_PARENT)
+"""The same, and what a process tells of its parent."""
+
+REPORTS_AT_ONCE: Final = 100
+"""Events of children that are read with a process; of so many processes at once."""
+
+_PROCESSES_WITH_REPORTS: Final = 1_000
+
+
+_NAMED: Final = "sensor_id IN {sensors:Array(UInt32)} AND parent_id IN {ids:Array(String)}"
+"""A child is on its parent's host, which the primary key finds before any index is asked."""
+
+
+def _sensed(ids: list[str]) -> dict[str, Any]:
+    """The values of `_NAMED`."""
+    sensors = sorted({sensor for one in ids if (sensor := sensor_of(one)) is not None})
+    return {"ids": ids, "sensors": sensors}
 
 
 def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: int) -> list[Tie]:
     """The processes that name one of these as their parent, by start time."""
-    columns = "process_id, max(parent_id), max(start) AS began, sum(childproc_count)"
-    wanted = set(parent_ids)
-    return [
-        Tie(row[1], row[0], row[2], row[3])
-        for rows in _tied(engine, parent_ids, scope, columns, "began", limit)
-        for row in rows.rows
-        if row[1] in wanted
-    ]
-
-
-def known_ties_of(
-    engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: int
-) -> list[Tie] | None:
-    """The same, with what each process is: one question in place of two. None when there are more
-    than `limit`."""
+    segment = engine.capabilities.storage("segment")
+    # Any partial row may name the parent; what the process is, only all of them together tell.
+    named = f"process_id IN (SELECT process_id FROM {segment} WHERE {_NAMED})"
+    by_guide = guided(engine.capabilities, named)
     wanted = set(parent_ids)
     found: list[Tie] = []
-    for rows in _tied(engine, parent_ids, scope, _WHOLE, "best_start", limit + 1):
-        if len(rows.rows) > limit:
-            return None
-        found += [
-            Tie(row["parent_id"], row["process_id"], row["start"], row["childproc_count"], row)
-            for row in _told(rows)
-            if row["parent_id"] in wanted
-        ]
+    for ids in _batches(parent_ids):
+        where = scoped(Condition(by_guide, _sensed(ids)), scope)
+        rows = engine.query(
+            "SELECT process_id, max(parent_id), max(start) AS began, sum(childproc_count) "
+            f"FROM segment WHERE {where.sql} "
+            f"GROUP BY process_id ORDER BY began, process_id LIMIT {limit:d}",
+            where.params,
+            settings=_BY_INDEX,
+        ).rows
+        found += [Tie(row[1], row[0], row[2], row[3]) for row in rows if row[1] in wanted]
     return found
 
 
-def _tied(
-    engine: Engine, parent_ids: Sequence[str], scope: Scope, columns: str, order: str, limit: int
-) -> Iterator[Rows]:
-    """Columns of the processes that name one of these as their parent."""
-    segment = engine.capabilities.storage("segment")
-    # Any partial row may name the parent; what the process is, only all of them together tell.
-    # A child is on its parent's host, which the primary key finds before any index is asked.
-    named = (
-        f"SELECT process_id FROM {segment} "
-        "WHERE sensor_id IN {sensors:Array(UInt32)} AND parent_id IN {ids:Array(String)}"
-    )
-    by_guide = guided(engine.capabilities, f"process_id IN ({named})")
+def children_named(engine: Engine, parent_ids: Sequence[str], limit: int) -> list[str] | None:
+    """The processes of which some partial row names one of these as its parent, whatever all of
+    them together tell, and whoever may see them. None when there are more than `limit`."""
+    found: set[str] = set()
     for ids in _batches(parent_ids):
-        sensors = sorted({sensor for one in ids if (sensor := sensor_of(one)) is not None})
-        where = scoped(Condition(by_guide, {"ids": ids, "sensors": sensors}), scope)
-        yield engine.query(
-            f"SELECT {columns} FROM segment "
-            f"WHERE {where.sql} GROUP BY process_id ORDER BY {order}, process_id LIMIT {limit:d}",
-            where.params,
+        rows = engine.query(
+            f"SELECT groupUniqArray({limit + 1:d})(process_id) FROM segment WHERE {_NAMED}",
+            _sensed(ids),
             settings=_BY_INDEX,
-        )
+        ).rows
+        found.update(rows[0][0])
+        if len(found) > limit:
+            return None
+    return sorted(found)
 
 
 _CHILDPROC: Final = (
     *("time", "started", "kind", "child_id", "path", "command_line"),
     *("username", "pid", "md5", "sha256", "suppressed"),
+)
+_WITH_REPORTS: Final = (
+    f"groupArrayArray({REPORTS_AT_ONCE:d})"
+    f"(arrayZip({', '.join(f'childproc_{name}' for name in _CHILDPROC)})) AS best_told"
 )
 
 
@@ -167,26 +176,69 @@ def reports_of(
     return found
 
 
-def facts_of(engine: Engine, process_ids: Sequence[str], scope: Scope) -> dict[str, dict[str, Any]]:
+def facts_of(
+    engine: Engine, process_ids: Sequence[str], scope: Scope, columns: Sequence[Column] = FACTS
+) -> dict[str, dict[str, Any]]:
     """What a tree shows of processes, by id: metadata, sums of counts, `sensor_id`, and the id of
     the latest segment as `segment_id`. Those that cannot be seen are left out."""
-    by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
-    found: dict[str, dict[str, Any]] = {}
-    for ids in _batches(process_ids):
-        where = scoped(Condition(by_guide, {"ids": ids}), scope)
-        rows = engine.query(
-            f"SELECT {_WHOLE} FROM segment WHERE {where.sql} GROUP BY process_id",
-            where.params,
-            settings=BY_KEY,
-        )
-        found |= {row["process_id"]: row for row in _told(rows)}
+    by_id = _facts(engine, process_ids, scope, columns)
+    return {row["process_id"]: row for row in by_id}
+
+
+def known_of(
+    engine: Engine, process_ids: Sequence[str], scope: Scope, columns: Sequence[Column]
+) -> dict[str, Known]:
+    """The same with the children that each reported: one question in place of two."""
+    if len(process_ids) > _PROCESSES_WITH_REPORTS:
+        rows = _facts(engine, process_ids, scope, columns)
+        return {row["process_id"]: Known(row, None) for row in rows}
+    found: dict[str, Known] = {}
+    for row in _facts(engine, process_ids, scope, columns, _WITH_REPORTS):
+        told = row.pop("told")
+        is_all = row["childproc_count"] <= REPORTS_AT_ONCE
+        found[row["process_id"]] = Known(row, _reports(row["process_id"], told) if is_all else None)
     return found
 
 
-def _told(rows: Rows) -> Iterator[dict[str, Any]]:
-    """Rows of `_WHOLE` under the names of the columns."""
-    names = [name.removeprefix("best_") for name in rows.names]
-    return (dict(zip(names, row, strict=True)) for row in rows.rows)
+def _facts(
+    engine: Engine,
+    process_ids: Sequence[str],
+    scope: Scope,
+    columns: Sequence[Column],
+    *others: str,
+) -> Iterator[dict[str, Any]]:
+    sensor_and_segment = "any(sensor_id) AS best_sensor_id, max(segment_id) AS best_segment_id"
+    told = ", ".join((sensor_and_segment, *map(best, columns), BEST_COUNTS, *others))
+    by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
+    for ids in _batches(process_ids):
+        where = scoped(Condition(by_guide, {"ids": ids}), scope)
+        rows = engine.query(
+            f"SELECT process_id, {told} FROM segment WHERE {where.sql} GROUP BY process_id",
+            where.params,
+            settings=BY_KEY,
+        )
+        names = [name.removeprefix("best_") for name in rows.names]
+        yield from (dict(zip(names, row, strict=True)) for row in rows.rows)
+
+
+def _reports(parent_id: str, told: Sequence[tuple[Any, ...]]) -> list[Report]:
+    """The children of a process's own events, each once, as `reports_of` has them."""
+    first: dict[str, tuple[Any, ...]] = {}
+    since: dict[str, int] = {}
+    suppressed: set[str] = set()
+    for event in told:
+        time_us, started, _, child_id, *_ = event
+        since[child_id] = min(time_us, since.get(child_id, time_us))
+        if event[-1]:
+            suppressed.add(child_id)
+        known = first.get(child_id)
+        if known is None or (started == 0, time_us) < (known[1] == 0, known[0]):
+            first[child_id] = event
+    return [
+        Report(*(parent_id, child_id, since[child_id], kind, *label, child_id in suppressed))
+        for child_id, (_, _, kind, _, *label, _) in first.items()
+        if child_id
+    ]
 
 
 def _batches(ids: Sequence[str]) -> Iterator[list[str]]:

@@ -64,8 +64,8 @@ COMPACT = (
 )
 
 IN_SMALL_BLOCKS = "SETTINGS (min_compress_block_size = 32768, max_compress_block_size = 65536)"
-"""Texts of metadata: a page of results is ten rows from ten places, and each costs the blocks
-that they lie in. What searches read from end to end is in larger blocks."""
+"""Texts: a page of results is ten rows from ten places, a page of events a segment or two, and each
+costs the blocks that they lie in."""
 
 REPEATED = frozenset(
     (
@@ -109,7 +109,10 @@ def _merged(column: Column) -> str:
 def _gathered(column: Column) -> str:
     kind = SQL_TYPES[column.type]
     codec = CODECS.get(column.type, TEXT_CODEC)
-    return f"`{column.name}` SimpleAggregateFunction(groupArrayArray, Array({kind})) {codec}"
+    blocks = f" {IN_SMALL_BLOCKS}" if column.type == "text" else ""
+    return (
+        f"`{column.name}` SimpleAggregateFunction(groupArrayArray, Array({kind})) {codec}{blocks}"
+    )
 
 
 def _summed(name: str) -> str:

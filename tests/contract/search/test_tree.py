@@ -12,8 +12,9 @@ from vedette.errors import NotFoundError
 from vedette.model.event import ChildKind, Childproc
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.search.suppression import NOTHING_SUPPRESSED, Suppression
-from vedette.search.tree import TreeRequest, tree
+from vedette.search.tree import tree
 from vedette.search.tree_token import cursor_of
+from vedette.search.tree_walk import TreeRequest
 from vedette.store.engine import ClickHouseEngine, Engine
 from vedette.store.partition import partition_name
 from vedette.store.partitions import mount, open_partition, unmount

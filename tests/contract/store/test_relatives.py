@@ -6,7 +6,17 @@ from tests.contract.store.rows import NEXT_MS, file, partial, process_id, store
 from vedette.model.event import ChildKind, Childproc
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine import ClickHouseEngine
-from vedette.store.relatives import Tie, facts_of, known_ties_of, reports_of, ties_of
+from vedette.store.relatives import (
+    FACTS,
+    NODE,
+    REPORTS_AT_ONCE,
+    Tie,
+    children_named,
+    facts_of,
+    known_of,
+    reports_of,
+    ties_of,
+)
 
 P1, P2, P3 = process_id(1), process_id(2), process_id(3)
 OTHERS = Scope(frozenset({2}))
@@ -31,24 +41,41 @@ def test_children_name_their_parents_whatever_partial_row_does(
     assert ties_of(contract_engine, [P1, P2], OTHERS, limit=9) == []
 
 
-def test_children_come_with_what_they_are_unless_they_are_too_many(
+def test_children_are_found_by_any_partial_row_unless_they_are_too_many(
     contract_engine: ClickHouseEngine,
 ) -> None:
     store(contract_engine, partial(2, parent_id=P1, start=50, path="/bin/2"), partial(3, file("a")))
     store(contract_engine, partial(3, parent_id=P1, start=40), partial(2, started(2, 9, 60)))
-    known = known_ties_of(contract_engine, [P1], EVERYTHING, limit=2)
-    assert (
-        known
-        == ties_of(contract_engine, [P1], EVERYTHING, limit=2)
-        == [
-            Tie(P1, P3, 40, 0),
-            Tie(P1, P2, 50, 1),
-        ]
-    )
-    facts = facts_of(contract_engine, [P2, P3], EVERYTHING)
-    assert {tie.child_id: tie.facts for tie in known} == facts
-    assert known_ties_of(contract_engine, [P1], EVERYTHING, limit=1) is None
-    assert known_ties_of(contract_engine, [P1], OTHERS, limit=1) == []
+    assert children_named(contract_engine, [P1], 2) == [P2, P3]
+    assert children_named(contract_engine, [P1], 1) is None
+    assert children_named(contract_engine, [P2, P3], 2) == []
+
+
+def test_a_process_comes_with_the_children_that_it_reported(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    ended = Childproc(P1, 90, 0, ChildKind.EXEC, P2, "/bin/z")
+    nobody = Childproc(P1, 90, 1, ChildKind.EXEC, "", "/bin/n")
+    store(contract_engine, partial(1, ended, nobody, window_ms=NEXT_MS), partial(2, file("a")))
+    store(contract_engine, partial(1, started(1, 2, 50, path="/bin/first", suppressed=1)))
+    store(contract_engine, partial(1, started(1, 3, 40, command_line="x", pid=7, md5="ab")))
+    known = known_of(contract_engine, [P1, P2, P3], EVERYTHING, FACTS)
+    facts = facts_of(contract_engine, [P1, P2, P3], EVERYTHING)
+    assert {name: one.row for name, one in known.items()} == facts
+    told = sorted(known[P1].reports or [], key=lambda report: report.time_us)
+    assert told == reports_of(contract_engine, [P1], EVERYTHING, limit=9)
+    assert known[P2].reports == []
+
+
+def test_of_very_many_children_no_reports_come_with_their_parent(engine: ClickHouseEngine) -> None:
+    many = [started(1, 2 + number, 50 + number) for number in range(REPORTS_AT_ONCE)]
+    store(engine, partial(1, *many), partial(2, *many[:-1]))
+    known = known_of(engine, [P1, P2], EVERYTHING, NODE)
+    assert len(known[P1].reports or []) == REPORTS_AT_ONCE
+    store(engine, partial(1, started(1, 2, 50)))
+    known = known_of(engine, [P1, P2], EVERYTHING, NODE)
+    assert known[P1].reports is None
+    assert len(known[P2].reports or []) == REPORTS_AT_ONCE - 1
 
 
 def test_a_child_is_reported_as_it_was_when_it_began(contract_engine: ClickHouseEngine) -> None:

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from vedette import limits
 from vedette.api import analysis_parameters as asked
-from vedette.api.access import principal_of, scope_of_request
+from vedette.api.access import principal_of, scope_of, scope_of_request
 from vedette.api.answers import json_answer
 from vedette.api.parameters import described
 from vedette.api.request_bodies import json_object
@@ -35,13 +35,13 @@ _ROWS: Final = (
 )
 
 
-def _reader(request: Request) -> Reader:
+async def _reader(request: Request) -> Reader:
     services = services_of(request)
     return Reader(
         services.engine,
         services.database,
         services.views,
-        scope_of_request(request),
+        scope_of(request),
         principal_of(request).name,
         services.settings.stream_ttl_s,
         services.clock.now_us(),

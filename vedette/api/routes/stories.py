@@ -17,8 +17,9 @@ from vedette.search import process
 from vedette.search.preview import PreviewRequest, preview
 from vedette.search.request import search_request
 from vedette.search.timeline import TimelineRequest, interval_of, moment_of, timeline
-from vedette.search.tree import TreeRequest, tree
+from vedette.search.tree import tree
 from vedette.search.tree_token import cursor_of
+from vedette.search.tree_walk import TreeRequest
 
 router = APIRouter(tags=["processes"])
 
