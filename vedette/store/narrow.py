@@ -80,6 +80,8 @@ def gathering(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> C
     partitions merging is cheap, so there the answers have to be few.
     """
     where = _settled(engine, where)
+    if where.sql == NOWHERE.sql:
+        return NOWHERE
     if where.merged is None or where.looks > _LOOKS_MAX:
         return None
     if not where.found and len(where.narrowings) != 1:

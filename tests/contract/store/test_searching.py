@@ -168,6 +168,8 @@ def test_where_partitions_are_closed_only_few_answers_are_gathered(
     assert gathers("a.exe")
     assert gathers("b.exe") is None
     assert gathers("c.exe") is NOWHERE
+    never = asked("md5:nothing", whole=False)
+    assert gathering(contract_engine, never, EVERYTHING, EVERYWHERE) is NOWHERE
 
 
 def test_an_md5_is_found_in_parts_that_an_older_version_made(
