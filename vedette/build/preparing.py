@@ -1,5 +1,5 @@
-"""The process that prepares commits: `python -m vedette.build.preparing` with the numbers
-of two inherited sockets, and the level and form of its log. Only the server starts it."""
+"""The process that prepares commits: `python -m vedette.build.preparing` with the number of an
+inherited socket, and the level and form of its log. Only the server starts it."""
 
 import gc
 import signal
@@ -10,8 +10,8 @@ from typing import cast
 
 from vedette.build.logs import configure_logs
 from vedette.pipeline.link import Link
-from vedette.pipeline.messages import Answer, Order, Told
-from vedette.pipeline.preparation_process import Links
+from vedette.pipeline.messages import FromPreparer, FromServer
+from vedette.pipeline.preparation_process import PreparerLink
 from vedette.pipeline.preparing import Preparing
 from vedette.settings.catalogue import LogFormat, LogLevel
 
@@ -26,17 +26,17 @@ class Launcher:
         self._arguments = [level, form]
         self._process: subprocess.Popen[bytes] | None = None
 
-    def launch(self) -> Links:
-        """Links to a new process; one that was launched before is ended."""
+    def launch(self) -> PreparerLink:
+        """A link to a new process; one that was launched before is ended."""
         self.close()
-        (orders, its_orders), (told, its_told) = socket.socketpair(), socket.socketpair()
-        with its_orders, its_told:
-            numbers = its_orders.fileno(), its_told.fileno()
-            command = [sys.executable, "-m", "vedette.build.preparing", *map(str, numbers)]
+        ours, its = socket.socketpair()
+        with its:
+            number = its.fileno()
+            command = [sys.executable, "-m", "vedette.build.preparing", str(number)]
             self._process = subprocess.Popen(  # noqa: S603 - this very program
-                [*command, *self._arguments], stdin=subprocess.DEVNULL, pass_fds=numbers
+                [*command, *self._arguments], stdin=subprocess.DEVNULL, pass_fds=[number]
             )
-        return Links(Link(orders, None), Link(told, Told))
+        return Link(ours, FromPreparer)
 
     def close(self) -> None:
         """Waits for the end of a process whose link is closed."""
@@ -51,7 +51,7 @@ class Launcher:
 
 
 def main() -> None:
-    orders, answers, level, form = sys.argv[1:]
+    number, level, form = sys.argv[1:]
     # The server is told to stop, and it says when there is nothing left to prepare.
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, signal.SIG_IGN)
@@ -59,11 +59,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     gc.disable()
-    Preparing(Link(_inherited(orders), Order), Link(_inherited(answers), Answer)).run()
-
-
-def _inherited(number: str) -> socket.socket:
-    return socket.socket(fileno=int(number))
+    Preparing(Link(socket.socket(fileno=int(number)), FromServer)).run()
 
 
 if __name__ == "__main__":

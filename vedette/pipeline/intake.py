@@ -1,10 +1,9 @@
 """The door of the write path: takes submissions, answers once they are durable.
 
-Three threads stand behind it. *Prepare* gathers what waits into one commit and hands it in to be
-turned into rows; *collect* takes the rows and *commit* writes them. While one commit is written
-the next is prepared, and one more is handed in already, so both cores work. The queue is bounded
-in bytes: above it a submission is refused with BusyError, and the sender keeps its copy
-(design.md 4).
+Two threads stand behind it. *Prepare* gathers what waits into one commit and turns it into
+rows; *commit* writes them. While one commit is written the next is prepared, so both cores
+work. The queue is bounded in bytes: above it a submission is refused with BusyError, and the
+sender keeps its copy (design.md 4).
 
 When a commit fails, everything prepared on top of it fails too, the memory of the write path
 is dropped, and submissions are refused with UnavailableError until the store answers again
@@ -24,7 +23,7 @@ import structlog
 from vedette.clock import Clock
 from vedette.errors import BusyError, UnavailableError, VedetteError
 from vedette.pipeline.pack import Packed
-from vedette.pipeline.preparation import HANDED_IN_MAX, Preparation
+from vedette.pipeline.preparation import Preparation
 from vedette.pipeline.submission import Receipt, Submission
 
 log = structlog.get_logger(__name__)
@@ -45,7 +44,7 @@ class Meter(Protocol):
 
     def queued(self, byte_count: int) -> None: ...
 
-    def committed(self, packed: Packed, write_s: float) -> None: ...
+    def committed(self, packed: Packed, prepare_s: float, write_s: float) -> None: ...
 
     def failed(self) -> None: ...
 
@@ -102,11 +101,8 @@ class Intake:
         self._meter = meter
         self._seq = first_seq
         self._inbox: queue.SimpleQueue[_Waiting | _Order | None] = queue.SimpleQueue()
-        self._outbox: queue.Queue[tuple[Packed, list[_Waiting]] | None] = queue.Queue(1)
+        self._outbox: queue.Queue[tuple[Packed, list[_Waiting], float] | None] = queue.Queue(1)
         self._done: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._preparing: queue.Queue[list[_Waiting] | None] = queue.Queue()
-        """The submissions of commits that were handed in."""
-        self._room = threading.Semaphore(HANDED_IN_MAX)
         self._bytes = 0
         self._door = threading.Lock()
         """Held to put into the inbox: nothing comes in behind the mark that closes it."""
@@ -114,7 +110,6 @@ class Intake:
         self._closed = False
         self._threads = [
             threading.Thread(target=self._prepare_loop, name="prepare", daemon=True),
-            threading.Thread(target=self._collect_loop, name="collect", daemon=True),
             threading.Thread(target=self._commit_loop, name="commit", daemon=True),
         ]
 
@@ -189,18 +184,12 @@ class Intake:
             if first is None:
                 break
             if isinstance(first, _Waiting):
-                self._room.acquire()  # what comes in the meantime shares the commit
                 group, held, ends = self._gather(first)
                 self._prepare(group)
             else:
-                self._settle()
+                self._outbox.join()
                 first()
-        self._preparing.put(None)
-
-    def _settle(self) -> None:
-        """Returns when no commit is under way."""
-        self._preparing.join()
-        self._outbox.join()
+        self._outbox.put(None)
 
     def _next(self) -> "_Waiting | _Order | None":
         """What comes next; tries to reach a store that failed as long as nothing does."""
@@ -229,43 +218,22 @@ class Intake:
         return group, None, False
 
     def _prepare(self, group: list[_Waiting]) -> None:
+        if self._failed.is_set():
+            self._answer(group, UnavailableError("the store does not take data at the moment"))
+            return
+        self._take_note()
+        began = time.perf_counter()
         try:
-            if self._failed.is_set():
-                raise UnavailableError("the store does not take data at the moment")
-            self._take_note()
-            seq, self._seq = self._seq, self._seq + 1
             submissions = [waiting.submission for waiting in group]
-            self._preparation.hand_in(submissions, seq, self._clock.now_us())
-        except Exception as error:  # noqa: BLE001 - logged by _not_prepared
-            self._room.release()
-            self._not_prepared(group, error)
-        else:
-            self._preparing.put(group)
-
-    def _collect_loop(self) -> None:
-        while (group := self._preparing.get()) is not None:
-            try:
-                packed = self._preparation.collect()
-            except Exception as error:  # noqa: BLE001 - logged by _not_prepared
-                self._not_prepared(group, error)
-            else:
-                self._outbox.put((packed, group))
-            finally:
-                self._room.release()
-                self._preparing.task_done()
-        self._outbox.put(None)
-
-    def _not_prepared(self, group: list[_Waiting], error: Exception) -> None:
-        """Memory may be half changed; beginning anew from the store is always right."""
-        if not self._failed.is_set():
-            log.error("preparing a commit failed", exc_info=error)
-            self._fail()
-        self._answer(group, error)
-
-    def _fail(self) -> None:
-        self._failed.set()
-        # The preparing thread may wait for work that nobody can hand in any more.
-        self._inbox.put(_wake)
+            packed = self._preparation.prepare(submissions, self._seq, self._clock.now_us())
+        except Exception as error:
+            # Memory may be half changed; beginning anew from the store is always right.
+            log.exception("preparing a commit failed")
+            self._failed.set()
+            self._answer(group, error)
+            return
+        self._seq += 1
+        self._outbox.put((packed, group, time.perf_counter() - began))
 
     def _take_note(self) -> None:
         while not self._done.empty():
@@ -273,19 +241,21 @@ class Intake:
 
     def _commit_loop(self) -> None:
         while (item := self._outbox.get()) is not None:
-            packed, group = item
+            packed, group, prepare_s = item
             began = time.perf_counter()
             try:
                 self._write(packed)
             except Exception as error:
                 if not isinstance(error, VedetteError):
                     log.exception("writing a commit failed")
-                self._fail()
+                self._failed.set()
+                # The other thread may wait for work that nobody can hand in any more.
+                self._inbox.put(_wake)
                 self._meter.failed()
                 self._answer(group, error)
             else:
                 self._done.put(packed.seq)
-                self._meter.committed(packed, time.perf_counter() - began)
+                self._meter.committed(packed, prepare_s, time.perf_counter() - began)
                 self._hand_out(packed, group)
             finally:
                 self._outbox.task_done()
@@ -297,7 +267,7 @@ class Intake:
 
     def _recover(self) -> None:
         """Begins anew from what the store holds."""
-        self._settle()
+        self._outbox.join()
         self._take_note()
         try:
             self._preparation.begin_anew(self._first_unsure())
@@ -309,8 +279,8 @@ class Intake:
             self._failed.clear()
 
     def _first_unsure(self) -> int:
-        # One written, one waiting, one that waits to wait, and those that are being prepared.
-        return max(0, self._seq - 3 - HANDED_IN_MAX)
+        # At most three commits are on their way: one written, one waiting, one just prepared.
+        return max(0, self._seq - 3)
 
     def _hand_out(self, packed: Packed, group: list[_Waiting]) -> None:
         self._release(group)

@@ -1,8 +1,8 @@
 """What the server and the process that prepares commits say to each other, as MessagePack.
 
-There are two links. On one the server gives orders, ahead of what is being prepared. On the other
-the process asks `Question`s, one at a time, waits for each answer, and tells of each `Prepare`, in
-their order, that it is `Done` or `Failed`. After one that failed all fail until it has to `Forget`.
+The server gives orders. Only `Prepare` is answered, with `Done` or `Failed`; before that the
+process may ask `Question`s, one at a time, and waits for each answer. So at any moment one of
+the two speaks and the other listens.
 """
 
 from typing import Any
@@ -104,7 +104,6 @@ class Done(Struct, tag=True):
     aside: list[tuple[str, bytes]]
     segments: list[bytes]
     receipts: list[Receipt]
-    prepare_s: float
     seen: list[tuple[int, str]]
     """Sensors of the commit, with the address of the host."""
     looked_at: int
@@ -123,4 +122,5 @@ class Failed(Struct, tag=True):
 Question = Resolve | AskCodes | AskProcesses | AskHosts
 Answer = Resolved | Codes | Processes | HostProcesses | Failed
 Order = Begin | WithoutPartitions | Restore | Forget | Prepare
-Told = Done | Failed | Question
+FromServer = Order | Answer
+FromPreparer = Done | Failed | Question

@@ -51,8 +51,8 @@ class IntakeMeter:
     def queued(self, byte_count: int) -> None:
         self._queue.set(byte_count)
 
-    def committed(self, packed: Packed, write_s: float) -> None:
-        self._prepare.observe(packed.prepare_s)
+    def committed(self, packed: Packed, prepare_s: float, write_s: float) -> None:
+        self._prepare.observe(prepare_s)
         self._write.observe(write_s)
         for receipt in packed.receipts:
             self._count(receipt)

@@ -1,6 +1,5 @@
 """From the rows of a prepared commit to the tables that are written."""
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,9 +7,9 @@ from msgspec import Struct
 
 from vedette.ingest.fold import BinarySighting
 from vedette.model.event import BinarySeen
-from vedette.pipeline.prepare import Prepared, Preparer
+from vedette.pipeline.prepare import Prepared
 from vedette.pipeline.seen import HALF
-from vedette.pipeline.submission import Receipt, Submission
+from vedette.pipeline.submission import Receipt
 from vedette.store.commit import (
     BinaryRow,
     Commit,
@@ -27,18 +26,10 @@ class Packed(Struct):
     seq: int
     tables: CommitTables
     receipts: list[Receipt]
-    prepare_s: float
-    """How long it took to prepare."""
 
 
-def packed_commit(
-    preparer: Preparer, submissions: list[Submission], seq: int, now_us: int
-) -> Packed:
-    """Prepares a commit. Raises what `Preparer.prepare` raises."""
-    began = time.perf_counter()
-    prepared = preparer.prepare(submissions, seq, now_us)
-    tables = commit_tables(commit_of(prepared))
-    return Packed(seq, tables, prepared.receipts, time.perf_counter() - began)
+def pack(prepared: Prepared) -> Packed:
+    return Packed(prepared.seq, commit_tables(commit_of(prepared)), prepared.receipts)
 
 
 def commit_of(prepared: Prepared) -> Commit:

@@ -5,19 +5,15 @@ of what ingest costs and holds the interpreter. `PreparationHere` is the same in
 is what that process runs, and what the write path's tests drive.
 """
 
-from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
 from vedette.ingest.filter import compile_filters
 from vedette.model.ingress import IngressFilter
-from vedette.pipeline.pack import Packed, packed_commit
+from vedette.pipeline.pack import Packed, pack
 from vedette.pipeline.prepare import Preparer
 from vedette.pipeline.submission import Submission
 from vedette.pipeline.windows import Windows
-
-HANDED_IN_MAX: Final = 2
-"""One that is prepared, and one that waits, so that the next begins at once."""
 
 
 class SeenKeys(Protocol):
@@ -38,22 +34,15 @@ class Recall(Protocol):
 
 
 class Preparation(Protocol):
-    """The preparing thread's, but for `collect`, which another one calls, and the filters, which
-    any thread may change and ask."""
+    """The preparing thread's alone, but for the filters, which any thread may change and ask."""
 
     @property
     def windows(self) -> Windows:
         """Where the next commit belongs."""
 
-    def hand_in(self, submissions: list[Submission], seq: int, now_us: int) -> None:
-        """A commit to prepare, after those that were handed in before. `HANDED_IN_MAX` of them
-        may wait to be collected. Raises as `collect`."""
-
-    def collect(self) -> Packed:
-        """The tables of the earliest commit handed in that was not collected; waits for it.
-
-        Raises UnavailableError when the server cannot tell now what has to be known. After any
-        error all commits that were handed in raise one, and `begin_anew` comes next."""
+    def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> Packed:
+        """The tables of one commit. Raises UnavailableError when the server cannot tell now what
+        has to be known; after any error `begin_anew` comes next."""
 
     def durable(self, seq: int) -> None:
         """A commit is stored: what it brought is known from now on."""
@@ -73,28 +62,23 @@ class Preparation(Protocol):
 
 
 class PreparationHere:
-    """`Preparation` by a preparer of this process, at once."""
+    """`Preparation` by a preparer of this process."""
 
     def __init__(self, preparer: Preparer, recall: Recall) -> None:
         self.preparer = preparer
         self._recall = recall
-        self._made: deque[Packed] = deque()
 
     @property
     def windows(self) -> Windows:
         return self.preparer.windows
 
-    def hand_in(self, submissions: list[Submission], seq: int, now_us: int) -> None:
-        self._made.append(packed_commit(self.preparer, submissions, seq, now_us))
-
-    def collect(self) -> Packed:
-        return self._made.popleft()
+    def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> Packed:
+        return pack(self.preparer.prepare(submissions, seq, now_us))
 
     def durable(self, seq: int) -> None:
         self.preparer.seen.durable(seq)
 
     def begin_anew(self, since_seq: int) -> None:
-        self._made.clear()
         self.preparer.forget()
         self._recall.restore_seen(self.preparer.seen, since_seq)
 

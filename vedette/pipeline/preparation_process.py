@@ -10,9 +10,7 @@ when this process does, however that ends.
 """
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -28,10 +26,9 @@ from vedette.pipeline.messages import (
     Done,
     Failed,
     Forget,
-    Order,
+    FromPreparer,
     Prepare,
     Restore,
-    Told,
     WithoutPartitions,
 )
 from vedette.pipeline.pack import Packed
@@ -42,15 +39,7 @@ from vedette.store.commit import CommitTables
 
 log = structlog.get_logger(__name__)
 
-
-@dataclass(frozen=True, slots=True)
-class Links:
-    """The server's ends of the links to the process."""
-
-    orders: Link[Any]
-    """Only sent to."""
-    told: Link[Told]
-
+PreparerLink = Link[FromPreparer]
 
 RESTORED_KEYS = 100_000
 """Keys of stored records in one message."""
@@ -61,7 +50,7 @@ class PreparationProcess:
 
     def __init__(
         self,
-        launch: Callable[[], Links],
+        launch: Callable[[], PreparerLink],
         knowledge: Knowledge,
         windows: Windows,
         clock: Clock,
@@ -74,9 +63,7 @@ class PreparationProcess:
         self._clock = clock
         self._keep = keep
         self._processes_remembered = processes_remembered
-        self._links: Links | None = None
-        self._handed_in: deque[tuple[int, int]] = deque()
-        """Number and time of the commits that are not collected."""
+        self._link: PreparerLink | None = None
         self._durable: list[int] = []
         self._unmounted: list[int] = []
         self._lock = threading.Lock()
@@ -91,40 +78,41 @@ class PreparationProcess:
         self._unmounted = list(unmounted)
         self._start(is_empty=is_empty)
 
-    def hand_in(self, submissions: list[Submission], seq: int, now_us: int) -> None:
-        windows, durable = self.windows, self._durable
+    def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> Packed:
+        order = Prepare(
+            submissions,
+            seq,
+            now_us,
+            self.windows.window_ms,
+            self.windows.partition_ms,
+            self._durable,
+            self._changed_filters(),
+        )
         self._durable = []
-        place = windows.window_ms, windows.partition_ms
-        self._order(Prepare(submissions, seq, now_us, *place, durable, self._changed_filters()))
-        windows.advance(now_us)  # as the process does
-        self._handed_in.append((seq, now_us))
-
-    def collect(self) -> Packed:
-        seq, now_us = self._handed_in.popleft()
-        done = self._told()
+        done = self._ask(order)
+        self.windows.advance(now_us)
         for sensor_id, address in done.seen:
             self._knowledge.sensors.note(sensor_id, now_us, interface_ip=address)
         self._count(done)
         aside = [(name, unpacked(rows)) for name, rows in done.aside]
         tables = CommitTables(aside, list(map(unpacked, done.segments)))
-        return Packed(seq, tables, done.receipts, done.prepare_s)
+        return Packed(seq, tables, done.receipts)
 
     def durable(self, seq: int) -> None:
         self._durable.append(seq)
 
     def begin_anew(self, since_seq: int) -> None:
-        self._handed_in.clear()
-        if self._links is None:
+        if self._link is None:
             self._start(is_empty=False)
             return
-        self._order(Forget(self._durable))
+        self._send(Forget(self._durable))
         self._durable = []
         self._restore_seen(since_seq)
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
         self._unmounted = list(unmounted)
-        if self._links is not None:
-            self._order(WithoutPartitions(self._unmounted))
+        if self._link is not None:
+            self._send(WithoutPartitions(self._unmounted))
 
     def use_filters(self, filters: Sequence[IngressFilter]) -> None:
         with self._lock:
@@ -139,24 +127,23 @@ class PreparationProcess:
 
     def close(self) -> None:
         """Ends the process. Raises nothing when it has ended already."""
-        if self._links is not None:
-            self._links.orders.close()
-            self._links.told.close()
-            self._links = None
+        if self._link is not None:
+            self._link.close()
+            self._link = None
 
     def _start(self, *, is_empty: bool) -> None:
         """A new process that knows what is stored: all that was durable is read back."""
-        self._links = self._launch()
+        self._link = self._launch()
         self._durable = []
         with self._lock:
             self._filters_changed = True
         now_us = self._clock.now_us()
-        self._order(Begin(self._keep, self._processes_remembered, now_us, is_empty))
-        self._order(WithoutPartitions(self._unmounted))
+        self._send(Begin(self._keep, self._processes_remembered, now_us, is_empty))
+        self._send(WithoutPartitions(self._unmounted))
         self._restore_seen(0)
 
     def _restore_seen(self, since_seq: int) -> None:
-        keys = _Restoring(self._order)
+        keys = _Restoring(self._send)
         self._knowledge.stored.restore_seen(keys, since_seq)
         keys.flush()
 
@@ -171,42 +158,40 @@ class PreparationProcess:
             for name, count in done.hits.items():
                 self._hits[name] = self._hits.get(name, 0) + count
 
-    def _order(self, order: Order) -> None:
-        try:
-            self._open().orders.send(order)
-        except ConnectionError as error:
-            raise self._lost() from error
+    def _ask(self, order: Prepare) -> Done:
+        """Answers its questions until it is done."""
+        self._send(order)
+        while True:
+            told = self._receive()
+            match told:
+                case Done():
+                    return told
+                case Failed(message, reason):
+                    if reason:
+                        raise UnavailableError(message, reason=reason)
+                    raise RuntimeError(message)
+                case _:
+                    self._send(self._knowledge.answer(told))
 
-    def _told(self) -> Done:
-        """What became of the earliest commit; answers questions until it is told."""
-        try:
-            link = self._open().told
-            while True:
-                told = link.receive()
-                match told:
-                    case Done():
-                        return told
-                    case Failed(message, reason):
-                        raise _failure(message, reason)
-                    case _:
-                        link.send(self._knowledge.answer(told))
-        except ConnectionError as error:
-            raise self._lost() from error
-
-    def _open(self) -> "Links":
-        if self._links is None:
+    def _send(self, message: Any) -> None:
+        if self._link is None:
             raise UnavailableError("nothing prepares commits at the moment")
-        return self._links
+        try:
+            self._link.send(message)
+        except ConnectionError as error:
+            raise self._lost() from error
+
+    def _receive(self) -> FromPreparer:
+        assert self._link is not None
+        try:
+            return self._link.receive()
+        except ConnectionError as error:
+            raise self._lost() from error
 
     def _lost(self) -> UnavailableError:
-        if self._links is not None:
-            log.error("the process that prepares commits has ended; another one is started")
+        log.error("the process that prepares commits has ended; another one is started")
         self.close()
         return UnavailableError("the process that prepares commits has ended")
-
-
-def _failure(message: str, reason: str) -> Exception:
-    return UnavailableError(message, reason=reason) if reason else RuntimeError(message)
 
 
 class _Restoring:

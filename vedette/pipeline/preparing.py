@@ -5,8 +5,6 @@ waits for the commit anyway.
 """
 
 import gc
-import queue
-import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, assert_never
@@ -19,7 +17,6 @@ from vedette.model.host import HostProcess, SensorRef, Sighting
 from vedette.pipeline.hosts import Hosts
 from vedette.pipeline.link import Link
 from vedette.pipeline.messages import (
-    Answer,
     AskCodes,
     AskHosts,
     AskProcesses,
@@ -28,6 +25,7 @@ from vedette.pipeline.messages import (
     Done,
     Failed,
     Forget,
+    FromServer,
     HostProcesses,
     Order,
     Prepare,
@@ -38,8 +36,7 @@ from vedette.pipeline.messages import (
     Restore,
     WithoutPartitions,
 )
-from vedette.pipeline.pack import packed_commit
-from vedette.pipeline.preparation import HANDED_IN_MAX
+from vedette.pipeline.pack import pack
 from vedette.pipeline.prepare import Preparer
 from vedette.pipeline.registry import Registry, SegmentPlace
 from vedette.pipeline.seen import Seen
@@ -48,8 +45,7 @@ from vedette.store.arrow import packed
 
 log = structlog.get_logger(__name__)
 
-OrdersLink = Link[Order]
-AnswersLink = Link[Answer]
+ServerLink = Link[FromServer]
 
 _YOUNG_S: Final = 10
 _ALL_S: Final = 300
@@ -62,7 +58,7 @@ _Answered = TypeVar("_Answered")
 class Asking:
     """What preparing has to know of the server's state database and store."""
 
-    def __init__(self, link: AnswersLink) -> None:
+    def __init__(self, link: ServerLink) -> None:
         self._link = link
         self.seen: list[tuple[int, str]] = []
         """What `note` was told since it was taken last."""
@@ -102,35 +98,22 @@ class Asking:
 class Preparing:
     """See the module. `run` returns when the server is gone."""
 
-    def __init__(self, orders: OrdersLink, answers: AnswersLink) -> None:
-        self._orders = orders
-        self._told = answers
-        self._asking = Asking(answers)
-        self._next: queue.Queue[Order | None] = queue.Queue(HANDED_IN_MAX)
-        self._has_failed = False
+    def __init__(self, link: ServerLink) -> None:
+        self._link = link
+        self._asking = Asking(link)
         now_s = time.monotonic()
         self._collected_s, self._collected_all_s = now_s, now_s
 
     def run(self) -> None:
-        threading.Thread(target=self._listen, name="orders", daemon=True).start()
-        begin = self._next.get()
-        if begin is None:
-            return
-        assert isinstance(begin, Begin)
-        preparer = self._preparer(begin)
         try:
-            while (order := self._next.get()) is not None:
-                self._obey(preparer, order)
-        except ConnectionError:
-            return
-
-    def _listen(self) -> None:
-        """Takes the next order while one is obeyed."""
-        try:
+            begin = self._link.receive()
+            assert isinstance(begin, Begin)
+            preparer = self._preparer(begin)
             while True:
-                self._next.put(self._orders.receive())
+                order = self._link.receive()
+                self._obey(preparer, order)  # type: ignore[arg-type]
         except ConnectionError:
-            self._next.put(None)
+            return
 
     def _preparer(self, begin: Begin) -> Preparer:
         registry = Registry(self._asking, begin.processes_remembered)
@@ -148,14 +131,13 @@ class Preparing:
     def _obey(self, preparer: Preparer, order: Order) -> None:
         match order:
             case Prepare():
-                self._told.send(self._prepare(preparer, order))
+                self._link.send(self._prepare(preparer, order))
                 self._collect()
             case Restore(records, kept, requests):
                 _restore(preparer.seen, records, kept, requests)
             case Forget(durable):
                 _note(preparer, durable)
                 preparer.forget()
-                self._has_failed = False
             case WithoutPartitions(unmounted):
                 preparer.registry.without_partitions(unmounted)
             case Begin():
@@ -164,36 +146,24 @@ class Preparing:
                 assert_never(order)
 
     def _prepare(self, preparer: Preparer, order: Prepare) -> Done | Failed:
-        if self._has_failed:
-            return Failed("an earlier commit failed", UnavailableError.reason)
+        self._asking.seen.clear()
         try:
-            return self._done(preparer, order)
+            _note(preparer, order.durable)
+            if order.filters is not None:
+                preparer.sieve.use(compile_filters(order.filters))
+            preparer.windows.window_ms = order.window_ms
+            preparer.windows.partition_ms = order.partition_ms
+            made = pack(preparer.prepare(order.submissions, order.seq, order.now_us))
         except ConnectionError:
             raise
         except VedetteError as error:
-            self._has_failed = True
             return Failed(error.message, error.reason)
         except Exception as error:
-            self._has_failed = True
             log.exception("preparing a commit failed")
             return Failed(f"preparing a commit failed: {type(error).__name__}")
-
-    def _done(self, preparer: Preparer, order: Prepare) -> Done:
-        self._asking.seen = []
-        _note(preparer, order.durable)
-        if order.filters is not None:
-            preparer.sieve.use(compile_filters(order.filters))
-        preparer.windows.window_ms = order.window_ms
-        preparer.windows.partition_ms = order.partition_ms
-        made = packed_commit(preparer, order.submissions, order.seq, order.now_us)
-        return Done(
-            [(name, packed(rows)) for name, rows in made.tables.aside],
-            list(map(packed, made.tables.segments)),
-            made.receipts,
-            made.prepare_s,
-            self._asking.seen,
-            *preparer.sieve.counts(),
-        )
+        aside = [(name, packed(rows)) for name, rows in made.tables.aside]
+        segments = list(map(packed, made.tables.segments))
+        return Done(aside, segments, made.receipts, self._asking.seen, *preparer.sieve.counts())
 
     def _collect(self) -> None:
         now_s = time.monotonic()
