@@ -31,7 +31,9 @@ class SensorBook(Protocol):
         self, hosts: Mapping[str, Sighting], group_id: int, now_us: int
     ) -> dict[str, SensorRef]: ...
 
-    def note(self, sensor_id: int, seen_us: int, *, interface_ip: str = "") -> None: ...
+    def note(
+        self, sensor_id: int, seen_us: int, *, interface_ip: str = "", host_type: str = ""
+    ) -> None: ...
 
 
 class Past(Protocol):
@@ -117,8 +119,10 @@ class Hosts:
         """The `columns.HOST` values of the sensors of a commit, which are noted as seen."""
         columns = {sensor_id: self._by_sensor[sensor_id].columns() for sensor_id in sensor_ids}
         for sensor_id, values in columns.items():
-            address = address_text(values["interface_ip"])
-            self._sensors.note(sensor_id, now_us, interface_ip=address)
+            known = self._by_sensor[sensor_id].sensor
+            address, host_type = address_text(values["interface_ip"]), values["host_type"]
+            news = host_type if host_type != known.host_type else ""
+            self._sensors.note(sensor_id, now_us, interface_ip=address, host_type=news)
         return columns
 
     def _meet(self, unknown: dict[str, Sighting], group_id: int, now_us: int) -> None:

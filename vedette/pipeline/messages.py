@@ -104,8 +104,8 @@ class Done(Struct, tag=True):
     aside: list[tuple[str, bytes]]
     segments: list[bytes]
     receipts: list[Receipt]
-    seen: list[tuple[int, str]]
-    """Sensors of the commit, with the address of the host."""
+    seen: list[tuple[int, str, str]]
+    """Sensors of the commit, with the address of the host and what is new of its type."""
     looked_at: int
     hits: dict[str, int]
     """What `Sieve.counts` gave."""

@@ -91,8 +91,10 @@ class PreparationProcess:
         self._durable = []
         done = self._ask(order)
         self.windows.advance(now_us)
-        for sensor_id, address in done.seen:
-            self._knowledge.sensors.note(sensor_id, now_us, interface_ip=address)
+        for sensor_id, address, host_type in done.seen:
+            self._knowledge.sensors.note(
+                sensor_id, now_us, interface_ip=address, host_type=host_type
+            )
         self._count(done)
         aside = [(name, unpacked(rows)) for name, rows in done.aside]
         tables = CommitTables(aside, list(map(unpacked, done.segments)))

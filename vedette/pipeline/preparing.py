@@ -60,7 +60,7 @@ class Asking:
 
     def __init__(self, link: ServerLink) -> None:
         self._link = link
-        self.seen: list[tuple[int, str]] = []
+        self.seen: list[tuple[int, str, str]] = []
         """What `note` was told since it was taken last."""
 
     def resolve(
@@ -69,8 +69,10 @@ class Asking:
         names = {name: sighting.os_type for name, sighting in hosts.items()}
         return self._ask(Resolve(names, group_id, now_us), Resolved).sensors
 
-    def note(self, sensor_id: int, _seen_us: int, *, interface_ip: str = "") -> None:
-        self.seen.append((sensor_id, interface_ip))
+    def note(
+        self, sensor_id: int, _seen_us: int, *, interface_ip: str = "", host_type: str = ""
+    ) -> None:
+        self.seen.append((sensor_id, interface_ip, host_type))
 
     def codes(self, names: Iterable[str]) -> dict[str, int]:
         return self._ask(AskCodes(list(names)), Codes).codes

@@ -4,12 +4,14 @@ The server learns from a whole request before it makes events of it, so within o
 order does not matter. A sequence of many requests has an edge between any two: a connection that
 Security tells by pid only may lie before the first record with the ProcessGuid of that pid. So
 of every stretch of records those that teach are sent first: starts and ends of processes, logons,
-connections, DNS answers, and the first record that names a ProcessGuid. All others keep the
-order of their events, and so do these among themselves.
+connections, DNS answers, and the first record that names a ProcessGuid. Before these go those that
+tell of a host as a whole, so that all its processes show it. All others keep the order of their
+events, and so do these among themselves.
 """
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from vedette.ingest.decode import native
 from vedette.limits import IMPORT_AHEAD_BYTES, IMPORT_CHUNK_BYTES, IMPORT_CHUNK_RECORDS
@@ -19,6 +21,9 @@ Placed = tuple[bytes, tuple[int, int]]
 
 _TEACHING = frozenset({b"1", b"3", b"5", b"22", b"4624", b"4688", b"4689", b"5156"})
 """Event ids of Sysmon and Security; what another channel means by them does no harm."""
+
+_OF_HOSTS = frozenset({b"4768", b"4769", b"4770"})
+"""Event ids of Security that only a domain controller logs (`normalise/windows.py`)."""
 
 _NATIVE_ID = b'"event_id":'
 _ID_NAMES = (b'EventID"', b'event_id"')
@@ -45,24 +50,30 @@ def teaching_first(records: Iterable[Placed]) -> Iterator[Placed]:
 
 
 def _parted(stretch: list[Placed]) -> Iterator[Placed]:
+    of_hosts: list[Placed] = []
+    teaching: list[Placed] = []
     rest: list[Placed] = []
     named: set[bytes] = set()
     for placed in stretch:
-        if _teaches(placed[0], named):
-            yield placed
+        names_new = _names_new(placed[0], named)
+        event_id = _event_id(placed[0])
+        if event_id in _OF_HOSTS:
+            of_hosts.append(placed)
+        elif names_new or event_id in _TEACHING:
+            teaching.append(placed)
         else:
             rest.append(placed)
-    yield from rest
+    yield from chain(of_hosts, teaching, rest)
 
 
-def _teaches(record: bytes, named: set[bytes]) -> bool:
-    """Whether a record explains others. `named` are the ProcessGuids that were told before."""
+def _names_new(record: bytes, named: set[bytes]) -> bool:
+    """Whether a record is the first to name a ProcessGuid. `named` are those told before."""
     new = False
     for guid in _GUID.findall(record):
         if guid not in named:
             named.add(guid)
             new = True
-    return new or _event_id(record) in _TEACHING
+    return new
 
 
 def _event_id(record: bytes) -> bytes:

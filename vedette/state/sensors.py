@@ -7,7 +7,7 @@ What is noted per commit (last seen, address) is written together by `flush`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from threading import Lock
 
 from sqlalchemy import (
@@ -37,9 +37,10 @@ HOSTS_PER_STATEMENT = 500
 
 @dataclass(slots=True)
 class _Note:
-    seen_us: int
-    os_type: str
-    interface_ip: str
+    seen_us: int = 0
+    os_type: str = ""
+    interface_ip: str = ""
+    host_type: str = ""
 
 
 class Sensors:
@@ -81,14 +82,21 @@ class Sensors:
             self._refs.pop(hostname, None)
 
     def note(
-        self, sensor_id: int, seen_us: int, *, os_type: str = "", interface_ip: str = ""
+        self,
+        sensor_id: int,
+        seen_us: int,
+        *,
+        os_type: str = "",
+        interface_ip: str = "",
+        host_type: str = "",
     ) -> None:
         """Remembers for the next `flush` that a sensor was heard of; "" tells nothing."""
         with self._lock:
-            note = self._notes.setdefault(sensor_id, _Note(0, "", ""))
+            note = self._notes.setdefault(sensor_id, _Note())
             note.seen_us = max(note.seen_us, seen_us)
             note.os_type = os_type or note.os_type
             note.interface_ip = interface_ip or note.interface_ip
+            note.host_type = host_type or note.host_type
 
     def flush(self, now_us: int) -> None:
         """Writes what was noted. Call it every few seconds and at the end."""
@@ -101,9 +109,7 @@ class Sensors:
                 _write_notes(connection, dict(sorted(notes.items())), now_us)
         except BaseException:
             for sensor_id, note in notes.items():
-                self.note(
-                    sensor_id, note.seen_us, os_type=note.os_type, interface_ip=note.interface_ip
-                )
+                self.note(sensor_id, **asdict(note))
             raise
 
     def refresh(self, now_us: int) -> None:
@@ -268,6 +274,8 @@ def _write_notes(connection: Connection, notes: Mapping[int, _Note], now_us: int
     for sensor_id, note in notes.items():
         if note.os_type:
             _write_os_type(connection, sensor_id, note.os_type, now_us)
+        if note.host_type:
+            _write_host_type(connection, sensor_id, note.host_type, now_us)
 
 
 def _write_os_type(connection: Connection, sensor_id: int, os_type: str, now_us: int) -> None:
@@ -282,3 +290,11 @@ def _write_os_type(connection: Connection, sensor_id: int, os_type: str, now_us:
                 changed_us=now_us,
             )
         )
+
+
+def _write_host_type(connection: Connection, sensor_id: int, host_type: str, now_us: int) -> None:
+    connection.execute(
+        update(SENSOR)
+        .where(SENSOR.c.id == sensor_id, SENSOR.c.host_type != host_type)
+        .values(host_type=host_type, changed_us=now_us)
+    )

@@ -4,12 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.pipeline.requests import security
 from tests.contract.pipeline.write_path import (
     NOON_S,
+    Prepare,
     WritePath,
     event_texts,
     found,
     merge,
+    prepared_apart,
+    prepared_here,
     processes,
     segment_ids,
     write_path,
@@ -149,3 +153,16 @@ def test_a_child_that_is_told_after_a_restart_knows_its_parent(
     top = next(name for name in processes(engine) if name.endswith(family.top.sensor_less_id))
     ended = [text for text in event_texts(engine, top) if "started=0" in text]
     assert len(ended) == 1
+
+
+@pytest.mark.parametrize("prepared", [prepared_here, prepared_apart])
+def test_what_kind_of_host_it_is_stays_known(
+    engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock, prepared: Prepare
+) -> None:
+    host = Host("windows.example", NOON_S)
+    with write_path(engine, tmp_path, clock, prepared=prepared) as path:
+        path.post([security(4769, ServiceName="krbtgt")])
+    clock.advance(WINDOW_S)
+    with write_path(engine, tmp_path, clock, prepared=prepared) as path:
+        path.post([host.of(host.process(5, "C:\\a.exe"), 11, 1, TargetFilename="C:\\1.txt")])
+    assert len(found(engine, "process_name:a.exe host_type:domain_controller")) == 1

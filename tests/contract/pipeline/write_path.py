@@ -93,8 +93,9 @@ def prepared_here(
     guide: StoreGuide, database: Database, clock: DrivenClock, remembered: int
 ) -> Iterator[PreparationHere]:
     """Preparation in this process."""
+    sensors = Sensors(database)
     preparer = Preparer(
-        Hosts(Sensors(database), guide),
+        Hosts(sensors, guide),
         Channels(database),
         Registry(guide, remembered),
         Seen(clock.now_us()),
@@ -107,6 +108,7 @@ def prepared_here(
         preparer.registry.begin_empty()
     preparation.begin_anew(0)
     yield preparation
+    sensors.flush(clock.now_us())
 
 
 @contextmanager
@@ -115,13 +117,15 @@ def prepared_apart(
 ) -> Iterator[PreparationProcess]:
     """Preparation in a process of its own, as a server does it."""
     launcher = Launcher("warning", "json")
-    knowledge = Knowledge(Sensors(database), Channels(database), guide)
+    sensors = Sensors(database)
+    knowledge = Knowledge(sensors, Channels(database), guide)
     preparation = PreparationProcess(
         launcher.launch, knowledge, guide.windows(), clock, keep_of(["default"]), remembered
     )
     try:
         preparation.begin(unmounted(guide.engine), is_empty=guide.is_ours_and_empty())
         yield preparation
+        sensors.flush(clock.now_us())
     finally:
         preparation.close()
         launcher.close()

@@ -104,6 +104,22 @@ def test_notes_are_written_by_flush_and_never_go_back(database: Database, sensor
     assert (row.last_seen_us, row.interface_ip) == (NOW_US + 9, "10.0.0.7")
 
 
+def test_the_type_of_a_host_is_kept_and_reaches_other_servers(
+    another: Callable[[], Database], sensors: Sensors
+) -> None:
+    elsewhere = Sensors(another())
+    for book in (sensors, elsewhere):
+        book.resolve({"dc": WINDOWS}, GROUP_ID, NOW_US)
+    sensors.note(1, NOW_US, host_type="domain_controller")
+    sensors.note(1, NOW_US, interface_ip="10.0.0.7")
+    sensors.flush(NOW_US + 1)
+    for book in (sensors, elsewhere):
+        book.refresh(NOW_US + 2)
+        assert (
+            book.resolve({"dc": WINDOWS}, GROUP_ID, NOW_US)["dc"].host_type == "domain_controller"
+        )
+
+
 def test_a_group_that_is_changed_elsewhere_arrives_with_refresh(
     another: Callable[[], Database], sensors: Sensors
 ) -> None:

@@ -30,6 +30,12 @@ def test_starts_ends_and_first_mentions_go_before_all_else() -> None:
     assert numbers(list(teaching_first(records))) == [0, 2, 3, 1, 4]
 
 
+@pytest.mark.usefixtures("small_requests")
+def test_what_tells_of_the_host_goes_before_everything() -> None:
+    records = [record(0), record(1, event_id=1), record(2, event_id=4769), record(3, guid=2)]
+    assert numbers(list(teaching_first(records))) == [2, 0, 1, 3]
+
+
 def test_what_fits_into_one_request_stays_in_order() -> None:
     records = [record(0), record(1), record(2, event_id=5)]
     assert numbers(list(teaching_first(records))) == [0, 1, 2]
