@@ -23,6 +23,7 @@ def is_ipv4(packed: bytes) -> bool:
     return packed[:12] == _MAPPED
 
 
+@lru_cache(maxsize=65_536)
 def address_text(packed: bytes) -> str:
     """Dotted quad for IPv4, RFC 5952 text for IPv6, "" when unknown."""
     if packed == UNKNOWN_IP:

@@ -21,6 +21,7 @@ from vedette.search.responses import segments_body
 from vedette.search.suppressed_children import is_only_told, with_suppressed
 from vedette.search.suppression import Suppression
 from vedette.store import process as stored
+from vedette.store.beside import beside
 from vedette.store.engine import Engine
 
 LISTED_KINDS: Final = tuple(kind for kind in EVENT_KINDS if kind.counted)
@@ -107,24 +108,39 @@ def events(
 ) -> Body:
     """The process with its lists of events (api.md 2.6); order: docs/event-strings.md."""
     began = time.perf_counter()
-    row = process_row(engine, scope, process_id, segment)
-    found = stored.events(
-        engine,
-        process_id,
-        scope,
-        segment_id=None if segment == MERGED_SEGMENT else row["segment_id"],
-        kinds=LISTED_KINDS,
-        start=window.start,
-        count=window.count,
-    )
+    row, found = _with_events(engine, scope, process_id, segment, window)
     by_kind: dict[str, Sequence[ProcessEvent]] = dict(found.by_kind)
     if version >= SUPPRESSION_SINCE:
         children = [one for one in by_kind.get("childproc", ()) if isinstance(one, Childproc)]
         by_kind["childproc"] = suppression.mark(engine, scope, children)
-    body = process_body(with_parent(engine, scope, row))
+    body = process_body(row)
     body |= event_members(EVENT_LISTS[version], by_kind)
     body["binaries"] = _binaries(by_kind.get("modload", ()))
     return {"process": body, "elapsed": time.perf_counter() - began}
+
+
+def _with_events(
+    engine: Engine, scope: Scope, process_id: str, segment: int, window: EventWindow
+) -> tuple[Row, stored.Events]:
+    """The process, with what is known of its parent, and its events; both at once where the segment
+    need not be found first."""
+
+    def read(segment_id: int | None) -> stored.Events:
+        return stored.events(
+            engine,
+            process_id,
+            scope,
+            segment_id=segment_id,
+            kinds=LISTED_KINDS,
+            start=window.start,
+            count=window.count,
+        )
+
+    reading = beside(read, None) if segment == MERGED_SEGMENT else None
+    row = process_row(engine, scope, process_id, segment)
+    if reading is None:
+        reading = beside(read, row["segment_id"])
+    return with_parent(engine, scope, row), reading.result()
 
 
 def event_members(

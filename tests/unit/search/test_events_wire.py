@@ -200,7 +200,12 @@ def test_a_text_in_an_object_stays_as_it_is(
 
 @pytest.mark.parametrize(
     ("time_us", "text"),
-    [(0, "1970-01-01T00:00:00.000000Z"), (253_402_300_799_999_999, "9999-12-31T23:59:59.999999Z")],
+    [
+        (0, "1970-01-01T00:00:00.000000Z"),
+        (-1, "1969-12-31T23:59:59.999999Z"),
+        (1_700_049_600_000_008, "2023-11-15T12:00:00.000008Z"),
+        (253_402_300_799_999_999, "9999-12-31T23:59:59.999999Z"),
+    ],
 )
 def test_instants_always_have_six_digits(time_us: int, text: str) -> None:
     assert instant(time_us) == text
