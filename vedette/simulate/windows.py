@@ -213,6 +213,24 @@ class WindowsMachine(Machine):
         )
         self._log(winlogbeat.SECURITY, 4634, at_us, body)
 
+    def grant_ticket(self, at_us: int, user: str, address: str) -> None:
+        """Security 4769, of a domain controller: a ticket for itself."""
+        service = self.host.short_name.upper().encode()
+        body = (
+            b'"TargetUserName":"%b@%b","TargetDomainName":"%b","ServiceName":"%b$",'
+            b'"ServiceSid":"S-1-5-21-0-0-0-1000","TicketOptions":"0x40810000",'
+            b'"TicketEncryptionType":"0x12","IpAddress":"::ffff:%b","IpPort":"0","Status":"0x0",'
+            b'"LogonGuid":"{00000000-0000-0000-0000-000000000000}","TransmittedServices":"-"'
+            % (
+                user.rpartition("\\")[2].encode(),
+                DOMAIN.upper().encode(),
+                DOMAIN.upper().encode(),
+                service,
+                address.encode(),
+            )
+        )
+        self._log(winlogbeat.SECURITY, 4769, at_us, body)
+
     def install_service(self, at_us: int, name: str, command: str) -> None:
         """System 7045, and the registry value that services.exe writes."""
         body = (

@@ -20,7 +20,9 @@ def serve_directory(m: WindowsMachine, at: int) -> None:
             m.rng.choice((88, 389, 389, 636, 3268)),
         )
     m.accept(at + 5_000, m.resident.get("dns", lsass), desk_address(m.rng), 53)
-    m.logon(at + 70_000, domain_user(f"host{int(m.rng.random() * 60)}$"), 3, desk_address(m.rng))
+    user, address = domain_user(f"host{int(m.rng.random() * 60)}$"), desk_address(m.rng)
+    m.grant_ticket(at + 60_000, user, address)
+    m.logon(at + 70_000, user, 3, address)
 
 
 _COMPILED_PAGES = r"C:\Windows\Microsoft.NET\Framework64\v4.0.30319\Temporary ASP.NET Files\root"

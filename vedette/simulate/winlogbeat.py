@@ -41,6 +41,7 @@ _TASKS: dict[tuple[str, int], str] = {
     (SECURITY, 4624): "Logon",
     (SECURITY, 4634): "Logoff",
     (SECURITY, 4672): "Special Logon",
+    (SECURITY, 4769): "Kerberos Service Ticket Operations",
     (SECURITY, 5156): "Filtering Platform Connection",
     (POWERSHELL, 4104): "Execute a Remote Command",
     (SYSTEM, 7045): "None",

@@ -129,6 +129,16 @@ def test_a_connection_to_a_name_follows_its_dns_query(day: list[Document]) -> No
     assert followed > 1_000
 
 
+def test_only_domain_controllers_give_tickets(day: list[Document]) -> None:
+    givers = {
+        document["winlog"]["computer_name"]
+        for document in day
+        if document.get("winlog", {}).get("event_id") in {"4769", 4769}
+    }
+    named = {h.name for h in build_fleet(3).hosts if h.role == "domain_controller"}
+    assert givers == named != set()
+
+
 def test_windows_documents_have_the_size_of_real_ones() -> None:
     sizes = []
     for batch in iter_batches(build_fleet(3), START_US, hours=24, events=20_000):
