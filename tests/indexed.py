@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
+from vedette.store.engine import Engine
 
 
 def indexed(capabilities: Capabilities) -> Capabilities:
@@ -18,3 +19,10 @@ KINDS: dict[str, Capabilities] = {
 }
 """What answers must not depend on, by the name that a test shows: a cluster of one local shard
 beside plain tables, and rows that no index knows before they are merged."""
+
+
+def drawn(engine: Engine, count: int) -> int:
+    """How many random queries a store is asked, where others are asked `count`. Each costs twice as
+    much on Distributed tables, and what can go wrong there is how rows are reached, not what is
+    asked of them."""
+    return count // 3 if engine.capabilities.cluster else count

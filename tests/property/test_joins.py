@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from tests.indexed import drawn
 from tests.property.images import (
     IMAGES,
     NOW_US,
@@ -73,8 +74,8 @@ def test_sql_and_matcher_agree_on_binaries(
 ) -> None:
     draw = random.Random(SEED + 1)
     prepared = [Prepared(one, document=BINARY_DOCUMENT) for one in summed(sightings, scope)]
-    met = 0
-    for _ in range(QUERIES):
+    met, count = 0, drawn(store, QUERIES)
+    for _ in range(count):
         text = binary_query(draw)
         checked = check(parse(text, BINARY), BINARY, now_us=NOW_US)
         where = compile_binaries(checked)
@@ -87,7 +88,7 @@ def test_sql_and_matcher_agree_on_binaries(
         expected = {one.segment["hash"] for one in prepared if ask(one)}
         assert {row[0] for row in found} == expected, (SEED, text)
         met += 0 < len(expected) < len(prepared)
-    assert met > QUERIES / 4
+    assert met > count / 4
 
 
 @pytest.mark.parametrize("scope", SCOPES, ids=["all", "others", "own"])
@@ -97,8 +98,8 @@ def test_sql_and_matcher_agree_on_joins(
     draw = random.Random(SEED + 2)
     lookup = binaries_by_hash(summed(sightings, scope))
     prepared = [Prepared(segment, lookup) for segment in segments]
-    met = 0
-    for _ in range(QUERIES):
+    met, count = 0, drawn(store, QUERIES)
+    for _ in range(count):
         text = join_query(draw)
         checked = check(parse(text), now_us=NOW_US)
         # Whose segments are searched is another matter: here all, with the binaries of the scope.
@@ -111,7 +112,7 @@ def test_sql_and_matcher_agree_on_joins(
         if narrow is not None:
             assert chosen(store, narrow, scope) == expected, (SEED, text)
         met += 0 < len(expected) < PROCESSES
-    assert met > QUERIES / 3
+    assert met > count / 3
 
 
 def chosen(store: ClickHouseEngine, where: Condition, scope: Scope) -> set[str]:

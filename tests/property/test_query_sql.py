@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.indexed import drawn
 from tests.property.lives import NOW_US, life, query
 from tests.unit.query.test_trust import HOSTILE
 from vedette import limits
@@ -117,15 +118,15 @@ def test_sql_and_matcher_agree_on_every_segment(
 ) -> None:
     draw = random.Random(SEED + 1)
     prepared = [Prepared(segment) for segment in segments]
-    met = 0
-    for _ in range(QUERIES // BATCH):
+    met, count = 0, drawn(store, QUERIES)
+    for _ in range(count // BATCH):
         texts = [query(draw) for _ in range(BATCH)]
         conditions = [compiled(text, number) for number, text in enumerate(texts)]
         for text, found in zip(texts, answers(store, conditions), strict=True):
             expected = matched(prepared, text)
             assert found == expected, (SEED, text)
             met += 0 < len(expected) < PROCESSES
-    assert met > QUERIES / 3
+    assert met > count / 3
 
 
 @pytest.mark.parametrize("value", HOSTILE)
@@ -145,7 +146,7 @@ def test_a_condition_selects_as_it_computes(store: ClickHouseEngine, segments: l
     """In WHERE the engine may skip what it thinks it need not read."""
     draw = random.Random(SEED + 2)
     prepared = [Prepared(segment) for segment in segments]
-    for _ in range(40):
+    for _ in range(drawn(store, 40)):
         text = query(draw)
         where = compiled(text)
         rows = store.query(
@@ -182,7 +183,7 @@ def test_a_search_that_looks_into_the_indexes_first_finds_the_same(
     draw = random.Random(SEED + 3)
     prepared = [Prepared(segment) for segment in segments]
     looked = 0
-    for text in [*CHOSEN, *(query(draw) for _ in range(50))]:
+    for text in [*CHOSEN, *(query(draw) for _ in range(drawn(store, 50)))]:
         whole = compiled(text)
         where = narrowed(store, whole, EVERYTHING, EVERYWHERE)
         looked += where is not whole
