@@ -40,6 +40,10 @@ ENDS: Final[dict[str, EndKind]] = {
 }
 """The event columns that have such an index."""
 
+MERGED_ENDS: Final = frozenset({"filemod_path", "netconn_domain", "dnsquery_name"})
+"""Those whose index is made with every merge, not only once a partition is settled: what is asked
+most, and worth its cost."""
+
 ENDS_TYPE: Final = "text(tokenizer = 'array')"
 
 _ASKABLE: Final = re.compile(r"[ !#-&()+-.0-\[\]-~]+")

@@ -13,7 +13,7 @@ from typing import Final
 from vedette.errors import UnavailableError
 from vedette.model.ends import ENDS, ends_index
 from vedette.model.indexes import INDEXES, index_name
-from vedette.query.compile_sql import SETTINGS
+from vedette.query.condition import SETTINGS
 from vedette.store.engine import Engine, Params, Rows, Settings
 
 _ASKED: Final[Settings] = {
