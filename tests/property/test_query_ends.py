@@ -14,12 +14,15 @@ from tests.property.test_query_sql import (
     partial,
     whole,
 )
+from vedette.model.address import pack_address
 from vedette.model.ends import END, ENDS, MERGED_ENDS, ends_index, ends_sql
-from vedette.model.event import Dnsquery, Filemod, Modload, ProcessEvent, Regmod
+from vedette.model.event import Dnsquery, Filemod, Modload, Netconn, ProcessEvent, Regmod
 from vedette.model.scope import EVERYTHING
 from vedette.query import Condition, check, compile_match, compile_segments, parse
+from vedette.query.ends import deciding_tokens
 from vedette.query.indexed_ends import IndexedEnds
 from vedette.query.match import Prepared
+from vedette.query.typed import Match
 from vedette.store.commit import segment_table
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.where import scope_params
@@ -66,7 +69,21 @@ NAMES = (
     "x/b.com",
     "\u212aelvin.com",
 )
+ADDRESSES = (
+    *("192.0.2.0", "192.0.2.9", "192.0.2.255", "192.0.3.7", "192.168.1.1", "19.2.0.2", "2.9.0.1"),
+    *("0.0.0.0", "255.255.255.255", "2001:db8::9", "::192.0.2.9", "::ffff:0:192.0.2.9", "::1"),
+)
 ASKED = (
+    *(f"ipaddr:192.0.2.{one}" for one in ("9", "0/24", "0/25", "0/28", "8/29", "255", "9/0", "*")),
+    *(f"ipaddr:192.{one}" for one in ("0.0.0/16", "0.2.0/23", "0.0.0/9", "0.0.0/8", "*")),
+    *(
+        f"ipaddr:{one}"
+        for one in ("0.0.0.0/1", "2001:db8::/32", "::/0", "128.0.0.0/1", "2.9.0.0/15")
+    ),
+    *(f"ipaddr:[{one}]" for one in ("192.0.2.1 TO 192.0.3.7", "0.0.0.1 TO *", "* TO 192.0.2.9")),
+    "ipaddr:[1.2.3.4 TO 254.4.3.2]",
+    "ipaddr:192.0.2.0/24 ipaddr:19.2.0.2",
+    "-ipaddr:192.0.0.0/16",
     *(f"filemod:{one}" for one in ("ntdll.dll", ".dll", ".gz", ".tar.gz", ".tar", ".bashrc")),
     *(f"filemod:{one}" for one in ("kernel.exe", "b.exe", "line.exe", ".", "*.exe", "*dll.dll")),
     *(f"modload:{one}" for one in (r"c:\windows\system32\ntdll.dll", r"system32\ntdll.dll")),
@@ -99,6 +116,10 @@ def odd_life(draw: random.Random, process: str) -> list[ProcessEvent]:
                     Modload(process, NOW_US, path),
                     Regmod(process, NOW_US, 2, path),
                     Dnsquery(process, NOW_US, draw.choice(NAMES)),
+                    Netconn(
+                        *(process, NOW_US, 1, 6, pack_address("10.0.0.1"), 50_000),
+                        *(pack_address(draw.choice(ADDRESSES)), 443, draw.choice(NAMES)),
+                    ),
                 ]
             )
         )
@@ -106,10 +127,8 @@ def odd_life(draw: random.Random, process: str) -> list[ProcessEvent]:
 
 
 BELIEFS = {
-    "the partition is settled": IndexedEnds(settled=(WINDOW_MS,)),
     "merged parts have some": IndexedEnds(settled=(1,), merging=(WINDOW_MS,)),
-    "some are everywhere": IndexedEnds(merging=(WINDOW_MS,), everywhere=MERGED_ENDS),
-    "all are everywhere": IndexedEnds(settled=(WINDOW_MS,), everywhere=frozenset(ENDS)),
+    "some are everywhere": IndexedEnds(settled=(WINDOW_MS,), everywhere=MERGED_ENDS),
 }
 """What a search may think of the indexes, rightly or not."""
 
@@ -174,7 +193,7 @@ def test_end_tokens_and_matcher_agree(
 def test_every_answer_has_a_row_of_each_narrowing(
     store: ClickHouseEngine, odd: list[Prepared]
 ) -> None:
-    ends = BELIEFS["all are everywhere"]
+    ends = IndexedEnds(everywhere=frozenset(ENDS))
     for text in ASKED:
         ask = compile_match(check(parse(text), now_us=NOW_US))
         expected = {one.segment["process_id"] for one in odd if ask(one)}
@@ -198,3 +217,11 @@ def test_the_tokens_of_a_row_are_those_of_its_values(
     sql = f"SELECT {ends_sql('filemod_path')} FROM segment WHERE has(filemod_path, {{path:String}})"
     found = store.query(f"{sql} LIMIT 1", {"path": r"C:\Temp\a.tar.gz"}).rows[0][0]
     assert {"c:", "temp", f"a.tar.gz{END}", f"*.gz{END}"} <= set(found)
+
+
+def test_every_network_is_decided_by_tokens() -> None:
+    for bits in range(1, 33):
+        checked = check(parse(f"ipaddr:203.0.113.77/{bits}"), now_us=NOW_US)
+        assert isinstance(checked, Match)
+        tokens, others = deciding_tokens(checked.tests)
+        assert (bool(tokens), others) == (True, [])

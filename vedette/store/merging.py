@@ -1,8 +1,8 @@
 """Since when merges make the indexes of end tokens of `MERGED_ENDS` (`model/ends.py`).
 
-Searches look at the partition that is written to, and for paths of files and domains these indexes
-are worth their cost there: about a microsecond an event in every merge, and 1.2 bytes. Inserts do
-not make them.
+Searches look at the partition that is written to, and for paths of files, domains and addresses
+these indexes are worth their cost there: about a microsecond an event in every merge, and 1.4
+bytes. Inserts do not make them.
 
 Which parts have them must be known, because asking one that does not is dear. A part tells by its
 name whether it was merged, and a partition, which is named by its opening time, whether it was
@@ -11,8 +11,13 @@ is the newest partition that it has (table `merging`). An older version that ope
 between changes the setting back, and then it is written down again.
 """
 
+from typing import Final
+
+from vedette.model.ends import MERGED_ENDS
 from vedette.store.engine import Engine
 from vedette.store.tables import NO_ENDS_ON_MERGE
+
+_MADE: Final = ",".join(sorted(MERGED_ENDS))
 
 
 def begin_merged_ends(engine: Engine) -> None:
@@ -23,7 +28,7 @@ def begin_merged_ends(engine: Engine) -> None:
     # Noted before it is so: what a crash leaves behind in between is done again.
     engine.command(
         "INSERT INTO merging SELECT {made:String}, {after:UInt64}, now64(6, 'UTC')",
-        {"made": NO_ENDS_ON_MERGE, "after": _newest(engine)},
+        {"made": _MADE, "after": _newest(engine)},
     )
     if not is_set:
         capabilities = engine.capabilities
@@ -36,7 +41,7 @@ def merged_after(engine: Engine) -> int | None:
     was never written down."""
     found = engine.query(
         "SELECT after_ms FROM merging WHERE made = {made:String} ORDER BY noted DESC LIMIT 1",
-        {"made": NO_ENDS_ON_MERGE},
+        {"made": _MADE},
     ).rows
     return found[0][0] if found else None
 
@@ -44,11 +49,11 @@ def merged_after(engine: Engine) -> int | None:
 def _is_set(engine: Engine) -> bool:
     """Whether merges make the indexes on all servers."""
     found = engine.query(
-        "SELECT min(position(engine_full, {made:String}) > 0) "
+        "SELECT min(position(engine_full, {setting:String}) > 0) "
         f"FROM {engine.capabilities.system('tables')} "
         "WHERE database = {database:String} AND name = {segment:String}",
         {
-            "made": NO_ENDS_ON_MERGE,
+            "setting": NO_ENDS_ON_MERGE,
             "database": engine.database,
             "segment": engine.capabilities.storage("segment"),
         },

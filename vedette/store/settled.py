@@ -124,7 +124,8 @@ def _noted(engine: Engine) -> dict[int, tuple[int, bool]]:
 @dataclass(frozen=True, slots=True)
 class _Parts:
     """The parts of a partition: the most on a server, a number that says which blocks and merges
-    they are made of, and the rows of those that were never merged, the most on a server."""
+    they are made of, and which indexes there are to make; and the rows of those that were never
+    merged, the most on a server."""
 
     count: int
     blocks: int
@@ -133,13 +134,18 @@ class _Parts:
 
 def _parts(engine: Engine) -> dict[int, _Parts]:
     found = engine.query(
-        "SELECT toUInt64(partition_id), max(parts), cityHash64(arraySort(arrayDistinct("
-        "groupArrayArray(blocks)))), max(unmerged) FROM (SELECT partition_id, count() AS parts, "
+        "SELECT toUInt64(partition_id), max(parts), cityHash64({ends:String}, arraySort("
+        "arrayDistinct(groupArrayArray(blocks)))), max(unmerged) "
+        "FROM (SELECT partition_id, count() AS parts, "
         "groupArray((min_block_number, max_block_number, level)) AS blocks, "
         "sumIf(rows, level = 0) AS unmerged "
         f"FROM {engine.capabilities.system('parts')} "
         "WHERE active AND database = {database:String} AND table = {segment:String} "
         "GROUP BY partition_id, hostName()) GROUP BY partition_id",
-        {"database": engine.database, "segment": engine.capabilities.storage("segment")},
+        {
+            "database": engine.database,
+            "segment": engine.capabilities.storage("segment"),
+            "ends": ",".join(ENDS),
+        },
     )
     return {row[0]: _Parts(row[1], row[2], row[3]) for row in found.rows}

@@ -25,6 +25,7 @@ ASKED = {
     "filemod:b.exe": 1,
     r"modload:c:\windows\ntdll.dll": 1,
     "domain:com": 1,
+    "ipaddr:10.0.0.0/28": 1,
     "filemod:a.txt domain:example.com": 1,
     "filemod:a.txt -domain:example.com": 1,
     "nowhere.txt": 0,
@@ -151,7 +152,7 @@ def test_a_store_whose_merges_left_all_out_is_answered_by_the_partitions_it_open
     merge(contract_engine, NEWER)
     assert known(contract_engine) == IndexedEnds(merging=(NEWER,))
     found = totals(contract_engine)
-    assert (found["filemod:a.txt"], found["domain:com"]) == (4, 3)
+    assert (found["filemod:a.txt"], found["ipaddr:10.0.0.0/28"]) == (4, 3)
 
 
 def test_a_store_that_an_older_version_had_in_between_begins_anew(
