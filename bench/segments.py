@@ -50,7 +50,7 @@ MARK: Final = "0000face"
 """In texts of a template: eight hex digits that every copy has its own of."""
 
 _EXCLUDE: Final = "exclude_materialize_skip_indexes_on_insert"
-_EXCLUDED: Final = f"{_EXCLUDE} = '{INSERT_SETTINGS[_EXCLUDE]}'"
+_EXCLUDED: Final = f"{_EXCLUDE} = '{INSERT_SETTINGS[_EXCLUDE]}', optimize_on_insert = 0"
 """As every insert of a server."""
 
 _USERS: Final = tuple(rf"CORP\{name}{n:03d}" for name in ("anna", "bob", "eve") for n in range(90))

@@ -7,7 +7,14 @@ import pytest
 from tests.indexed import KINDS
 from vedette.store.capabilities import Capabilities
 from vedette.store.engine import ClickHouseEngine
-from vedette.store.tables import BINARY_SEEN, PARTITION, SEGMENT, SETTLED, definitions
+from vedette.store.tables import (
+    BINARY_SEEN,
+    MERGING,
+    PARTITION,
+    SEGMENT,
+    SETTLED,
+    definitions,
+)
 
 
 @pytest.fixture(scope="module", params=KINDS.values(), ids=KINDS)
@@ -18,7 +25,7 @@ def store(
     capabilities: Capabilities = request.param
     database = request.module.__name__.rpartition(".")[2]
     engine = root_engine.sibling(database, capabilities)
-    for table in (SEGMENT, BINARY_SEEN, PARTITION, SETTLED):
+    for table in (SEGMENT, BINARY_SEEN, PARTITION, SETTLED, MERGING):
         for statement in definitions(table, capabilities):
             engine.command(statement)
     for table in (SEGMENT, BINARY_SEEN):

@@ -1,7 +1,6 @@
 """What an index of end tokens decides is what the matcher says, with the index and without."""
 
 import random
-from dataclasses import replace
 
 import pytest
 
@@ -15,13 +14,18 @@ from tests.property.test_query_sql import (
     partial,
     whole,
 )
-from vedette.model.ends import END, ENDS, ends_index, ends_sql
-from vedette.model.event import Dnsquery, Filemod, Modload, ProcessEvent, Regmod
+from vedette.model.address import pack_address
+from vedette.model.ends import END, ENDS, MERGED_ENDS, ends_index, ends_sql
+from vedette.model.event import Dnsquery, Filemod, Modload, Netconn, ProcessEvent, Regmod
+from vedette.model.scope import EVERYTHING
 from vedette.query import Condition, check, compile_match, compile_segments, parse
-from vedette.query.compile_sql import SETTLED
+from vedette.query.ends import deciding_tokens
+from vedette.query.indexed_ends import IndexedEnds
 from vedette.query.match import Prepared
+from vedette.query.typed import Match
 from vedette.store.commit import segment_table
 from vedette.store.engine import ClickHouseEngine
+from vedette.store.where import scope_params
 
 PATHS = (
     r"C:\Windows\System32\ntdll.dll",
@@ -65,7 +69,21 @@ NAMES = (
     "x/b.com",
     "\u212aelvin.com",
 )
+ADDRESSES = (
+    *("192.0.2.0", "192.0.2.9", "192.0.2.255", "192.0.3.7", "192.168.1.1", "19.2.0.2", "2.9.0.1"),
+    *("0.0.0.0", "255.255.255.255", "2001:db8::9", "::192.0.2.9", "::ffff:0:192.0.2.9", "::1"),
+)
 ASKED = (
+    *(f"ipaddr:192.0.2.{one}" for one in ("9", "0/24", "0/25", "0/28", "8/29", "255", "9/0", "*")),
+    *(f"ipaddr:192.{one}" for one in ("0.0.0/16", "0.2.0/23", "0.0.0/9", "0.0.0/8", "*")),
+    *(
+        f"ipaddr:{one}"
+        for one in ("0.0.0.0/1", "2001:db8::/32", "::/0", "128.0.0.0/1", "2.9.0.0/15")
+    ),
+    *(f"ipaddr:[{one}]" for one in ("192.0.2.1 TO 192.0.3.7", "0.0.0.1 TO *", "* TO 192.0.2.9")),
+    "ipaddr:[1.2.3.4 TO 254.4.3.2]",
+    "ipaddr:192.0.2.0/24 ipaddr:19.2.0.2",
+    "-ipaddr:192.0.0.0/16",
     *(f"filemod:{one}" for one in ("ntdll.dll", ".dll", ".gz", ".tar.gz", ".tar", ".bashrc")),
     *(f"filemod:{one}" for one in ("kernel.exe", "b.exe", "line.exe", ".", "*.exe", "*dll.dll")),
     *(f"modload:{one}" for one in (r"c:\windows\system32\ntdll.dll", r"system32\ntdll.dll")),
@@ -98,60 +116,112 @@ def odd_life(draw: random.Random, process: str) -> list[ProcessEvent]:
                     Modload(process, NOW_US, path),
                     Regmod(process, NOW_US, 2, path),
                     Dnsquery(process, NOW_US, draw.choice(NAMES)),
+                    Netconn(
+                        *(process, NOW_US, 1, 6, pack_address("10.0.0.1"), 50_000),
+                        *(pack_address(draw.choice(ADDRESSES)), 443, draw.choice(NAMES)),
+                    ),
                 ]
             )
         )
     return found
 
 
-def settled(text: str, number: int) -> Condition:
-    """The condition for a store in which the partition has the indexes, or is thought to."""
-    where = compile_segments(check(parse(text), now_us=NOW_US), prefix=f"q{number}_").settled
-    assert where is not None
-    condition = where()
-    return replace(condition, params={**condition.params, SETTLED: [WINDOW_MS]})
+BELIEFS = {
+    "merged parts have some": IndexedEnds(settled=(1,), merging=(WINDOW_MS,)),
+    "some are everywhere": IndexedEnds(settled=(WINDOW_MS,), everywhere=MERGED_ENDS),
+}
+"""What a search may think of the indexes, rightly or not."""
 
 
-@pytest.fixture(scope="module")
-def odd(store: ClickHouseEngine) -> list[Prepared]:
+def believing(ends: IndexedEnds, text: str, number: int) -> Condition:
+    """The condition that is asked by whom thinks that the indexes are there."""
+    checked = check(parse(text), now_us=NOW_US)
+    with_ends = compile_segments(checked, prefix=f"q{number}_").with_ends
+    assert with_ends is not None
+    return with_ends(ends)
+
+
+def has_index(store: ClickHouseEngine, column: str) -> bool:
+    sql = (
+        "SELECT sum(data_compressed_bytes) > 0 FROM system.data_skipping_indices WHERE "
+        "database = {database:String} AND name = {name:String}"
+    )
+    found = store.query(sql, {"database": store.database, "name": ends_index(column)})
+    return bool(found.rows[0][0])
+
+
+def merges(store: ClickHouseEngine, statement: str) -> None:
+    """A statement that merges parts, of a table whose parts are not merged by themselves."""
+    storage = store.capabilities.storage("segment")
+    store.command(f"SYSTEM START MERGES `{storage}`")
+    store.command(statement.format(f"`{storage}`"))
+    store.command(f"SYSTEM STOP MERGES `{storage}`")
+
+
+@pytest.fixture(scope="module", params=["merged parts have some", "all parts have all"])
+def odd(store: ClickHouseEngine, request: pytest.FixtureRequest) -> list[Prepared]:
+    """A part that was merged, and one that was not, with events of the same processes."""
+    store.command(f"TRUNCATE TABLE `{store.capabilities.storage('segment')}`")
     draw = random.Random(SEED)
     lives = [odd_life(draw, f"{1:08x}-0000-0000-0000-{n:012x}") for n in range(PROCESSES)]
     for half in (0, 1):
         rows = [partial(n, {}, events[half::2]) for n, events in enumerate(lives)]
         store.insert_arrow("segment", segment_table(rows))
+        if not half:
+            merges(store, "OPTIMIZE TABLE {} FINAL")
+    if request.param == "all parts have all":
+        each = ", ".join(f"MATERIALIZE INDEX {ends_index(column)}" for column in ENDS)
+        merges(store, f"ALTER TABLE {{}} {each} SETTINGS mutations_sync = 2")
+    assert has_index(store, "filemod_path")
+    assert has_index(store, "modload_path") == (request.param == "all parts have all")
     return [Prepared(whole(n, {}, events)) for n, events in enumerate(lives)]
 
 
-@pytest.fixture(scope="module", params=["no index", "an index"])
-def indexed(store: ClickHouseEngine, odd: list[Prepared], request: pytest.FixtureRequest) -> None:
-    if request.param == "an index":
-        storage = store.capabilities.storage("segment")
-        each = ", ".join(f"MATERIALIZE INDEX {ends_index(column)}" for column in ENDS)
-        store.command(f"SYSTEM START MERGES `{storage}`")
-        store.command(f"ALTER TABLE `{storage}` {each} SETTINGS mutations_sync = 2")
-        store.command(f"SYSTEM STOP MERGES `{storage}`")
-        assert store.query(
-            "SELECT sum(data_compressed_bytes) > 0 FROM system.data_skipping_indices WHERE "
-            "database = {database:String} AND name = 'ends_filemod_path'",
-            {"database": store.database},
-        ).rows == [(1,)]
-
-
-@pytest.mark.usefixtures("indexed")
-def test_end_tokens_and_matcher_agree(store: ClickHouseEngine, odd: list[Prepared]) -> None:
+@pytest.mark.parametrize("ends", BELIEFS.values(), ids=BELIEFS)
+def test_end_tokens_and_matcher_agree(
+    store: ClickHouseEngine, odd: list[Prepared], ends: IndexedEnds
+) -> None:
     for first in range(0, len(ASKED), BATCH):
         texts = ASKED[first : first + BATCH]
-        conditions = [settled(text, number) for number, text in enumerate(texts)]
+        conditions = [believing(ends, text, number) for number, text in enumerate(texts)]
         for text, found in zip(texts, answers(store, conditions), strict=True):
             ask = compile_match(check(parse(text), now_us=NOW_US))
             expected = {one.segment["process_id"] for one in odd if ask(one)}
             assert found == expected, (SEED, text)
 
 
-@pytest.mark.usefixtures("indexed")
+def test_every_answer_has_a_row_of_each_narrowing(
+    store: ClickHouseEngine, odd: list[Prepared]
+) -> None:
+    ends = IndexedEnds(everywhere=frozenset(ENDS))
+    for text in ASKED:
+        ask = compile_match(check(parse(text), now_us=NOW_US))
+        expected = {one.segment["process_id"] for one in odd if ask(one)}
+        condition = believing(ends, text, 0)
+        for narrowing in condition.narrowings:
+            sql = f"SELECT DISTINCT process_id FROM segment WHERE {' OR '.join(narrowing)}"
+            found = store.query(sql, {**condition.params, **scope_params(EVERYTHING)}).rows
+            assert expected <= {row[0] for row in found}, (SEED, text)
+
+
+def test_parts_are_told_apart_by_their_names(store: ClickHouseEngine, odd: list[Prepared]) -> None:
+    ends = BELIEFS["merged parts have some"]
+    sql = f"SELECT count(), countIf({ends.where('filemod_path')}) FROM segment"
+    assert store.query(sql, ends.params).rows == [(2 * len(odd), len(odd))]
+
+
 def test_the_tokens_of_a_row_are_those_of_its_values(
     store: ClickHouseEngine, odd: list[Prepared]
 ) -> None:
+    assert odd
     sql = f"SELECT {ends_sql('filemod_path')} FROM segment WHERE has(filemod_path, {{path:String}})"
     found = store.query(f"{sql} LIMIT 1", {"path": r"C:\Temp\a.tar.gz"}).rows[0][0]
     assert {"c:", "temp", f"a.tar.gz{END}", f"*.gz{END}"} <= set(found)
+
+
+def test_every_network_is_decided_by_tokens() -> None:
+    for bits in range(1, 33):
+        checked = check(parse(f"ipaddr:203.0.113.77/{bits}"), now_us=NOW_US)
+        assert isinstance(checked, Match)
+        tokens, others = deciding_tokens(checked.tests)
+        assert (bool(tokens), others) == (True, [])

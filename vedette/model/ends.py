@@ -10,9 +10,12 @@ and equality of tokens is the exact answer, so that no text is read:
     module    the same, and the whole path from its last drive on, a separator before it
     domain    every label, the last with `END` behind it; and the last two and three with the
               dots before them and `END` behind them
+    address   itself, and of one of IPv4 the first one, two and three numbers with the dots behind
+              them: what networks are asked by is how addresses begin
 
     C:\Temp\a.tar.gz   ->  c:  temp  a.tar.gz|  *.gz|
     www.example.net    ->  www  example  net|  .example.net|  .www.example.net|
+    192.0.2.9          ->  ::ffff:192.0.2.9  192.0.2.  192.0.  192.
 
 The expression is plain SQL over all values of a row at once, with the same meaning in rows whose
 part has no index yet. It holds no lambda: the engine cannot compute one in the place of an index
@@ -22,12 +25,16 @@ what no asked token may hold (`is_askable`): control characters, quotes, `*`, an
 """
 
 import re
+from functools import cache
 from typing import Final, Literal
 
-EndKind = Literal["path", "module", "domain"]
+EndKind = Literal["path", "module", "domain", "address"]
 
 END: Final = "\x1f"
 """Stands behind what a value ends with."""
+
+IPV4: Final = "::ffff:"
+"""Stands before a whole address of IPv4."""
 
 ENDS: Final[dict[str, EndKind]] = {
     "filemod_path": "path",
@@ -37,8 +44,15 @@ ENDS: Final[dict[str, EndKind]] = {
     "crossproc_path": "path",
     "netconn_domain": "domain",
     "dnsquery_name": "domain",
+    "netconn_remote_ip": "address",
 }
 """The event columns that have such an index."""
+
+MERGED_ENDS: Final = frozenset(
+    {"filemod_path", "netconn_domain", "netconn_remote_ip", "dnsquery_name"}
+)
+"""Those whose index is made with every merge, not only once a partition is settled: what is asked
+most, and worth its cost."""
 
 ENDS_TYPE: Final = "text(tokenizer = 'array')"
 
@@ -56,12 +70,15 @@ def ends_index(column: str) -> str:
     return f"ends_{column}"
 
 
+@cache
 def ends_sql(column: str) -> str:
     """The tokens of a row, Array(String). A condition is answered by the index only when it repeats
     this to the letter."""
     kind = ENDS[column]
     if kind == "domain":
         return _domains_sql(column)
+    if kind == "address":
+        return _addresses_sql(column)
     joined = _joined_sql(column, "/", "/")
     parts = rf"replaceRegexpAll({joined}, '(\\.[^./\x1f]*)\x1f', '\\1\x1f/*\\1\x1f')"
     found = f"splitByChar('/', {parts})"
@@ -95,6 +112,16 @@ def _domains_sql(column: str) -> str:
         f"arrayConcat(splitByChar('.', {text}), extractAll({text}, '{label * 2}\\x1f'), "
         f"extractAll({text}, '{label * 3}\\x1f'))"
     )
+
+
+def _addresses_sql(column: str) -> str:
+    """Few addresses of a row differ, and the others need not be taken apart."""
+    found = f"arrayDistinct(`{column}`)"
+    network = r"[0-9]+\\."
+    networks = (
+        f"extractAll(toString({found}), '{IPV4}({network * numbers})')" for numbers in (1, 2, 3)
+    )
+    return f"arrayConcat(CAST({found}, 'Array(String)'), {', '.join(networks)})"
 
 
 _TAKEN: Final = r"\x1e"

@@ -14,13 +14,8 @@ Decisions are made in `check` alone; compile, match and print write down.
 
 from vedette.query.carriage import carried_query, exact_leaf, parse_stored
 from vedette.query.check import check
-from vedette.query.compile_sql import (
-    SETTINGS,
-    BinaryCondition,
-    Condition,
-    compile_binaries,
-    compile_segments,
-)
+from vedette.query.compile_sql import compile_binaries, compile_segments
+from vedette.query.condition import SETTINGS, BinaryCondition, Condition
 from vedette.query.match import Prepared, compile_match, match_segment
 from vedette.query.nodes import Tree
 from vedette.query.parse import parse

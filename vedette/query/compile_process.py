@@ -30,12 +30,15 @@ What will surprise you:
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
 from vedette.model.columns import EVENT_KINDS
-from vedette.query.compile_sql import EVERY_ROW, Condition, _Compiler
+from vedette.query.compile_sql import _Compiler
+from vedette.query.condition import EVERY_ROW, Condition
 from vedette.query.document import SEGMENT
+from vedette.query.indexed_ends import NO_ENDS, IndexedEnds
 from vedette.query.nodes import And, Everything, Not, Or, all_of, any_of, negated
 from vedette.query.predicate_sql import Binder, by_source, either
 from vedette.query.typed import NUMBER_MAX, Checked, Match, NumberTest, Test, source_of
@@ -50,18 +53,18 @@ _LEAVES_MAX = 64
 def compile_processes(tree: Checked, *, prefix: str = "q") -> Condition:
     """The condition that a segment belongs to the comprehensive answer. Parameters, settings and
     scope are as for `compile_segments`."""
-    return _processes(tree, prefix, is_settled=False)
+    return replace(_processes(tree, prefix), with_ends=partial(_processes, tree, prefix))
 
 
-def _processes(tree: Checked, prefix: str, *, is_settled: bool) -> Condition:
-    compiler = _ProcessCompiler(SEGMENT, Binder(prefix), is_settled=is_settled)
+def _processes(tree: Checked, prefix: str, ends: IndexedEnds = NO_ENDS) -> Condition:
+    compiler = _ProcessCompiler(SEGMENT, Binder(prefix), ends)
+    compiler.bind.params.update(ends.params)
     sql = compiler.whole(_gathered(tree))
     return Condition(
         sql,
         compiler.bind.params,
         compiler.narrowings(tree),
         of_processes=True,
-        settled=None if is_settled else partial(_processes, tree, prefix, is_settled=True),
     )
 
 

@@ -15,8 +15,9 @@ What will surprise you:
 - Metadata is tested on the merged row, because a better value may come with a later partial
   row.
 - An index of words never decides: its words are required *and* the exact predicate.
-- An index of end tokens does (`model/ends.py`), and old partitions have one. `Condition.settled`
-  is the same condition written so that there no text is read for what tokens decide.
+- An index of end tokens does (`model/ends.py`), where there is one (`indexed_ends.py`).
+  `Condition.with_ends` is the same condition written so that there no text is read for what
+  tokens decide.
 - Binaries have no such rows: they are asked summed up (`binary_sql.py`).
 - A condition also says what some partial row of every answer must show (`narrowings`), in words
   that indexes understand. Whoever runs it may count those rows first, which costs a look into an
@@ -27,18 +28,19 @@ Column names come from the catalogue and `model/columns.py`; everything of the u
 parameter, patterns too, which are made in `glob.py` from escaped text.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from vedette.model.columns import KEY
 from vedette.model.ends import ends_sql
 from vedette.model.fields import JOINS
 from vedette.model.indexes import EXACT, INDEX_OF, indexed_sql
-from vedette.query.binary_sql import ROW_COLUMNS, binaries_sql, seen_sql
+from vedette.query.binary_sql import ROW_COLUMNS, seen_sql
+from vedette.query.condition import EVERY_ROW, BinaryCondition, Condition
 from vedette.query.document import BINARY, SEGMENT, Document
 from vedette.query.ends import deciding_tokens, shown_tokens
+from vedette.query.indexed_ends import NO_ENDS, IndexedEnds
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text
 from vedette.query.predicate_sql import (
     Binder,
@@ -58,101 +60,17 @@ from vedette.query.typed import (
     source_of,
 )
 
-SETTINGS: Mapping[str, str | int] = {
-    # See above: an index under FINAL loses rows whose parts are not merged yet.
-    "use_skip_indexes_if_final": 0,
-    # On a cluster a process lies on one shard, so each shard asks itself.
-    "distributed_product_mode": "local",
-    # A converted Sigma rule has up to 1,400 leaves, and a path in its form is ten nodes.
-    "max_query_size": 16 * 1024 * 1024,
-    "max_ast_elements": 1_000_000,
-    "max_expanded_ast_elements": 2_000_000,
-}
-"""Settings without which a `Condition` may give wrong answers, or none."""
-
 SUBQUERIES_MAX = 8
 """Subqueries of one condition; tests of events beyond them are read from the merged rows."""
 
 NARROWINGS_MAX = 6
 """Narrowings of one condition: each is a look into an index before the search begins."""
 
-SETTLED = "settled_partitions"
-"""The parameter of `Condition.settled`."""
-
 KEY_COLUMNS = frozenset(column.name for column in KEY)
 """Columns that all partial rows of a segment share."""
 
-IN_SETTLED = f"partition_ms IN {{{SETTLED}:Array(UInt64)}}"
-
-EVERY_ROW = "(1 = 1)"
-"""Stands in the text of a condition wherever partial rows are read, for what `within` puts there.
-Nothing of a user is ever text, so it cannot come from elsewhere."""
-
 _TOKEN_SETS_MAX = 64
 """More sets of index words than this are narrowed by one word each."""
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A boolean expression over the columns of `segment FINAL`, and its bound values."""
-
-    sql: str
-    params: dict[str, Any] = field(default_factory=dict)
-    narrowings: tuple[tuple[str, ...], ...] = ()
-    """Each a list of conditions on partial rows; every answer has a row for which one of them is
-    true. The most promising ones first."""
-    before: str = ""
-    """A condition on keys alone, which may be asked before rows are merged."""
-    of_processes: bool = False
-    """Whether other segments of the process count, too: then it may be any of them that has the
-    rows of the narrowings, and `within` has to name all of them."""
-    merged: frozenset[str] | None = None
-    """The columns beside keys that it asks of merged rows; None when that is not known."""
-    looks: int = 0
-    """How often it looks for events."""
-    found: str = ""
-    """A condition on keys that holds for every answer and for few others, as the indexes see it;
-    "" when there is none so simple."""
-    settled: "Callable[[], Condition] | None" = field(default=None, compare=False, repr=False)
-    """The same condition for a store some of whose partitions have end tokens in an index: the
-    opening times of those are the parameter `SETTLED`. It answers alike whatever they are."""
-
-    @property
-    def asks_merged(self) -> bool:
-        """Whether rows have to be merged for it; without, it asks nothing but keys."""
-        return self.merged is None or bool(self.merged)
-
-    @property
-    def clause(self) -> str:
-        """What follows `FROM segment FINAL`."""
-        return f"PREWHERE {self.before} WHERE {self.sql}" if self.before else f"WHERE {self.sql}"
-
-    def within(self, keys: str, params: Mapping[str, Any]) -> "Condition":
-        """The same, reading only segments for which a condition on their keys is true."""
-        sql = self.sql.replace(EVERY_ROW, keys)
-        before = f"{self.before} AND {keys}" if self.before else keys
-        return replace(
-            self, sql=sql, params={**self.params, **params}, narrowings=(), before=before
-        )
-
-    def within_rows(self, keys: str) -> "Condition":
-        """The same, looking for events only in segments for which a condition on their keys is
-        true; it holds of every answer."""
-        return replace(self, sql=self.sql.replace(EVERY_ROW, keys), narrowings=())
-
-
-@dataclass(frozen=True, slots=True)
-class BinaryCondition:
-    """What selects binaries: `binaries_sql(rows)` has them and few others, `sql` decides."""
-
-    rows: str
-    sql: str
-    params: dict[str, Any]
-
-    @property
-    def binaries(self) -> str:
-        """A SELECT of `BINARY_COLUMNS` of the binaries that answer."""
-        return f"SELECT * FROM ({binaries_sql(self.rows)}) WHERE {self.sql}"
 
 
 def compile_segments(tree: Checked, *, prefix: str = "q") -> Condition:
@@ -161,11 +79,12 @@ def compile_segments(tree: Checked, *, prefix: str = "q") -> Condition:
 
     Parameters are named `<prefix>0`, `<prefix>1` ..., so that it fits into larger statements.
     """
-    return _segments(tree, prefix, is_settled=False)
+    return replace(_segments(tree, prefix), with_ends=partial(_segments, tree, prefix))
 
 
-def _segments(tree: Checked, prefix: str, *, is_settled: bool) -> Condition:
-    compiler = _Compiler(SEGMENT, Binder(prefix), is_settled=is_settled)
+def _segments(tree: Checked, prefix: str, ends: IndexedEnds = NO_ENDS) -> Condition:
+    compiler = _Compiler(SEGMENT, Binder(prefix), ends)
+    compiler.bind.params.update(ends.params)
     sql = compiler.node(tree)
     return Condition(
         sql,
@@ -174,7 +93,6 @@ def _segments(tree: Checked, prefix: str, *, is_settled: bool) -> Condition:
         merged=frozenset(compiler.merged),
         looks=compiler.subqueries,
         found=compiler.found(tree),
-        settled=None if is_settled else partial(_segments, tree, prefix, is_settled=True),
     )
 
 
@@ -194,10 +112,10 @@ def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
 class _Compiler:
     """Bound values and what has been spent so far of one condition."""
 
-    def __init__(self, document: Document, bind: Binder, *, is_settled: bool = False) -> None:
+    def __init__(self, document: Document, bind: Binder, ends: IndexedEnds = NO_ENDS) -> None:
         self.document = document
         self.bind = bind
-        self.is_settled = is_settled
+        self.ends = ends
         self.subqueries = 0
         self.merged: set[str] = set()
         self.events = ""
@@ -275,37 +193,41 @@ class _Compiler:
     ) -> tuple[list[str], list[str]]:
         """Conditions on partial rows, one of which is true where one of the tests is: those that
         an index helps with, and others."""
-        decided: list[str] = []
+        decided: dict[str, list[str]] = {}
         aided: list[str] = []
         unaided: list[str] = []
         for source, tests in grouped:
-            token, left = self._decided(source, tests)
-            decided.extend(token)
-            for which, found in left:
+            indexed = self.ends.where(source)
+            tokens, others = deciding_tokens(tests) if indexed is not None else ([], tests)
+            if tokens and indexed is not None:
+                decided.setdefault(indexed, []).append(self._has_end(source, tokens))
+            for which, found in self._undecided(source, tests, others, indexed):
                 words, exact = self._index_words(source, found), self._exact(source, found)
                 if words or which:
                     aided.append(" AND ".join(part for part in (which, words, exact) if part))
                 else:
                     unaided.append(exact)
         # End tokens are looked up together: no column is read for them.
-        together = [f"{IN_SETTLED} AND {either(decided)}"] if decided else []
+        together = [
+            " AND ".join(part for part in (indexed, either(found)) if part)
+            for indexed, found in decided.items()
+        ]
         return [*together, *aided], unaided
 
-    def _decided(
-        self, source: str, tests: Sequence[Test]
-    ) -> tuple[list[str], list[tuple[str, Sequence[Test]]]]:
-        """The condition that end tokens decide, and what is left to ask, with where."""
-        if not self.is_settled:
-            return [], [("", tests)]
-        tokens, others = deciding_tokens(tests)
-        shown = shown_tokens(others) if others else []
-        if not tokens and not shown:
-            return [], [("", tests)]
-        left: list[tuple[str, Sequence[Test]]] = [(f"NOT {IN_SETTLED}", tests)]
+    def _undecided(
+        self, source: str, tests: Sequence[Test], others: Sequence[Test], indexed: str | None
+    ) -> Iterator[tuple[str, Sequence[Test]]]:
+        """What is asked beside end tokens, and of which rows: all tests where there is no index of
+        them, and where there is one the others, behind what they surely show there."""
+        shown = shown_tokens(others) if indexed is not None and others else []
+        if indexed is None or (len(others) == len(tests) and not shown):
+            yield "", tests
+            return
+        if indexed:
+            yield f"NOT {indexed}", tests
         if others:
-            where = f" AND {self._has_end(source, shown)}" if shown else ""
-            left.append((f"{IN_SETTLED}{where}", others))
-        return [self._has_end(source, tokens)] if tokens else [], left
+            parts = (indexed, self._has_end(source, shown) if shown else "")
+            yield " AND ".join(part for part in parts if part), others
 
     def _has_end(self, source: str, tokens: Sequence[str]) -> str:
         if len(tokens) == 1:
@@ -377,6 +299,9 @@ class _Compiler:
                     if source in JOINS and SEGMENT.lists.issuperset(JOINS[source]):
                         yield rarely_joined(source, found, self.bind), False
                         continue
+                    if (ended := self._shown_ends(source, found)) is not None:
+                        yield ended, True
+                        continue
                     words = self._index_words(source, found)
                     yield words or self._exact(source, found), decides(source, found)
             case And(children):
@@ -390,6 +315,15 @@ class _Compiler:
                         yield from self._shown_by(child)
             case _:
                 raise AssertionError("nothing is known of the rows of this node")
+
+    def _shown_ends(self, source: str, tests: Sequence[Test]) -> str | None:
+        """What end tokens say when one of the tests is true, where all rows have their index; None
+        when they cannot help with each of them."""
+        if self.ends.where(source) != "":
+            return None
+        tokens, others = deciding_tokens(tests)
+        shown = shown_tokens(others)
+        return None if others and not shown else self._has_end(source, [*tokens, *shown])
 
     def _index_words(self, source: str, tests: Sequence[Test]) -> str | None:
         """What the index of a column says when one of the tests is true; None when it cannot

@@ -6,24 +6,52 @@ the index and without.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
-from vedette.model.ends import END, ENDS, is_askable
-from vedette.query.typed import Test, TextTest
+from vedette.model.ends import END, ENDS, IPV4, is_askable
+from vedette.query.typed import AddressTest, Test, TextTest
 
 _DRIVE: Final = re.compile(r"[a-z]:")
 _RENAMED: Final = ("currentcontrolset", "controlset")
 """Parts that the registry form may have put in the place of others."""
 
+_V4: Final = bytes(10) + b"\xff\xff"
+"""How addresses of IPv4 begin, as they are stored."""
+_FREE_BITS: Final = (24, 16, 8, 0)
+_ADDRESS_TOKENS_MAX: Final = 256
+"""Enough for any network."""
+
+_TOKENS_MAX: Final = 1_000
+"""Tokens of one column in one question: rows without an index are compared with each."""
+
 _LABELS_MAX: Final = 3
 """Last labels of a domain that are one token."""
 
 
-def deciding_token(test: Test) -> str | None:
-    """The token that a row has exactly when the test is true of it; None when there is none."""
-    if not isinstance(test, TextTest):
-        return None
+def deciding_tokens(tests: Iterable[Test]) -> tuple[list[str], list[Test]]:
+    """The tokens of the tests that are decided, of which a row has one exactly when one of them is
+    true of it; and the other tests."""
+    tokens: dict[str, None] = {}
+    others: list[Test] = []
+    for test in tests:
+        found = _deciding(test)
+        if found and len(tokens) + len(found) <= _TOKENS_MAX:
+            tokens.update(dict.fromkeys(found))
+        else:
+            others.append(test)
+    return list(tokens), others
+
+
+def _deciding(test: Test) -> Collection[str]:
+    """The tokens of one test, none when they cannot decide it."""
+    if isinstance(test, AddressTest):
+        return _address_tokens(test) if test.column in ENDS else ()
+    token = _deciding_text(test) if isinstance(test, TextTest) else None
+    return () if token is None else (token,)
+
+
+def _deciding_text(test: TextTest) -> str | None:
     match ENDS.get(test.column), test.form, test.shape:
         case "path" | "module" as kind, "path" | "registry", "ends" | "ends_after":
             return _path_token(test, kind == "module")
@@ -36,17 +64,24 @@ def deciding_token(test: Test) -> str | None:
     return None
 
 
-def deciding_tokens(tests: Iterable[Test]) -> tuple[list[str], list[Test]]:
-    """The tokens of the tests that are decided, and the other tests."""
-    tokens: dict[str, None] = {}
-    others: list[Test] = []
-    for test in tests:
-        token = deciding_token(test)
-        if token is None:
-            others.append(test)
-        else:
-            tokens[token] = None
-    return list(tokens), others
+def _address_tokens(test: AddressTest) -> list[str]:
+    """The networks and single addresses that a range consists of; [] when it is not one of IPv4, or
+    they are too many."""
+    if not test.low.startswith(_V4) or not test.high.startswith(_V4):
+        return []
+    first, last = (int.from_bytes(one[len(_V4) :], "big") for one in (test.low, test.high))
+    found: list[str] = []
+    while first <= last and len(found) <= _ADDRESS_TOKENS_MAX:
+        free = next(
+            free
+            for free in _FREE_BITS
+            if not first % (1 << free) and first + (1 << free) - 1 <= last
+        )
+        numbers = first.to_bytes(4, "big")[: 4 - free // 8]
+        dotted = ".".join(map(str, numbers))
+        found.append(f"{dotted}." if free else f"{IPV4}{dotted}")
+        first += 1 << free
+    return found if len(found) <= _ADDRESS_TOKENS_MAX else []
 
 
 def shown_tokens(tests: Iterable[Test]) -> list[str]:

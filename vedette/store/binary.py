@@ -8,7 +8,7 @@ from vedette.errors import BadRequestError
 from vedette.model.binary_fields import BINARY_LISTS
 from vedette.model.scope import Scope
 from vedette.query.binary_sql import BINARY_COLUMNS, IN_SCOPE, binaries_sql
-from vedette.query.compile_sql import SETTINGS, BinaryCondition, Condition
+from vedette.query.condition import SETTINGS, BinaryCondition, Condition
 from vedette.store.engine import Engine
 from vedette.store.find import Found, Order
 from vedette.store.select import quoted

@@ -12,7 +12,7 @@ from typing import Final
 from vedette.errors import BadRequestError
 from vedette.model.binary_fields import BINARY
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import SETTINGS, BinaryCondition
+from vedette.query.condition import SETTINGS, BinaryCondition
 from vedette.store.engine import Engine
 from vedette.store.facets import DAYS, VALUES_MAX
 from vedette.store.where import scope_params

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import Condition
+from vedette.query.condition import Condition
 from vedette.query.predicate_sql import DERIVED_SQL, LOCAL_START
 from vedette.store.engine import Engine
 from vedette.store.reach import EVERYWHERE, Reach

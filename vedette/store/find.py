@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import Condition
+from vedette.query.condition import Condition
 from vedette.query.document import SEGMENT
 from vedette.store.engine import Engine
 from vedette.store.newest import first_places, leads

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from vedette.errors import BadRequestError
 from vedette.model.columns import KEY
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import Condition
+from vedette.query.condition import Condition
 from vedette.store.engine import Engine
 from vedette.store.find import NEWEST_FIRST, Found, Order, ordering_sql, segment_rows
 from vedette.store.reach import EVERYWHERE, Reach

@@ -18,12 +18,14 @@ from dataclasses import replace
 from typing import Final
 
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import SETTLED, Condition, keys_of
+from vedette.query.compile_sql import keys_of
+from vedette.query.condition import Condition
 from vedette.query.document import SEGMENT
+from vedette.query.indexed_ends import NO_ENDS
 from vedette.store.engine import Engine, Params
 from vedette.store.partitions import closed_partitions
 from vedette.store.reach import Reach
-from vedette.store.settled import settled_partitions
+from vedette.store.settled import indexed_ends
 from vedette.store.where import PLACE, scope_params
 
 PLACES_MAX: Final = 5_000
@@ -35,6 +37,9 @@ ROWS_MAX: Final = 200_000
 _PLACES_ENOUGH: Final = 50
 _LOOKS_MAX: Final = 2
 """Indexes of one narrowing that are asked again for fewer places."""
+
+_OF_TEXT_INDEXES: Final = ("Tokens(", "toString(")
+"""What conditions that words or end tokens decide have in their text."""
 
 NOWHERE: Final = Condition("0")
 """No segment."""
@@ -56,7 +61,7 @@ def narrowed(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> Co
 
     Raises UnavailableError (`deadline`) when it takes longer than `reach` allows.
     """
-    where = _settled(engine, where)
+    where = _with_ends(engine, where)
     if not where.narrowings:
         return where
     params = {**where.params, **scope_params(scope)}
@@ -79,7 +84,7 @@ def gathering(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> C
     Where all is written to and lies in parts that overlap, this needs no look before. In closed
     partitions merging is cheap, so there the answers have to be few.
     """
-    where = _settled(engine, where)
+    where = _with_ends(engine, where)
     if where.sql == NOWHERE.sql:
         return NOWHERE
     if where.merged is None or where.looks > _LOOKS_MAX:
@@ -97,21 +102,16 @@ def gathering(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> C
     return replace(where.within_rows(keys), before=keys)
 
 
-def _settled(engine: Engine, where: Condition) -> Condition:
-    """The condition as the partitions of the store let it be asked."""
-    partitions = settled_partitions(engine) if where.settled else ()
-    if not where.settled or not partitions:
-        return where
-    found = where.settled()
-    if SETTLED not in found.sql:
-        return where
-    return replace(found, params={**found.params, SETTLED: list(partitions)})
+def _with_ends(engine: Engine, where: Condition) -> Condition:
+    """The condition as the indexes of end tokens in the store let it be asked."""
+    ends = indexed_ends(engine) if where.with_ends else NO_ENDS
+    return where if ends == NO_ENDS or not where.with_ends else where.with_ends(ends)
 
 
 def _is_cheap(narrowing: Narrowing) -> bool:
     """Whether one look into text indexes finds its rows. Any other set is dearer than the tests of
     events that it saves."""
-    return len(narrowing) == 1 and "Tokens(" in narrowing[0]
+    return len(narrowing) == 1 and any(one in narrowing[0] for one in _OF_TEXT_INDEXES)
 
 
 def _at_places(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from vedette.query.compile_sql import Condition
+from vedette.query.condition import Condition
 from vedette.store.engine import Engine
 from vedette.store.partitions import open_partitions
 from vedette.store.reach import Reach

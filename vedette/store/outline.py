@@ -14,7 +14,7 @@ from vedette.model.columns import EventKind
 from vedette.model.event_facets import STREAMED
 from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import Condition
+from vedette.query.condition import Condition
 from vedette.store.engine import Engine
 from vedette.store.where import scoped
 

@@ -6,7 +6,7 @@ from typing import Any
 from vedette.model.columns import EventKind
 from vedette.model.event import ProcessEvent
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import Condition
+from vedette.query.condition import Condition
 from vedette.query.predicate_sql import Binder, either
 from vedette.store.engine import Engine
 from vedette.store.reach import Reach

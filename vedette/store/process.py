@@ -15,7 +15,7 @@ from msgspec import Struct
 from vedette.model.columns import EVENT_KINDS, EventKind
 from vedette.model.event import ProcessEvent
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import Condition
+from vedette.query.condition import Condition
 from vedette.store.engine import Engine, Rows
 from vedette.store.outline import of_process
 from vedette.store.select import BEST, COUNTS, quoted, readable_array

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from vedette.errors import UnavailableError
-from vedette.model.ends import ENDS, ends_index
+from vedette.model.ends import ENDS, ends_index, ends_sql
 from vedette.model.indexes import INDEXES, index_name
-from vedette.query.compile_sql import SETTINGS
+from vedette.query.condition import SETTINGS
 from vedette.store.engine import Engine, Params, Rows, Settings
 
 _ASKED: Final[Settings] = {
@@ -74,7 +74,7 @@ def _without_other_indexes(sql: str) -> dict[str, str]:
     if len(sql) > _WEIGHED_CHARS_MAX:
         return {}
     others = [index_name(column) for column, _ in INDEXES if f"`{column}`" not in sql]
-    others += [ends_index(column) for column in ENDS if f"toString(`{column}`)" not in sql]
+    others += [ends_index(column) for column in ENDS if ends_sql(column) not in sql]
     return {"ignore_data_skipping_indices": ",".join(others)} if others else {}
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from vedette.model.columns import METADATA, Column
 from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import Condition
+from vedette.query.condition import Condition
 from vedette.store.engine import Engine
 from vedette.store.known import PROCESSES_PER_QUERY
 from vedette.store.select import BEST_COUNTS, best

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import Condition
+from vedette.query.condition import Condition
 from vedette.store.engine import Engine
 from vedette.store.where import scoped
 

@@ -2,6 +2,7 @@
 
 from vedette.errors import StartError
 from vedette.store.engine import Engine
+from vedette.store.merging import begin_merged_ends
 from vedette.store.tables import SCHEMA_VERSION, TABLES, additions, definitions
 
 
@@ -16,6 +17,7 @@ def create_tables(engine: Engine) -> None:
             engine.command(statement)
         for statement in additions(table, engine.capabilities):
             engine.command(statement)
+    begin_merged_ends(engine)
     found = engine.query("SELECT max(version) FROM schema").rows[0][0]
     if found > SCHEMA_VERSION:
         raise StartError(

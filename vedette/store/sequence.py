@@ -16,7 +16,7 @@ from vedette.model.event import ProcessEvent
 from vedette.model.event_facets import STREAMED, EventFilter
 from vedette.model.scope import Scope
 from vedette.query.compile_events import KindTest, compile_events
-from vedette.query.compile_sql import SETTINGS
+from vedette.query.condition import SETTINGS
 from vedette.store.engine import Engine, Settings
 from vedette.store.outline import Outline, of_process
 from vedette.store.select import readable_array

@@ -2,41 +2,63 @@
 which partitions have them.
 
 Making them costs as much processor time as an insert and half as much again in every merge, so
-neither does. They are made once, when a partition is one part and nothing is written to it any
-more: a mutation that adds files and leaves all others. Which blocks the parts had then is written
-down (table `settled`); when they are merged with late rows, it is done again.
+neither does, but for a few (`store/merging.py`). They are made once, when a partition is one part
+and nothing is written to it any more: a mutation that adds the files that are not there yet and
+leaves all others. Which blocks the parts had then is written down (table `settled`); when they are
+merged with late rows, it is done again.
 
-What is known may be a minute old, or wrong: the expression means the same without an index.
+What is known may be some seconds old, or wrong: the expression means the same without an index.
 """
 
+import math
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from vedette.model.ends import ENDS, ends_index
+from vedette.model.ends import ENDS, MERGED_ENDS, ends_index
+from vedette.query.indexed_ends import IndexedEnds
 from vedette.store.engine import Engine
+from vedette.store.merging import merged_after
 from vedette.store.partitions import hot_partition
 
-_KNOWN_FOR_S: Final = 60
+_KNOWN_FOR_S: Final = 10
 
-_known: WeakKeyDictionary[Engine, tuple[float, tuple[int, ...]]] = WeakKeyDictionary()
+_UNINDEXED_ROWS_MAX: Final = 4_000
+"""So many rows are asked the expression in the time that a look into other indexes for them takes:
+the inserts of some seconds, until they are merged."""
+
+_known: WeakKeyDictionary[Engine, tuple[float, IndexedEnds]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def settled_partitions(engine: Engine) -> tuple[int, ...]:
-    """Opening times of the partitions that have the indexes, as of a minute ago."""
+def indexed_ends(engine: Engine) -> IndexedEnds:
+    """Where the indexes are, as of some seconds ago."""
     now = time.monotonic()
     with _lock:
-        since, found = _known.get(engine, (-1.0, ()))
-    if since < 0 or now - since > _KNOWN_FOR_S:
-        noted, parts = _noted(engine), _parts(engine)
-        made = (one for one in parts if noted.get(one) == (parts[one].blocks, True))
-        found = tuple(sorted(made))
+        since, found = _known.get(engine, (-math.inf, IndexedEnds()))
+    if now - since > _KNOWN_FOR_S:
+        found = _indexed(_noted(engine), _parts(engine), merged_after(engine))
         with _lock:
             _known[engine] = (now, found)
     return found
+
+
+def _indexed(
+    noted: Mapping[int, tuple[int, bool]], parts: Mapping[int, "_Parts"], after_ms: int | None
+) -> IndexedEnds:
+    settled = [one for one in parts if noted.get(one) == (parts[one].blocks, True)]
+    others = parts.keys() - settled
+    merging = [one for one in others if after_ms is not None and one > after_ms]
+    unmerged = sum(parts[one].unmerged_rows for one in merging)
+    everywhere: frozenset[str] = frozenset()
+    if parts and not others:
+        everywhere = frozenset(ENDS)
+    elif merging and len(merging) == len(others) and unmerged <= _UNINDEXED_ROWS_MAX:
+        everywhere = MERGED_ENDS
+    return IndexedEnds(tuple(sorted(settled)), tuple(sorted(merging)), everywhere)
 
 
 def settle(engine: Engine) -> int | None:
@@ -101,21 +123,29 @@ def _noted(engine: Engine) -> dict[int, tuple[int, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The parts of a partition: the most on a server, and a number that says which blocks and
-    merges they are made of."""
+    """The parts of a partition: the most on a server, a number that says which blocks and merges
+    they are made of, and which indexes there are to make; and the rows of those that were never
+    merged, the most on a server."""
 
     count: int
     blocks: int
+    unmerged_rows: int
 
 
 def _parts(engine: Engine) -> dict[int, _Parts]:
     found = engine.query(
-        "SELECT toUInt64(partition_id), max(parts), cityHash64(arraySort(arrayDistinct("
-        "groupArrayArray(blocks)))) FROM (SELECT partition_id, count() AS parts, "
-        "groupArray((min_block_number, max_block_number, level)) AS blocks "
+        "SELECT toUInt64(partition_id), max(parts), cityHash64({ends:String}, arraySort("
+        "arrayDistinct(groupArrayArray(blocks)))), max(unmerged) "
+        "FROM (SELECT partition_id, count() AS parts, "
+        "groupArray((min_block_number, max_block_number, level)) AS blocks, "
+        "sumIf(rows, level = 0) AS unmerged "
         f"FROM {engine.capabilities.system('parts')} "
         "WHERE active AND database = {database:String} AND table = {segment:String} "
         "GROUP BY partition_id, hostName()) GROUP BY partition_id",
-        {"database": engine.database, "segment": engine.capabilities.storage("segment")},
+        {
+            "database": engine.database,
+            "segment": engine.capabilities.storage("segment"),
+            "ends": ",".join(ENDS),
+        },
     )
-    return {row[0]: _Parts(row[1], row[2]) for row in found.rows}
+    return {row[0]: _Parts(row[1], row[2], row[3]) for row in found.rows}

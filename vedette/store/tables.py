@@ -7,6 +7,7 @@
 - `process`  a guide: in which windows a process has segments. A superset; `segment` decides.
 - `partition` what each time partition is meant to be (`store/partitions.py`).
 - `settled`  which time partitions have all their indexes (`store/settled.py`).
+- `merging`  since when merges make which indexes (`store/merging.py`).
 - `schema`   the version of all this.
 
 Rows that carry telemetry lie in partitions of time (`partition_ms`, api.md 2.23), so that a
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vedette.model.columns import EVENT_KINDS, KEY, METADATA, SIGHTING, Column, ColumnType
-from vedette.model.ends import ENDS, ENDS_TYPE, ends_index, ends_sql
+from vedette.model.ends import ENDS, ENDS_TYPE, MERGED_ENDS, ends_index, ends_sql
 from vedette.model.indexes import INDEX_TYPES, INDEXES, IndexKind, index_name, indexed_sql
 from vedette.store.capabilities import OUTLINES, Capabilities
 from vedette.store.where import SEGMENT_KEY
@@ -51,9 +52,8 @@ DURABLE = (
     "min_rows_to_fsync_after_merge = 1",
     "old_parts_lifetime = 60",
 )
-NO_ENDS_ON_MERGE = (
-    f"exclude_materialize_skip_indexes_on_merge = '{','.join(map(ends_index, ENDS))}'"
-)
+LATER_ENDS = ",".join(ends_index(column) for column in ENDS if column not in MERGED_ENDS)
+NO_ENDS_ON_MERGE = f"exclude_materialize_skip_indexes_on_merge = '{LATER_ENDS}'"
 SETTLED_AFTER_S = 6 * 3600
 """Late rows reach a closed partition now and then, and each time it is merged anew."""
 
@@ -174,7 +174,8 @@ SEGMENT = Table(
         "min_columns_to_activate_adaptive_write_buffer = 1",
         # Paths repeat at a distance: larger blocks save 1 byte an event.
         "min_compress_block_size = 262144",
-        # Made once a partition is settled (`store/settled.py`).
+        # Those are made once a partition is settled (`store/settled.py`); when merges began to make
+        # the others is noted (`store/merging.py`).
         NO_ENDS_ON_MERGE,
         # A partition that nothing was written to for so long becomes one part: FINAL costs nothing
         # there, and an index is looked into once.
@@ -264,6 +265,14 @@ SETTLED = Table(
     sharded=False,
 )
 
+MERGING = Table(
+    "merging",
+    "MergeTree",
+    columns=("made String", "after_ms UInt64", "noted DateTime64(6, 'UTC')"),
+    order_by="noted",
+    sharded=False,
+)
+
 SCHEMA = Table(
     "schema",
     "MergeTree",
@@ -279,6 +288,7 @@ TABLES: tuple[Table, ...] = (
     PROCESS,
     PARTITION,
     SETTLED,
+    MERGING,
     SCHEMA,
 )
 
@@ -308,13 +318,11 @@ def definitions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
 
 
 def additions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
-    """The statements that give a table of an older version the indexes and settings of this one.
-    They change nothing on the disk: parts that have no index yet are read without it."""
+    """The statements that give a table of an older version the indexes of this one. They change
+    nothing on the disk: parts that have no index yet are read without it."""
     if not table.indexes:
         return ()
-    alter = f"ALTER TABLE `{capabilities.storage(table.name)}`{capabilities.on_cluster}"
     added = ", ".join(
         f"ADD {index.replace('INDEX', 'INDEX IF NOT EXISTS', 1)}" for index in table.indexes
     )
-    changed = [one for one in table.settings if one == NO_ENDS_ON_MERGE]
-    return (f"{alter} {added}", *(f"{alter} MODIFY SETTING {one}" for one in changed))
+    return (f"ALTER TABLE `{capabilities.storage(table.name)}`{capabilities.on_cluster} {added}",)

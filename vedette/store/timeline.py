@@ -8,7 +8,7 @@ from typing import Final
 
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.scope import Scope
-from vedette.query.compile_sql import SETTINGS, Condition
+from vedette.query.condition import SETTINGS, Condition
 from vedette.store.engine import Engine, Rows
 from vedette.store.where import guided, scoped
 

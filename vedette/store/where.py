@@ -12,7 +12,7 @@ from typing import Any
 
 from vedette.model.scope import Scope
 from vedette.query.binary_sql import SCOPE_ALL, SCOPE_SENSORS
-from vedette.query.compile_sql import Condition
+from vedette.query.condition import Condition
 from vedette.store.capabilities import Capabilities
 
 SEGMENT_KEY = "window_ms, sensor_id, process_id, segment_id"

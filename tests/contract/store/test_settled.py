@@ -1,24 +1,31 @@
 """Indexes that are made once a partition is settled, and stores of an older version."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
 from tests.contract.store.rows import HOUR_MS, connection, file, module, partial, store
-from vedette.model.ends import ENDS, ends_index
+from vedette.model.ends import ENDS, MERGED_ENDS, ends_index
 from vedette.model.scope import EVERYTHING
 from vedette.query import check, compile_segments, parse
+from vedette.query.indexed_ends import IndexedEnds
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.find import search_segments
+from vedette.store.merging import merged_after
 from vedette.store.narrow import narrowed
-from vedette.store.partitions import open_partition
+from vedette.store.partition import partition_name
+from vedette.store.partitions import mount, open_partition, unmount
 from vedette.store.reach import EVERYWHERE
 from vedette.store.schema import create_tables
-from vedette.store.settled import settle, settled_partitions
+from vedette.store.settled import indexed_ends, settle
 
-OLD, NEW = HOUR_MS, HOUR_MS + 3_600_000
+OLD, NEW, NEWER = HOUR_MS, HOUR_MS + 3_600_000, HOUR_MS + 7_200_000
 ASKED = {
     "filemod:a.txt": 2,
     "filemod:.txt": 2,
     "filemod:b.exe": 1,
     r"modload:c:\windows\ntdll.dll": 1,
     "domain:com": 1,
+    "ipaddr:10.0.0.0/28": 1,
     "filemod:a.txt domain:example.com": 1,
     "filemod:a.txt -domain:example.com": 1,
     "nowhere.txt": 0,
@@ -39,24 +46,37 @@ def settle_all(engine: ClickHouseEngine) -> None:
         pass
 
 
+@contextmanager
+def fresh(engine: ClickHouseEngine) -> Iterator[ClickHouseEngine]:
+    """The same store for a server that has just begun, and remembers nothing."""
+    with closing(engine.sibling(engine.database, engine.capabilities)) as found:
+        yield found
+
+
+def known(engine: ClickHouseEngine) -> IndexedEnds:
+    with fresh(engine) as found:
+        return indexed_ends(found)
+
+
 def totals(engine: ClickHouseEngine) -> dict[str, int]:
-    found = {}
-    for text in ASKED:
-        where = narrowed(
-            engine, compile_segments(check(parse(text), now_us=1)), EVERYTHING, EVERYWHERE
-        )
-        found[text] = search_segments(engine, where, EVERYTHING).total if where else 0
-    return found
+    with fresh(engine) as found:
+        return {text: total(found, text) for text in ASKED}
+
+
+def total(engine: ClickHouseEngine, text: str) -> int:
+    asked = compile_segments(check(parse(text), now_us=1))
+    where = narrowed(engine, asked, EVERYTHING, EVERYWHERE)
+    return search_segments(engine, where, EVERYTHING).total if where else 0
 
 
 def test_searches_answer_alike_before_and_after_a_partition_is_settled(
     contract_engine: ClickHouseEngine,
 ) -> None:
     fill(contract_engine)
-    assert settled_partitions(contract_engine) == ()
+    assert known(contract_engine).settled == ()
     assert totals(contract_engine) == ASKED
     settle_all(contract_engine)
-    assert settled_partitions(contract_engine) == (OLD,)
+    assert known(contract_engine).settled == (OLD,)
     assert totals(contract_engine) == ASKED
 
 
@@ -73,18 +93,122 @@ def test_a_partition_that_late_rows_reach_is_not_settled_any_more(
     assert totals(engine)["filemod:a.txt"] == ASKED["filemod:a.txt"] + 1
 
 
-def test_a_store_of_an_older_version_gets_the_indexes_and_answers_the_same(
+def older(engine: ClickHouseEngine, *, leaves_out: str) -> None:
+    """Makes of a new store one of an older version: merges leave these indexes out, and when they
+    began to make others is not known."""
+    table = f"ALTER TABLE `{engine.capabilities.storage('segment')}`"
+    setting = "exclude_materialize_skip_indexes_on_merge"
+    engine.command(f"{table} MODIFY SETTING {setting} = '{leaves_out}'")
+    engine.command("DROP TABLE IF EXISTS merging SYNC")
+
+
+def merge(engine: ClickHouseEngine, opened_ms: int) -> None:
+    """Makes one part of a partition, which counts as merged also when it was one before."""
+    storage = engine.capabilities.storage("segment")
+    engine.command(f"OPTIMIZE TABLE `{storage}` PARTITION ID '{opened_ms}' FINAL")
+
+
+def indexed_bytes(engine: ClickHouseEngine, opened_ms: int) -> int:
+    """Of all indexes of a partition."""
+    found = engine.query(
+        "SELECT sum(secondary_indices_compressed_bytes) FROM system.parts WHERE active AND "
+        "database = {database:String} AND partition_id = {opened:String} AND table LIKE 'segment%'",
+        {"database": engine.database, "opened": str(opened_ms)},
+    )
+    size: int = found.rows[0][0]
+    return size
+
+
+def test_a_store_without_the_indexes_gets_them_and_answers_the_same(
     engine: ClickHouseEngine,
 ) -> None:
     storage = engine.capabilities.storage("segment")
     for column in ENDS:
         engine.command(f"ALTER TABLE `{storage}` DROP INDEX {ends_index(column)}")
-    engine.command(
-        f"ALTER TABLE `{storage}` RESET SETTING exclude_materialize_skip_indexes_on_merge"
-    )
+    older(engine, leaves_out="")
     engine.command("DROP TABLE settled SYNC")
     fill(engine)
     create_tables(engine)
     assert totals(engine) == ASKED
     settle_all(engine)
     assert totals(engine) == ASKED
+
+
+def test_a_store_whose_merges_left_all_out_is_answered_by_the_partitions_it_opens_from_now_on(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    older(contract_engine, leaves_out=",".join(map(ends_index, ENDS)))
+    fill(contract_engine)
+    for partition in (OLD, NEW):
+        merge(contract_engine, partition)
+    create_tables(contract_engine)
+    assert merged_after(contract_engine) == NEW
+    assert known(contract_engine) == IndexedEnds()
+    assert totals(contract_engine) == ASKED
+    open_partition(contract_engine, NEWER)
+    for number in (4, 5):
+        late = partial(number, file(r"D:\a.txt"), connection("a.b.com"), partition_ms=NEWER)
+        store(contract_engine, late)
+    merge(contract_engine, NEWER)
+    assert known(contract_engine) == IndexedEnds(merging=(NEWER,))
+    found = totals(contract_engine)
+    assert (found["filemod:a.txt"], found["ipaddr:10.0.0.0/28"]) == (4, 3)
+
+
+def test_a_store_that_an_older_version_had_in_between_begins_anew(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    assert merged_after(contract_engine) == 0
+    create_tables(contract_engine)
+    assert merged_after(contract_engine) == 0
+    fill(contract_engine)
+    table = f"ALTER TABLE `{contract_engine.capabilities.storage('segment')}`"
+    left_out = ",".join(map(ends_index, ENDS))
+    contract_engine.command(
+        f"{table} MODIFY SETTING exclude_materialize_skip_indexes_on_merge = '{left_out}'"
+    )
+    create_tables(contract_engine)
+    assert merged_after(contract_engine) == NEW
+
+
+def test_merges_make_the_indexes_of_some_columns_and_a_settled_partition_has_the_others(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    fill(contract_engine)
+    ends = known(contract_engine)
+    assert (ends.merging, ends.everywhere) == ((OLD, NEW), MERGED_ENDS)
+    before = indexed_bytes(contract_engine, OLD)
+    merge(contract_engine, OLD)
+    merged = indexed_bytes(contract_engine, OLD)
+    assert totals(contract_engine) == ASKED
+    settle_all(contract_engine)
+    assert before < merged < indexed_bytes(contract_engine, OLD)
+    ends = known(contract_engine)
+    assert (ends.settled, ends.merging, ends.everywhere) == ((OLD,), (NEW,), MERGED_ENDS)
+    assert totals(contract_engine) == ASKED
+
+
+def test_many_rows_that_were_not_merged_are_asked_by_their_words(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    fill(contract_engine)
+    merge(contract_engine, NEW)
+    many = [partial(n, file(r"D:\b.txt"), partition_ms=NEW, window_ms=NEW) for n in range(4, 4_100)]
+    store(contract_engine, *many)
+    assert known(contract_engine) == IndexedEnds(merging=(OLD, NEW))
+    found = totals(contract_engine)
+    assert (found["filemod:a.txt"], found["filemod:.txt"]) == (2, 2 + len(many))
+
+
+def test_a_partition_that_was_unmounted_is_answered_the_same(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    fill(contract_engine)
+    merge(contract_engine, OLD)
+    settle_all(contract_engine)
+    unmount(contract_engine, partition_name(OLD))
+    mount(contract_engine, partition_name(OLD))
+    assert totals(contract_engine) == ASKED
+    settle_all(contract_engine)
+    assert known(contract_engine).settled == (OLD,)
+    assert totals(contract_engine) == ASKED

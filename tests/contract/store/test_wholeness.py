@@ -14,7 +14,7 @@ from tests.contract.store.rows import (
     store,
 )
 from vedette.model.scope import EVERYTHING
-from vedette.query.compile_sql import Condition
+from vedette.query.condition import Condition
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.find import Found, count_segments, search_segments
 from vedette.store.where import ALL, SEGMENT_KEY

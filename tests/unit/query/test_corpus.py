@@ -25,7 +25,7 @@ from vedette.query import (
     parse,
     print_query,
 )
-from vedette.query.compile_sql import EVERY_ROW
+from vedette.query.condition import EVERY_ROW
 from vedette.query.document import SEGMENT
 from vedette.query.predicate_sql import form_sql
 from vedette.query.typed import Form
