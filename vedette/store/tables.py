@@ -92,6 +92,10 @@ class Table:
     sharded: bool = True
     """False for what every server holds for itself."""
 
+    @property
+    def index_names(self) -> tuple[str, ...]:
+        return tuple(index.split()[1].strip("`") for index in self.indexes)
+
 
 def _plain(column: Column) -> str:
     return f"`{column.name}` {SQL_TYPES[column.type]} {CODECS.get(column.type, TEXT_CODEC)}"
