@@ -56,10 +56,12 @@ def test_what_was_acknowledged_survives_the_end_of_the_process_that_prepares(
 
 def test_the_process_that_prepares_ends_with_its_server(tmp_path: Path) -> None:
     with launched(tmp_path) as process:
-        listening(tmp_path, process)
+        server = listening(tmp_path, process)
         (pid,) = preparers(process.pid)
-        os.kill(pid, signal.SIGTERM)
-        assert is_running(pid), "a signal to stop that is meant for the server"
+        for number in (signal.SIGTERM, signal.SIGINT):
+            os.kill(pid, number)
+        drain([Sender("signalled.example", numbered=True)], server)
+        assert preparers(process.pid) == [pid], "signals to stop are meant for the server"
         process.kill()
         assert wait_for(lambda: is_running(pid), False) is False
 

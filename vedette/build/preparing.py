@@ -6,6 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import cast
 
 from vedette.build.logs import configure_logs
@@ -33,9 +35,10 @@ class Launcher:
         with its:
             number = its.fileno()
             command = [sys.executable, "-m", "vedette.build.preparing", str(number)]
-            self._process = subprocess.Popen(  # noqa: S603 - this very program
-                [*command, *self._arguments], stdin=subprocess.DEVNULL, pass_fds=[number]
-            )
+            with _deaf_children():
+                self._process = subprocess.Popen(  # noqa: S603 - this very program
+                    [*command, *self._arguments], stdin=subprocess.DEVNULL, pass_fds=[number]
+                )
         return Link(ours, FromPreparer)
 
     def close(self) -> None:
@@ -50,11 +53,19 @@ class Launcher:
         self._process = None
 
 
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes started within never see a signal to stop, from their first moment: the server is
+    told, and it says when there is nothing left to prepare."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def main() -> None:
     number, level, form = sys.argv[1:]
-    # The server is told to stop, and it says when there is nothing left to prepare.
-    for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, signal.SIG_IGN)
     configure_logs(cast(LogLevel, level), cast(LogFormat, form))
     gc.collect()
     gc.freeze()
