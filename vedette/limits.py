@@ -226,6 +226,10 @@ INGRESS_PATTERN_CHARS_MAX = 4_096
 INGRESS_PRIORITY_MAX = (1 << 31) - 1
 """Highest priority of an ingress filter, and with a minus sign the lowest."""
 
+HEARD_OF_MAX = 5_000_000
+"""Stored processes whose hashes the write path reads, 0.2 s a million, and forgotten ones whose
+hashes it keeps; with more, it asks the store about every process that it does not remember."""
+
 FILTER_TEXTS_REMEMBERED = 40_000
 """Paths and command lines whose filters are remembered, for each kind of list."""
 
@@ -386,6 +390,10 @@ CRITERIA_VALUES_MAX = 1_000
 VIEW_COUNTS_MAX = 64
 """Filters whose counts of events by segment are remembered, 16 bytes a segment; the least
 recently used go first. What is forgotten is counted again."""
+
+UNCHANGED_BYTES_MAX = 16 << 20
+"""What is remembered of processes until something is written to them, most of all the outlines of
+those that are read: 200 kB for 5,000 segments. The least recently used go first."""
 
 SEGMENTS_A_LINE = 500
 """Segments in one line of the ndjson answer: about 150 kB."""

@@ -37,7 +37,7 @@ from vedette.store.where import scope_params, scoped
 
 PROCESSES = 120
 SIGHTINGS = 60
-QUERIES = 40
+QUERIES = 24
 SCOPES = (EVERYTHING, Scope(frozenset({2, 3})), Scope(frozenset({1})))
 """Segments are all of sensor 1; what is known of their files comes from every sensor."""
 

@@ -27,7 +27,7 @@ from vedette.store.where import scope_params
 
 WINDOW_MS = 1_700_000_400_000
 PROCESSES = 150
-QUERIES = 75
+QUERIES = 50
 BATCH = 25
 SEED = int(os.environ.get("VEDETTE_SEED", "20231114"))
 """Printed with a failure; set the variable to see it again or to look elsewhere."""
@@ -119,8 +119,8 @@ def test_sql_and_matcher_agree_on_every_segment(
     draw = random.Random(SEED + 1)
     prepared = [Prepared(segment) for segment in segments]
     met, count = 0, drawn(store, QUERIES)
-    for _ in range(count // BATCH):
-        texts = [query(draw) for _ in range(BATCH)]
+    for first in range(0, count, BATCH):
+        texts = [query(draw) for _ in range(min(BATCH, count - first))]
         conditions = [compiled(text, number) for number, text in enumerate(texts)]
         for text, found in zip(texts, answers(store, conditions), strict=True):
             expected = matched(prepared, text)
@@ -146,7 +146,7 @@ def test_a_condition_selects_as_it_computes(store: ClickHouseEngine, segments: l
     """In WHERE the engine may skip what it thinks it need not read."""
     draw = random.Random(SEED + 2)
     prepared = [Prepared(segment) for segment in segments]
-    for _ in range(drawn(store, 40)):
+    for _ in range(drawn(store, 25)):
         text = query(draw)
         where = compiled(text)
         rows = store.query(
@@ -183,7 +183,7 @@ def test_a_search_that_looks_into_the_indexes_first_finds_the_same(
     draw = random.Random(SEED + 3)
     prepared = [Prepared(segment) for segment in segments]
     looked = 0
-    for text in [*CHOSEN, *(query(draw) for _ in range(drawn(store, 50)))]:
+    for text in [*CHOSEN, *(query(draw) for _ in range(drawn(store, 30)))]:
         whole = compiled(text)
         where = narrowed(store, whole, EVERYTHING, EVERYWHERE)
         looked += where is not whole
@@ -204,7 +204,7 @@ def test_a_search_that_gathers_the_rows_of_its_answers_finds_the_same(
     draw = random.Random(SEED + 4)
     prepared = [Prepared(segment) for segment in segments]
     gathered, refused = 0, 0
-    for text in [*CHOSEN, *(query(draw, 1) for _ in range(75))]:
+    for text in [*CHOSEN, *(query(draw, 1) for _ in range(drawn(store, 75)))]:
         where = gathering(store, compiled(text), EVERYTHING, EVERYWHERE)
         if where is None:
             continue

@@ -7,6 +7,7 @@ A unique id is the process id, `-`, and the segment id as 12 hex digits.
 """
 
 import re
+import zlib
 from typing import Final
 
 from vedette.errors import BadRequestError
@@ -80,6 +81,11 @@ def split_unique_id(text: str) -> tuple[str, int]:
         except ValueError:
             pass
     raise BadRequestError(f"not a unique process id: {text[:60]!r}")
+
+
+def process_hash(process_id: str) -> int:
+    """32 bits of a process id, as `CRC32` of the telemetry engine makes them."""
+    return zlib.crc32(process_id.encode())
 
 
 def sensor_of(process_id: str) -> int | None:

@@ -4,15 +4,17 @@ process or a host has ended."""
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from pyroaring import BitMap
+
 from vedette.clock import Clock
-from vedette.limits import SEEN_HOURS
+from vedette.limits import HEARD_OF_MAX, SEEN_HOURS
 from vedette.model.host import HostProcess
 from vedette.pipeline.preparation import SeenKeys
 from vedette.pipeline.prepare import RECORD_TABLE, SEGMENT_TABLE
 from vedette.pipeline.registry import SegmentPlace
 from vedette.pipeline.windows import Windows
 from vedette.store.engine import Engine
-from vedette.store.known import host_context, known_processes, newest, seen_keys
+from vedette.store.known import heard_of, host_context, known_processes, newest, seen_keys
 from vedette.store.partitions import hot_partition, open_partition
 
 CONTEXT_HOURS = 24
@@ -46,6 +48,12 @@ class StoreGuide:
             )
             for process_id, known in known_processes(self.engine, process_ids).items()
         }
+
+    def heard_of(self) -> BitMap | None:
+        """The hashes of all processes (`HeardOf`), where no other server stores."""
+        if self.engine.capabilities.cluster:
+            return None
+        return heard_of(self.engine, HEARD_OF_MAX)
 
     def restore_seen(self, seen: SeenKeys, since_seq: int) -> None:
         """Tells which records commits from `since_seq` on stored in the last `SEEN_HOURS`."""

@@ -8,14 +8,17 @@ import structlog
 
 from vedette.errors import VedetteError
 from vedette.model.host import HostProcess, Sighting
+from vedette.pipeline.heard_of import Hearsay
 from vedette.pipeline.hosts import SensorBook
 from vedette.pipeline.messages import (
     Answer,
     AskCodes,
+    AskHeardOf,
     AskHosts,
     AskProcesses,
     Codes,
     Failed,
+    HeardOfProcesses,
     HostProcesses,
     Processes,
     Question,
@@ -29,7 +32,7 @@ from vedette.pipeline.registry import SegmentPlace
 log = structlog.get_logger(__name__)
 
 
-class Stored(Protocol):
+class Stored(Hearsay, Protocol):
     """What is asked of the store (`StoreGuide`)."""
 
     def processes(
@@ -67,6 +70,9 @@ class Knowledge:
                 return Codes(self.channels.codes(names))
             case AskProcesses(process_ids):
                 return Processes(self.stored.processes(process_ids))
+            case AskHeardOf():
+                found = self.stored.heard_of()
+                return HeardOfProcesses(None if found is None else found.serialize())
             case AskHosts(sensor_ids):
                 return HostProcesses(self.stored.host_processes(sensor_ids))
             case _:

@@ -88,6 +88,15 @@ class Processes(Struct, tag=True):
     found: dict[str, tuple[dict[str, Any], list[SegmentPlace]]]
 
 
+class AskHeardOf(Struct, tag=True):
+    """Question: which processes are stored; answered by `HeardOfProcesses`."""
+
+
+class HeardOfProcesses(Struct, tag=True):
+    hashes: bytes | None
+    """A serialized bitmap of their hashes; None for what `Hearsay.heard_of` says."""
+
+
 class AskHosts(Struct, tag=True):
     """Question: the processes of hosts; answered by `HostProcesses`."""
 
@@ -119,8 +128,8 @@ class Failed(Struct, tag=True):
     """Of an UnavailableError; "" for a fault of ours, which was logged where it happened."""
 
 
-Question = Resolve | AskCodes | AskProcesses | AskHosts
-Answer = Resolved | Codes | Processes | HostProcesses | Failed
+Question = Resolve | AskCodes | AskProcesses | AskHeardOf | AskHosts
+Answer = Resolved | Codes | Processes | HeardOfProcesses | HostProcesses | Failed
 Order = Begin | WithoutPartitions | Restore | Forget | Prepare
 FromServer = Order | Answer
 FromPreparer = Done | Failed | Question

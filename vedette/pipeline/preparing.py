@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, assert_never
 
 import structlog
+from pyroaring import BitMap
 
 from vedette.errors import UnavailableError, VedetteError
 from vedette.ingest.filter import compile_filters
@@ -18,6 +19,7 @@ from vedette.pipeline.hosts import Hosts
 from vedette.pipeline.link import Link
 from vedette.pipeline.messages import (
     AskCodes,
+    AskHeardOf,
     AskHosts,
     AskProcesses,
     Begin,
@@ -26,6 +28,7 @@ from vedette.pipeline.messages import (
     Failed,
     Forget,
     FromServer,
+    HeardOfProcesses,
     HostProcesses,
     Order,
     Prepare,
@@ -81,6 +84,10 @@ class Asking:
         self, process_ids: list[str]
     ) -> dict[str, tuple[dict[str, Any], list[SegmentPlace]]]:
         return self._ask(AskProcesses(process_ids), Processes).found
+
+    def heard_of(self) -> BitMap | None:
+        hashes = self._ask(AskHeardOf(), HeardOfProcesses).hashes
+        return None if hashes is None else BitMap.deserialize(hashes)
 
     def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]:
         return self._ask(AskHosts(list(sensor_ids)), HostProcesses).found

@@ -17,6 +17,7 @@ from msgspec import Struct
 from vedette.limits import SEGMENT_EVENTS_MAX
 from vedette.model.segment import Draft, PartialSegment
 from vedette.model.tokens import cmdline_tokens
+from vedette.pipeline.heard_of import HeardOf, Hearsay
 from vedette.pipeline.parents import Parents, learned
 from vedette.pipeline.windows import Windows
 
@@ -38,7 +39,7 @@ class Placement(Struct):
     """Of the parts, the first of a process in a window."""
 
 
-class Guide(Protocol):
+class Guide(Hearsay, Protocol):
     """What the store tells of processes."""
 
     def processes(
@@ -67,16 +68,16 @@ class Registry:
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._parents = Parents()
         self._unmounted: frozenset[int] = frozenset()
-        self._knows_all = False
+        self._heard_of = HeardOf(guide)
 
     def begin_empty(self) -> None:
-        """Takes note that nothing is stored, and that nobody else stores. As long as nothing is
-        forgotten the guide knows of no process that is not in memory, and is not asked."""
-        self._knows_all = not self._known
+        """Takes note that nothing is stored, and that nobody else stores: the guide is asked
+        only about what was forgotten."""
+        self._heard_of.begin_empty()
 
     def forget(self) -> None:
         """Drops what is remembered: it may speak of rows that were never stored."""
-        self._knows_all = False
+        self._heard_of.note(self._known)
         self._known.clear()
         self._parents.forget()
 
@@ -101,7 +102,10 @@ class Registry:
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
         """Segments of these partitions get no late metadata: writing would bring them back."""
-        self._unmounted = frozenset(unmounted)
+        before, self._unmounted = self._unmounted, frozenset(unmounted)
+        if self._unmounted == before:
+            return
+        self._heard_of.begin_anew()
         self.forget()
 
     def place(
@@ -121,8 +125,8 @@ class Registry:
             self._parents.note(process_id, draft.sensor_id, known.facts)
             self._teach_children(draft, news, known.facts, placement)
         while len(self._known) > self._capacity:
-            self._knows_all = False
             forgotten, known = self._known.popitem(last=False)
+            self._heard_of.note([forgotten])
             self._parents.drop(forgotten, known.facts)
         return placement
 
@@ -146,9 +150,10 @@ class Registry:
             self._parents.note(child_id, child.sensor_id, known.facts)
 
     def _load(self, process_ids: list[str]) -> None:
-        if not process_ids or self._knows_all:
+        asked = self._heard_of.among(process_ids) if process_ids else []
+        if not asked:
             return
-        for process_id, (facts, places) in self._guide.processes(process_ids).items():
+        for process_id, (facts, places) in self._guide.processes(list(asked)).items():
             mounted = [place for place in places if place.partition_ms not in self._unmounted]
             self._known[process_id] = _Known(facts, mounted)
 

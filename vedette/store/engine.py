@@ -25,6 +25,7 @@ from vedette.store.binding import written
 from vedette.store.capabilities import Capabilities
 from vedette.store.failures import domain_errors
 from vedette.store.pool import Pool
+from vedette.store.unchanged import Unchanged
 
 Params = Mapping[str, Any]
 Settings = Mapping[str, str | int]
@@ -60,6 +61,8 @@ INSERT_SETTINGS: Settings = {
     "exclude_materialize_skip_indexes_on_insert": ",".join(map(ends_index, ENDS)),
 }
 
+_NO_PROCESS = pa.chunked_array([], pa.string())
+
 INDEXED_ROWS_MIN = 2_000
 """An insert of fewer rows makes no skip indexes. They are half of what it costs, 20 ms whatever its
 size, and the part is merged within seconds, which makes them. Until then all its rows are looked
@@ -90,6 +93,11 @@ class Engine(Protocol):
 
     @property
     def database(self) -> str: ...
+
+    @property
+    def unchanged(self) -> Unchanged:
+        """What is remembered of processes that nothing was written to since."""
+        ...
 
     def query(
         self,
@@ -137,6 +145,7 @@ class ClickHouseEngine:
         """`held` is let go after the last client is closed: the lock on the data directory."""
         self.capabilities = capabilities
         self.database = database
+        self.unchanged = Unchanged(0 if capabilities.cluster else limits.UNCHANGED_BYTES_MAX)
         self._open_client = open_client
         self._readers = Pool(partial(open_client, database), limits.STORE_READERS)
         self._writer = Pool(partial(open_client, database), limits.STORE_WRITERS)
@@ -181,7 +190,8 @@ class ClickHouseEngine:
             yield iter(blocks)
 
     def insert_arrow(self, table: str, data: pa.Table) -> None:
-        with domain_errors(), self._writer.borrow() as client:
+        written = data.column("process_id") if "process_id" in data.column_names else _NO_PROCESS
+        with domain_errors(), self._writer.borrow() as client, self.unchanged.writing(written):
             client.insert_arrow(table, data, settings=self._insert_settings(data.num_rows))
 
     def _insert_settings(self, rows: int) -> dict[str, str | int]:
@@ -190,7 +200,7 @@ class ClickHouseEngine:
         return {**INSERT_SETTINGS, "materialize_skip_indexes_on_insert": indexed, **of_engine}
 
     def command(self, sql: str, params: Params | None = None) -> None:
-        with domain_errors(), self._readers.borrow() as client:
+        with domain_errors(), self._readers.borrow() as client, self.unchanged.writing():
             client.command(sql, parameters=written(params))
 
     def sibling(self, database: str, capabilities: Capabilities) -> "ClickHouseEngine":

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pyroaring import BitMap
+
 from vedette.limits import SEGMENT_WINDOW_MS
 from vedette.model.columns import DERIVED, PROCESS
 from vedette.model.host import HostProcess
@@ -78,6 +80,18 @@ def _known_processes(engine: Engine, process_ids: list[str]) -> dict[str, KnownP
         latest[process_id] = (stays.window_ms, sensor_id, process_id)
     facts = _facts(engine, list(latest.values()))
     return {name: KnownProcess(facts.get(name, {}), stays) for name, stays in places.items()}
+
+
+def heard_of(engine: Engine, most: int) -> BitMap | None:
+    """The hashes (`model.ids.process_hash`) of all processes; None when the guide has more than
+    `most` rows."""
+    if engine.query("SELECT count() FROM process").rows[0][0] > most:
+        return None
+    found = BitMap()
+    with engine.stream("SELECT CRC32(process_id) FROM process") as blocks:
+        for block in blocks:
+            found.update([row[0] for row in block])
+    return found
 
 
 _FACTS = (*PROCESS, *DERIVED)

@@ -53,6 +53,30 @@ def outline(
 
     Raises UnavailableError (`reason` "deadline") when it takes longer than `deadline_s`.
     """
+    return engine.unchanged.told(
+        process_id,
+        ("outline", sees(scope, process_id), tuple(kind.name for kind in kinds)),
+        lambda: _outline(engine, process_id, scope, kinds, deadline_s),
+        _size,
+    )
+
+
+def sees(scope: Scope, process_id: str) -> bool:
+    """Whether a scope has the sensor of a process: all that answers about one process depend on."""
+    return scope.allows(sensor_of(process_id) or 0)
+
+
+def _size(found: Outline | None) -> int:
+    return 1_000 + (40 * len(found.segment_ids) if found else 0)
+
+
+def _outline(
+    engine: Engine,
+    process_id: str,
+    scope: Scope,
+    kinds: Sequence[EventKind],
+    deadline_s: float | None,
+) -> Outline | None:
     where = of_process(process_id, scope)
     bits = " + ".join(
         f"(`{kind.name}_count` > 0) * {1 << bit}" for bit, kind in enumerate(STREAMED)

@@ -12,7 +12,7 @@ from vedette import limits
 from vedette.model.scope import Scope
 from vedette.store.beside import beside
 from vedette.store.engine import Engine
-from vedette.store.outline import of_process
+from vedette.store.outline import of_process, sees
 from vedette.store.select import COUNTS, KNOWN, quoted, row_with
 from vedette.store.sequence import BY_KEY
 
@@ -80,6 +80,17 @@ def _summed(
     engine: Engine, process_id: str, scope: Scope, counts: Collection[str] = ()
 ) -> dict[str, Any]:
     """What all segments tell together; its `segment_id` is 0 when there are none."""
+    return engine.unchanged.told(
+        process_id,
+        ("summed", sees(scope, process_id), tuple(counts)),
+        lambda: _sum_up(engine, process_id, scope, counts),
+        _size,
+    )
+
+
+def _sum_up(
+    engine: Engine, process_id: str, scope: Scope, counts: Collection[str]
+) -> dict[str, Any]:
     where = of_process(process_id, scope)
     sums = "".join(f", sum({quoted(name)}) AS {quoted(name)}" for name in counts)
     return engine.query(
@@ -96,7 +107,24 @@ def newest_row(
     engine: Engine, process_id: str, scope: Scope, names: Collection[str] = KNOWN
 ) -> dict[str, Any] | None:
     """The newest segment of a process, with what is named of its metadata; None when there is
-    none to see. Of a process that was never heard of, the guide alone is asked."""
+    none to see. Of a process that was never heard of, the guide alone is asked; what was told is
+    remembered, since every summary of a process asks for its parent."""
+    return engine.unchanged.told(
+        process_id,
+        ("newest", sees(scope, process_id), tuple(names)),
+        lambda: _newest_heard_of(engine, process_id, scope, names),
+        _size,
+    )
+
+
+def _size(row: dict[str, Any] | None) -> int:
+    """About what a row takes in memory."""
+    return 3_000 + sum(len(value) for value in (row or {}).values() if isinstance(value, str))
+
+
+def _newest_heard_of(
+    engine: Engine, process_id: str, scope: Scope, names: Collection[str]
+) -> dict[str, Any] | None:
     told = engine.query(f"SELECT {_NEWEST_WINDOW}", {"process": process_id})
     window_ms = told.rows[0][0]
     return _newest(engine, process_id, scope, names, f"{window_ms:d}") if window_ms else None

@@ -2,8 +2,12 @@
 
 from typing import Any
 
+import pytest
+from pyroaring import BitMap
+
 from vedette.limits import SEGMENT_EVENTS_MAX, SEGMENT_WINDOW_MS
 from vedette.model.event import Regmod
+from vedette.model.ids import process_hash
 from vedette.model.segment import Draft, PartialSegment
 from vedette.pipeline.registry import Registry, SegmentPlace
 from vedette.pipeline.windows import Windows
@@ -24,6 +28,9 @@ class Memory:
     ) -> dict[str, tuple[dict[str, Any], list[SegmentPlace]]]:
         found = next(iter(self.stored.values()), None)
         return {PROCESS: found} if found and PROCESS in process_ids else {}
+
+    def heard_of(self) -> BitMap | None:
+        return BitMap([process_hash(PROCESS)] if self.stored else [])
 
 
 def draft(events: int = 1, **facts: Any) -> Draft:
@@ -125,39 +132,99 @@ def test_a_process_that_was_only_mentioned_was_last_heard_of_at_its_start() -> N
 
 
 class Asked(Memory):
-    """A guide that counts the questions it is asked."""
+    """A guide that notes what it is asked."""
 
-    count = 0
+    def __init__(self, *, tells: bool = True, **stored: Any) -> None:
+        super().__init__(**stored)
+        self.asked: list[list[str]] = []
+        self.tells = tells
+        self.told = 0
 
     def processes(
         self, process_ids: list[str]
     ) -> dict[str, tuple[dict[str, Any], list[SegmentPlace]]]:
-        self.count += 1
+        self.asked.append(process_ids)
         return super().processes(process_ids)
+
+    def heard_of(self) -> BitMap | None:
+        self.told += 1
+        return super().heard_of() if self.tells else None
+
+
+OTHER = "00000001-0000-0e49-01d2-c2a397f4cfe0"
+WINDOWS = Windows(WINDOW, 3)
+STORED: Any = ({"path": "c:\\a.exe"}, [SegmentPlace(3, WINDOW, WINDOW, 1)])
+
+
+def met(registry: Registry, *process_ids: str) -> None:
+    drafts = {
+        process_id: Draft(process_id, 1, {}, {}, 9_000, [7], []) for process_id in process_ids
+    }
+    registry.place(drafts, WINDOWS, HOSTS)
 
 
 def test_a_store_that_began_empty_is_not_asked_for_processes() -> None:
     guide = Asked()
     registry = Registry(guide, 10)
     registry.begin_empty()
-    place(registry, Windows(WINDOW, 3), draft())
-    assert guide.count == 0
+    registry.without_partitions([])
+    met(registry, PROCESS)
+    assert (guide.asked, guide.told) == ([], 0)
 
 
-def test_a_store_that_began_empty_is_asked_once_something_is_forgotten() -> None:
-    guide, windows = Asked(), Windows(WINDOW, 3)
-    registry = Registry(guide, 0)
+def test_a_store_that_began_empty_is_asked_about_what_was_forgotten() -> None:
+    guide = Asked()
+    registry = Registry(guide, 1)
     registry.begin_empty()
-    place(registry, windows, draft())
-    place(registry, windows, draft())
-    assert guide.count == 1
+    met(registry, PROCESS)
+    met(registry, OTHER)
+    met(registry, PROCESS, "00000001-0000-0e50-01d2-c2a397f4cfe0")
+    assert guide.asked == [[PROCESS]]
 
 
 def test_a_store_that_began_empty_is_asked_after_a_failed_commit() -> None:
-    guide, windows = Asked(), Windows(WINDOW, 3)
+    guide = Asked()
     registry = Registry(guide, 10)
     registry.begin_empty()
-    place(registry, windows, draft())
+    met(registry, PROCESS)
     registry.forget()
-    place(registry, windows, draft())
-    assert guide.count == 1
+    met(registry, PROCESS, OTHER)
+    assert guide.asked == [[PROCESS]]
+
+
+def test_a_store_is_asked_about_what_it_may_know() -> None:
+    guide = Asked(p=STORED)
+    registry = Registry(guide, 10)
+    met(registry, OTHER)
+    met(registry, PROCESS)
+    assert (guide.asked, guide.told) == ([[PROCESS]], 1)
+    assert registry.facts(PROCESS) == STORED[0]
+
+
+def test_a_store_that_others_write_to_is_asked_about_all() -> None:
+    guide = Asked(tells=False)
+    registry = Registry(guide, 10)
+    met(registry, OTHER)
+    met(registry, PROCESS)
+    assert (guide.asked, guide.told) == ([[OTHER], [PROCESS]], 1)
+
+
+def test_what_partitions_that_come_back_hold_is_heard_of() -> None:
+    guide = Asked()
+    registry = Registry(guide, 10)
+    registry.without_partitions([3])
+    met(registry, OTHER)
+    guide.stored = {"p": STORED}
+    registry.without_partitions([])
+    met(registry, PROCESS)
+    assert (guide.asked, guide.told) == ([[PROCESS]], 2)
+
+
+def test_of_too_many_processes_no_hashes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vedette.pipeline.heard_of.HEARD_OF_MAX", 2)
+    guide = Asked()
+    registry = Registry(guide, 0)
+    registry.begin_empty()
+    for number in range(4):
+        met(registry, f"00000001-0000-0e50-01d2-{number:012x}")
+    assert guide.asked == [["00000001-0000-0e50-01d2-000000000003"]]

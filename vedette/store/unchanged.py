@@ -1,0 +1,94 @@
+"""What the engine told of single processes, kept until something is written to them.
+
+Who reads a process asks for its outline again with every page, which takes longer than reading the
+page. An embedded engine has no other writer than this server, and all that is written passes here;
+a cluster has others, so there nothing is kept.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, TypeVar, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    answer: Any
+    size: int
+
+
+class Unchanged:
+    """Answers about processes, of `bytes_max` in all; the least recently used go first. Safe to
+    share between threads."""
+
+    def __init__(self, bytes_max: int) -> None:
+        """With 0, nothing is kept."""
+        self._bytes_max = bytes_max
+        self.bytes_kept = 0
+        self._kept: OrderedDict[tuple[str, Hashable], _Kept] = OrderedDict()
+        self._lock = Lock()
+        self._begun = 0
+        self._running = 0
+
+    def told(
+        self,
+        process_id: str,
+        question: Hashable,
+        ask: Callable[[], T],
+        size: Callable[[T], int],
+    ) -> T:
+        """The answer of `ask`, or the one it gave when the process was as it is now. `question`
+        says all that the answer depends on, `size` how many bytes it takes; who gets the answer
+        leaves it as it is."""
+        key = (process_id, question)
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return cast(T, self._kept[key].answer)
+            begun, is_quiet = self._begun, not self._running
+        answer = ask()
+        with self._lock:
+            # What was read beside a write may lack what it wrote.
+            if is_quiet and begun == self._begun:
+                self._keep(key, _Kept(answer, size(answer)))
+        return answer
+
+    @contextmanager
+    def writing(self, process_ids: pa.ChunkedArray | None = None) -> Iterator[None]:
+        """To be held while something is written to these processes; None: to any."""
+        with self._lock:
+            self._begun += 1
+            self._running += 1
+            self._drop(process_ids)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+
+    def _keep(self, key: tuple[str, Hashable], kept: _Kept) -> None:
+        if key in self._kept or kept.size > self._bytes_max:
+            return
+        self._kept[key] = kept
+        self.bytes_kept += kept.size
+        while self.bytes_kept > self._bytes_max:
+            self.bytes_kept -= self._kept.popitem(last=False)[1].size
+
+    def _drop(self, process_ids: pa.ChunkedArray | None) -> None:
+        if not self._kept:
+            return
+        if process_ids is None:
+            self._kept.clear()
+            self.bytes_kept = 0
+            return
+        asked = pa.array([process_id for process_id, _ in self._kept], process_ids.type)
+        written = pc.is_in(asked, value_set=process_ids.combine_chunks()).to_pylist()
+        for key in [key for key, is_written in zip(self._kept, written, strict=True) if is_written]:
+            self.bytes_kept -= self._kept.pop(key).size
