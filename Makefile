@@ -8,6 +8,9 @@ BIN    := $(VENV)/bin
 # Two cores are enough for two engines at once; each worker has a data directory of its own.
 WORKERS ?= 2
 
+# Some environments forbid writing compiled modules; every server would then compile all of its own.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test recorded check docs bench lock clean fast-test
 
 demo: $(VENV)/.runtime

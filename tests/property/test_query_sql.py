@@ -183,7 +183,7 @@ def test_a_search_that_looks_into_the_indexes_first_finds_the_same(
     draw = random.Random(SEED + 3)
     prepared = [Prepared(segment) for segment in segments]
     looked = 0
-    for text in [*CHOSEN, *(query(draw) for _ in range(drawn(store, 30)))]:
+    for text in [*CHOSEN, *(query(draw) for _ in range(drawn(store, 20)))]:
         whole = compiled(text)
         where = narrowed(store, whole, EVERYTHING, EVERYWHERE)
         looked += where is not whole

@@ -26,7 +26,7 @@ SEED = int(os.environ.get("VEDETTE_SEED", "20231115"))
 """Printed with a failure; set the variable to see it again or to look elsewhere."""
 
 PROCESSES = 60
-QUERIES = 24
+QUERIES = 12
 CHOSEN = (
     "",
     "filemod:a.tar.gz",
