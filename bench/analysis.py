@@ -1,8 +1,9 @@
 """Reading one process of a million events in 5,000 segments, over HTTPS, one request at a time.
 
-Other processes have 200,000 segments in the same windows. Every request asks for another place
-than the one before, so that no cache answers it. The floor is a route that asks the store
-nothing; the rest is what the place costs.
+Other processes have 200,000 segments in the same windows. Every read of events asks for another
+place than the one before. What is remembered of a process until it is written to answers the second
+question for its metadata and summaries; what the first costs, others tell, each asked for once. The
+floor is a route that asks the store nothing.
 """
 
 import os
@@ -16,7 +17,7 @@ from typing import Any
 import httpx
 
 from bench.figure import Figure, Outcome, Part
-from bench.long_process import EVENTS_A_SEGMENT, PROCESS_ID, SEGMENTS, generate
+from bench.long_process import EVENTS_A_SEGMENT, NEIGHBOUR_IDS, PROCESS_ID, SEGMENTS, generate
 from bench.segments import BEGIN_MS, WINDOW_MS
 from vedette.cli.server_process import ServerProcess, api_client
 
@@ -88,11 +89,34 @@ def _reads(client: httpx.Client) -> Iterator[Figure]:
     for name, path in paths.items():
         ms = _median_ms(lambda path=path: client.get(path).raise_for_status())  # type: ignore[misc]
         yield Figure(name, ms, "ms", at_most=20)
+    yield from _first_reads(client)
     bulk = f"/api/v6/process/{PROCESS_ID}/1/bulk"
     bulk_ms = _median_ms(lambda: _whole_bulk(client, bulk), runs=5)
     yield Figure("bulk facets", bulk_ms / 1_000, "s", at_most=2)
     ndjson = f"/api/v6/process/{PROCESS_ID}/1/segment"
     yield Figure("all segments as ndjson", _median_ms(lambda: client.get(ndjson), runs=5), "ms")
+
+
+def _first_reads(client: httpx.Client) -> Iterator[Figure]:
+    """The same of what was not asked for before: what was is remembered until it changes."""
+    segments = iter(range(1, SEGMENTS))
+    others = iter(NEIGHBOUR_IDS)
+
+    def segment() -> None:
+        named = BEGIN_MS + next(segments) * WINDOW_MS
+        client.get(f"/api/v2/process/{PROCESS_ID}/{named}").raise_for_status()
+
+    def whole() -> None:
+        client.get(f"/api/v2/process/{next(others)}/0").raise_for_status()
+
+    def metadata() -> None:
+        client.get(f"/api/v6/process/{next(others)}/metadata").raise_for_status()
+
+    yield Figure("v2 summary of another segment each time", _median_ms(segment), "ms", at_most=20)
+    yield Figure("v2 summary of another process each time", _median_ms(whole, 15), "ms", at_most=20)
+    yield Figure(
+        "metadata of another process each time", _median_ms(metadata, 15), "ms", at_most=20
+    )
 
 
 def _whole_bulk(client: httpx.Client, path: str) -> None:

@@ -29,6 +29,8 @@ FOLDERS: Final = 400
 MODULES: Final = 300
 BINARIES: Final = 50_000
 """Files that the store knows; the modules are the first of them."""
+NEIGHBOUR_IDS: Final = tuple(f"{1 + n % 8:08x}-0000-0000-0000-{n:012x}" for n in range(NEIGHBOURS))
+"""Whose segments those are."""
 _SEGMENTS_AN_INSERT: Final = 250
 
 

@@ -4,9 +4,9 @@ Every segment carries what is known of its process, and the newest what was know
 segment tells the metadata, and what has to be summed up is in the outline (`outline.py`).
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Hashable
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from vedette import limits
 from vedette.model.scope import Scope
@@ -22,6 +22,8 @@ _NEWEST_WINDOW: Final = (
 )
 """As the guide has it; 0 without one. It is a number before a table is read by its key."""
 
+R = TypeVar("R", dict[str, Any], dict[str, Any] | None)
+
 _OWN_NAMES = {"prefer_column_name_to_alias": 1}
 """Lets a result have the name of the column that it is made from."""
 
@@ -34,8 +36,28 @@ def segment_row(
     names: Collection[str] = KNOWN,
     counts: Collection[str] = COUNTS,
 ) -> dict[str, Any] | None:
-    """What is named of one segment's metadata and counts, and when it was updated. A segment's id
-    is its window and a little more (`model/columns.py`)."""
+    """What is named of one segment's metadata and counts, and when it was updated; remembered,
+    since every page of its events shows them."""
+    question = ("segment", segment_id, tuple(names), tuple(counts))
+    found = _told(
+        engine,
+        process_id,
+        scope,
+        question,
+        lambda: _segment_row(engine, process_id, segment_id, scope, names, counts),
+    )
+    return found and dict(found)
+
+
+def _segment_row(
+    engine: Engine,
+    process_id: str,
+    segment_id: int,
+    scope: Scope,
+    names: Collection[str],
+    counts: Collection[str],
+) -> dict[str, Any] | None:
+    """A segment's id is its window and a little more (`model/columns.py`)."""
     where = of_process(process_id, scope)
     counted = "".join(f", {quoted(name)}" for name in counts)
     found = engine.query(
@@ -67,7 +89,10 @@ def process_row(
     asked at once.
     """
     summing = beside(_summed, engine, process_id, scope, counts)
-    newest = _newest(engine, process_id, scope, names)
+    question = ("newest", tuple(names))
+    newest = _told(
+        engine, process_id, scope, question, lambda: _newest(engine, process_id, scope, names)
+    )
     summed = summing.result()
     if not summed["segment_id"] or newest is None:
         return None
@@ -80,11 +105,9 @@ def _summed(
     engine: Engine, process_id: str, scope: Scope, counts: Collection[str] = ()
 ) -> dict[str, Any]:
     """What all segments tell together; its `segment_id` is 0 when there are none."""
-    return engine.unchanged.told(
-        process_id,
-        ("summed", sees(scope, process_id), tuple(counts)),
-        lambda: _sum_up(engine, process_id, scope, counts),
-        _size,
+    question = ("summed", tuple(counts))
+    return _told(
+        engine, process_id, scope, question, lambda: _sum_up(engine, process_id, scope, counts)
     )
 
 
@@ -109,12 +132,24 @@ def newest_row(
     """The newest segment of a process, with what is named of its metadata; None when there is
     none to see. Of a process that was never heard of, the guide alone is asked; what was told is
     remembered, since every summary of a process asks for its parent."""
-    return engine.unchanged.told(
+    return _told(
+        engine,
         process_id,
-        ("newest", sees(scope, process_id), tuple(names)),
+        scope,
+        ("newest", tuple(names)),
         lambda: _newest_heard_of(engine, process_id, scope, names),
-        _size,
     )
+
+
+def _told(
+    engine: Engine,
+    process_id: str,
+    scope: Scope,
+    question: tuple[Hashable, ...],
+    ask: Callable[[], R],
+) -> R:
+    """The answer of `ask`, remembered until something is written to the process."""
+    return engine.unchanged.told(process_id, (sees(scope, process_id), *question), ask, _size)
 
 
 def _size(row: dict[str, Any] | None) -> int:

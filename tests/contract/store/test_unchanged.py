@@ -11,7 +11,7 @@ from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.outline import Outline, outline
 from vedette.store.partitions import delete, list_partitions, mount, open_partition, unmount
-from vedette.store.process_metadata import process_row
+from vedette.store.process_metadata import newest_row, process_row, segment_row
 from vedette.store.unchanged import Unchanged
 
 P1, P2 = process_id(1), process_id(2)
@@ -46,6 +46,22 @@ def test_a_process_as_a_whole_is_summed_up_again_when_it_was_written_to(
             assert row is not None
             assert (row["filemod_count"], row["last_update"]) == (number, number)
     assert process_row(contract_engine, P1, NOBODY) is None
+
+
+def test_rows_are_read_again_when_their_process_was_written_to(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    for number in (1, 2):
+        store(contract_engine, partial(1, file("a"), last_update=number, username=f"{number}"))
+        for _ in range(2):
+            segment = segment_row(contract_engine, P1, HOUR_MS, EVERYTHING)
+            newest = newest_row(contract_engine, P1, EVERYTHING)
+            assert segment is not None
+            assert newest is not None
+            assert (segment.pop("username"), segment["filemod_count"]) == (f"{number}", number)
+            assert newest["username"] == f"{number}"
+    assert segment_row(contract_engine, P1, HOUR_MS, NOBODY) is None
+    assert newest_row(contract_engine, P1, NOBODY) is None
 
 
 def test_a_process_that_nobody_knew_is_found_when_it_comes(engine: ClickHouseEngine) -> None:
