@@ -158,6 +158,14 @@ def test_a_condition_selects_as_it_computes(store: ClickHouseEngine, segments: l
 
 
 CHOSEN = (
+    f"filemod:*.exe process_id:{process_id(7)}",
+    f"process_name:cmd.exe -process_id:{process_id(7)} filemod:*.exe",
+    f"filemod:a.tar.gz OR process_id:{process_id(7)}",
+    f"cmd.exe OR process_id:{process_id(7)}",
+    f"cmd.exe unique_id:{process_id(7)}-{WINDOW_MS:012x}",
+    f"-unique_id:{process_id(7)}-{WINDOW_MS:012x} filemod:*.exe",
+    "filemod:*.exe sensor_id:1",
+    "-sensor_id:1 cmd.exe",
     "filemod:nobody_wrote_this.exe",
     "cmd.exe",
     "process_name:cmd.exe filemod:*.exe",

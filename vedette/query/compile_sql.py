@@ -91,6 +91,7 @@ def _segments(tree: Checked, prefix: str, ends: IndexedEnds = NO_ENDS) -> Condit
         compiler.bind.params,
         compiler.narrowings(tree),
         merged=frozenset(compiler.merged),
+        keys=frozenset(compiler.keys),
         looks=compiler.subqueries,
         found=compiler.found(tree),
     )
@@ -118,6 +119,7 @@ class _Compiler:
         self.ends = ends
         self.subqueries = 0
         self.merged: set[str] = set()
+        self.keys: set[str] = set()
         self.events = ""
 
     def node(self, node: Checked) -> str:
@@ -174,7 +176,9 @@ class _Compiler:
         return bool(self.document.rows) and self.document.is_list(source_of(test))
 
     def _of_merged(self, source: str, tests: Sequence[Test]) -> str:
-        self.merged.update(asked_columns(source) - KEY_COLUMNS)
+        asked = asked_columns(source)
+        self.merged |= asked - KEY_COLUMNS
+        self.keys |= asked & KEY_COLUMNS
         return self._exact(source, tests)
 
     def _exact(self, source: str, tests: Sequence[Test]) -> str:

@@ -40,6 +40,8 @@ class Condition:
     rows of the narrowings, and `within` has to name all of them."""
     merged: frozenset[str] | None = None
     """The columns beside keys that it asks of merged rows; None when that is not known."""
+    keys: frozenset[str] = frozenset()
+    """The columns of keys that it asks, as a query names them."""
     looks: int = 0
     """How often it looks for events."""
     found: str = ""

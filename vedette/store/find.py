@@ -117,7 +117,7 @@ def _selected(where: Condition, columns: Iterable[str] = ()) -> str:
     segments are grouped, which costs half of what merging them in the order of keys does."""
     if not where.before or where.merged is None or not MERGES.keys() >= where.merged:
         return f"segment FINAL {where.clause}"
-    wanted = sorted({*where.merged, *columns} - _PLACED)
+    wanted = sorted({*where.merged, *where.keys, *columns} - _PLACED)
     found = "".join(f", {MERGES[one]}({quoted(one)}) AS {quoted(one)}" for one in wanted)
     return (
         f"(SELECT {SEGMENT.key}, any(sensor_id) AS sensor_id{found} FROM segment "

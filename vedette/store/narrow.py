@@ -97,7 +97,8 @@ def gathering(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> C
         if not 0 < count <= PLACES_MAX:
             return None if count else NOWHERE
     if where.found:
-        return replace(where, sql=where.sql if where.merged else "1", before=where.found)
+        asks_rows = where.merged or where.keys
+        return replace(where, sql=where.sql if asks_rows else "1", before=where.found)
     keys = keys_of(SEGMENT, where.narrowings[0])
     return replace(where.within_rows(keys), before=keys)
 
