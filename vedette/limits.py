@@ -227,8 +227,8 @@ INGRESS_PRIORITY_MAX = (1 << 31) - 1
 """Highest priority of an ingress filter, and with a minus sign the lowest."""
 
 HEARD_OF_MAX = 5_000_000
-"""Stored processes whose hashes the write path reads, 0.2 s a million, and forgotten ones whose
-hashes it keeps; with more, it asks the store about every process that it does not remember."""
+"""Stored processes whose hashes the write path reads, half a second a million, and forgotten ones
+whose hashes it keeps; with more, it asks the store about all that it does not remember."""
 
 FILTER_TEXTS_REMEMBERED = 40_000
 """Paths and command lines whose filters are remembered, for each kind of list."""

@@ -2,8 +2,8 @@
 
 Most processes that memory does not have are new, and a question about two thousand of them takes
 as long as preparing a thousand events. So a hash of 32 bits is kept of every process that is
-stored or was forgotten, two to four bytes each: who has none of these is new. Who shares one, two
-in ten thousand beside a million, is asked about for nothing.
+stored or was forgotten, two and a half bytes each: who has none of these is new. Who shares one,
+two in ten thousand beside a million, is asked about for nothing.
 
 Not thread-safe: whoever prepares owns it.
 """

@@ -87,11 +87,9 @@ def heard_of(engine: Engine, most: int) -> BitMap | None:
     `most` rows."""
     if engine.query("SELECT count() FROM process").rows[0][0] > most:
         return None
-    found = BitMap()
-    with engine.stream("SELECT CRC32(process_id) FROM process") as blocks:
-        for block in blocks:
-            found.update([row[0] for row in block])
-    return found
+    # A bitmap takes numbers in their order in a fifth of the time.
+    found = engine.query("SELECT arraySort(groupArray(CRC32(process_id))) FROM process")
+    return BitMap(found.rows[0][0])
 
 
 _FACTS = (*PROCESS, *DERIVED)

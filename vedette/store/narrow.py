@@ -105,8 +105,10 @@ def gathering(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> C
 
 def _with_ends(engine: Engine, where: Condition) -> Condition:
     """The condition as the indexes of end tokens in the store let it be asked."""
-    ends = indexed_ends(engine) if where.with_ends else NO_ENDS
-    return where if ends == NO_ENDS or not where.with_ends else where.with_ends(ends)
+    if where.with_ends is None:
+        return where
+    ends = indexed_ends(engine)
+    return where if ends == NO_ENDS else where.with_ends(ends)
 
 
 def _is_cheap(narrowing: Narrowing) -> bool:
