@@ -41,9 +41,9 @@ bench: $(VENV)/.dev
 lock:
 	sh scripts/make-venv $(VENV)/lock $(PYTHON) && $(VENV)/lock/bin/pip install -q uv
 	for name in runtime dev; do \
-	  $(VENV)/lock/bin/uv pip compile -q --upgrade --generate-hashes --no-emit-index-url \
-	    --no-emit-find-links --no-annotate --no-header --python-version 3.11 \
-	    --python-platform x86_64-manylinux_2_28 requirements/$$name.in -o requirements/$$name.txt; \
+	  $(VENV)/lock/bin/uv pip compile -q --upgrade --generate-hashes --no-annotate --no-header \
+	    --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
+	    requirements/$$name.in -o requirements/$$name.txt; \
 	done
 
 $(VENV)/bin/pip:

@@ -99,7 +99,7 @@ def install_tool(m: MacMachine, at: int) -> None:
         at, "/bin/bash", "/bin/bash /opt/homebrew/bin/brew upgrade", m.resident["terminal"]
     )
     ruby = m.run(at + 60_000, "/opt/homebrew/bin/ruby", "ruby brew.rb upgrade", shell)
-    curl = "/usr/bin/curl --location --remote-time --output bottle.tar.gz https://registry.packages.test"
+    curl = "/usr/bin/curl --location --remote-time --output bottle.tar.gz https://bottles.software.test"
     _brief(m, at + SECOND_US, "/usr/bin/curl", curl, ruby)
     for number in range(6):
         m.write(
