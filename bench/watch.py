@@ -79,9 +79,10 @@ def _family(pid: int) -> list[int]:
 
 
 def _memory_mb(pid: int) -> float:
+    """Memory of a process; of what it shares with others, its part."""
     try:
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
                 return int(line.split()[1]) / 1024
     except (FileNotFoundError, ProcessLookupError):
         pass

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 from vedette.api.app import create_app
 from vedette.api.services import Services
 from vedette.build.kept_records import keep_of
-from vedette.build.preparing import Launcher
+from vedette.build.preparing import Launcher, preparing_processes
 from vedette.clock import Clock
 from vedette.errors import StartError
 from vedette.jobs.timer import Job, Timer
@@ -21,7 +21,7 @@ from vedette.pipeline.knowledge import Knowledge
 from vedette.pipeline.ledger import StoreLedger
 from vedette.pipeline.meter import IntakeMeter
 from vedette.pipeline.partition_control import PartitionControl
-from vedette.pipeline.preparation_process import PreparationProcess
+from vedette.pipeline.preparation_processes import PreparationProcesses
 from vedette.respond.copied_files import CopiedFiles
 from vedette.respond.order_book import OrderBook
 from vedette.settings import Settings
@@ -143,17 +143,18 @@ def _preparation(
     database: Database,
     sensors: Sensors,
     closing: ExitStack,
-) -> PreparationProcess:
+) -> PreparationProcesses:
     """What prepares commits, with what the store holds; it is asked nothing yet."""
     guide = StoreGuide(engine, clock)
     launcher = Launcher(settings.log_level, settings.log_format)
-    preparation = PreparationProcess(
+    preparation = PreparationProcesses(
         launcher.launch,
         Knowledge(sensors, Channels(database), guide),
         guide.windows(),
         clock,
         keep_of(settings.keep),
         PROCESSES_REMEMBERED,
+        settings.preparing_processes or preparing_processes(),
     )
     closing.callback(launcher.close)
     closing.callback(preparation.close)
@@ -165,7 +166,7 @@ def _intake(
     settings: Settings,
     clock: Clock,
     engine: Engine,
-    preparation: PreparationProcess,
+    preparation: PreparationProcesses,
     metrics: CollectorRegistry,
 ) -> Intake:
     """The write path, which is not started yet."""

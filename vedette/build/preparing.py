@@ -1,7 +1,12 @@
-"""The process that prepares commits: `python -m vedette.build.preparing` with the number of an
-inherited socket, and the level and form of its log. Only the server starts it."""
+"""The processes that prepare commits: `python -m vedette.build.preparing` with the numbers of
+inherited sockets, and the level and form of their log. Only the server starts it.
+
+It is as many processes as there are sockets: what all of them need is loaded once, and then each
+goes its own way with a copy of it.
+"""
 
 import gc
+import os
 import signal
 import socket
 import subprocess
@@ -13,36 +18,45 @@ from typing import cast
 from vedette.build.logs import configure_logs
 from vedette.pipeline.link import Link
 from vedette.pipeline.messages import FromPreparer, FromServer
-from vedette.pipeline.preparation_process import PreparerLink
 from vedette.pipeline.preparing import Preparing
+from vedette.pipeline.worker import PreparerLink
 from vedette.settings.catalogue import LogFormat, LogLevel
 
 END_S = 10
-"""How long it may take to see that its server is gone: one commit."""
+"""How long they may take to see that their server is gone: one commit."""
+
+PROCESSES_MAX = 4
+"""By themselves; a single server process could not keep more of them busy."""
+
+
+def preparing_processes() -> int:
+    """As many as this machine has a use for."""
+    return min(len(os.sched_getaffinity(0)), PROCESSES_MAX)
 
 
 class Launcher:
-    """Starts the process, and waits for its end."""
+    """Starts the processes, and waits for their end."""
 
     def __init__(self, level: LogLevel, form: LogFormat) -> None:
         self._arguments = [level, form]
         self._process: subprocess.Popen[bytes] | None = None
 
-    def launch(self) -> PreparerLink:
-        """A link to a new process; one that was launched before is ended."""
+    def launch(self, count: int) -> list[PreparerLink]:
+        """Links to new processes; those that were launched before are ended."""
         self.close()
-        ours, its = socket.socketpair()
-        with its:
-            number = its.fileno()
-            command = [sys.executable, "-m", "vedette.build.preparing", str(number)]
-            with _deaf_children():
-                self._process = subprocess.Popen(  # noqa: S603 - this very program
-                    [*command, *self._arguments], stdin=subprocess.DEVNULL, pass_fds=[number]
-                )
-        return Link(ours, FromPreparer)
+        pairs = [socket.socketpair() for _ in range(count)]
+        numbers = [its.fileno() for _, its in pairs]
+        command = [sys.executable, "-m", "vedette.build.preparing", ",".join(map(str, numbers))]
+        with _deaf_children():
+            self._process = subprocess.Popen(  # noqa: S603 - this very program
+                [*command, *self._arguments], stdin=subprocess.DEVNULL, pass_fds=numbers
+            )
+        for _, its in pairs:
+            its.close()
+        return [Link(ours, FromPreparer) for ours, _ in pairs]
 
     def close(self) -> None:
-        """Waits for the end of a process whose link is closed."""
+        """Waits for the end of processes whose links are closed."""
         if self._process is None:
             return
         try:
@@ -64,13 +78,34 @@ def _deaf_children() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _one_process_each(sockets: list[socket.socket]) -> tuple[socket.socket, list[int]]:
+    """The socket of this process, and the ids of those that it started for the others."""
+    mine, *others = sockets
+    started: list[int] = []
+    for other in others:
+        pid = os.fork()
+        if not pid:
+            mine = other
+            started.clear()
+            break
+        started.append(pid)
+    for one in sockets:
+        if one is not mine:
+            one.close()  # or the end of another process would go unnoticed
+    return mine, started
+
+
 def main() -> None:
-    number, level, form = sys.argv[1:]
+    numbers, level, form = sys.argv[1:]
     configure_logs(cast(LogLevel, level), cast(LogFormat, form))
     gc.collect()
     gc.freeze()
     gc.disable()
-    Preparing(Link(socket.socket(fileno=int(number)), FromServer)).run()
+    sockets = [socket.socket(fileno=int(number)) for number in numbers.split(",")]
+    mine, started = _one_process_each(sockets)
+    Preparing(Link(mine, FromServer)).run()
+    for pid in started:
+        os.waitpid(pid, 0)
 
 
 if __name__ == "__main__":

@@ -85,11 +85,13 @@ class Host:
 class Hosts:
     """See the module."""
 
-    def __init__(self, sensors: SensorBook, past: Past) -> None:
+    def __init__(self, sensors: SensorBook, past: Past, processes: int = 1) -> None:
+        """`processes` share the memory that hosts may use."""
         self._sensors = sensors
         self._past = past
         self._named: dict[str, Host] = {}
         self._by_sensor: OrderedDict[int, Host] = OrderedDict()
+        self._processes = processes
         self._shares = 1
 
     def look_again(self) -> None:
@@ -149,7 +151,7 @@ class Hosts:
 
     def _share_memory(self) -> None:
         """The more hosts there are, the less each may hold."""
-        shares = _shares(len(self._by_sensor))
+        shares = _shares(len(self._by_sensor) * self._processes)
         if shares != self._shares:
             self._shares = shares
             for host in self._by_sensor.values():
@@ -157,7 +159,7 @@ class Hosts:
 
     def forget_oldest(self) -> None:
         """Keeps `HOSTS_MAX`; between two commits, because a commit names its hosts."""
-        while len(self._by_sensor) > HOSTS_MAX:
+        while len(self._by_sensor) > HOSTS_MAX // self._processes:
             self._by_sensor.popitem(last=False)
             self._named.clear()
 

@@ -25,8 +25,8 @@ from vedette.pipeline.messages import (
     Resolve,
     Resolved,
 )
+from vedette.pipeline.part import ChannelCodes
 from vedette.pipeline.preparation import SeenKeys
-from vedette.pipeline.prepare import ChannelCodes
 from vedette.pipeline.registry import SegmentPlace
 
 log = structlog.get_logger(__name__)

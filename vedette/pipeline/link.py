@@ -35,6 +35,10 @@ class Link(Generic[Incoming]):
         length = int.from_bytes(self._exactly(_LENGTH_BYTES), "big")
         return self._decoder.decode(self._exactly(length))
 
+    def fileno(self) -> int:
+        """For selectors, which tell when there is something to receive."""
+        return self._connection.fileno()
+
     def close(self) -> None:
         self._connection.close()
 

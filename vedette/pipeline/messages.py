@@ -1,8 +1,11 @@
-"""What the server and the process that prepares commits say to each other, as MessagePack.
+"""What the server and a process that prepares commits say to each other, as MessagePack.
 
 The server gives orders. Only `Prepare` is answered, with `Done` or `Failed`; before that the
 process may ask `Question`s, one at a time, and waits for each answer. So at any moment one of
 the two speaks and the other listens.
+
+Where several processes prepare, each asks once in every commit `AskWhose` it has met. The answer
+may be that the commit is shared out anew: then `Prepare` is not answered, and comes again.
 """
 
 from typing import Any
@@ -13,6 +16,7 @@ from vedette.ingest.normalise.normaliser import Keep
 from vedette.model.host import HostProcess, SensorRef
 from vedette.model.ingress import IngressFilter
 from vedette.pipeline.registry import SegmentPlace
+from vedette.pipeline.share import Met
 from vedette.pipeline.submission import Receipt, Submission
 
 
@@ -24,6 +28,8 @@ class Begin(Struct, tag=True):
     now_us: int
     is_empty: bool
     """Whether nothing is stored, and nobody else stores (`Registry.begin_empty`)."""
+    processes: int
+    """How many processes share the hosts, and the memory that may be used for them."""
 
 
 class WithoutPartitions(Struct, tag=True):
@@ -54,6 +60,8 @@ class Prepare(Struct, tag=True):
     """Commits that were stored since the last order."""
     filters: list[IngressFilter] | None = None
     """Where they changed."""
+    mine: list[int] | None = None
+    """Where this was shared out by sensors, not by guesses: those that are new of the process."""
 
 
 class Resolve(Struct, tag=True):
@@ -107,8 +115,20 @@ class HostProcesses(Struct, tag=True):
     found: list[HostProcess]
 
 
+class AskWhose(Struct, tag=True):
+    """Question: which of the sensors met are the process's own; answered by `Whose`."""
+
+    met: Met
+
+
+class Whose(Struct, tag=True):
+    mine: list[int] | None
+    """None: the commit comes again, shared out in another way."""
+
+
 class Done(Struct, tag=True):
-    """A commit: its tables as Arrow IPC, and what is to be noted when it is stored."""
+    """A commit, or a process's portion of it: its tables as Arrow IPC, and what is to be noted
+    when it is stored."""
 
     aside: list[tuple[str, bytes]]
     segments: list[bytes]
@@ -129,7 +149,7 @@ class Failed(Struct, tag=True):
 
 
 Question = Resolve | AskCodes | AskProcesses | AskHeardOf | AskHosts
-Answer = Resolved | Codes | Processes | HeardOfProcesses | HostProcesses | Failed
+Answer = Resolved | Codes | Processes | HeardOfProcesses | HostProcesses | Whose | Failed
 Order = Begin | WithoutPartitions | Restore | Forget | Prepare
 FromServer = Order | Answer
-FromPreparer = Done | Failed | Question
+FromPreparer = Done | Failed | AskWhose | Question

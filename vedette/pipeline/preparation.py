@@ -1,6 +1,6 @@
 """What prepares commits, as the rest of the write path sees it.
 
-A server prepares in a process of its own (`preparation_process.py`), because preparing is most
+A server prepares in processes of their own (`preparation_processes.py`), because preparing is most
 of what ingest costs and holds the interpreter. `PreparationHere` is the same in this process: it
 is what that process runs, and what the write path's tests drive.
 """

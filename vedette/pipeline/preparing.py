@@ -1,4 +1,4 @@
-"""Inside the process that prepares commits: takes orders over a link until its end.
+"""Inside a process that prepares commits: takes orders over a link until its end.
 
 It has neither store nor state database. What it must know of them it asks the server, which
 waits for the commit anyway.
@@ -22,6 +22,7 @@ from vedette.pipeline.messages import (
     AskHeardOf,
     AskHosts,
     AskProcesses,
+    AskWhose,
     Begin,
     Codes,
     Done,
@@ -37,12 +38,14 @@ from vedette.pipeline.messages import (
     Resolve,
     Resolved,
     Restore,
+    Whose,
     WithoutPartitions,
 )
 from vedette.pipeline.pack import pack
 from vedette.pipeline.prepare import Preparer
 from vedette.pipeline.registry import Registry, SegmentPlace
 from vedette.pipeline.seen import Seen
+from vedette.pipeline.share import Met, Share, SharedAnewError
 from vedette.pipeline.windows import Windows
 from vedette.store.arrow import packed
 
@@ -92,7 +95,10 @@ class Asking:
     def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]:
         return self._ask(AskHosts(list(sensor_ids)), HostProcesses).found
 
-    def _ask(self, question: Question, expected: type[_Answered]) -> _Answered:
+    def whose(self, met: Met) -> list[int] | None:
+        return self._ask(AskWhose(met), Whose).mine
+
+    def _ask(self, question: Question | AskWhose, expected: type[_Answered]) -> _Answered:
         self._link.send(question)
         answer = self._link.receive()
         match answer:
@@ -110,6 +116,7 @@ class Preparing:
     def __init__(self, link: ServerLink) -> None:
         self._link = link
         self._asking = Asking(link)
+        self._share: Share | None = None
         now_s = time.monotonic()
         self._collected_s, self._collected_all_s = now_s, now_s
 
@@ -125,22 +132,28 @@ class Preparing:
             return
 
     def _preparer(self, begin: Begin) -> Preparer:
-        registry = Registry(self._asking, begin.processes_remembered)
+        registry = Registry(self._asking, begin.processes_remembered // begin.processes)
         if begin.is_empty:
             registry.begin_empty()
+        if begin.processes > 1:
+            self._share = Share(self._asking.whose)
         return Preparer(
-            Hosts(self._asking, self._asking),
+            Hosts(self._asking, self._asking, begin.processes),
             self._asking,
             registry,
             Seen(begin.now_us),
             Windows(0, 0),
             begin.keep,
+            self._share,
         )
 
     def _obey(self, preparer: Preparer, order: Order) -> None:
         match order:
             case Prepare():
-                self._link.send(self._prepare(preparer, order))
+                try:
+                    self._link.send(self._prepare(preparer, order))
+                except SharedAnewError:
+                    return
                 self._collect()
             case Restore(records, kept, requests):
                 _restore(preparer.seen, records, kept, requests)
@@ -160,10 +173,11 @@ class Preparing:
             _note(preparer, order.durable)
             if order.filters is not None:
                 preparer.sieve.use(compile_filters(order.filters))
-            preparer.windows.window_ms = order.window_ms
-            preparer.windows.partition_ms = order.partition_ms
+            preparer.enter(order.window_ms, order.partition_ms)
+            if self._share is not None:
+                self._share.begin(order.mine)
             made = pack(preparer.prepare(order.submissions, order.seq, order.now_us))
-        except ConnectionError:
+        except (ConnectionError, SharedAnewError):
             raise
         except VedetteError as error:
             return Failed(error.message, error.reason)

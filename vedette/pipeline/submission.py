@@ -22,6 +22,10 @@ class Outcome(IntEnum):
     """Cannot be taken; `Receipt.errors` says why."""
 
 
+UNTOLD = 255
+"""In place of an `Outcome`, until a record is told of."""
+
+
 class Submission(Struct):
     """Records of one request, still encoded."""
 
@@ -42,6 +46,9 @@ class Submission(Struct):
     records say. "" for senders that speak of many."""
     comms_ip: str = ""
     """Where the host itself sends from; "" where a shipper or a relay may have sent."""
+    guests: list[int] = []
+    """Positions of texts that another process answers for (`shares.py`): of these only what is of
+    the hosts of this one counts."""
 
 
 class Refusal(Struct):
@@ -59,5 +66,6 @@ class Receipt(Struct):
     outcomes: bytearray
     """An `Outcome` for every record, in order."""
     refusals: list[Refusal] = field(default_factory=list)
+    """In the order of the records, once the submission is prepared."""
     tally: dict[tuple[str, int, int], int] = field(default_factory=dict)
     """Records by (channel, event id, outcome)."""

@@ -97,6 +97,13 @@ class Settings:
     commit_bytes_max: Annotated[
         int, About("Bodies that share one commit.", unit="bytes", least=1024)
     ] = 40 * 2**20
+    preparing_processes: Annotated[
+        int,
+        About(
+            "Processes that prepare events for storing. 0: one a core, 4 at most.",
+            most=32,
+        ),
+    ] = 0
     commit_wait_ms: Annotated[
         int,
         About(

@@ -1,5 +1,6 @@
-"""Commits prepared in a process of their own are the same, and its end costs nobody a record."""
+"""Commits prepared in processes of their own are the same, and their end costs nobody a record."""
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -8,10 +9,11 @@ from typing import cast
 
 import pytest
 
-from tests.children import children
+from tests.children import children, is_running
 from tests.contract.pipeline.requests import plain, rows, security, service, sysmon
-from tests.contract.pipeline.test_failures import Refusing, all_events, deliver, wait_until
+from tests.contract.pipeline.test_failures import Refusing, deliver, wait_until
 from tests.contract.pipeline.write_path import (
+    NOON_S,
     Json,
     WritePath,
     prepared_apart,
@@ -22,42 +24,111 @@ from vedette.clock import DrivenClock
 from vedette.errors import UnavailableError
 from vedette.model.ingress import IngressFilter
 from vedette.pipeline.ledger import StoreLedger
-from vedette.pipeline.preparation_process import RESTORED_KEYS
+from vedette.pipeline.preparation_processes import RESTORED_KEYS
 from vedette.pipeline.submission import Outcome
 from vedette.store.engine import ClickHouseEngine, Engine
 
 DUPLICATE, EVENTS, RECORD = Outcome.DUPLICATE, Outcome.EVENTS, Outcome.RECORD
 REQUESTS: list[list[Json]] = [sysmon(), plain(), [service(), security(4625, 78)]]
+PROGRAM = "vedette.build.preparing"
+STORED_ONCE = (9, 2)
+"""Events and records of the requests."""
 
 
 @pytest.fixture
 def apart(engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock) -> Iterator[WritePath]:
-    """A write path over an empty store that prepares in a process of its own."""
+    """A write path over an empty store that prepares in two other processes."""
     with write_path(engine, tmp_path, clock, prepared=prepared_apart) as opened:
         yield opened
 
 
-def kill_preparer() -> None:
-    (pid,) = children("vedette.build.preparing")
-    os.kill(pid, signal.SIGKILL)
+def kill_preparers() -> None:
+    for pid in preparers():
+        os.kill(pid, signal.SIGKILL)
 
 
-def test_it_makes_the_rows_that_this_process_makes(
-    engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
+def preparers() -> list[int]:
+    """Both, once they are there."""
+    wait_until(lambda: len(children(PROGRAM)) == 2)
+    return children(PROGRAM)
+
+
+def audit(*hosts: str) -> bytes:
+    """One text with an audit event of each of these hosts."""
+    lines = (
+        f"node={host} type=USER_LOGIN msg=audit({NOON_S - 60}.123:{n}): pid=7 uid=0 res=success"
+        for n, host in enumerate(hosts, 900)
+    )
+    return json.dumps({"message": "\n".join(lines)}).encode()
+
+
+def in_other_letters(records: list[Json]) -> list[Json]:
+    """The same records with a host that is spelled otherwise, which nobody guesses from texts."""
+    return [
+        record | {"winlog": record["winlog"] | {"computer_name": "Plain.EXAMPLE"}}
+        for record in records
+    ]
+
+
+GREETING: list[Json | bytes] = [
+    *(records[0] for records in REQUESTS),
+    *(audit(f"{name}.example") for name in ("one", "two", "three")),
+]
+
+MIXED: dict[str, list[list[Json | bytes]]] = {
+    "a request of one host each": [[*records, b"{", b"{}"] for records in REQUESTS],
+    "hosts that take turns": [
+        [one for three in zip(*REQUESTS, strict=False) for one in (*three, b"{")]
+    ],
+    "the same request twice": [[*sysmon(), *plain()], [*plain(), *sysmon()], [*sysmon(), *plain()]],
+    "a host by two names": [[*sysmon(), *plain(3), *in_other_letters(plain(2, 3)), b"{"]] * 2,
+    "a host that gets another name later": [
+        [*sysmon(), *plain()],
+        [*in_other_letters(plain(2, 4)), *sysmon(6)],
+        [*plain(2, 6), *in_other_letters(plain(2, 8)), *sysmon(8)],
+    ],
+    "a text of several hosts": [
+        [*sysmon(1), audit("one.example"), audit("two.example")],
+        [
+            audit("one.example", "two.example", "three.example"),
+            audit("two.example", "x" * 300),
+            b"{",
+        ],
+    ],
+    "nothing": [[], [b"{"]],
+}
+
+
+@pytest.mark.parametrize("requests", MIXED.values(), ids=MIXED.keys())
+def test_they_make_the_rows_that_this_process_makes(
+    requests: list[list[Json | bytes]],
+    engine: ClickHouseEngine,
+    tmp_path: Path,
+    clock: DrivenClock,
 ) -> None:
     answers, stored = [], []
     for number, prepared in enumerate((prepared_here, prepared_apart)):
         state = tmp_path / str(number)
         state.mkdir()
         with write_path(engine, state, clock, prepared=prepared) as path:
-            answers.append([path.post([*records, b"{", b"{}"]) for records in REQUESTS])
-        stored.append((sorted(all_events(engine)), rows(engine)))
-        engine.command("TRUNCATE TABLE segment")
-        engine.command("TRUNCATE TABLE record")
-        engine.command("TRUNCATE TABLE process")
+            for record in GREETING:  # so that hosts get the same sensor ids both times
+                path.post([record])
+            answers.append([path.post(records) for records in requests])
+        stored.append([whole(engine, table) for table in TABLES])
+        for table in TABLES:
+            engine.command(f"TRUNCATE TABLE {table}")
     assert answers[0] == answers[1]
     assert stored[0] == stored[1]
-    assert stored[0][1] == (9, 2)
+
+
+TABLES = ("segment", "record", "binary", "process")
+
+
+def whole(engine: Engine, table: str) -> list[str]:
+    """All rows of a table, all their columns, in an order of their own."""
+    final = "" if table == "record" else "FINAL"
+    found = engine.query(f"SELECT * FROM {table} {final}")
+    return sorted(map(str, found.rows))
 
 
 def test_what_was_stored_is_known_after_a_restart(
@@ -75,24 +146,36 @@ def test_a_store_that_fails_in_the_middle_is_asked_what_it_has(
     ledger = StoreLedger(cast(Engine, Refusing(engine, "segment", after=True)))
     with write_path(engine, tmp_path, clock, ledger=ledger, prepared=prepared_apart) as path:
         assert [deliver(path, records) for records in REQUESTS] == [1, 0, 0]
-        assert rows(engine) == (9, 2)
+        assert rows(engine) == STORED_ONCE
 
 
-def test_senders_are_told_of_its_end_and_another_one_goes_on(apart: WritePath) -> None:
+def test_senders_are_told_of_their_end_and_others_go_on(apart: WritePath) -> None:
     assert deliver(apart, REQUESTS[0]) == 0
-    kill_preparer()
+    kill_preparers()
     assert deliver(apart, REQUESTS[1]) == 1
     assert apart.outcomes(REQUESTS[0]) == [DUPLICATE] * 4
     assert deliver(apart, REQUESTS[2]) == 0
-    assert rows(apart.engine) == (9, 2)
+    assert rows(apart.engine) == STORED_ONCE
 
 
-def test_another_one_has_the_filters_and_knows_what_is_out_of_reach(apart: WritePath) -> None:
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_end_of_one_costs_no_record_of_either(apart: WritePath, number: int) -> None:
+    assert deliver(apart, [*sysmon(), *plain()]) == 0
+    pid = preparers()[number]
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not is_running(pid))
+    refused = [deliver(apart, records) for records in (sysmon(6), plain(6), REQUESTS[2])]
+    assert sum(refused) == 1, "only the hosts of the one that has ended"
+    assert len(set(preparers()) - {pid}) == 2
+    assert rows(apart.engine) == (6 + (4 + 6) + 1, 2)
+
+
+def test_others_have_the_filters_and_knows_what_is_out_of_reach(apart: WritePath) -> None:
     apart.preparation.use_filters([IngressFilter("all", path_filters=("*",))])
     assert set(apart.outcomes(sysmon())) == {Outcome.FILTERED}
     looked_at, hits = apart.preparation.filter_counts()
     assert (looked_at, hits) == (1, {"all": 1})
-    kill_preparer()
+    kill_preparers()
     with pytest.raises(UnavailableError):
         apart.post(plain())
     wait_until(lambda: apart.intake.available)
@@ -108,15 +191,15 @@ def test_more_keys_than_a_message_holds_are_known_after_a_restart(
     with write_path(engine, tmp_path, clock, prepared=prepared_apart) as path:
         path.post(records)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vedette.pipeline.preparation_process.RESTORED_KEYS", 100)
+        patch.setattr("vedette.pipeline.preparation_processes.RESTORED_KEYS", 100)
         assert RESTORED_KEYS > 100
         with write_path(engine, tmp_path, clock, prepared=prepared_apart) as path:
             assert set(path.outcomes(records)) == {DUPLICATE}
 
 
-def test_it_ends_with_the_write_path(
+def test_they_end_with_the_write_path(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
 ) -> None:
     with write_path(engine, tmp_path, clock, prepared=prepared_apart):
-        assert len(children("vedette.build.preparing")) == 1
-    assert not children("vedette.build.preparing")
+        assert len(preparers()) == 2
+    assert not children(PROGRAM)

@@ -23,7 +23,7 @@ from vedette.pipeline.ledger import StoreLedger
 from vedette.pipeline.meter import IntakeMeter
 from vedette.pipeline.partition_control import PartitionControl
 from vedette.pipeline.preparation import Preparation, PreparationHere
-from vedette.pipeline.preparation_process import PreparationProcess
+from vedette.pipeline.preparation_processes import PreparationProcesses
 from vedette.pipeline.prepare import Preparer
 from vedette.pipeline.registry import Registry
 from vedette.pipeline.seen import Seen
@@ -114,13 +114,13 @@ def prepared_here(
 @contextmanager
 def prepared_apart(
     guide: StoreGuide, database: Database, clock: DrivenClock, remembered: int
-) -> Iterator[PreparationProcess]:
-    """Preparation in a process of its own, as a server does it."""
+) -> Iterator[PreparationProcesses]:
+    """Preparation in two processes, as a server does it."""
     launcher = Launcher("warning", "json")
     sensors = Sensors(database)
     knowledge = Knowledge(sensors, Channels(database), guide)
-    preparation = PreparationProcess(
-        launcher.launch, knowledge, guide.windows(), clock, keep_of(["default"]), remembered
+    preparation = PreparationProcesses(
+        launcher.launch, knowledge, guide.windows(), clock, keep_of(["default"]), remembered, 2
     )
     try:
         preparation.begin(unmounted(guide.engine), is_empty=guide.is_ours_and_empty())

@@ -1,0 +1,256 @@
+"""Preparing commits in processes of their own, so that they and everything else have a core each.
+
+Preparing is pure Python and holds the interpreter; the event loop, searches and the engine's
+inserts would wait for it. The processes have no store and no files: they get bodies, give tables,
+and ask this one what they have to know (`messages.py`). Each has a share of the hosts
+(`shares.py`).
+
+One may die at any time, of memory for one. Then the commit fails, its senders keep what they
+sent, and the next `begin_anew` starts others in place of all, which read back what is stored. They
+end by themselves when this process does, however that ends.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+import structlog
+
+from vedette.clock import Clock
+from vedette.errors import UnavailableError
+from vedette.ingest.normalise.normaliser import Keep
+from vedette.model.ingress import IngressFilter
+from vedette.pipeline.knowledge import Knowledge
+from vedette.pipeline.messages import (
+    Begin,
+    Done,
+    Failed,
+    Forget,
+    Prepare,
+    Restore,
+    WithoutPartitions,
+)
+from vedette.pipeline.pack import Packed
+from vedette.pipeline.shares import Portion, SharedCommit, Shares, joined_receipts
+from vedette.pipeline.submission import Submission
+from vedette.pipeline.windows import Windows
+from vedette.pipeline.worker import PreparerLink, Round, Worker
+from vedette.store.arrow import unpacked
+from vedette.store.commit import CommitTables
+from vedette.store.joining import joined_tables
+
+log = structlog.get_logger(__name__)
+
+RESTORED_KEYS = 100_000
+"""Keys of stored records in one message."""
+
+Launch = Callable[[int], list[PreparerLink]]
+"""Starts so many processes."""
+
+
+class PreparationProcesses:
+    """`Preparation` by `processes` other processes, which `launch` starts."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        knowledge: Knowledge,
+        windows: Windows,
+        clock: Clock,
+        keep: Keep,
+        processes_remembered: int,
+        processes: int,
+    ) -> None:
+        self.windows = windows
+        self._launch = launch
+        self._knowledge = knowledge
+        self._clock = clock
+        self._keep = keep
+        self._processes_remembered = processes_remembered
+        self._count = processes
+        self._workers: list[Worker] = []
+        """None of them where they have ended."""
+        self._shares = Shares(processes)
+        self._took_part: dict[int, list[Worker]] = {}
+        """By commit that is not known to be stored."""
+        self._unmounted: list[int] = []
+        self._lock = threading.Lock()
+        """Held to change what filters are and counted."""
+        self._filters: list[IngressFilter] = []
+        self._filters_version = 0
+        self._looked_at = 0
+        self._hits: dict[str, int] = {}
+
+    def begin(self, unmounted: Iterable[int], *, is_empty: bool) -> None:
+        """Starts the processes with what the store holds; before anything else."""
+        self._unmounted = list(unmounted)
+        self._start(is_empty=is_empty)
+
+    def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> Packed:
+        if not self._workers:
+            raise UnavailableError("nothing prepares commits at the moment")
+        self.windows.advance(now_us)
+        commit = SharedCommit(submissions, self._shares)
+        done = self._by_all(commit, seq, now_us)
+        if done is None:  # what they met has shown whose it is
+            done = self._by_all(commit, seq, now_us)
+            assert done is not None
+        for one in done.values():
+            self._note(one, now_us)
+        receipts = [(commit.portions[process], one.receipts) for process, one in done.items()]
+        tables = joined_tables([_tables(one) for one in done.values()])
+        return Packed(seq, tables, joined_receipts(submissions, receipts))
+
+    def durable(self, seq: int) -> None:
+        for worker in self._took_part.pop(seq, ()):
+            worker.durable.append(seq)
+
+    def begin_anew(self, since_seq: int) -> None:
+        self._took_part.clear()
+        if not self._workers:
+            self._start(is_empty=False)
+            return
+        for worker in self._workers:
+            self._send(worker, Forget(worker.durable_since()))
+        self._restore_seen(since_seq)
+
+    def without_partitions(self, unmounted: Iterable[int]) -> None:
+        self._unmounted = list(unmounted)
+        self._tell_all(WithoutPartitions(self._unmounted))
+
+    def use_filters(self, filters: Sequence[IngressFilter]) -> None:
+        with self._lock:
+            self._filters = list(filters)
+            self._filters_version += 1
+
+    def filter_counts(self) -> tuple[int, dict[str, int]]:
+        with self._lock:
+            counted = self._looked_at, self._hits
+            self._looked_at, self._hits = 0, {}
+        return counted
+
+    def close(self) -> None:
+        """Ends the processes. Raises nothing when some have ended already."""
+        for worker in self._workers:
+            worker.link.close()
+        self._workers = []
+
+    def _start(self, *, is_empty: bool) -> None:
+        """New processes that know what is stored: all that was durable is read back."""
+        self._workers = [Worker(link) for link in self._launch(self._count)]
+        self._shares = Shares(self._count)
+        now_us = self._clock.now_us()
+        begin = Begin(self._keep, self._processes_remembered, now_us, is_empty, self._count)
+        self._tell_all(begin)
+        self._tell_all(WithoutPartitions(self._unmounted))
+        self._restore_seen(0)
+
+    def _restore_seen(self, since_seq: int) -> None:
+        """All are told of all: which hosts are whose shows when they are met."""
+        keys = _Restoring(self._tell_all)
+        self._knowledge.stored.restore_seen(keys, since_seq)
+        keys.flush()
+
+    def _by_all(self, commit: SharedCommit, seq: int, now_us: int) -> dict[int, Done] | None:
+        """What each process made of its portion; None where it has to be shared out again."""
+        taking_part = {process: self._workers[process] for process in commit.portions}
+        for process, portion in commit.portions.items():
+            order = self._order(taking_part[process], portion, seq, now_us)
+            order.mine = commit.mine(process)
+            self._send(taking_part[process], order)
+        try:
+            made = Round(taking_part, self._knowledge.answer, commit.settle).run()
+        except ConnectionError as error:
+            raise self._lost() from error
+        except Exception:
+            self.close()  # nobody knows what they wait for
+            raise
+        if isinstance(made, Failed):
+            raise _error_of(made)
+        if made is not None:
+            self._took_part[seq] = list(taking_part.values())
+        return made
+
+    def _order(self, worker: Worker, portion: Portion, seq: int, now_us: int) -> Prepare:
+        with self._lock:
+            changed = worker.filters_version != self._filters_version
+            worker.filters_version = self._filters_version
+            filters = self._filters if changed else None
+        return Prepare(
+            portion.submissions,
+            seq,
+            now_us,
+            self.windows.window_ms,
+            self.windows.partition_ms,
+            worker.durable_since(),
+            filters,
+        )
+
+    def _note(self, done: Done, now_us: int) -> None:
+        for sensor_id, address, host_type in done.seen:
+            self._knowledge.sensors.note(
+                sensor_id, now_us, interface_ip=address, host_type=host_type
+            )
+        with self._lock:
+            self._looked_at += done.looked_at
+            for name, count in done.hits.items():
+                self._hits[name] = self._hits.get(name, 0) + count
+
+    def _tell_all(self, message: msgspec.Struct) -> None:
+        for worker in self._workers:
+            self._send(worker, message)
+
+    def _send(self, worker: Worker, message: msgspec.Struct) -> None:
+        try:
+            worker.send(message)
+        except ConnectionError as error:
+            raise self._lost() from error
+
+    def _lost(self) -> UnavailableError:
+        log.error("a process that prepares commits has ended; others are started")
+        self.close()
+        return UnavailableError("a process that prepares commits has ended")
+
+
+def _error_of(failed: Failed) -> Exception:
+    if failed.reason:
+        return UnavailableError(failed.message, reason=failed.reason)
+    return RuntimeError(failed.message)
+
+
+def _tables(done: Done) -> CommitTables:
+    aside = [(name, unpacked(rows)) for name, rows in done.aside]
+    return CommitTables(aside, list(map(unpacked, done.segments)))
+
+
+class _Restoring:
+    """`SeenKeys` that sends them on, many in one message."""
+
+    def __init__(self, send: Callable[[Restore], None]) -> None:
+        self._send = send
+        self._restore = Restore([], [], [])
+        self._count = 0
+
+    def restore_records(self, sensor_id: int, keys: Iterable[int]) -> None:
+        self._add(self._restore.records, sensor_id, keys)
+
+    def restore_kept(self, sensor_id: int, keys: Iterable[int]) -> None:
+        self._add(self._restore.kept, sensor_id, keys)
+
+    def restore_requests(self, table: str, keys: Iterable[int]) -> None:
+        self._add(self._restore.requests, table, keys)
+
+    def flush(self) -> None:
+        if self._count:
+            self._send(self._restore)
+            self._restore = Restore([], [], [])
+            self._count = 0
+
+    def _add(self, rows: list[Any], of: int | str, keys: Iterable[int]) -> None:
+        told = list(keys)
+        if told:
+            rows.append((of, told))
+            self._count += len(told)
+        if self._count >= RESTORED_KEYS:
+            self.flush()
