@@ -6,6 +6,7 @@ decoded, so texts go where their likely host belongs, and the processes tell who
 (`share.py`). Where a guess was wrong the commit is shared out again, now by what they told.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from operator import attrgetter
 
@@ -34,17 +35,20 @@ class Shares:
     def __init__(self, count: int) -> None:
         self.count = count
         self._of_sensor: dict[int, int] = {}
-        self._of_name: dict[bytes, int] = {}
+        self._bit_of_name: dict[bytes, int] = {}
         self._texts = [0] * count
         """Handed out so far: a new host belongs to who got the fewest."""
 
     def guess(self, names: list[bytes]) -> list[int]:
         """The processes that these likely hosts belong to, as bits."""
-        found = list(map(self._of_name.get, names))
-        bits = [
-            1 << self._give(name) if of is None else 1 << of
-            for name, of in zip(names, found, strict=True)
-        ]
+        find = self._bit_of_name.__getitem__
+        try:
+            bits = list(map(find, names))
+        except KeyError:
+            if len(self._bit_of_name) >= _NAMES_MAX:
+                self._bit_of_name.clear()
+            self._give(Counter(name for name in names if name not in self._bit_of_name))
+            bits = list(map(find, names))
         for process in range(self.count):
             self._texts[process] += bits.count(1 << process)
         return bits
@@ -56,17 +60,15 @@ class Shares:
     def learn(self, name: bytes, process: int) -> None:
         """The host with this likely name belongs to another process than was guessed."""
         if name:
-            self._of_name[name] = process
+            self._bit_of_name[name] = 1 << process
 
-    def _give(self, name: bytes) -> int:
-        if name in self._of_name:
-            return self._of_name[name]
-        if len(self._of_name) >= _NAMES_MAX:
-            self._of_name.clear()
-        process = self._texts.index(min(self._texts))
-        self._texts[process] += 1
-        self._of_name[name] = process
-        return process
+    def _give(self, new: Counter[bytes]) -> None:
+        """Gives names that are new to processes, by how many texts have them."""
+        texts = self._texts.copy()
+        for name, count in new.most_common():
+            process = texts.index(min(texts))
+            texts[process] += count
+            self._bit_of_name[name] = 1 << process
 
 
 class SharedCommit:

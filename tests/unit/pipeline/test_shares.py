@@ -1,5 +1,7 @@
 """How the texts of a commit are shared out among processes, and their receipts put together."""
 
+import pytest
+
 from vedette.pipeline.share import Met
 from vedette.pipeline.shares import SharedCommit, Shares, joined_receipts
 from vedette.pipeline.submission import UNTOLD, Outcome, Receipt, Refusal, Submission
@@ -36,6 +38,19 @@ def test_texts_of_a_host_go_to_one_process_and_hosts_to_the_one_with_the_fewest(
         1: [[1, 3]],
     }
     assert got(SharedCommit([submission("c", "a")], shares)) == {0: [[1]], 1: [[0]]}
+
+
+def test_hosts_that_are_new_together_are_shared_out_by_how_many_texts_they_have() -> None:
+    commit = SharedCommit([submission("a", "b", "c", "c", "c")], Shares(2))
+    assert got(commit) == {0: [[2, 3, 4]], 1: [[0, 1]]}
+
+
+def test_names_beyond_the_bound_are_guessed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vedette.pipeline.shares._NAMES_MAX", 2)
+    shares = Shares(2)
+    for hosts in (("a", "b"), ("b", "c"), ("a", "b", "c", "d")):
+        texts = sum(len(some) for some in got(SharedCommit([submission(*hosts)], shares)).values())
+        assert texts
 
 
 def test_a_process_without_texts_takes_no_part() -> None:
