@@ -11,6 +11,7 @@ from tests.children import children, is_running
 from tests.fault.crash import launched
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token, sending
 from tests.served import listening, wait_for
+from vedette.build.preparing import preparing_processes
 
 ROUNDS = 4
 
@@ -50,7 +51,7 @@ def test_what_was_acknowledged_survives_the_end_of_a_process_that_prepares(
                 pids = preparers(process.pid)
                 time.sleep(0.7)
                 os.kill(dice.choice(pids), signal.SIGKILL)
-                wait_for(lambda: len(set(preparers(process.pid)) - set(pids)), len(pids))  # noqa: B023
+                wait_for(lambda: set(preparers(process.pid)).isdisjoint(pids), True)  # noqa: B023
         drain(senders, server)
         check_stored_once(senders, server)
 
@@ -69,4 +70,12 @@ def test_the_processes_that_prepare_end_with_their_server(tmp_path: Path) -> Non
 
 
 def preparers(server_pid: int) -> list[int]:
-    return children("vedette.build.preparing", server_pid)
+    """All of them, once they are there."""
+    found: list[int] = []
+
+    def are_all() -> bool:
+        found[:] = children("vedette.build.preparing", server_pid)
+        return len(found) == preparing_processes()
+
+    assert wait_for(are_all, True)
+    return found

@@ -49,8 +49,8 @@ def test_names_beyond_the_bound_are_guessed_anew(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("vedette.pipeline.shares._NAMES_MAX", 2)
     shares = Shares(2)
     for hosts in (("a", "b"), ("b", "c"), ("a", "b", "c", "d")):
-        texts = sum(len(some) for some in got(SharedCommit([submission(*hosts)], shares)).values())
-        assert texts
+        portions = got(SharedCommit([submission(*hosts)], shares)).values()
+        assert sum(len(texts) for one in portions for texts in one) == len(hosts)
 
 
 def test_a_process_without_texts_takes_no_part() -> None:
