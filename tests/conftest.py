@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.copied_tables import copy_tables
 from tests.indexed import KINDS
 from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
 from vedette.store.engine import ClickHouseEngine
@@ -84,12 +85,13 @@ def _free_port() -> int:
 
 @pytest.fixture(scope="session")
 def root_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouseEngine]:
-    """The one engine of this process, without tables."""
+    """The one engine of this process; its tables are there to be copied."""
     port = _free_port()
     clusters = _CLUSTERS.format(port=port, replica=_REPLICA.format(port=port))
     directory: Path = tmp_path_factory.mktemp("engine")
     users = _users(directory / "users.xml")
     engine = open_engine(directory, database="test_0", extra_config=clusters + users)
+    create_tables(engine)
     yield engine
     engine.close()
 
@@ -105,7 +107,7 @@ def _users(path: Path) -> str:
 def _with_tables(root: ClickHouseEngine, capabilities: Capabilities) -> Iterator[ClickHouseEngine]:
     database = f"test_{next(_NUMBERS)}"
     engine = root.sibling(database, capabilities)
-    create_tables(engine)
+    copy_tables(engine, root.database)
     yield engine
     engine.close()
     root.command(f"DROP DATABASE {database} SYNC")
