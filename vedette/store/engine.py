@@ -205,7 +205,7 @@ class ClickHouseEngine:
 
     def sibling(self, database: str, capabilities: Capabilities) -> "ClickHouseEngine":
         """The same ClickHouse with another database; close it before this one."""
-        create_database(self._open_client, database, capabilities)
+        self.command(_creation(database, capabilities))
         return ClickHouseEngine(self._open_client, database, capabilities)
 
     def close(self) -> None:
@@ -217,7 +217,11 @@ class ClickHouseEngine:
 
 def create_database(open_client: OpenClient, name: str, capabilities: Capabilities) -> None:
     with domain_errors(), closing(open_client("")) as client:
-        client.command(f"CREATE DATABASE IF NOT EXISTS `{name}`{capabilities.on_cluster}")
+        client.command(_creation(name, capabilities))
+
+
+def _creation(database: str, capabilities: Capabilities) -> str:
+    return f"CREATE DATABASE IF NOT EXISTS `{database}`{capabilities.on_cluster}"
 
 
 def _read_settings(settings: Settings | None, deadline_s: float | None) -> dict[str, str | int]:
