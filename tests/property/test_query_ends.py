@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from tests.indexed import computing
 from tests.property.lives import NOW_US
 from tests.property.test_query_sql import (
     BATCH,
@@ -177,6 +178,7 @@ def odd(store: ClickHouseEngine, request: pytest.FixtureRequest) -> list[Prepare
     return [Prepared(whole(n, {}, events)) for n, events in enumerate(lives)]
 
 
+@computing
 @pytest.mark.parametrize("ends", BELIEFS.values(), ids=BELIEFS)
 def test_end_tokens_and_matcher_agree(
     store: ClickHouseEngine, odd: list[Prepared], ends: IndexedEnds

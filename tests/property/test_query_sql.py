@@ -2,11 +2,12 @@
 
 import os
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.indexed import drawn
+from tests.indexed import computing, drawn
 from tests.property.lives import NOW_US, life, query
 from tests.unit.query.test_trust import HOSTILE
 from vedette import limits
@@ -113,6 +114,7 @@ def matched(segments: list[Prepared], text: str) -> set[str]:
     return {one.segment["process_id"] for one in segments if ask(one)}
 
 
+@computing
 def test_sql_and_matcher_agree_on_every_segment(
     store: ClickHouseEngine, segments: list[Whole]
 ) -> None:
@@ -126,7 +128,7 @@ def test_sql_and_matcher_agree_on_every_segment(
             expected = matched(prepared, text)
             assert found == expected, (SEED, text)
             met += 0 < len(expected) < PROCESSES
-    assert met > count / 3
+    assert met > count / 4
 
 
 @pytest.mark.parametrize("value", HOSTILE)
@@ -178,30 +180,41 @@ CHOSEN = (
 """Conditions of which some part can be looked up before."""
 
 
-@pytest.mark.parametrize(("places_max", "rows_max"), [(1_000, 200_000), (5, 200_000), (5, 20)])
+BOUNDS = ((1_000, 200_000), (5, 200_000), (5, 20))
+"""Up to how many places, and rows, a search lets others narrow it."""
+
+
+def ways(
+    store: ClickHouseEngine, whole: Condition, patch: pytest.MonkeyPatch
+) -> Iterator[Condition | None]:
+    """The conditions that a search may come to when it looks into the indexes first, each once."""
+    told: list[Condition | None] = []
+    for places_max, rows_max in BOUNDS:
+        patch.setattr("vedette.store.narrow.PLACES_MAX", places_max)
+        patch.setattr("vedette.store.narrow.ROWS_MAX", rows_max)
+        where = narrowed(store, whole, EVERYTHING, EVERYWHERE)
+        if where not in told:
+            yield where
+        told.append(where)
+
+
 def test_a_search_that_looks_into_the_indexes_first_finds_the_same(
-    store: ClickHouseEngine,
-    segments: list[Whole],
-    monkeypatch: pytest.MonkeyPatch,
-    places_max: int,
-    rows_max: int,
+    store: ClickHouseEngine, segments: list[Whole], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vedette.store.narrow.PLACES_MAX", places_max)
-    monkeypatch.setattr("vedette.store.narrow.ROWS_MAX", rows_max)
     draw = random.Random(SEED + 3)
     prepared = [Prepared(segment) for segment in segments]
     looked = 0
     for text in [*CHOSEN, *(query(draw) for _ in range(drawn(store, 20)))]:
         whole = compiled(text)
-        where = narrowed(store, whole, EVERYTHING, EVERYWHERE)
-        looked += where is not whole
         expected = matched(prepared, text)
-        if where is None:
-            assert not expected, (SEED, text)
-            continue
-        answer = search_segments(store, where, EVERYTHING, rows=PROCESSES)
-        assert {row["process_id"] for row in answer.rows} == expected, (SEED, text)
-        assert answer.total == len(expected), (SEED, text)
+        for where in ways(store, whole, monkeypatch):
+            looked += where is not whole
+            if where is None:
+                assert not expected, (SEED, text)
+                continue
+            answer = search_segments(store, where, EVERYTHING, rows=PROCESSES)
+            assert {row["process_id"] for row in answer.rows} == expected, (SEED, text)
+            assert answer.total == len(expected), (SEED, text)
     assert looked
 
 

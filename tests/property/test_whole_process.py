@@ -27,6 +27,7 @@ SEED = int(os.environ.get("VEDETTE_SEED", "20231115"))
 
 PROCESSES = 60
 QUERIES = 12
+PLACES_MAX = (5_000, 10)
 CHOSEN = (
     "",
     "filemod:a.tar.gz",
@@ -56,7 +57,7 @@ CHOSEN = (
     "filemod:*.exe (domain:com OR -modload:*.exe) -regmod:*run*",
 )
 LONG = (
-    " ".join(f"(filemod:*.exe OR domain:n{number})" for number in range(70)),
+    " ".join(f"(filemod:*.exe OR ipport:{number})" for number in range(70)),
     " ".join(f"-filemod:n{number}" for number in range(70)) + " domain:com",
 )
 
@@ -87,30 +88,42 @@ def ranks(engine: ClickHouseEngine) -> dict[Key, int]:
     return {(row[0], row[1]): row[2] for row in rows}
 
 
-def found(engine: ClickHouseEngine, text: str, *, looks: bool = False) -> tuple[int, set[Key]]:
-    where: Condition | None = compile_processes(check(parse(text), now_us=NOW_US))
-    if looks and where is not None:
-        where = narrowed(engine, where, EVERYTHING, EVERYWHERE)
+def found(engine: ClickHouseEngine, where: Condition | None) -> tuple[int, set[Key]]:
     if where is None:
         return 0, set()
     answer = search_segments(engine, where, EVERYTHING, rows=1_000)
     return answer.total, {(row["process_id"], row["segment_id"]) for row in answer.rows}
 
 
-@pytest.mark.parametrize(("looks", "places_max"), [(False, 0), (True, 5_000), (True, 10)])
+def ways(
+    engine: ClickHouseEngine, text: str, patch: pytest.MonkeyPatch
+) -> Iterator[Condition | None]:
+    """The conditions that a search may come to, each once: without a look into the indexes, and
+    with one that finds all places, or too many of them."""
+    whole = compiled(text)
+    yield whole
+    told: list[Condition | None] = [whole]
+    for places_max in PLACES_MAX if whole is not None else ():
+        patch.setattr("vedette.store.narrow.PLACES_MAX", places_max)
+        told.append(narrowed(engine, whole, EVERYTHING, EVERYWHERE))
+        if told[-1] not in told[:-1]:
+            yield told[-1]
+
+
+def compiled(text: str) -> Condition | None:
+    return compile_processes(check(parse(text), now_us=NOW_US))
+
+
 def test_a_comprehensive_search_asks_the_process(
-    told: tuple[ClickHouseEngine, list[Segment]],
-    monkeypatch: pytest.MonkeyPatch,
-    looks: bool,
-    places_max: int,
+    told: tuple[ClickHouseEngine, list[Segment]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vedette.store.narrow.PLACES_MAX", places_max)
     engine, segments = told
     draw = random.Random(SEED + 1)
     met, count = 0, drawn(engine, QUERIES)
     for text in [*CHOSEN, *(query(draw) for _ in range(count))]:
         expected = comprehensive(check(parse(text), now_us=NOW_US), segments)
-        assert found(engine, text, looks=looks) == (len(expected), expected), (SEED, text)
+        for where in ways(engine, text, monkeypatch):
+            assert found(engine, where) == (len(expected), expected), (SEED, text)
         met += 0 < len(expected) < len(segments)
     assert met > count / 3
 
@@ -121,7 +134,7 @@ def test_more_conditions_than_bits_of_a_number(
 ) -> None:
     engine, segments = told
     expected = comprehensive(check(parse(text), now_us=NOW_US), segments)
-    assert found(engine, text) == (len(expected), expected)
+    assert found(engine, compiled(text)) == (len(expected), expected)
 
 
 @pytest.mark.parametrize("column", ["process_id", "hostname", "process_name", "start", "username"])
