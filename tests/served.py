@@ -1,4 +1,5 @@
-"""A real server in its own process, as users start it; tests speak to it over HTTPS only."""
+"""A real server in its own process, with the words that users start it with; tests speak to it over
+HTTPS only."""
 
 import json
 import os
@@ -15,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.forked import Forked
 from vedette.clock import SystemClock
 from vedette.model.principal import Role
 from vedette.state import groups, teams, tokens, users
@@ -75,7 +77,8 @@ def open_group(server: Server, name: str) -> tuple[int, str]:
 
 def start_server(data: Path, *flags: str) -> Iterator[Server]:
     """Runs `vedette serve` on a data directory until the generator is closed."""
-    process = launch(data, *flags)
+    words = ["serve", "--data", str(data), "--port", "0", *flags]
+    process = Forked(words, _environment(), data / "server.log")
     try:
         yield listening(data, process)
     finally:
@@ -108,7 +111,7 @@ def _environment() -> dict[str, str]:
     return {name: text for name, text in os.environ.items() if not name.startswith("VEDETTE_")}
 
 
-def listening(data: Path, process: subprocess.Popen[bytes]) -> Server:
+def listening(data: Path, process: "subprocess.Popen[bytes] | Forked") -> Server:
     """The server that a launched process is, once it can be reached."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline and process.poll() is None:
