@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from vedette.build.serving import serve as run_server
 from vedette.cli.options import ConfigOption, DataOption, SetOption, load_settings
 
 
@@ -19,6 +18,8 @@ def serve(
     assignments: SetOption = None,
 ) -> None:
     """Run the server. The first start prints an administrator's token, once."""
+    from vedette.build.serving import serve as run_server
+
     loaded = load_settings(
         data,
         config,
