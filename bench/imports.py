@@ -63,7 +63,7 @@ def _write_json_lines(path: Path) -> int:
     with path.open("wb") as file:
         events = iter_events(fleet, _START_US, events=JSON_EVENTS, stories=())
         for at_us, stream, body in islice(events, JSON_EVENTS):
-            file.write(stream.frame(at_us, body).partition(b"\n")[2])
+            file.write(b"".join(stream.frame(at_us, body)).partition(b"\n")[2])
             written += 1
     return written
 

@@ -164,7 +164,7 @@ def long_process(fleet: Fleet) -> Batch:
     for number in range(LONG_PROCESS_EVENTS):
         at_us = process.start_us + number * 250_000
         machine.write(at_us, process, rf"C:\Data\{number // 100:03d}\item-{number:05d}.dat")
-    lines = [stream.frame(at_us, body) for at_us, stream, body in machine.out]
+    lines = [b"".join(stream.frame(at_us, body)) for at_us, stream, body in machine.out]
     return Batch(b"".join(lines), len(lines), process.start_us)
 
 

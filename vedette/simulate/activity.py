@@ -1,5 +1,6 @@
 """How busy a host is at an hour of its own day, and how its next activity is drawn."""
 
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -82,7 +83,9 @@ class Menu(Generic[M]):
     cumulative: tuple[float, ...]
 
     def draw(self, machine: M) -> Callable[[M, int], None]:
-        return machine.rng.choices(self.plays, cum_weights=self.cumulative)[0]
+        """As `Random.choices` draws, without its lists."""
+        drawn = machine.rng.random() * self.cumulative[-1]
+        return self.plays[bisect(self.cumulative, drawn, 0, len(self.plays) - 1)]
 
 
 def menu_of(activities: Sequence[Activity[M]], role: Role, *, desk: bool) -> Menu[M]:

@@ -5,6 +5,7 @@ how busy it is at that hour; it draws activities until the budget is used. What 
 logs after the end of the slice waits for its own slice.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,20 +55,21 @@ def iter_batches(
 ) -> Iterator[Batch]:
     """About `events` events of `hours` hours from `start_us` (epoch microseconds), in the order
     of time, in bodies of about `batch_bytes`. The same arguments give the same bytes."""
-    lines: list[bytes] = []
-    size = 0
+    pieces: list[bytes] = []
+    count = size = 0
     at_us = start_us
     for at_us, stream, body in iter_events(
         fleet, start_us, hours=hours, events=events, stories=stories
     ):
-        line = stream.frame(at_us, body)
-        lines.append(line)
-        size += len(line)
+        pieces += stream.frame(at_us, body)
+        size += stream.framing_bytes + len(body)
+        count += 1
         if size >= batch_bytes:
-            yield Batch(b"".join(lines), len(lines), at_us)
-            lines, size = [], 0
-    if lines:
-        yield Batch(b"".join(lines), len(lines), at_us)
+            yield Batch(b"".join(pieces), count, at_us)
+            pieces.clear()
+            count = size = 0
+    if pieces:
+        yield Batch(b"".join(pieces), count, at_us)
 
 
 def iter_events(
@@ -100,21 +102,9 @@ def iter_events(
             waiting += actor.machine.out
             actor.machine.out.clear()
         waiting.sort(key=time_of)
-        cut = _first_after(waiting, until)
+        cut = bisect_left(waiting, until, key=time_of)
         yield from waiting[:cut]
         del waiting[:cut]
-
-
-def _first_after(events: Sequence[Event], at_us: int) -> int:
-    """Index of the first event at or after a time; the events are in order."""
-    low, high = 0, len(events)
-    while low < high:
-        middle = (low + high) // 2
-        if events[middle][0] < at_us:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 def _story_start(story: Story, fleet: Fleet, start_us: int, end_us: int) -> int:

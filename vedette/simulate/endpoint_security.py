@@ -5,7 +5,7 @@ Event type numbers are those of the EndpointSecurity framework.
 
 from vedette.simulate.machine import Process
 from vedette.simulate.software import file_hashes
-from vedette.simulate.stamp import iso_text
+from vedette.simulate.stamp import iso_text, second_text
 from vedette.simulate.unix import arguments, inode_of, quoted, split_line
 
 TYPES = {"exec": 9, "fork": 11, "close": 12, "create": 13, "exit": 15, "rename": 25, "unlink": 32}
@@ -99,7 +99,7 @@ def osquery_row(process: Process, at_us: int, kind: str, number: int, user: str,
         b'"cdhash":"%b","platform_binary":"1","exit_code":"%b","child_pid":"","time":"%b",'
         b'"event_type":"%b","eid":"%010d"}'
         % (
-            *(second, iso_text(at_us)[:19].replace(b"T", b" "), number, number, process.pid),
+            *(second, second_text(at_us // 1_000_000)[1], number, number, process.pid),
             *(quoted(process.path), parent, parent, line, len(split_line(process.command_line))),
             *(uid, uid, user.encode(), quoted(signing_id(process.path))),
             *(code_hash(process.path).encode(), b"0" if kind == "exit" else b""),

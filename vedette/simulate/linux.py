@@ -26,15 +26,14 @@ class LinuxMachine(UnixMachine):
         self, at_us: int, path: str, command_line: str, parent: Process, user: str = ""
     ) -> Process:
         pid = self.next_pid()
-        cloned = laurel.syscall(parent, self._event_id(at_us - 300), "clone", pid, b"exec")
-        self._log(at_us - 300, cloned + laurel.title(parent))
+        self._call(at_us - 300, parent, "clone", pid)
         process = self._build(pid, path, command_line, user or parent.user, at_us, parent)
-        self._log(at_us, laurel.execution(process, self._folder(process.user)))
+        body = laurel.execution(process, self._folder(process.user))
+        self.out.append((at_us, self._stream, body))
         return process
 
     def exit(self, at_us: int, process: Process) -> None:
-        body = laurel.syscall(process, self._event_id(at_us), "exit_group", 0, b"exit")
-        self._log(at_us, body + laurel.title(process))
+        self._call(at_us, process, "exit_group", 0)
 
     def connect(
         self,
@@ -49,12 +48,10 @@ class LinuxMachine(UnixMachine):
         if name:
             self.connect(at_us - 30_000, process, "10.10.0.21", 53, udp=True)
         result = 0 if udp else IN_PROGRESS
-        body = laurel.syscall(process, self._event_id(at_us), "connect", result, b"net")
-        self._log(at_us, body + laurel.socket_address(address, port) + laurel.title(process))
+        self._call(at_us, process, "connect", result, laurel.socket_address(address, port))
 
     def accept(self, at_us: int, process: Process, address: str, port: int) -> None:
-        body = laurel.syscall(process, self._event_id(at_us), "accept4", 9, b"net")
-        self._log(at_us, body + laurel.socket_address(address, port) + laurel.title(process))
+        self._call(at_us, process, "accept4", 9, laurel.socket_address(address, port))
 
     def write(self, at_us: int, process: Process, path: str) -> None:
         self._touch(at_us, process, path, "openat", b"CREATE")
@@ -64,9 +61,8 @@ class LinuxMachine(UnixMachine):
 
     def _touch(self, at_us: int, process: Process, path: str, name: str, kind: bytes) -> None:
         result = 3 if name == "openat" else 0
-        body = laurel.syscall(process, self._event_id(at_us), name, result, b"file")
         folder = path.rpartition("/")[0] or "/"
-        self._log(at_us, body + laurel.file_paths(folder, path, kind) + laurel.title(process))
+        self._call(at_us, process, name, result, laurel.file_paths(folder, path, kind))
 
     def _build(
         self,
@@ -77,18 +73,23 @@ class LinuxMachine(UnixMachine):
         start_us: int,
         parent: Process | None,
     ) -> Process:
-        members = laurel.subject(pid, path, user, _SYSTEM_USERS.get(user, 1000), parent)
         key = self._event_id(start_us)
-        return Process(pid, path, command_line or path, user, start_us, key, members, parent)
+        subject = laurel.subject(key, pid, path, user, _SYSTEM_USERS.get(user, 1000), parent)
+        line = command_line or path
+        return Process(pid, path, line, user, start_us, key, subject, laurel.title(line), parent)
 
     def _event_id(self, at_us: int) -> bytes:
         """`seconds.milliseconds:serial`, as auditd numbers its events."""
         self._serial += 1
         second, micros = divmod(at_us, 1_000_000)
-        return b"%d.%b:%d" % (second, MILLIS[micros // 1000], self._serial)
+        return b"%d%b:%d" % (second, MILLIS[micros // 1000], self._serial)
 
     def _folder(self, user: str) -> str:
         return f"/home/{user}" if user == self.user else "/"
 
-    def _log(self, at_us: int, body: bytes) -> None:
-        self.out.append((at_us, self._stream, body))
+    def _call(
+        self, at_us: int, process: Process, name: str, result: int, details: bytes = b""
+    ) -> None:
+        """Logs a system call; `details` are the records between SYSCALL and PROCTITLE."""
+        begin = laurel.syscall(process, self._event_id(at_us), name, result)
+        self.out.append((at_us, self._stream, begin + details + process.tail))

@@ -87,7 +87,9 @@ class MacMachine(UnixMachine):
     ) -> Process:
         version = self._next_number()
         line = command_line or path
-        process = Process(pid, path, line, user, start_us, b"%d:%d" % (pid, version), b"", parent)
+        process = Process(
+            pid, path, line, user, start_us, b"%d:%d" % (pid, version), b"", b"", parent
+        )
         process.subject = es.subject(process, version, self._uid(user))
         return process
 

@@ -28,6 +28,8 @@ class Process:
     """What identifies it in its events: ProcessGuid, or the id of the audit event that began it."""
     subject: bytes
     """The members that every event of this process begins with, rendered."""
+    tail: bytes
+    """Those that most of its events end with."""
     parent: "Process | None" = None
 
 

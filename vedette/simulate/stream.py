@@ -1,10 +1,11 @@
 """Event streams of a host: what turns an event's body into one framed `_bulk` entry.
 
-Everything that does not change from event to event is rendered once per stream, so framing
-an event is one `%` and one concatenation.
+Everything that does not change from event to event is rendered once per stream, and an entry is
+a few pieces that are joined with those of all others of a body: each byte is copied once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import Protocol
 
 from vedette.simulate.stamp import MILLIS, second_text
@@ -13,62 +14,71 @@ from vedette.simulate.stamp import MILLIS, second_text
 class Stream(Protocol):
     """Frames bodies. Calls come in the order of time, so numbers given here rise."""
 
-    def frame(self, at_us: int, body: bytes) -> bytes:
-        """Action line and document, each with its line end."""
+    framing_bytes: int
+    """What a frame adds to a body, about: record ids get longer."""
+
+    def frame(self, at_us: int, body: bytes) -> tuple[bytes, ...]:
+        """Action line and document, each with its line end, in pieces."""
         ...
 
 
 Event = tuple[int, Stream, bytes]
 """Time in epoch microseconds, where it is logged, body in that stream's own shape."""
 
+_STAMPS_BYTES = 50
+"""Two times and a record id."""
 
-def time_of(event: Event) -> int:
-    return event[0]
+time_of: Callable[[Event], int] = itemgetter(0)
 
 
 class SysmonStream:
     """Sysmon events of one id: the envelope's time, the record id and UtcTime are filled in."""
 
-    __slots__ = ("_head", "_record_ids", "_tail")
+    __slots__ = ("_parts", "_record_ids", "framing_bytes")
 
-    def __init__(self, head: bytes, tail: bytes, record_ids: Iterator[int]) -> None:
-        self._head = head
-        self._tail = tail
-        self._record_ids = record_ids
+    def __init__(self, parts: tuple[bytes, bytes, bytes, bytes, bytes], ids: Iterator[int]) -> None:
+        """`parts` are what stands before, between and after time, record id, UtcTime and body."""
+        self.framing_bytes = sum(map(len, parts)) + _STAMPS_BYTES
+        self._parts = parts
+        self._record_ids = ids
 
-    def frame(self, at_us: int, body: bytes) -> bytes:
+    def frame(self, at_us: int, body: bytes) -> tuple[bytes, ...]:
         second, micros = divmod(at_us, 1_000_000)
-        date, clock = second_text(second)
+        iso, utc = second_text(second)
         millis = MILLIS[micros // 1000]
-        fields = (date, clock, millis, next(self._record_ids), date, clock, millis)
-        return self._head % fields + body + self._tail
+        number = b"%d" % next(self._record_ids)
+        head, to_number, to_utc, to_body, tail = self._parts
+        return head, iso, millis, to_number, number, to_utc, utc, millis, to_body, body, tail
 
 
 class EventLogStream:
     """Other event-log records of one id: the envelope's time and the record id are filled in."""
 
-    __slots__ = ("_head", "_record_ids", "_tail")
+    __slots__ = ("_parts", "_record_ids", "framing_bytes")
 
-    def __init__(self, head: bytes, tail: bytes, record_ids: Iterator[int]) -> None:
-        self._head = head
-        self._tail = tail
-        self._record_ids = record_ids
+    def __init__(self, parts: tuple[bytes, bytes, bytes, bytes], ids: Iterator[int]) -> None:
+        """`parts` are what stands before, between and after time, record id and body."""
+        self.framing_bytes = sum(map(len, parts)) + _STAMPS_BYTES
+        self._parts = parts
+        self._record_ids = ids
 
-    def frame(self, at_us: int, body: bytes) -> bytes:
+    def frame(self, at_us: int, body: bytes) -> tuple[bytes, ...]:
         second, micros = divmod(at_us, 1_000_000)
-        date, clock = second_text(second)
-        fields = (date, clock, MILLIS[micros // 1000], next(self._record_ids))
-        return self._head % fields + body + self._tail
+        iso, _ = second_text(second)
+        number = b"%d" % next(self._record_ids)
+        head, to_number, to_body, tail = self._parts
+        return head, iso, MILLIS[micros // 1000], to_number, number, to_body, body, tail
 
 
 class PlainStream:
     """Streams whose bodies are whole but for what all documents of the host share."""
 
-    __slots__ = ("_head", "_tail")
+    __slots__ = ("_head", "_tail", "framing_bytes")
 
     def __init__(self, head: bytes, tail: bytes) -> None:
+        self.framing_bytes = len(head) + len(tail)
         self._head = head
         self._tail = tail
 
-    def frame(self, at_us: int, body: bytes) -> bytes:  # noqa: ARG002 - the body has its time
-        return self._head + body + self._tail
+    def frame(self, at_us: int, body: bytes) -> tuple[bytes, ...]:  # noqa: ARG002 - body has time
+        return self._head, body, self._tail

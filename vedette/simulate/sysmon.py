@@ -1,7 +1,7 @@
 """Bodies of Sysmon events: the members of `event_data` after RuleName and UtcTime.
 
 Field names and their order are Sysmon's (schema 4.90). All values are text.
-`subject` is `Process.subject`: ProcessGuid, ProcessId and Image.
+`Process.subject` is ProcessGuid, ProcessId and Image, `Process.tail` is User, which ends most.
 """
 
 from dataclasses import dataclass
@@ -27,6 +27,11 @@ def guid(prefix: str, start_us: int, sequence: int) -> bytes:
 
 def subject(key: bytes, pid: int, path: str) -> bytes:
     return b'"ProcessGuid":"%b","ProcessId":"%d","Image":"%b"' % (key, pid, json_text(path))
+
+
+@lru_cache(maxsize=4096)
+def user_member(user: str) -> bytes:
+    return b',"User":"%b"' % json_text(user)
 
 
 @lru_cache(maxsize=16_384)
@@ -82,9 +87,9 @@ def process_create(process: Process, ring: int, folder: str, logon: Logon) -> by
     )
 
 
-def process_end(subject: bytes, user: str) -> bytes:
+def process_end(process: Process) -> bytes:
     """Id 5."""
-    return b'%b,"User":"%b"' % (subject, json_text(user))
+    return process.subject + process.tail
 
 
 def connection(
@@ -96,23 +101,24 @@ def connection(
     udp: bool,
 ) -> bytes:
     """Id 3. Source and target are (address, port, host name or "-")."""
-    return (
-        b'%b,"User":"%b","Protocol":"%b","Initiated":"%b","SourceIsIpv6":"false","SourceIp":"%b",'
-        b'"SourceHostname":"%b","SourcePort":"%d","SourcePortName":"-",'
-        b'"DestinationIsIpv6":"false","DestinationIp":"%b","DestinationHostname":"%b",'
-        b'"DestinationPort":"%d","DestinationPortName":"%b"'
-        % (
+    return b"".join(
+        (
             process.subject,
-            json_text(process.user),
-            b"udp" if udp else b"tcp",
-            b"true" if initiated else b"false",
+            process.tail,
+            b',"Protocol":"udp"' if udp else b',"Protocol":"tcp"',
+            b',"Initiated":"true"' if initiated else b',"Initiated":"false"',
+            b',"SourceIsIpv6":"false","SourceIp":"',
             source[0],
+            b'","SourceHostname":"',
             source[2],
-            source[1],
+            b'","SourcePort":"%d","SourcePortName":"-",' % source[1],
+            b'"DestinationIsIpv6":"false","DestinationIp":"',
             target[0],
+            b'","DestinationHostname":"',
             target[2],
-            target[1],
+            b'","DestinationPort":"%d","DestinationPortName":"' % target[1],
             _PORT_NAMES.get(target[1], b"-"),
+            b'"',
         )
     )
 
@@ -208,11 +214,16 @@ _CALL_TRACES = tuple(
 
 def file_create(process: Process, path: bytes, at_us: int) -> bytes:
     """Id 11."""
-    return b'%b,"TargetFilename":"%b","CreationUtcTime":"%b","User":"%b"' % (
-        process.subject,
-        path,
-        utc_text(at_us),
-        json_text(process.user),
+    return b"".join(
+        (
+            process.subject,
+            b',"TargetFilename":"',
+            path,
+            b'","CreationUtcTime":"',
+            utc_text(at_us),
+            b'"',
+            process.tail,
+        )
     )
 
 
@@ -228,70 +239,64 @@ def file_time(process: Process, path: bytes, at_us: int, claimed_us: int) -> byt
 
 def file_delete(process: Process, path: bytes, digest: str) -> bytes:
     """Ids 23 and 26. `digest` is 96 hex digits: the MD5, then the SHA-256."""
-    return (
-        b'%b,"User":"%b","TargetFilename":"%b","Hashes":"MD5=%b,SHA256=%b",'
-        b'"IsExecutable":"false","Archived":"true"'
-        % (
+    return b"".join(
+        (
             process.subject,
-            json_text(process.user),
+            process.tail,
+            b',"TargetFilename":"',
             path,
-            digest[:32].encode(),
-            digest[32:].encode(),
+            b'","Hashes":"MD5=%b,SHA256=%b"' % (digest[:32].encode(), digest[32:].encode()),
+            b',"IsExecutable":"false","Archived":"true"',
         )
     )
 
 
 def stream_create(process: Process, path: bytes, at_us: int, digest: str, contents: bytes) -> bytes:
     """Id 15, with the mark of the web as `contents`; `digest` is an MD5."""
-    return (
-        b'%b,"TargetFilename":"%b","CreationUtcTime":"%b","Hash":"MD5=%b","Contents":"%b",'
-        b'"User":"%b"'
-        % (
-            process.subject,
-            path,
-            utc_text(at_us),
-            digest.encode(),
-            contents,
-            json_text(process.user),
-        )
+    members = (process.subject, path, utc_text(at_us), digest.encode(), contents, process.tail)
+    return b'%b,"TargetFilename":"%b","CreationUtcTime":"%b","Hash":"MD5=%b","Contents":"%b"%b' % (
+        members
     )
 
 
 def registry_key(process: Process, key: bytes, verb: bytes) -> bytes:
     """Id 12; `verb` is CreateKey, DeleteKey or DeleteValue."""
-    return b'"EventType":"%b",%b,"TargetObject":"%b","User":"%b"' % (
-        verb,
-        process.subject,
-        key,
-        json_text(process.user),
-    )
+    members = (verb, process.subject, key, process.tail)
+    return b'"EventType":"%b",%b,"TargetObject":"%b"%b' % members
 
 
 def registry_value(process: Process, key: bytes, details: bytes) -> bytes:
     """Id 13."""
-    return b'"EventType":"SetValue",%b,"TargetObject":"%b","Details":"%b","User":"%b"' % (
-        process.subject,
-        key,
-        details,
-        json_text(process.user),
+    return b"".join(
+        (
+            b'"EventType":"SetValue",',
+            process.subject,
+            b',"TargetObject":"',
+            key,
+            b'","Details":"',
+            details,
+            b'"',
+            process.tail,
+        )
     )
 
 
 def pipe(process: Process, name: bytes, verb: bytes) -> bytes:
     """Ids 17 (CreatePipe) and 18 (ConnectPipe)."""
-    return b'"EventType":"%b",%b,"PipeName":"%b","User":"%b"' % (
-        verb,
-        process.subject,
-        name,
-        json_text(process.user),
-    )
+    members = (verb, process.subject, name, process.tail)
+    return b'"EventType":"%b",%b,"PipeName":"%b"%b' % members
 
 
 def dns_query(process: Process, name: bytes, answers: bytes) -> bytes:
     """Id 22; `answers` in Sysmon's form `::ffff:192.0.2.1;`."""
-    return b'%b,"QueryName":"%b","QueryStatus":"0","QueryResults":"%b","User":"%b"' % (
-        process.subject,
-        name,
-        answers,
-        json_text(process.user),
+    return b"".join(
+        (
+            process.subject,
+            b',"QueryName":"',
+            name,
+            b'","QueryStatus":"0","QueryResults":"',
+            answers,
+            b'"',
+            process.tail,
+        )
     )

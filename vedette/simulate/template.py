@@ -86,8 +86,7 @@ class Template:
         """Makes the body new: events of `second` (epoch)."""
         body = self.body
         self._give_birth(cycle, second)
-        date, clock = second_text(second)
-        self._stamp(b"%bT%b" % (date, clock), b"%b %b" % (date, clock))
+        self._stamp(*second_text(second))
         record_ids = cycle.record_ids
         for offset, stream in self.records:
             record_ids[stream] = number = record_ids[stream] + 1
@@ -136,7 +135,7 @@ def record_templates(
     recording = iter_events(
         fleet, _RECORDING_START_US, hours=1, events=total + total // 5 + 2_000, stories=()
     )
-    lines = (stream.frame(at_us, body) for at_us, stream, body in recording)
+    lines = (b"".join(stream.frame(at_us, body)) for at_us, stream, body in recording)
     templates = [recorder.template(lines, events_each) for _ in range(template_count)]
     return [template for template in templates if template.events], recorder.cycle
 

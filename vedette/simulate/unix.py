@@ -1,8 +1,11 @@
 """What audit events and Endpoint Security messages share: JSON texts, arguments, inodes."""
 
 import json
+import re
 import shlex
 from functools import lru_cache
+
+_QUOTING = re.compile(r"""['"\\]""")
 
 
 @lru_cache(maxsize=32_768)
@@ -14,16 +17,18 @@ def quoted(text: str) -> bytes:
 @lru_cache(maxsize=16_384)
 def split_line(command_line: str) -> tuple[str, ...]:
     """The arguments of a command line, as the shell splits it."""
-    return tuple(shlex.split(command_line))
+    if _QUOTING.search(command_line):
+        return tuple(shlex.split(command_line))
+    return tuple(command_line.split())
 
 
 @lru_cache(maxsize=16_384)
 def arguments(command_line: str) -> bytes:
     """The arguments as a JSON array."""
-    return json.dumps(split_line(command_line)).encode()
+    return b"[" + b", ".join(map(quoted, split_line(command_line))) + b"]"
 
 
 @lru_cache(maxsize=32_768)
 def inode_of(path: str) -> int:
     """An inode number that stays with its path."""
-    return 131_072 + sum(map(ord, path)) * 977 % 1_900_000
+    return 131_072 + sum(path.encode()) * 977 % 1_900_000

@@ -18,8 +18,9 @@ class WindowsMachine(Machine):
         super().__init__(host, seed, start_us)
         self.user = rf"{NETBIOS}\{host.user.login}"
         self.profile = rf"C:\Users\{host.user.login}"
+        self._ip, self._name = host.ip.encode(), host.name.encode()
         self._sequence = self.rng.randrange(40, 400)
-        self._streams: dict[tuple[str, int], Stream] = {}
+        self._streams: dict[int, Stream] = {}
         self._record_ids: dict[str, count[int]] = {}
         self._logger_pid = self.next_pid()
         self._system_logon = self._open_session(LOCAL_SYSTEM, SYSTEM_LOGON_ID, 0, b"System")
@@ -44,11 +45,11 @@ class WindowsMachine(Machine):
         process = self._build(
             path, command_line, user or parent.user, at_us, self.next_pid(), b"", parent
         )
-        self._sysmon(1, at_us, self._creation(process))
+        self._log(1, at_us, self._creation(process))
         return process
 
     def exit(self, at_us: int, process: Process) -> None:
-        self._sysmon(5, at_us, sysmon.process_end(process.subject, process.user))
+        self._log(5, at_us, sysmon.process_end(process))
 
     def _build(
         self,
@@ -65,8 +66,8 @@ class WindowsMachine(Machine):
             self._sequence += 1
             key = sysmon.guid(self.host.guid_prefix, start_us, self._sequence)
         line = command_line or f'"{path}"'
-        members = sysmon.subject(key, pid, path)
-        return Process(pid, path, line, user, start_us, key, members, parent)
+        subject, tail = sysmon.subject(key, pid, path), sysmon.user_member(user)
+        return Process(pid, path, line, user, start_us, key, subject, tail, parent)
 
     def _creation(self, process: Process) -> bytes:
         logon = self._user_logon if process.user == self.user else self._system_logon
@@ -74,18 +75,18 @@ class WindowsMachine(Machine):
         return sysmon.process_create(process, self.host.ring, folder + "\\", logon)
 
     def load(self, at_us: int, process: Process, path: str) -> None:
-        self._sysmon(7, at_us, sysmon.image_load(process, path, self.host.ring))
+        self._log(7, at_us, sysmon.image_load(process, path, self.host.ring))
 
     def load_driver(self, at_us: int, path: str) -> None:
-        self._sysmon(6, at_us, sysmon.driver_load(path, self.host.ring))
+        self._log(6, at_us, sysmon.driver_load(path, self.host.ring))
 
     def open_process(self, at_us: int, process: Process, target: Process, mask: int) -> None:
         body = sysmon.process_access(process, target, process.pid + 96, mask)
-        self._sysmon(10, at_us, body)
+        self._log(10, at_us, body)
 
     def start_thread(self, at_us: int, process: Process, target: Process) -> None:
         """A thread started in another process."""
-        self._sysmon(8, at_us, sysmon.remote_thread(process, target, target.pid + 1204))
+        self._log(8, at_us, sysmon.remote_thread(process, target, target.pid + 1204))
 
     # network
 
@@ -101,20 +102,20 @@ class WindowsMachine(Machine):
     ) -> None:
         if name:
             self.lookup(at_us - 40_000, process, name, address)
-        here = (self.host.ip.encode(), self._port(), self.host.name.encode())
+        here = (self._ip, self._port(), self._name)
         there = (address.encode(), port, b"-")
         body = sysmon.connection(process, here, there, initiated=True, udp=udp)
-        self._sysmon(3, at_us, body)
+        self._log(3, at_us, body)
 
     def accept(self, at_us: int, process: Process, address: str, port: int) -> None:
-        here = (self.host.ip.encode(), port, self.host.name.encode())
+        here = (self._ip, port, self._name)
         there = (address.encode(), self._port(), b"-")
         body = sysmon.connection(process, there, here, initiated=False, udp=False)
-        self._sysmon(3, at_us, body)
+        self._log(3, at_us, body)
 
     def lookup(self, at_us: int, process: Process, name: str, address: str) -> None:
         answers = f"::ffff:{address};".encode()
-        self._sysmon(22, at_us, sysmon.dns_query(process, name.encode(), answers))
+        self._log(22, at_us, sysmon.dns_query(process, name.encode(), answers))
 
     def _port(self) -> int:
         return 49_152 + int(self.rng.random() * 16_000)
@@ -122,16 +123,16 @@ class WindowsMachine(Machine):
     # files and registry
 
     def write(self, at_us: int, process: Process, path: str) -> None:
-        self._sysmon(11, at_us, sysmon.file_create(process, json_text(path), at_us))
+        self._log(11, at_us, sysmon.file_create(process, json_text(path), at_us))
 
     def delete(self, at_us: int, process: Process, path: str) -> None:
         digest = f"{self.rng.getrandbits(384):096X}"
-        self._sysmon(23, at_us, sysmon.file_delete(process, json_text(path), digest))
+        self._log(23, at_us, sysmon.file_delete(process, json_text(path), digest))
 
     def backdate(self, at_us: int, process: Process, path: str, claimed_us: int) -> None:
         """Sets a file's creation time."""
         body = sysmon.file_time(process, json_text(path), at_us, claimed_us)
-        self._sysmon(2, at_us, body)
+        self._log(2, at_us, body)
 
     def download(self, at_us: int, process: Process, path: str, url: str) -> None:
         """A file from the web, with its Zone.Identifier."""
@@ -139,23 +140,23 @@ class WindowsMachine(Machine):
         mark = json_text(f"[ZoneTransfer]  ZoneId=3  HostUrl={url}")
         stream = json_text(f"{path}:Zone.Identifier")
         digest = f"{self.rng.getrandbits(128):032X}"
-        self._sysmon(15, at_us, sysmon.stream_create(process, stream, at_us, digest, mark))
+        self._log(15, at_us, sysmon.stream_create(process, stream, at_us, digest, mark))
 
     def create_key(self, at_us: int, process: Process, key: str) -> None:
-        self._sysmon(12, at_us, sysmon.registry_key(process, json_text(key), b"CreateKey"))
+        self._log(12, at_us, sysmon.registry_key(process, json_text(key), b"CreateKey"))
 
     def delete_value(self, at_us: int, process: Process, key: str) -> None:
-        self._sysmon(12, at_us, sysmon.registry_key(process, json_text(key), b"DeleteValue"))
+        self._log(12, at_us, sysmon.registry_key(process, json_text(key), b"DeleteValue"))
 
     def set_value(self, at_us: int, process: Process, key: str, details: str) -> None:
         body = sysmon.registry_value(process, json_text(key), json_text(details))
-        self._sysmon(13, at_us, body)
+        self._log(13, at_us, body)
 
     def create_pipe(self, at_us: int, process: Process, name: str) -> None:
-        self._sysmon(17, at_us, sysmon.pipe(process, json_text(name), b"CreatePipe"))
+        self._log(17, at_us, sysmon.pipe(process, json_text(name), b"CreatePipe"))
 
     def connect_pipe(self, at_us: int, process: Process, name: str) -> None:
-        self._sysmon(18, at_us, sysmon.pipe(process, json_text(name), b"ConnectPipe"))
+        self._log(18, at_us, sysmon.pipe(process, json_text(name), b"ConnectPipe"))
 
     # other logs
 
@@ -167,7 +168,7 @@ class WindowsMachine(Machine):
             b'"Path":"%b"},"process":{"pid":%d,"thread":{"id":%d}'
             % (json_text(text), block_id, json_text(path), process.pid, process.pid + 388)
         )
-        self._log(winlogbeat.POWERSHELL, 4104, at_us, body)
+        self._log(4104, at_us, body)
 
     def logon(self, at_us: int, user: str, kind: int = 2, address: str = "-") -> None:
         """Security 4624; an interactive logon (kind 2) opens the session of the host's user."""
@@ -196,7 +197,7 @@ class WindowsMachine(Machine):
                 address.encode(),
             )
         )
-        self._log(winlogbeat.SECURITY, 4624, at_us, body)
+        self._log(4624, at_us, body)
 
     def logoff(self, at_us: int, user: str, kind: int = 2) -> None:
         """Security 4634."""
@@ -211,7 +212,7 @@ class WindowsMachine(Machine):
                 kind,
             )
         )
-        self._log(winlogbeat.SECURITY, 4634, at_us, body)
+        self._log(4634, at_us, body)
 
     def grant_ticket(self, at_us: int, user: str, address: str) -> None:
         """Security 4769, of a domain controller: a ticket for itself."""
@@ -229,7 +230,7 @@ class WindowsMachine(Machine):
                 address.encode(),
             )
         )
-        self._log(winlogbeat.SECURITY, 4769, at_us, body)
+        self._log(4769, at_us, body)
 
     def install_service(self, at_us: int, name: str, command: str) -> None:
         """System 7045, and the registry value that services.exe writes."""
@@ -238,7 +239,7 @@ class WindowsMachine(Machine):
             b'"StartType":"demand start","AccountName":"LocalSystem"'
             % (json_text(name), json_text(command))
         )
-        self._log(winlogbeat.SYSTEM, 7045, at_us, body)
+        self._log(7045, at_us, body)
         key = rf"HKLM\System\CurrentControlSet\Services\{name}\ImagePath"
         self.set_value(at_us, self.resident["services"], key, command)
 
@@ -251,22 +252,18 @@ class WindowsMachine(Machine):
         guid = b"{%b-0000-0000-%04x-%012x}" % (prefix, logon_id & 0xFFFF, logon_id)
         return sysmon.Logon(user, logon_id, guid, session, integrity)
 
-    def _sysmon(self, event_id: int, at_us: int, body: bytes) -> None:
-        self._log(winlogbeat.SYSMON, event_id, at_us, body)
-
-    def _log(self, channel: str, event_id: int, at_us: int, body: bytes) -> None:
-        stream = self._streams.get((channel, event_id))
-        if stream is None:
-            stream = self._open_stream(channel, event_id)
+    def _log(self, event_id: int, at_us: int, body: bytes) -> None:
+        stream = self._streams.get(event_id) or self._open_stream(event_id)
         self.out.append((at_us, stream, body))
 
-    def _open_stream(self, channel: str, event_id: int) -> Stream:
+    def _open_stream(self, event_id: int) -> Stream:
+        channel = winlogbeat.channel_of(event_id)
         record_ids = self._record_ids.get(channel)
         if record_ids is None:
             record_ids = self._record_ids[channel] = count(self.rng.randrange(10_000, 4_000_000))
         logger_pid = 0 if channel == winlogbeat.POWERSHELL else self._logger_pid
-        stream = winlogbeat.open_stream(self.host, channel, event_id, logger_pid, record_ids)
-        self._streams[channel, event_id] = stream
+        stream = winlogbeat.open_stream(self.host, event_id, logger_pid, record_ids)
+        self._streams[event_id] = stream
         return stream
 
 

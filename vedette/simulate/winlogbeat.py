@@ -19,59 +19,63 @@ _PROVIDERS = {
     SYSTEM: ("Service Control Manager", "{555908d1-a6d7-4695-8e1e-26931d2012f4}"),
 }
 
-_TASKS: dict[tuple[str, int], str] = {
-    (SYSMON, 1): "Process Create (rule: ProcessCreate)",
-    (SYSMON, 2): "File creation time changed (rule: FileCreateTime)",
-    (SYSMON, 3): "Network connection detected (rule: NetworkConnect)",
-    (SYSMON, 5): "Process terminated (rule: ProcessTerminate)",
-    (SYSMON, 6): "Driver loaded (rule: DriverLoad)",
-    (SYSMON, 7): "Image loaded (rule: ImageLoad)",
-    (SYSMON, 8): "CreateRemoteThread detected (rule: CreateRemoteThread)",
-    (SYSMON, 10): "Process accessed (rule: ProcessAccess)",
-    (SYSMON, 11): "File created (rule: FileCreate)",
-    (SYSMON, 12): "Registry object added or deleted (rule: RegistryEvent)",
-    (SYSMON, 13): "Registry value set (rule: RegistryEvent)",
-    (SYSMON, 15): "File stream created (rule: FileCreateStreamHash)",
-    (SYSMON, 17): "Pipe Created (rule: PipeEvent)",
-    (SYSMON, 18): "Pipe Connected (rule: PipeEvent)",
-    (SYSMON, 19): "WmiEventFilter activity detected (rule: WmiEvent)",
-    (SYSMON, 22): "Dns query (rule: DnsQuery)",
-    (SYSMON, 23): "File Delete archived (rule: FileDelete)",
-    (SYSMON, 26): "File Delete logged (rule: FileDeleteDetected)",
-    (SECURITY, 4624): "Logon",
-    (SECURITY, 4634): "Logoff",
-    (SECURITY, 4672): "Special Logon",
-    (SECURITY, 4769): "Kerberos Service Ticket Operations",
-    (SECURITY, 5156): "Filtering Platform Connection",
-    (POWERSHELL, 4104): "Execute a Remote Command",
-    (SYSTEM, 7045): "None",
+_TASKS: dict[int, tuple[str, str]] = {
+    1: (SYSMON, "Process Create (rule: ProcessCreate)"),
+    2: (SYSMON, "File creation time changed (rule: FileCreateTime)"),
+    3: (SYSMON, "Network connection detected (rule: NetworkConnect)"),
+    5: (SYSMON, "Process terminated (rule: ProcessTerminate)"),
+    6: (SYSMON, "Driver loaded (rule: DriverLoad)"),
+    7: (SYSMON, "Image loaded (rule: ImageLoad)"),
+    8: (SYSMON, "CreateRemoteThread detected (rule: CreateRemoteThread)"),
+    10: (SYSMON, "Process accessed (rule: ProcessAccess)"),
+    11: (SYSMON, "File created (rule: FileCreate)"),
+    12: (SYSMON, "Registry object added or deleted (rule: RegistryEvent)"),
+    13: (SYSMON, "Registry value set (rule: RegistryEvent)"),
+    15: (SYSMON, "File stream created (rule: FileCreateStreamHash)"),
+    17: (SYSMON, "Pipe Created (rule: PipeEvent)"),
+    18: (SYSMON, "Pipe Connected (rule: PipeEvent)"),
+    19: (SYSMON, "WmiEventFilter activity detected (rule: WmiEvent)"),
+    22: (SYSMON, "Dns query (rule: DnsQuery)"),
+    23: (SYSMON, "File Delete archived (rule: FileDelete)"),
+    26: (SYSMON, "File Delete logged (rule: FileDeleteDetected)"),
+    4624: (SECURITY, "Logon"),
+    4634: (SECURITY, "Logoff"),
+    4672: (SECURITY, "Special Logon"),
+    4769: (SECURITY, "Kerberos Service Ticket Operations"),
+    5156: (SECURITY, "Filtering Platform Connection"),
+    4104: (POWERSHELL, "Execute a Remote Command"),
+    7045: (SYSTEM, "None"),
 }
 
 _INDEX = b'{"create":{"_index":"winlogbeat-8.14.1"}}\n'
 
 
-def open_stream(
-    host: Host, channel: str, event_id: int, logger_pid: int, record_ids: Iterator[int]
-) -> Stream:
-    """The stream of one event id. Record ids are shared by all streams of (host, channel).
+def channel_of(event_id: int) -> str:
+    return _TASKS[event_id][0]
+
+
+def open_stream(host: Host, event_id: int, logger_pid: int, record_ids: Iterator[int]) -> Stream:
+    """The stream of one event id. Record ids are shared by all streams of a host's channel.
 
     With `logger_pid` 0 the body itself closes `event_data` and names the logging process.
     """
-    members = json.dumps(_envelope(host, channel, event_id), separators=(",", ":"))
-    shared = members.encode().replace(b"%", b"%%").replace(b'"record_id":0', b'"record_id":%d')
-    head = _INDEX + b'{"@timestamp":"%bT%b.%bZ",' + shared[1:-2] + b',"event_data":{'
+    members = json.dumps(_envelope(host, event_id), separators=(",", ":")).encode()
+    shared, rest = members[1:-2].split(b'"record_id":0')
+    head, to_number = _INDEX + b'{"@timestamp":"', b'Z",' + shared + b'"record_id":'
+    to_data = rest + b',"event_data":{'
     tail = b"}}}\n"
     if logger_pid:
         tail = b'},"process":{"pid":%d,"thread":{"id":%d}}}}\n' % (logger_pid, logger_pid + 612)
-    if channel == SYSMON:
-        return SysmonStream(head + b'"RuleName":"-","UtcTime":"%b %b.%b",', tail, record_ids)
-    return EventLogStream(head, tail, record_ids)
+    if channel_of(event_id) == SYSMON:
+        to_utc = to_data + b'"RuleName":"-","UtcTime":"'
+        return SysmonStream((head, to_number, to_utc, b'",', tail), record_ids)
+    return EventLogStream((head, to_number, to_data, tail), record_ids)
 
 
-def _envelope(host: Host, channel: str, event_id: int) -> dict[str, Any]:
+def _envelope(host: Host, event_id: int) -> dict[str, Any]:
     """All that does not change; `winlog` is the last member so that `event_data` can follow."""
+    channel, task = _TASKS[event_id]
     provider, guid = _PROVIDERS[channel]
-    task = _TASKS[channel, event_id]
     system = {"identifier": "S-1-5-18", "name": "SYSTEM", "domain": "NT AUTHORITY", "type": "User"}
     return {
         "agent": {
