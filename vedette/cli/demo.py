@@ -1,8 +1,9 @@
 """`vedette demo`: a server, and a day of a company that is attacked six times.
 
-The day ends now and goes through `_bulk` like anybody's telemetry. What was begun is kept in
-`demo.json` of the data directory: the same day is sent again after an interruption (the server
-knows the records it has), and a finished demo just starts.
+The day ends now and goes through `_bulk` like anybody's telemetry; its first hours are made while
+the server starts. What was begun is kept in `demo.json` of the data directory: the same day is
+sent again after an interruption (the server knows the records it has), and a finished demo just
+starts.
 """
 
 import json
@@ -11,13 +12,15 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import httpx
 import typer
+import zstandard
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
@@ -35,6 +38,10 @@ DIRECTORY = Path("demo-data")
 HOSTS_MIN = 50
 
 _SENDERS = 16
+_WAITING_MAX = 160
+"""Batches that wait to be sent: 20 MB, what is made while a server starts."""
+
+_ZSTD_LEVEL = 1
 _DAY_US = 24 * 3600 * 1_000_000
 _QUERIES = 5
 _LOOK_S = 0.2
@@ -69,19 +76,27 @@ def demo(
     with _signals(_interrupt):
         server = ServerProcess(data, port)
         try:
-            access = server.wait_until_ready()
+            ready = _when_ready(server)
             plan = _begun(data) or wanted
             if not plan.is_finished:
                 _write(data, plan)
-                _send_day(plan, access, console)
+                _send_day(plan, ready, console)
                 _write(data, replace(plan, is_finished=True))
-            _introduce(access, console, time.monotonic() - begin)
+            _introduce(ready.result(), console, time.monotonic() - begin)
             if not exit_when_ready:
                 _stay(server, console)
         except KeyboardInterrupt:
             console.print("\nstopping ...")
         finally:
             server.stop()
+
+
+def _when_ready(server: ServerProcess) -> Future[LocalAccess]:
+    """Its result raises StartError when the server does not start."""
+    waiting = ThreadPoolExecutor(1)
+    ready = waiting.submit(server.wait_until_ready)
+    waiting.shutdown(wait=False)
+    return ready
 
 
 def _stay(server: ServerProcess, console: Console) -> None:
@@ -123,8 +138,9 @@ def _write(data: Path, plan: Demo) -> None:
     (data / FILE_NAME).write_text(json.dumps(asdict(plan)))
 
 
-def _send_day(plan: Demo, access: LocalAccess, console: Console) -> None:
-    """Raises UnavailableError when the server stops taking events, or refuses some."""
+def _send_day(plan: Demo, ready: Future[LocalAccess], console: Console) -> None:
+    """Raises StartError when the server does not start, UnavailableError when it stops taking
+    events, or refuses some."""
     batches = iter_batches(build_fleet(plan.seed, plan.hosts), plan.start_us, events=plan.events)
     columns = (
         TextColumn("a day of {task.fields[hosts]} hosts"),
@@ -135,16 +151,17 @@ def _send_day(plan: Demo, access: LocalAccess, console: Console) -> None:
     )
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", total=plan.events, hosts=plan.hosts)
-        with _senders(access, lambda count: progress.advance(task, count)) as bodies:
+        with _senders(ready, lambda count: progress.advance(task, count)) as outbox:
+            compressor = zstandard.ZstdCompressor(_ZSTD_LEVEL)
             for batch in batches:
-                bodies.put(batch)
+                outbox.put(replace(batch, body=compressor.compress(batch.body)))
 
 
 class _Outbox:
-    """Batches on their way to the senders; at most a few wait."""
+    """Compressed batches on their way to the senders."""
 
     def __init__(self) -> None:
-        self._queue: queue.Queue[Batch | None] = queue.Queue(_SENDERS)
+        self._queue: queue.Queue[Batch | None] = queue.Queue(_WAITING_MAX)
         self.error: VedetteError | None = None
 
     def put(self, batch: Batch | None) -> None:
@@ -162,24 +179,20 @@ class _Outbox:
 
 
 @contextmanager
-def _senders(access: LocalAccess, sent: Any) -> Iterator[_Outbox]:
+def _senders(ready: Future[LocalAccess], sent: Callable[[int], None]) -> Iterator[_Outbox]:
     """An outbox that is empty, and all of it acknowledged, when the block ends well."""
     outbox = _Outbox()
-    certificate = Path(access.certificate) if access.certificate else None
-    target = Target(access.url, access.ingest_token, certificate)
 
     def work() -> None:
-        connection = BulkConnection(target)
         try:
-            while (batch := outbox.take()) is not None:
-                delivery = connection.deliver(batch.body)
-                if delivery.refused:
-                    raise UnavailableError(f"the server refused {delivery.refused:,} events")
-                sent(batch.events)
+            with closing(BulkConnection(_target(ready.result()))) as connection:
+                while (batch := outbox.take()) is not None:
+                    delivery = connection.deliver(batch.body, "zstd")
+                    if delivery.refused:
+                        raise UnavailableError(f"the server refused {delivery.refused:,} events")
+                    sent(batch.events)
         except VedetteError as error:
             outbox.error = error
-        finally:
-            connection.close()
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(_SENDERS)]
     for thread in threads:
@@ -193,11 +206,18 @@ def _senders(access: LocalAccess, sent: Any) -> Iterator[_Outbox]:
         raise outbox.error
 
 
+def _target(access: LocalAccess) -> Target:
+    certificate = Path(access.certificate) if access.certificate else None
+    return Target(access.url, access.ingest_token, certificate)
+
+
 def _introduce(access: LocalAccess, console: Console, seconds: float) -> None:
     """Address, token, and queries that find the attacks."""
-    with api_client(access) as client:
+    stories = STORIES[:_QUERIES]
+    with api_client(access) as client, ThreadPoolExecutor(_QUERIES) as pool:
+        found = pool.map(lambda story: _found(client, story.query), stories)
         rows = [
-            (story.query, _found(client, story.query), story.title) for story in STORIES[:_QUERIES]
+            (story.query, count, story.title) for story, count in zip(stories, found, strict=True)
         ]
     console.print(f"\nReady after {seconds:.0f} s.\n")
     console.print(f"  address      {access.url}", soft_wrap=True)

@@ -89,8 +89,8 @@ class BulkConnection:
             "Content-Type": "application/x-ndjson",
         }
 
-    def deliver(self, body: bytes | bytearray) -> Delivery:
-        """Posts until it is acknowledged.
+    def deliver(self, body: bytes | bytearray, encoding: str = "identity") -> Delivery:
+        """Posts until it is acknowledged; `encoding` is the body's Content-Encoding.
 
         Raises UnauthorizedError for a refused token, BadRequestError for any other 4xx, and
         UnavailableError when the server does not answer or refuses for too long.
@@ -98,7 +98,7 @@ class BulkConnection:
         for attempt in range(_ATTEMPTS_MAX):
             begin = time.perf_counter()
             try:
-                response, answer = self._post(body)
+                response, answer = self._post(body, encoding)
             except (HTTPException, OSError):
                 self._reconnect()
                 self._pause(min(0.2 * (attempt + 1), _RETRY_S_MAX))
@@ -113,8 +113,9 @@ class BulkConnection:
     def close(self) -> None:
         self._connection.close()
 
-    def _post(self, body: bytes | bytearray) -> tuple[HTTPResponse, bytes]:
-        self._connection.request("POST", _PATH, body=body, headers=self._headers)
+    def _post(self, body: bytes | bytearray, encoding: str) -> tuple[HTTPResponse, bytes]:
+        headers = self._headers | {"Content-Encoding": encoding}
+        self._connection.request("POST", _PATH, body=body, headers=headers)
         response = self._connection.getresponse()
         return response, response.read()
 

@@ -6,8 +6,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
 import pytest
+import zstandard
 
 from vedette.errors import BadRequestError, UnauthorizedError
+from vedette.ingest.inflate import inflate
 from vedette.simulate.post import BulkConnection, Target
 
 ITEMS = b'{"errors":true,"items":[%b]}'
@@ -23,7 +25,8 @@ def answering(*answers: tuple[int, bytes]) -> Iterator[tuple[BulkConnection, lis
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            bodies.append(inflate(body, self.headers["Content-Encoding"]))
             status, answer = waiting.pop(0)
             self.send_response(status)
             self.send_header("Content-Length", str(len(answer)))
@@ -74,6 +77,12 @@ def test_a_busy_server_gets_the_same_body_again_after_the_time_it_asks_for(statu
 def test_a_final_refusal_is_raised(status: int, error: type[Exception]) -> None:
     with answering((status, b"no")) as (connection, _), pytest.raises(error, match=str(status)):
         connection.deliver(b"x\n")
+
+
+def test_a_compressed_body_says_so() -> None:
+    with answering((200, ITEMS % CREATED)) as (connection, bodies):
+        connection.deliver(zstandard.compress(b"body\n"), "zstd")
+    assert bodies == [b"body\n"]
 
 
 def test_only_http_urls_are_taken() -> None:
