@@ -10,7 +10,7 @@ again, any other 4xx is dropped. So:
 | rejected | 400 with the reason |
 
 A duplicate is not 409: some senders log that as a failure of theirs. Items of one kind are the
-same bytes, so the usual answer is one string repeated; `filter_path` (Beats ask for
+same bytes, so the usual answer is a few strings repeated; `filter_path` (Beats ask for
 `errors,items.*.error,items.*.status`) works like Elasticsearch's: what no pattern names is left
 out, and objects that become empty go too.
 """
@@ -97,21 +97,16 @@ def _names(pattern: str, path: str) -> bool:
 
 
 def _items(outcome: BulkOutcome, shape: _Shape) -> bytes:
-    first = outcome.actions[0] if outcome.actions else ""
-    if not any(outcome.outcomes) and all(action == first for action in outcome.actions):
-        # Everything stored by the same verb: by far the most common answer.
-        item = _plain_item(first, Outcome.EVENTS, shape)
-        return b",".join([item] * len(outcome.actions)) if item else b""
-    ready: dict[tuple[str, int], bytes] = {}
-    items = []
-    for position, (action, code) in enumerate(zip(outcome.actions, outcome.outcomes, strict=True)):
-        problem = outcome.problems.get(position)
-        if problem is not None:
-            items.append(_refused_item(action, problem, shape))
-            continue
-        if (action, code) not in ready:
-            ready[action, code] = _plain_item(action, Outcome(code), shape)
-        items.append(ready[action, code])
+    """Each kind of item is rendered once; only refusals differ from one another."""
+    codes = set(outcome.outcomes)
+    rendered = {
+        action: {code: _plain_item(action, Outcome(code), shape) for code in codes}
+        for action in set(outcome.actions)
+    }
+    pairs = zip(outcome.actions, outcome.outcomes, strict=True)
+    items = [rendered[action][code] for action, code in pairs]
+    for position, problem in outcome.problems.items():
+        items[position] = _refused_item(outcome.actions[position], problem, shape)
     return b",".join(filter(None, items))
 
 

@@ -85,7 +85,7 @@ def _split_pairs(lines: list[bytes]) -> Bulk | None:
         if action is None or not action.stores:
             return None
         known[line] = action
-    actions = [known[line] for line in heads]
+    actions = list(map(known.__getitem__, heads))
     return Bulk(lines[1::2], actions, list(range(len(actions))))
 
 

@@ -77,10 +77,26 @@ def _inflate_member(view: memoryview, position: int, wbits: int, out: bytearray,
 
 
 def _inflate_zstd(body: bytes, limit: int) -> bytes:
+    decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES_MAX)
+    return _inflate_frame(decompressor, body, limit) or _inflate_frames(decompressor, body, limit)
+
+
+def _inflate_frame(
+    decompressor: zstandard.ZstdDecompressor, body: bytes, limit: int
+) -> bytes | None:
+    """The common case in one step: a single frame that tells its size. None for all others."""
+    try:
+        if not 0 < zstandard.frame_content_size(body) <= limit:
+            return None
+        return decompressor.decompress(body, allow_extra_data=False)
+    except zstandard.ZstdError:
+        return None
+
+
+def _inflate_frames(decompressor: zstandard.ZstdDecompressor, body: bytes, limit: int) -> bytes:
     out = bytearray()
     view = memoryview(body)
     position = 0
-    decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES_MAX)
     for _ in range(COMPRESSED_MEMBERS_MAX):
         inflater = decompressor.decompressobj()
         try:
