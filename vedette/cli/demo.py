@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,10 +39,9 @@ DIRECTORY = Path("demo-data")
 HOSTS_MIN = 50
 
 _SENDERS = 16
-_WAITING_MAX = 160
-"""Batches that wait to be sent: 20 MB, what is made while a server starts."""
+_EARLY_MAX = 200
+"""Batches that are made while the server starts; compressed they take 25 MB."""
 
-_ZSTD_LEVEL = 1
 _DAY_US = 24 * 3600 * 1_000_000
 _QUERIES = 5
 _LOOK_S = 0.2
@@ -151,17 +151,27 @@ def _send_day(plan: Demo, ready: Future[LocalAccess], console: Console) -> None:
     )
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", total=plan.events, hosts=plan.hosts)
-        with _senders(ready, lambda count: progress.advance(task, count)) as outbox:
-            compressor = zstandard.ZstdCompressor(_ZSTD_LEVEL)
-            for batch in batches:
-                outbox.put(replace(batch, body=compressor.compress(batch.body)))
+        early = _made_until(ready, batches)
+        with _senders(ready.result(), lambda count: progress.advance(task, count)) as outbox:
+            for batch in chain(early, batches):
+                outbox.put(batch)
+
+
+def _made_until(ready: Future[LocalAccess], batches: Iterator[Batch]) -> list[Batch]:
+    """What can be made until the server is there. It waits compressed, a twentieth of the bytes;
+    what is made later is not: compressing costs as much as sending."""
+    compressor = zstandard.ZstdCompressor(1)
+    early: list[Batch] = []
+    while not ready.done() and len(early) < _EARLY_MAX and (batch := next(batches, None)):
+        early.append(replace(batch, body=compressor.compress(batch.body), encoding="zstd"))
+    return early
 
 
 class _Outbox:
-    """Compressed batches on their way to the senders."""
+    """Batches on their way to the senders; at most a few wait."""
 
     def __init__(self) -> None:
-        self._queue: queue.Queue[Batch | None] = queue.Queue(_WAITING_MAX)
+        self._queue: queue.Queue[Batch | None] = queue.Queue(_SENDERS)
         self.error: VedetteError | None = None
 
     def put(self, batch: Batch | None) -> None:
@@ -179,15 +189,17 @@ class _Outbox:
 
 
 @contextmanager
-def _senders(ready: Future[LocalAccess], sent: Callable[[int], None]) -> Iterator[_Outbox]:
+def _senders(access: LocalAccess, sent: Callable[[int], None]) -> Iterator[_Outbox]:
     """An outbox that is empty, and all of it acknowledged, when the block ends well."""
     outbox = _Outbox()
+    certificate = Path(access.certificate) if access.certificate else None
+    target = Target(access.url, access.ingest_token, certificate)
 
     def work() -> None:
         try:
-            with closing(BulkConnection(_target(ready.result()))) as connection:
+            with closing(BulkConnection(target)) as connection:
                 while (batch := outbox.take()) is not None:
-                    delivery = connection.deliver(batch.body, "zstd")
+                    delivery = connection.deliver(batch.body, batch.encoding)
                     if delivery.refused:
                         raise UnavailableError(f"the server refused {delivery.refused:,} events")
                     sent(batch.events)
@@ -204,11 +216,6 @@ def _senders(ready: Future[LocalAccess], sent: Callable[[int], None]) -> Iterato
         thread.join()
     if outbox.error is not None:
         raise outbox.error
-
-
-def _target(access: LocalAccess) -> Target:
-    certificate = Path(access.certificate) if access.certificate else None
-    return Target(access.url, access.ingest_token, certificate)
 
 
 def _introduce(access: LocalAccess, console: Console, seconds: float) -> None:

@@ -42,6 +42,8 @@ class Batch:
     events: int
     until_us: int
     """Time of the newest event."""
+    encoding: str = "identity"
+    """The body's Content-Encoding."""
 
 
 def iter_batches(
