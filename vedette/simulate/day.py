@@ -42,8 +42,8 @@ class Batch:
     events: int
     until_us: int
     """Time of the newest event."""
-    encoding: str = "identity"
-    """The body's Content-Encoding."""
+    encoding: str = ""
+    """The body's Content-Encoding, if any."""
 
 
 def iter_batches(

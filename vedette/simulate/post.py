@@ -89,8 +89,8 @@ class BulkConnection:
             "Content-Type": "application/x-ndjson",
         }
 
-    def deliver(self, body: bytes | bytearray, encoding: str = "identity") -> Delivery:
-        """Posts until it is acknowledged; `encoding` is the body's Content-Encoding.
+    def deliver(self, body: bytes | bytearray, encoding: str = "") -> Delivery:
+        """Posts until it is acknowledged; `encoding` is the body's Content-Encoding, if any.
 
         Raises UnauthorizedError for a refused token, BadRequestError for any other 4xx, and
         UnavailableError when the server does not answer or refuses for too long.
@@ -114,7 +114,7 @@ class BulkConnection:
         self._connection.close()
 
     def _post(self, body: bytes | bytearray, encoding: str) -> tuple[HTTPResponse, bytes]:
-        headers = self._headers | {"Content-Encoding": encoding}
+        headers = self._headers | ({"Content-Encoding": encoding} if encoding else {})
         self._connection.request("POST", _PATH, body=body, headers=headers)
         response = self._connection.getresponse()
         return response, response.read()

@@ -26,7 +26,7 @@ def answering(*answers: tuple[int, bytes]) -> Iterator[tuple[BulkConnection, lis
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            bodies.append(inflate(body, self.headers["Content-Encoding"]))
+            bodies.append(inflate(body, self.headers.get("Content-Encoding", "")))
             status, answer = waiting.pop(0)
             self.send_response(status)
             self.send_header("Content-Length", str(len(answer)))
