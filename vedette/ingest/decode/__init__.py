@@ -1,4 +1,4 @@
-"""How do bytes become records? One file a wire format; `FORMATS` is the order of recognition.
+"""How do bytes become records? One file a wire format; `formats.py` has the order of recognition.
 
 `decode` looks at the first bytes for the three formats that come in volume, which are decoded
 into typed structs; all else becomes a dict and is recognised by its members. A record that no
@@ -7,56 +7,16 @@ format recognises is refused, never guessed at.
 
 import json
 import re
-from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
 from msgspec import DecodeError
 from msgspec.json import Decoder
 
-from vedette.ingest.decode import (
-    auditd,
-    auoms,
-    azure,
-    endpointsecurity,
-    eventxml,
-    evtx_json,
-    getwinevent,
-    laurel,
-    native,
-    nxlog,
-    osquery,
-    santa,
-    shipper,
-    tetragon,
-    vedette_sensor,
-    winlogbeat,
-)
+from vedette.ingest.decode import eventxml, evtx_json, native, shipper, winlogbeat
+from vedette.ingest.decode.formats import possible_formats
 from vedette.ingest.record import Record, RecordError
 from vedette.limits import RECORD_BYTES_MAX, RECORD_NESTING_MAX
-
-Recognise = Callable[[dict[str, Any]], bool]
-Decode = Callable[[dict[str, Any]], list[Record]]
-
-FLAT_FORMATS: tuple[tuple[Recognise, Decode], ...] = ((nxlog.recognises, nxlog.decode),)
-"""Formats in volume whose decoders ignore what is nested: tried before its depth is looked at."""
-
-FORMATS: tuple[tuple[Recognise, Decode], ...] = (
-    (vedette_sensor.recognises, vedette_sensor.decode),
-    (winlogbeat.recognises, winlogbeat.decode),
-    (evtx_json.recognises, evtx_json.decode),
-    (getwinevent.recognises, getwinevent.decode),
-    (eventxml.recognises, eventxml.decode),
-    (azure.recognises, azure.decode),
-    (laurel.recognises, laurel.decode),
-    (auoms.recognises, auoms.decode),
-    (auditd.recognises, auditd.decode),
-    (osquery.recognises, osquery.decode),
-    (tetragon.recognises, tetragon.decode),
-    (endpointsecurity.recognises, endpointsecurity.decode),
-    (santa.recognises, santa.decode),
-)
-"""Formats of JSON records, in order: the first that recognises a record decodes it."""
 
 WRAPPERS: tuple[str, ...] = ("_source", "result")
 """Members under which exports of other stores put the record itself."""
@@ -147,14 +107,12 @@ def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:
     """The records of a JSON value; `raw` is its text, for the check of its nesting."""
     if not isinstance(obj, dict):
         raise RecordError("not_an_object", "a record is a JSON object")
-    for recognises, decode_one in FLAT_FORMATS:
-        if recognises(obj):
-            return decode_one(obj)
-    if raw.count(b"{") + raw.count(b"[") > RECORD_NESTING_MAX:
-        _check_nesting(obj)
-    for recognises, decode_one in FORMATS:
-        if recognises(obj):
-            return decode_one(obj)
+    for one in possible_formats(obj):
+        if one.recognises(obj):
+            if not one.is_flat:
+                _check_nesting(obj, raw)
+            return one.decode(obj)
+    _check_nesting(obj, raw)
     for name in WRAPPERS:
         if isinstance(obj.get(name), dict):
             return decode_object(obj[name])
@@ -165,7 +123,12 @@ def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:
     raise RecordError("unknown_format", f"no known format has the members {_names(obj)}")
 
 
-def _check_nesting(value: Any) -> None:
+def _check_nesting(value: Any, raw: bytes) -> None:
+    """Raises RecordError too_deep for a value, of which `raw` is the text."""
+    # What `count` does byte by byte, `replace` does by leaps: a quarter of the time.
+    opened = len(raw) - len(raw.replace(b"{", b"").replace(b"[", b""))
+    if opened <= RECORD_NESTING_MAX:
+        return
     level: list[Any] = [value]
     for _ in range(RECORD_NESTING_MAX):
         level = list(chain.from_iterable(map(_children, level)))

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from vedette.ingest.decode import decode
+from vedette.ingest.decode.formats import FORMATS, Format, possible_formats
 from vedette.ingest.record import RecordError
 from vedette.limits import RECORD_BYTES_MAX
 
@@ -123,3 +124,28 @@ def test_carried_text_is_not_nested_without_end() -> None:
     with pytest.raises(RecordError) as refused:
         decode(text.encode())
     assert refused.value.reason == "unknown_format"
+
+
+_BESIDE = {"Channel", "Computer", "EventReceivedTime", "event_id", "columns", "data", "execution"}
+"""What formats also ask for, beside one of their members."""
+
+_MARKED = "type=AUOMS_EVENT msg=audit(1.2:3): santad: action= <Event><System>"
+
+
+@pytest.mark.parametrize("one", FORMATS)
+@pytest.mark.parametrize(
+    "value",
+    [
+        _MARKED,
+        "1767605400.123:42",
+        {"original": _MARKED, "process": {"audit_token": 1}, "audit_token": 1, "System": {}},
+        [{}],
+    ],
+    ids=["text", "id", "object", "list"],
+)
+def test_a_format_recognises_nothing_without_its_members(one: Format, value: object) -> None:
+    """So it need not be asked about an object that has none of them."""
+    names = {name for some in FORMATS for name in some.members} | _BESIDE
+    record = dict.fromkeys(names - one.members, value)
+    assert not one.recognises(record)
+    assert one not in possible_formats(record)
