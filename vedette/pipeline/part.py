@@ -5,7 +5,7 @@ from typing import Protocol
 
 import structlog
 
-from vedette.ingest.decode import decode, decode_event
+from vedette.ingest.decode import decode
 from vedette.ingest.record import Record, RecordError
 from vedette.model.address import pack_address
 from vedette.model.event import Outcome
@@ -108,11 +108,6 @@ def _decode(submission: Submission, part: Part) -> None:
     records, positions = part.records, part.positions
     for position, raw in enumerate(submission.records):
         try:
-            record = None if submission.host else decode_event(raw)
-            if record is not None:
-                records.append(record)
-                positions.append(position)
-                continue
             found = decode(raw, submission.host)
         except RecordError as error:
             part.refuse(position, error)
