@@ -2,8 +2,9 @@
 
 All of these are read: `2020-09-20 16:16:06.470`, `2020-09-20T16:16:06Z`, with up to nine digits
 of fraction, with an offset (`+02:00`, `+0200`), and `/Date(1600618566470)/`. Text without a
-zone is UTC: the caller knows better or nobody does. Seconds repeat from record to record, so
-they and the fractions are looked up, not computed.
+zone is UTC: the caller knows better or nobody does. Times repeat: many hosts log in the same
+millisecond, and every time is asked for to learn from its record and to normalise it. Seconds and
+fractions repeat even more. So all are looked up, not computed.
 """
 
 import re
@@ -13,21 +14,36 @@ from typing import Any
 from vedette.limits import TIME_MIN_US
 
 _CACHE_MAX = 8_192
+_MOMENTS_MAX = 32_768
+_TEXT_CHARS_MAX = 40
+"""Longer texts are no times that anybody writes, and not worth remembering."""
+
 _SECOND = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}")
 _LAST_US = 253_402_300_800_000_000  # 10000-01-01
+_moments: dict[str, int] = {}
 _seconds: dict[str, int] = {}
 _tails: dict[str, int] = {}
 
 
 def time_us(text: str) -> int:
     """Epoch microseconds; 0 when the text is no time or lies before 1970."""
+    moment = _moments.get(text)
+    return _learn_moment(text) if moment is None else moment
+
+
+def _learn_moment(text: str) -> int:
     second = _seconds.get(text[:19])
     if second is None:
         second = _learn_second(text)
     tail = _tails.get(text[19:])
     if tail is None:
         tail = _learn_tail(text[19:])
-    return second + tail if second > 0 else 0
+    moment = second + tail if second > 0 else 0
+    if len(_moments) >= _MOMENTS_MAX:
+        _moments.clear()
+    if len(text) <= _TEXT_CHARS_MAX:
+        _moments[text] = moment
+    return moment
 
 
 def any_time_us(value: Any) -> int:
@@ -77,7 +93,8 @@ def _learn_tail(text: str) -> int:
             end += 1
         digits, rest = rest[1:end], rest[end:].strip()
     tail = int((digits + "000000")[:6]) - _zone_us(rest)
-    _tails[text] = tail
+    if len(text) <= _TEXT_CHARS_MAX:
+        _tails[text] = tail
     return tail
 
 

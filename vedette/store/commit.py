@@ -9,6 +9,7 @@ from operator import attrgetter
 
 import pyarrow as pa
 from msgspec import Struct, field
+from msgspec.structs import astuple
 
 from vedette.model.columns import BINARY, EVENT_KINDS, KEY, METADATA, EventKind
 from vedette.model.event import BinarySeen, Kept
@@ -118,9 +119,10 @@ def _event_columns(kind: EventKind, segments: Sequence[PartialSegment]) -> dict[
     counts = list(map(len, rows))
     starts = offsets(counts)
     columns = {f"{name}_count": array(counts, "u64")}
+    # All values of an event at once: half of what one look a value costs.
+    values = dict(zip(kind.struct.__struct_fields__, zip(*map(astuple, events)), strict=True))
     for column, (attribute, _) in zip(kind.columns, kind.fields, strict=True):
-        attribute = "time_us" if attribute == "time" else attribute
-        flat = array(list(map(attrgetter(attribute), events)), column.type)
+        flat = array(values["time_us" if attribute == "time" else attribute], column.type)
         columns[column.name] = lists(flat, starts)
     return columns
 

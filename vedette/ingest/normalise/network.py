@@ -51,8 +51,18 @@ def netconn(
     local, remote, name = source, destination, destination_name
     if not local_is_source(ctx, outbound, protocol, source[0], destination[0]):
         local, remote, name = destination, source, source_name
-    domain = name or ctx.name_of(remote[0], time_us)
-    return Netconn(process_id, time_us, int(outbound), protocol, *local, *remote, domain)
+    (local_ip, local_port), (remote_ip, remote_port) = local, remote
+    return Netconn(
+        process_id,
+        time_us,
+        int(outbound),
+        protocol,
+        local_ip,
+        local_port,
+        remote_ip,
+        remote_port,
+        name or ctx.name_of(remote_ip, time_us),
+    )
 
 
 def _is_group(address: bytes) -> bool:
