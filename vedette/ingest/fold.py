@@ -82,8 +82,7 @@ def fold(
         if not keyed:
             keyed = True
             _remember(draft, record_key, request_key)
-        if outcome.time_us > draft.last_update_us:
-            draft.last_update_us = outcome.time_us
+        draft.last_update_us = max(draft.last_update_us, outcome.time_us)
         if kind is Facts:
             merge_facts(draft.facts, outcome.values)  # type: ignore[union-attr]
             continue

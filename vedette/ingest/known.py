@@ -107,14 +107,11 @@ class Known:
         if cmdline > self._cmdline and hash(cmdline) != self._cmdline_told:
             self._cmdline = cmdline
             self.told = False
-        if md5 > self.md5:
-            self.md5 = md5
-        if sha256 > self.sha256:
-            self.sha256 = sha256
-        if parent_id > self.parent_id:
-            self.parent_id = parent_id
-        if end_us > self.end_us:
-            self.end_us = end_us
+        if md5 or sha256 or parent_id or end_us:  # of few records
+            self.md5 = max(self.md5, md5)
+            self.sha256 = max(self.sha256, sha256)
+            self.parent_id = max(self.parent_id, parent_id)
+            self.end_us = max(self.end_us, end_us)
 
     def learn_parent(self, pid: int, path: str) -> None:
         """What a record tells of the parent that names it by pid only."""

@@ -120,7 +120,8 @@ def _event_columns(kind: EventKind, segments: Sequence[PartialSegment]) -> dict[
     starts = offsets(counts)
     columns = {f"{name}_count": array(counts, "u64")}
     # All values of an event at once: half of what one look a value costs.
-    values = dict(zip(kind.struct.__struct_fields__, zip(*map(astuple, events)), strict=True))
+    by_field = zip(*map(astuple, events), strict=True)
+    values = dict(zip(events[0].__struct_fields__, by_field, strict=True))
     for column, (attribute, _) in zip(kind.columns, kind.fields, strict=True):
         flat = array(values["time_us" if attribute == "time" else attribute], column.type)
         columns[column.name] = lists(flat, starts)

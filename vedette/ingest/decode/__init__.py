@@ -40,7 +40,8 @@ def decode(raw: bytes, host: str = "") -> list[Record]:
     if len(raw) > RECORD_BYTES_MAX:
         raise RecordError("too_large", f"a record of {len(raw)} bytes; {RECORD_BYTES_MAX} at most")
     try:
-        records = _decode(raw, host)
+        record = _decode_typed(raw)
+        records = _decode_any(raw, host) if record is None else [record]
     except RecursionError as error:
         raise RecordError("too_deep", "the record is nested too deeply") from error
     except UnicodeDecodeError as error:
@@ -51,13 +52,18 @@ def decode(raw: bytes, host: str = "") -> list[Record]:
     return records
 
 
-def _decode(raw: bytes, host: str) -> list[Record]:
+def _decode_typed(raw: bytes) -> Record | None:
+    """The record of a format that comes in volume; None for all others, and mostly for what is
+    broken. Raises RecordError, UnicodeDecodeError or RecursionError."""
     if raw.startswith(native.PREFIX):
-        return [native.decode(raw)]
+        return native.decode(raw)
+    if raw.startswith(winlogbeat.PREFIX) or raw.find(winlogbeat.MARK, 0, MARK_BYTES_MAX) >= 0:
+        return winlogbeat.decode_typed(raw)
+    return evtx_json.decode_typed(raw) if raw.find(evtx_json.MARK, 0, 32) >= 0 else None
+
+
+def _decode_any(raw: bytes, host: str) -> list[Record]:
     try:
-        record = _decode_typed(raw)
-        if record is not None:
-            return [record]
         obj = _decoder.decode(raw)
     except DecodeError as error:
         if raw.lstrip()[:1] == b"<":
@@ -68,20 +74,12 @@ def _decode(raw: bytes, host: str) -> list[Record]:
     return decode_object(obj, raw)
 
 
-def _decode_typed(raw: bytes) -> Record | None:
-    if raw.startswith(winlogbeat.PREFIX) or winlogbeat.MARK in raw[:MARK_BYTES_MAX]:
-        return winlogbeat.decode_typed(raw)
-    return evtx_json.decode_typed(raw) if evtx_json.MARK in raw[:32] else None
-
-
 def decode_event(raw: bytes) -> Record | None:
     """The one record of a JSON text of a format that comes in volume; None for all others, and
     for what is broken: `decode` says what it is."""
     if len(raw) > RECORD_BYTES_MAX:
         return None
     try:
-        if raw.startswith(native.PREFIX):
-            return native.decode(raw)
         return _decode_typed(raw)
     except _BROKEN:
         return None

@@ -6,7 +6,7 @@ importer makes such text from EVTX files, so there is a typed fast path, `decode
 
 from typing import Any
 
-from msgspec import Struct, ValidationError, field
+from msgspec import DecodeError, Struct, ValidationError, field
 from msgspec.json import Decoder
 
 from vedette.ingest.channels import canonical
@@ -79,7 +79,7 @@ def decode_typed(raw: bytes) -> Record | None:
     """A document of plain named event data; None when it is anything else."""
     try:
         return _record(_decoder.decode(raw).event)
-    except ValidationError:
+    except DecodeError:
         return None
 
 

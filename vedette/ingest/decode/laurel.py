@@ -18,6 +18,8 @@ from vedette.ingest.decode.eventlog import lower_host
 from vedette.ingest.record import Record, RecordError
 
 _ID = re.compile(r"(\d{1,12})\.(\d{1,9}):(\d{1,20})")
+_ID_CHARS_MAX = 43
+_NO_KEY = 0, -1
 _encode = Encoder().encode
 _PARTS = frozenset({"ID", "NODE", "EXECVE", "PATH", "CWD", "SOCKADDR", "PROCTITLE", "OBJ_PID"})
 
@@ -25,7 +27,7 @@ _PARTS = frozenset({"ID", "NODE", "EXECVE", "PATH", "CWD", "SOCKADDR", "PROCTITL
 def recognises(obj: dict[str, Any]) -> bool:
     """`ID` of an audit event beside at least one record type."""
     event_id = obj.get("ID")
-    return isinstance(event_id, str) and _ID.fullmatch(event_id) is not None
+    return isinstance(event_id, str) and event_key(event_id) != _NO_KEY
 
 
 def decode(obj: dict[str, Any]) -> list[Record]:
@@ -54,12 +56,16 @@ def decode(obj: dict[str, Any]) -> list[Record]:
     ]
 
 
-@lru_cache(maxsize=16_384)  # every event names those that began its process and its parent
 def event_key(text: str) -> tuple[int, int]:
-    """Time in epoch microseconds and serial of an event id; (0, 0) for text that is none."""
+    """Time in epoch microseconds and serial of an event id; (0, -1) for text that is none."""
+    return _key(text) if len(text) <= _ID_CHARS_MAX else _NO_KEY
+
+
+@lru_cache(maxsize=16_384)  # every event names those that began its process and its parent
+def _key(text: str) -> tuple[int, int]:
     found = _ID.fullmatch(text)
     if found is None:
-        return 0, 0
+        return _NO_KEY
     seconds, fraction, serial = found.groups()
     return int(seconds) * 1_000_000 + int((fraction + "000000")[:6]), int(serial)
 

@@ -8,7 +8,7 @@ is the fast path, `decode_typed`.
 
 from typing import Any
 
-from msgspec import Struct, ValidationError, field
+from msgspec import DecodeError, Struct, ValidationError, field
 from msgspec.json import Decoder
 
 from vedette.ingest.channels import SECURITY, SYSMON, canonical
@@ -55,7 +55,7 @@ def decode_typed(raw: bytes) -> Record | None:
     """A document as version 8 writes it; None when it is anything else."""
     try:
         return _record(_decoder.decode(raw))
-    except (ValidationError, ValueError):
+    except (DecodeError, ValueError):
         return None
 
 

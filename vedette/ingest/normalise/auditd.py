@@ -58,15 +58,13 @@ class _Call:
     learn from it and to normalise it, and few need its arguments: what is not always asked for
     is read when it is."""
 
-    __slots__ = ("data", "name", "path", "pid", "ppid", "syscall", "time_us")
+    __slots__ = ("data", "name", "pid", "syscall", "time_us")
 
     def __init__(self, record: Record) -> None:
         self.data = record.data
         self.time_us = record.time_us
         self.syscall: dict[str, Any] = self.data["SYSCALL"]
         self.pid = _pid(self.syscall.get("pid"))
-        self.ppid = _pid(self.syscall.get("ppid"))
-        self.path = self._text("exe")
         self.name = self._call_name()
 
     def _text(self, name: str) -> str:
@@ -83,6 +81,14 @@ class _Call:
         if not isinstance(given, list):
             return _hexadecimal(self._text(f"a{position}"))
         return _hexadecimal(str(given[position])) if position < len(given) else 0
+
+    @property
+    def ppid(self) -> int:
+        return _pid(self.syscall.get("ppid"))
+
+    @property
+    def path(self) -> str:
+        return self._text("exe")
 
     @property
     def succeeded(self) -> bool:
