@@ -29,7 +29,7 @@ HOSTS = 600
 RUNS = 40
 LONG_PROCESS_EVENTS = 10_000
 _START_US = 1_780_300_800 * 1_000_000
-_SENDERS = 8
+_SENDERS = 32
 _REST_S = 20
 """A pause after the load, so that searches do not compete with its merges."""
 

@@ -38,7 +38,8 @@ FILE_NAME = "demo.json"
 DIRECTORY = Path("demo-data")
 HOSTS_MIN = 50
 
-_SENDERS = 16
+_SENDERS = 40
+"""Requests in flight: as many as fill one commit while another is prepared."""
 _EARLY_MAX = 200
 """Batches that are made while the server starts; compressed they take 25 MB."""
 

@@ -4,7 +4,7 @@ Senders write "Security" and "security" for the same channel (telemetry.md 1); p
 identity is its channel, so it has one spelling.
 """
 
-from functools import lru_cache
+from vedette.model.remembered import remembered
 
 SYSMON = "Microsoft-Windows-Sysmon/Operational"
 SYSMON_LINUX = "Linux-Sysmon/Operational"
@@ -73,8 +73,12 @@ _OF_PROVIDER = {
 }
 
 
-@lru_cache(maxsize=4_096)
 def canonical(channel: str, provider: str = "") -> str:
     """The channel in its one spelling; that of the provider when the sender names none."""
+    return _in_one_spelling(channel) or _OF_PROVIDER.get(provider.lower(), "")
+
+
+@remembered(4_096)
+def _in_one_spelling(channel: str) -> str:
     name = channel.strip()
-    return _CANONICAL.get(name.lower(), name) or _OF_PROVIDER.get(provider.lower(), "")
+    return _CANONICAL.get(name.lower(), name)

@@ -1,8 +1,8 @@
 """Hashes of files as senders write them."""
 
-from functools import lru_cache
-
 from msgspec import Struct
+
+from vedette.model.remembered import remembered
 
 
 class Hashes(Struct, frozen=True, gc=False):
@@ -23,7 +23,7 @@ _DIGITS = {"md5": 32, "sha256": 64, "sha1": 40, "imphash": 32}
 _BARE = {32: "md5", 40: "sha1", 64: "sha256"}
 
 
-@lru_cache(maxsize=65_536)
+@remembered(65_536)
 def hashes_of(text: str) -> Hashes:
     """Hashes of Sysmon's `SHA1=..,MD5=..,SHA256=..,IMPHASH=..`, or of one bare hash."""
     found: dict[str, str] = {}

@@ -5,13 +5,12 @@ records are learned, the same is known afterwards. `told` is False while somethi
 no `Facts` has said yet; `tell` says it once, as a fact without a time of its own.
 """
 
-from functools import lru_cache
-
 from vedette.ingest.paths import file_name
 from vedette.model.event import Facts, Outcome
+from vedette.model.remembered import remembered
 
 
-@lru_cache(maxsize=65_536)
+@remembered(65_536)
 def shared(text: str) -> str:
     """The same text object for equal text: paths, users and hashes repeat on every host."""
     return text

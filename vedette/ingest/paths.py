@@ -4,10 +4,10 @@ Windows has two names for a file: with a drive (`C:\x`) and with an NT device
 (`\device\harddiskvolume2\x`). What follows the drive or the device, the tail, is the same.
 """
 
-from functools import lru_cache
+from vedette.model.remembered import remembered
 
 
-@lru_cache(maxsize=65_536)
+@remembered(65_536)
 def file_name(path: str) -> str:
     """Last part of a Windows or Unix path, as written."""
     return path[max(path.rfind("\\"), path.rfind("/")) + 1 :]

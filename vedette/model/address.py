@@ -5,11 +5,12 @@ from ipaddress import ip_address
 from socket import AF_INET6, inet_ntop
 
 from vedette.model.event import UNKNOWN_IP
+from vedette.model.remembered import remembered
 
 _MAPPED = bytes(10) + b"\xff\xff"
 
 
-@lru_cache(maxsize=65_536)
+@remembered(65_536)
 def pack_address(text: str) -> bytes:
     """16 bytes of a textual address; `UNKNOWN_IP` for text that is none."""
     try:

@@ -14,16 +14,14 @@ Extension tokens (`.exe`) are not stored: they are the ends of pieces.
 """
 
 import re
-from functools import lru_cache
+
+from vedette.model.remembered import remembered
 
 UNIT = "\x1f"
 """Stands around every piece of a stored command line."""
 
 COLON = "\x1c"
 """A piece of its own: the piece before it was followed by a colon inside its chunk."""
-
-_REMEMBERED_CHARS_MAX = 512
-"""Longer command lines are cut anew each time, so that what is remembered stays small."""
 
 _SEPARATORS = str.maketrans(dict.fromkeys("\\\"'()[]{},=<>&|;", " "))
 _WORD = re.compile(r"\w+")
@@ -61,11 +59,10 @@ def _pieces_of_chunk(chunk: str, *, is_path: bool) -> list[tuple[str, bool]]:
 def cmdline_tokens(cmdline: str) -> str:
     """The stored form of a command line (query-language 3.5 steps 1-6). Most repeat: what a
     parent is told to have, its children tell again, and services begin on every host alike."""
-    if len(cmdline) <= _REMEMBERED_CHARS_MAX:
-        return _remembered_tokens(cmdline)
     return _tokens(cmdline)
 
 
+@remembered(8_192)
 def _tokens(cmdline: str) -> str:
     chunks = cmdline.casefold().translate(_SEPARATORS).split()
     pieces: list[str] = []
@@ -82,9 +79,6 @@ def _tokens(cmdline: str) -> str:
             if has_colon:
                 pieces.append(COLON)
     return f"{alias}{UNIT}{UNIT.join(pieces)}{UNIT}" if pieces else ""
-
-
-_remembered_tokens = lru_cache(maxsize=8_192)(_tokens)
 
 
 def cmdline_pieces(value: str) -> list[str]:

@@ -101,6 +101,7 @@ class Settings:
         int,
         About(
             "Processes that prepare events for storing. 0: one a core, 4 at most.",
+            unit="processes",
             most=32,
         ),
     ] = 0

@@ -4,6 +4,7 @@ One bad value must not cost a batch: what does not fit its type (a lone surrogat
 out of range) is replaced here, in the slow path of an exception.
 """
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
@@ -12,6 +13,10 @@ import pyarrow as pa
 
 from vedette.model.columns import Column, ColumnType
 from vedette.model.event import UNKNOWN_IP
+
+# Arrow loads pandas at the first array, to look for its types: half a second and 60 MB in every
+# process, for types that nobody here has.
+sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
 
 TYPES: dict[ColumnType, pa.DataType] = {
     "text": pa.string(),

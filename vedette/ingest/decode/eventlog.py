@@ -5,12 +5,12 @@ differs (telemetry.md 1).
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 from vedette.ingest.channels import canonical
 from vedette.ingest.record import Record, RecordError
 from vedette.ingest.times import any_time_us
+from vedette.model.remembered import remembered
 
 _RECORD_ID_BITS = 48
 
@@ -59,7 +59,7 @@ def first_time_us(times: Iterable[Any]) -> int:
     raise RecordError("no_time", "the record has no time")
 
 
-@lru_cache(maxsize=65_536)
+@remembered(65_536)
 def lower_host(host: str) -> str:
     """The key of a host: its full name in lower case, without the dot of the root."""
     return host.strip().rstrip(".").lower()

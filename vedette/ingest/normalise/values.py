@@ -4,9 +4,8 @@ Windows senders disagree on types and spelling, so everything here takes any tex
 raises on it.
 """
 
-from functools import lru_cache
-
 from vedette.limits import TEXT_CHARS_MAX
+from vedette.model.remembered import remembered
 
 UNKNOWN_TEXT = frozenset(
     {
@@ -63,7 +62,7 @@ def number(value: object, below: int = 1 << 32) -> int:
     return found if 0 <= found < below else 0
 
 
-@lru_cache(maxsize=4_096)
+@remembered(4_096)
 def access_mask(value: str) -> int:
     """Access rights: hexadecimal with or without 0x."""
     try:
@@ -86,14 +85,16 @@ _SIGNATURES = {
 }
 
 
-@lru_cache(maxsize=1_024)
 def digsig_result(signed: object, status: str | None) -> str:
     """The signature's result (telemetry.md 6, Sysmon 7) of `Signed` and `SignatureStatus`."""
     if signed is None and status is None:
         return ""
-    if not is_true(signed):
-        return "Unsigned"
-    return _SIGNATURES.get((status or "").lower(), "Bad Signature")
+    return _signature(status or "") if is_true(signed) else "Unsigned"
+
+
+@remembered(1_024)
+def _signature(status: str) -> str:
+    return _SIGNATURES.get(status.lower(), "Bad Signature")
 
 
 _HIVES = {
