@@ -14,9 +14,17 @@ import pyarrow as pa
 from vedette.model.columns import Column, ColumnType
 from vedette.model.event import UNKNOWN_IP
 
-# Arrow loads pandas at the first array, to look for its types: half a second and 60 MB in every
-# process, for types that nobody here has.
-sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
+
+class _WithoutPandas:
+    """Arrow loads pandas at the first array, to look for its types: half a second and 60 MB in
+    every process, for types that nobody here has. It goes on without where there is none."""
+
+    def find_spec(self, name: str, _path: object, _target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is not used", name=name)
+
+
+sys.meta_path.insert(0, _WithoutPandas())
 
 TYPES: dict[ColumnType, pa.DataType] = {
     "text": pa.string(),
