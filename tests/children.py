@@ -5,19 +5,18 @@ from pathlib import Path
 
 
 def children(word: str, parent: int | None = None) -> list[int]:
-    """Running children of a process (this one when None), and theirs, whose command line has a
-    word."""
-    return [pid for pid in _family(parent or os.getpid()) if word in _command(pid)]
+    """Running children of a process (this one when None) whose command line has a word, and those
+    that these have forked."""
+    found = [pid for pid in _children(parent or os.getpid()) if word in _command(pid)]
+    return [*found, *(pid for child in found for pid in children(word, child))]
 
 
-def _family(parent: int) -> list[int]:
+def _children(parent: int) -> list[int]:
     try:
         tasks = list(Path(f"/proc/{parent}/task").iterdir())
-        told = " ".join((task / "children").read_text() for task in tasks)
+        return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):
         return []
-    found = [int(pid) for pid in told.split()]
-    return [*found, *(pid for child in found for pid in _family(child))]
 
 
 def _command(pid: int) -> str:

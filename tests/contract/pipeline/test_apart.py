@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -119,6 +120,18 @@ def test_they_make_the_rows_that_this_process_makes(
             engine.command(f"TRUNCATE TABLE {table}")
     assert answers[0] == answers[1]
     assert stored[0] == stored[1]
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+def test_there_may_be_one_of_them_or_many(
+    engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock, processes: int
+) -> None:
+    prepared = partial(prepared_apart, processes=processes)
+    with write_path(engine, tmp_path, clock, prepared=prepared) as path:
+        wait_until(lambda: len(children(PROGRAM)) == processes)
+        mixed = [one for records in REQUESTS for one in records]
+        assert [path.outcomes(mixed)[-1] for _ in range(2)] == [RECORD, DUPLICATE]
+        assert rows(engine) == STORED_ONCE
 
 
 TABLES = ("segment", "record", "binary", "process")

@@ -113,14 +113,24 @@ def prepared_here(
 
 @contextmanager
 def prepared_apart(
-    guide: StoreGuide, database: Database, clock: DrivenClock, remembered: int
+    guide: StoreGuide,
+    database: Database,
+    clock: DrivenClock,
+    remembered: int,
+    processes: int = 2,
 ) -> Iterator[PreparationProcesses]:
-    """Preparation in two processes, as a server does it."""
+    """Preparation in other processes, as a server does it."""
     launcher = Launcher("warning", "json")
     sensors = Sensors(database)
     knowledge = Knowledge(sensors, Channels(database), guide)
     preparation = PreparationProcesses(
-        launcher.launch, knowledge, guide.windows(), clock, keep_of(["default"]), remembered, 2
+        launcher.launch,
+        knowledge,
+        guide.windows(),
+        clock,
+        keep_of(["default"]),
+        remembered,
+        processes,
     )
     try:
         preparation.begin(unmounted(guide.engine), is_empty=guide.is_ours_and_empty())

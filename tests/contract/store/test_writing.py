@@ -6,9 +6,10 @@ from tests.contract.store.rows import HOUR_MS, NEXT_MS, file, partial, process_i
 from vedette.model.event import BinarySeen, Filemod, Kept
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.binary import binaries_of
-from vedette.store.commit import BinaryRow, Commit, RecordRow
+from vedette.store.commit import BinaryRow, Commit, RecordRow, commit_tables
 from vedette.store.engine import ClickHouseEngine
 from vedette.store.find import search_segments
+from vedette.store.joining import joined_tables
 from vedette.store.known import (
     SegmentPlace,
     host_context,
@@ -18,7 +19,7 @@ from vedette.store.known import (
 )
 from vedette.store.process import events
 from vedette.store.where import ALL
-from vedette.store.write import write_commit
+from vedette.store.write import write_commit, write_tables
 
 P1 = process_id(1)
 
@@ -39,11 +40,25 @@ def test_a_large_batch_arrives_as_one_part(engine: ClickHouseEngine) -> None:
     engine.command("SYSTEM STOP MERGES segment")
     batch = [partial(number, file(f"c:\\{number}"), last_update=1) for number in range(70_000)]
     write_commit(engine, Commit(segments=batch))
-    parts = engine.query(
+    assert rows_of_parts(engine) == [70_000]
+
+
+def test_portions_that_several_prepared_arrive_as_one_part(engine: ClickHouseEngine) -> None:
+    engine.command("SYSTEM STOP MERGES segment")
+    portions = [[partial(1, file("c:\\a"))], [partial(2)], [partial(3), partial(4, file("b"))]]
+    made = [commit_tables(Commit(segments=portion)) for portion in portions]
+    write_tables(engine, joined_tables(made))
+    assert rows_of_parts(engine) == [4]
+    totals = [events(engine, process_id(n), EVERYTHING, count=9).total for n in range(1, 5)]
+    assert totals == [1, 0, 0, 1]
+
+
+def rows_of_parts(engine: ClickHouseEngine) -> list[int]:
+    found = engine.query(
         "SELECT rows FROM system.parts WHERE table = 'segment' AND active "
         "AND database = currentDatabase()"
     )
-    assert list(parts.rows) == [(70_000,)]
+    return [row[0] for row in found.rows]
 
 
 def test_late_metadata_of_an_older_partition_is_written_before_new_events(
