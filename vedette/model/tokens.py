@@ -56,14 +56,10 @@ def _pieces_of_chunk(chunk: str, *, is_path: bool) -> list[tuple[str, bool]]:
     return pieces
 
 
+@remembered(8_192)
 def cmdline_tokens(cmdline: str) -> str:
     """The stored form of a command line (query-language 3.5 steps 1-6). Most repeat: what a
     parent is told to have, its children tell again, and services begin on every host alike."""
-    return _tokens(cmdline)
-
-
-@remembered(8_192)
-def _tokens(cmdline: str) -> str:
     chunks = cmdline.casefold().translate(_SEPARATORS).split()
     pieces: list[str] = []
     alias = ""

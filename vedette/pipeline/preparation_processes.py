@@ -203,7 +203,7 @@ class PreparationProcesses:
 
     def _send(self, worker: Worker, message: msgspec.Struct) -> None:
         try:
-            worker.send(message)
+            worker.link.send(message)
         except ConnectionError as error:
             raise self._lost() from error
 

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
-import msgspec
-
 from vedette.pipeline.link import Link
 from vedette.pipeline.messages import Answer, AskWhose, Done, Failed, FromPreparer, Question, Whose
 from vedette.pipeline.share import Met
@@ -18,7 +16,7 @@ again, shared out in another way."""
 
 
 class Worker:
-    """See the module. `send` and `receive` raise ConnectionError when the process has ended."""
+    """See the module. Its link raises ConnectionError when the process has ended."""
 
     def __init__(self, link: PreparerLink) -> None:
         self.link = link
@@ -26,9 +24,6 @@ class Worker:
         """Commits it took part in that were stored since its last order."""
         self.filters_version = 0
         """Which filters it judges by; 0 for none."""
-
-    def send(self, message: msgspec.Struct) -> None:
-        self.link.send(message)
 
     def durable_since(self) -> list[int]:
         told, self.durable = self.durable, []
@@ -81,12 +76,12 @@ class Round:
             case AskWhose(met):
                 self._met[process] = met
             case _:
-                worker.send(self._answer(told))
+                worker.link.send(self._answer(told))
 
     def _tell_whose(self) -> None:
         whose = None if self._failed else self._settle(self._met)
         for process in self._met:
-            self._workers[process].send(Whose(None if whose is None else whose[process]))
+            self._workers[process].link.send(Whose(None if whose is None else whose[process]))
         if whose is None:
             self._working.clear()
         self._met = {}
