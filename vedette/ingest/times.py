@@ -2,48 +2,68 @@
 
 All of these are read: `2020-09-20 16:16:06.470`, `2020-09-20T16:16:06Z`, with up to nine digits
 of fraction, with an offset (`+02:00`, `+0200`), and `/Date(1600618566470)/`. Text without a
-zone is UTC: the caller knows better or nobody does. Times repeat: many hosts log in the same
-millisecond, and every time is asked for to learn from its record and to normalise it. Seconds and
-fractions repeat even more. So all are looked up, not computed.
+zone is UTC: the caller knows better or nobody does.
+
+Every record has two or three times, most of them seen once. So a time with milliseconds or finer
+is put together of parts that repeat, each looked up: the minute, the second, the milliseconds, and
+what follows them. Times of other forms are read, and remembered whole.
 """
 
 import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from vedette.limits import TIME_MIN_US
 
-_CACHE_MAX = 8_192
-_MOMENTS_MAX = 32_768
+_CACHE_MAX = 32_768
+"""Of each memory; four digits and a zone are 10,000 ends."""
 _TEXT_CHARS_MAX = 40
 """Longer texts are no times that anybody writes, and not worth remembering."""
 
 _SECOND = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}")
 _LAST_US = 253_402_300_800_000_000  # 10000-01-01
+_MINUTE_US = 60_000_000
+
+_SECONDS: Final = {f"{n:02}.": n * 1_000_000 for n in range(60)}
+_MILLISECONDS: Final = {f"{n:03}": n * 1_000 for n in range(1_000)}
+_minutes: dict[str, int] = {}
+"""By a time up to the colon after the minute, of those that are believed whole."""
+_ends: dict[str, int] = {}
+"""By what follows the milliseconds: finer digits, the zone."""
 _moments: dict[str, int] = {}
-_seconds: dict[str, int] = {}
-_tails: dict[str, int] = {}
+"""By whole text, where it is not of these parts."""
 
 
 def time_us(text: str) -> int:
     """Epoch microseconds; 0 when the text is no time or lies before 1970."""
-    moment = _moments.get(text)
-    return _learn_moment(text) if moment is None else moment
+    try:
+        second_us = _minutes[text[:17]] + _SECONDS[text[17:20]]
+        return second_us + _MILLISECONDS[text[20:23]] + _ends[text[23:]]
+    except KeyError:
+        moment = _moments.get(text)
+        return _learn(text) if moment is None else moment
 
 
-def _learn_moment(text: str) -> int:
-    second = _seconds.get(text[:19])
-    if second is None:
-        second = _learn_second(text)
-    tail = _tails.get(text[19:])
-    if tail is None:
-        tail = _learn_tail(text[19:])
-    moment = second + tail if second > 0 else 0
-    if len(_moments) >= _MOMENTS_MAX:
-        _moments.clear()
-    if len(text) <= _TEXT_CHARS_MAX:
-        _moments[text] = moment
+def _learn(text: str) -> int:
+    """Reads a time, and remembers it or its parts."""
+    second_us = _second_us(text)
+    moment = second_us + _rest_us(text[19:]) if second_us > 0 else 0
+    if len(text) > _TEXT_CHARS_MAX:
+        return moment
+    if second_us > 0 and text[17:20] in _SECONDS and text[20:23] in _MILLISECONDS:
+        minute_us = second_us - _SECONDS[text[17:20]]
+        if minute_us > TIME_MIN_US and minute_us + _MINUTE_US <= _LAST_US:
+            _remember(_minutes, text[:17], minute_us)
+            _remember(_ends, text[23:], _rest_us(".000" + text[23:]))
+            return moment
+    _remember(_moments, text, moment)
     return moment
+
+
+def _remember(memory: dict[str, int], text: str, value: int) -> None:
+    if len(memory) >= _CACHE_MAX:
+        memory.clear()
+    memory[text] = value
 
 
 def any_time_us(value: Any) -> int:
@@ -68,34 +88,26 @@ def _date(text: str) -> int:
     return int(digits) * 1_000 if digits.isascii() and digits.isdigit() and len(digits) < 16 else 0
 
 
-def _learn_second(text: str) -> int:
-    if len(_seconds) >= _CACHE_MAX:
-        _seconds.clear()
+def _second_us(text: str) -> int:
+    """The second that a text begins with; 0 when it is no time, or not believed."""
     try:
         # Much quicker than strptime, but it reads more forms, so the form is looked at first.
         moment = datetime.fromisoformat(text[:19]) if _SECOND.match(text) else None
     except ValueError:
-        moment = None
-    second = 0 if moment is None else int(moment.replace(tzinfo=UTC).timestamp()) * 1_000_000
-    second = second if TIME_MIN_US < second < _LAST_US else 0
-    _seconds[text[:19]] = second
-    return second
+        return 0
+    second_us = 0 if moment is None else int(moment.replace(tzinfo=UTC).timestamp()) * 1_000_000
+    return second_us if TIME_MIN_US < second_us < _LAST_US else 0
 
 
-def _learn_tail(text: str) -> int:
+def _rest_us(text: str) -> int:
     """Microseconds that the fraction and the zone after the seconds add."""
-    if len(_tails) >= _CACHE_MAX:
-        _tails.clear()
     digits, rest = "", text.strip()
     if rest[:1] in {".", ","}:
         end = 1
         while end < len(rest) and rest[end].isdigit() and rest[end].isascii():
             end += 1
         digits, rest = rest[1:end], rest[end:].strip()
-    tail = int((digits + "000000")[:6]) - _zone_us(rest)
-    if len(text) <= _TEXT_CHARS_MAX:
-        _tails[text] = tail
-    return tail
+    return int((digits + "000000")[:6]) - _zone_us(rest)
 
 
 def _zone_us(text: str) -> int:

@@ -1,6 +1,10 @@
 """Times as senders write them."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vedette.ingest.times import any_time_us, time_us
 
@@ -51,3 +55,34 @@ def test_text_is_read_as_utc_microseconds(text: str, expected: int) -> None:
 )
 def test_values_of_any_type_are_a_time_or_unknown(value: object, expected: int) -> None:
     assert any_time_us(value) == expected
+
+
+_TEXTS = st.builds(
+    lambda moment, between, fraction, zone: moment.strftime(f"%Y-%m-%d{between}%H:%M:%S")
+    + fraction
+    + zone,
+    st.datetimes(datetime(1970, 1, 1), datetime(9999, 12, 31)),
+    st.sampled_from(" T"),
+    st.from_regex(r"(\.[0-9]{1,9})?", fullmatch=True),
+    st.sampled_from(["", "Z", "+02:00", "-0430"]),
+)
+
+
+@given(_TEXTS)
+def test_a_time_is_what_the_standard_library_reads(text: str) -> None:
+    moment = datetime.fromisoformat(text)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    expected = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    is_believed = datetime.fromisoformat(text[:19]) > datetime(1970, 1, 1)
+    assert time_us(text) == (expected if is_believed else 0)
+    assert time_us(text) == (expected if is_believed else 0)  # out of its parts
+
+
+@given(_TEXTS, st.integers(0, 30), st.characters())
+def test_a_time_with_a_wrong_character_is_told_the_same_once_its_parts_are_known(
+    text: str, place: int, wrong: str
+) -> None:
+    broken = text[:place] + wrong + text[place + 1 :]
+    first = time_us(broken)
+    time_us(text)
+    assert time_us(broken) == first
