@@ -72,7 +72,12 @@ def directory_bytes(path: Path) -> int:
 
 def _family(pid: int) -> list[int]:
     try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        # Each thread has children of its own.
+        children = [
+            child
+            for thread in Path(f"/proc/{pid}/task").iterdir()
+            for child in (thread / "children").read_text().split()
+        ]
     except (FileNotFoundError, ProcessLookupError):
         return []
     return [pid, *(descendant for child in children for descendant in _family(int(child)))]

@@ -40,6 +40,8 @@ HOSTS_MIN = 50
 
 _SENDERS = 40
 """Requests in flight: as many as fill one commit while another is prepared."""
+_REFRESHES = 4
+"""Of the progress bar in a second: each is a millisecond and more that the day waits."""
 _EARLY_MAX = 200
 """Batches that are made while the server starts; compressed they take 25 MB."""
 
@@ -150,7 +152,7 @@ def _send_day(plan: Demo, ready: Future[LocalAccess], console: Console) -> None:
         TextColumn("{task.completed:,.0f} events"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console) as progress:
+    with Progress(*columns, console=console, refresh_per_second=_REFRESHES) as progress:
         task = progress.add_task("", total=plan.events, hosts=plan.hosts)
         early = _made_until(ready, batches)
         with _senders(ready.result(), lambda count: progress.advance(task, count)) as outbox:

@@ -1,9 +1,10 @@
 """The door of the write path: takes submissions, answers once they are durable.
 
-Two threads stand behind it. *Prepare* gathers what waits into one commit and turns it into
-rows; *commit* writes them. While one commit is written the next is prepared, so both cores
-work. The queue is bounded in bytes: above it a submission is refused with BusyError, and the
-sender keeps its copy (design.md 4).
+Three threads stand behind it. *Expect* tells the preparation what has come, which may begin with
+it; *prepare* gathers what waits into one commit and turns it into rows; *commit* writes them.
+While one commit is written the next is prepared, so all cores work. The queue is bounded in
+bytes: above it a submission is refused with BusyError, and the sender keeps its copy
+(design.md 4).
 
 When a commit fails, everything prepared on top of it fails too, the memory of the write path
 is dropped, and submissions are refused with UnavailableError until the store answers again
@@ -77,6 +78,9 @@ class _Waiting:
 _Order = Callable[[], None]
 """Work for the preparing thread between two commits (rolling a partition)."""
 
+_Item = _Waiting | _Order | None
+"""None comes last."""
+
 
 def _wake() -> None:
     """The order that does nothing."""
@@ -100,7 +104,9 @@ class Intake:
         self._limits = limits
         self._meter = meter
         self._seq = first_seq
-        self._inbox: queue.SimpleQueue[_Waiting | _Order | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        self._expected: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        """The same, once the preparation expects it."""
         self._outbox: queue.Queue[tuple[Packed, list[_Waiting], float] | None] = queue.Queue(1)
         self._done: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._bytes = 0
@@ -109,6 +115,7 @@ class Intake:
         self._failed = threading.Event()
         self._closed = False
         self._threads = [
+            threading.Thread(target=self._expect_loop, name="expect", daemon=True),
             threading.Thread(target=self._prepare_loop, name="prepare", daemon=True),
             threading.Thread(target=self._commit_loop, name="commit", daemon=True),
         ]
@@ -151,7 +158,7 @@ class Intake:
         self._meter.queued(total)
         return waiting.answer
 
-    def _put(self, item: "_Waiting | _Order") -> None:
+    def _put(self, item: _Waiting | _Order) -> None:
         if self._closed:
             raise UnavailableError("the server is shutting down")
         self._inbox.put(item)
@@ -175,8 +182,19 @@ class Intake:
             self._put(run)
         done.result()
 
+    def _expect_loop(self) -> None:
+        item: _Item = _wake
+        while item is not None:
+            item = self._inbox.get()
+            if isinstance(item, _Waiting) and not self._failed.is_set():
+                try:
+                    self._preparation.expect(item.submission)
+                except Exception:  # prepare does without, and refuses it where it cannot
+                    log.exception("a submission could not be begun with")
+            self._expected.put(item)
+
     def _prepare_loop(self) -> None:
-        held: _Waiting | _Order | None = None
+        held: _Item = None
         ends = False
         while not ends:
             first = held if held is not None else self._next()
@@ -191,11 +209,13 @@ class Intake:
                 first()
         self._outbox.put(None)
 
-    def _next(self) -> "_Waiting | _Order | None":
+    def _next(self) -> _Item:
         """What comes next; tries to reach a store that failed as long as nothing does."""
         while True:
             try:
-                return self._inbox.get(timeout=RECOVER_PAUSE_S if self._failed.is_set() else None)
+                return self._expected.get(
+                    timeout=RECOVER_PAUSE_S if self._failed.is_set() else None
+                )
             except queue.Empty:
                 self._recover()
 
@@ -206,7 +226,7 @@ class Intake:
         deadline = time.monotonic() + self._limits.commit_wait_ms / 1_000
         while room > 0:
             try:
-                item = self._inbox.get(timeout=max(0.0, deadline - time.monotonic()))
+                item = self._expected.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 break
             if item is None:
@@ -250,7 +270,7 @@ class Intake:
                     log.exception("writing a commit failed")
                 self._failed.set()
                 # The other thread may wait for work that nobody can hand in any more.
-                self._inbox.put(_wake)
+                self._expected.put(_wake)
                 self._meter.failed()
                 self._answer(group, error)
             else:

@@ -1,6 +1,7 @@
 """One end of a connection between two processes of a server: each message after its length."""
 
 import socket
+from contextlib import suppress
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -13,7 +14,7 @@ Incoming = TypeVar("Incoming")
 
 
 class Link(Generic[Incoming]):
-    """Sends what msgspec can encode, receives messages of one union. Not thread-safe.
+    """Sends what msgspec can encode, receives messages of one union: one thread each.
 
     Both raise ConnectionError when the other end is gone.
     """
@@ -38,6 +39,11 @@ class Link(Generic[Incoming]):
     def fileno(self) -> int:
         """For selectors, which tell when there is something to receive."""
         return self._connection.fileno()
+
+    def shut(self) -> None:
+        """Ends it for both ends, also for a thread that is sending or receiving."""
+        with suppress(OSError):  # ended already
+            self._connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._connection.close()

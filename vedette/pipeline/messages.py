@@ -1,8 +1,8 @@
 """What the server and a process that prepares commits say to each other, as MessagePack.
 
 The server gives orders. Only `Prepare` is answered, with `Done` or `Failed`; before that the
-process may ask `Question`s, one at a time, and waits for each answer. So at any moment one of
-the two speaks and the other listens.
+process may ask `Question`s, one at a time, and waits for each answer. Only what is sent `Ahead`
+may come between.
 
 Where several processes prepare, each asks once in every commit `AskWhose` it has met. The answer
 may be that the commit is shared out anew: then `Prepare` is not answered, and comes again.
@@ -45,13 +45,20 @@ class Restore(Struct, tag=True):
 
 
 class Forget(Struct, tag=True):
-    """After a commit that failed; `durable` are those that did not."""
+    """After a commit that failed; `durable` are those that did not. What was sent `Ahead` is of no
+    commit any more."""
 
     durable: list[int]
 
 
+class Ahead(Struct, tag=True):
+    """What the process gets of a submission of a later commit, as soon as it has come."""
+
+    number: int
+    submission: Submission
+
+
 class Prepare(Struct, tag=True):
-    submissions: list[Submission]
     seq: int
     now_us: int
     window_ms: int
@@ -60,8 +67,12 @@ class Prepare(Struct, tag=True):
     """Commits that were stored since the last order."""
     filters: list[IngressFilter] | None = None
     """Where they changed."""
+    ahead: list[int] = []
+    """The submissions, by the numbers they were sent `Ahead` with."""
     mine: list[int] | None = None
     """Where this was shared out by sensors, not by guesses: those that are new of the process."""
+    submissions: list[Submission] = []
+    """What it gets then, in place of what was sent ahead."""
 
 
 class Resolve(Struct, tag=True):
@@ -150,6 +161,6 @@ class Failed(Struct, tag=True):
 
 Question = Resolve | AskCodes | AskProcesses | AskHeardOf | AskHosts
 Answer = Resolved | Codes | Processes | HeardOfProcesses | HostProcesses | Whose | Failed
-Order = Begin | WithoutPartitions | Restore | Forget | Prepare
+Order = Begin | WithoutPartitions | Restore | Forget | Ahead | Prepare
 FromServer = Order | Answer
 FromPreparer = Done | Failed | AskWhose | Question

@@ -30,6 +30,8 @@ class Part:
     """The decoded records of one submission, in parallel lists."""
 
     __slots__ = (
+        "comms_ip",
+        "group_id",
         "guests",
         "hosts",
         "in_sequence",
@@ -43,6 +45,8 @@ class Part:
 
     def __init__(self, submission: Submission) -> None:
         self.receipt = Receipt(bytearray([UNTOLD]) * len(submission.records))
+        self.group_id = submission.group_id
+        self.comms_ip = submission.comms_ip
         self.request_key = submission.request_key
         self.in_sequence = submission.in_sequence
         self.guests = frozenset(submission.guests)
@@ -70,41 +74,10 @@ class Part:
         self.keys = [self.keys[n] for n in kept]
 
 
-class Reader:
-    """Makes parts of submissions. What cannot be read is refused on the receipt."""
-
-    def __init__(self, hosts: Hosts, channels: ChannelCodes) -> None:
-        self._hosts = hosts
-        self._channels = channels
-        self._codes: dict[str, int] = {}
-
-    def read(self, submission: Submission, now_us: int) -> Part:
-        part = Part(submission)
-        _decode(submission, part)
-        hosts = self._hosts.of(part.records, submission.group_id, now_us)
-        if None in hosts:
-            hosts = _refuse_hostless(part, hosts)
-        part.hosts = [host for host in hosts if host is not None]
-        if submission.comms_ip and part.hosts:
-            part.hosts[0].comms_ip = pack_address(submission.comms_ip)  # all are of one host
-        unknown = {record.channel for record in part.records}.difference(self._codes)
-        if unknown:
-            self._codes.update(self._channels.codes(unknown))
-        codes = self._codes
-        part.keys = [record_key(codes[record.channel], record.record_id) for record in part.records]
-        return part
-
-
-def our_fault(error: Exception) -> RecordError:
-    """The refusal of a record that shows a bug of ours. It must cost only itself: an error here
-    would fail all requests of the commit, each time the record is sent again."""
-    if isinstance(error, MemoryError):
-        raise error
-    log.error("a record could not be handled", exc_info=error)
-    return RecordError("internal_error", "the server could not handle the record; see its log")
-
-
-def _decode(submission: Submission, part: Part) -> None:
+def decoded(submission: Submission) -> Part:
+    """The records of a submission, which nobody knows the hosts of yet: that needs no memory, and
+    may be done before the commit begins. What cannot be read is refused on the receipt."""
+    part = Part(submission)
     records, positions = part.records, part.positions
     for position, raw in enumerate(submission.records):
         try:
@@ -119,6 +92,38 @@ def _decode(submission: Submission, part: Part) -> None:
             part.receipt.outcomes[position] = NOT_KEPT
         records += found
         positions += [position] * len(found)
+    return part
+
+
+class Finder:
+    """Finds the hosts and the keys of records. What has none is refused on the receipt."""
+
+    def __init__(self, hosts: Hosts, channels: ChannelCodes) -> None:
+        self._hosts = hosts
+        self._channels = channels
+        self._codes: dict[str, int] = {}
+
+    def find(self, part: Part, now_us: int) -> None:
+        hosts = self._hosts.of(part.records, part.group_id, now_us)
+        if None in hosts:
+            hosts = _refuse_hostless(part, hosts)
+        part.hosts = [host for host in hosts if host is not None]
+        if part.comms_ip and part.hosts:
+            part.hosts[0].comms_ip = pack_address(part.comms_ip)  # all are of one host
+        unknown = {record.channel for record in part.records}.difference(self._codes)
+        if unknown:
+            self._codes.update(self._channels.codes(unknown))
+        codes = self._codes
+        part.keys = [record_key(codes[record.channel], record.record_id) for record in part.records]
+
+
+def our_fault(error: Exception) -> RecordError:
+    """The refusal of a record that shows a bug of ours. It must cost only itself: an error here
+    would fail all requests of the commit, each time the record is sent again."""
+    if isinstance(error, MemoryError):
+        raise error
+    log.error("a record could not be handled", exc_info=error)
+    return RecordError("internal_error", "the server could not handle the record; see its log")
 
 
 def _refuse_hostless(part: Part, hosts: list[Host | None]) -> list[Host | None]:

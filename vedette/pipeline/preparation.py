@@ -11,6 +11,7 @@ from typing import Protocol
 from vedette.ingest.filter import compile_filters
 from vedette.model.ingress import IngressFilter
 from vedette.pipeline.pack import Packed, pack
+from vedette.pipeline.part import decoded
 from vedette.pipeline.prepare import Preparer
 from vedette.pipeline.submission import Submission
 from vedette.pipeline.windows import Windows
@@ -34,15 +35,21 @@ class Recall(Protocol):
 
 
 class Preparation(Protocol):
-    """The preparing thread's alone, but for the filters, which any thread may change and ask."""
+    """The preparing thread's alone, but for `expect`, and for the filters, which any thread may
+    change and ask."""
 
     @property
     def windows(self) -> Windows:
         """Where the next commit belongs."""
 
+    def expect(self, submission: Submission) -> None:
+        """A submission that has come, and will be of a later commit: what can be done of it before
+        then may begin. By any thread, one at a time; beside all else. Raises nothing."""
+
     def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> Packed:
-        """The tables of one commit. Raises UnavailableError when the server cannot tell now what
-        has to be known; after any error `begin_anew` comes next."""
+        """The tables of one commit, whether its submissions were expected or not. Raises
+        UnavailableError when the server cannot tell now what has to be known; after any error
+        `begin_anew` comes next."""
 
     def durable(self, seq: int) -> None:
         """A commit is stored: what it brought is known from now on."""
@@ -72,8 +79,11 @@ class PreparationHere:
     def windows(self) -> Windows:
         return self.preparer.windows
 
+    def expect(self, submission: Submission) -> None:
+        """Nothing: whatever is done before is done by this process all the same."""
+
     def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> Packed:
-        return pack(self.preparer.prepare(submissions, seq, now_us))
+        return pack(self.preparer.prepare(list(map(decoded, submissions)), seq, now_us))
 
     def durable(self, seq: int) -> None:
         self.preparer.seen.durable(seq)

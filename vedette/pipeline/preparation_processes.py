@@ -3,7 +3,7 @@
 Preparing is pure Python and holds the interpreter; the event loop, searches and the engine's
 inserts would wait for it. The processes have no store and no files: they get bodies, give tables,
 and ask this one what they have to know (`messages.py`). Each has a share of the hosts
-(`shares.py`).
+(`shares.py`), and gets its texts as they come, so that it decodes while nothing else is to be done.
 
 One may die at any time, of memory for one. Then the commit fails, its senders keep what they
 sent, and the next `begin_anew` starts others in place of all, which read back what is stored. They
@@ -23,6 +23,7 @@ from vedette.ingest.normalise.normaliser import Keep
 from vedette.model.ingress import IngressFilter
 from vedette.pipeline.knowledge import Knowledge
 from vedette.pipeline.messages import (
+    Ahead,
     Begin,
     Done,
     Failed,
@@ -32,7 +33,7 @@ from vedette.pipeline.messages import (
     WithoutPartitions,
 )
 from vedette.pipeline.pack import Packed
-from vedette.pipeline.shares import Portion, SharedCommit, Shares, joined_receipts
+from vedette.pipeline.shares import SharedCommit, SharedSubmission, Shares
 from vedette.pipeline.submission import Submission
 from vedette.pipeline.windows import Windows
 from vedette.pipeline.worker import PreparerLink, Round, Worker
@@ -44,6 +45,7 @@ log = structlog.get_logger(__name__)
 
 RESTORED_KEYS = 100_000
 """Keys of stored records in one message."""
+
 
 Launch = Callable[[int], list[PreparerLink]]
 """Starts so many processes."""
@@ -72,6 +74,10 @@ class PreparationProcesses:
         self._workers: list[Worker] = []
         """None of them where they have ended."""
         self._shares = Shares(processes)
+        self._expecting = threading.Lock()
+        """Held to send ahead, and to change to whom."""
+        self._expected: dict[int, SharedSubmission] = {}
+        """What was sent ahead of its commit, by the identity of the submission."""
         self._took_part: dict[int, list[Worker]] = {}
         """By commit that is not known to be stored."""
         self._unmounted: list[int] = []
@@ -87,20 +93,24 @@ class PreparationProcesses:
         self._unmounted = list(unmounted)
         self._start(is_empty=is_empty)
 
+    def expect(self, submission: Submission) -> None:
+        with self._expecting:
+            if self._workers and id(submission) not in self._expected:
+                self._expected[id(submission)] = self._send_ahead(submission)
+
     def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> Packed:
         if not self._workers:
             raise UnavailableError("nothing prepares commits at the moment")
         self.windows.advance(now_us)
-        commit = SharedCommit(submissions, self._shares)
+        commit = SharedCommit(self._take(submissions), self._shares)
         done = self._by_all(commit, seq, now_us)
         if done is None:  # what they met has shown whose it is
             done = self._by_all(commit, seq, now_us)
             assert done is not None
         for one in done.values():
             self._note(one, now_us)
-        receipts = [(commit.portions[process], one.receipts) for process, one in done.items()]
-        tables = joined_tables([_tables(one) for one in done.values()])
-        return Packed(seq, tables, joined_receipts(submissions, receipts))
+        receipts = commit.receipts({process: one.receipts for process, one in done.items()})
+        return Packed(seq, joined_tables([_tables(one) for one in done.values()]), receipts)
 
     def durable(self, seq: int) -> None:
         for worker in self._took_part.pop(seq, ()):
@@ -111,8 +121,10 @@ class PreparationProcesses:
         if not self._workers:
             self._start(is_empty=False)
             return
-        for worker in self._workers:
-            self._send(worker, Forget(worker.durable_since()))
+        with self._expecting:
+            self._expected.clear()
+            for worker in self._workers:
+                worker.tell(Forget(worker.durable_since()))
         self._restore_seen(since_seq)
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
@@ -132,33 +144,56 @@ class PreparationProcesses:
 
     def close(self) -> None:
         """Ends the processes. Raises nothing when some have ended already."""
-        for worker in self._workers:
-            worker.link.close()
-        self._workers = []
+        with self._expecting:
+            for worker in self._workers:
+                worker.close()
+            self._workers = []
+            self._expected.clear()
 
     def _start(self, *, is_empty: bool) -> None:
         """New processes that know what is stored: all that was durable is read back."""
-        self._workers = [Worker(link) for link in self._launch(self._count)]
-        self._shares = Shares(self._count)
         now_us = self._clock.now_us()
         begin = Begin(self._keep, self._processes_remembered, now_us, is_empty, self._count)
-        self._tell_all(begin)
+        links = self._launch(self._count)
+        with self._expecting:
+            self._workers = list(map(Worker, links))
+            self._shares = Shares(self._count)
+            self._tell_all(begin)
         self._tell_all(WithoutPartitions(self._unmounted))
         self._restore_seen(0)
 
+    def _take(self, submissions: list[Submission]) -> list[SharedSubmission]:
+        """All of them sent ahead, by now those too that nobody expected."""
+        with self._expecting:
+            taken = [self._expected.pop(id(submission), None) for submission in submissions]
+            return [
+                self._send_ahead(submission) if sent is None else sent
+                for submission, sent in zip(submissions, taken, strict=True)
+            ]
+
+    def _send_ahead(self, submission: Submission) -> SharedSubmission:
+        shared = self._shares.share(submission)
+        for process in shared.portions:
+            self._workers[process].tell(Ahead(shared.number, shared.some(process)))
+        return shared
+
     def _restore_seen(self, since_seq: int) -> None:
         """All are told of all: which hosts are whose shows when they are met."""
-        keys = _Restoring(self._tell_all)
+        keys = _Restoring(self._send_all)
         self._knowledge.stored.restore_seen(keys, since_seq)
         keys.flush()
 
     def _by_all(self, commit: SharedCommit, seq: int, now_us: int) -> dict[int, Done] | None:
         """What each process made of its portion; None where it has to be shared out again."""
-        taking_part = {process: self._workers[process] for process in commit.portions}
-        for process, portion in commit.portions.items():
-            order = self._order(taking_part[process], portion, seq, now_us)
-            order.mine = commit.mine(process)
-            self._send(taking_part[process], order)
+        taking_part = {process: self._workers[process] for process in commit.processes}
+        for process, worker in taking_part.items():
+            order = self._order(worker, seq, now_us)
+            portions, order.mine = commit.portions(process), commit.mine(process)
+            if order.mine is None:
+                order.ahead = [one.number for one in portions]
+            else:
+                order.submissions = [one.some(process) for one in portions]
+            worker.tell(order)
         try:
             made = Round(taking_part, self._knowledge.answer, commit.settle).run()
         except ConnectionError as error:
@@ -172,20 +207,13 @@ class PreparationProcesses:
             self._took_part[seq] = list(taking_part.values())
         return made
 
-    def _order(self, worker: Worker, portion: Portion, seq: int, now_us: int) -> Prepare:
+    def _order(self, worker: Worker, seq: int, now_us: int) -> Prepare:
         with self._lock:
             changed = worker.filters_version != self._filters_version
             worker.filters_version = self._filters_version
             filters = self._filters if changed else None
-        return Prepare(
-            portion.submissions,
-            seq,
-            now_us,
-            self.windows.window_ms,
-            self.windows.partition_ms,
-            worker.durable_since(),
-            filters,
-        )
+        window_ms, partition_ms = self.windows.window_ms, self.windows.partition_ms
+        return Prepare(seq, now_us, window_ms, partition_ms, worker.durable_since(), filters)
 
     def _note(self, done: Done, now_us: int) -> None:
         for sensor_id, address, host_type in done.seen:
@@ -199,11 +227,14 @@ class PreparationProcesses:
 
     def _tell_all(self, message: msgspec.Struct) -> None:
         for worker in self._workers:
-            self._send(worker, message)
+            worker.tell(message)
 
-    def _send(self, worker: Worker, message: msgspec.Struct) -> None:
+    def _send_all(self, message: msgspec.Struct) -> None:
+        """Returns when all have it. Raises UnavailableError."""
+        self._tell_all(message)
         try:
-            worker.link.send(message)
+            for worker in self._workers:
+                worker.wait()
         except ConnectionError as error:
             raise self._lost() from error
 

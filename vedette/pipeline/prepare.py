@@ -1,9 +1,9 @@
-"""From the submissions of one commit to the rows it will write.
+"""From the decoded submissions of one commit to the rows it will write.
 
 A preparer prepares one commit at a time, in a process of its own (`preparing.py`), and owns all
 memory of the write path for its share of the hosts: what was stored before (`Seen`), what is known
-of processes (`Registry`), the hosts' learned context. The steps are those of design.md 4: decode,
-find the host, recognise what was stored before, learn, normalise, filter, fold, place.
+of processes (`Registry`), the hosts' learned context. The steps are those of design.md 4: decode
+(`part.py`), find the host, recognise what was stored before, learn, normalise, filter, fold, place.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ from vedette.model.event import BinarySeen, Kept, Outcome
 from vedette.model.host import SensorRef
 from vedette.pipeline.binaries import BinaryNews
 from vedette.pipeline.hosts import Host, Hosts
-from vedette.pipeline.part import ChannelCodes, Part, Reader, our_fault
+from vedette.pipeline.part import ChannelCodes, Finder, Part, our_fault
 from vedette.pipeline.registry import Placement, Registry
 from vedette.pipeline.seen import Seen
 from vedette.pipeline.share import Share
 from vedette.pipeline.sieve import Sieve, Sifting
-from vedette.pipeline.submission import Receipt, Submission
+from vedette.pipeline.submission import Receipt
 from vedette.pipeline.tally import DUPLICATE, EVENTS, FILTERED, NOT_KEPT, RECORD, Tally
 from vedette.pipeline.windows import Windows
 
@@ -66,7 +66,7 @@ class Preparer:
         self.seen = seen
         self.windows = windows
         self._hosts = hosts
-        self._reader = Reader(hosts, channels)
+        self._finder = Finder(hosts, channels)
         self._share = share
         self._keep = keep
         self.sieve = Sieve(registry)
@@ -85,7 +85,7 @@ class Preparer:
             self._hosts.look_again()
         self.windows.window_ms, self.windows.partition_ms = window_ms, partition_ms
 
-    def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> Prepared:
+    def prepare(self, parts: list[Part], seq: int, now_us: int) -> Prepared:
         """The rows of one commit. What it learns counts once `seen.durable(seq)` is told.
 
         Raises SharedAnewError before it has changed anything.
@@ -93,7 +93,8 @@ class Preparer:
         self._hosts.forget_oldest()
         if self.windows.advance(now_us):
             self._hosts.look_again()
-        parts = [self._reader.read(submission, now_us) for submission in submissions]
+        for part in parts:
+            self._finder.find(part, now_us)
         if self._share is not None:
             self._share.settle(parts)
         self.seen.begin(seq, now_us)

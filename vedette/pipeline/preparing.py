@@ -6,6 +6,7 @@ waits for the commit anyway.
 
 import gc
 import time
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, assert_never
 
@@ -18,6 +19,7 @@ from vedette.model.host import HostProcess, SensorRef, Sighting
 from vedette.pipeline.hosts import Hosts
 from vedette.pipeline.link import Link
 from vedette.pipeline.messages import (
+    Ahead,
     AskCodes,
     AskHeardOf,
     AskHosts,
@@ -42,6 +44,7 @@ from vedette.pipeline.messages import (
     WithoutPartitions,
 )
 from vedette.pipeline.pack import pack
+from vedette.pipeline.part import Part, decoded
 from vedette.pipeline.prepare import Preparer
 from vedette.pipeline.registry import Registry, SegmentPlace
 from vedette.pipeline.seen import Seen
@@ -61,11 +64,28 @@ batch of telemetry many times, and find nothing."""
 _Answered = TypeVar("_Answered")
 
 
-class Asking:
-    """What preparing has to know of the server's state database and store."""
+class Inbox:
+    """What the server says. An answer does not wait for what was sent ahead of its commit."""
 
     def __init__(self, link: ServerLink) -> None:
         self._link = link
+        self._put_off: deque[Ahead] = deque()
+
+    def order(self) -> FromServer:
+        return self._put_off.popleft() if self._put_off else self._link.receive()
+
+    def answer(self) -> FromServer:
+        while isinstance(message := self._link.receive(), Ahead):
+            self._put_off.append(message)
+        return message
+
+
+class Asking:
+    """What preparing has to know of the server's state database and store."""
+
+    def __init__(self, link: ServerLink, inbox: Inbox) -> None:
+        self._link = link
+        self._inbox = inbox
         self.seen: list[tuple[int, str, str]] = []
         """What `note` was told since it was taken last."""
 
@@ -100,7 +120,7 @@ class Asking:
 
     def _ask(self, question: Question | AskWhose, expected: type[_Answered]) -> _Answered:
         self._link.send(question)
-        answer = self._link.receive()
+        answer = self._inbox.answer()
         match answer:
             case Failed(message, reason) if reason:
                 raise UnavailableError(message, reason=reason)
@@ -115,18 +135,21 @@ class Preparing:
 
     def __init__(self, link: ServerLink) -> None:
         self._link = link
-        self._asking = Asking(link)
+        self._inbox = Inbox(link)
+        self._asking = Asking(link, self._inbox)
         self._share: Share | None = None
+        self._ahead: dict[int, Part] = {}
+        """What came ahead of its commit, by number."""
         now_s = time.monotonic()
         self._collected_s, self._collected_all_s = now_s, now_s
 
     def run(self) -> None:
         try:
-            begin = self._link.receive()
+            begin = self._inbox.order()
             assert isinstance(begin, Begin)
             preparer = self._preparer(begin)
             while True:
-                order = self._link.receive()
+                order = self._inbox.order()
                 self._obey(preparer, order)  # type: ignore[arg-type]
         except ConnectionError:
             return
@@ -149,6 +172,8 @@ class Preparing:
 
     def _obey(self, preparer: Preparer, order: Order) -> None:
         match order:
+            case Ahead(number, submission):
+                self._ahead[number] = decoded(submission)
             case Prepare():
                 try:
                     self._link.send(self._prepare(preparer, order))
@@ -160,6 +185,7 @@ class Preparing:
             case Forget(durable):
                 _note(preparer, durable)
                 preparer.forget()
+                self._ahead.clear()
             case WithoutPartitions(unmounted):
                 preparer.registry.without_partitions(unmounted)
             case Begin():
@@ -176,7 +202,9 @@ class Preparing:
             preparer.enter(order.window_ms, order.partition_ms)
             if self._share is not None:
                 self._share.begin(order.mine)
-            made = pack(preparer.prepare(order.submissions, order.seq, order.now_us))
+            parts = [self._ahead.pop(number) for number in order.ahead]
+            parts += map(decoded, order.submissions)
+            made = pack(preparer.prepare(parts, order.seq, order.now_us))
         except (ConnectionError, SharedAnewError):
             raise
         except VedetteError as error:

@@ -6,11 +6,11 @@ decoded, so texts go where their likely host belongs, and the processes tell who
 (`share.py`). Where a guess was wrong the commit is shared out again, now by what they told.
 """
 
+import threading
 from collections import Counter
 from collections.abc import Mapping
-from operator import attrgetter
-
-from msgspec import Struct
+from functools import reduce
+from operator import attrgetter, or_
 
 from vedette.ingest.likely_host import likely_hosts
 from vedette.pipeline.share import Met
@@ -20,26 +20,95 @@ _NAMES_MAX = 200_000
 """Names whose process is remembered; with more the guessing begins anew."""
 
 
-class Portion(Struct):
-    """What one process gets of a commit."""
+class SharedSubmission:
+    """The texts of one submission, and who gets which of them."""
 
-    submissions: list[Submission]
-    places: list[tuple[int, list[int] | None]]
-    """For each submission: its number in the commit, and where its texts were there; None where
-    it is whole."""
+    def __init__(
+        self, number: int, submission: Submission, names: list[bytes], bits: list[int]
+    ) -> None:
+        self.number = number
+        """Which submission it is, of all that were shared out."""
+        self.submission = submission
+        self._names = names
+        self._bits = bits
+        """For each text, the processes that get it."""
+        self.portions = self._portions()
+        """By process, which texts it gets, if any; None for all of them."""
+
+    def name(self, position: int) -> bytes:
+        """The likely host of a text; b"" where nobody had to guess."""
+        return self._names[position] if self._names else b""
+
+    def some(self, process: int) -> Submission:
+        """The portion of a process; of a text that several get, the first answers for it."""
+        whole, positions = self.submission, self.portions[process]
+        if positions is None:
+            return whole
+        earlier = (1 << process) - 1
+        return Submission(
+            [whole.records[position] for position in positions],
+            whole.group_id,
+            whole.request_key,
+            whole.byte_count,
+            whole.in_sequence,
+            whole.host,
+            whole.comms_ip,
+            [n for n, position in enumerate(positions) if self._bits[position] & earlier],
+        )
+
+    def pass_on(self, to: list[tuple[int, int]]) -> None:
+        """Texts, each with a process that gets it. Whoever had it keeps it, too: it may hold
+        records of several hosts."""
+        for position, process in to:
+            self._bits[position] |= 1 << process
+        self.portions = self._portions()
+
+    def _portions(self) -> dict[int, list[int] | None]:
+        found: dict[int, list[int] | None] = {}
+        asked = reduce(or_, set(self._bits), 0)
+        for process in range(asked.bit_length()):
+            bit = 1 << process
+            if self._bits.count(bit) == len(self._bits):
+                found[process] = None
+            elif asked & bit:
+                found[process] = [n for n, bits in enumerate(self._bits) if bits & bit]
+        return found
 
 
 class Shares:
-    """Which process has which host, as long as the processes live."""
+    """Which process has which host, as long as the processes live. Thread-safe."""
 
     def __init__(self, count: int) -> None:
-        self.count = count
+        self._count = count
+        self._lock = threading.Lock()
         self._of_sensor: dict[int, int] = {}
         self._bit_of_name: dict[bytes, int] = {}
         self._texts = [0] * count
         """Handed out so far: a new host belongs to who got the fewest."""
+        self._submissions = 0
 
-    def guess(self, names: list[bytes]) -> list[int]:
+    def share(self, submission: Submission) -> SharedSubmission:
+        """By guesses at whose host each text is of."""
+        is_alone = self._count == 1
+        names = [] if is_alone else _likely_hosts(submission)
+        with self._lock:
+            self._submissions += 1
+            number = self._submissions
+            bits = [1] * len(submission.records) if is_alone else self._guess(names)
+        return SharedSubmission(number, submission, names, bits)
+
+    def claim(self, sensor_id: int, process: int) -> int:
+        """The process that a sensor belongs to: this one, if it belongs to none."""
+        with self._lock:
+            return self._of_sensor.setdefault(sensor_id, process)
+
+    def learn(self, name: bytes, process: int) -> None:
+        """The host with this likely name belongs to another process than was guessed."""
+        if name:
+            with self._lock:
+                self._bit_of_name[name] = 1 << process
+
+    def _guess(self, names: list[bytes]) -> list[int]:
         """The processes that these likely hosts belong to, as bits."""
         find = self._bit_of_name.__getitem__
         try:
@@ -49,18 +118,9 @@ class Shares:
                 self._bit_of_name.clear()
             self._give(Counter(name for name in names if name not in self._bit_of_name))
             bits = list(map(find, names))
-        for process in range(self.count):
+        for process in range(self._count):
             self._texts[process] += bits.count(1 << process)
         return bits
-
-    def claim(self, sensor_id: int, process: int) -> int:
-        """The process that a sensor belongs to: this one, if it belongs to none."""
-        return self._of_sensor.setdefault(sensor_id, process)
-
-    def learn(self, name: bytes, process: int) -> None:
-        """The host with this likely name belongs to another process than was guessed."""
-        if name:
-            self._bit_of_name[name] = 1 << process
 
     def _give(self, new: Counter[bytes]) -> None:
         """Gives names that are new to processes, by how many texts have them."""
@@ -74,86 +134,64 @@ class Shares:
 class SharedCommit:
     """The submissions of one commit, and who gets which of their texts."""
 
-    def __init__(self, submissions: list[Submission], shares: Shares) -> None:
-        self._submissions = submissions
+    def __init__(self, shared: list[SharedSubmission], shares: Shares) -> None:
+        self._shared = shared
         self._shares = shares
-        self._names: list[list[bytes]] = []
-        if shares.count > 1:
-            self._names = [_likely_hosts(submission) for submission in submissions]
-            self._bits = [shares.guess(names) for names in self._names]
-        else:
-            self._bits = [[1] * len(submission.records) for submission in submissions]
-        """For each text of each submission, the processes that get it."""
         self._new: dict[int, list[int]] | None = None
-        self.portions = self._portions()
-        """By process, what it gets, if anything."""
+
+    @property
+    def processes(self) -> list[int]:
+        """Those that get any text."""
+        return sorted({process for one in self._shared for process in one.portions})
+
+    def portions(self, process: int) -> list[SharedSubmission]:
+        """The submissions that a process gets texts of."""
+        return [one for one in self._shared if process in one.portions]
 
     def settle(self, met: Mapping[int, Met]) -> dict[int, list[int]] | None:
         """By process, which of the sensors it met are its own. None where a guess was wrong: the
         portions are others then."""
         new: dict[int, list[int]] = {process: [] for process in met}
-        is_right = True
+        wrong: dict[SharedSubmission, list[tuple[int, int]]] = {}
         for process, sensors in met.items():
+            portions = self.portions(process)
             for sensor_id, where in sensors.items():
                 owner = self._shares.claim(sensor_id, process)
                 if owner == process:
                     new[process].append(sensor_id)
                     continue
-                is_right = False
-                for place in where:
-                    self._pass_on(*_place(self.portions[process], *place), owner)
-        if is_right:
+                for number, position in where:
+                    positions = portions[number].portions[process]
+                    there = position if positions is None else positions[position]
+                    wrong.setdefault(portions[number], []).append((there, owner))
+        if not wrong:
             return new
-        self._new, self.portions = new, self._portions()
+        for shared, to in wrong.items():
+            for position, owner in to:
+                self._shares.learn(shared.name(position), owner)
+            shared.pass_on(to)
+        self._new = new
         return None
 
     def mine(self, process: int) -> list[int] | None:
         """Once it was shared out by sensors: those that are new of this process."""
         return None if self._new is None else self._new.get(process, [])
 
-    def _portions(self) -> dict[int, Portion]:
-        found = {process: self._portion(1 << process) for process in range(self._shares.count)}
-        return {process: portion for process, portion in found.items() if portion.submissions}
-
-    def _pass_on(self, number: int, position: int, owner: int) -> None:
-        """Whoever had the text keeps it, too: it may hold records of several hosts."""
-        self._bits[number][position] |= 1 << owner
-        self._shares.learn(self._names[number][position], owner)
-
-    def _portion(self, bit: int) -> Portion:
-        portion = Portion([], [])
-        for number, (submission, bits) in enumerate(
-            zip(self._submissions, self._bits, strict=True)
-        ):
-            if bits and bits.count(bit) == len(bits):
-                portion.submissions.append(submission)
-                portion.places.append((number, None))
-                continue
-            positions = [position for position, of in enumerate(bits) if of & bit]
-            if positions:
-                portion.submissions.append(_some(submission, bits, positions, bit))
-                portion.places.append((number, positions))
-        return portion
-
-
-def joined_receipts(
-    submissions: list[Submission], parts: list[tuple[Portion, list[Receipt]]]
-) -> list[Receipt]:
-    """The receipts of whole submissions, out of those for the portions of the processes. A text
-    of several hosts is told by the best of what became of it."""
-    whole: list[Receipt | None] = [None] * len(submissions)
-    for portion, receipts in parts:
-        for (number, positions), receipt in zip(portion.places, receipts, strict=True):
-            if positions is None:
-                whole[number] = receipt
-                continue
-            into = whole[number]
-            if into is None:
-                into = whole[number] = Receipt(
-                    bytearray([UNTOLD]) * len(submissions[number].records)
-                )
-            _add(into, receipt, positions)
-    return [Receipt(bytearray()) if receipt is None else receipt for receipt in whole]
+    def receipts(self, by_process: Mapping[int, list[Receipt]]) -> list[Receipt]:
+        """The receipts of whole submissions, out of those for the portions of the processes. A
+        text of several hosts is told by the best of what became of it."""
+        whole = {
+            one.number: Receipt(bytearray([UNTOLD]) * len(one.submission.records))
+            for one in self._shared
+        }
+        for process, receipts in by_process.items():
+            for one, receipt in zip(self.portions(process), receipts, strict=True):
+                positions = one.portions[process]
+                if positions is None:
+                    whole[one.number] = receipt
+                else:
+                    _add(whole[one.number], receipt, positions)
+        return list(whole.values())
 
 
 def _add(into: Receipt, receipt: Receipt, positions: list[int]) -> None:
@@ -172,23 +210,3 @@ def _likely_hosts(submission: Submission) -> list[bytes]:
     if submission.host:
         return [submission.host.encode()] * len(submission.records)
     return likely_hosts(submission.records)
-
-
-def _place(portion: Portion, number: int, position: int) -> tuple[int, int]:
-    """Where a text of a portion was in the commit."""
-    number, positions = portion.places[number]
-    return number, position if positions is None else positions[position]
-
-
-def _some(submission: Submission, bits: list[int], positions: list[int], bit: int) -> Submission:
-    """These texts of a submission; of a text that several get, the first answers for it."""
-    return Submission(
-        [submission.records[position] for position in positions],
-        submission.group_id,
-        submission.request_key,
-        submission.byte_count,
-        submission.in_sequence,
-        submission.host,
-        submission.comms_ip,
-        [n for n, position in enumerate(positions) if bits[position] & (bit - 1)],
-    )

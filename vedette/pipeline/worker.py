@@ -1,12 +1,19 @@
 """One of the processes that prepare commits, as the server sees it; and one commit of them all."""
 
+import threading
 from collections.abc import Callable, Mapping
+from queue import SimpleQueue
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any
+
+import msgspec
+import structlog
 
 from vedette.pipeline.link import Link
 from vedette.pipeline.messages import Answer, AskWhose, Done, Failed, FromPreparer, Question, Whose
 from vedette.pipeline.share import Met
+
+log = structlog.get_logger(__name__)
 
 PreparerLink = Link[FromPreparer]
 
@@ -16,18 +23,67 @@ again, shared out in another way."""
 
 
 class Worker:
-    """See the module. Its link raises ConnectionError when the process has ended."""
+    """See the module. What it is told is sent by a thread of its own, in order: a process that is
+    busy reads nothing, and nobody waits for it."""
 
     def __init__(self, link: PreparerLink) -> None:
-        self.link = link
+        self._link = link
+        self._outbox: SimpleQueue[msgspec.Struct | threading.Event | None] = SimpleQueue()
+        self._is_there = True
+        self._sender = threading.Thread(target=self._send_all, name="tell", daemon=True)
+        self._sender.start()
         self.durable: list[int] = []
         """Commits it took part in that were stored since its last order."""
         self.filters_version = 0
         """Which filters it judges by; 0 for none."""
 
+    def tell(self, message: msgspec.Struct) -> None:
+        """Raises nothing: that the process has ended shows when it is listened to."""
+        self._outbox.put(message)
+
+    def wait(self) -> None:
+        """Returns when it was sent all that it was told. Raises ConnectionError when it has
+        ended."""
+        sent = threading.Event()
+        self._outbox.put(sent)
+        sent.wait()
+        if not self._is_there:
+            raise ConnectionResetError("the process has ended")
+
+    def listen(self) -> Any:
+        """What it says next. Raises ConnectionError when the process has ended."""
+        return self._link.receive()
+
+    def fileno(self) -> int:
+        """For selectors."""
+        return self._link.fileno()
+
     def durable_since(self) -> list[int]:
         told, self.durable = self.durable, []
         return told
+
+    def close(self) -> None:
+        """Ends the process; it does not get what it was not sent yet."""
+        self._link.shut()
+        self._outbox.put(None)
+        self._sender.join()
+        self._link.close()
+
+    def _send_all(self) -> None:
+        while (item := self._outbox.get()) is not None:
+            if isinstance(item, threading.Event):
+                item.set()
+            elif self._is_there:
+                self._send(item)
+
+    def _send(self, message: msgspec.Struct) -> None:
+        try:
+            self._link.send(message)
+        except Exception as error:
+            if not isinstance(error, ConnectionError):
+                log.exception("a message to a process that prepares commits could not be sent")
+            self._is_there = False
+            self._link.shut()  # whoever listens must not wait for an answer
 
 
 class Round:
@@ -53,7 +109,7 @@ class Round:
         commit has to come again. Raises ConnectionError when one of them has ended."""
         with DefaultSelector() as selector:
             for process, worker in self._workers.items():
-                selector.register(worker.link, EVENT_READ, process)
+                selector.register(worker, EVENT_READ, process)
             while self._working:
                 for key, _ in selector.select():
                     self._hear(key.data)
@@ -65,7 +121,7 @@ class Round:
 
     def _hear(self, process: int) -> None:
         worker = self._workers[process]
-        told: Any = worker.link.receive()
+        told = worker.listen()
         match told:
             case Done():
                 self._done[process] = told
@@ -76,12 +132,12 @@ class Round:
             case AskWhose(met):
                 self._met[process] = met
             case _:
-                worker.link.send(self._answer(told))
+                worker.tell(self._answer(told))
 
     def _tell_whose(self) -> None:
         whose = None if self._failed else self._settle(self._met)
         for process in self._met:
-            self._workers[process].link.send(Whose(None if whose is None else whose[process]))
+            self._workers[process].tell(Whose(None if whose is None else whose[process]))
         if whose is None:
             self._working.clear()
         self._met = {}

@@ -14,13 +14,16 @@ from tests.children import children, is_running
 from tests.contract.pipeline.requests import plain, rows, security, service, sysmon
 from tests.contract.pipeline.test_failures import Refusing, deliver, wait_until
 from tests.contract.pipeline.write_path import (
+    ANSWER_S,
     NOON_S,
     Json,
     WritePath,
     prepared_apart,
     prepared_here,
+    submission,
     write_path,
 )
+from tests.sysmon import Host
 from vedette.clock import DrivenClock
 from vedette.errors import UnavailableError
 from vedette.model.ingress import IngressFilter
@@ -160,6 +163,29 @@ def test_a_store_that_fails_in_the_middle_is_asked_what_it_has(
     with write_path(engine, tmp_path, clock, ledger=ledger, prepared=prepared_apart) as path:
         assert [deliver(path, records) for records in REQUESTS] == [1, 0, 0]
         assert rows(engine) == STORED_ONCE
+
+
+def test_what_came_ahead_of_its_commit_is_of_no_commit_after_a_failure(apart: WritePath) -> None:
+    ahead = [submission(records) for records in REQUESTS]
+    for one in (*ahead, ahead[0]):
+        apart.preparation.expect(one)
+    apart.intake.between_commits(lambda: apart.preparation.begin_anew(0))
+    assert set(apart.outcomes(REQUESTS[1])) == {EVENTS}
+    made = [apart.intake.enqueue(one).result(ANSWER_S).outcomes for one in ahead]
+    assert list(map(set, made)) == [{EVENTS}, {DUPLICATE}, {EVENTS, RECORD}]
+    assert rows(apart.engine) == STORED_ONCE
+
+
+def test_an_answer_does_not_wait_for_what_came_ahead(apart: WritePath) -> None:
+    """Every commit asks for hosts that are new, with more behind it than a link holds."""
+    hosts = [Host(f"host-{n}.example", NOON_S - 100) for n in range(20)]
+    answers = []
+    for host in hosts:
+        process = host.process(5, "C:\\a.exe")
+        answers.append(
+            apart.send(host.of(process, 11, n, TargetFilename="x" * 5_000) for n in range(99))
+        )
+    assert {code for one in answers for code in one.result(ANSWER_S).outcomes} == {EVENTS}
 
 
 def test_senders_are_told_of_their_end_and_others_go_on(apart: WritePath) -> None:

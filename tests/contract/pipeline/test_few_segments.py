@@ -18,6 +18,7 @@ from tests.sysmon import Host, Process
 from vedette.clock import DrivenClock
 from vedette.limits import SEGMENT_EVENTS_MAX, SEGMENT_WINDOW_MS
 from vedette.pipeline.pack import commit_of
+from vedette.pipeline.part import decoded
 from vedette.pipeline.preparation import PreparationHere
 from vedette.store.commit import Commit
 from vedette.store.engine import ClickHouseEngine
@@ -49,7 +50,7 @@ def a_day_of_posts(path: WritePath) -> None:
     entered: list[Any] = []
     for second in range(DAY_S):
         request = submission(writes(host, process, second))
-        prepared = preparer.prepare([request], second + 1, path.clock.now_us())
+        prepared = preparer.prepare([decoded(request)], second + 1, path.clock.now_us())
         preparer.seen.durable(prepared.seq)
         commit = commit_of(prepared)
         parts += commit.segments

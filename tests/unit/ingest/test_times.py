@@ -58,9 +58,9 @@ def test_values_of_any_type_are_a_time_or_unknown(value: object, expected: int) 
 
 
 _TEXTS = st.builds(
-    lambda moment, between, fraction, zone: moment.strftime(f"%Y-%m-%d{between}%H:%M:%S")
-    + fraction
-    + zone,
+    lambda moment, between, fraction, zone: (
+        moment.strftime(f"%Y-%m-%d{between}%H:%M:%S") + fraction + zone
+    ),
     st.datetimes(datetime(1970, 1, 1), datetime(9999, 12, 31)),
     st.sampled_from(" T"),
     st.from_regex(r"(\.[0-9]{1,9})?", fullmatch=True),
