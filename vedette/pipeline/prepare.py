@@ -26,8 +26,16 @@ from vedette.pipeline.registry import Placement, Registry
 from vedette.pipeline.seen import Seen
 from vedette.pipeline.share import Share
 from vedette.pipeline.sieve import Sieve, Sifting
-from vedette.pipeline.submission import Receipt
-from vedette.pipeline.tally import DUPLICATE, EVENTS, FILTERED, NOT_KEPT, RECORD, Tally
+from vedette.pipeline.submission import Receipt, Refusal
+from vedette.pipeline.tally import (
+    DUPLICATE,
+    EVENTS,
+    FILTERED,
+    NOT_KEPT,
+    RECORD,
+    REJECTED,
+    tell,
+)
 from vedette.pipeline.windows import Windows
 
 SEGMENT_TABLE: Final = "segment"
@@ -192,23 +200,36 @@ def _told(parts: list[Part]) -> Iterator[tuple[SensorRef, list[Outcome]]]:
 
 def _fold(part: Part, folded: Folded, sifting: Sifting | None) -> None:
     """Folds the outcomes of one submission, and tells what became of each of its records."""
-    told, request_key = Tally(part.receipt), part.request_key
-    for record, host, key, position, made in zip(
-        part.records, part.hosts, part.keys, part.positions, part.made, strict=True
+    outcomes, request_key = [], part.request_key
+    for host, key, position, made in zip(
+        part.hosts, part.keys, part.positions, part.made, strict=True
     ):
-        if type(made) is not list:
-            if isinstance(made, RecordError):
-                told.refuse(record, position, made)
-            else:
-                told.tell(record, position, made)  # type: ignore[arg-type]
-            continue
-        outcomes = made if sifting is None else sifting.kept(made)
-        if fold(folded, outcomes, host.sensor.id, key, request_key):
-            told.tell(record, position, EVENTS)
-        elif len(outcomes) < len(made) and not any(type(one) is Kept for one in outcomes):
-            told.tell(record, position, FILTERED)
+        if type(made) is list:
+            outcomes.append(_folded(folded, made, sifting, host.sensor.id, key, request_key))
+        elif isinstance(made, RecordError):
+            refusal = Refusal(position, made.reason, made.message)
+            part.receipt.refusals.append(refusal)
+            outcomes.append(REJECTED)
         else:
-            told.tell(record, position, RECORD)
+            outcomes.append(made)  # type: ignore[arg-type]
+    tell(part.receipt, part.records, part.positions, outcomes)
+
+
+def _folded(
+    folded: Folded,
+    made: list[Outcome],
+    sifting: Sifting | None,
+    sensor_id: int,
+    key: int,
+    request_key: int,
+) -> int:
+    """What became of a record, whose outcomes are folded but for those that filters drop."""
+    outcomes = made if sifting is None else sifting.kept(made)
+    if fold(folded, outcomes, sensor_id, key, request_key):
+        return EVENTS
+    if len(outcomes) < len(made) and not any(type(one) is Kept for one in outcomes):
+        return FILTERED
+    return RECORD
 
 
 def _learn(part: Part) -> None:

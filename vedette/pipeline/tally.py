@@ -1,5 +1,7 @@
 """Notes on a receipt what became of each record."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from vedette.ingest.record import Record, RecordError
@@ -14,38 +16,32 @@ FILTERED: Final = int(Outcome.FILTERED)
 REJECTED: Final = int(Outcome.REJECTED)
 
 
-class Tally:
-    """Writes on one receipt. Records come in the order of their texts."""
-
-    __slots__ = ("_last", "_outcomes", "_receipt", "_tally")
-
-    def __init__(self, receipt: Receipt) -> None:
-        self._receipt = receipt
-        self._outcomes = receipt.outcomes
-        self._tally = receipt.tally
-        self._last = -1
-
-    def tell(self, record: Record, position: int, outcome: int) -> None:
-        """A text that held several records is told by the best of them."""
-        outcomes = self._outcomes
-        if position != self._last:
-            self._last = position
-            outcomes[position] = outcome
-        elif outcome < outcomes[position]:
-            outcomes[position] = outcome
-        entry = (record.channel, record.event_id, outcome)
-        tally = self._tally
-        tally[entry] = tally.get(entry, 0) + 1
-
-    def refuse(self, record: Record, position: int, error: RecordError) -> None:
-        self._receipt.refusals.append(Refusal(position, error.reason, error.message))
-        self.tell(record, position, REJECTED)
+def tell(
+    receipt: Receipt, records: Sequence[Record], positions: Sequence[int], outcomes: Sequence[int]
+) -> None:
+    """Notes outcomes of records that nothing was told of, in the order of their texts. A text that
+    held several records is told by the best of them."""
+    noted = receipt.outcomes
+    if len(set(positions)) == len(positions) == len(noted):
+        noted[:] = bytes(outcomes)
+    else:
+        last = -1
+        for position, outcome in zip(positions, outcomes, strict=True):
+            noted[position] = min(noted[position], outcome) if position == last else outcome
+            last = position
+    entries = [
+        (record.channel, record.event_id, outcome)
+        for record, outcome in zip(records, outcomes, strict=True)
+    ]
+    tally = receipt.tally
+    for entry, count in Counter(entries).items():
+        tally[entry] = tally.get(entry, 0) + count
 
 
 def refuse(
     receipt: Receipt, position: int, error: RecordError, channel: str, event_id: int
 ) -> None:
-    """Notes a record that was refused before it was told of."""
+    """Notes a record that is of no host, so nothing else is told of it."""
     receipt.outcomes[position] = REJECTED
     receipt.refusals.append(Refusal(position, error.reason, error.message))
     entry = (channel, event_id, REJECTED)

@@ -37,7 +37,7 @@ def decode(raw: bytes, host: str = "") -> list[Record]:
     Raises RecordError with the reason not_json, not_an_object, too_deep, too_large, bad_text,
     bad_xml, no_host, no_time, bad_time or unknown_format.
     """
-    if len(raw) > RECORD_BYTES_MAX:
+    if len(raw) > RECORD_BYTES_MAX and len(raw.rstrip()) > RECORD_BYTES_MAX:
         raise RecordError("too_large", f"a record of {len(raw)} bytes; {RECORD_BYTES_MAX} at most")
     try:
         record = _decode_typed(raw)
@@ -109,7 +109,7 @@ def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:
         if one.recognises(obj):
             if not one.is_flat:
                 _check_nesting(obj, raw)
-            return one.decode(obj)
+            return one.decode(obj, raw) if one.asks_text else one.decode(obj)
     _check_nesting(obj, raw)
     for name in WRAPPERS:
         if isinstance(obj.get(name), dict):

@@ -36,9 +36,11 @@ class Format(NamedTuple):
     members: frozenset[str]
     """No object without any of these is of this format."""
     recognises: Callable[[dict[str, Any]], bool]
-    decode: Callable[[dict[str, Any]], list[Record]]
+    decode: Callable[..., list[Record]]
+    """Of an object; where it `asks_text`, of an object and its text."""
     is_flat: bool = False
     """Whether its decoder ignores what is nested, however deeply."""
+    asks_text: bool = False
 
 
 FORMATS: tuple[Format, ...] = (
@@ -49,7 +51,7 @@ FORMATS: tuple[Format, ...] = (
     Format(frozenset({"EventID"}), getwinevent.recognises, getwinevent.decode),
     Format(frozenset(eventxml.MEMBERS), eventxml.recognises, eventxml.decode),
     Format(frozenset({"EventID"}), azure.recognises, azure.decode),
-    Format(frozenset({"ID"}), laurel.recognises, laurel.decode),
+    Format(frozenset({"ID"}), laurel.recognises, laurel.decode, asks_text=True),
     Format(_TEXTS, auoms.recognises, auoms.decode),
     Format(_TEXTS, auditd.recognises, auditd.decode),
     Format(frozenset({"hostIdentifier", "node_key"}), osquery.recognises, osquery.decode),

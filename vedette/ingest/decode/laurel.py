@@ -30,8 +30,8 @@ def recognises(obj: dict[str, Any]) -> bool:
     return isinstance(event_id, str) and event_key(event_id) != _NO_KEY
 
 
-def decode(obj: dict[str, Any]) -> list[Record]:
-    """Raises RecordError: no_host, no_time."""
+def decode(obj: dict[str, Any], raw: bytes = b"") -> list[Record]:
+    """`raw` is the text of the object, where there is one. Raises RecordError: no_host, no_time."""
     time_us, serial = event_key(obj["ID"])
     node = obj.get("NODE")
     host = lower_host(node) if isinstance(node, str) else shipper.host_of(obj)
@@ -40,7 +40,8 @@ def decode(obj: dict[str, Any]) -> list[Record]:
     if not time_us:
         raise RecordError("no_time", "the audit event has no time")
     data = {name: value for name, value in obj.items() if name.isupper()}
-    if b"%" in _encode(data):  # seldom, and quicker than to look at every value
+    # Seldom, and to look through text is quicker than to look at every value.
+    if (not raw or b"%" in raw) and b"%" in _encode(data):
         data = {name: _plain(value) for name, value in data.items()}
     main = "SYSCALL" if "SYSCALL" in data else next(iter(sorted(data.keys() - _PARTS)), "")
     return [
