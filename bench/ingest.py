@@ -32,6 +32,7 @@ def run(room: Path) -> Outcome:
         target = Target(access.url, access.ingest_token, Path(access.certificate))
         with watched(server.pid) as watch:
             result = run_load(plan, target)
+        watch = watch.last(result.seconds)
         with api_client(access) as client:
             answer = client.get("/api/v1/process", params={"q": "", "rows": 0}).json()
         _settle(data)

@@ -27,6 +27,7 @@ def run(room: Path) -> Outcome:
             result = run_load(LoadPlan(ENDPOINTS, EVENTS_PER_S, SECONDS), target)
     finally:
         server.stop()
+    watch = watch.last(result.seconds)
     middle, end = watch.memory_between(0.45, 0.55), watch.memory_between(0.9, 1.0)
     tenths = [watch.memory_between(n / 10, (n + 1) / 10) for n in range(10)]
     return Outcome(

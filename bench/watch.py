@@ -19,6 +19,15 @@ class Watch:
     memory_mb: list[float] = field(default_factory=list)
     cpu_s: list[float] = field(default_factory=list)
 
+    def last(self, seconds: float) -> "Watch":
+        """The samples of the last so many seconds: a load generator prepares what it will send, and
+        until then the server has nothing to do."""
+        if not self.seconds:
+            return self
+        begin = self.seconds[-1] - seconds
+        first = next(n for n, at in enumerate(self.seconds) if at >= begin)
+        return Watch(self.seconds[first:], self.memory_mb[first:], self.cpu_s[first:])
+
     def memory_between(self, first: float, last: float) -> float:
         """Mean memory between two shares (0 to 1) of the time watched, MB."""
         count = len(self.memory_mb)
