@@ -1,9 +1,7 @@
-"""uvicorn's HTTP protocol with a bound on what comes before a body, and with bodies in larger
-pieces.
+"""uvicorn's HTTP protocol with a bound on what comes before a body.
 
 httptools keeps a request line and headers of any length, so anyone who can connect could fill
 the memory; and it refuses request lines over 64 KiB, which queries made of Sigma rules exceed.
-uvicorn wakes the application for whatever has come of a body, and stops reading after 64 KiB.
 """
 
 import asyncio
@@ -15,9 +13,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from vedette.limits import REQUEST_LINE_BYTES_MAX
 
 _URL_PARSER_BYTES_MAX: Final = 65_535
-
-PIECE_BYTES: Final = 256 * 1024
-"""Of a body, until the application takes it; so much of it may also be held unread."""
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):
@@ -51,15 +46,6 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().on_headers_complete()
         # The application starts in the next round of the loop, and reads this scope.
         self.scope["query_string"] = query
-
-    def on_body(self, body: bytes) -> None:
-        cycle = self.cycle
-        if cycle.response_complete:
-            return
-        cycle.body += body
-        if len(cycle.body) >= PIECE_BYTES:
-            self.flow.pause_reading()
-            cycle.message_event.set()
 
     def _refuse(self) -> None:
         line, what = (

@@ -126,7 +126,6 @@ def _config(app: object, pair: Certificate | None) -> uvicorn.Config:
         app,  # type: ignore[arg-type]
         loop="uvloop",
         http=BoundedHttpProtocol,
-        ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,

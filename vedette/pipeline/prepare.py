@@ -200,18 +200,18 @@ def _told(parts: list[Part]) -> Iterator[tuple[SensorRef, list[Outcome]]]:
 
 def _fold(part: Part, folded: Folded, sifting: Sifting | None) -> None:
     """Folds the outcomes of one submission, and tells what became of each of its records."""
-    outcomes, request_key = [], part.request_key
+    outcomes: list[int] = []
+    request_key = part.request_key
     for host, key, position, made in zip(
         part.hosts, part.keys, part.positions, part.made, strict=True
     ):
-        if type(made) is list:
+        if isinstance(made, list):
             outcomes.append(_folded(folded, made, sifting, host.sensor.id, key, request_key))
         elif isinstance(made, RecordError):
-            refusal = Refusal(position, made.reason, made.message)
-            part.receipt.refusals.append(refusal)
+            part.receipt.refusals.append(Refusal(position, made.reason, made.message))
             outcomes.append(REJECTED)
         else:
-            outcomes.append(made)  # type: ignore[arg-type]
+            outcomes.append(made)
     tell(part.receipt, part.records, part.positions, outcomes)
 
 
