@@ -40,6 +40,7 @@ from vedette.store.capabilities import replicated
 from vedette.store.engine import Engine
 from vedette.store.open import connect_engine, open_engine
 from vedette.store.partitions import recover, unmounted
+from vedette.store.quiet import merge_when_quiet
 from vedette.store.rights import check_rights
 from vedette.store.schema import create_tables
 from vedette.store.settled import settle
@@ -191,5 +192,6 @@ def _jobs(here: Services) -> tuple[Job, ...]:
         Job("garbage", 300, gc.collect, shared=False),
         Job("partitions", 60, lambda: here.partitions.maintain(here.settings)),
         Job("ends", 600, lambda: settle(here.engine)),
+        Job("quiet", 5, lambda: merge_when_quiet(here.engine)),
         Job("streams", 60, lambda: remove_dead(here.database, ttl_s, now_us())),
     )

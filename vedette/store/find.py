@@ -52,6 +52,12 @@ def search_segments(
     where = scoped(where, scope)
     if not rows:
         return Found(_count(engine, where, reach), [])
+    if leads(where, order):
+        led = first_places(engine, where, ordering_sql(order), start, rows, reach)
+        if led is not None:
+            counting, keys = led
+            page = segment_rows(engine, keys)  # while they are counted
+            return Found(counting.result(), page)
     total, keys = _page(engine, where, order, start, rows, reach)
     return Found(total, segment_rows(engine, keys))
 
@@ -94,10 +100,6 @@ def _page(
 ) -> tuple[int, list[Place]]:
     """Total and keys of a page; metadata is read for the page alone."""
     ordering = ordering_sql(order)
-    if leads(where, order):
-        led = first_places(engine, where, ordering, start, rows, reach)
-        if led is not None:
-            return led
     selected = _selected(where, [column for column, _ in order])
     page = reach.ask(
         engine,

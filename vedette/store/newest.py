@@ -7,10 +7,11 @@ segments, their keys are told apart.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Final
 
 from vedette.query.condition import Condition
+from vedette.store.beside import beside
 from vedette.store.engine import Engine
 from vedette.store.partitions import open_partitions
 from vedette.store.reach import Reach
@@ -32,21 +33,20 @@ def leads(where: Condition, order: Sequence[tuple[str, bool]]) -> bool:
 
 def first_places(
     engine: Engine, where: Condition, ordering: str, start: int, rows: int, reach: Reach
-) -> tuple[int, list[Place]] | None:
-    """How many segments a condition selects for which `leads` holds, and `rows` of them from
-    `start` on; None when their rows are too many to tell."""
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        counting = beside.submit(_count, engine, where, reach)
-        most = max((start + rows) * _ROWS_A_SEGMENT, _ROWS_LEAST)
-        found = reach.ask(
-            engine,
-            f"SELECT {PLACE} FROM segment WHERE {where.sql} ORDER BY {ordering} LIMIT {most:d}",
-            where.params,
-        ).rows
+) -> tuple[Future[int], list[Place]] | None:
+    """How many segments a condition selects for which `leads` holds, which is still being counted,
+    and `rows` of them from `start` on; None when their rows are too many to tell."""
+    counting = beside(_count, engine, where, reach)
+    most = max((start + rows) * _ROWS_A_SEGMENT, _ROWS_LEAST)
+    found = reach.ask(
+        engine,
+        f"SELECT {PLACE} FROM segment WHERE {where.sql} ORDER BY {ordering} LIMIT {most:d}",
+        where.params,
+    ).rows
     places = list(dict.fromkeys((row[0], row[1], row[2]) for row in found))
     if len(places) < start + rows and len(found) == most:
         return None
-    return counting.result(), places[start : start + rows]
+    return counting, places[start : start + rows]
 
 
 def _count(engine: Engine, where: Condition, reach: Reach) -> int:
@@ -59,5 +59,6 @@ def _count(engine: Engine, where: Condition, reach: Reach) -> int:
         "GROUP BY window_ms UNION ALL "
         f"SELECT count() FROM segment FINAL WHERE NOT {_OPEN} AND ({where.sql}))",
         {**where.params, "open_partitions": open_partitions(engine)},
+        threads=1,
     ).rows[0][0]
     return found

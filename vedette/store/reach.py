@@ -52,13 +52,18 @@ class Reach:
             raise UnavailableError("the search took longer than allowed", reason="deadline")
         return left_s
 
-    def ask(self, engine: Engine, sql: str, params: Params) -> Rows:
-        """Run a SELECT on segments within the reach, with the settings of conditions.
+    def ask(
+        self, engine: Engine, sql: str, params: Params, *, threads: int = 0
+    ) -> Rows:
+        """Run a SELECT on segments within the reach, with the settings of conditions, and so many
+        threads of the engine at most; 0: as many as it likes.
 
         Raises UnavailableError; its `reason` is "deadline" when time is up. Raises ManyRowsError
         when a set, or the groups of an answer, have more rows than `rows_max`.
         """
         settings = {**_ASKED, **_without_other_indexes(sql)}
+        if threads:
+            settings["max_threads"] = threads
         if self.rows_max:
             settings |= dict.fromkeys(_ROWS_MAX, self.rows_max)
         if self.since_ms:

@@ -37,6 +37,7 @@ RIGHTS: Final = (
         "{database}.*",
         "indexes of tables and partitions that have none yet",
     ),
+    Right("OPTIMIZE", "{database}.*", "merging what came last before a pause"),
     Right("READ", "REMOTE", "reading projections and system tables of all servers"),
     Right("SELECT", "system.parts", "sizes of partitions"),
     Right("SELECT", "system.mutations", "whether indexes are made"),
