@@ -37,7 +37,7 @@ from vedette.model.ends import ends_sql
 from vedette.model.fields import JOINS
 from vedette.model.indexes import EXACT, INDEX_OF, indexed_sql
 from vedette.query.binary_sql import ROW_COLUMNS, seen_sql
-from vedette.query.condition import EVERY_ROW, BinaryCondition, Condition
+from vedette.query.condition import EVERY_ROW, Apart, BinaryCondition, Condition
 from vedette.query.document import BINARY, SEGMENT, Document
 from vedette.query.ends import deciding_tokens, shown_tokens
 from vedette.query.indexed_ends import NO_ENDS, IndexedEnds
@@ -94,6 +94,7 @@ def _segments(tree: Checked, prefix: str, ends: IndexedEnds = NO_ENDS) -> Condit
         keys=frozenset(compiler.keys),
         looks=compiler.subqueries,
         found=compiler.found(tree),
+        apart=compiler.apart(tree),
     )
 
 
@@ -121,6 +122,7 @@ class _Compiler:
         self.merged: set[str] = set()
         self.keys: set[str] = set()
         self.events = ""
+        self.rows: tuple[str, ...] = ()
 
     def node(self, node: Checked) -> str:
         match node:
@@ -241,14 +243,14 @@ class _Compiler:
     def _keys_of(self, *rows: str) -> str:
         """The segment has a partial row for which one of the expressions is true."""
         self.subqueries += 1
-        return keys_of(self.document, [f"{EVERY_ROW} AND {one}" for one in rows])
+        self.rows = tuple(f"{EVERY_ROW} AND {one}" for one in rows)
+        return keys_of(self.document, self.rows)
 
     def found(self, tree: Checked) -> str:
         """`Condition.found` of a tree that has been compiled: of one leaf, or a choice of some."""
-        leaves = tree.children if isinstance(tree, Or) else (tree,)
-        tests = [test for leaf in leaves if isinstance(leaf, Match) for test in leaf.tests]
+        tests = _chosen_tests(tree)
         of_metadata = tuple(test for test in tests if not self._is_event(test))
-        if not tests or not all(isinstance(leaf, Match) for leaf in leaves):
+        if not tests:
             return ""
         if not of_metadata:
             return self.events
@@ -257,6 +259,26 @@ class _Compiler:
             return ""
         parts = [self.events] if self.subqueries else []
         return either([*parts, keys_of(self.document, self._narrowing([metadata]))])
+
+    def apart(self, tree: Checked) -> Apart | None:
+        """`Condition.apart` of a tree that has been compiled, when `found` knows its answers."""
+        tests = _chosen_tests(tree)
+        of_metadata = tuple(test for test in tests if not self._is_event(test))
+        if not tests or self.subqueries != 1:
+            return None
+        if not of_metadata:
+            return Apart(self.rows, None)
+        metadata = Match(of_metadata, _NOWHERE)
+        if not promise(metadata):
+            return None
+        others = Condition(
+            either(self._of_merged(source, found) for source, found in by_source(of_metadata)),
+            self.bind.params,
+            merged=frozenset(self.merged),
+            keys=frozenset(self.keys),
+            before=keys_of(self.document, self._narrowing([metadata])),
+        )
+        return Apart(self.rows, others)
 
     def narrowings(self, tree: Checked) -> tuple[tuple[str, ...], ...]:
         """`Condition.narrowings` of a tree."""
@@ -369,6 +391,14 @@ def keys_of(document: Document, rows: Iterable[str]) -> str:
 
 _NOWHERE = Leaf(None, Text(""))
 """Of leaves that were put together."""
+
+
+def _chosen_tests(tree: Checked) -> list[Test]:
+    """The tests of a leaf, or of a choice of some, one of which must be true; [] of other trees."""
+    leaves = tree.children if isinstance(tree, Or) else (tree,)
+    if not all(isinstance(leaf, Match) for leaf in leaves):
+        return []
+    return [test for leaf in leaves if isinstance(leaf, Match) for test in leaf.tests]
 
 
 def _required_tests(node: Checked) -> list[Test]:

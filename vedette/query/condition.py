@@ -47,6 +47,8 @@ class Condition:
     found: str = ""
     """A condition on keys that holds for every answer and for few others, as the indexes see it;
     "" when there is none so simple."""
+    apart: "Apart | None" = None
+    """The same in two parts; None when it is not that simple."""
     with_ends: "Callable[[IndexedEnds], Condition] | None" = field(
         default=None, compare=False, repr=False
     )
@@ -67,13 +69,27 @@ class Condition:
         sql = self.sql.replace(EVERY_ROW, keys)
         before = f"{self.before} AND {keys}" if self.before else keys
         return replace(
-            self, sql=sql, params={**self.params, **params}, narrowings=(), before=before
+            self,
+            sql=sql,
+            params={**self.params, **params},
+            narrowings=(),
+            before=before,
+            apart=None,
         )
 
     def within_rows(self, keys: str) -> "Condition":
         """The same, looking for events only in segments for which a condition on their keys is
         true; it holds of every answer."""
-        return replace(self, sql=self.sql.replace(EVERY_ROW, keys), narrowings=())
+        return replace(self, sql=self.sql.replace(EVERY_ROW, keys), narrowings=(), apart=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """What selects segments, in two parts: those that have a partial row for which one of `rows` is
+    true, and those that `others` selects, by columns of the merged row."""
+
+    rows: tuple[str, ...]
+    others: Condition | None
 
 
 @dataclass(frozen=True, slots=True)

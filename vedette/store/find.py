@@ -1,25 +1,23 @@
 """Searching segments: how many match, and the metadata of one page of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
 from vedette.query.condition import Condition
-from vedette.query.document import SEGMENT
 from vedette.store.engine import Engine
 from vedette.store.newest import first_places, leads
+from vedette.store.newest_found import decides, first_found
 from vedette.store.reach import EVERYWHERE, Reach
-from vedette.store.select import MERGES, ROW, SORTABLE, merged, quoted
+from vedette.store.select import ROW, SORTABLE, merged, quoted
+from vedette.store.selected import selected
 from vedette.store.sequence import BY_KEY
 from vedette.store.where import AT_PLACES, PLACE, PLACES, Place, scoped
 
 Order = Sequence[tuple[str, bool]]
 """Columns to order by, each with whether it descends."""
-
-_PLACED: Final = frozenset({"window_ms", "sensor_id"})
-"""Columns of a `Place`."""
 
 NEWEST_FIRST: Order = (("last_update", True),)
 
@@ -52,14 +50,28 @@ def search_segments(
     where = scoped(where, scope)
     if not rows:
         return Found(_count(engine, where, reach), [])
-    if leads(where, order):
-        led = first_places(engine, where, ordering_sql(order), start, rows, reach)
-        if led is not None:
-            counting, keys = led
-            page = segment_rows(engine, keys)  # while they are counted
-            return Found(counting.result(), page)
+    found = _first(engine, where, order, start, rows, reach)
+    if found is not None:
+        return found
     total, keys = _page(engine, where, order, start, rows, reach)
     return Found(total, segment_rows(engine, keys))
+
+
+def _first(
+    engine: Engine, where: Condition, order: Order, start: int, rows: int, reach: Reach
+) -> Found | None:
+    """What partial rows tell without being merged; None when they do not."""
+    if leads(where, order):
+        led = first_places(engine, where, ordering_sql(order), start, rows, reach)
+        if led is None:
+            return None
+        counting, keys = led
+        page = segment_rows(engine, keys)  # while they are counted
+        return Found(counting.result(), page)
+    if not where.before or not decides(where, order):
+        return None
+    first = first_found(engine, where, order[0][0], start, rows, reach)
+    return None if first is None else Found(first[0], segment_rows(engine, first[1]))
 
 
 def count_segments(
@@ -90,7 +102,7 @@ def _key(row: dict[str, Any]) -> Place:
 
 
 def _count(engine: Engine, where: Condition, reach: Reach) -> int:
-    sql = f"SELECT count() FROM {_selected(where)}"
+    sql = f"SELECT count() FROM {selected(where)}"
     total: int = reach.ask(engine, sql, where.params).rows[0][0]
     return total
 
@@ -100,10 +112,10 @@ def _page(
 ) -> tuple[int, list[Place]]:
     """Total and keys of a page; metadata is read for the page alone."""
     ordering = ordering_sql(order)
-    selected = _selected(where, [column for column, _ in order])
+    found = selected(where, [column for column, _ in order])
     page = reach.ask(
         engine,
-        f"SELECT {PLACE}, count() OVER () FROM {selected} "
+        f"SELECT {PLACE}, count() OVER () FROM {found} "
         f"ORDER BY {ordering} LIMIT {rows:d} OFFSET {start:d}",
         where.params,
     ).rows
@@ -112,20 +124,6 @@ def _page(
         return (page[0][3] if page else 0), keys
     # A page beyond the end tells nothing of the total.
     return _count(engine, where, reach), keys
-
-
-def _selected(where: Condition, columns: Iterable[str] = ()) -> str:
-    """What follows FROM: the segments that a condition selects, with these columns. The rows of few
-    segments are grouped, which costs half of what merging them in the order of keys does."""
-    if not where.before or where.merged is None or not MERGES.keys() >= where.merged:
-        return f"segment FINAL {where.clause}"
-    wanted = sorted({*where.merged, *where.keys, *columns} - _PLACED)
-    found = "".join(f", {MERGES[one]}({quoted(one)}) AS {quoted(one)}" for one in wanted)
-    return (
-        f"(SELECT {SEGMENT.key}, any(sensor_id) AS sensor_id{found} FROM segment "
-        f"WHERE {where.before} GROUP BY {SEGMENT.key}) "
-        f"WHERE {where.sql}"
-    )
 
 
 def ordering_sql(order: Order) -> str:

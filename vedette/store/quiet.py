@@ -1,8 +1,8 @@
 """Merging what was inserted last, once nothing is inserted any more.
 
 The engine merges eight parts or so of a size at once, because it expects more of them. Before a
-pause, several parts are left that no merge has seen: searches look into each of them, and those have
-not all indexes (`store/merging.py`). Asked for a merge, the engine takes the parts that are worth it
+pause, several parts are left that no merge has seen: searches look into each of them, and they lack
+some indexes (`store/merging.py`). Asked for a merge, the engine takes the parts that are worth it
 most, the last small ones; so asking only while there are several that no merge has seen rewrites
 what is large no more often than merges do anyway.
 """
@@ -25,8 +25,8 @@ def merge_when_quiet(engine: Engine, quiet_s: float = QUIET_S) -> int | None:
         "SELECT toUInt64(partition_id) AS opened_ms FROM (SELECT partition_id, hostName() AS host, "
         "count() AS unmerged, max(modification_time) AS latest "
         f"FROM {capabilities.system('parts')} WHERE active AND level = 0 "
-        "AND database = {database:String} AND table = {segment:String} GROUP BY partition_id, host) "
-        "GROUP BY opened_ms HAVING max(unmerged) >= {enough:UInt64} "
+        "AND database = {database:String} AND table = {segment:String} "
+        "GROUP BY partition_id, host) GROUP BY opened_ms HAVING max(unmerged) >= {enough:UInt64} "
         "AND max(latest) <= now() - {quiet:Float64} ORDER BY opened_ms DESC LIMIT 1",
         {
             "database": engine.database,

@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
+import pyarrow as pa
+
 from vedette.errors import UnavailableError
 from vedette.model.ends import ENDS, ends_index, ends_sql
 from vedette.model.indexes import INDEXES, index_name
@@ -52,25 +54,33 @@ class Reach:
             raise UnavailableError("the search took longer than allowed", reason="deadline")
         return left_s
 
-    def ask(
-        self, engine: Engine, sql: str, params: Params, *, threads: int = 0
-    ) -> Rows:
+    def ask(self, engine: Engine, sql: str, params: Params, *, threads: int = 0) -> Rows:
         """Run a SELECT on segments within the reach, with the settings of conditions, and so many
         threads of the engine at most; 0: as many as it likes.
 
         Raises UnavailableError; its `reason` is "deadline" when time is up. Raises ManyRowsError
         when a set, or the groups of an answer, have more rows than `rows_max`.
         """
-        settings = {**_ASKED, **_without_other_indexes(sql)}
+        settings = self._settings(engine, sql)
         if threads:
             settings["max_threads"] = threads
+        return engine.query(sql, params, settings=settings, deadline_s=self.left_s())
+
+    def ask_table(self, engine: Engine, sql: str, schema: pa.Schema, params: Params) -> pa.Table:
+        """The same for many rows, whose columns are those of the schema."""
+        settings = self._settings(engine, sql)
+        left_s = self.left_s()
+        return engine.query_table(sql, schema, params, settings=settings, deadline_s=left_s)
+
+    def _settings(self, engine: Engine, sql: str) -> dict[str, str | int]:
+        settings = {**_ASKED, **_without_other_indexes(sql)}
         if self.rows_max:
             settings |= dict.fromkeys(_ROWS_MAX, self.rows_max)
         if self.since_ms:
             tables = dict.fromkeys(("segment", engine.capabilities.storage("segment")))
             bound = ", ".join(f"'{name}': 'window_ms >= {self.since_ms:d}'" for name in tables)
             settings["additional_table_filters"] = f"{{{bound}}}"
-        return engine.query(sql, params, settings=settings, deadline_s=self.left_s())
+        return settings
 
 
 def _without_other_indexes(sql: str) -> dict[str, str]:

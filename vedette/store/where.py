@@ -12,7 +12,7 @@ from typing import Any
 
 from vedette.model.scope import Scope
 from vedette.query.binary_sql import SCOPE_ALL, SCOPE_SENSORS
-from vedette.query.condition import Condition
+from vedette.query.condition import Apart, Condition
 from vedette.store.capabilities import Capabilities
 
 SEGMENT_KEY = "window_ms, sensor_id, process_id, segment_id"
@@ -38,8 +38,12 @@ def scoped(condition: Condition, scope: Scope) -> Condition:
     params = {**condition.params, **scope_params(scope)}
     if scope.sensors is None:
         return replace(condition, params=params)
-    sensors = f"{{{SCOPE_SENSORS}:Array(UInt32)}}"
-    return replace(condition, sql=f"sensor_id IN {sensors} AND ({condition.sql})", params=params)
+    within = f"sensor_id IN {{{SCOPE_SENSORS}:Array(UInt32)}} AND "
+    apart = condition.apart
+    if apart is not None:
+        others = None if apart.others is None else scoped(apart.others, scope)
+        apart = Apart(tuple(f"{within}{one}" for one in apart.rows), others)
+    return replace(condition, sql=f"{within}({condition.sql})", params=params, apart=apart)
 
 
 def scope_params(scope: Scope) -> dict[str, Any]:

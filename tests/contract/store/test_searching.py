@@ -135,6 +135,57 @@ def test_the_first_of_all_are_told_by_the_greatest_value_of_their_rows(
     assert within.total == len(within.rows) == sum(name.startswith("00000002") for name in best)
 
 
+DIGEST = "ab" * 16
+
+
+@pytest.mark.parametrize(
+    "limits", [{}, {"_BOUND_MAX": 0}, {"_BOUND_MAX": 0, "_LATER_MAX": 3}], ids=str
+)
+@pytest.mark.parametrize("text", ["modload:a.dll", f"md5:{DIGEST}"])
+def test_the_first_that_events_select_are_told_by_all_rows_of_theirs(
+    contract_engine: ClickHouseEngine,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    limits: dict[str, int],
+) -> None:
+    for name, value in limits.items():
+        monkeypatch.setattr(f"vedette.store.newest_found.{name}", value)
+    open_partition(contract_engine, HOUR_MS)
+    draw = random.Random(11)
+    best: dict[int, int] = {}
+    found: set[int] = set()
+    for _ in range(4):
+        rows = []
+        for one in draw.sample(range(40), 25):
+            at = draw.randrange(30, 60)
+            best[one] = max(best.get(one, 0), at)
+            shown = [module("c:\\a.dll", DIGEST)] if draw.random() < 0.3 else []
+            found |= {one} if shown else set()
+            rows.append(partial(one, *shown, sensor_id=1 + one % 3, last_update=at))
+        # Of a process with a greater hash, the other was never the known one.
+        rows += [partial(50, process_md5=DIGEST, last_update=99)]
+        rows += [partial(51, process_md5=one, last_update=98) for one in (DIGEST, "ff" * 16)]
+        store(contract_engine, *rows)
+    best |= {50: 99}
+    found |= {50} if text.startswith("md5") else set()
+    where = gathering(contract_engine, asked(text, whole=False), EVERYTHING, EVERYWHERE)
+    assert where is not None
+    assert where.apart is not None
+    pages = [
+        search_segments(contract_engine, where, EVERYTHING, start=start, rows=7)
+        for start in range(0, len(found) + 7, 7)
+    ]
+    assert {page.total for page in pages} == {len(found)}
+    told = [(row["process_id"], row["last_update"]) for page in pages for row in page.rows]
+    names = {process_id(one, 1 + one % 3 if one < 40 else 1): best[one] for one in found}
+    assert dict(told) == names
+    assert len(told) == len(found)
+    assert [at for _, at in told] == sorted(names.values(), reverse=True)
+    scope = Scope(frozenset({2}))
+    within = search_segments(contract_engine, where, scope, rows=100)
+    assert within.total == len(within.rows) == sum(name.startswith("00000002") for name in names)
+
+
 def test_a_page_whose_segments_have_very_many_rows_is_found_too(
     contract_engine: ClickHouseEngine,
 ) -> None:
