@@ -43,9 +43,10 @@ _TIMES: Final = frozenset(
 
 
 def decides(where: Condition, order: Sequence[tuple[str, bool]]) -> bool:
-    """Whether the first segments can be told by the rows that events select."""
+    """Whether the first segments can be told by the rows that events select, in one look at them.
+    Parts that no merge has seen are looked at apart; several looks cost more than they save."""
     is_latest = len(order) == 1 and order[0][1] and order[0][0] in _TIMES
-    return is_latest and where.apart is not None
+    return is_latest and where.apart is not None and len(where.apart.rows) == 1
 
 
 def first_found(
