@@ -7,20 +7,17 @@ acknowledged is compared with what its store holds once it has stopped.
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from bench.figure import Figure, Outcome, Part
 from bench.store_count import count_records
-from bench.watch import Watch, directory_bytes, watched
+from bench.watch import Watch, settle, watched
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.simulate.load import LoadPlan, LoadResult, run_load
 from vedette.simulate.post import Target
 
 SECONDS = 60
 ENDPOINTS = 200
-_SETTLE_S = range(75, 181, 5)
-"""At what times after the load the disk is looked at, until it stays the same."""
 
 
 def run(room: Path) -> Outcome:
@@ -35,7 +32,7 @@ def run(room: Path) -> Outcome:
         watch = watch.last(result.seconds)
         with api_client(access) as client:
             answer = client.get("/api/v1/process", params={"q": "", "rows": 0}).json()
-        _settle(data)
+        settle(data, 75)
     finally:
         server.stop()
     if result.errors:
@@ -70,17 +67,6 @@ def _figures(
         Figure("server memory, peak", max(watch.memory_mb), "MB", at_most=2_000),
         Figure("server memory, second half to first", late / early, "of 1", at_most=1.15),
     )
-
-
-def _settle(data: Path) -> None:
-    """Waits until background merges have come to rest."""
-    time.sleep(_SETTLE_S.start)
-    size = directory_bytes(data)
-    for _ in _SETTLE_S:
-        time.sleep(_SETTLE_S.step)
-        before, size = size, directory_bytes(data)
-        if abs(size - before) < 0.002 * size:
-            break
 
 
 def _raw_events_per_s(data: Path, room: Path) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 
 from bench.figure import Figure, Outcome, Part
+from bench.watch import settle
 from vedette.build.local_access import LocalAccess
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.simulate.addresses import WEB_NAMES
@@ -31,7 +32,7 @@ LONG_PROCESS_EVENTS = 10_000
 _START_US = 1_780_300_800 * 1_000_000
 _SENDERS = 32
 _REST_S = 20
-"""A pause after the load, so that searches do not compete with its merges."""
+"""At least so long a pause after the load, so that searches do not compete with its merges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def run(room: Path) -> Outcome:
         begin = time.monotonic()
         sent = _load(access)
         load_s = time.monotonic() - begin
-        time.sleep(_REST_S)
+        rest_s = settle(room / "server", _REST_S)
         with api_client(access) as client:
             total = client.get("/api/v1/process", params={"rows": 0}).json()["total_results"]
             figures = [_ask(client, question) for question in QUESTIONS]
@@ -89,7 +90,10 @@ def run(room: Path) -> Outcome:
     return Outcome(
         f"{sent:,} events of {HOSTS} simulated hosts, {total:,} segments; {RUNS} runs a question",
         tuple(figures),
-        (f"sent in {load_s:.0f} s through _bulk; rows=10, one question at a time",),
+        (
+            f"sent in {load_s:.0f} s through _bulk; rows=10, one question at a time",
+            f"asked {rest_s} s later, when merges had come to rest",
+        ),
     )
 
 

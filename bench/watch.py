@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+_SETTLE_S_MAX = 180
+_LOOK_S = 5
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -77,6 +80,19 @@ def directory_bytes(path: Path) -> int:
         except FileNotFoundError:
             continue  # the engine has just removed a merged part
     return total
+
+
+def settle(data: Path, least_s: int) -> int:
+    """Waits until background merges have come to rest: until the disk stays the same, looked at
+    after so many seconds for the first time. Gives up after three minutes; returns the seconds."""
+    time.sleep(least_s)
+    size = directory_bytes(data)
+    for seconds in range(least_s + _LOOK_S, _SETTLE_S_MAX, _LOOK_S):
+        time.sleep(_LOOK_S)
+        before, size = size, directory_bytes(data)
+        if abs(size - before) < 0.002 * size:
+            return seconds
+    return _SETTLE_S_MAX
 
 
 def _family(pid: int) -> list[int]:

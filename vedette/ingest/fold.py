@@ -68,12 +68,13 @@ def fold(
     drafts = folded.drafts
     for outcome in outcomes:
         kind = type(outcome)
-        if kind is Kept:
-            kept = KeptRecord(sensor_id, outcome, record_key, request_key)  # type: ignore[arg-type]
-            folded.kept.append(kept)
-            continue
-        if kind is BinarySeen:
-            _add_binary(folded.binaries, outcome, sensor_id)  # type: ignore[arg-type]
+        name = _KIND_OF.get(kind)
+        if name is None and kind is not Facts:
+            if kind is Kept:
+                kept = KeptRecord(sensor_id, outcome, record_key, request_key)  # type: ignore[arg-type]
+                folded.kept.append(kept)
+            else:
+                _add_binary(folded.binaries, outcome, sensor_id)  # type: ignore[arg-type]
             continue
         process_id = outcome.process_id  # type: ignore[union-attr]
         draft = drafts.get(process_id)
@@ -83,15 +84,12 @@ def fold(
             keyed = True
             _remember(draft, record_key, request_key)
         draft.last_update_us = max(draft.last_update_us, outcome.time_us)
-        if kind is Facts:
+        if name is None:
             merge_facts(draft.facts, outcome.values)  # type: ignore[union-attr]
-            continue
-        name = _KIND_OF[kind]
-        events = draft.events.get(name)
-        if events is None:
-            draft.events[name] = [outcome]
+        elif name in draft.events:
+            draft.events[name].append(outcome)
         else:
-            events.append(outcome)
+            draft.events[name] = [outcome]
     if kept is not None:
         kept.is_half = keyed
     return keyed

@@ -206,7 +206,11 @@ def _fold(part: Part, folded: Folded, sifting: Sifting | None) -> None:
         part.hosts, part.keys, part.positions, part.made, strict=True
     ):
         if isinstance(made, list):
-            outcomes.append(_folded(folded, made, sifting, host.sensor.id, key, request_key))
+            told = made if sifting is None else sifting.kept(made)
+            if fold(folded, told, host.sensor.id, key, request_key):
+                outcomes.append(EVENTS)
+            else:
+                outcomes.append(_without_events(made, told))
         elif isinstance(made, RecordError):
             part.receipt.refusals.append(Refusal(position, made.reason, made.message))
             outcomes.append(REJECTED)
@@ -215,19 +219,9 @@ def _fold(part: Part, folded: Folded, sifting: Sifting | None) -> None:
     tell(part.receipt, part.records, part.positions, outcomes)
 
 
-def _folded(
-    folded: Folded,
-    made: list[Outcome],
-    sifting: Sifting | None,
-    sensor_id: int,
-    key: int,
-    request_key: int,
-) -> int:
-    """What became of a record, whose outcomes are folded but for those that filters drop."""
-    outcomes = made if sifting is None else sifting.kept(made)
-    if fold(folded, outcomes, sensor_id, key, request_key):
-        return EVENTS
-    if len(outcomes) < len(made) and not any(type(one) is Kept for one in outcomes):
+def _without_events(made: list[Outcome], told: list[Outcome]) -> int:
+    """What became of a record of which filters leave nothing that belongs to a process."""
+    if len(told) < len(made) and not any(type(one) is Kept for one in told):
         return FILTERED
     return RECORD
 

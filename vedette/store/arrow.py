@@ -4,27 +4,15 @@ One bad value must not cost a batch: what does not fit its type (a lone surrogat
 out of range) is replaced here, in the slow path of an exception.
 """
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
 
+import vedette.store.arrow_setup  # noqa: F401 - before the first array
 from vedette.model.columns import Column, ColumnType
 from vedette.model.event import UNKNOWN_IP
-
-
-class _WithoutPandas:
-    """Arrow loads pandas at the first array, to look for its types: half a second and 60 MB in
-    every process, for types that nobody here has. It goes on without where there is none."""
-
-    def find_spec(self, name: str, _path: object, _target: object = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError("pandas is not used", name=name)
-
-
-sys.meta_path.insert(0, _WithoutPandas())
 
 TYPES: dict[ColumnType, pa.DataType] = {
     "text": pa.string(),

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+import vedette.store.arrow_setup  # noqa: F401 - before the first array
 from vedette import limits
 from vedette.model.ends import ENDS, ends_index
 from vedette.store.binding import written
