@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -72,13 +72,12 @@ def cpu_seconds(pid: int) -> float:
 
 
 def directory_bytes(path: Path) -> int:
-    """Bytes that a directory's files occupy."""
+    """Bytes that a directory's files occupy, while the engine may be removing some of them."""
     total = 0
-    for entry in path.rglob("*"):
-        try:
-            total += entry.stat().st_blocks * 512 if entry.is_file() else 0
-        except FileNotFoundError:
-            continue  # the engine has just removed a merged part
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += (Path(folder) / name).stat().st_blocks * 512
     return total
 
 
