@@ -92,7 +92,7 @@ def run(room: Path) -> Outcome:
         tuple(figures),
         (
             f"sent in {load_s:.0f} s through _bulk; rows=10, one question at a time",
-            f"asked {rest_s} s later, when merges had come to rest",
+            f"asked {rest_s} s after it, once the disk stayed the same or three minutes had gone",
         ),
     )
 

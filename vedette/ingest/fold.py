@@ -70,11 +70,11 @@ def fold(
         kind = type(outcome)
         name = _KIND_OF.get(kind)
         if name is None and kind is not Facts:
-            if kind is Kept:
-                kept = KeptRecord(sensor_id, outcome, record_key, request_key)  # type: ignore[arg-type]
+            if isinstance(outcome, Kept):
+                kept = KeptRecord(sensor_id, outcome, record_key, request_key)
                 folded.kept.append(kept)
-            else:
-                _add_binary(folded.binaries, outcome, sensor_id)  # type: ignore[arg-type]
+            elif isinstance(outcome, BinarySeen):
+                _add_binary(folded.binaries, outcome, sensor_id)
             continue
         process_id = outcome.process_id  # type: ignore[union-attr]
         draft = drafts.get(process_id)

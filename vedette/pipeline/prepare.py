@@ -220,7 +220,8 @@ def _fold(part: Part, folded: Folded, sifting: Sifting | None) -> None:
 
 
 def _without_events(made: list[Outcome], told: list[Outcome]) -> int:
-    """What became of a record of which filters leave nothing that belongs to a process."""
+    """What became of a record that made something, of which nothing that belongs to a process is
+    stored: because it told of none, or because filters dropped it."""
     if len(told) < len(made) and not any(type(one) is Kept for one in told):
         return FILTERED
     return RECORD

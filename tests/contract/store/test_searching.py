@@ -22,9 +22,10 @@ from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, check, compile_segments, parse
 from vedette.query.compile_process import compile_processes
 from vedette.store.engine import ClickHouseEngine
-from vedette.store.find import count_segments, search_segments
+from vedette.store.find import NEWEST_FIRST, count_segments, search_segments
 from vedette.store.group import count_groups, search_groups
 from vedette.store.narrow import NOWHERE, gathering
+from vedette.store.newest_found import decides
 from vedette.store.partition import partition_name
 from vedette.store.partitions import cold_partitions, open_partition, unmount
 from vedette.store.reach import EVERYWHERE, Reach, newest_since
@@ -171,6 +172,7 @@ def test_the_first_that_events_select_are_told_by_all_rows_of_theirs(
     where = gathering(contract_engine, asked(text, whole=False), EVERYTHING, EVERYWHERE)
     assert where is not None
     assert where.apart is not None
+    assert decides(where, NEWEST_FIRST)
     pages = [
         search_segments(contract_engine, where, EVERYTHING, start=start, rows=7)
         for start in range(0, len(found) + 7, 7)
