@@ -162,7 +162,10 @@ IMPORT_CHUNK_RECORDS = 20_000
 makes a file's parts known again, so do not change it lightly."""
 
 IMPORT_CHUNK_BYTES = 12 * 1024 * 1024
-"""Bytes of one request of the importer; half of what shares a commit."""
+"""Bytes of one request of the importer; three of them share a commit of a server."""
+
+IMPORT_COMMIT_BYTES = 6 * IMPORT_CHUNK_BYTES
+"""Bytes of one commit of an import without a server: nobody waits for it but the import itself."""
 
 IMPORT_AHEAD_BYTES = 4 * IMPORT_CHUNK_BYTES
 """How far the importer looks ahead for records that explain others: enough for the logs of an
@@ -171,9 +174,9 @@ incident, few enough for the processes in it to be remembered (HOST_PROCESSES_MA
 IMPORT_ERRORS_MAX = 1_000
 """Rejected records that the importer lists one by one; all are counted."""
 
-IMPORT_IN_FLIGHT = 8
-"""Parts of files on their way to the server at once: three share a commit that is written, three
-one that is prepared, and the next travel."""
+IMPORT_IN_FLIGHT = 12
+"""Parts of files on their way to the store at once: those of a commit that is written, and of one
+that is prepared; for a server, those that travel too."""
 
 IMPORT_TURN_S = 10.0
 """How long a part of a sequence waits for the one before it: longer than a request takes to

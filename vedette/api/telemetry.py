@@ -20,7 +20,7 @@ from vedette.api.services import Services
 from vedette.errors import BadRequestError
 from vedette.ingest.inflate import inflate
 from vedette.model.principal import Principal
-from vedette.pipeline.submission import Submission
+from vedette.pipeline.submission import Submission, request_key
 from vedette.state.groups import DEFAULT_GROUP_ID
 
 INLINE_BYTES_MAX: Final = 64 * 1024
@@ -31,7 +31,6 @@ SOURCE_HEADER: Final = "x-vedette-source"
 same request, whichever way its bytes travel."""
 
 _SOURCE: Final = re.compile(r"[0-9a-f]{64}:[0-9]{1,9}")
-_KEY_MASK: Final = (1 << 63) - 1
 
 T = TypeVar("T")
 
@@ -67,7 +66,7 @@ async def read_telemetry(
     def work() -> Sent[T]:
         body = inflate(raw, encoding, settings.body_inflated_bytes_max)
         group_id = principal.group_id or DEFAULT_GROUP_ID
-        key = request_key(principal, body, source)
+        key = _key(principal, body, source)
         return Sent(split(body), len(body), key, group_id, source)
 
     if not encoding and len(raw) <= INLINE_BYTES_MAX:
@@ -83,11 +82,10 @@ def source_of(request: Request) -> str:
     return source
 
 
-def request_key(principal: Principal, body: bytes, source: str) -> int:
-    """63 bits of (credential, body); of (file, part) alone when an administrator imports, so
+def _key(principal: Principal, body: bytes, source: str) -> int:
+    """The key of (credential, body); of (file, part) alone when an administrator imports, so
     that any later import of the file is recognised."""
-    if source and principal.is_global_admin:
-        return xxhash.xxh3_64_intdigest(source.encode()) & _KEY_MASK
-    credential = xxhash.xxh3_64_intdigest(principal.token_id.encode())
     told = source.encode() if source else body
-    return xxhash.xxh3_64_intdigest(told, seed=credential) & _KEY_MASK
+    if source and principal.is_global_admin:
+        return request_key(told)
+    return request_key(told, xxhash.xxh3_64_intdigest(principal.token_id.encode()))

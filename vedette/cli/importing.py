@@ -1,14 +1,14 @@
 """`vedette import PATH...`: files of telemetry into a server.
 
 Reads each path as one sequence in the order of its events (`pipeline/files.py`) and sends it to
-the server that runs on the data directory, or to one that it starts for the time of the import.
-The first path is read while that one starts, and the next while one is sent.
+the server that runs on the data directory, or stores it there itself when none runs. The first
+path is read while the store is opened, and the next while one is sent.
 """
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -28,11 +28,14 @@ from vedette.cli import files_summary
 from vedette.cli.files_summary import Summary
 from vedette.cli.options import DataOption, JsonOption, load_settings
 from vedette.cli.printing import print_json
-from vedette.cli.sending import Answered, Connection
-from vedette.cli.server_process import ServerProcess
+from vedette.cli.sending import Answered, Connection, Sender
 from vedette.pipeline import files
+from vedette.settings import Settings
 
 EXIT_NOTHING_READ = 2
+
+Opening = Callable[[], Sender]
+"""Opens what takes the records: called once, while the first path is read."""
 
 
 def import_files(
@@ -61,8 +64,8 @@ def import_files(
 ) -> None:
     """Import files of telemetry; a second import of the same changes nothing."""
     console = Console(stderr=True, highlight=False)
-    with _server(data, url, token, ca) as ready:
-        summary = run_import(paths, ready, console, host)
+    with _sender(data, url, token, ca) as opening:
+        summary = run_import(paths, opening, console, host)
     if as_json:
         print_json(summary.body())
     else:
@@ -72,55 +75,60 @@ def import_files(
 
 
 @contextmanager
-def _server(
-    data: Path | None, url: str, token: str, ca: Path | None
-) -> Iterator[Callable[[], LocalAccess]]:
-    """The server to send to: the one named, the one that runs, or one of our own, which may
-    still be starting: what is given waits until it is ready."""
-    if url:
-        named = LocalAccess(url, token, token, str(ca or ""), 0)
-        yield lambda: named
-        return
-    folder = load_settings(data).settings.data
-    running = read_access(folder)
-    if running is not None:
-        yield lambda: running
-        return
-    server = ServerProcess(folder, port=0)
-    try:
-        yield server.wait_until_ready
-    finally:
-        server.stop()
+def _sender(data: Path | None, url: str, token: str, ca: Path | None) -> Iterator[Opening]:
+    """What takes the records: the server that is named, the one that runs, or the store itself.
+    It is opened when it is called for, and closed at the end."""
+    with ExitStack() as closing:
+        if url:
+            named = LocalAccess(url, token, token, str(ca or ""), 0)
+            yield lambda: _connection(named, closing)
+            return
+        settings = load_settings(data).settings
+        running = read_access(settings.data)
+        if running is not None:
+            yield lambda: _connection(running, closing)
+            return
+        yield lambda: _own_store(settings, closing)
+
+
+def _connection(access: LocalAccess, closing: ExitStack) -> Sender:
+    certificate = Path(access.certificate) if access.certificate else None
+    connection = Connection(access.url, access.token, certificate)
+    closing.callback(connection.close)
+    return connection
+
+
+def _own_store(settings: Settings, closing: ExitStack) -> Sender:
+    from vedette.cli.own_store import own_store  # engines take a second to load
+
+    return closing.enter_context(own_store(settings))
 
 
 def run_import(
-    paths: Sequence[Path], ready: Callable[[], LocalAccess], console: Console, host: str = ""
+    paths: Sequence[Path], opening: Opening, console: Console, host: str = ""
 ) -> Summary:
     """Sends all records under the paths, and says what became of them.
 
-    `ready` gives the server once it can be sent to. Progress goes to `console`.
-    Raises what `ready` and `Connection.send` raise.
+    Progress goes to `console`. Raises what `opening` and `Sender.send` raise.
     """
     summary = Summary()
     with _progress(console) as progress:
         total = sum(map(_byte_count, paths))
         task = progress.add_task("reading", total=total or None, records=0)
         coming = [_reading(path, host) for path in paths[:1]]
-        access = ready()
-        certificate = Path(access.certificate) if access.certificate else None
-        with closing(Connection(access.url, access.token, certificate)) as connection:
-            for position, path in enumerate(paths):
-                progress.update(task, description=f"reading {path.name}")
-                sequence = coming.pop().result()
-                coming = [_reading(some, host) for some in paths[position + 1 : position + 2]]
-                progress.update(task, description=f"sending {path.name}")
-                byte_count = _byte_count(path)
-                with sequence:
-                    for answered in _send(connection, sequence):
-                        summary.add_answer(sequence, answered)
-                        share = byte_count * answered.chunk.share
-                        progress.update(task, advance=share, records=summary.counts["read"])
-                    summary.add_sequence(sequence)
+        sender = opening()
+        for position, path in enumerate(paths):
+            progress.update(task, description=f"reading {path.name}")
+            sequence = coming.pop().result()
+            coming = [_reading(some, host) for some in paths[position + 1 : position + 2]]
+            progress.update(task, description=f"sending {path.name}")
+            byte_count = _byte_count(path)
+            with sequence:
+                for answered in _send(sender, sequence):
+                    summary.add_answer(sequence, answered)
+                    share = byte_count * answered.chunk.share
+                    progress.update(task, advance=share, records=summary.counts["read"])
+                summary.add_sequence(sequence)
     return summary
 
 
@@ -139,8 +147,8 @@ def _progress(console: Console) -> Progress:
 
 
 def _reading(path: Path, host: str) -> "Future[files.Sequence]":
-    """The sequence of a path, read by a thread that does not outlive the command: when the
-    server refuses to start, nobody waits for a long file."""
+    """The sequence of a path, read by a thread that does not outlive the command: when the store
+    cannot be opened, nobody waits for a long file."""
     coming: Future[files.Sequence] = Future()
 
     def read() -> None:
@@ -153,10 +161,10 @@ def _reading(path: Path, host: str) -> "Future[files.Sequence]":
     return coming
 
 
-def _send(connection: Connection, sequence: files.Sequence) -> Iterator[Answered]:
+def _send(sender: Sender, sequence: files.Sequence) -> Iterator[Answered]:
     for chunk in sequence.chunks():
-        yield from connection.send(chunk)
-    yield from connection.flush()
+        yield from sender.send(chunk)
+    yield from sender.flush()
 
 
 def _byte_count(path: Path) -> int:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import httpx
 
@@ -17,7 +17,9 @@ from vedette.limits import IMPORT_IN_FLIGHT
 from vedette.pipeline.files import Chunk
 from vedette.simulate.post import tls_context
 
-_ATTEMPTS_MAX = 60
+ATTEMPTS_MAX = 60
+"""How often a part is sent or handed in before an import gives up."""
+
 _RETRY_S_MAX = 10.0
 _TIMEOUT_S = 300.0
 """A commit takes well under a second; a store that merges hard may take longer."""
@@ -28,6 +30,19 @@ class Answered(NamedTuple):
 
     chunk: Chunk
     answer: dict[str, Any]
+
+
+class Sender(Protocol):
+    """What takes the chunks of sequences, in order, several at a time."""
+
+    def send(self, chunk: Chunk) -> Iterator[Answered]:
+        """Sends a chunk; gives the answers to earlier ones that had to be waited for.
+
+        Raises UnavailableError when nothing is taken for a minute or more.
+        """
+
+    def flush(self) -> Iterator[Answered]:
+        """Waits for everything that is under way."""
 
 
 class _Posted(NamedTuple):
@@ -75,7 +90,7 @@ class Connection:
 
     def _deliver(self, body: bytes, source: str) -> dict[str, Any]:
         """Posts until it is acknowledged."""
-        for attempt in range(_ATTEMPTS_MAX):
+        for attempt in range(ATTEMPTS_MAX):
             try:
                 response = self._post(body, source)
             except httpx.TransportError:
@@ -85,7 +100,7 @@ class Connection:
                 time.sleep(_retry_s(response))
                 continue
             return _answer(response)
-        raise UnavailableError(f"the server took nothing in {_ATTEMPTS_MAX} attempts")
+        raise UnavailableError(f"the server took nothing in {ATTEMPTS_MAX} attempts")
 
     def _post(self, body: bytes, source: str) -> httpx.Response:
         headers = {"Content-Type": "application/x-ndjson", "X-Vedette-Source": source}

@@ -40,6 +40,9 @@ _GZIP_WBITS = 31
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_BYTES = 128 * 1024
 _BUFFER_BYTES = 1024 * 1024
+_WHOLE_BYTES = 8 * 1024 * 1024
+"""Read at a time of what is wanted whole: room for all that it might be costs more."""
+
 DAMAGE = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -230,7 +233,7 @@ class _Walker:
         if kind is Kind.ZIP:
             yield from self._zip(name, stream, path, depth)
         elif kind is Kind.TAR:
-            yield from self._tar(name, stream, depth)
+            yield from self._tar(name, stream, path, depth)
         else:
             opened = _Gunzip(stream) if kind is Kind.GZIP else _unzstd(stream)
             inner = self._counted(opened)
@@ -258,8 +261,8 @@ class _Walker:
                 except DAMAGE as error:
                     self._refuse(Refusal(inner, "damaged", str(error)[:200]))
 
-    def _tar(self, name: str, stream: Stream, depth: int) -> Iterator[Found]:
-        with tarfile.open(fileobj=stream, mode="r|") as archive:
+    def _tar(self, name: str, stream: Stream, path: Path | None, depth: int) -> Iterator[Found]:
+        with _open_tar(stream, path) as archive:
             for info in archive:
                 inner = f"{name}!{info.name}"
                 self._budget.spend_member()
@@ -269,12 +272,12 @@ class _Walker:
                     message = "links, devices and sparse files are not read"
                     self._refuse(Refusal(inner, "link", message))
                     continue
-                member = archive.extractfile(info)
-                if member is not None:
-                    reader: Stream = io.BufferedReader(
-                        _Inflating(member, _UNBOUNDED), _BUFFER_BYTES
-                    )
-                    yield from self.look(inner, reader, None, depth + 1)
+                if path is not None:
+                    member: io.RawIOBase = _Slice(stream.fileno(), info.offset_data, info.size)
+                else:
+                    member = _Inflating(_content(archive, info), _UNBOUNDED)
+                reader: Stream = io.BufferedReader(member, _BUFFER_BYTES)
+                yield from self.look(inner, reader, None, depth + 1)
 
     def _is_allowed(self, inner: str, member: str) -> bool:
         """Refuses names that lead out of the archive. They could do no harm here, but whoever
@@ -286,6 +289,19 @@ class _Walker:
         return True
 
 
+def _open_tar(stream: Stream, path: Path | None) -> tarfile.TarFile:
+    """A tar on disk is read from member to member, any other as it comes."""
+    if path is not None:
+        return tarfile.open(path, mode="r:")
+    return tarfile.open(fileobj=stream, mode="r|")
+
+
+def _content(archive: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
+    content = archive.extractfile(info)
+    assert content is not None, "it is a file"
+    return content
+
+
 class _Unbounded(_Budget):
     """Of a tar, whose members are as large as they are in it."""
 
@@ -294,6 +310,27 @@ class _Unbounded(_Budget):
 
 
 _UNBOUNDED = _Unbounded(0)
+
+
+class _Slice(io.RawIOBase):
+    """A part of a file on disk. Raises ReadError where the file ends before it."""
+
+    def __init__(self, descriptor: int, offset: int, size: int) -> None:
+        self._descriptor = descriptor
+        self._offset = offset
+        self._left = size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        view = memoryview(buffer)[: self._left]
+        count = os.preadv(self._descriptor, [view], self._offset) if view else 0
+        if view and not count:
+            raise tarfile.ReadError("unexpected end of data")
+        self._offset += count
+        self._left -= count
+        return count
 
 
 class _Gunzip(io.RawIOBase):
@@ -347,9 +384,13 @@ def _unzstd(stream: IO[bytes]) -> IO[bytes]:
 
 def whole(stream: BinaryIO) -> io.BytesIO:
     """A stream in memory. Raises ValueError when it is too large for that."""
-    content = stream.read(MEMBER_MEMORY_BYTES_MAX + 1)
-    if len(content) > MEMBER_MEMORY_BYTES_MAX:
-        raise ValueError(
-            f"a member of over {MEMBER_MEMORY_BYTES_MAX} bytes has to be unpacked first"
-        )
-    return io.BytesIO(content)
+    parts: list[bytes] = []
+    left = MEMBER_MEMORY_BYTES_MAX
+    while part := stream.read(min(_WHOLE_BYTES, left + 1)):
+        parts.append(part)
+        left -= len(part)
+        if left < 0:
+            raise ValueError(
+                f"a member of over {MEMBER_MEMORY_BYTES_MAX} bytes has to be unpacked first"
+            )
+    return io.BytesIO(parts[0] if len(parts) == 1 else b"".join(parts))

@@ -18,12 +18,24 @@ from typing import NamedTuple
 
 import msgspec
 
-from vedette.ingest.decode import auditd, decode, native
+from vedette.ingest.decode import auditd, decode
 from vedette.ingest.decode.auditd import AuditLine
 from vedette.ingest.record import RecordError
 from vedette.limits import IMPORT_CHUNK_BYTES, IMPORT_CHUNK_RECORDS, IMPORT_ERRORS_MAX
 from vedette.pipeline.archives import DAMAGE, BombError, Found, Refusal, walk
-from vedette.pipeline.records import AUDIT_LINE, HEAD, HOST, PLACE, FileReader, RefusedRecord
+from vedette.pipeline.in_place import SPOOL, Texts
+from vedette.pipeline.records import (
+    AS_SENT,
+    AUDIT_LINE,
+    HEAD,
+    HOST,
+    IN_PLACE,
+    PLACE,
+    SPAN,
+    SPOOLED,
+    FileReader,
+    RefusedRecord,
+)
 from vedette.pipeline.sorting import Sorter
 from vedette.pipeline.teaching import teaching_first
 
@@ -68,6 +80,7 @@ class Sequence:
         self._copies: set[int] = set()
         self._sorter = Sorter()
         self._envelopes = Sorter()
+        self._texts = Texts()
         self._hosts: dict[str, int] = {}
         self._votes: dict[str, Counter[int]] = {}
         self._refused_here: list[RefusedRecord] = []
@@ -95,6 +108,7 @@ class Sequence:
     def close(self) -> None:
         self._sorter.close()
         self._envelopes.close()
+        self._texts.close()
 
     def chunks(self) -> Iterator[Chunk]:
         """All records in the order of their events, as far as they fit into one request; of
@@ -103,8 +117,7 @@ class Sequence:
         records: list[bytes] = []
         places: list[tuple[int, int]] = []
         byte_count = number = 0
-        for told, place in teaching_first(self._records()):
-            record = _in_native_dialect(told)
+        for record, place in teaching_first(self._records()):
             records.append(record)
             places.append(place)
             byte_count += len(record)
@@ -121,6 +134,16 @@ class Sequence:
 
     def take_envelopes(self, items: list[bytes]) -> None:
         self._envelopes.extend(items)
+
+    def stay(self, file: int, path: Path) -> None:
+        self._texts.add(file, path)
+
+    @property
+    def spooled(self) -> int:
+        return self._texts.spooled
+
+    def spool(self, texts: list[bytes]) -> None:
+        self._texts.spool(texts)
 
     def host_number(self, host: str) -> int:
         return self._hosts.setdefault(host, len(self._hosts))
@@ -177,10 +200,20 @@ class Sequence:
                 yield from self._assembled(list(items))
                 continue
             for item in items:
-                file, position = PLACE.unpack_from(item, len(item) - PLACE.size)
-                record = item[HEAD.size : -PLACE.size]
-                if file not in self._copies or not self._is_copy(record):
-                    yield record, (file, position)
+                record, place = self._record(item)
+                if not self._copies or place[0] not in self._copies or not self._is_copy(record):
+                    yield record, place
+
+    def _record(self, item: bytes) -> tuple[bytes, tuple[int, int]]:
+        """A record and its place. Raises ChangedError."""
+        file, position = PLACE.unpack_from(item, len(item) - PLACE.size)
+        if item[_CLASS_AT] != AS_SENT:
+            return item[HEAD.size : -PLACE.size], (file, position)
+        checked, offset, length = SPAN.unpack_from(item, HEAD.size)
+        if file & IN_PLACE:
+            file ^= IN_PLACE
+            return self._texts.read(file, offset, length, checked), (file, position)
+        return self._texts.read(SPOOL, offset, length, checked), (file ^ SPOOLED, position)
 
     def _items(self) -> Iterator[bytes]:
         if not self._envelopes.count:
@@ -238,18 +271,6 @@ class Sequence:
             return False
         self.duplicates.update((record.channel, record.event_id) for record in records)
         return True
-
-
-def _in_native_dialect(text: bytes) -> bytes:
-    """A record in the dialect that the server reads in half the time, and that is shorter: the
-    importer has a core of its own. What is not just one record goes as it is."""
-    if text.startswith(native.PREFIX):
-        return text
-    try:
-        records = decode(text)
-        return msgspec.json.encode(records[0]) if len(records) == 1 else text
-    except (RecordError, UnicodeEncodeError):
-        return text  # the server says what is wrong with it
 
 
 def _event_of_lines(item: bytes) -> bytes:

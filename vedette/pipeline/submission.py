@@ -1,7 +1,9 @@
 """What a request hands to the write path, and what it gets back."""
 
 from enum import IntEnum
+from typing import Final
 
+import xxhash
 from msgspec import Struct, field
 
 
@@ -24,6 +26,15 @@ class Outcome(IntEnum):
 
 UNTOLD = 255
 """In place of an `Outcome`, until a record is told of."""
+
+
+_KEY_MASK: Final = (1 << 63) - 1
+
+
+def request_key(told: bytes, sender: int = 0) -> int:
+    """63 bits of what makes a request the same when it comes again. `sender` is for requests that
+    are the same only when this one sends them; 0 for those that are, whoever does."""
+    return xxhash.xxh3_64_intdigest(told, seed=sender) & _KEY_MASK
 
 
 class Submission(Struct):

@@ -1,10 +1,12 @@
 """Brings the state database to this version's schema, and makes the first credentials.
 
-One transaction under one lock, so that of several servers that start at once on one PostgreSQL
-exactly one does it. A schema newer than this program is refused, never touched.
+Each is one transaction under one lock, so that of several servers that start at once on one
+PostgreSQL exactly one does it. A schema newer than this program is refused, never touched.
 """
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,14 +43,30 @@ def start(database: Database, now_us: int) -> FirstCredentials | None:
 
     Raises StartError when the database cannot be reached or belongs to a newer version.
     """
+    with _current(database) as connection:
+        if connection.scalar(select(func.count()).select_from(USER)):
+            return None
+        return _first_credentials(connection, now_us)
+
+
+def migrate(database: Database) -> None:
+    """Migrates, and leaves it to the first server to make an administrator.
+
+    Raises what `start` raises.
+    """
+    with _current(database):
+        pass
+
+
+@contextmanager
+def _current(database: Database) -> Iterator[Connection]:
+    """A transaction that nobody else has, in a database of this version's schema."""
     try:
         with database.writing() as connection:
             connection.execute(text(_LOCK[connection.dialect.name]))
             _migrate(connection)
             groups.create_defaults(connection)
-            if connection.scalar(select(func.count()).select_from(USER)):
-                return None
-            return _first_credentials(connection, now_us)
+            yield connection
     except (UnavailableError, DBAPIError) as error:
         raise StartError(f"the state database cannot be used: {_cause(error)}") from error
 

@@ -17,6 +17,7 @@ import pytest
 from vedette.ingest.decode import decode
 from vedette.pipeline import files
 from vedette.pipeline.files import Sequence
+from vedette.pipeline.in_place import ChangedError
 from vedette.pipeline.sorting import Sorter
 
 SHARED = Path(os.environ.get("VEDETTE_SHARED", Path(__file__).parents[3].parent / "shared"))
@@ -91,9 +92,9 @@ def test_packing_does_not_change_the_sequence(tmp_path: Path) -> None:
     plain = written(tmp_path / "a.json", text_of(MIXED))
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.write(plain, "other/name.json")
-    one, other = Sequence(plain), Sequence(tmp_path / "a.zip")
-    assert one.key == other.key
-    assert [c.source for c in one.chunks()] == [c.source for c in other.chunks()]
+    with Sequence(plain) as one, Sequence(tmp_path / "a.zip") as other:
+        assert one.key == other.key
+        assert list(one.chunks()) == list(other.chunks())
 
 
 def test_the_order_of_members_does_not_change_the_sequence(tmp_path: Path) -> None:
@@ -121,8 +122,8 @@ def test_a_second_copy_in_an_archive_gives_only_records_with_an_id(tmp_path: Pat
 
 def test_parts_are_numbered_and_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "IMPORT_CHUNK_RECORDS", 10)
-    sequence = Sequence(written(tmp_path / "x", text_of(MIXED)))
-    chunks = list(sequence.chunks())
+    with Sequence(written(tmp_path / "x", text_of(MIXED))) as sequence:
+        chunks = list(sequence.chunks())
     assert [len(chunk.records) for chunk in chunks] == [10, 10, 10, 10, 4]
     assert [chunk.source for chunk in chunks] == [f"{sequence.key}:{n}" for n in range(5)]
     assert sum(chunk.share for chunk in chunks) == pytest.approx(1)
@@ -141,8 +142,8 @@ def test_broken_lines_are_told_with_their_position(tmp_path: Path) -> None:
 def test_a_place_tells_file_and_position(tmp_path: Path) -> None:
     written(tmp_path / "a", text_of([sysmon(5), sysmon(3)]))
     written(tmp_path / "b", text_of([sysmon(4)]))
-    sequence = Sequence(tmp_path)
-    (chunk,) = sequence.chunks()
+    with Sequence(tmp_path) as sequence:
+        (chunk,) = sequence.chunks()
     assert chunk.places == [(0, 2), (1, 1), (0, 1)]
 
 
@@ -206,6 +207,62 @@ def test_large_files_are_read_in_blocks_and_sorted_outside_memory(
     monkeypatch.setattr("vedette.pipeline.records.IMPORT_BLOCK_BYTES", 100)
     monkeypatch.setattr(files, "Sorter", lambda: Sorter(2_000))
     assert given_out(Sequence(tmp_path / "x")) == wanted
+
+
+def packed(path: Path, content: bytes) -> Path:
+    return written(path.with_suffix(".gz"), gzip.compress(content, mtime=0))
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\n[]\n", '{"cut":\n'])
+@pytest.mark.parametrize("block_bytes", [100, 1_000, 64_000])
+def test_lines_that_stay_in_their_file_are_sent_as_those_of_an_archive_are(
+    end: str, block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vedette.pipeline.records.IMPORT_BLOCK_BYTES", block_bytes)
+    content = text_of(MIXED[::-1] * 3).rstrip() + end.encode()
+    plain = written(tmp_path / "x", content)
+    with Sequence(plain) as one, Sequence(packed(plain, content)) as other:
+        found, wanted = list(one.chunks()), list(other.chunks())
+    assert [(c.source, c.records) for c in found] == [(c.source, c.records) for c in wanted]
+    assert [sorted(c.places) for c in found] == [sorted(c.places) for c in wanted]
+    assert one.reasons == other.reasons
+
+
+def test_lines_of_more_files_than_may_be_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vedette.pipeline.records.IMPORT_BLOCK_BYTES", 100)
+    monkeypatch.setattr("vedette.pipeline.in_place._OPEN_MAX", 2)
+    monkeypatch.setattr("vedette.pipeline.in_place._BLOCK_BYTES", 64)
+    for number in range(7):
+        written(tmp_path / str(number), text_of(sysmon(s, N=number) for s in range(number, 9)))
+    out = given_out(Sequence(tmp_path))
+    told = [(record.data["UtcTime"], record.data["N"]) for one in out for record in decode(one)]
+    assert len(told) == sum(9 - number for number in range(7))
+    assert [time for time, _ in told] == sorted(time for time, _ in told)
+
+
+@pytest.mark.parametrize("change", [b"", b"{}\n", text_of(MIXED[::-1])])
+def test_a_file_that_changes_while_it_is_imported_is_told(
+    change: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vedette.pipeline.records.IMPORT_BLOCK_BYTES", 100)
+    path = written(tmp_path / "x", text_of(MIXED))
+    with Sequence(path) as sequence:
+        path.write_bytes(change)
+        with pytest.raises(ChangedError, match="has changed"):
+            list(sequence.chunks())
+
+
+def test_lines_that_are_added_while_a_file_is_imported_are_left_for_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vedette.pipeline.records.IMPORT_BLOCK_BYTES", 100)
+    path = written(tmp_path / "x", text_of(MIXED))
+    sequence = Sequence(path)
+    with path.open("ab") as file:
+        file.write(text_of([sysmon(59)]))
+    assert len(given_out(sequence)) == len(MIXED)
 
 
 def test_a_stream_that_is_cut_short_gives_what_it_holds(tmp_path: Path) -> None:
@@ -286,18 +343,23 @@ def _evtx(name: str) -> bytes:
 def test_evtx_is_read_from_disk_and_from_archives_alike(tmp_path: Path) -> None:
     content = _evtx("Security.evtx")
     plain = written(tmp_path / "Security.evtx", content)
-    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
-        archive.writestr("Security.evtx", content)
-    one, other = Sequence(plain), Sequence(tmp_path / "x.zip")
-    assert one.key == other.key
-    assert given_out(one) == given_out(other)
-    assert one.count == 356
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as packed_file:
+        packed_file.writestr("Security.evtx", content)
+    with tarfile.open(tmp_path / "x.tar", "w") as archive:
+        archive.add(plain, "a/Security.evtx")
+    found = []
+    for path in (plain, tmp_path / "x.zip", tmp_path / "x.tar"):
+        with Sequence(path) as sequence:
+            assert sequence.count == 356
+            found.append((sequence.key, list(sequence.chunks())))
+    assert found[0] == found[1] == found[2]
 
 
 @needs_shared
 def test_a_damaged_chunk_costs_only_its_own_records(tmp_path: Path) -> None:
     content = bytearray(_evtx("Microsoft-Windows-PowerShell%4Operational.evtx"))
-    whole = Sequence(written(tmp_path / "whole.evtx", bytes(content))).count
+    with Sequence(written(tmp_path / "whole.evtx", bytes(content))) as undamaged:
+        whole = undamaged.count
     chunk = 4_096 + 3 * 65_536
     content[chunk + 600 : chunk + 60_000] = random.Random(1).randbytes(59_400)
     sequence = Sequence(written(tmp_path / "x.evtx", bytes(content)))
@@ -312,5 +374,5 @@ def test_every_recorded_set_is_read_whole() -> None:
     small = [one for one in manifest if one["bytes"] < 400_000 and "records" in one["expect"]]
     assert small
     for one in small:
-        sequence = Sequence(TELEMETRY / one["file"])
-        assert (sequence.count, sequence.reasons) == (one["expect"]["records"], {}), one["id"]
+        with Sequence(TELEMETRY / one["file"]) as sequence:
+            assert (sequence.count, sequence.reasons) == (one["expect"]["records"], {}), one["id"]

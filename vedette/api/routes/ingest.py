@@ -1,19 +1,18 @@
 """`POST /api/v1/ingest`: telemetry as JSON, of any dialect, recognised record by record."""
 
 import asyncio
-from collections import Counter
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from vedette import limits
 from vedette.api.answers import json_answer
 from vedette.api.services import Services, services
 from vedette.api.telemetry import Sent, read_telemetry
 from vedette.errors import BadRequestError
 from vedette.ingest.bodies import split_body
-from vedette.pipeline.submission import Outcome, Receipt
+from vedette.pipeline.report import report
+from vedette.pipeline.submission import Receipt
 
 router = APIRouter(tags=["telemetry"])
 
@@ -27,7 +26,7 @@ async def ingest(request: Request, here: Annotated[Services, Depends(services)])
     """
     sent = await read_telemetry(request, here, _pieces)
     receipt = await _submit(sent, here)
-    body = ingest_body(receipt)
+    body = report(receipt)
     if body["rejected"] == body["read"]:
         refused = {"reason": "nothing_taken", "message": "no record of the request can be taken"}
         return json_answer(refused | body, 400)
@@ -42,30 +41,6 @@ async def _submit(sent: Sent[list[bytes]], here: Services) -> Receipt:
     answer = here.intake.enqueue(submission)
     here.turns.taken(sent.source)
     return await asyncio.wrap_future(answer)
-
-
-def ingest_body(receipt: Receipt) -> dict[str, Any]:
-    """The answer: counts by outcome, errors by position, and a tally by channel and event id."""
-    counts = Counter(receipt.outcomes)
-    listed = receipt.refusals[: limits.INGEST_ERRORS_MAX]
-    return {
-        "read": len(receipt.outcomes),
-        "stored": counts[Outcome.EVENTS],
-        "records": counts[Outcome.RECORD],
-        "duplicate": counts[Outcome.DUPLICATE],
-        "not_kept": counts[Outcome.NOT_KEPT],
-        "filtered": counts[Outcome.FILTERED],
-        "rejected": counts[Outcome.REJECTED],
-        "errors": [
-            {"position": one.position, "reason": one.reason, "message": one.message}
-            for one in listed
-        ],
-        "errors_left_out": len(receipt.refusals) - len(listed),
-        "tally": [
-            [channel, event_id, Outcome(outcome).name.lower(), count]
-            for (channel, event_id, outcome), count in sorted(receipt.tally.items())
-        ],
-    }
 
 
 def _pieces(body: bytes) -> list[bytes]:

@@ -8,7 +8,6 @@ import asyncio
 from typing import Annotated, Any
 
 import orjson
-import xxhash
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
@@ -21,7 +20,7 @@ from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
 from vedette.ingest.inflate import inflate
 from vedette.model.principal import Principal
-from vedette.pipeline.submission import Submission
+from vedette.pipeline.submission import Submission, request_key
 from vedette.respond.osquery_config import config_for
 from vedette.state import checkins, enrolment, live_queries
 from vedette.state.enrolment import Machine
@@ -35,8 +34,6 @@ INVALID: Body = {"node_invalid": True}
 
 _OS_TYPES = {"windows": "windows", "darwin": "osx"}
 """By `platform` of osquery; everything else is some Linux."""
-
-_KEY_MASK = (1 << 63) - 1
 
 
 @router.post("/enroll", summary="osquery: a node key for the group's secret")
@@ -87,7 +84,7 @@ async def log(request: Request, here: Here) -> Response:
     now_us, number = here.clock.now_us(), sensor.sensor_id
     if records:
         told = b"\n".join([str(number).encode(), *records])
-        key = xxhash.xxh3_64_intdigest(told) & _KEY_MASK
+        key = request_key(told)
         submission = Submission(records, sensor.group_id, key, len(told), host=sensor.name)
         await here.intake.submit(submission)
     future = here.commits.submit(

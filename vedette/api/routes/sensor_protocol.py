@@ -9,7 +9,6 @@ import re
 from typing import Any, Final
 
 import msgspec
-import xxhash
 from anyio import to_thread
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -25,7 +24,7 @@ from vedette.errors import BadRequestError, ForbiddenError
 from vedette.ingest.decode.vedette_sensor import FORMAT
 from vedette.ingest.inflate import inflate
 from vedette.model.principal import Principal
-from vedette.pipeline.submission import Submission
+from vedette.pipeline.submission import Submission, request_key
 from vedette.respond import orders
 from vedette.state import checkins, enrolment, sensor_queues
 from vedette.state.checkins import CheckIn, Progress, Report, Standing
@@ -35,7 +34,6 @@ router = APIRouter(prefix="/sensor/v1", tags=["sensor protocol"])
 
 _EPOCH: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _NAMED_SENSOR: Final = re.compile(rb'"sensor_id"\s*:\s*"?(\d+)')
-_KEY_MASK: Final = (1 << 63) - 1
 _UNKNOWN_MAC: Final = "000000000000"
 
 
@@ -150,7 +148,7 @@ async def events(request: Request) -> Response:
         raise BadRequestError("epoch: 1 to 64 letters, digits, dots, dashes and underscores")
     number = whole_number(request.query_params, "sequence", 0, least=1)
     body = await _block_body(request, here)
-    content = xxhash.xxh3_64_intdigest(body) & _KEY_MASK
+    content = request_key(body)
     block = Block(principal.sensor_id, epoch, number, content)
     expected = await to_thread.run_sync(
         sensor_queues.stored_before, here.database, block, limiter=here.authentications
@@ -175,7 +173,7 @@ async def _store(
     submission = Submission(
         records,
         principal.group_id,
-        _request_key(block),
+        _key(block),
         size,
         host=principal.name,
         comms_ip=client_ip,
@@ -205,10 +203,10 @@ async def _block_body(request: Request, here: Services) -> bytes:
     )
 
 
-def _request_key(block: Block) -> int:
+def _key(block: Block) -> int:
     """What the store knows the block by, should the server stop before it is recorded."""
     told = f"{block.sensor_id}:{block.epoch}:{block.number}:{block.content}"
-    return xxhash.xxh3_64_intdigest(told.encode()) & _KEY_MASK
+    return request_key(told.encode())
 
 
 def _check_names(records: list[bytes], principal: Principal) -> None:

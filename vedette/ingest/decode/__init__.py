@@ -74,33 +74,6 @@ def _decode_any(raw: bytes, host: str) -> list[Record]:
     return decode_object(obj, raw)
 
 
-def decode_event(raw: bytes) -> Record | None:
-    """The one record of a JSON text of a format that comes in volume; None for all others, and
-    for what is broken: `decode` says what it is."""
-    if len(raw) > RECORD_BYTES_MAX:
-        return None
-    try:
-        return _decode_typed(raw)
-    except _BROKEN:
-        return None
-
-
-def decode_events(lines: bytes) -> list[Record] | None:
-    """The records of whole lines of JSON texts of one format that comes in volume, in their
-    order; None when any is of another, or broken, or could be too large."""
-    if len(lines) > RECORD_BYTES_MAX:
-        return None
-    try:
-        if lines.startswith(winlogbeat.PREFIX):
-            return winlogbeat.decode_lines(lines)
-        return evtx_json.decode_lines(lines) if evtx_json.MARK in lines[:32] else None
-    except _BROKEN:
-        return None
-
-
-_BROKEN = (DecodeError, UnicodeDecodeError, RecursionError, RecordError)
-
-
 def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:
     """The records of a JSON value; `raw` is its text, for the check of its nesting."""
     if not isinstance(obj, dict):

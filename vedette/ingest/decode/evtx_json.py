@@ -6,7 +6,7 @@ importer makes such text from EVTX files, so there is a typed fast path, `decode
 
 from typing import Any
 
-from msgspec import DecodeError, Struct, ValidationError, field
+from msgspec import DecodeError, Struct, field
 from msgspec.json import Decoder
 
 from vedette.ingest.channels import canonical
@@ -81,18 +81,6 @@ def decode_typed(raw: bytes) -> Record | None:
         return _record(_decoder.decode(raw).event)
     except DecodeError:
         return None
-
-
-def decode_lines(lines: bytes) -> list[Record] | None:
-    """Whole lines, each a document of plain named event data; None when any is anything else.
-
-    Raises what msgspec raises for texts that are not JSON.
-    """
-    try:
-        records = [_record(document.event) for document in _decoder.decode_lines(lines)]
-    except ValidationError:
-        return None
-    return records if all(records) else None  # type: ignore[return-value]
 
 
 def _record(event: _Event) -> Record | None:

@@ -8,7 +8,7 @@ is the fast path, `decode_typed`.
 
 from typing import Any
 
-from msgspec import DecodeError, Struct, ValidationError, field
+from msgspec import DecodeError, Struct, field
 from msgspec.json import Decoder
 
 from vedette.ingest.channels import SECURITY, SYSMON, canonical
@@ -57,18 +57,6 @@ def decode_typed(raw: bytes) -> Record | None:
         return _record(_decoder.decode(raw))
     except (DecodeError, ValueError):
         return None
-
-
-def decode_lines(lines: bytes) -> list[Record] | None:
-    """Whole lines, each a document as version 8 writes it; None when any is anything else.
-
-    Raises what msgspec raises for texts that are not JSON.
-    """
-    try:
-        records = [_record(document) for document in _decoder.decode_lines(lines)]
-    except (ValidationError, ValueError):
-        return None
-    return records if all(records) else None  # type: ignore[return-value]
 
 
 def _record(document: _Document) -> Record | None:

@@ -1,0 +1,197 @@
+"""`vedette import` without a server: it stores by itself what a server then finds."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.children import children, is_running
+from tests.served import Server, start_server, wait_for
+from vedette.simulate.day import iter_events
+from vedette.simulate.fleet import build_fleet
+from vedette.store.lock import directory_lock
+
+START_US = 1_780_300_800 * 1_000_000
+IMPORT_S = 120
+KILLS = 3
+
+Processes = Counter[tuple[str, str, int, str]]
+"""Events by host, program, pid and start of the process."""
+
+
+def command(*words: str | Path) -> list[str]:
+    return [sys.executable, "-m", "vedette", "import", *map(str, words)]
+
+
+def environment() -> dict[str, str]:
+    return {name: text for name, text in os.environ.items() if not name.startswith("VEDETTE_")}
+
+
+def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*words),
+        capture_output=True,
+        text=True,
+        timeout=IMPORT_S,
+        env=environment(),
+        check=False,
+    )
+
+
+def imported(*words: str | Path) -> dict[str, Any]:
+    """The summary of an import that succeeds."""
+    done = run(*words, "--json")
+    assert done.returncode == 0, done.stderr[-4_000:]
+    assert not done.stderr, done.stderr
+    summary: dict[str, Any] = json.loads(done.stdout)
+    return summary
+
+
+@contextmanager
+def serving(data: Path) -> Iterator[Server]:
+    servers = start_server(data)
+    try:
+        yield next(servers)
+    finally:
+        servers.close()
+
+
+def processes(server: Server) -> Processes:
+    """All processes of a server with the number of their events."""
+    found: Processes = Counter()
+    start = total = 0
+    with server.analyst() as client:
+        while start <= total:
+            query = {"q": "", "rows": 1_000, "start": start, "sort": "start asc"}
+            answer = client.get("/api/v1/process", params=query).json()
+            for one in answer["results"]:
+                key = (one["hostname"], one["process_name"], one["process_pid"], one["start"])
+                counts = (n for name, n in one.items() if name.endswith("_count"))
+                found[key] += sum(counts)
+            start, total = start + 1_000, answer["total_results"]
+    return found
+
+
+def written(path: Path, events: int, hosts: int) -> Path:
+    """A log of so many events of a small fleet, one line each."""
+    fleet = build_fleet(11, hosts, only="windows")
+    day = iter_events(fleet, START_US, events=events, stories=())
+    with path.open("wb") as file:
+        for at_us, stream, body in islice(day, events):
+            file.write(b"".join(stream.frame(at_us, body)).partition(b"\n")[2])
+    return path
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("log") / "events.jsonl", 6_000, 5)
+
+
+def test_a_server_finds_what_was_imported_and_knows_it_again(log: Path, tmp_path: Path) -> None:
+    first = imported(log, "--data", tmp_path)
+    assert (first["read"], first["rejected"], first["duplicate"]) == (6_000, 0, 0)
+    with serving(tmp_path) as server:
+        assert "API token" in (tmp_path / "server.log").read_text(), "the first server is the first"
+        found = processes(server)
+        assert sum(found.values()) > 4_000
+        assert imported(log, "--data", tmp_path)["duplicate"] == 6_000, "through the server"
+        assert processes(server) == found
+    again = imported(log, "--data", tmp_path)
+    assert (again["duplicate"], again["stored"], again["records"]) == (6_000, 0, 0)
+    with serving(tmp_path) as server:
+        assert processes(server) == found
+
+
+def test_an_import_stores_what_a_server_would_have_stored(log: Path, tmp_path: Path) -> None:
+    alone, served = tmp_path / "alone", tmp_path / "served"
+    told = imported(log, "--data", alone)
+    served.mkdir()
+    with serving(served) as server:
+        assert imported(log, "--data", served) == told
+        wanted = processes(server)
+    with serving(alone) as server:
+        assert processes(server) == wanted
+
+
+def test_refused_records_are_told_with_their_place(tmp_path: Path) -> None:
+    lines = written(tmp_path / "log.json", 40, 2).read_bytes().splitlines()
+    lines[7] = b'{"cut": '
+    lines[30] = lines[30].replace(b'"@timestamp"', b'"@time"').replace(b'"computer_name"', b'"x"')
+    (tmp_path / "log.json").write_bytes(b"\n".join(lines))
+    summary = imported(tmp_path / "log.json", "--data", tmp_path / "data")
+    assert (summary["read"], summary["rejected"]) == (40, 2)
+    assert sorted(error["position"] for error in summary["errors"]) == [8, 31]
+
+
+def test_a_data_directory_in_use_is_refused(log: Path, tmp_path: Path) -> None:
+    with directory_lock(tmp_path / "telemetry"):
+        refused = run(log, "--data", tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert f"in use by process {os.getpid()}" in refused.stderr
+
+
+def test_ingress_filters_hold_for_imports_too(log: Path, tmp_path: Path) -> None:
+    with serving(tmp_path) as server, server.analyst() as client:
+        rule = {"name": "quiet", "description": "", "path_filters": [r"*\svchost.exe"]}
+        client.post("/api/v1/ingress_approvedlist", json=[rule]).raise_for_status()
+    assert imported(log, "--data", tmp_path)["filtered"] > 100
+
+
+@contextmanager
+def importing(path: Path, data: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """An import that has begun to store; it is killed at the end of the block."""
+    with subprocess.Popen(
+        command(path, "--data", data),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    ) as process:
+        try:
+            assert wait_for(lambda: bool(children("preparing", process.pid)), True)
+            yield process
+        finally:
+            process.kill()
+
+
+def kill(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+
+
+def interrupt(process: "subprocess.Popen[bytes]") -> None:
+    process.send_signal(signal.SIGINT)
+    process.wait(IMPORT_S)
+
+
+@pytest.mark.parametrize("end", [kill, interrupt])
+def test_an_import_that_was_cut_short_is_completed_by_the_next(
+    end: Callable[["subprocess.Popen[bytes]"], None], tmp_path: Path
+) -> None:
+    seed = time.time_ns() % 1_000_000
+    print(f"seed {seed}")
+    dice = random.Random(seed)
+    path = written(tmp_path / "long.json", 40_000, 5)
+    for _ in range(KILLS):
+        with importing(path, tmp_path / "cut") as process:
+            pids = children("preparing", process.pid)
+            time.sleep(dice.uniform(0.0, 3.0))
+            end(process)
+        assert wait_for(lambda: any(map(is_running, pids)), False) is False  # noqa: B023
+    last = imported(path, "--data", tmp_path / "cut")
+    assert last["read"] == last["stored"] + last["records"] + last["duplicate"] == 40_000
+    imported(path, "--data", tmp_path / "whole")
+    with serving(tmp_path / "whole") as server:
+        wanted = processes(server)
+    with serving(tmp_path / "cut") as server:
+        assert processes(server) == wanted

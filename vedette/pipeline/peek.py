@@ -1,0 +1,90 @@
+"""What can be seen of a record from outside: its times, its number and its host, undecoded.
+
+To decode a record costs several times as much, and who sorts records needs no more.
+"""
+
+import re
+
+from vedette.ingest.decode.eventlog import lower_host
+from vedette.ingest.times import time_us
+
+_UTC_TIME = b'"UtcTime"'
+_RECORD_ID_NAMES = (b'"EventRecordID"', b'"RecordNumber"', b'"record_number"', b'"record_id"')
+_RECORD_ID_WITHIN = 1_024
+"""How far into a record its id is looked for: only records with one time are sorted by it, so
+missing one costs nothing but the time to look."""
+_RECORD_ID = re.compile(rb'"\s*:\s*"?(\d{1,14})[",}\s]')
+_COLON = ord(":")
+_DIGITS_MAX = 16
+
+_BEGIN_BYTES = 16
+_BEGINS_MAX = 256
+_record_id_names: dict[bytes, bytes] = {}
+"""What the id is called in records that begin alike: three of four searches find nothing."""
+
+_OTHER_ENVELOPES = (b'"SourceModuleType"', b'"EventReceivedTime"', b'"winlog"', b'"message":"type=')
+"""Members of records that have the members of Get-WinEvent too, but another time or host."""
+
+
+def event_time_us(piece: bytes) -> int:
+    """The `UtcTime` of a JSON text or XML element, epoch microseconds; 0 when it has none."""
+    at = piece.find(_UTC_TIME)
+    if at < 0:
+        return 0
+    at += len(_UTC_TIME)
+    if piece[at : at + 2] == b':"':
+        written = piece[at + 2 : at + 25]
+    else:
+        written = piece[at : at + 35].lstrip(b" :>").lstrip(b'"')[:23]
+    try:
+        return time_us(written.decode("ascii"))
+    except UnicodeDecodeError:
+        return 0
+
+
+def envelope(piece: bytes) -> tuple[int, str] | None:
+    """Time and host of the common envelopes without decoding them; None for all others."""
+    if piece.startswith(b'{"Event"'):
+        time_name, host_name = b'"SystemTime":"', b'"Computer":"'
+    elif piece[:1] == b"{" and not any(mark in piece for mark in _OTHER_ENVELOPES):
+        time_name, host_name = b'"TimeCreated":"', b'"Hostname":"'
+    else:
+        return None
+    at, host_at = piece.find(time_name), piece.find(host_name)
+    if at < 0 or host_at < 0 or b"\n" in piece:
+        return None
+    at += len(time_name)
+    host_at += len(host_name)
+    host = piece[host_at : piece.find(b'"', host_at)]
+    try:
+        moment_us = time_us(piece[at : piece.find(b'"', at, at + 48)].decode("ascii"))
+        return (moment_us, lower_host(host.decode("ascii"))) if moment_us and host else None
+    except UnicodeDecodeError:
+        return None
+
+
+def record_id(piece: bytes) -> int:
+    """The number of a record in its log; 0 when none is seen."""
+    begin = piece[:_BEGIN_BYTES]
+    name = _record_id_names.get(begin, b"")
+    at = piece.find(name, 0, _RECORD_ID_WITHIN) if name else -1
+    if at < 0:
+        for name in _RECORD_ID_NAMES:
+            at = piece.find(name, 0, _RECORD_ID_WITHIN)
+            if at >= 0:
+                _remember_name(begin, name)
+                break
+        else:
+            return 0
+    at += len(name)
+    written = piece[at + 1 : piece.find(b",", at, at + _DIGITS_MAX)]
+    if written.isdigit() and piece[at] == _COLON and len(written) < _DIGITS_MAX - 1:
+        return int(written)
+    found = _RECORD_ID.match(piece, at - 1)
+    return int(found[1]) if found else 0
+
+
+def _remember_name(begin: bytes, name: bytes) -> None:
+    if len(_record_id_names) >= _BEGINS_MAX:
+        _record_id_names.clear()
+    _record_id_names[begin] = name
