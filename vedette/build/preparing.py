@@ -7,14 +7,12 @@ goes its own way with a copy of it.
 
 import gc
 import os
-import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import cast
 
+from vedette.build.deaf import deaf_children
 from vedette.build.logs import configure_logs
 from vedette.pipeline.link import Link
 from vedette.pipeline.messages import FromPreparer, FromServer
@@ -47,7 +45,7 @@ class Launcher:
         pairs = [socket.socketpair() for _ in range(count)]
         numbers = [its.fileno() for _, its in pairs]
         command = [sys.executable, "-m", "vedette.build.preparing", ",".join(map(str, numbers))]
-        with _deaf_children():
+        with deaf_children():
             self._process = subprocess.Popen(  # noqa: S603 - this very program
                 [*command, *self._arguments], stdin=subprocess.DEVNULL, pass_fds=numbers
             )
@@ -65,17 +63,6 @@ class Launcher:
             self._process.kill()
             self._process.wait()
         self._process = None
-
-
-@contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Processes started within never see a signal to stop, from their first moment: the server is
-    told, and it says when there is nothing left to prepare."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _one_process_each(sockets: list[socket.socket]) -> tuple[socket.socket, list[int]]:

@@ -24,11 +24,13 @@ from rich.progress import (
 )
 
 from vedette.build.local_access import LocalAccess, read_access
+from vedette.build.reading import ReaderProcesses
 from vedette.cli import files_summary
 from vedette.cli.files_summary import Summary
 from vedette.cli.options import DataOption, JsonOption, load_settings
 from vedette.cli.printing import print_json
 from vedette.cli.sending import Answered, Connection, Sender
+from vedette.limits import IMPORT_HELPED_BYTES_MIN
 from vedette.pipeline import files
 from vedette.settings import Settings
 
@@ -152,10 +154,14 @@ def _reading(path: Path, host: str) -> "Future[files.Sequence]":
     coming: Future[files.Sequence] = Future()
 
     def read() -> None:
+        processes = ReaderProcesses()
         try:
-            coming.set_result(files.Sequence(path, host))
+            launch = processes.launch if _byte_count(path) >= IMPORT_HELPED_BYTES_MIN else list
+            coming.set_result(files.Sequence(path, host, launch))
         except BaseException as error:  # noqa: BLE001 - handed to the caller
             coming.set_exception(error)
+        finally:
+            processes.close()
 
     threading.Thread(target=read, name="read", daemon=True).start()
     return coming

@@ -273,7 +273,7 @@ class _Walker:
                     self._refuse(Refusal(inner, "link", message))
                     continue
                 if path is not None:
-                    member: io.RawIOBase = _Slice(stream.fileno(), info.offset_data, info.size)
+                    member: io.RawIOBase = Slice(stream.fileno(), info.offset_data, info.size)
                 else:
                     member = _Inflating(_content(archive, info), _UNBOUNDED)
                 reader: Stream = io.BufferedReader(member, _BUFFER_BYTES)
@@ -312,7 +312,7 @@ class _Unbounded(_Budget):
 _UNBOUNDED = _Unbounded(0)
 
 
-class _Slice(io.RawIOBase):
+class Slice(io.RawIOBase):
     """A part of a file on disk. Raises ReadError where the file ends before it."""
 
     def __init__(self, descriptor: int, offset: int, size: int) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Final
 
 _ASIDE_BYTES: Final = 64 * 1024
@@ -12,6 +13,16 @@ _WAITING_MAX: Final = 8
 """Blocks that may wait: reading must not fill the memory."""
 
 _hashing: Final = ThreadPoolExecutor(1, thread_name_prefix="hash")
+
+
+def of_file(path: Path) -> Future[bytes]:
+    """Of a whole file. The result raises OSError."""
+    return _hashing.submit(_of_file, path)
+
+
+def _of_file(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 class Digest:

@@ -12,8 +12,8 @@ import hashlib
 import heapq
 import itertools
 from collections import Counter
-from collections.abc import Generator, Iterator
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -22,26 +22,25 @@ from vedette.ingest.decode import auditd, decode
 from vedette.ingest.decode.auditd import AuditLine
 from vedette.ingest.record import RecordError
 from vedette.limits import IMPORT_CHUNK_BYTES, IMPORT_CHUNK_RECORDS, IMPORT_ERRORS_MAX
-from vedette.pipeline.archives import DAMAGE, BombError, Found, Refusal, walk
-from vedette.pipeline.in_place import SPOOL, Texts
+from vedette.pipeline.readers import Launch
+from vedette.pipeline.reading import Reading, RefusedRecord
 from vedette.pipeline.records import (
     AS_SENT,
     AUDIT_LINE,
     HEAD,
     HOST,
     IN_PLACE,
+    PARTS_MAX,
     PLACE,
     SPAN,
     SPOOLED,
-    FileReader,
-    RefusedRecord,
 )
 from vedette.pipeline.sorting import Sorter
 from vedette.pipeline.teaching import teaching_first
 
 _CLASS_AT = 8
+_PART = PARTS_MAX - 1
 _HOUR_US = 3600 * 1_000_000
-_OFFSET_HOURS_MAX = 26
 
 
 class Chunk(NamedTuple):
@@ -60,44 +59,36 @@ class Chunk(NamedTuple):
 class Sequence:
     """One path, read and sorted. Closing it gives its temporary file back."""
 
-    def __init__(self, path: Path, host: str = "") -> None:
+    def __init__(self, path: Path, host: str = "", launch: Launch = list) -> None:
         """Reads everything under a path. `host` is for logs that do not say which host they are
-        from; without it such a log's file name, without its ending, is the host."""
+        from; without it such a log's file name, without its ending, is the host. `launch` starts
+        processes that help to read."""
         self.path = path
-        self.files: list[str] = []
+        read = self._read = Reading(path, host, launch)
+        self.files = read.files
         """Names of the files that were read."""
-        self.refusals: list[Refusal] = []
+        self.refusals = read.refusals
         """Files and members that were not read."""
-        self.refused: list[RefusedRecord] = []
+        self.refused = read.refused
         """Records that cannot be read, up to IMPORT_ERRORS_MAX."""
-        self.reasons: Counter[str] = Counter()
+        self.reasons = read.reasons
         """How many records were refused, by reason."""
         self.duplicates: Counter[tuple[str, int]] = Counter()
         """Records without an id that a second copy of a file held, by channel and event id:
         complete when all chunks were read."""
-        self._host = host
-        self._digests: list[bytes] = []
-        self._copies: set[int] = set()
-        self._sorter = Sorter()
-        self._envelopes = Sorter()
-        self._texts = Texts()
-        self._hosts: dict[str, int] = {}
-        self._votes: dict[str, Counter[int]] = {}
-        self._refused_here: list[RefusedRecord] = []
-        self._reasons_here: Counter[str] = Counter()
-        self._read_all(walk(path, self.refusals.append))
 
     @property
     def count(self) -> int:
         """Records and audit lines that can be sent."""
-        return self._sorter.count + self._envelopes.count
+        return self._read.items.count + self._read.envelopes.count
 
     @property
     def key(self) -> str:
         """SHA-256 of the only file, or of the digests of all in their own order."""
-        if len(self._digests) == 1:
-            return self._digests[0].hex()
-        return hashlib.sha256(b"".join(sorted(self._digests))).hexdigest()
+        digests = self._read.digests
+        if len(digests) == 1:
+            return digests[0].hex()
+        return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
 
     def __enter__(self) -> "Sequence":
         return self
@@ -106,9 +97,7 @@ class Sequence:
         self.close()
 
     def close(self) -> None:
-        self._sorter.close()
-        self._envelopes.close()
-        self._texts.close()
+        self._read.close()
 
     def chunks(self) -> Iterator[Chunk]:
         """All records in the order of their events, as far as they fit into one request; of
@@ -127,114 +116,50 @@ class Sequence:
         if records:
             yield Chunk(f"{key}:{number}", records, places, len(records) / total)
 
-    # --- reading -----------------------------------------------------------------------
-
-    def take(self, items: list[bytes]) -> None:
-        self._sorter.extend(items)
-
-    def take_envelopes(self, items: list[bytes]) -> None:
-        self._envelopes.extend(items)
-
-    def stay(self, file: int, path: Path) -> None:
-        self._texts.add(file, path)
-
-    @property
-    def spooled(self) -> int:
-        return self._texts.spooled
-
-    def spool(self, texts: list[bytes]) -> None:
-        self._texts.spool(texts)
-
-    def host_number(self, host: str) -> int:
-        return self._hosts.setdefault(host, len(self._hosts))
-
-    def learn_clock(self, host: str, envelope_us: int, event_us: int) -> None:
-        hours = round((envelope_us - event_us) / _HOUR_US)
-        if abs(hours) <= _OFFSET_HOURS_MAX:
-            self._votes.setdefault(host, Counter())[hours] += 1
-
-    def refuse(self, refused: RefusedRecord) -> None:
-        self._reasons_here[refused.reason] += 1
-        if len(self.refused) + len(self._refused_here) < IMPORT_ERRORS_MAX:
-            self._refused_here.append(refused)
-
-    def _read_all(self, files: Generator[Found, None, None]) -> None:
-        found = next(files, None)
-        while found is not None:
-            try:
-                self._read(found)
-            except BombError as error:
-                found = _thrown(files, error)  # the walker refuses the rest of that archive
-            else:
-                found = next(files, None)
-
-    def _read(self, found: Found) -> None:
-        number = len(self.files)
-        reader = FileReader(number, self._host or _stem(found.name), self)
-        try:
-            reader.read(found)
-        except BombError:
-            raise
-        except DAMAGE as error:
-            message = str(error)[:200] or type(error).__name__
-            self.refusals.append(Refusal(found.name, "damaged", message))
-        refused, reasons = self._refused_here, self._reasons_here
-        self._refused_here, self._reasons_here = [], Counter()
-        if reader.count and reader.unknown == reader.count:
-            message = "it holds no record of a known format"
-            self.refusals.append(Refusal(found.name, "no_records", message))
-            return
-        self.refused += refused
-        self.reasons += reasons
-        if reader.digest in self._digests:
-            self._copies.add(number)
-        self._digests.append(reader.digest)
-        self.files.append(found.name)
-
-    # --- giving out --------------------------------------------------------------------
-
     def _records(self) -> Iterator[tuple[bytes, tuple[int, int]]]:
         """Records and their places; the lines of an audit event are one record."""
+        copies = self._read.copies
         for is_lines, items in itertools.groupby(self._items(), _event_of_lines):
             if is_lines:
                 yield from self._assembled(list(items))
                 continue
             for item in items:
-                record, place = self._record(item)
-                if not self._copies or place[0] not in self._copies or not self._is_copy(record):
+                part, position = PLACE.unpack_from(item, len(item) - PLACE.size)
+                record = self._record(item, part)
+                place = self._read.place(part & _PART, position)
+                if not copies or place[0] not in copies or not self._is_copy(record):
                     yield record, place
 
-    def _record(self, item: bytes) -> tuple[bytes, tuple[int, int]]:
-        """A record and its place. Raises ChangedError."""
-        file, position = PLACE.unpack_from(item, len(item) - PLACE.size)
+    def _record(self, item: bytes, part: int) -> bytes:
+        """Raises ChangedError."""
         if item[_CLASS_AT] != AS_SENT:
-            return item[HEAD.size : -PLACE.size], (file, position)
-        checked, offset, length = SPAN.unpack_from(item, HEAD.size)
-        if file & IN_PLACE:
-            file ^= IN_PLACE
-            return self._texts.read(file, offset, length, checked), (file, position)
-        return self._texts.read(SPOOL, offset, length, checked), (file ^ SPOOLED, position)
+            return item[HEAD.size : -PLACE.size]
+        span = SPAN.unpack_from(item, HEAD.size)
+        if part & IN_PLACE:
+            return self._read.texts.of_part(part ^ IN_PLACE, span)
+        return self._read.texts.of_spool((part ^ SPOOLED) // PARTS_MAX, span)
 
     def _items(self) -> Iterator[bytes]:
-        if not self._envelopes.count:
-            return iter(self._sorter)
+        sorter, envelopes = self._read.items, self._read.envelopes
+        if not envelopes.count:
+            return iter(sorter)
         offsets = self._offsets()
         streams = [
-            _shifted(self._envelopes, hours, {n for n, some in offsets.items() if some == hours})
+            _shifted(envelopes, hours, {n for n, some in offsets.items() if some == hours})
             for hours in sorted(set(offsets.values()))
         ]
-        if self._sorter.is_in_memory and self._envelopes.is_in_memory:
+        if sorter.is_in_memory and envelopes.is_in_memory:
             # Sorted stretches one after the other: sorting is a merge, and a quick one.
-            return iter(sorted(itertools.chain(self._sorter, *streams)))
-        return heapq.merge(self._sorter, *streams)
+            return iter(sorted(itertools.chain(sorter, *streams)))
+        return heapq.merge(sorter, *streams)
 
     def _offsets(self) -> dict[int, int]:
         """Hours that the envelope clock of each host is ahead; of a host that shows none of its
         own, what most records of the sequence show."""
-        everybody = sum(self._votes.values(), Counter[int]())
+        votes = self._read.votes
+        everybody = sum(votes.values(), Counter[int]())
         return {
-            number: _most(self._votes.get(host) or everybody)
-            for host, number in self._hosts.items()
+            number: _most(votes.get(host) or everybody) for number, host in self._read.hosts.items()
         }
 
     def _assembled(self, items: list[bytes]) -> Iterator[tuple[bytes, tuple[int, int]]]:
@@ -247,8 +172,8 @@ class Sequence:
             assert line is not None, "only audit lines are of this class"
             key = (host.decode("utf-8", "replace"), line.node)
             events.setdefault(key, []).append(line)
-            file, position = PLACE.unpack_from(item, len(item) - PLACE.size)
-            places[key] = min(places.get(key, (file, position)), (file, position))
+            place = self._read.place(*PLACE.unpack_from(item, len(item) - PLACE.size))
+            places[key] = min(places.get(key, place), place)
         for key in sorted(events):
             try:
                 record = auditd.assemble(events[key], key[0])
@@ -278,14 +203,6 @@ def _event_of_lines(item: bytes) -> bytes:
     return item[: HEAD.size] if item[_CLASS_AT] == AUDIT_LINE else b""
 
 
-def _thrown(files: Generator[Found, None, None], error: BombError) -> Found | None:
-    """What the walker yields next when an error is raised where it stands."""
-    try:
-        return files.throw(error)
-    except StopIteration:
-        return None
-
-
 def _shifted(envelopes: Sorter, hours: int, hosts: set[int]) -> Iterator[bytes]:
     """Items of some hosts with the time that their clock should have shown, still in order."""
     tail = HOST.size + PLACE.size
@@ -303,9 +220,3 @@ def _shifted(envelopes: Sorter, hours: int, hosts: set[int]) -> Iterator[bytes]:
 
 def _most(votes: Counter[int]) -> int:
     return max(votes, key=lambda hours: (votes[hours], -abs(hours), hours), default=0)
-
-
-def _stem(name: str) -> str:
-    """A file's own name without its ending, as a host name."""
-    last = PurePosixPath(name.rpartition("!")[2].replace("\\", "/")).name
-    return last.partition(".")[0].lower() or "unknown"

@@ -16,9 +16,6 @@ import xxhash
 
 from vedette.errors import VedetteError
 
-SPOOL: Final = -1
-"""In place of the number of a file."""
-
 _OPEN_MAX: Final = 64
 """Files that are open at a time: a directory may hold many more than a process may open."""
 
@@ -35,35 +32,78 @@ class ChangedError(VedetteError):
     """A file is no longer what was read at first."""
 
 
-class Texts:
-    """The texts of a sequence, by file and offset. First all are written, then read."""
+class Spool:
+    """Where texts go that have no place of their own. Who writes it is one, who reads others."""
 
-    def __init__(self) -> None:
-        self.spooled = 0
-        """Bytes in the spool."""
-        self._paths: dict[int, Path] = {}
-        self._open: OrderedDict[int, int] = OrderedDict()
-        """Descriptors by file, the one used last at the end."""
-        self._spool: IO[bytes] | None = None
-        self._block = lru_cache(_BLOCKS_MAX)(self._read_block)
+    def __init__(self, number: int = 0, file: IO[bytes] | None = None) -> None:
+        """`file` where it is shared with whoever reads."""
+        self.number = number
+        self.size = 0
+        self._file = file
 
-    def add(self, file: int, path: Path) -> None:
-        """From now on a file has this number. Raises OSError."""
-        if file in self._open:  # what had the number before was no log
-            os.close(self._open.pop(file))
-        self._paths[file] = path
-        self._descriptor(file)
-
-    def spool(self, texts: list[bytes]) -> None:
+    def write(self, texts: list[bytes]) -> None:
         """Appends texts, with a byte after each."""
-        file = self._spool = self._spool or _new_spool()
+        file = self._made()
         written = b"\n".join(texts)
         file.write(written)
         file.write(b"\n")
-        self.spooled += len(written) + 1
+        self.size += len(written) + 1
 
-    def read(self, file: int, offset: int, length: int, checked: int) -> bytes:
-        """A text. Raises ChangedError when it is not what `check` has seen."""
+    def fileno(self) -> int:
+        """All that was written can be read from it."""
+        file = self._made()
+        file.flush()
+        return file.fileno()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _made(self) -> IO[bytes]:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(  # noqa: SIM115
+                "w+b", _SPOOL_BUFFER_BYTES, prefix="vedette-import-"
+            )
+        return self._file
+
+
+class Texts:
+    """The texts of a sequence: in spools, and in parts of files."""
+
+    def __init__(self) -> None:
+        self._spools: dict[int, Spool] = {}
+        self._paths: dict[int, str] = {}
+        self._open: OrderedDict[str, int] = OrderedDict()
+        """Descriptors, the one used last at the end."""
+        self._block = lru_cache(_BLOCKS_MAX)(self._read_block)
+
+    def add_spool(self, spool: Spool) -> None:
+        self._spools[spool.number] = spool
+
+    def add_part(self, number: int, path: Path) -> None:
+        """From now on a part of a file has this number. Raises OSError."""
+        self._paths[number] = str(path)
+        self._descriptor(str(path))
+
+    def of_spool(self, number: int, span: tuple[int, int, int]) -> bytes:
+        """A spooled text; its span is what `check` has made of it, its offset and length."""
+        return self._read(number, "", span)
+
+    def of_part(self, number: int, span: tuple[int, int, int]) -> bytes:
+        """A text of a part of a file. Raises ChangedError when it is not what `check` has seen."""
+        path = self._paths[number]
+        return self._read(path, path, span)
+
+    def close(self) -> None:
+        for descriptor in self._open.values():
+            os.close(descriptor)
+        self._open.clear()
+        self._block.cache_clear()
+        for spool in self._spools.values():
+            spool.close()
+
+    def _read(self, file: str | int, name: str, span: tuple[int, int, int]) -> bytes:
+        checked, offset, length = span
         block, at = divmod(offset, _BLOCK_BYTES)
         text = self._block(file, block)[at : at + length]
         while len(text) < length:
@@ -73,39 +113,25 @@ class Texts:
                 break
             text += more
         if check(text) != checked:
-            name = self._paths.get(file, "the temporary file")
+            name = name or "the temporary file"
             raise ChangedError(f"{name} has changed while it was imported: import it again")
         return text
 
-    def close(self) -> None:
-        for descriptor in self._open.values():
-            os.close(descriptor)
-        self._open.clear()
-        self._block.cache_clear()
-        if self._spool is not None:
-            self._spool.close()
-
-    def _read_block(self, file: int, number: int) -> bytes:
-        at = number * _BLOCK_BYTES
-        if file == SPOOL:
-            assert self._spool is not None, "only what was spooled is read"
-            self._spool.flush()
-            return os.pread(self._spool.fileno(), _BLOCK_BYTES, at)
+    def _read_block(self, file: str | int, number: int) -> bytes:
         try:
-            return os.pread(self._descriptor(file), _BLOCK_BYTES, at)
+            descriptor = (
+                self._spools[file].fileno() if isinstance(file, int) else self._descriptor(file)
+            )
+            return os.pread(descriptor, _BLOCK_BYTES, number * _BLOCK_BYTES)
         except OSError as error:
-            raise ChangedError(f"{self._paths[file]}: {error.strerror}") from error
+            raise ChangedError(f"{file}: {error.strerror}") from error
 
-    def _descriptor(self, file: int) -> int:
-        found = self._open.get(file)
+    def _descriptor(self, path: str) -> int:
+        found = self._open.get(path)
         if found is None:
-            found = self._open[file] = os.open(self._paths[file], os.O_RDONLY | os.O_CLOEXEC)
+            found = self._open[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             while len(self._open) > _OPEN_MAX:
                 os.close(self._open.popitem(last=False)[1])
         else:
-            self._open.move_to_end(file)
+            self._open.move_to_end(path)
         return found
-
-
-def _new_spool() -> IO[bytes]:
-    return tempfile.TemporaryFile("w+b", _SPOOL_BUFFER_BYTES, prefix="vedette-import-")

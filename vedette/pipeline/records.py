@@ -11,7 +11,6 @@ has none goes a way of its own, because the clocks of envelopes can be off by ho
 import codecs
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from struct import Struct
 from typing import NamedTuple, Protocol
 
@@ -26,7 +25,7 @@ from vedette.ingest.times import time_us
 from vedette.limits import IMPORT_BLOCK_BYTES
 from vedette.pipeline.archives import DAMAGE, BombError, Found, Kind, Stream, whole
 from vedette.pipeline.digest import Digest
-from vedette.pipeline.in_place import check
+from vedette.pipeline.in_place import Spool, check
 from vedette.pipeline.peek import envelope, event_time_us, record_id
 
 AUDIT_LINE, AS_SENT, DECODED = 0, 1, 2
@@ -41,14 +40,16 @@ SPAN = Struct(">QQI")
 """What `in_place.check` makes of a text, its offset and its length. The first of them tells texts
 with the same head apart wherever they are."""
 
-HOST = Struct(">I")
-"""Number of the host of an item with the time of its envelope."""
+HOST = Struct(">Q")
+"""Stands for the host of an item with the time of its envelope (`gathered.host_number`)."""
 
 PLACE = Struct(">II")
-"""Number of the file within the sequence, and of the record within the file from 1."""
+"""Number of the part of a file within the sequence, and of the record within the part from 1."""
 
+PARTS_MAX = 1 << 26
 IN_PLACE, SPOOLED = 1 << 31, 1 << 30
-"""Added to the number of the file where the item holds a `SPAN`: of that file, of the spool."""
+"""Added to the number of the part where the item holds a `SPAN`: of its own file, or of a spool,
+whose number times PARTS_MAX is added too."""
 
 _SENT = Struct(">QBQQQIII")
 """A whole item with a `SPAN`."""
@@ -65,18 +66,8 @@ _CLOCK_SAMPLE = 16
 by its own time, so that the order in the file does not matter."""
 
 
-class RefusedRecord(NamedTuple):
-    """A record that cannot be read."""
-
-    file: int
-    position: int
-    """From 1, in the file."""
-    reason: str
-    message: str
-
-
 class Sink(Protocol):
-    """Where the items of a sequence go while its files are read."""
+    """Where items go while files are read."""
 
     def take(self, items: list[bytes]) -> None:
         """Items with the time of their event."""
@@ -90,31 +81,22 @@ class Sink(Protocol):
     def learn_clock(self, host: str, envelope_us: int, event_us: int) -> None:
         """Both times of one record of a host."""
 
-    def refuse(self, refused: RefusedRecord) -> None: ...
-
-    def stay(self, file: int, path: Path) -> None:
-        """Items may hold spans of this file."""
-
-    @property
-    def spooled(self) -> int:
-        """The offset that is spooled to next."""
-
-    def spool(self, texts: list[bytes]) -> None:
-        """Keeps texts, with a byte between them and one at the end."""
+    def refuse(self, position: int, reason: str, message: str) -> None:
+        """A record cannot be read."""
 
 
 class FileReader:
-    """Reads one file into a sink. `host` is for lines that do not name theirs."""
+    """Reads one part of a file into a sink. `host` is for lines that do not name theirs."""
 
-    def __init__(self, number: int, host: str, sink: Sink) -> None:
+    def __init__(self, number: int, host: str, sink: Sink, spool: Spool) -> None:
         self.count = 0
         """Records, lines of audit events and broken pieces so far."""
-        self.refused = 0
         self.unknown = 0
-        """Of the refused ones those of no known format."""
+        """Those of no known format."""
         self._number = number
         self._host = host
         self._sink = sink
+        self._spool = spool
         self._digest = Digest()
         self._envelopes: list[bytes] = []
         """Items of the block that is read."""
@@ -124,30 +106,28 @@ class FileReader:
         """SHA-256 of what was read."""
         return self._digest.value()
 
-    def read(self, found: Found) -> None:
-        """Takes all records of a file. Raises what its stream raises when that is damaged."""
+    def read(self, found: Found, offset: int = 0) -> None:
+        """Takes all records of a file, or of a text's part that begins at `offset`. Raises what
+        its stream raises when that is damaged."""
         if found.kind is Kind.EVTX:
             self._read_evtx(found)
         else:
-            self._read_text(found)
+            self._read_text(found, offset)
 
     # --- text ------------------------------------------------------------------------------
 
-    def _read_text(self, found: Found) -> None:
-        is_known = False
-        for block in _blocks(found, self._digest.add):
-            if not isinstance(block, _Lines):
+    def _read_text(self, found: Found, offset: int) -> None:
+        for block in _blocks(found, offset, self._digest.add):
+            if isinstance(block, _Lines):
+                self._take(block.lines, block.offset, IN_PLACE)
+            else:
                 self._take_pieces(block)
-                continue
-            if not is_known and found.path is not None:
-                self._sink.stay(self._number, found.path)
-                is_known = True
-            self._take(block.lines, block.offset, IN_PLACE)
 
     def _take_pieces(self, pieces: list[bytes]) -> None:
         """Takes texts that have no place on disk yet."""
-        if self._take(pieces, self._sink.spooled, SPOOLED):
-            self._sink.spool(pieces)
+        spool = self._spool
+        if self._take(pieces, spool.size, SPOOLED | spool.number * PARTS_MAX):
+            spool.write(pieces)
 
     def _take(self, texts: list[bytes], offset: int, where: int) -> bool:
         """Takes texts that lie one after the other, with a byte between them, from `offset` on;
@@ -281,9 +261,8 @@ class FileReader:
             self._sink.learn_clock(record.host, record.time_us, _told_time_us(record))
 
     def _refuse(self, reason: str, message: str) -> None:
-        self.refused += 1
         self.unknown += reason in _NO_RECORD
-        self._sink.refuse(RefusedRecord(self._number, self.count, reason, message))
+        self._sink.refuse(self.count, reason, message)
 
 
 _NO_RECORD = frozenset({"unknown_format", "not_json", "not_an_object"})
@@ -299,7 +278,9 @@ class _Lines(NamedTuple):
     """Without the newline after each."""
 
 
-def _blocks(found: Found, read: Callable[[bytes], None]) -> Iterator[list[bytes] | _Lines]:
+def _blocks(
+    found: Found, offset: int, read: Callable[[bytes], None]
+) -> Iterator[list[bytes] | _Lines]:
     """The pieces of a text, block by block; those of a large file on disk as lines, where they
     are lines. UTF-16 is read whole: such files are small."""
     if found.stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -308,7 +289,6 @@ def _blocks(found: Found, read: Callable[[bytes], None]) -> Iterator[list[bytes]
         yield split_pieces(as_utf8(content))[0]
         return
     held = b""
-    offset = 0
     last = False
     while not last:
         block, damage = _block(found.stream)

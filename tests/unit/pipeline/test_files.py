@@ -7,6 +7,7 @@ import json
 import os
 import random
 import tarfile
+import threading
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -226,6 +227,17 @@ def test_lines_that_stay_in_their_file_are_sent_as_those_of_an_archive_are(
     assert [(c.source, c.records) for c in found] == [(c.source, c.records) for c in wanted]
     assert [sorted(c.places) for c in found] == [sorted(c.places) for c in wanted]
     assert one.reasons == other.reasons
+
+
+def test_a_pipe_is_read_like_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vedette.pipeline.records.IMPORT_BLOCK_BYTES", 1_000)
+    os.mkfifo(tmp_path / "pipe")
+    content = text_of(MIXED)
+    writing = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[content])
+    writing.start()
+    found = given_out(Sequence(tmp_path / "pipe"))
+    writing.join()
+    assert found == given_out(Sequence(written(tmp_path / "x", content)))
 
 
 def test_lines_of_more_files_than_may_be_open(

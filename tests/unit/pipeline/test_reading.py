@@ -1,0 +1,163 @@
+"""Parts of files that other processes read are what one process would have read."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.children import children
+from vedette.build.reading import ReaderProcesses
+from vedette.pipeline.files import Chunk, Sequence
+from vedette.pipeline.parts import Part, edges
+from vedette.pipeline.readers import Reader, Readers
+
+PART_BYTES = 4_000
+
+
+def sysmon(number: int, **more: Any) -> dict[str, Any]:
+    return {
+        "EventID": 11,
+        "Channel": "Microsoft-Windows-Sysmon/Operational",
+        "Hostname": f"PC{number % 3}",
+        "TimeCreated": f"2024-01-01T{number % 3:02}:00:00Z",  # of each host another clock
+        "UtcTime": f"2024-01-01 08:{number // 60 % 60:02}:{number % 60:02}.016",
+        "RecordNumber": number,
+        "TargetFilename": f"C:\\{number}",
+        **more,
+    }
+
+
+def security(number: int) -> dict[str, Any]:
+    host = f"PC{number % 3}"
+    time = f"2024-01-01T0{number % 3}:{number % 60:02}:30Z"
+    return {"EventID": 4688, "Channel": "Security", "Hostname": host, "TimeCreated": time}
+
+
+def lines(count: int) -> list[bytes]:
+    objects = (security(n) if n % 17 == 5 else sysmon(n) for n in range(count))
+    return [json.dumps(one).encode() for one in objects]
+
+
+def beats_without_a_time_of_its_own(number: int) -> bytes:
+    log = {
+        "channel": "Security",
+        "computer_name": "PC1",
+        "event_id": "4624",
+        "record_id": str(number),
+        "event_data": {"N": str(number)},
+    }
+    return json.dumps({"@timestamp": "2024-01-01T12:00:00.016Z", "winlog": log}).encode()
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vedette.pipeline.reading.IMPORT_PART_BYTES", PART_BYTES)
+    monkeypatch.setattr("vedette.pipeline.parts.IMPORT_PART_BYTES", PART_BYTES)
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[ReaderProcesses]:
+    """One process that helps, whatever the machine has."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
+    processes = ReaderProcesses()
+    yield processes
+    processes.close()
+
+
+def told(sequence: Sequence) -> tuple[list[tuple[str, list[bytes]]], list[Any], Any]:
+    chunks: list[Chunk] = list(sequence.chunks())
+    places = [sorted(zip(chunk.records, chunk.places, strict=True)) for chunk in chunks]
+    refused = [(one.file, one.position, one.reason) for one in sequence.refused]
+    return (
+        [(chunk.source, chunk.records) for chunk in chunks],
+        places,
+        (refused, sequence.reasons, sequence.refusals, sequence.files, sequence.count),
+    )
+
+
+CONTENTS = {
+    "lines": b"\n".join(lines(300)),
+    "newest first": b"\n".join(reversed(lines(300))) + b"\n",
+    "broken lines": b"\n".join([*lines(100), b'{"cut": ', *lines(80), b'{"what": 1}', *lines(60)]),
+    "indented": b"\n".join(json.dumps(sysmon(n), indent=2).encode() for n in range(120)),
+    "an array": b"[\n" + b",\n".join(lines(200)) + b"\n]",
+    "decoded": b"\n".join(map(beats_without_a_time_of_its_own, range(200))),
+    "no log": b"\n".join([b'{"pid": 4}'] * 3_000),
+    "XML": b"\n".join(
+        b"<Event><System><EventID>7</EventID><Channel>System</Channel>"
+        b"<TimeCreated SystemTime='2024-01-01T08:00:%02d.5Z'/><EventRecordID>%d</EventRecordID>"
+        b"<Computer>PC1</Computer></System></Event>" % (n % 60, n)
+        for n in range(200)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_it_does_not_matter_who_reads(
+    name: str, tmp_path: Path, processes: ReaderProcesses
+) -> None:
+    content = CONTENTS[name]
+    (tmp_path / "a.json").write_bytes(content)
+    (tmp_path / "b.json").write_bytes(content[: len(content) // 3].rpartition(b"\n")[0])
+    with Sequence(tmp_path) as alone:
+        wanted = told(alone)
+    with Sequence(tmp_path, launch=processes.launch) as together:
+        assert told(together) == wanted
+        assert together.key == alone.key
+
+
+def test_a_position_counts_from_the_begin_of_the_file(
+    tmp_path: Path, processes: ReaderProcesses
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"\n".join([*lines(250), b'{"what": 1}', *lines(30)]))
+    with Sequence(path, launch=processes.launch) as sequence:
+        assert [one.position for one in sequence.refused] == [251]
+        places = [place for chunk in sequence.chunks() for place in chunk.places]
+    assert sorted(places) == [(0, n) for n in range(1, 282) if n != 251]
+
+
+def test_a_process_that_dies_costs_nothing(
+    tmp_path: Path, processes: ReaderProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(CONTENTS["lines"])
+    with Sequence(path) as alone:
+        wanted = told(alone)
+    given: list[int] = []
+
+    def launch() -> list[Reader]:
+        readers = processes.launch()
+        for pid in children("vedette.build.reading"):
+            os.kill(pid, signal.SIGKILL)
+        return readers
+
+    give = Readers.give
+
+    def noted(self: Readers, part: Part) -> bool:
+        is_given = give(self, part)
+        given.extend([part.number] * is_given)
+        return is_given
+
+    monkeypatch.setattr(Readers, "give", noted)
+    with Sequence(path, launch=launch) as sequence:
+        assert told(sequence) == wanted
+    assert given
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_a_text_is_divided_between_objects_only(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(CONTENTS[name])
+    found = edges(path, len(CONTENTS[name]))
+    assert found[0] == 0
+    assert found[-1] == len(CONTENTS[name])
+    assert found == sorted(set(found))
+    for at in found[1:-1]:
+        assert CONTENTS[name][at - 2 : at + 1] == b"}\n{"
+    if name in ("lines", "newest first", "decoded", "indented"):
+        assert len(found) > 5

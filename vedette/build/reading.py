@@ -1,0 +1,64 @@
+"""The processes that help an import to read: `python -m vedette.build.reading` with the numbers of
+an inherited socket and of the spool's file. Only the import starts them."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from typing import Final
+
+from vedette.build.deaf import deaf_children
+from vedette.pipeline.gathered import Gathered
+from vedette.pipeline.in_place import Spool
+from vedette.pipeline.link import Link
+from vedette.pipeline.parts import Part
+from vedette.pipeline.readers import Reader, help_out
+
+READERS_MAX: Final = 3
+_END_S: Final = 10
+
+
+class ReaderProcesses:
+    """Starts the processes, and waits for their end."""
+
+    def __init__(self) -> None:
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def launch(self) -> list[Reader]:
+        """One for each further core."""
+        count = min(len(os.sched_getaffinity(0)) - 1, READERS_MAX)
+        return [self._launch(number) for number in range(1, count + 1)]
+
+    def close(self) -> None:
+        """Waits for processes whose links are closed."""
+        for process in self._processes:
+            try:
+                process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._processes.clear()
+
+    def _launch(self, number: int) -> Reader:
+        ours, its = socket.socketpair()
+        file = tempfile.TemporaryFile("w+b", prefix="vedette-import-")  # noqa: SIM115
+        numbers = its.fileno(), file.fileno()
+        command = [sys.executable, "-m", "vedette.build.reading", *map(str, (*numbers, number))]
+        with deaf_children():
+            process = subprocess.Popen(  # noqa: S603 - this very program
+                command, stdin=subprocess.DEVNULL, pass_fds=numbers
+            )
+        its.close()
+        self._processes.append(process)
+        return Reader(Link(ours, Gathered), Spool(number, file))
+
+
+def main() -> None:
+    its, file, number = map(int, sys.argv[1:])
+    with os.fdopen(file, "w+b") as spooled:
+        help_out(Link(socket.socket(fileno=its), Part), Spool(number, spooled))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""Reads all files under one path: what is in them, and what was refused.
+
+Large texts are read in parts, and these and EVTX logs by other processes too where there are any
+(`readers.py`).
+"""
+
+import os
+from collections import Counter
+from collections.abc import Generator
+from concurrent.futures import Future
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from vedette.limits import IMPORT_ERRORS_MAX, IMPORT_PART_BYTES
+from vedette.pipeline.archives import DAMAGE, BombError, Found, Kind, Refusal, walk, whole
+from vedette.pipeline.digest import of_file
+from vedette.pipeline.gathered import Gathered
+from vedette.pipeline.in_place import ChangedError, Spool, Texts
+from vedette.pipeline.parts import Part, edges, read, read_part
+from vedette.pipeline.readers import Launch, Readers
+from vedette.pipeline.sorting import Sorter
+
+
+class RefusedRecord(NamedTuple):
+    """A record that cannot be read."""
+
+    file: int
+    position: int
+    """From 1, in the file."""
+    reason: str
+    message: str
+
+
+class _File:
+    """A file that is read, in one part or several."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.parts: list[int] = []
+        self.digest: Future[bytes] | None = None
+        """Of one that is read in several."""
+        self.damage = ""
+
+
+class _Passing(Gathered, kw_only=True):
+    """Passes items on at once: a stream has no end that is known."""
+
+    sorter: Sorter
+    envelope_sorter: Sorter
+
+    def take(self, items: list[bytes]) -> None:
+        self.sorter.extend(items)
+
+    def take_envelopes(self, items: list[bytes]) -> None:
+        self.envelope_sorter.extend(items)
+
+
+class Reading:
+    """What was read under a path. Closing it gives its temporary files back."""
+
+    def __init__(self, path: Path, host: str, launch: Launch) -> None:
+        self.files: list[str] = []
+        """Names of the files that were read."""
+        self.refusals: list[Refusal] = []
+        self.refused: list[RefusedRecord] = []
+        self.reasons: Counter[str] = Counter()
+        self.digests: list[bytes] = []
+        self.copies: set[int] = set()
+        """Files whose content another one before them has."""
+        self.items = Sorter()
+        self.envelopes = Sorter()
+        self.texts = Texts()
+        self.hosts: dict[int, str] = {}
+        self.votes: dict[str, Counter[int]] = {}
+        self._host = host
+        self._spool = Spool()
+        self._files: list[_File] = []
+        self._gathered: dict[int, Gathered] = {}
+        """By part; what is sorted already is not in it any more."""
+        self._places: list[tuple[int, int]] = []
+        """By part, the number of its file and the records before it."""
+        self._readers = Readers(launch)
+        try:
+            for spool in (self._spool, *self._readers.spools):
+                self.texts.add_spool(spool)
+            self._read_all(walk(path, self.refusals.append))
+            for done in self._readers.done(wait=True):
+                self._take(done)
+        finally:
+            self._readers.close()
+        for file in self._files:
+            self._settle(file)
+
+    def close(self) -> None:
+        self.items.close()
+        self.envelopes.close()
+        self.texts.close()
+
+    def place(self, part: int, position: int) -> tuple[int, int]:
+        """The file and the position in it, of a position in a part."""
+        file, before = self._places[part]
+        return file, before + position
+
+    def _read_all(self, files: Generator[Found, None, None]) -> None:
+        found = next(files, None)
+        while found is not None:
+            file = _File(found.name)
+            self._files.append(file)
+            try:
+                self._read(file, found)
+            except BombError as error:
+                found = _thrown(files, error)  # the walker refuses the rest of that archive
+            else:
+                found = next(files, None)
+
+    def _read(self, file: _File, found: Found) -> None:
+        """Raises BombError."""
+        if found.path is not None and found.kind is Kind.TEXT:
+            self._read_text(file, found, found.path)
+        elif found.kind is Kind.EVTX and self._readers.spools:
+            self._share_log(file, found)
+        else:
+            self._read_here(found, self._part(file, found.path))
+
+    def _read_text(self, file: _File, found: Found, path: Path) -> None:
+        size = os.fstat(found.stream.fileno()).st_size
+        if not size:  # a pipe, which nothing can stay in
+            self._read_here(found._replace(path=None), self._part(file, None))
+            return
+        borders = edges(path, size) if size >= 2 * IMPORT_PART_BYTES else [0, size]
+        parts = [self._part(file, path, begin, end) for begin, end in pairwise(borders)]
+        if len(parts) == 1:
+            self._read_here(found, parts[0])
+            return
+        file.digest = of_file(path)
+        for part in parts:
+            self._share(part)
+
+    def _read_here(self, found: Found, part: Part) -> None:
+        """Raises BombError."""
+        into = self._passing(part)
+        try:
+            read(found, part, into, self._spool)
+        finally:
+            self._take(into)
+
+    def _share_log(self, file: _File, found: Found) -> None:
+        """Raises BombError."""
+        part = self._part(file, found.path)
+        if found.path is None:
+            try:
+                part.content = whole(found.stream).getvalue()
+            except BombError:
+                raise
+            except DAMAGE as error:
+                self._take(Gathered(part.number, damage=str(error)[:200]))
+                return
+        self._share(part)
+
+    def _part(self, file: _File, path: Path | None, begin: int = 0, end: int = 0) -> Part:
+        number = len(self._places)
+        self._places.append((0, 0))
+        file.parts.append(number)
+        if path is not None and end:
+            self.texts.add_part(number, path)
+        host = self._host or _stem(file.name)
+        return Part(number, host, str(path or ""), b"", begin, end)
+
+    def _share(self, part: Part) -> None:
+        for done in self._readers.done():
+            self._take(done)
+        if not self._readers.give(part):
+            self._take(read_part(part, self._passing(part), self._spool))
+
+    def _passing(self, part: Part) -> _Passing:
+        return _Passing(part.number, sorter=self.items, envelope_sorter=self.envelopes)
+
+    def _take(self, done: Gathered | Part) -> None:
+        """What was read, here or elsewhere; a part that could not be read elsewhere is read."""
+        if isinstance(done, Part):
+            done = read_part(done, self._passing(done), self._spool)
+        self.items.extend(done.items)
+        self.envelopes.extend(done.envelopes)
+        self.hosts |= done.hosts
+        for host, votes in done.votes.items():
+            self.votes.setdefault(host, Counter()).update(votes)
+        done.items, done.envelopes = [], []
+        self._gathered[done.part] = done
+
+    def _settle(self, file: _File) -> None:
+        """Once all parts of a file are read: what it is, and where its parts belong."""
+        parts = [self._gathered[number] for number in file.parts if number in self._gathered]
+        self.refusals += [Refusal(file.name, "damaged", one.damage) for one in parts if one.damage]
+        count = sum(one.count for one in parts)
+        if not parts or (count and sum(one.unknown for one in parts) == count):
+            if parts:
+                message = "it holds no record of a known format"
+                self.refusals.append(Refusal(file.name, "no_records", message))
+            return
+        number, before = len(self.files), 0
+        for one in parts:
+            self._places[one.part] = number, before
+            room = IMPORT_ERRORS_MAX - len(self.refused)
+            self.refused += [
+                RefusedRecord(number, before + position, reason, message)
+                for position, reason, message in one.refused[:room]
+            ]
+            self.reasons.update(one.reasons)
+            before += one.count
+        try:
+            digest = parts[0].digest if file.digest is None else file.digest.result()
+        except OSError as error:
+            raise ChangedError(f"{file.name}: {error.strerror}") from error
+        if digest in self.digests:
+            self.copies.add(number)
+        self.digests.append(digest)
+        self.files.append(file.name)
+
+
+def _thrown(files: Generator[Found, None, None], error: BombError) -> Found | None:
+    """What the walker yields next when an error is raised where it stands."""
+    try:
+        return files.throw(error)
+    except StopIteration:
+        return None
+
+
+def _stem(name: str) -> str:
+    """A file's own name without its ending, as a host name."""
+    last = PurePosixPath(name.rpartition("!")[2].replace("\\", "/")).name
+    return last.partition(".")[0].lower() or "unknown"
