@@ -55,17 +55,8 @@ class Server:
         self._client.close()
 
     def take(self, *paths: Path) -> dict[str, Any]:
-        """The summary of `vedette import`."""
-        done = subprocess.run(
-            [*_VEDETTE, "import", *map(str, paths), "--data", str(self.data), "--json"],
-            capture_output=True,
-            check=False,
-            text=True,
-            env=_environment(),
-        )
-        assert done.returncode == 0, done.stderr[-4_000:]
-        summary: dict[str, Any] = json.loads(done.stdout)
-        return summary
+        """The summary of an import through this server."""
+        return take(self.data, *paths)
 
     def get(self, path: str, **parameters: Any) -> dict[str, Any]:
         """The JSON answer of a route; names of parameters with `__` for a dot."""
@@ -103,9 +94,23 @@ class Server:
         return lists
 
 
+def take(data: Path, *paths: Path) -> dict[str, Any]:
+    """The summary of `vedette import`, through the server that runs on a data directory if any."""
+    done = subprocess.run(
+        [*_VEDETTE, "import", *map(str, paths), "--data", str(data), "--json"],
+        capture_output=True,
+        check=False,
+        text=True,
+        env=_environment(),
+    )
+    assert done.returncode == 0, done.stderr[-4_000:]
+    summary: dict[str, Any] = json.loads(done.stdout)
+    return summary
+
+
 @contextmanager
 def running(data: Path) -> Iterator[Server]:
-    """A server on an empty data directory, ended with SIGTERM."""
+    """A server on a data directory, ended with SIGTERM."""
     data.mkdir(parents=True, exist_ok=True)
     with (data / "server.log").open("wb") as log:
         process = subprocess.Popen(

@@ -16,7 +16,7 @@ from tests.recorded.documents import Body, by_process, totals
 from tests.recorded.event_table import LISTS
 from tests.recorded.expected import Expected, expect
 from tests.recorded.raw import read_set
-from tests.recorded.server import Server, Tally, running, tally_of
+from tests.recorded.server import Server, Tally, running, take, tally_of
 from tests.recorded.sets import MANIFEST, NEEDED, archive, parameters
 
 pytestmark = NEEDED
@@ -38,8 +38,9 @@ def imported(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Imported]:
     name: str = request.param
-    with running(tmp_path_factory.mktemp(name)) as server:
-        tally = tally_of(server.take(archive(name)))
+    data = tmp_path_factory.mktemp(name)
+    tally = tally_of(take(data, archive(name)))  # without a server: `test_orders` has one
+    with running(data) as server:
         yield Imported(name, server, tally, expect(read_set(archive(name))), server.segments())
 
 

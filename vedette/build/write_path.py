@@ -28,7 +28,7 @@ from vedette.state.engine import Database, open_database
 from vedette.state.sensors import Sensors
 from vedette.store.capabilities import replicated
 from vedette.store.engine import Engine
-from vedette.store.open import connect_engine, open_engine
+from vedette.store.open import PARTS_MERGED, connect_engine, open_engine
 from vedette.store.partitions import recover, unmounted
 from vedette.store.quiet import merge_when_quiet
 from vedette.store.rights import check_rights
@@ -58,8 +58,10 @@ class WritePath:
     filters: FilterWatch
 
 
-def open_engines(settings: Settings, closing: ExitStack) -> Engines:
-    """Opens the engines, until `closing` is closed.
+def open_engines(
+    settings: Settings, closing: ExitStack, parts_merged: int = PARTS_MERGED
+) -> Engines:
+    """Opens the engines, until `closing` is closed. `parts_merged` is for an embedded one.
 
     Raises StartError with what to do about it.
     """
@@ -67,7 +69,7 @@ def open_engines(settings: Settings, closing: ExitStack) -> Engines:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StartError(f"the data directory cannot be made: {error}") from None
-    telemetry = _telemetry(settings)
+    telemetry = _telemetry(settings, parts_merged)
     closing.callback(telemetry.close)
     state = open_database(settings.state_dsn, settings.data)
     closing.callback(state.close)
@@ -111,12 +113,12 @@ def write_path_jobs(
     ]
 
 
-def _telemetry(settings: Settings) -> Engine:
+def _telemetry(settings: Settings, parts_merged: int) -> Engine:
     if settings.clickhouse_dsn:
         engine = connect_engine(settings.clickhouse_dsn, replicated("vedette", quorum=2))
         check_rights(engine)
     else:
-        engine = open_engine(settings.data / "telemetry")
+        engine = open_engine(settings.data / "telemetry", parts_merged=parts_merged)
     create_tables(engine)
     recover(engine)
     return engine

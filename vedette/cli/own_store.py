@@ -30,6 +30,10 @@ from vedette.state.start import migrate
 
 _COMES_AGAIN = (BusyError, UnavailableError)
 _RETRY_S = 1.0
+_PARTS_MERGED = 24
+"""Parts of a size that are merged at once: nobody searches meanwhile, and what a server merges
+later it merges once."""
+
 _SWITCH_INTERVAL_S = 0.0005
 """How long a thread keeps the interpreter while another wants it: reading files would let those
 of the write path wait 5 ms each time."""
@@ -46,7 +50,7 @@ def own_store(settings: Settings) -> Iterator["OwnStore"]:
     settings = _settings(settings)
     clock = SystemClock()
     with ExitStack() as closing:
-        engines = open_engines(settings, closing)
+        engines = open_engines(settings, closing, _PARTS_MERGED)
         migrate(engines.state)
         path = start_write_path(settings, clock, engines, closing)
         jobs = write_path_jobs(path, settings, clock, engines.telemetry)

@@ -27,13 +27,17 @@ ENGINE_CONFIG = f"""\
     <text_index_postings_cache_size>{64 * _MB}</text_index_postings_cache_size>
     <query_condition_cache_size>{16 * _MB}</query_condition_cache_size>
     <merge_tree>
-        <merge_selector_base>8</merge_selector_base>
+        <merge_selector_base>{{parts_merged}}</merge_selector_base>
     </merge_tree>
     {{extra}}
 </clickhouse>
 """
 """The engine's own defaults suppose a server with the machine to itself: 5 GB a cache, and merges
-of five parts each, where eight mean that a row is merged one time in four less often."""
+of five parts each."""
+
+PARTS_MERGED = 8
+"""Parts of a size that are merged at once: a row is merged one time in four less often than with
+the engine's five, and a search has few parts to look into."""
 
 
 def open_engine(
@@ -41,6 +45,7 @@ def open_engine(
     *,
     database: str = DATABASE,
     capabilities: Capabilities = EMBEDDED,
+    parts_merged: int = PARTS_MERGED,
     extra_config: str = "",
 ) -> ClickHouseEngine:
     """Open (or make) the embedded engine whose data lie in `directory`.
@@ -52,7 +57,7 @@ def open_engine(
     held.enter_context(directory_lock(directory))
     try:
         config = directory / "engine.xml"
-        config.write_text(ENGINE_CONFIG.format(extra=extra_config))
+        config.write_text(ENGINE_CONFIG.format(parts_merged=parts_merged, extra=extra_config))
         path = f"{directory.resolve() / 'clickhouse'}?config-file={config.resolve()}"
         open_client = partial(_client, {"interface": "chdb", "path": path})
         create_database(open_client, database, capabilities)
