@@ -35,5 +35,5 @@ def _in_use(directory: Path, descriptor: int) -> str:
     holder = os.pread(descriptor, 20, 0).decode(errors="replace") or "unknown"
     return (
         f"the data directory {directory} is in use by process {holder}: "
-        "stop that server, or start this one with another directory"
+        "wait for its end if it is an import, stop it if it is a server, or use another directory"
     )
