@@ -51,13 +51,22 @@ def text_record(line: bytes, host: str = "") -> bytes | None:
     return msgspec.json.encode(fields)
 
 
-def _record(piece: bytes, host: str) -> bytes:
-    if piece[:1] == b"{" or (piece[:1] == b"<" and not piece[1:2].isdigit()):
+def without_preamble(piece: bytes) -> bytes:
+    """An XML event without what a syslog daemon wrote before it; any other piece as it is."""
+    if _is_record(piece):
         return piece
     start = piece.find(b"<Event")
-    if start >= 0 and b"</Event>" in piece:
-        return piece[start:]
-    return text_record(piece, host) or piece
+    return piece[start:] if start >= 0 and b"</Event>" in piece else piece
+
+
+def _record(piece: bytes, host: str) -> bytes:
+    piece = without_preamble(piece)
+    return piece if _is_record(piece) else text_record(piece, host) or piece
+
+
+def _is_record(piece: bytes) -> bool:
+    """Whether a piece begins as JSON or XML, and not as a line of syslog does (`<13>`)."""
+    return piece[:1] == b"{" or (piece[:1] == b"<" and not piece[1:2].isdigit())
 
 
 def _array(text: bytes) -> list[bytes] | None:

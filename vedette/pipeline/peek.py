@@ -9,18 +9,17 @@ from vedette.ingest.decode.eventlog import lower_host
 from vedette.ingest.times import time_us
 
 _UTC_TIME = b'"UtcTime"'
+_BEATS = b'{"@timestamp":'
 _RECORD_ID_NAMES = (b'"EventRecordID"', b'"RecordNumber"', b'"record_number"', b'"record_id"')
+_RECORD_ID_NAMES_OF_BEATS = _RECORD_ID_NAMES[::-1]
+"""What shows depends on the record alone, not on those before it: others may read them."""
+
 _RECORD_ID_WITHIN = 1_024
 """How far into a record its id is looked for: only records with one time are sorted by it, so
 missing one costs nothing but the time to look."""
 _RECORD_ID = re.compile(rb'"\s*:\s*"?(\d{1,14})[",}\s]')
 _COLON = ord(":")
 _DIGITS_MAX = 16
-
-_BEGIN_BYTES = 16
-_BEGINS_MAX = 256
-_record_id_names: dict[bytes, bytes] = {}
-"""What the id is called in records that begin alike: three of four searches find nothing."""
 
 _OTHER_ENVELOPES = (b'"SourceModuleType"', b'"EventReceivedTime"', b'"winlog"', b'"message":"type=')
 """Members of records that have the members of Get-WinEvent too, but another time or host."""
@@ -65,26 +64,16 @@ def envelope(piece: bytes) -> tuple[int, str] | None:
 
 def record_id(piece: bytes) -> int:
     """The number of a record in its log; 0 when none is seen."""
-    begin = piece[:_BEGIN_BYTES]
-    name = _record_id_names.get(begin, b"")
-    at = piece.find(name, 0, _RECORD_ID_WITHIN) if name else -1
-    if at < 0:
-        for name in _RECORD_ID_NAMES:
-            at = piece.find(name, 0, _RECORD_ID_WITHIN)
-            if at >= 0:
-                _remember_name(begin, name)
-                break
-        else:
-            return 0
+    names = _RECORD_ID_NAMES_OF_BEATS if piece.startswith(_BEATS) else _RECORD_ID_NAMES
+    for name in names:
+        at = piece.find(name, 0, _RECORD_ID_WITHIN)
+        if at >= 0:
+            break
+    else:
+        return 0
     at += len(name)
     written = piece[at + 1 : piece.find(b",", at, at + _DIGITS_MAX)]
     if written.isdigit() and piece[at] == _COLON and len(written) < _DIGITS_MAX - 1:
         return int(written)
     found = _RECORD_ID.match(piece, at - 1)
     return int(found[1]) if found else 0
-
-
-def _remember_name(begin: bytes, name: bytes) -> None:
-    if len(_record_id_names) >= _BEGINS_MAX:
-        _record_id_names.clear()
-    _record_id_names[begin] = name

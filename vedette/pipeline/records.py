@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 import evtx
 import msgspec
 
-from vedette.ingest.bodies import as_utf8, text_record
+from vedette.ingest.bodies import as_utf8, text_record, without_preamble
 from vedette.ingest.decode import auditd, auoms, decode, shipper
 from vedette.ingest.pieces import object_lines, split_pieces
 from vedette.ingest.record import Record, RecordError
@@ -126,6 +126,7 @@ class FileReader:
     def _take_pieces(self, pieces: list[bytes]) -> None:
         """Takes texts that have no place on disk yet."""
         spool = self._spool
+        pieces = list(map(without_preamble, pieces))
         if self._take(pieces, spool.size, SPOOLED | spool.number * PARTS_MAX):
             spool.write(pieces)
 

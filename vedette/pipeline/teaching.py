@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from vedette.ingest.decode import native
 from vedette.limits import IMPORT_AHEAD_BYTES, IMPORT_CHUNK_BYTES, IMPORT_CHUNK_RECORDS
 
 Placed = tuple[bytes, tuple[int, int]]
@@ -25,6 +26,10 @@ _OF_HOSTS = frozenset({b"4768", b"4769", b"4770"})
 """Event ids of Security that only a domain controller logs (`normalise/windows.py`)."""
 
 _ID_NAMES = (b'EventID"', b'event_id"')
+_ID_NAMES_OF_SMALL = _ID_NAMES[::-1]
+_SMALL = (b'{"@timestamp":', native.PREFIX)
+"""How records begin whose members are mostly in small letters."""
+
 _ID_ELEMENT = re.compile(rb"<EventID[^<>]{0,64}>\s*(\d{1,5})\b")
 _ID = re.compile(rb"[^\d,}]{0,64}?(\d{1,5})\b")
 _GUID = re.compile(rb'ProcessG(?:uid|UID)"\s*[:>]\s*"?\{?([0-9A-Fa-f-]{36})')
@@ -75,29 +80,10 @@ def _names_new(record: bytes, named: set[bytes]) -> bool:
 
 
 def _event_id(record: bytes) -> bytes:
-    begin = record[:_BEGIN_BYTES]
-    name = _names.get(begin, b"")
-    at = record.find(name) if name else -1
-    if at < 0:
-        for name in _ID_NAMES:
-            at = record.find(name)
-            if at >= 0:
-                _remember_name(begin, name)
-                break
-        else:
-            element = _ID_ELEMENT.search(record) if begin[:1] == b"<" else None
-            return element[1] if element else b""
-    found = _ID.match(record, at + len(name))
-    return found[1] if found else b""
-
-
-_BEGIN_BYTES = 16
-_BEGINS_MAX = 256
-_names: dict[bytes, bytes] = {}
-"""What the id is called in records that begin alike."""
-
-
-def _remember_name(begin: bytes, name: bytes) -> None:
-    if len(_names) >= _BEGINS_MAX:
-        _names.clear()
-    _names[begin] = name
+    for name in _ID_NAMES_OF_SMALL if record.startswith(_SMALL) else _ID_NAMES:
+        at = record.find(name)
+        if at >= 0:
+            found = _ID.match(record, at + len(name))
+            return found[1] if found else b""
+    element = _ID_ELEMENT.search(record) if record[:1] == b"<" else None
+    return element[1] if element else b""

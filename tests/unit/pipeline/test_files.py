@@ -323,12 +323,26 @@ EVENT = (
 
 
 @pytest.mark.parametrize(
-    "layout", ["{}{}{}", "{}\n{}\n{}\n", "<?xml version='1.0'?>\n<Events>{}\n{}{}</Events>"]
+    "layout",
+    [
+        "{}{}{}",
+        "{}\n{}\n{}\n",
+        "<?xml version='1.0'?>\n<Events>{}\n{}{}</Events>",
+    ],
 )
 def test_xml_events_are_read_from_lines_and_documents(layout: str, tmp_path: Path) -> None:
     text = layout.format(*(EVENT.format(number) for number in (3, 1, 2)))
     out = given_out(Sequence(written(tmp_path / "x", text.encode())))
     assert [decode(one)[0].record_id for one in out] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("preamble", ["<13>Jan  1 01:02:03 pc1 wec: ", "wec "])
+def test_what_a_syslog_daemon_wrote_before_an_xml_event_is_left_out(
+    preamble: str, tmp_path: Path
+) -> None:
+    line = EVENT.format(1).replace("\n", "").replace("'", '"')
+    out = given_out(Sequence(written(tmp_path / "x.log", (preamble + line + "\n").encode())))
+    assert out == [line.encode()]
 
 
 def test_an_xml_event_without_host_is_refused(tmp_path: Path) -> None:
