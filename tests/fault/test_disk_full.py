@@ -1,6 +1,8 @@
 """A full disk: nothing is acknowledged that is not stored, and room is all it takes to go on."""
 
+import json
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,12 +11,16 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.children import children
 from tests.fault.crash import launched
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token
+from tests.fleet_log import written
 from tests.served import Server, listening, wait_for
 
 DISK_MB = 160
 PATIENCE_S = 60.0
+IMPORTED = 30_000
+"""Events of a log to import: more than is stored before the disk is full."""
 
 
 @pytest.fixture
@@ -66,6 +72,26 @@ def test_a_full_disk_refuses_and_takes_again_once_there_is_room(small_disk: Path
                 _deliver_without_a_restart(server, senders)
         check_stored_once(senders, server)
         assert process.poll() is None
+
+
+def test_an_import_waits_for_room(
+    small_disk: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    log = written(tmp_path_factory.mktemp("log") / "events.json", IMPORTED, 5)
+    data = small_disk / "data"
+    command = [sys.executable, "-m", "vedette", "import", str(log), "--data", str(data), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert wait_for(lambda: bool(children("preparing", process.pid)), True)
+        fill(small_disk)
+        time.sleep(5.0)
+        assert process.poll() is None, "it waits"
+        (small_disk / "ballast").unlink()
+        told, complaints = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, complaints[-4_000:]
+    assert b"disk is full" in complaints
+    summary = json.loads(told)
+    assert (summary["read"], summary["rejected"]) == (IMPORTED, 0)
+    assert summary["stored"] + summary["records"] + summary["duplicate"] == IMPORTED
 
 
 def _refuse_for_a_while(client: httpx.Client, senders: list[Sender]) -> None:

@@ -10,19 +10,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.children import children, is_running
+from tests.fleet_log import written
 from tests.served import Server, start_server, wait_for
-from vedette.simulate.day import iter_events
-from vedette.simulate.fleet import build_fleet
 from vedette.store.lock import directory_lock
 
-START_US = 1_780_300_800 * 1_000_000
 IMPORT_S = 120
 KILLS = 2
 
@@ -81,16 +78,6 @@ def processes(server: Server) -> Processes:
                 found[key] += sum(counts)
             start, total = start + 1_000, answer["total_results"]
     return found
-
-
-def written(path: Path, events: int, hosts: int) -> Path:
-    """A log of so many events of a small fleet, one line each."""
-    fleet = build_fleet(11, hosts, only="windows")
-    day = iter_events(fleet, START_US, events=events, stories=())
-    with path.open("wb") as file:
-        for at_us, stream, body in islice(day, events):
-            file.write(b"".join(stream.frame(at_us, body)).partition(b"\n")[2])
-    return path
 
 
 @pytest.fixture(scope="module")
