@@ -9,20 +9,26 @@ from typing import Final
 _ASIDE_BYTES: Final = 64 * 1024
 """Less is not worth handing over."""
 
+_BLOCK_BYTES: Final = 1024 * 1024
+
 _WAITING_MAX: Final = 8
 """Blocks that may wait: reading must not fill the memory."""
 
 _hashing: Final = ThreadPoolExecutor(1, thread_name_prefix="hash")
 
 
-def of_file(path: Path) -> Future[bytes]:
-    """Of a whole file. The result raises OSError."""
-    return _hashing.submit(_of_file, path)
+def of_file(path: Path, size: int) -> Future[bytes]:
+    """Of a file's first bytes: it may grow. The result raises OSError."""
+    return _hashing.submit(_of_file, path, size)
 
 
-def _of_file(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
+def _of_file(path: Path, left: int) -> bytes:
+    digest = hashlib.sha256()
+    with path.open("rb", buffering=0) as file:
+        while left and (block := file.read(min(left, _BLOCK_BYTES))):
+            digest.update(block)
+            left -= len(block)
+    return digest.digest()
 
 
 class Digest:

@@ -130,10 +130,8 @@ class Reading:
             return
         borders = edges(path, size) if size >= 2 * IMPORT_PART_BYTES else [0, size]
         parts = [self._part(file, path, begin, end) for begin, end in pairwise(borders)]
-        if len(parts) == 1:
-            self._read_here(found, parts[0])
-            return
-        file.digest = of_file(path)
+        if len(parts) > 1:
+            file.digest = of_file(path, size)
         for part in parts:
             self._share(part)
 

@@ -1,5 +1,6 @@
 """Parts of files that other processes read are what one process would have read."""
 
+import hashlib
 import json
 import os
 import signal
@@ -119,6 +120,22 @@ def test_a_position_counts_from_the_begin_of_the_file(
         assert [one.position for one in sequence.refused] == [251]
         places = [place for chunk in sequence.chunks() for place in chunk.places]
     assert sorted(places) == [(0, n) for n in range(1, 282) if n != 251]
+
+
+def test_the_digest_is_of_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(CONTENTS["lines"])
+    real = edges
+
+    def grown(path: Path, size: int) -> list[int]:
+        with path.open("ab") as file:
+            file.write(b"\n" + lines(1)[0])
+        return real(path, size)
+
+    monkeypatch.setattr("vedette.pipeline.reading.edges", grown)
+    with Sequence(path) as sequence:
+        assert sequence.key == hashlib.sha256(CONTENTS["lines"]).hexdigest()
+        assert sequence.count == 300
 
 
 def test_a_process_that_dies_costs_nothing(
