@@ -5,7 +5,6 @@ recognised when it comes again and refused by the same code.
 """
 
 import gc
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -34,10 +33,6 @@ _PARTS_MERGED = 24
 """Parts of a size that are merged at once: nobody searches meanwhile, and what a server merges
 later it merges once."""
 
-_SWITCH_INTERVAL_S = 0.0005
-"""How long a thread keeps the interpreter while another wants it: reading files would let those
-of the write path wait 5 ms each time."""
-
 
 @contextmanager
 def own_store(settings: Settings) -> Iterator["OwnStore"]:
@@ -57,7 +52,7 @@ def own_store(settings: Settings) -> Iterator["OwnStore"]:
         timer = Timer(jobs, Leases(engines.state, clock))
         timer.start()
         closing.callback(timer.close)
-        closing.enter_context(_undisturbed())
+        closing.enter_context(_garbage_left_to_jobs())
         yield OwnStore(path.intake)
 
 
@@ -69,16 +64,13 @@ def _settings(settings: Settings) -> Settings:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Threads take turns quickly, and garbage is left to the timer's jobs."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(_SWITCH_INTERVAL_S)
+def _garbage_left_to_jobs() -> Iterator[None]:
+    """On its own the collector would look at every part many times, and find nothing."""
     gc.disable()
     try:
         yield
     finally:
         gc.enable()
-        sys.setswitchinterval(before)
 
 
 @dataclass(slots=True)
