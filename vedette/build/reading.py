@@ -10,10 +10,10 @@ from typing import Final
 
 from vedette.build.deaf import deaf_children
 from vedette.pipeline.gathered import Gathered
-from vedette.pipeline.in_place import Spool
 from vedette.pipeline.link import Link
 from vedette.pipeline.parts import Part
 from vedette.pipeline.readers import Reader, help_out
+from vedette.pipeline.texts import Spool
 
 READERS_MAX: Final = 3
 _END_S: Final = 10

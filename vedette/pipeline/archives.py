@@ -313,7 +313,7 @@ _UNBOUNDED = _Unbounded(0)
 
 
 class Slice(io.RawIOBase):
-    """A part of a file on disk. Raises ReadError where the file ends before it."""
+    """A part of a file on disk. Raises EOFError where the file ends before it."""
 
     def __init__(self, descriptor: int, offset: int, size: int) -> None:
         self._descriptor = descriptor
@@ -327,7 +327,7 @@ class Slice(io.RawIOBase):
         view = memoryview(buffer)[: self._left]
         count = os.preadv(self._descriptor, [view], self._offset) if view else 0
         if view and not count:
-            raise tarfile.ReadError("unexpected end of data")
+            raise EOFError("the file is cut short")
         self._offset += count
         self._left -= count
         return count

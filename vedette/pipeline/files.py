@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from vedette.ingest.context import HOUR_US
 from vedette.ingest.decode import auditd, decode
 from vedette.ingest.decode.auditd import AuditLine
 from vedette.ingest.record import RecordError
@@ -40,7 +41,6 @@ from vedette.pipeline.teaching import teaching_first
 
 _CLASS_AT = 8
 _PART = PARTS_MAX - 1
-_HOUR_US = 3600 * 1_000_000
 
 
 class Chunk(NamedTuple):
@@ -214,7 +214,7 @@ def _shifted(envelopes: Sorter, hours: int, hosts: set[int]) -> Iterator[bytes]:
             yield item[:-tail] + item[-PLACE.size :]
         else:
             time_us, kind, record_id = HEAD.unpack_from(item)
-            head = HEAD.pack(max(time_us - hours * _HOUR_US, 0), kind, record_id)
+            head = HEAD.pack(max(time_us - hours * HOUR_US, 0), kind, record_id)
             yield head + item[HEAD.size : -tail] + item[-PLACE.size :]
 
 

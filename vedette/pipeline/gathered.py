@@ -1,14 +1,10 @@
 """What reading a part of a file gives, in a form that can cross from one process to another."""
 
-from typing import Final
-
 import xxhash
 from msgspec import Struct, field
 
+from vedette.ingest.context import HOUR_US, OFFSET_HOURS_MAX
 from vedette.limits import IMPORT_ERRORS_MAX
-
-_HOUR_US: Final = 3600 * 1_000_000
-_OFFSET_HOURS_MAX: Final = 26
 
 
 class Gathered(Struct):
@@ -47,8 +43,8 @@ class Gathered(Struct):
         return number
 
     def learn_clock(self, host: str, envelope_us: int, event_us: int) -> None:
-        hours = round((envelope_us - event_us) / _HOUR_US)
-        if abs(hours) <= _OFFSET_HOURS_MAX:
+        hours = round((envelope_us - event_us) / HOUR_US)
+        if abs(hours) <= OFFSET_HOURS_MAX:
             votes = self.votes.setdefault(host, {})
             votes[hours] = votes.get(hours, 0) + 1
 

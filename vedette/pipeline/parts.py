@@ -10,8 +10,8 @@ from msgspec import Struct
 from vedette.limits import IMPORT_PART_BYTES
 from vedette.pipeline.archives import DAMAGE, BombError, Found, Kind, Slice, Stream
 from vedette.pipeline.gathered import Gathered
-from vedette.pipeline.in_place import Spool
 from vedette.pipeline.records import FileReader
+from vedette.pipeline.texts import Spool
 
 _EDGE_WITHIN: Final = 1024 * 1024
 """How far an object's end is looked for; a file without any there is not divided."""

@@ -12,9 +12,9 @@ from typing import Final
 from msgspec import Struct
 
 from vedette.pipeline.gathered import Gathered
-from vedette.pipeline.in_place import Spool
 from vedette.pipeline.link import Link
 from vedette.pipeline.parts import Part, read_part
+from vedette.pipeline.texts import Spool
 
 _AHEAD: Final = 2
 """Parts that a process has at a time: one that it reads, and the next."""

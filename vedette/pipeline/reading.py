@@ -16,10 +16,10 @@ from vedette.limits import IMPORT_ERRORS_MAX, IMPORT_PART_BYTES
 from vedette.pipeline.archives import DAMAGE, BombError, Found, Kind, Refusal, walk, whole
 from vedette.pipeline.digest import of_file
 from vedette.pipeline.gathered import Gathered
-from vedette.pipeline.in_place import ChangedError, Spool, Texts
 from vedette.pipeline.parts import Part, edges, read, read_part
 from vedette.pipeline.readers import Launch, Readers
 from vedette.pipeline.sorting import Sorter
+from vedette.pipeline.texts import ChangedError, Spool, Texts
 
 
 class RefusedRecord(NamedTuple):
@@ -40,7 +40,6 @@ class _File:
         self.parts: list[int] = []
         self.digest: Future[bytes] | None = None
         """Of one that is read in several."""
-        self.damage = ""
 
 
 class _Passing(Gathered, kw_only=True):
@@ -111,8 +110,10 @@ class Reading:
                 self._read(file, found)
             except BombError as error:
                 found = _thrown(files, error)  # the walker refuses the rest of that archive
-            else:
-                found = next(files, None)
+                continue
+            except OSError as error:  # it is there no more
+                self.refusals.append(Refusal(file.name, "damaged", error.strerror or str(error)))
+            found = next(files, None)
 
     def _read(self, file: _File, found: Found) -> None:
         """Raises BombError."""
@@ -190,11 +191,12 @@ class Reading:
         """Once all parts of a file are read: what it is, and where its parts belong."""
         parts = [self._gathered[number] for number in file.parts if number in self._gathered]
         self.refusals += [Refusal(file.name, "damaged", one.damage) for one in parts if one.damage]
+        if not parts:
+            return
         count = sum(one.count for one in parts)
-        if not parts or (count and sum(one.unknown for one in parts) == count):
-            if parts:
-                message = "it holds no record of a known format"
-                self.refusals.append(Refusal(file.name, "no_records", message))
+        if count and sum(one.unknown for one in parts) == count:
+            message = "it holds no record of a known format"
+            self.refusals.append(Refusal(file.name, "no_records", message))
             return
         number, before = len(self.files), 0
         for one in parts:

@@ -3,7 +3,7 @@
 An item is bytes: time, class, record id, content, and where it came from; so a shuffled copy of
 a file gives the same items in the same order. Most records are not decoded here: what an item needs
 can be seen from outside (`peek.py`). Their texts stay in the file, or are spooled, and items say
-where (`in_place.py`). The time is that of the event data (`UtcTime`) where a record has one. What
+where (`texts.py`). The time is that of the event data (`UtcTime`) where a record has one. What
 has none goes a way of its own, because the clocks of envelopes can be off by hours (telemetry.md
 2, fact 5): `files` puts that right.
 """
@@ -25,8 +25,8 @@ from vedette.ingest.times import time_us
 from vedette.limits import IMPORT_BLOCK_BYTES
 from vedette.pipeline.archives import DAMAGE, BombError, Found, Kind, Stream, whole
 from vedette.pipeline.digest import Digest
-from vedette.pipeline.in_place import Spool, check
 from vedette.pipeline.peek import envelope, event_time_us, record_id
+from vedette.pipeline.texts import Spool, check
 
 AUDIT_LINE, AS_SENT, DECODED = 0, 1, 2
 """Classes of items: a line of an audit event, a JSON text or XML element to send as it is, a
@@ -37,7 +37,7 @@ HEAD = Struct(">QBQ")
 """Time in epoch microseconds, class, record id (of a line its serial)."""
 
 SPAN = Struct(">QQI")
-"""What `in_place.check` makes of a text, its offset and its length. The first of them tells texts
+"""What `texts.check` makes of a text, its offset and its length. The first of them tells texts
 with the same head apart wherever they are."""
 
 HOST = Struct(">Q")

@@ -26,9 +26,9 @@ _OF_HOSTS = frozenset({b"4768", b"4769", b"4770"})
 """Event ids of Security that only a domain controller logs (`normalise/windows.py`)."""
 
 _ID_NAMES = (b'EventID"', b'event_id"')
-_ID_NAMES_OF_SMALL = _ID_NAMES[::-1]
-_SMALL = (b'{"@timestamp":', native.PREFIX)
-"""How records begin whose members are mostly in small letters."""
+_ID_NAMES_SNAKE_FIRST = _ID_NAMES[::-1]
+_SNAKE_CASE = (b'{"@timestamp":', native.PREFIX)
+"""How records begin whose own members are in snake case, whatever those of their event data are."""
 
 _ID_ELEMENT = re.compile(rb"<EventID[^<>]{0,64}>\s*(\d{1,5})\b")
 _ID = re.compile(rb"[^\d,}]{0,64}?(\d{1,5})\b")
@@ -80,7 +80,7 @@ def _names_new(record: bytes, named: set[bytes]) -> bool:
 
 
 def _event_id(record: bytes) -> bytes:
-    for name in _ID_NAMES_OF_SMALL if record.startswith(_SMALL) else _ID_NAMES:
+    for name in _ID_NAMES_SNAKE_FIRST if record.startswith(_SNAKE_CASE) else _ID_NAMES:
         at = record.find(name)
         if at >= 0:
             found = _ID.match(record, at + len(name))

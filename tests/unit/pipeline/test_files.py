@@ -18,8 +18,8 @@ import pytest
 from vedette.ingest.decode import decode
 from vedette.pipeline import files
 from vedette.pipeline.files import Sequence
-from vedette.pipeline.in_place import ChangedError
 from vedette.pipeline.sorting import Sorter
+from vedette.pipeline.texts import ChangedError
 
 SHARED = Path(os.environ.get("VEDETTE_SHARED", Path(__file__).parents[3].parent / "shared"))
 TELEMETRY = SHARED / "data" / "telemetry"
@@ -244,8 +244,8 @@ def test_lines_of_more_files_than_may_be_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vedette.pipeline.records.IMPORT_BLOCK_BYTES", 100)
-    monkeypatch.setattr("vedette.pipeline.in_place._OPEN_MAX", 2)
-    monkeypatch.setattr("vedette.pipeline.in_place._BLOCK_BYTES", 64)
+    monkeypatch.setattr("vedette.pipeline.texts._OPEN_MAX", 2)
+    monkeypatch.setattr("vedette.pipeline.texts._BLOCK_BYTES", 64)
     for number in range(7):
         written(tmp_path / str(number), text_of(sysmon(s, N=number) for s in range(number, 9)))
     out = given_out(Sequence(tmp_path))

@@ -138,6 +138,27 @@ def test_the_digest_is_of_what_was_read(tmp_path: Path, monkeypatch: pytest.Monk
         assert sequence.count == 300
 
 
+def test_a_file_that_is_gone_costs_only_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_bytes(CONTENTS["lines"])
+    real = edges
+
+    def gone(path: Path, size: int) -> list[int]:
+        if path.name == "a.json":
+            path.unlink()
+        return real(path, size)
+
+    monkeypatch.setattr("vedette.pipeline.reading.edges", gone)
+    with Sequence(tmp_path) as sequence:
+        assert sequence.files == [str(tmp_path / "b.json")]
+        assert [(one.name, one.reason) for one in sequence.refusals] == [
+            (str(tmp_path / "a.json"), "damaged")
+        ]
+        assert sum(len(chunk.records) for chunk in sequence.chunks()) == 300
+
+
 def test_a_process_that_dies_costs_nothing(
     tmp_path: Path, processes: ReaderProcesses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
