@@ -1,5 +1,5 @@
-"""The processes that help an import to read: `python -m vedette.build.reading` with the numbers of
-an inherited socket and of the spool's file. Only the import starts them."""
+"""The processes that read for an import: `python -m vedette.build.reading` with the numbers of an
+inherited socket and of the spool's file. Only the import starts them."""
 
 import os
 import socket
@@ -15,7 +15,7 @@ from vedette.pipeline.parts import Part
 from vedette.pipeline.readers import Reader, help_out
 from vedette.pipeline.texts import Spool
 
-READERS_MAX: Final = 3
+READERS_MAX: Final = 4
 _END_S: Final = 10
 
 
@@ -26,9 +26,9 @@ class ReaderProcesses:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def launch(self) -> list[Reader]:
-        """One for each further core."""
-        count = min(len(os.sched_getaffinity(0)) - 1, READERS_MAX)
-        return [self._launch(number) for number in range(1, count + 1)]
+        """One for each core; none where there is only one."""
+        count = min(len(os.sched_getaffinity(0)), READERS_MAX)
+        return [self._launch(number) for number in range(1, count + 1)] if count > 1 else []
 
     def close(self) -> None:
         """Waits for processes whose links are closed."""

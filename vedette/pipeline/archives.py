@@ -9,50 +9,31 @@ import io
 import os
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Generator, Iterator
 from enum import Enum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
+from typing import IO, BinaryIO, NamedTuple
 
-import zstandard
-
-from vedette.limits import (
-    ARCHIVE_DEPTH_MAX,
-    ARCHIVE_INFLATED_BYTES_MIN,
-    ARCHIVE_MEMBERS_MAX,
-    ARCHIVE_RATIO_MAX,
-    MEMBER_MEMORY_BYTES_MAX,
-    ZSTD_WINDOW_BYTES_MAX,
+from vedette.limits import ARCHIVE_DEPTH_MAX
+from vedette.pipeline.streams import (
+    DAMAGE,
+    GZIP_MAGIC,
+    UNBOUNDED,
+    BombError,
+    Budget,
+    Gunzip,
+    Inflating,
+    Inner,
+    Slice,
+    Stream,
+    unzstd,
+    whole,
 )
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-
-    Stream: TypeAlias = io.BufferedReader[Any]
-else:
-    Stream = io.BufferedReader
 
 HEAD_BYTES = 4_096
 """How much of a file is looked at to tell what it is."""
 
-_GZIP_WBITS = 31
-_GZIP_MAGIC = b"\x1f\x8b"
-_GZIP_BYTES = 128 * 1024
 _BUFFER_BYTES = 1024 * 1024
-_WHOLE_BYTES = 8 * 1024 * 1024
-"""Read at a time of what is wanted whole: room for all that it might be costs more."""
-
-DAMAGE = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    zlib.error,
-    zstandard.ZstdError,
-    EOFError,
-    OSError,
-    RuntimeError,  # an encrypted member, or a method of compression that is not known
-    ValueError,
-)
 
 
 class Kind(Enum):
@@ -77,6 +58,19 @@ class Refusal(NamedTuple):
     message: str
 
 
+class Place(NamedTuple):
+    """Where a file's content lies on disk as it is: a file of its own, or a member of a tar."""
+
+    path: Path
+    begin: int
+    end: int
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is all of that file: before a member is its header."""
+        return not self.begin
+
+
 class Found(NamedTuple):
     """A file to read: `stream` is good until the next one is asked for."""
 
@@ -84,12 +78,8 @@ class Found(NamedTuple):
     """The path, and the names of the members after `!`."""
     kind: Kind
     stream: Stream
-    path: Path | None
-    """Where it is on disk; None for a member of an archive."""
-
-
-class BombError(Exception):
-    """An archive inflates beyond its budget."""
+    place: Place | None
+    """None for what is compressed, or comes out of a pipe."""
 
 
 Refuse = Callable[[Refusal], None]
@@ -116,7 +106,7 @@ _MAGIC: tuple[tuple[bytes, Kind], ...] = (
     (b"ElfFile\0", Kind.EVTX),
     (b"PK\x03\x04", Kind.ZIP),
     (b"PK\x05\x06", Kind.ZIP),
-    (_GZIP_MAGIC, Kind.GZIP),
+    (GZIP_MAGIC, Kind.GZIP),
     (b"\x28\xb5\x2f\xfd", Kind.ZSTD),
 )
 
@@ -153,65 +143,28 @@ def _walk_file(path: Path, refuse: Refuse) -> Iterator[Found]:
         return
     with file:
         stream: Stream = io.BufferedReader(file, _BUFFER_BYTES)
-        walker = _Walker(_Budget(path.stat().st_size), refuse)
-        yield from walker.look(str(path), stream, path, 0)
-
-
-class _Budget:
-    """How much an archive may still inflate to."""
-
-    def __init__(self, archive_bytes: int) -> None:
-        self._left = max(ARCHIVE_INFLATED_BYTES_MIN, ARCHIVE_RATIO_MAX * archive_bytes)
-        self._members = ARCHIVE_MEMBERS_MAX
-
-    def spend(self, byte_count: int) -> None:
-        self._left -= byte_count
-        if self._left < 0:
-            raise BombError(f"it inflates to over {ARCHIVE_RATIO_MAX} times its size")
-
-    def spend_member(self) -> None:
-        self._members -= 1
-        if self._members < 0:
-            raise BombError(f"it has more than {ARCHIVE_MEMBERS_MAX} members")
-
-
-_Inner: TypeAlias = IO[bytes] | io.RawIOBase
-
-
-class _Inflating(io.RawIOBase):
-    """A stream that is counted while it inflates."""
-
-    def __init__(self, inner: _Inner, budget: _Budget) -> None:
-        self._inner = inner
-        self._budget = budget
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer") -> int:
-        view = memoryview(buffer)
-        data = self._inner.read(len(view)) or b""
-        view[: len(data)] = data
-        self._budget.spend(len(data))
-        return len(data)
+        size = os.fstat(file.fileno()).st_size
+        place = Place(path, 0, size) if size else None  # none of a pipe
+        walker = _Walker(Budget(size), refuse)
+        yield from walker.look(str(path), stream, place, 0)
 
 
 class _Walker:
     """Looks into one file of the disk."""
 
-    def __init__(self, budget: _Budget, refuse: Refuse) -> None:
+    def __init__(self, budget: Budget, refuse: Refuse) -> None:
         self._budget = budget
         self._refuse = refuse
 
-    def look(self, name: str, stream: Stream, path: Path | None, depth: int) -> Iterator[Found]:
+    def look(self, name: str, stream: Stream, place: Place | None, depth: int) -> Iterator[Found]:
         """The file itself, or the files in it."""
         try:
             kind = kind_of(stream.peek(HEAD_BYTES)[:HEAD_BYTES])
             match kind:
                 case Kind.EVTX | Kind.TEXT:
-                    yield Found(name, kind, stream, path)
+                    yield Found(name, kind, stream, place)
                 case Kind.ZIP | Kind.TAR | Kind.GZIP | Kind.ZSTD:
-                    yield from self._open(kind, name, stream, path, depth)
+                    yield from self._open(kind, name, stream, place, depth)
                 case Kind.EMPTY:
                     pass
                 case _:
@@ -224,25 +177,26 @@ class _Walker:
             self._refuse(Refusal(name, "damaged", str(error)[:200] or type(error).__name__))
 
     def _open(
-        self, kind: Kind, name: str, stream: Stream, path: Path | None, depth: int
+        self, kind: Kind, name: str, stream: Stream, place: Place | None, depth: int
     ) -> Iterator[Found]:
         if depth >= ARCHIVE_DEPTH_MAX:
             message = f"archives within archives are read to a depth of {ARCHIVE_DEPTH_MAX}"
             self._refuse(Refusal(name, "too_deep", message))
             return
+        path = place.path if place is not None and place.is_file else None
         if kind is Kind.ZIP:
             yield from self._zip(name, stream, path, depth)
         elif kind is Kind.TAR:
             yield from self._tar(name, stream, path, depth)
         else:
-            opened = _Gunzip(stream) if kind is Kind.GZIP else _unzstd(stream)
+            opened = Gunzip(stream) if kind is Kind.GZIP else unzstd(stream)
             inner = self._counted(opened)
             # A tar in a gzip is one archive, not two.
             is_tar = kind_of(inner.peek(HEAD_BYTES)[:HEAD_BYTES]) is Kind.TAR
             yield from self.look(name, inner, None, depth if is_tar else depth + 1)
 
-    def _counted(self, inner: _Inner) -> Stream:
-        return io.BufferedReader(_Inflating(inner, self._budget), _BUFFER_BYTES)
+    def _counted(self, inner: Inner) -> Stream:
+        return io.BufferedReader(Inflating(inner, self._budget), _BUFFER_BYTES)
 
     def _zip(self, name: str, stream: Stream, path: Path | None, depth: int) -> Iterator[Found]:
         seekable: BinaryIO = stream if path else whole(stream)
@@ -273,11 +227,13 @@ class _Walker:
                     self._refuse(Refusal(inner, "link", message))
                     continue
                 if path is not None:
-                    member: io.RawIOBase = Slice(stream.fileno(), info.offset_data, info.size)
+                    place = Place(path, info.offset_data, info.offset_data + info.size)
+                    member: io.RawIOBase = Slice(stream.fileno(), place.begin, place.end)
                 else:
-                    member = _Inflating(_content(archive, info), _UNBOUNDED)
+                    place = None
+                    member = Inflating(_content(archive, info), UNBOUNDED)
                 reader: Stream = io.BufferedReader(member, _BUFFER_BYTES)
-                yield from self.look(inner, reader, None, depth + 1)
+                yield from self.look(inner, reader, place, depth + 1)
 
     def _is_allowed(self, inner: str, member: str) -> bool:
         """Refuses names that lead out of the archive. They could do no harm here, but whoever
@@ -300,97 +256,3 @@ def _content(archive: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
     content = archive.extractfile(info)
     assert content is not None, "it is a file"
     return content
-
-
-class _Unbounded(_Budget):
-    """Of a tar, whose members are as large as they are in it."""
-
-    def spend(self, byte_count: int) -> None:
-        pass
-
-
-_UNBOUNDED = _Unbounded(0)
-
-
-class Slice(io.RawIOBase):
-    """A part of a file on disk. Raises EOFError where the file ends before it."""
-
-    def __init__(self, descriptor: int, offset: int, size: int) -> None:
-        self._descriptor = descriptor
-        self._offset = offset
-        self._left = size
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer") -> int:
-        view = memoryview(buffer)[: self._left]
-        count = os.preadv(self._descriptor, [view], self._offset) if view else 0
-        if view and not count:
-            raise EOFError("the file is cut short")
-        self._offset += count
-        self._left -= count
-        return count
-
-
-class _Gunzip(io.RawIOBase):
-    """A gzip stream, of any number of members. What follows the last one and is none is ignored,
-    as gzip(1) does: some archives of public data end so. Raises EOFError when it is cut short."""
-
-    def __init__(self, inner: IO[bytes]) -> None:
-        self._inner = inner
-        self._inflater = zlib.decompressobj(_GZIP_WBITS)
-        self._held = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer") -> int:
-        view = memoryview(buffer)
-        data = self._inflate(len(view))
-        view[: len(data)] = data
-        return len(data)
-
-    def _inflate(self, size: int) -> bytes:
-        while True:
-            if self._inflater.eof and not self._next_member():
-                return b""
-            held = self._held or self._inner.read(_GZIP_BYTES)
-            if not held:
-                raise EOFError("the gzip stream is cut short")
-            data = self._inflater.decompress(held, size)
-            self._held = self._inflater.unconsumed_tail
-            if self._inflater.eof:
-                self._held = self._inflater.unused_data
-            if data:
-                return data
-
-    def _next_member(self) -> bool:
-        while len(self._held) < len(_GZIP_MAGIC):
-            more = self._inner.read(_GZIP_BYTES)
-            if not more:
-                return False
-            self._held += more
-        if not self._held.startswith(_GZIP_MAGIC):
-            return False
-        self._inflater = zlib.decompressobj(_GZIP_WBITS)
-        return True
-
-
-def _unzstd(stream: IO[bytes]) -> IO[bytes]:
-    inflater = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES_MAX)
-    return inflater.stream_reader(stream, read_across_frames=True)
-
-
-def whole(stream: BinaryIO) -> io.BytesIO:
-    """A stream in memory. Raises ValueError when it is too large for that."""
-    parts: list[bytes] = []
-    left = MEMBER_MEMORY_BYTES_MAX
-    while part := stream.read(min(_WHOLE_BYTES, left + 1)):
-        parts.append(part)
-        left -= len(part)
-        if left < 0:
-            raise ValueError(
-                f"a member of over {MEMBER_MEMORY_BYTES_MAX} bytes has to be unpacked first"
-            )
-    return io.BytesIO(parts[0] if len(parts) == 1 else b"".join(parts))

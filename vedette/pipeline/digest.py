@@ -17,17 +17,19 @@ _WAITING_MAX: Final = 8
 _hashing: Final = ThreadPoolExecutor(1, thread_name_prefix="hash")
 
 
-def of_file(path: Path, size: int) -> Future[bytes]:
-    """Of a file's first bytes: it may grow. The result raises OSError."""
-    return _hashing.submit(_of_file, path, size)
+def of_part(path: Path, begin: int, end: int) -> Future[bytes]:
+    """Of a part of a file. The result raises OSError."""
+    return _hashing.submit(_of_part, path, begin, end - begin)
 
 
-def _of_file(path: Path, left: int) -> bytes:
+def _of_part(path: Path, begin: int, left: int) -> bytes:
     digest = hashlib.sha256()
+    block = memoryview(bytearray(_BLOCK_BYTES))
     with path.open("rb", buffering=0) as file:
-        while left and (block := file.read(min(left, _BLOCK_BYTES))):
-            digest.update(block)
-            left -= len(block)
+        file.seek(begin)
+        while left and (count := file.readinto(block[:left])):
+            digest.update(block[:count])
+            left -= count
     return digest.digest()
 
 

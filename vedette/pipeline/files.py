@@ -25,19 +25,10 @@ from vedette.ingest.record import RecordError
 from vedette.limits import IMPORT_CHUNK_BYTES, IMPORT_CHUNK_RECORDS, IMPORT_ERRORS_MAX
 from vedette.pipeline.readers import Launch
 from vedette.pipeline.reading import Reading, RefusedRecord
-from vedette.pipeline.records import (
-    AS_SENT,
-    AUDIT_LINE,
-    HEAD,
-    HOST,
-    IN_PLACE,
-    PARTS_MAX,
-    PLACE,
-    SPAN,
-    SPOOLED,
-)
+from vedette.pipeline.records import AS_SENT, AUDIT_LINE, HEAD, HOST, PLACE, TEXT
 from vedette.pipeline.sorting import Sorter
 from vedette.pipeline.teaching import teaching_first
+from vedette.pipeline.texts import PARTS_MAX
 
 _CLASS_AT = 8
 _PART = PARTS_MAX - 1
@@ -118,26 +109,27 @@ class Sequence:
 
     def _records(self) -> Iterator[tuple[bytes, tuple[int, int]]]:
         """Records and their places; the lines of an audit event are one record."""
-        copies = self._read.copies
-        for is_lines, items in itertools.groupby(self._items(), _event_of_lines):
-            if is_lines:
-                yield from self._assembled(list(items))
+        copies, place_of, text_of = self._read.copies, self._read.place, self._read.texts.read
+        lines: list[bytes] = []
+        for item in self._items():
+            kind = item[_CLASS_AT]
+            if lines and item[: HEAD.size] != lines[0][: HEAD.size]:
+                yield from self._assembled(lines)
+                lines = []
+            if kind == AUDIT_LINE:
+                lines.append(item)
                 continue
-            for item in items:
+            if kind == AS_SENT:
+                checked, offset, length, part, position = TEXT.unpack_from(item, HEAD.size)
+                record = text_of(part, checked, offset, length)
+            else:
                 part, position = PLACE.unpack_from(item, len(item) - PLACE.size)
-                record = self._record(item, part)
-                place = self._read.place(part & _PART, position)
-                if not copies or place[0] not in copies or not self._is_copy(record):
-                    yield record, place
-
-    def _record(self, item: bytes, part: int) -> bytes:
-        """Raises ChangedError."""
-        if item[_CLASS_AT] != AS_SENT:
-            return item[HEAD.size : -PLACE.size]
-        span = SPAN.unpack_from(item, HEAD.size)
-        if part & IN_PLACE:
-            return self._read.texts.of_part(part ^ IN_PLACE, span)
-        return self._read.texts.of_spool((part ^ SPOOLED) // PARTS_MAX, span)
+                record = item[HEAD.size : -PLACE.size]
+            place = place_of(part & _PART, position)
+            if not copies or place[0] not in copies or not self._is_copy(record):
+                yield record, place
+        if lines:
+            yield from self._assembled(lines)
 
     def _items(self) -> Iterator[bytes]:
         sorter, envelopes = self._read.items, self._read.envelopes
@@ -196,11 +188,6 @@ class Sequence:
             return False
         self.duplicates.update((record.channel, record.event_id) for record in records)
         return True
-
-
-def _event_of_lines(item: bytes) -> bytes:
-    """What the lines of one audit event share; b"" for everything else."""
-    return item[: HEAD.size] if item[_CLASS_AT] == AUDIT_LINE else b""
 
 
 def _shifted(envelopes: Sorter, hours: int, hosts: set[int]) -> Iterator[bytes]:

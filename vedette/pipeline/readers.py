@@ -1,4 +1,5 @@
-"""Processes that help to read a path: they read parts of files while this one reads others.
+"""Processes that read a path: parts of its files, while this one gives them out, opens the store
+and merges what they give. A thread here would do none of these well beside the others.
 
 What they give is merged and sorted like what is read here, so it does not matter who reads what.
 One that dies costs nothing: its parts are read here.
@@ -40,6 +41,9 @@ class Readers:
         self._todo: queue.SimpleQueue[Part | None] = queue.SimpleQueue()
         self._under_way = 0
         self._readers = launch()
+        self._alive = len(self._readers)
+        self._dying = threading.Lock()
+        """Held to count the dead."""
         self._threads = [
             threading.Thread(target=self._speak, args=[one.link], name="help", daemon=True)
             for one in self._readers
@@ -51,18 +55,19 @@ class Readers:
     def spools(self) -> list[Spool]:
         return [one.spool for one in self._readers]
 
-    def give(self, part: Part) -> bool:
-        """Whether a process will read this part; False while all have enough to do."""
-        if self._under_way >= _AHEAD * len(self._readers):
-            return False
+    def give(self, part: Part) -> Iterator[Gathered | Part]:
+        """A process will read this part. While all have enough to do, waits for what they read,
+        which is given; parts that could not be read are given back."""
+        yield from self._done_until(_AHEAD * len(self._readers) - 1)
         self._under_way += 1
         self._todo.put(part)
-        return True
 
-    def done(self, *, wait: bool = False) -> Iterator[Gathered | Part]:
-        """What was read since it was asked last, with `wait` all that is left. Parts that could
-        not be read are given back."""
-        while self._under_way and (wait or not self._done.empty()):
+    def rest(self) -> Iterator[Gathered | Part]:
+        """All that is still read."""
+        return self._done_until(0)
+
+    def _done_until(self, left: int) -> Iterator[Gathered | Part]:
+        while self._under_way > left:
             yield self._done.get()
             self._under_way -= 1
 
@@ -77,15 +82,19 @@ class Readers:
             one.link.close()
 
     def _speak(self, link: Link[Gathered]) -> None:
-        is_there = True
         while (part := self._todo.get()) is not None:
             try:
-                if is_there:
-                    link.send(part)
-                    self._done.put(link.receive())
-                    continue
+                link.send(part)
+                self._done.put(link.receive())
             except Exception:  # noqa: BLE001 - whatever it is, the part can be read here
-                is_there = False
+                self._done.put(part)
+                break
+        else:
+            return
+        with self._dying:
+            self._alive -= 1
+            is_last = not self._alive
+        while is_last and (part := self._todo.get()) is not None:
             self._done.put(part)
 
 

@@ -1,10 +1,9 @@
 """Reads all files under one path: what is in them, and what was refused.
 
-Large texts are read in parts, and these and EVTX logs by other processes too where there are any
+Large texts are read in parts, and these and EVTX logs by other processes where there are any
 (`readers.py`).
 """
 
-import os
 from collections import Counter
 from collections.abc import Generator
 from concurrent.futures import Future
@@ -12,13 +11,14 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from vedette.limits import IMPORT_ERRORS_MAX, IMPORT_PART_BYTES
-from vedette.pipeline.archives import DAMAGE, BombError, Found, Kind, Refusal, walk, whole
-from vedette.pipeline.digest import of_file
+from vedette.limits import IMPORT_ERRORS_MAX
+from vedette.pipeline.archives import Found, Kind, Place, Refusal, walk
+from vedette.pipeline.digest import of_part
 from vedette.pipeline.gathered import Gathered
 from vedette.pipeline.parts import Part, edges, read, read_part
 from vedette.pipeline.readers import Launch, Readers
 from vedette.pipeline.sorting import Sorter
+from vedette.pipeline.streams import DAMAGE, BombError, whole
 from vedette.pipeline.texts import ChangedError, Spool, Texts
 
 
@@ -84,7 +84,7 @@ class Reading:
             for spool in (self._spool, *self._readers.spools):
                 self.texts.add_spool(spool)
             self._read_all(walk(path, self.refusals.append))
-            for done in self._readers.done(wait=True):
+            for done in self._readers.rest():
                 self._take(done)
         finally:
             self._readers.close()
@@ -117,27 +117,25 @@ class Reading:
 
     def _read(self, file: _File, found: Found) -> None:
         """Raises BombError."""
-        if found.path is not None and found.kind is Kind.TEXT:
-            self._read_text(file, found, found.path)
+        if found.place is not None:
+            self._read_in_place(file, found.kind, found.place)
         elif found.kind is Kind.EVTX and self._readers.spools:
             self._share_log(file, found)
         else:
-            self._read_here(found, self._part(file, found.path))
+            self._read_here(file, found)
 
-    def _read_text(self, file: _File, found: Found, path: Path) -> None:
-        size = os.fstat(found.stream.fileno()).st_size
-        if not size:  # a pipe, which nothing can stay in
-            self._read_here(found._replace(path=None), self._part(file, None))
-            return
-        borders = edges(path, size) if size >= 2 * IMPORT_PART_BYTES else [0, size]
-        parts = [self._part(file, path, begin, end) for begin, end in pairwise(borders)]
+    def _read_in_place(self, file: _File, kind: Kind, place: Place) -> None:
+        borders = edges(place) if kind is Kind.TEXT else [place.begin, place.end]
+        places = [Place(place.path, begin, end) for begin, end in pairwise(borders)]
+        parts = [self._part(file, kind, some) for some in places]
         if len(parts) > 1:
-            file.digest = of_file(path, size)
+            file.digest = of_part(*place)
         for part in parts:
             self._share(part)
 
-    def _read_here(self, found: Found, part: Part) -> None:
+    def _read_here(self, file: _File, found: Found) -> None:
         """Raises BombError."""
+        part = self._part(file, found.kind)
         into = self._passing(part)
         try:
             read(found, part, into, self._spool)
@@ -146,37 +144,39 @@ class Reading:
 
     def _share_log(self, file: _File, found: Found) -> None:
         """Raises BombError."""
-        part = self._part(file, found.path)
-        if found.path is None:
-            try:
-                part.content = whole(found.stream).getvalue()
-            except BombError:
-                raise
-            except DAMAGE as error:
-                self._take(Gathered(part.number, damage=str(error)[:200]))
-                return
+        part = self._part(file, found.kind)
+        try:
+            part.content = whole(found.stream).getvalue()
+        except BombError:
+            raise
+        except DAMAGE as error:
+            self._take(Gathered(part.number, damage=str(error)[:200]))
+            return
         self._share(part)
 
-    def _part(self, file: _File, path: Path | None, begin: int = 0, end: int = 0) -> Part:
+    def _part(self, file: _File, kind: Kind, place: Place | None = None) -> Part:
         number = len(self._places)
         self._places.append((0, 0))
         file.parts.append(number)
-        if path is not None and end:
-            self.texts.add_part(number, path)
-        host = self._host or _stem(file.name)
-        return Part(number, host, str(path or ""), b"", begin, end)
+        part = Part(number, kind, self._host or _stem(file.name))
+        if place is not None:
+            part.path, part.begin, part.end = str(place.path), place.begin, place.end
+            if kind is Kind.TEXT:
+                self.texts.add_part(number, place.path)
+        return part
 
     def _share(self, part: Part) -> None:
-        for done in self._readers.done():
+        if not self._readers.spools:
+            self._take(part)
+            return
+        for done in self._readers.give(part):
             self._take(done)
-        if not self._readers.give(part):
-            self._take(read_part(part, self._passing(part), self._spool))
 
     def _passing(self, part: Part) -> _Passing:
         return _Passing(part.number, sorter=self.items, envelope_sorter=self.envelopes)
 
     def _take(self, done: Gathered | Part) -> None:
-        """What was read, here or elsewhere; a part that could not be read elsewhere is read."""
+        """What was read, here or elsewhere; a part that was read nowhere is read here."""
         if isinstance(done, Part):
             done = read_part(done, self._passing(done), self._spool)
         self.items.extend(done.items)

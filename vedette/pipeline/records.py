@@ -23,10 +23,11 @@ from vedette.ingest.pieces import object_lines, split_pieces
 from vedette.ingest.record import Record, RecordError
 from vedette.ingest.times import time_us
 from vedette.limits import IMPORT_BLOCK_BYTES
-from vedette.pipeline.archives import DAMAGE, BombError, Found, Kind, Stream, whole
+from vedette.pipeline.archives import Found, Kind
 from vedette.pipeline.digest import Digest
 from vedette.pipeline.peek import envelope, event_time_us, record_id
-from vedette.pipeline.texts import Spool, check
+from vedette.pipeline.streams import DAMAGE, BombError, Stream, whole
+from vedette.pipeline.texts import IN_PLACE, Spool, check, in_spool
 
 AUDIT_LINE, AS_SENT, DECODED = 0, 1, 2
 """Classes of items: a line of an audit event, a JSON text or XML element to send as it is, a
@@ -46,10 +47,8 @@ HOST = Struct(">Q")
 PLACE = Struct(">II")
 """Number of the part of a file within the sequence, and of the record within the part from 1."""
 
-PARTS_MAX = 1 << 26
-IN_PLACE, SPOOLED = 1 << 31, 1 << 30
-"""Added to the number of the part where the item holds a `SPAN`: of its own file, or of a spool,
-whose number times PARTS_MAX is added too."""
+TEXT = Struct(">QQIII")
+"""A `SPAN` and the place after it, whose part says where the text lies too (`texts.py`)."""
 
 _SENT = Struct(">QBQQQIII")
 """A whole item with a `SPAN`."""
@@ -106,18 +105,18 @@ class FileReader:
         """SHA-256 of what was read."""
         return self._digest.value()
 
-    def read(self, found: Found, offset: int = 0) -> None:
-        """Takes all records of a file, or of a text's part that begins at `offset`. Raises what
-        its stream raises when that is damaged."""
+    def read(self, found: Found) -> None:
+        """Takes all records of a file, or of a text's part. Raises what its stream raises when
+        that is damaged."""
         if found.kind is Kind.EVTX:
             self._read_evtx(found)
         else:
-            self._read_text(found, offset)
+            self._read_text(found)
 
     # --- text ------------------------------------------------------------------------------
 
-    def _read_text(self, found: Found, offset: int) -> None:
-        for block in _blocks(found, offset, self._digest.add):
+    def _read_text(self, found: Found) -> None:
+        for block in _blocks(found, self._digest.add):
             if isinstance(block, _Lines):
                 self._take(block.lines, block.offset, IN_PLACE)
             else:
@@ -127,7 +126,7 @@ class FileReader:
         """Takes texts that have no place on disk yet."""
         spool = self._spool
         pieces = list(map(without_preamble, pieces))
-        if self._take(pieces, spool.size, SPOOLED | spool.number * PARTS_MAX):
+        if self._take(pieces, spool.size, in_spool(spool.number)):
             spool.write(pieces)
 
     def _take(self, texts: list[bytes], offset: int, where: int) -> bool:
@@ -214,10 +213,10 @@ class FileReader:
     # --- EVTX ------------------------------------------------------------------------------
 
     def _read_evtx(self, found: Found) -> None:
-        if found.path is not None:
+        if found.place is not None and found.place.is_file:
             for block in iter(partial(found.stream.read, _BUFFER_BYTES), b""):
                 self._digest.add(block)
-            parser = _parser(str(found.path))
+            parser = _parser(str(found.place.path))
         else:
             content = whole(found.stream)
             self._digest.add(content.getvalue())
@@ -279,9 +278,7 @@ class _Lines(NamedTuple):
     """Without the newline after each."""
 
 
-def _blocks(
-    found: Found, offset: int, read: Callable[[bytes], None]
-) -> Iterator[list[bytes] | _Lines]:
+def _blocks(found: Found, read: Callable[[bytes], None]) -> Iterator[list[bytes] | _Lines]:
     """The pieces of a text, block by block; those of a large file on disk as lines, where they
     are lines. UTF-16 is read whole: such files are small."""
     if found.stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -289,6 +286,7 @@ def _blocks(
         read(content)
         yield split_pieces(as_utf8(content))[0]
         return
+    offset = 0 if found.place is None else found.place.begin
     held = b""
     last = False
     while not last:
@@ -298,7 +296,7 @@ def _blocks(
         last = len(block) < IMPORT_BLOCK_BYTES
         taken = len(held) if last else held.rfind(b"\n") + 1
         is_small = last and not offset
-        lines = None if found.path is None or is_small else object_lines(held[:taken])
+        lines = None if found.place is None or is_small else object_lines(held[:taken])
         if lines is not None:
             yield _Lines(offset, lines)
         else:

@@ -32,51 +32,65 @@ _SNAKE_CASE = (b'{"@timestamp":', native.PREFIX)
 
 _ID_ELEMENT = re.compile(rb"<EventID[^<>]{0,64}>\s*(\d{1,5})\b")
 _ID = re.compile(rb"[^\d,}]{0,64}?(\d{1,5})\b")
-_GUID = re.compile(rb'ProcessG(?:uid|UID)"\s*[:>]\s*"?\{?([0-9A-Fa-f-]{36})')
+_GUID_BEGIN = b"ProcessG"
+_GUID_REST = re.compile(rb'(?:uid|UID)"\s*[:>]\s*"?\{?([0-9A-Fa-f-]{36})')
 
 
 def teaching_first(records: Iterable[Placed]) -> Iterator[Placed]:
     """The same records, of each stretch of IMPORT_AHEAD_BYTES those that teach first. What fits
     into one request stays as it is."""
-    stretch: list[Placed] = []
-    byte_count = 0
+    stretch = _Stretch()
     for placed in records:
-        stretch.append(placed)
-        byte_count += len(placed[0])
-        if byte_count >= IMPORT_AHEAD_BYTES:
-            yield from _parted(stretch)
-            stretch, byte_count = [], 0
-    if len(stretch) <= IMPORT_CHUNK_RECORDS and byte_count <= IMPORT_CHUNK_BYTES:
-        yield from stretch
+        stretch.add(placed)
+        if stretch.byte_count >= IMPORT_AHEAD_BYTES:
+            yield from stretch.parted()
+            stretch = _Stretch()
+    records = stretch.records
+    if len(records) <= IMPORT_CHUNK_RECORDS and stretch.byte_count <= IMPORT_CHUNK_BYTES:
+        yield from records
     else:
-        yield from _parted(stretch)
+        yield from stretch.parted()
 
 
-def _parted(stretch: list[Placed]) -> Iterator[Placed]:
-    of_hosts: list[Placed] = []
-    teaching: list[Placed] = []
-    rest: list[Placed] = []
-    named: set[bytes] = set()
-    for placed in stretch:
-        names_new = _names_new(placed[0], named)
-        event_id = _event_id(placed[0])
+class _Stretch:
+    """Records, of which each is looked at as it comes: soon it is in no cache any more."""
+
+    def __init__(self) -> None:
+        self.byte_count = 0
+        self.records: list[Placed] = []
+        self._of_hosts: list[Placed] = []
+        self._teaching: list[Placed] = []
+        self._rest: list[Placed] = []
+        self._named: set[bytes] = set()
+
+    def add(self, placed: Placed) -> None:
+        record = placed[0]
+        self.byte_count += len(record)
+        self.records.append(placed)
+        names_new = self._names_new(record)
+        event_id = _event_id(record)
         if event_id in _OF_HOSTS:
-            of_hosts.append(placed)
+            self._of_hosts.append(placed)
         elif names_new or event_id in _TEACHING:
-            teaching.append(placed)
+            self._teaching.append(placed)
         else:
-            rest.append(placed)
-    yield from chain(of_hosts, teaching, rest)
+            self._rest.append(placed)
 
+    def parted(self) -> Iterator[Placed]:
+        return chain(self._of_hosts, self._teaching, self._rest)
 
-def _names_new(record: bytes, named: set[bytes]) -> bool:
-    """Whether a record is the first to name a ProcessGuid. `named` are those told before."""
-    new = False
-    for guid in _GUID.findall(record):
-        if guid not in named:
-            named.add(guid)
-            new = True
-    return new
+    def _names_new(self, record: bytes) -> bool:
+        """Whether a record is the first to name a ProcessGuid."""
+        named, new = self._named, False
+        at = record.find(_GUID_BEGIN)
+        while at >= 0:
+            at += len(_GUID_BEGIN)
+            found = _GUID_REST.match(record, at)
+            if found and found[1] not in named:
+                named.add(found[1])
+                new = True
+            at = record.find(_GUID_BEGIN, at)
+        return new
 
 
 def _event_id(record: bytes) -> bytes:

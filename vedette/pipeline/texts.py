@@ -24,8 +24,19 @@ _BLOCK_BYTES: Final = 64 * 1024
 _BLOCKS_MAX: Final = 128
 """Blocks that are kept: texts come nearly as they lie, or in as many streams as a log has hosts."""
 
+PARTS_MAX: Final = 1 << 26
+IN_PLACE: Final = 1 << 31
+_SPOOLED: Final = 1 << 30
+"""Added to the number of the part that a text is of: it lies in its own file, or in a spool, whose
+number times PARTS_MAX is added too."""
+
 check = xxhash.xxh3_64_intdigest
 """What tells one text from another of the same time, and whether a file has changed meanwhile."""
+
+
+def in_spool(number: int) -> int:
+    """What is added for that spool."""
+    return _SPOOLED | number * PARTS_MAX
 
 
 class ChangedError(VedetteError):
@@ -85,25 +96,14 @@ class Texts:
         self._paths[number] = str(path)
         self._descriptor(str(path))
 
-    def of_spool(self, number: int, span: tuple[int, int, int]) -> bytes:
-        """A spooled text; its span is what `check` has made of it, its offset and length."""
-        return self._read(number, "", span)
-
-    def of_part(self, number: int, span: tuple[int, int, int]) -> bytes:
-        """A text of a part of a file. Raises ChangedError when it is not what `check` has seen."""
-        path = self._paths[number]
-        return self._read(path, path, span)
-
-    def close(self) -> None:
-        for descriptor in self._open.values():
-            os.close(descriptor)
-        self._open.clear()
-        self._block.cache_clear()
-        for spool in self._spools.values():
-            spool.close()
-
-    def _read(self, file: str | int, name: str, span: tuple[int, int, int]) -> bytes:
-        checked, offset, length = span
+    def read(self, part: int, checked: int, offset: int, length: int) -> bytes:
+        """The text of a part, to whose number it was added where the text lies. Raises ChangedError
+        when it is not what `check` has made `checked` of."""
+        file: str | int
+        if part & IN_PLACE:
+            file = self._paths[part ^ IN_PLACE]
+        else:
+            file = (part ^ _SPOOLED) // PARTS_MAX
         block, at = divmod(offset, _BLOCK_BYTES)
         text = self._block(file, block)[at : at + length]
         while len(text) < length:
@@ -113,9 +113,17 @@ class Texts:
                 break
             text += more
         if check(text) != checked:
-            name = name or "the temporary file"
+            name = "the temporary file" if isinstance(file, int) else file
             raise ChangedError(f"{name} has changed while it was imported: import it again")
         return text
+
+    def close(self) -> None:
+        for descriptor in self._open.values():
+            os.close(descriptor)
+        self._open.clear()
+        self._block.cache_clear()
+        for spool in self._spools.values():
+            spool.close()
 
     def _read_block(self, file: str | int, number: int) -> bytes:
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from vedette.pipeline import archives
+from vedette.pipeline import streams
 from vedette.pipeline.archives import Kind, Refusal, kind_of, walk
 
 LINE = b'{"a":1}\n'
@@ -131,7 +131,7 @@ def test_directories_are_walked_by_name_without_their_links(tmp_path: Path) -> N
 def test_a_bomb_is_refused_and_the_next_file_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "ARCHIVE_INFLATED_BYTES_MIN", 1_000_000)
+    monkeypatch.setattr(streams, "ARCHIVE_INFLATED_BYTES_MIN", 1_000_000)
     (tmp_path / "a.zip").write_bytes(zipped({"bomb": b"{" + b" " * 300_000_000, "z": LINE}))
     (tmp_path / "b.json").write_bytes(LINE)
     refused: list[Refusal] = []
@@ -142,7 +142,7 @@ def test_a_bomb_is_refused_and_the_next_file_is_read(
         try:
             while one.stream.read(1_000_000):
                 pass
-        except archives.BombError as error:
+        except streams.BombError as error:
             one = files.throw(error)
             continue
         names.append(Path(one.name).name)

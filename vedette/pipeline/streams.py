@@ -1,0 +1,180 @@
+"""What files and members of archives are read from: streams that are counted while they inflate,
+and the parts of a file on disk."""
+
+import io
+import os
+import tarfile
+import zipfile
+import zlib
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, TypeAlias
+
+import zstandard
+
+from vedette.limits import (
+    ARCHIVE_INFLATED_BYTES_MIN,
+    ARCHIVE_MEMBERS_MAX,
+    ARCHIVE_RATIO_MAX,
+    MEMBER_MEMORY_BYTES_MAX,
+    ZSTD_WINDOW_BYTES_MAX,
+)
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+    Stream: TypeAlias = io.BufferedReader[Any]
+else:
+    Stream = io.BufferedReader
+
+_GZIP_WBITS = 31
+GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_BYTES = 128 * 1024
+_WHOLE_BYTES = 8 * 1024 * 1024
+"""Read at a time of what is wanted whole: room for all that it might be costs more."""
+
+DAMAGE = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    zstandard.ZstdError,
+    EOFError,
+    OSError,
+    RuntimeError,  # an encrypted member, or a method of compression that is not known
+    ValueError,
+)
+
+
+class BombError(Exception):
+    """An archive inflates beyond its budget."""
+
+
+class Budget:
+    """How much an archive may still inflate to."""
+
+    def __init__(self, archive_bytes: int) -> None:
+        self._left = max(ARCHIVE_INFLATED_BYTES_MIN, ARCHIVE_RATIO_MAX * archive_bytes)
+        self._members = ARCHIVE_MEMBERS_MAX
+
+    def spend(self, byte_count: int) -> None:
+        self._left -= byte_count
+        if self._left < 0:
+            raise BombError(f"it inflates to over {ARCHIVE_RATIO_MAX} times its size")
+
+    def spend_member(self) -> None:
+        self._members -= 1
+        if self._members < 0:
+            raise BombError(f"it has more than {ARCHIVE_MEMBERS_MAX} members")
+
+
+Inner: TypeAlias = IO[bytes] | io.RawIOBase
+
+
+class Inflating(io.RawIOBase):
+    """A stream that is counted while it inflates."""
+
+    def __init__(self, inner: Inner, budget: Budget) -> None:
+        self._inner = inner
+        self._budget = budget
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        view = memoryview(buffer)
+        data = self._inner.read(len(view)) or b""
+        view[: len(data)] = data
+        self._budget.spend(len(data))
+        return len(data)
+
+
+class Unbounded(Budget):
+    """Of a tar, whose members are as large as they are in it."""
+
+    def spend(self, byte_count: int) -> None:
+        pass
+
+
+UNBOUNDED = Unbounded(0)
+
+
+class Slice(io.RawIOBase):
+    """A part of a file on disk. Raises EOFError where the file ends before it."""
+
+    def __init__(self, descriptor: int, begin: int, end: int) -> None:
+        self._descriptor = descriptor
+        self._offset = begin
+        self._left = end - begin
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        view = memoryview(buffer)[: self._left]
+        count = os.preadv(self._descriptor, [view], self._offset) if view else 0
+        if view and not count:
+            raise EOFError("the file is cut short")
+        self._offset += count
+        self._left -= count
+        return count
+
+
+class Gunzip(io.RawIOBase):
+    """A gzip stream, of any number of members. What follows the last one and is none is ignored,
+    as gzip(1) does: some archives of public data end so. Raises EOFError when it is cut short."""
+
+    def __init__(self, inner: IO[bytes]) -> None:
+        self._inner = inner
+        self._inflater = zlib.decompressobj(_GZIP_WBITS)
+        self._held = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        view = memoryview(buffer)
+        data = self._inflate(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def _inflate(self, size: int) -> bytes:
+        while True:
+            if self._inflater.eof and not self._next_member():
+                return b""
+            held = self._held or self._inner.read(_GZIP_BYTES)
+            if not held:
+                raise EOFError("the gzip stream is cut short")
+            data = self._inflater.decompress(held, size)
+            self._held = self._inflater.unconsumed_tail
+            if self._inflater.eof:
+                self._held = self._inflater.unused_data
+            if data:
+                return data
+
+    def _next_member(self) -> bool:
+        while len(self._held) < len(GZIP_MAGIC):
+            more = self._inner.read(_GZIP_BYTES)
+            if not more:
+                return False
+            self._held += more
+        if not self._held.startswith(GZIP_MAGIC):
+            return False
+        self._inflater = zlib.decompressobj(_GZIP_WBITS)
+        return True
+
+
+def unzstd(stream: IO[bytes]) -> IO[bytes]:
+    inflater = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES_MAX)
+    return inflater.stream_reader(stream, read_across_frames=True)
+
+
+def whole(stream: BinaryIO) -> io.BytesIO:
+    """A stream in memory. Raises ValueError when it is too large for that."""
+    parts: list[bytes] = []
+    left = MEMBER_MEMORY_BYTES_MAX
+    while part := stream.read(min(_WHOLE_BYTES, left + 1)):
+        parts.append(part)
+        left -= len(part)
+        if left < 0:
+            raise ValueError(
+                f"a member of over {MEMBER_MEMORY_BYTES_MAX} bytes has to be unpacked first"
+            )
+    return io.BytesIO(parts[0] if len(parts) == 1 else b"".join(parts))
