@@ -9,6 +9,7 @@ import tempfile
 from typing import Final
 
 from vedette.build.deaf import deaf_children
+from vedette.build.kept_memory import keep_memory
 from vedette.pipeline.gathered import Gathered
 from vedette.pipeline.link import Link
 from vedette.pipeline.parts import Part
@@ -55,6 +56,7 @@ class ReaderProcesses:
 
 
 def main() -> None:
+    keep_memory()
     its, file, number = map(int, sys.argv[1:])
     with os.fdopen(file, "w+b") as spooled:
         help_out(Link(socket.socket(fileno=its), Part), Spool(number, spooled))

@@ -23,6 +23,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from vedette.build.kept_memory import keep_memory
 from vedette.build.local_access import LocalAccess, read_access
 from vedette.build.reading import ReaderProcesses
 from vedette.cli import files_summary
@@ -65,6 +66,7 @@ def import_files(
     as_json: JsonOption = False,
 ) -> None:
     """Import files of telemetry; a second import of the same changes nothing."""
+    keep_memory()
     console = Console(stderr=True, highlight=False)
     with _sender(data, url, token, ca) as opening:
         summary = run_import(paths, opening, console, host)

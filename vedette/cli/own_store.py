@@ -45,6 +45,7 @@ def own_store(settings: Settings) -> Iterator["OwnStore"]:
     settings = _settings(settings)
     clock = SystemClock()
     with ExitStack() as closing:
+        closing.enter_context(_garbage_left_to_jobs())
         engines = open_engines(settings, closing, _PARTS_MERGED)
         migrate(engines.state)
         path = start_write_path(settings, clock, engines, closing)
@@ -52,7 +53,7 @@ def own_store(settings: Settings) -> Iterator["OwnStore"]:
         timer = Timer(jobs, Leases(engines.state, clock))
         timer.start()
         closing.callback(timer.close)
-        closing.enter_context(_garbage_left_to_jobs())
+        gc.freeze()
         yield OwnStore(path.intake)
 
 
