@@ -55,18 +55,15 @@ class Readers:
     def spools(self) -> list[Spool]:
         return [one.spool for one in self._readers]
 
-    def give(self, part: Part) -> Iterator[Gathered | Part]:
-        """A process will read this part. While all have enough to do, waits for what they read,
-        which is given; parts that could not be read are given back."""
-        yield from self._done_until(_AHEAD * len(self._readers) - 1)
+    def give(self, part: Part) -> None:
+        """One of the processes will read this part."""
         self._under_way += 1
         self._todo.put(part)
 
-    def rest(self) -> Iterator[Gathered | Part]:
-        """All that is still read."""
-        return self._done_until(0)
-
-    def _done_until(self, left: int) -> Iterator[Gathered | Part]:
+    def done(self, *, all_of_it: bool = False) -> Iterator[Gathered | Part]:
+        """What was read, until a process has nothing to do next, or until all of it is there.
+        Parts that could not be read are given back."""
+        left = 0 if all_of_it else _AHEAD * len(self._readers) - 1
         while self._under_way > left:
             yield self._done.get()
             self._under_way -= 1

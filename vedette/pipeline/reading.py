@@ -84,7 +84,7 @@ class Reading:
             for spool in (self._spool, *self._readers.spools):
                 self.texts.add_spool(spool)
             self._read_all(walk(path, self.refusals.append))
-            for done in self._readers.rest():
+            for done in self._readers.done(all_of_it=True):
                 self._take(done)
         finally:
             self._readers.close()
@@ -169,8 +169,9 @@ class Reading:
         if not self._readers.spools:
             self._take(part)
             return
-        for done in self._readers.give(part):
+        for done in self._readers.done():
             self._take(done)
+        self._readers.give(part)
 
     def _passing(self, part: Part) -> _Passing:
         return _Passing(part.number, sorter=self.items, envelope_sorter=self.envelopes)
