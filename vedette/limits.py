@@ -157,8 +157,8 @@ decoded, and less than a record may have."""
 IMPORT_PART_BYTES = 16 * 1024 * 1024
 """A text of twice that and more is read in parts of about that, by several processes."""
 
-IMPORT_HELPED_BYTES_MIN = 64 * 1024 * 1024
-"""Less than that is read before a process that helps has started."""
+IMPORT_SHARED_BYTES_MIN = 64 * 1024 * 1024
+"""Less than that is read before a process that reads has started."""
 
 IMPORT_SORT_BYTES_MAX = 256 * 1024 * 1024
 """Records that the importer sorts in memory; beyond it sorted runs wait in a temporary file."""

@@ -13,7 +13,7 @@ from vedette.build.kept_memory import keep_memory
 from vedette.pipeline.gathered import Gathered
 from vedette.pipeline.link import Link
 from vedette.pipeline.parts import Part
-from vedette.pipeline.readers import Reader, help_out
+from vedette.pipeline.readers import Reader, read_parts
 from vedette.pipeline.texts import Spool
 
 READERS_MAX: Final = 4
@@ -59,7 +59,7 @@ def main() -> None:
     keep_memory()
     its, file, number = map(int, sys.argv[1:])
     with os.fdopen(file, "w+b") as spooled:
-        help_out(Link(socket.socket(fileno=its), Part), Spool(number, spooled))
+        read_parts(Link(socket.socket(fileno=its), Part), Spool(number, spooled))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from vedette.cli.files_summary import Summary
 from vedette.cli.options import DataOption, JsonOption, load_settings
 from vedette.cli.printing import print_json
 from vedette.cli.sending import Answered, Connection, Sender
-from vedette.limits import IMPORT_HELPED_BYTES_MIN
+from vedette.limits import IMPORT_SHARED_BYTES_MIN
 from vedette.pipeline import files
 from vedette.settings import Settings
 
@@ -158,7 +158,7 @@ def _reading(path: Path, host: str) -> "Future[files.Sequence]":
     def read() -> None:
         processes = ReaderProcesses()
         try:
-            launch = processes.launch if _byte_count(path) >= IMPORT_HELPED_BYTES_MIN else list
+            launch = processes.launch if _byte_count(path) >= IMPORT_SHARED_BYTES_MIN else list
             coming.set_result(files.Sequence(path, host, launch))
         except BaseException as error:  # noqa: BLE001 - handed to the caller
             coming.set_exception(error)

@@ -27,7 +27,7 @@ class Gathered(Struct):
     unknown: int = 0
     """Those of no known format."""
     digest: bytes = b""
-    """SHA-256 of what was read."""
+    """SHA-256 of a file that was read whole."""
     damage: str = ""
     """Why reading ended before the end."""
 

@@ -1,4 +1,4 @@
-"""Reads one part of a file, in this process or in one that helps (`readers.py`)."""
+"""Reads one part of a file, in this process or in another (`readers.py`)."""
 
 import io
 import os
@@ -31,6 +31,8 @@ class Part(Struct):
     end: int = 0
     content: bytes = b""
     """Of a log that is on disk only compressed."""
+    is_whole: bool = True
+    """Whether it is all of its file. Of one that is divided somebody else makes the digest."""
 
 
 def read_part(part: Part, into: Gathered, spool: Spool) -> Gathered:
@@ -51,7 +53,7 @@ def read_part(part: Part, into: Gathered, spool: Spool) -> Gathered:
 
 def read(found: Found, part: Part, into: Gathered, spool: Spool) -> Gathered:
     """Reads a file that was found. Raises BombError; then too `into` has what came before it."""
-    reader = FileReader(part.number, part.host, into, spool)
+    reader = FileReader(part.number, part.host, into, spool, digests=part.is_whole)
     try:
         reader.read(found)
     except BombError:

@@ -45,7 +45,7 @@ class Readers:
         self._dying = threading.Lock()
         """Held to count the dead."""
         self._threads = [
-            threading.Thread(target=self._speak, args=[one.link], name="help", daemon=True)
+            threading.Thread(target=self._speak, args=[one.link], name="reader", daemon=True)
             for one in self._readers
         ]
         for thread in self._threads:
@@ -95,7 +95,7 @@ class Readers:
             self._done.put(part)
 
 
-def help_out(link: Link[Part], spool: Spool) -> None:
+def read_parts(link: Link[Part], spool: Spool) -> None:
     """The work of such a process: returns when nobody wants it any more."""
     try:
         while True:

@@ -131,6 +131,7 @@ class Reading:
         if len(parts) > 1:
             file.digest = of_part(*place)
         for part in parts:
+            part.is_whole = len(parts) == 1
             self._share(part)
 
     def _read_here(self, file: _File, found: Found) -> None:

@@ -87,7 +87,9 @@ class Sink(Protocol):
 class FileReader:
     """Reads one part of a file into a sink. `host` is for lines that do not name theirs."""
 
-    def __init__(self, number: int, host: str, sink: Sink, spool: Spool) -> None:
+    def __init__(
+        self, number: int, host: str, sink: Sink, spool: Spool, *, digests: bool = True
+    ) -> None:
         self.count = 0
         """Records, lines of audit events and broken pieces so far."""
         self.unknown = 0
@@ -96,14 +98,18 @@ class FileReader:
         self._host = host
         self._sink = sink
         self._spool = spool
-        self._digest = Digest()
+        self._digest = Digest() if digests else None
         self._envelopes: list[bytes] = []
         """Items of the block that is read."""
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 of what was read."""
-        return self._digest.value()
+        """SHA-256 of what was read; b"" where nobody asks for it."""
+        return b"" if self._digest is None else self._digest.value()
+
+    def _note(self, block: bytes) -> None:
+        if self._digest is not None:
+            self._digest.add(block)
 
     def read(self, found: Found) -> None:
         """Takes all records of a file, or of a text's part. Raises what its stream raises when
@@ -116,7 +122,7 @@ class FileReader:
     # --- text ------------------------------------------------------------------------------
 
     def _read_text(self, found: Found) -> None:
-        for block in _blocks(found, self._digest.add):
+        for block in _blocks(found, self._note):
             if isinstance(block, _Lines):
                 self._take(block.lines, block.offset, IN_PLACE)
             else:
@@ -215,11 +221,11 @@ class FileReader:
     def _read_evtx(self, found: Found) -> None:
         if found.place is not None and found.place.is_file:
             for block in iter(partial(found.stream.read, _BUFFER_BYTES), b""):
-                self._digest.add(block)
+                self._note(block)
             parser = _parser(str(found.place.path))
         else:
             content = whole(found.stream)
-            self._digest.add(content.getvalue())
+            self._note(content.getvalue())
             parser = _parser(content)
         batch: list[bytes] = []
         for text in _evtx_texts(parser, self._damaged):
