@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.figure import Figure, Outcome, Part
 from bench.watch import cpu_seconds
-from vedette.build.local_access import LocalAccess
+from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.simulate.load import LoadPlan, Tally, run_load
 from vedette.simulate.post import Target

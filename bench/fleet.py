@@ -21,12 +21,12 @@ from sqlalchemy import insert
 
 from bench.figure import Figure, Outcome, Part
 from bench.watch import watched
-from vedette.build.local_access import LocalAccess
+from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.clock import SystemClock
-from vedette.state.engine import open_database
-from vedette.state.schema import SENSOR
-from vedette.state.sensor_sorts import SORTS
+from vedette.state.db.database import open_database
+from vedette.state.db.schema import SENSOR
+from vedette.state.sensors.sensor_sorts import SORTS
 
 SENSORS: Final = 100_000
 CHECKINS_PER_S: Final = 500

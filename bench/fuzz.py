@@ -18,11 +18,11 @@ from bench.fuzz_queries import queries
 from bench.segments import BEGIN_MS, fill
 from vedette.errors import QueryError
 from vedette.model.scope import EVERYTHING
-from vedette.search.request import search_request
-from vedette.search.run import search_processes
+from vedette.search.processes.process_search import search_processes
+from vedette.search.search_request import search_request
 from vedette.settings import Settings
-from vedette.store.engine import Engine
-from vedette.store.open import open_engine
+from vedette.store.engine.client import Engine
+from vedette.store.engine.open import open_engine
 
 QUERIES = int(os.environ.get("VEDETTE_FUZZ_QUERIES", "100000"))
 SEED = int(os.environ.get("VEDETTE_SEED", "5"))

@@ -14,11 +14,11 @@ from typing import Any, Final
 from bench.segments import BEGIN_MS, WINDOW_MS, template
 from vedette.model.event import Filemod, Modload, Netconn, ProcessEvent, Regmod
 from vedette.model.segment import PartialSegment
-from vedette.store.commit import segment_table
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.open import open_engine
-from vedette.store.partitions import open_partition
-from vedette.store.schema import create_tables
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.engine.open import open_engine
+from vedette.store.partitions.lifecycle import open_partition
+from vedette.store.schema.create import create_tables
+from vedette.store.write.commit import segment_table
 
 SEGMENTS: Final = 5_000
 EVENTS_A_SEGMENT: Final = 200

@@ -27,7 +27,7 @@ from vedette.model.segment import PartialSegment
 from vedette.query import Checked, check, compile_match, compile_segments, parse
 from vedette.query.match import Prepared
 from vedette.query.nodes import And, Everything, Not, Or
-from vedette.store.facets import FACETS
+from vedette.store.read.segment_facets import FACETS
 
 SEGMENTS = int(os.environ.get("VEDETTE_BENCH_SEGMENTS", "1000000"))
 LARGE_SEGMENTS = 5_000_000

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vedette.model.columns import EVENT_KINDS
-from vedette.store.engine import DATABASE
-from vedette.store.open import open_engine
-from vedette.store.schema import create_tables
+from vedette.store.engine.client import DATABASE
+from vedette.store.engine.open import open_engine
+from vedette.store.schema.create import create_tables
 
 EVENTS_PER_BLOCK = 10_000
 SECONDS = 20

@@ -16,14 +16,14 @@ import httpx
 
 from bench.figure import Figure, Outcome, Part
 from bench.watch import settle
-from vedette.build.local_access import LocalAccess
+from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.simulate.addresses import WEB_NAMES
 from vedette.simulate.day import HOUR_US, Batch, iter_batches
 from vedette.simulate.fleet import DOMAIN, Fleet, build_fleet
 from vedette.simulate.post import BulkConnection, Target
 from vedette.simulate.software import WINDOWS_MODULES, WINDOWS_PROGRAMS, file_hashes
-from vedette.simulate.windows import WindowsMachine
+from vedette.simulate.windows.machine import WindowsMachine
 
 EVENTS = 10_000_000
 HOSTS = 600

@@ -30,12 +30,12 @@ from vedette.model.segment import PartialSegment
 from vedette.model.tokens import cmdline_tokens
 from vedette.simulate.addresses import WEB_NAMES
 from vedette.simulate.software import WINDOWS_MODULES, WINDOWS_PROGRAMS, Image, file_hashes
-from vedette.store.commit import segment_table
-from vedette.store.engine import INSERT_SETTINGS, ClickHouseEngine
-from vedette.store.open import open_engine
-from vedette.store.schema import create_tables
-from vedette.store.settled import add_ends
-from vedette.store.tables import SEGMENT, definitions
+from vedette.store.engine.client import INSERT_SETTINGS, ClickHouseEngine
+from vedette.store.engine.open import open_engine
+from vedette.store.schema.create import create_tables
+from vedette.store.schema.index_build import add_ends
+from vedette.store.schema.tables import SEGMENT, definitions
+from vedette.store.write.commit import segment_table
 
 EVENTS_A_SEGMENT: Final = 30
 TEMPLATES: Final = 10_000

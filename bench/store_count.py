@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from vedette.store.open import open_engine
+from vedette.store.engine.open import open_engine
 
 _RECORDS = """
 SELECT uniqExact(sensor_id, key) FROM (

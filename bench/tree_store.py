@@ -15,10 +15,10 @@ from vedette.model.address import pack_address
 from vedette.model.event import Childproc, Filemod, Modload, Netconn, ProcessEvent
 from vedette.model.segment import PartialSegment
 from vedette.model.tokens import cmdline_tokens
-from vedette.store.commit import Commit, ProcessWindow
-from vedette.store.engine import Engine
-from vedette.store.open import open_engine
-from vedette.store.write import write_commit
+from vedette.store.engine.client import Engine
+from vedette.store.engine.open import open_engine
+from vedette.store.write.commit import Commit, ProcessWindow
+from vedette.store.write.insert import write_commit
 
 DESCENDANTS: Final = 1_000
 FAN_OUT: Final = 10

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.copied_tables import copy_tables
-from tests.indexed import KINDS
-from vedette.store.capabilities import EMBEDDED, Capabilities, distributed
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.open import open_engine
-from vedette.store.rights import RIGHTS
-from vedette.store.schema import create_tables
+from tests.support.copied_tables import copy_tables
+from tests.support.indexed import KINDS
+from vedette.store.engine.capabilities import EMBEDDED, Capabilities, distributed
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.engine.grants import RIGHTS
+from vedette.store.engine.open import open_engine
+from vedette.store.schema.create import create_tables
 
 _NUMBERS = count(1)
 
@@ -51,7 +51,7 @@ _OF_TESTS = (
     "GRANT SYSTEM ON *.*",
     "GRANT SELECT ON system.*",
 )
-"""What tests do by themselves, beside what a server does (`store/rights.py`)."""
+"""What tests do by themselves, beside what a server does (`store/engine/grants.py`)."""
 
 _REPLICA = "<replica><host>127.0.0.1</host><port>{port}</port></replica>"
 

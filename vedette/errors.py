@@ -13,7 +13,7 @@
     ├── UnavailableError       503: the store or the disk refuses, send again later
     └── StartError             the server cannot start; the text says what to do
 
-The HTTP layer maps them in one table (`api/failures.py`). Anything else is a bug: 500.
+The HTTP layer maps them in one table (`api/http/error_responses.py`). Anything else is a bug: 500.
 """
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from scripts.reference.markdown import code, paragraph, table
 from scripts.reference.source import file_reasons, record_reasons, request_reasons
 from vedette import errors
-from vedette.api.failures import REASONS, STATUSES
+from vedette.api.http.error_responses import REASONS, STATUSES
 from vedette.errors import VedetteError
 
 REQUEST: Final[Mapping[str, str]] = {

@@ -3,8 +3,8 @@
 from scripts.reference.markdown import code, paragraph, table
 from vedette.model.binary_fields import BINARY, JOINED_FIELDS
 from vedette.model.field import Field
+from vedette.model.field_docs import BINARIES, FIELDS, TYPES
 from vedette.model.fields import JOIN_SUFFIXES, PROCESS
-from vedette.model.meanings import BINARIES, FIELDS, TYPES
 
 _INTRODUCTION = """
 How values are written, and what each type matches, stands in [the query

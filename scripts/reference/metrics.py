@@ -5,8 +5,8 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from scripts.reference.markdown import code, item, paragraph
-from vedette.api.conduct import HttpMetrics
-from vedette.pipeline.meter import IntakeMeter
+from vedette.api.http.middleware import HttpMetrics
+from vedette.pipeline.ingest_metrics import IntakeMeter
 
 _INTRODUCTION = """
 `GET /metrics` answers them to any user's token, as text or OpenMetrics. Beside them stand the

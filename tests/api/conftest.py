@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.served import Server, start_server
-from tests.sysmon import Story, story
+from tests.support.served import Server, start_server
+from tests.support.sysmon import Story, story
 
 
 @pytest.fixture(scope="session")

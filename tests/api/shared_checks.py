@@ -19,10 +19,10 @@ from vedette.model.event import BinarySeen, Filemod, Modload, Netconn, ProcessEv
 from vedette.model.fields import PROCESS
 from vedette.model.segment import PartialSegment
 from vedette.model.tokens import cmdline_tokens
-from vedette.store.commit import BinaryRow, Commit, ProcessWindow
-from vedette.store.open import open_engine
-from vedette.store.schema import create_tables
-from vedette.store.write import write_commit
+from vedette.store.engine.open import open_engine
+from vedette.store.schema.create import create_tables
+from vedette.store.write.commit import BinaryRow, Commit, ProcessWindow
+from vedette.store.write.insert import write_commit
 
 SHARED = Path(os.environ.get("VEDETTE_SHARED") or Path(__file__).parents[3] / "shared")
 QUERIES = SHARED / "data" / "queries"

@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
-from tests.served import Server, hire
-from vedette.api.access import ACCESS, Right
+from tests.support.served import Server, hire
+from vedette.api.http.access import ACCESS, Right
 from vedette.model.principal import Role
 
 REFUSED = {401, 403}

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.sysmon import Host
+from tests.support.sysmon import Host
 
 Json = dict[str, Any]
 Spoil = Callable[[Json], object]

@@ -6,9 +6,9 @@ import time
 import httpx
 import pytest
 
-from tests.sensor import enrol, secret_of
-from tests.served import Server, hire, open_group
-from tests.sysmon import Story
+from tests.support.sensor import enrol, secret_of
+from tests.support.served import Server, hire, open_group
+from tests.support.sysmon import Story
 from vedette.model.principal import Role
 
 BASE = "/api/v1/banning/bannedlist"

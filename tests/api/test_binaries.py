@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.served import Server
-from tests.sysmon import Host, Story
+from tests.support.served import Server
+from tests.support.sysmon import Host, Story
 
 AMSI = "AB" * 16
 """Loaded by the story's powershell, signed."""

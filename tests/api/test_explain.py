@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.sysmon import Story
+from tests.support.sysmon import Story
 
 
 def explained(analyst: httpx.Client, query: str) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.sensor import enrol, secret_of, session
-from tests.served import Server, hire, open_group, wait_for
-from tests.sysmon import Story, story
+from tests.support.sensor import enrol, secret_of, session
+from tests.support.served import Server, hire, open_group, wait_for
+from tests.support.sysmon import Story, story
 from vedette.model.principal import Role
 
 BASE = "/api/v1/ingress_approvedlist"

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.served import Server, hire, open_group
+from tests.support.served import Server, hire, open_group
 from vedette.model.principal import Role
 
 BASES = ("/api/v3/group", "/api/v1/group", "/api/group")
@@ -99,7 +99,7 @@ def test_names_are_given_once(analyst: httpx.Client) -> None:
 def test_the_default_group_and_groups_with_sensors_stay(
     server: Server, analyst: httpx.Client
 ) -> None:
-    from tests.sysmon import story
+    from tests.support.sysmon import story
 
     assert analyst.delete("/api/v3/group/1").status_code == 409
     group_id, token = open_group(server, "inhabited")

@@ -12,11 +12,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.archives import unpack
-from tests.sensor import secret_of
-from tests.served import Server, open_group, state_of
+from tests.support.archives import unpack
+from tests.support.sensor import secret_of
+from tests.support.served import Server, open_group, state_of
 from vedette.clock import SystemClock
-from vedette.state import installers
+from vedette.state.sensors import installers
 
 LINUX = "/api/v1/group/1/installer/linux"
 MSI = "/api/v1/group/1/installer/windows/msi"

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from tests.served import Server
+from tests.support.served import Server
 from vedette.limits import REQUEST_LINE_BYTES_MAX
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.sensor import secret_of
-from tests.served import Server, hire
+from tests.support.sensor import secret_of
+from tests.support.served import Server, hire
 from vedette.model.principal import Role
 
 CIPHERS = (

@@ -5,7 +5,7 @@ import re
 import httpx
 import pytest
 
-from tests.served import Server
+from tests.support.served import Server
 
 
 def test_the_server_lives_and_is_ready(server: Server) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.served import start_server
-from tests.sysmon import story
+from tests.support.served import start_server
+from tests.support.sysmon import story
 
 ROOT = "/api/v1/storage/events"
 

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from tests.api.test_processes import names, search
-from tests.sysmon import Story
-from vedette.store.facets import FACETS
+from tests.support.sysmon import Story
+from vedette.store.read.segment_facets import FACETS
 
 
 @pytest.fixture

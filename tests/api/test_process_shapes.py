@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.served import Server, open_group, state_of, wait_for
-from tests.sysmon import Host, Process
-from vedette.state import groups
+from tests.support.served import Server, open_group, state_of, wait_for
+from tests.support.sysmon import Host, Process
+from vedette.state.policy import groups
 
 SUMMARY = (
     *("process_md5", "sensor_id", "group", "parent_id", "process_name", "path", "last_update"),

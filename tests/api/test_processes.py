@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.sysmon import Story
+from tests.support.sysmon import Story
 
 NOBODY = "00000001-0000-0000-0000-000000000000"
 

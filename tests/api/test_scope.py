@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.served import Server, hire, open_group, wait_for
-from tests.sysmon import Story, story
+from tests.support.served import Server, hire, open_group, wait_for
+from tests.support.sysmon import Story, story
 from vedette.model.principal import Role
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.sensor import PlayedSensor, enrol, secret_of
-from tests.served import Server, hire, open_group
-from tests.sysmon import Story
+from tests.support.sensor import PlayedSensor, enrol, secret_of
+from tests.support.served import Server, hire, open_group
+from tests.support.sysmon import Story
 from vedette.model.principal import Role
 
 FAR = "Sat, 20 Nov 2027 13:24:20 GMT"

@@ -7,10 +7,10 @@ import httpx
 import pytest
 import zstandard
 
-from tests.sensor import PlayedSensor, enrol, enrolment_body, event, secret_of, session
-from tests.served import Server, open_group, state_of
+from tests.support.sensor import PlayedSensor, enrol, enrolment_body, event, secret_of, session
+from tests.support.served import Server, open_group, state_of
 from vedette.clock import SystemClock
-from vedette.state import enrolment
+from vedette.state.sensors import enrolment
 
 HOUR_US = 3600 * 1_000_000
 

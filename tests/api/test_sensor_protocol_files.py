@@ -12,12 +12,12 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.sensor import PlayedSensor, enrol, event, secret_of
-from tests.served import Server, state_of
+from tests.support.sensor import PlayedSensor, enrol, event, secret_of
+from tests.support.served import Server, state_of
 from vedette import limits
 from vedette.clock import SystemClock
-from vedette.state import sensor_packages
-from vedette.state.sensor_packages import Package
+from vedette.state.sensors import sensor_packages
+from vedette.state.sensors.sensor_packages import Package
 
 
 @pytest.fixture(scope="module")

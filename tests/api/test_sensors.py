@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.sysmon import Story
+from tests.support.sysmon import Story
 
 
 def named(client: httpx.Client, name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from tests.api.shared_checks import QUERIES, Check, checks, stored_checks
-from tests.served import Server, start_server
+from tests.support.served import Server, start_server
 from vedette.errors import QueryError
 from vedette.query import parse
 

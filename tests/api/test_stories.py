@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.served import Server
-from tests.sysmon import Story
+from tests.support.served import Server
+from tests.support.sysmon import Story
 
 NOBODY = "00000001-0000-0000-0000-000000000000"
 
@@ -137,7 +137,7 @@ def test_a_timeline_can_be_cut(analyst: httpx.Client, told: Story) -> None:
 def test_too_many_intervals_are_refused_with_a_way_out(
     analyst: httpx.Client, sender: httpx.Client, told: Story
 ) -> None:
-    from tests.sysmon import Host
+    from tests.support.sysmon import Host
 
     host = Host("long-lived.corp.example")
     process = host.process(5, "C:\\long.exe")

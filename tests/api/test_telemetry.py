@@ -14,8 +14,8 @@ import httpx
 import pytest
 import zstandard
 
-from tests.served import Server, start_server, wait_for
-from tests.sysmon import story
+from tests.support.served import Server, start_server, wait_for
+from tests.support.sysmon import story
 
 NDJSON = {"Content-Type": "application/x-ndjson"}
 

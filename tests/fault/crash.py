@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.served import launch
+from tests.support.served import launch
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
-from tests.served import Server, open_group
-from tests.sysmon import Host, Process
+from tests.support.served import Server, open_group
+from tests.support.sysmon import Host, Process
 
 RECORDS_PER_BATCH = 40
 PAUSE_S = 0.05

@@ -11,11 +11,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.children import children
 from tests.fault.crash import launched
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token
-from tests.fleet_log import written
-from tests.served import Server, listening, wait_for
+from tests.support.children import children
+from tests.support.fleet_log import written
+from tests.support.served import Server, listening, wait_for
 
 DISK_MB = 160
 PATIENCE_S = 60.0

@@ -7,11 +7,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from tests.children import children, is_running
 from tests.fault.crash import launched
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token, sending
-from tests.served import listening, wait_for
-from vedette.build.preparing import preparing_processes
+from tests.support.children import children, is_running
+from tests.support.served import listening, wait_for
+from vedette.bootstrap.ingest_workers import preparing_processes
 
 ROUNDS = 4
 
@@ -74,7 +74,7 @@ def preparers(server_pid: int) -> list[int]:
     found: list[int] = []
 
     def are_all() -> bool:
-        found[:] = children("vedette.build.preparing", server_pid)
+        found[:] = children("vedette.bootstrap.ingest_workers", server_pid)
         return len(found) == preparing_processes()
 
     assert wait_for(are_all, True)

@@ -7,10 +7,10 @@ from typing import Any
 from sqlalchemy import delete
 
 from tests.fault.crash import launched
-from tests.sensor import PlayedSensor, enrol, secret_of, session
-from tests.served import Server, listening, state_of
+from tests.support.sensor import PlayedSensor, enrol, secret_of, session
+from tests.support.served import Server, listening, state_of
 from vedette.clock import SystemClock
-from vedette.state.schema_fleet import SENSOR_QUEUE
+from vedette.state.db.schema_fleet import SENSOR_QUEUE
 
 
 def counts(server: Server, sensor: PlayedSensor) -> dict[str, Any]:

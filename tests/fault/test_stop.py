@@ -13,7 +13,7 @@ import pytest
 
 from tests.fault.crash import launched
 from tests.fault.senders import Sender, check_stored_once, stored_paths
-from tests.served import STOP_S, Server, listening, wait_for
+from tests.support.served import STOP_S, Server, listening, wait_for
 
 SLOW_COMMITS = ("--set", "commit_wait_ms=2500")
 REQUESTS = 6

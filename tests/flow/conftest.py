@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.linux_sensor import file_system
-from tests.served import Server, start_server
+from tests.support.linux_sensor import file_system
+from tests.support.served import Server, start_server
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.served import Server
-from tests.sysmon import Story, story
+from tests.support.served import Server
+from tests.support.sysmon import Story, story
 
 # cbapi 2.0 was written for older urllib3, attrdict and Python: what it warns of is its own.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.sensor import PlayedSensor, enrol, secret_of
-from tests.served import Server
+from tests.support.sensor import PlayedSensor, enrol, secret_of
+from tests.support.served import Server
 
 # cbapi 2.0 was written for older urllib3, attrdict and Python: what it warns of is its own.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -20,7 +20,7 @@ from tests.recorded.expected import Expected, expect
 from tests.recorded.lives import Key
 from tests.recorded.raw import Raw, read_set
 from tests.recorded.sets import NEEDED, archive
-from tests.served import Server, start_server
+from tests.support.served import Server, start_server
 from vedette.simulate.day import iter_batches
 from vedette.simulate.fleet import build_fleet
 

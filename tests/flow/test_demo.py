@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.served import Server
+from tests.support.served import Server
 
 READY_S = 120
 

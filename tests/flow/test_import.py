@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from tests.children import children, is_running
-from tests.fleet_log import written
-from tests.served import Server, start_server, wait_for
-from vedette.store.lock import directory_lock
+from tests.support.children import children, is_running
+from tests.support.fleet_log import written
+from tests.support.served import Server, start_server, wait_for
+from vedette.store.engine.directory_lock import directory_lock
 
 IMPORT_S = 120
 KILLS = 2

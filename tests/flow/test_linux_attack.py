@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.linux_attack import attack
-from tests.linux_auditd import auditd, auditd_settings
-from tests.linux_sensor import (
+from tests.support.linux_attack import attack
+from tests.support.linux_auditd import auditd, auditd_settings
+from tests.support.linux_sensor import (
     PATIENCE_S,
     as_user,
     audit_state,
@@ -18,9 +18,9 @@ from tests.linux_sensor import (
     running,
     wait_until_found,
 )
-from tests.rsyslog import NEEDED as RSYSLOG_NEEDED
-from tests.rsyslog import rsyslog
-from tests.served import Server, wait_for
+from tests.support.rsyslog import NEEDED as RSYSLOG_NEEDED
+from tests.support.rsyslog import rsyslog
+from tests.support.served import Server, wait_for
 
 pytestmark = [
     pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),

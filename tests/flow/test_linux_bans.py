@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.linux_sensor import (
+from tests.support.linux_sensor import (
     PATIENCE_S,
     launch,
     missing_privilege,
@@ -16,7 +16,7 @@ from tests.linux_sensor import (
     wait_until_found,
     write_settings,
 )
-from tests.served import Server, wait_for
+from tests.support.served import Server, wait_for
 
 pytestmark = [
     pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),

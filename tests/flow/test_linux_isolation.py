@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.linux_network import Cable, cable
-from tests.linux_sensor import (
+from tests.support.linux_network import Cable, cable
+from tests.support.linux_sensor import (
     PATIENCE_S,
     Sensor,
     launch,
@@ -20,7 +20,7 @@ from tests.linux_sensor import (
     program,
     write_settings,
 )
-from tests.served import Server, start_server, wait_for
+from tests.support.served import Server, start_server, wait_for
 
 pytestmark = [
     pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),

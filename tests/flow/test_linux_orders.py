@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.archives import unpack
-from tests.linux_sensor import (
+from tests.support.archives import unpack
+from tests.support.linux_sensor import (
     PATIENCE_S,
     ROOT,
     Sensor,
@@ -26,8 +26,8 @@ from tests.linux_sensor import (
     wait_until_found,
     write_settings,
 )
-from tests.served import Server, state_of, wait_for
-from vedette.state.sensor_packages import Package, register, withdraw
+from tests.support.served import Server, state_of, wait_for
+from vedette.state.sensors.sensor_packages import Package, register, withdraw
 
 pytestmark = [
     pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),
@@ -43,11 +43,11 @@ def pack(target: Path, version: str = "") -> Path:
     with zipfile.ZipFile(target, "w") as archive:
         archive.writestr("__main__.py", _STARTER)
         archive.writestr("vedette/__init__.py", "")
-        for path in sorted(package.glob("*.py")):
+        for path in sorted(package.rglob("*.py")):
             text = path.read_text()
-            if version and path.name == "__init__.py":
+            if version and path == package / "__init__.py":
                 text = text.replace('SENSOR_VERSION = "1.0.0"', f'SENSOR_VERSION = "{version}"')
-            archive.writestr(f"vedette/sensor/{path.name}", text)
+            archive.writestr(f"vedette/sensor/{path.relative_to(package)}", text)
     return target
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.linux_sensor import (
+from tests.support.linux_sensor import (
     PATIENCE_S,
     as_user,
     audit_state,
@@ -21,8 +21,8 @@ from tests.linux_sensor import (
     wait_until_found,
     write_settings,
 )
-from tests.served import Server, listening, wait_for
-from tests.served import launch as launch_server
+from tests.support.served import Server, listening, wait_for
+from tests.support.served import launch as launch_server
 
 pytestmark = [
     pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),

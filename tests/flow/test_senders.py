@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from tests.flow import laurel
-from tests.rsyslog import NEEDED as RSYSLOG_NEEDED
-from tests.rsyslog import rsyslog
-from tests.served import Server, wait_for
-from tests.sysmon import story
+from tests.support.rsyslog import NEEDED as RSYSLOG_NEEDED
+from tests.support.rsyslog import rsyslog
+from tests.support.served import Server, wait_for
+from tests.support.sysmon import story
 
 
 def total(client: httpx.Client, query: str) -> int:

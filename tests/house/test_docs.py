@@ -10,13 +10,13 @@ import pytest
 from scripts.reference import commands, errors, fields, limits, metrics, routes, source
 from scripts.reference.__main__ import FOLDER
 from scripts.reference.pages import PAGES, Page, page_text
-from vedette.api.access import ACCESS
+from vedette.api.http.access import ACCESS
 from vedette.model.binary_fields import BINARY
 from vedette.model.field import FieldType
+from vedette.model.field_docs import BINARIES, FIELDS, TYPES
 from vedette.model.fields import JOIN_SUFFIXES, PROCESS
-from vedette.model.meanings import BINARIES, FIELDS, TYPES
 from vedette.settings import catalogue
-from vedette.store.rights import grants
+from vedette.store.engine.grants import grants
 
 ROOT = Path(__file__).parents[2]
 WRITTEN = (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "ARCHITECTURE.md")

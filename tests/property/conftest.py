@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.indexed import KINDS
-from vedette.store.capabilities import Capabilities
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.tables import (
+from tests.support.indexed import KINDS
+from vedette.store.engine.capabilities import Capabilities
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.schema.tables import (
     BINARY_SEEN,
     MERGING,
     PARTITION,

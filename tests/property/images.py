@@ -11,7 +11,7 @@ from vedette.model.event import BinarySeen, Childproc, Filemod, Modload, Process
 from vedette.model.field import SIGN_RESULTS
 from vedette.model.fields import JOIN_SUFFIXES
 from vedette.model.scope import Scope
-from vedette.store.commit import BinaryRow
+from vedette.store.write.commit import BinaryRow
 
 NOW_US = 1_700_000_000_000_000
 DAY_US = 24 * 3600 * 1_000_000

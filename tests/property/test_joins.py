@@ -4,7 +4,6 @@ import random
 
 import pytest
 
-from tests.indexed import drawn
 from tests.property.images import (
     IMAGES,
     NOW_US,
@@ -15,6 +14,7 @@ from tests.property.images import (
     summed,
 )
 from tests.property.test_query_sql import SEED, Whole, parts_of, process_id, whole
+from tests.support.indexed import drawn
 from vedette.model.binary_fields import BINARY
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.model.segment import PartialSegment
@@ -27,13 +27,13 @@ from vedette.query import (
     compile_segments,
     parse,
 )
-from vedette.query.document import BINARY as BINARY_DOCUMENT
+from vedette.query.compile.document import BINARY as BINARY_DOCUMENT
 from vedette.query.match import Prepared, binaries_by_hash
-from vedette.store.commit import BinaryRow, binary_table, segment_table
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.narrow import narrowed
-from vedette.store.reach import EVERYWHERE
-from vedette.store.where import scope_params, scoped
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.plan.index_pruning import narrowed
+from vedette.store.plan.scope_filter import scope_params, scoped
+from vedette.store.plan.search_bounds import EVERYWHERE
+from vedette.store.write.commit import BinaryRow, binary_table, segment_table
 
 PROCESSES = 120
 SIGHTINGS = 60

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vedette.ingest.channels import POWERSHELL, SECURITY, SYSMON, SYSTEM
-from vedette.ingest.context import HOUR_US, HostContext
+from vedette.ingest.context.host_context import HOUR_US, HostContext
 from vedette.ingest.normalise import SOURCES
 from vedette.ingest.normalise.keep import KEEP
 from vedette.ingest.record import Record

@@ -4,7 +4,6 @@ import random
 
 import pytest
 
-from tests.indexed import computing
 from tests.property.lives import NOW_US
 from tests.property.test_query_sql import (
     BATCH,
@@ -15,18 +14,19 @@ from tests.property.test_query_sql import (
     partial,
     whole,
 )
+from tests.support.indexed import computing
 from vedette.model.address import pack_address
-from vedette.model.ends import END, ENDS, MERGED_ENDS, ends_index, ends_sql
 from vedette.model.event import Dnsquery, Filemod, Modload, Netconn, ProcessEvent, Regmod
 from vedette.model.scope import EVERYTHING
+from vedette.model.suffix_columns import END, ENDS, MERGED_ENDS, ends_index, ends_sql
 from vedette.query import Condition, check, compile_match, compile_segments, parse
-from vedette.query.ends import deciding_tokens
-from vedette.query.indexed_ends import IndexedEnds
+from vedette.query.compile.suffix_index import IndexedEnds
+from vedette.query.compile.suffix_tokens import deciding_tokens
 from vedette.query.match import Prepared
 from vedette.query.typed import Match
-from vedette.store.commit import segment_table
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.where import scope_params
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.plan.scope_filter import scope_params
+from vedette.store.write.commit import segment_table
 
 PATHS = (
     r"C:\Windows\System32\ntdll.dll",

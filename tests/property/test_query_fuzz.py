@@ -13,11 +13,11 @@ from vedette.errors import QueryError
 from vedette.model.scope import EVERYTHING
 from vedette.query import check, compile_match, compile_segments, parse, print_query
 from vedette.query.match import Prepared
-from vedette.search.request import search_request
-from vedette.search.run import search_processes
+from vedette.search.processes.process_search import search_processes
+from vedette.search.search_request import search_request
 from vedette.settings import Settings
-from vedette.store.commit import segment_table
-from vedette.store.engine import ClickHouseEngine
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.write.commit import segment_table
 
 SEED = int(os.environ.get("VEDETTE_SEED", "1303"))
 """Printed with a failure; set the variable to see it again or to look elsewhere."""

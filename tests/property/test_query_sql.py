@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.indexed import computing, drawn
 from tests.property.lives import NOW_US, life, query
+from tests.support.indexed import computing, drawn
 from tests.unit.query.test_trust import HOSTILE
 from vedette import limits
 from vedette.model.columns import EVENT_KINDS
@@ -18,13 +18,13 @@ from vedette.model.segment import PartialSegment
 from vedette.query import SETTINGS, Condition, check, compile_match, compile_segments, parse
 from vedette.query.match import Prepared
 from vedette.query.nodes import Exact, Leaf
-from vedette.store.commit import segment_table
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.failures import ManyRowsError
-from vedette.store.find import search_segments
-from vedette.store.narrow import gathering, narrowed
-from vedette.store.reach import EVERYWHERE, Reach
-from vedette.store.where import scope_params
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.engine.errors import ManyRowsError
+from vedette.store.plan.index_pruning import gathering, narrowed
+from vedette.store.plan.scope_filter import scope_params
+from vedette.store.plan.search_bounds import EVERYWHERE, Reach
+from vedette.store.read.segment_search import search_segments
+from vedette.store.write.commit import segment_table
 
 WINDOW_MS = 1_700_000_400_000
 PROCESSES = 150
@@ -190,8 +190,8 @@ def ways(
     """The conditions that a search may come to when it looks into the indexes first, each once."""
     told: list[Condition | None] = []
     for places_max, rows_max in BOUNDS:
-        patch.setattr("vedette.store.narrow.PLACES_MAX", places_max)
-        patch.setattr("vedette.store.narrow.ROWS_MAX", rows_max)
+        patch.setattr("vedette.store.plan.index_pruning.PLACES_MAX", places_max)
+        patch.setattr("vedette.store.plan.index_pruning.ROWS_MAX", rows_max)
         where = narrowed(store, whole, EVERYTHING, EVERYWHERE)
         if where not in told:
             yield where

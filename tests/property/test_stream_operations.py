@@ -32,13 +32,13 @@ from vedette.model.event import (
 from vedette.model.event_facets import EVENT_FACETS
 from vedette.model.scope import EVERYTHING
 from vedette.model.segment import PartialSegment
-from vedette.search import streams
-from vedette.search.streams import Page, Reader
-from vedette.search.views import Views
-from vedette.search.walk import JumpBy, JumpTo, Seek
-from vedette.state.engine import Database, open_database
-from vedette.state.start import start
-from vedette.store.engine import ClickHouseEngine
+from vedette.search.streams import stream
+from vedette.search.streams.filtered_counts import Views
+from vedette.search.streams.stream import Page, Reader
+from vedette.search.streams.stream_cursor import JumpBy, JumpTo, Seek
+from vedette.state.db.database import Database, open_database
+from vedette.state.db.start import start
+from vedette.store.engine.client import ClickHouseEngine
 
 NOW_US = 1_700_000_500_000_000
 WINDOW_MS = 300_000
@@ -277,8 +277,8 @@ Servers = Callable[[int, int], Reader]
 def servers(
     root_engine: ClickHouseEngine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Servers]:
-    from vedette.store.capabilities import EMBEDDED
-    from vedette.store.schema import create_tables
+    from vedette.store.engine.capabilities import EMBEDDED
+    from vedette.store.schema.create import create_tables
 
     engine = root_engine.sibling("test_stream_operations", EMBEDDED)
     create_tables(engine)
@@ -328,7 +328,7 @@ def test_a_stream_and_a_list_give_the_same(
 ) -> None:
     process, model = process_id(next(_NUMBERS)), Model()
     arrive(servers(0, 0), process, model, True, first[2])
-    body = streams.create(servers(0, 0), process, 1, stays)
+    body = stream.create(servers(0, 0), process, 1, stays)
     model.at, model.ref = (model.segments[0], 0), model.segments[0]
     stream_id = body["stream_id"]
     assert read_back(body) == model.answer(0, None, 0)
@@ -336,12 +336,12 @@ def test_a_stream_and_a_list_give_the_same(
         here = servers(server, model.now_s)
         if step[0] in ("read", "filter") and not stays and model.now_s - model.used_s > TTL_S:
             with pytest.raises(NotFoundError, match="expired"):
-                streams.read(here, stream_id, Page())
+                stream.read(here, stream_id, Page())
             return
         do(here, process, model, stream_id, step)
-    streams.remove(servers(1, model.used_s), stream_id)
+    stream.remove(servers(1, model.used_s), stream_id)
     with pytest.raises(NotFoundError, match=stream_id):
-        streams.read(servers(0, model.used_s), stream_id, Page())
+        stream.read(servers(0, model.used_s), stream_id, Page())
 
 
 def do(here: Reader, process: str, model: Model, stream_id: str, step: Any) -> None:
@@ -358,7 +358,7 @@ def do(here: Reader, process: str, model: Model, stream_id: str, step: Any) -> N
             if isinstance(move, JumpTo) and move.segment_id > 1:
                 move = JumpTo(model.segments[move.segment_id % len(model.segments)])
             overshot = 0 if move is None else model.move(model.view(until_us), move)
-            body = streams.read(here, stream_id, Page(rows, move, until_us))
+            body = stream.read(here, stream_id, Page(rows, move, until_us))
             assert read_back(body) == model.answer(rows, until_us, overshot)
             model.used_s = model.now_s
         case "filter", drawn, rows, until_us:
@@ -367,6 +367,6 @@ def do(here: Reader, process: str, model: Model, stream_id: str, step: Any) -> N
                 for name, chosen in drawn.items()
             }
             model.refilter(criteria)
-            body = streams.filter_events(here, stream_id, criteria, Page(rows, None, until_us))
+            body = stream.filter_events(here, stream_id, criteria, Page(rows, None, until_us))
             assert read_back(body) == model.answer(rows, until_us, 0)
             model.used_s = model.now_s

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.indexed import KINDS, drawn
 from tests.property.lives import NOW_US, query
 from tests.property.processes import Key, Segment, comprehensive, first_of_groups, generate
+from tests.support.indexed import KINDS, drawn
 from vedette.model.scope import EVERYTHING
 from vedette.model.segment import PartialSegment
 from vedette.query import Condition, check, parse
-from vedette.query.compile_process import compile_processes
-from vedette.store.commit import ProcessWindow, process_table, segment_table
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.find import search_segments
-from vedette.store.group import search_groups
-from vedette.store.narrow import narrowed
-from vedette.store.reach import EVERYWHERE
-from vedette.store.schema import create_tables
+from vedette.query.compile.processes_sql import compile_processes
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.plan.index_pruning import narrowed
+from vedette.store.plan.search_bounds import EVERYWHERE
+from vedette.store.read.segment_groups import search_groups
+from vedette.store.read.segment_search import search_segments
+from vedette.store.schema.create import create_tables
+from vedette.store.write.commit import ProcessWindow, process_table, segment_table
 
 SEED = int(os.environ.get("VEDETTE_SEED", "20231115"))
 """Printed with a failure; set the variable to see it again or to look elsewhere."""
@@ -104,7 +104,7 @@ def ways(
     yield whole
     told: list[Condition | None] = [whole]
     for places_max in PLACES_MAX if whole is not None else ():
-        patch.setattr("vedette.store.narrow.PLACES_MAX", places_max)
+        patch.setattr("vedette.store.plan.index_pruning.PLACES_MAX", places_max)
         told.append(narrowed(engine, whole, EVERYTHING, EVERYWHERE))
         if told[-1] not in told[:-1]:
             yield told[-1]
@@ -162,9 +162,9 @@ def test_a_page_of_groups_is_the_same_however_few_segments_are_read_ahead(
     engine, segments = told
     where = compile_processes(check(parse(""), now_us=NOW_US))
     expected = first_of_groups(segments, "process_id", [("last_update", True)], ranks(engine))
-    monkeypatch.setattr("vedette.store.group._AHEAD_LEAST", 1)
+    monkeypatch.setattr("vedette.store.read.segment_groups._AHEAD_LEAST", 1)
     for ahead in (1, 2):
-        monkeypatch.setattr("vedette.store.group._AHEAD", ahead)
+        monkeypatch.setattr("vedette.store.read.segment_groups._AHEAD", ahead)
         answer = search_groups(engine, where, EVERYTHING, "process_id", start=3, rows=20)
         keys = [(row["process_id"], row["segment_id"]) for row in answer.rows]
         assert (answer.total, keys) == (len(expected), expected[3:23])

@@ -17,7 +17,7 @@ from tests.recorded.event_table import LISTS
 from tests.recorded.expected import expect
 from tests.recorded.raw import members, read_set
 from tests.recorded.sets import MANIFEST, NEEDED, archive, parameters
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.decode import decode
 from vedette.ingest.normalise import SOURCES
 from vedette.ingest.normalise.keep import KEEP

@@ -7,34 +7,28 @@ from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 
 import vedette
-from vedette.api.access import authorize
-from vedette.api.conduct import Conduct, HttpMetrics
-from vedette.api.direct import Direct
-from vedette.api.failures import install_failures
-from vedette.api.openapi import DESCRIPTION
-from vedette.api.routes import (
-    analysis,
-    bans,
-    binaries,
+from vedette.api.http.access import authorize
+from vedette.api.http.error_responses import install_failures
+from vedette.api.http.fast_path import Direct
+from vedette.api.http.middleware import Conduct, HttpMetrics
+from vedette.api.http.openapi import DESCRIPTION
+from vedette.api.routes.fleet import groups, installers, live_queries, sensors, sites
+from vedette.api.routes.policy import bans, filters
+from vedette.api.routes.server import docs, health, info, partitions
+from vedette.api.routes.telemetry import (
     bulk,
-    docs,
     elastic_setup,
-    filters,
-    groups,
-    health,
-    info,
     ingest,
-    installers,
-    live_queries,
     osquery,
-    partitions,
-    processes,
-    queries,
     sensor_files,
     sensor_protocol,
-    sensors,
-    sites,
-    stories,
+)
+from vedette.api.routes.telemetry_search import (
+    analysis,
+    binaries,
+    process_views,
+    processes,
+    queries,
 )
 from vedette.api.services import Services
 
@@ -44,7 +38,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     docs.router,
     info.router,
     binaries.router,  # before the processes, whose summaries answer for any two words
-    stories.router,  # so are these
+    process_views.router,  # so are these
     processes.router,
     analysis.router,
     queries.router,

@@ -8,22 +8,22 @@ from prometheus_client import CollectorRegistry
 
 from vedette import limits
 from vedette.clock import Clock
-from vedette.pipeline.filter_watch import FilterWatch
-from vedette.pipeline.intake import Intake
+from vedette.pipeline.filter_reload import FilterWatch
+from vedette.pipeline.ingest_queue import Intake
+from vedette.pipeline.part_sequencer import Turns
 from vedette.pipeline.partition_control import PartitionControl
-from vedette.pipeline.turns import Turns
-from vedette.respond.copied_files import CopiedFiles
+from vedette.respond.binary_copies import CopiedFiles
 from vedette.respond.order_book import OrderBook
-from vedette.search.views import Views
+from vedette.search.streams.filtered_counts import Views
 from vedette.settings import Settings
-from vedette.state.access import Scopes
-from vedette.state.checkins import Pace
-from vedette.state.engine import Database
-from vedette.state.group_commit import GroupCommit
-from vedette.state.sensor_keys import SensorKeys
-from vedette.state.sensors import Sensors
-from vedette.state.tokens import Tokens
-from vedette.store.engine import Engine
+from vedette.state.accounts.scopes import Scopes
+from vedette.state.accounts.tokens import Tokens
+from vedette.state.db.database import Database
+from vedette.state.db.group_commit import GroupCommit
+from vedette.state.sensors.checkins import Pace
+from vedette.state.sensors.host_registry import Sensors
+from vedette.state.sensors.sensor_keys import SensorKeys
+from vedette.store.engine.client import Engine
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ import zstandard
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from vedette.build.local_access import LocalAccess
+from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.printing import print_table
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.errors import StartError, UnavailableError, VedetteError

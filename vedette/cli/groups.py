@@ -7,8 +7,9 @@ import typer
 
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table, time_text
-from vedette.state import enrolment, groups
-from vedette.state.engine import Database
+from vedette.state.db.database import Database
+from vedette.state.policy import groups
+from vedette.state.sensors import enrolment
 
 app = typer.Typer(no_args_is_help=True)
 

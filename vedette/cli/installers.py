@@ -9,8 +9,9 @@ import typer
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table
 from vedette.clock import SystemClock
-from vedette.state import groups, installers
-from vedette.state.groups import checked_name
+from vedette.state.policy import groups
+from vedette.state.policy.groups import checked_name
+from vedette.state.sensors import installers
 
 app = typer.Typer(no_args_is_help=True)
 

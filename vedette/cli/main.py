@@ -14,7 +14,7 @@ from vedette.cli import (
     config,
     demo,
     groups,
-    importing,
+    import_files,
     installers,
     packages,
     serve,
@@ -75,5 +75,5 @@ app.add_typer(teams.app, name="team", help="Teams: who may see which sensor grou
 app.add_typer(config.app, name="config", help="Settings.")
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
-app.command("import")(importing.import_files)
+app.command("import")(import_files.import_files)
 app.command("simulate")(simulate.simulate)

@@ -10,8 +10,8 @@ import typer
 
 from vedette.errors import StartError
 from vedette.settings import Loaded, SettingsError, load
-from vedette.state.engine import Database, open_database
-from vedette.state.start import check_current
+from vedette.state.db.database import Database, open_database
+from vedette.state.db.start import check_current
 
 DataOption = Annotated[
     Path | None,

@@ -9,8 +9,8 @@ import typer
 
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_settings, open_state
 from vedette.cli.printing import print_json, print_table
-from vedette.state import sensor_packages
-from vedette.state.sensor_packages import Package
+from vedette.state.sensors import sensor_packages
+from vedette.state.sensors.sensor_packages import Package
 
 app = typer.Typer(no_args_is_help=True)
 

@@ -18,7 +18,7 @@ def serve(
     assignments: SetOption = None,
 ) -> None:
     """Run the server. The first start prints an administrator's token, once."""
-    from vedette.build.serving import serve as run_server
+    from vedette.bootstrap.serving import serve as run_server
 
     loaded = load_settings(
         data,

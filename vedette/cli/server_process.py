@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx
 
-from vedette.build.local_access import LocalAccess, read_access
+from vedette.bootstrap.local_access import LocalAccess, read_access
 from vedette.errors import StartError
 from vedette.simulate.post import tls_context
 

@@ -8,8 +8,9 @@ from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table
 from vedette.errors import BadRequestError
 from vedette.model.principal import ROLE_NAMES, Role
-from vedette.state import groups, teams
-from vedette.state.engine import Database
+from vedette.state.accounts import teams
+from vedette.state.db.database import Database
+from vedette.state.policy import groups
 
 app = typer.Typer(no_args_is_help=True)
 

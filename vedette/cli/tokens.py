@@ -9,8 +9,9 @@ from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table, time_text
 from vedette.clock import SystemClock
 from vedette.errors import BadRequestError
-from vedette.state import groups, tokens, users
-from vedette.state.engine import Database
+from vedette.state.accounts import tokens, users
+from vedette.state.db.database import Database
+from vedette.state.policy import groups
 
 app = typer.Typer(no_args_is_help=True)
 

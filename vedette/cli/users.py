@@ -10,7 +10,7 @@ from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table, time_text
 from vedette.clock import SystemClock
 from vedette.errors import BadRequestError
-from vedette.state import teams, users
+from vedette.state.accounts import teams, users
 
 app = typer.Typer(no_args_is_help=True)
 

@@ -4,7 +4,7 @@ Senders write "Security" and "security" for the same channel (telemetry.md 1); p
 identity is its channel, so it has one spelling.
 """
 
-from vedette.model.remembered import remembered
+from vedette.model.memoize import remembered
 
 SYSMON = "Microsoft-Windows-Sysmon/Operational"
 SYSMON_LINUX = "Linux-Sysmon/Operational"

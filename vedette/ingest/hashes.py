@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from vedette.model.remembered import remembered
+from vedette.model.memoize import remembered
 
 
 class Hashes(Struct, frozen=True, gc=False):

@@ -4,7 +4,7 @@ Windows has two names for a file: with a drive (`C:\x`) and with an NT device
 (`\device\harddiskvolume2\x`). What follows the drive or the device, the tail, is the same.
 """
 
-from vedette.model.remembered import remembered
+from vedette.model.memoize import remembered
 
 
 @remembered(65_536)

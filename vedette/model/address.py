@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from socket import AF_INET6, inet_ntop
 
 from vedette.model.event import UNKNOWN_IP
-from vedette.model.remembered import remembered
+from vedette.model.memoize import remembered
 
 _MAPPED = bytes(10) + b"\xff\xff"
 

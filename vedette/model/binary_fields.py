@@ -1,7 +1,7 @@
 """The catalogue of search fields of binaries (query-language 4.2).
 
 A binary is what all sensors of the caller's scope saw of one hash, summed up
-(`query/binary_sql.py`). Its columns are those of `columns.BINARY` and of its sightings;
+(`query/compile/binary_sql.py`). Its columns are those of `columns.BINARY` and of its sightings;
 `BINARY_LISTS` are the ones with a value for every sensor or path.
 """
 

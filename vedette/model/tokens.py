@@ -1,8 +1,9 @@
 """What a value of each type is cut into before it is compared (query-language 3.3-3.7).
 
-Pure functions on text, shared by the fold, the query compiler and the matcher, so that the
-three cannot disagree. A *form* is a stored text made ready for plain comparisons ("ends with",
-"contains"); SQL has the same forms (`query/compile_sql.py`), and a test holds both together.
+Pure functions on text, shared by the fold, the query compiler and the matcher, so that the three
+cannot disagree. A *form* is a stored text made ready for plain comparisons ("ends with",
+"contains"); SQL has the same forms (`query/compile/segments_sql.py`), and a test holds both
+together.
 
 `cmdline_tokens` is a form that is computed once, at ingest, and stored:
 
@@ -15,7 +16,7 @@ Extension tokens (`.exe`) are not stored: they are the ends of pieces.
 
 import re
 
-from vedette.model.remembered import remembered
+from vedette.model.memoize import remembered
 
 UNIT = "\x1f"
 """Stands around every piece of a stored command line."""

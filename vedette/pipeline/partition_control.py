@@ -10,13 +10,13 @@ from collections.abc import Callable
 import structlog
 
 from vedette.clock import Clock
-from vedette.pipeline.intake import Intake
-from vedette.pipeline.preparation import Preparation
+from vedette.pipeline.ingest_queue import Intake
+from vedette.pipeline.workers.processor import Preparation
 from vedette.settings import Settings
-from vedette.store import partitions as stored
-from vedette.store.engine import Engine
-from vedette.store.partition import Partition, partition_name
-from vedette.store.retention import Policy, Roll, decide
+from vedette.store.engine.client import Engine
+from vedette.store.partitions import lifecycle as stored
+from vedette.store.partitions.partition import Partition, partition_name
+from vedette.store.partitions.retention import Policy, Roll, decide
 
 log = structlog.get_logger(__name__)
 

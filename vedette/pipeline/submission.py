@@ -58,7 +58,8 @@ class Submission(Struct):
     comms_ip: str = ""
     """Where the host itself sends from; "" where a shipper or a relay may have sent."""
     guests: list[int] = []
-    """Positions of texts that another process answers for (`shares.py`): of these only what is of
+    """Positions of texts that another process answers for
+    (`pipeline/workers/host_sharding.py`): of these only what is of
     the hosts of this one counts."""
 
 

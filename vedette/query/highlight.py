@@ -7,8 +7,8 @@ the rule of its type. A leaf with a field is tried in that field and in the meta
 of other kinds would have to be read for nothing but a mark. Numbers, dates, addresses, ranges,
 `*` alone, joins and exact filters mark nothing.
 
-The rules are those of `check_text.py`, said of the text as stored: any run of separators for one,
-any case. A value that matches only by Unicode folding (`ß` for `ss`) is found and not marked.
+The rules are those of `query/check/text.py`, said of the text as stored: any run of separators for
+one, any case. A value that matches only by Unicode folding (`ß` for `ss`) is found and not marked.
 """
 
 import re
@@ -20,10 +20,10 @@ from types import MappingProxyType
 from vedette.model.field import Catalogue, Field, FieldType
 from vedette.model.fields import PROCESS
 from vedette.model.tokens import cmdline_pieces, fold, pattern_words
-from vedette.query.document import SEGMENT, Document
-from vedette.query.escape import unescape
-from vedette.query.glob import is_any, is_wild, pattern
+from vedette.query.check.glob import is_any, is_wild, pattern
+from vedette.query.compile.document import SEGMENT, Document
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text, Tree
+from vedette.query.parse.escape import unescape
 
 LEAVES_MAX = 100
 """Leaves that are marked; a query of more was written by a program."""

@@ -16,7 +16,7 @@ import re2
 from vedette.model import tokens
 from vedette.model.fields import JOINS
 from vedette.model.host import minutes_ahead
-from vedette.query.document import BINARY, SEGMENT, Document
+from vedette.query.compile.document import BINARY, SEGMENT, Document
 from vedette.query.nodes import And, Everything, Not, Or
 from vedette.query.typed import (
     AddressTest,

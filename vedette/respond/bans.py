@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vedette.limits import SENSOR_NUMBER_MAX
-from vedette.state import bans, groups
-from vedette.state.bans import Ban, Block, Teller
-from vedette.state.engine import Database
+from vedette.state.db.database import Database
+from vedette.state.policy import bans, groups
+from vedette.state.policy.bans import Ban, Block, Teller
 
 
 def ban_orders(database: Database, group_id: int, since_version: int) -> dict[str, Any] | None:

@@ -12,11 +12,11 @@ from vedette.ingest.filter import CompiledFilters, compile_filters, sift
 from vedette.ingest.filter.compile import DEPTH_MAX
 from vedette.limits import DRY_RUN_EVENT_PROCESSES_MAX, DRY_RUN_PROCESSES_MAX
 from vedette.model.host import SensorRef
-from vedette.model.ingress import ALL_DESCENDANTS, IngressFilter
+from vedette.model.ingress_filter import ALL_DESCENDANTS, IngressFilter
 from vedette.model.scope import EVERYTHING
-from vedette.store.day import DayProcess, processes_since
-from vedette.store.engine import Engine
-from vedette.store.process import events
+from vedette.store.engine.client import Engine
+from vedette.store.read.process import events
+from vedette.store.read.recent_processes import DayProcess, processes_since
 
 DAY_US: Final = 24 * 3600 * 1_000_000
 

@@ -2,9 +2,9 @@
 
 from typing import Any, Final, Protocol
 
-from vedette.model.ingress import EVENT_LISTS, PROCESS_LISTS, IngressFilter
-from vedette.state import filters
-from vedette.state.engine import Database
+from vedette.model.ingress_filter import EVENT_LISTS, PROCESS_LISTS, IngressFilter
+from vedette.state.db.database import Database
+from vedette.state.policy import filters
 
 _GROUP_BITS: Final = 20
 _GROUP_MASK: Final = (1 << _GROUP_BITS) - 1

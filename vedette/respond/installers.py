@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 
 import vedette
 from vedette.errors import NotFoundError
-from vedette.respond import install_texts as texts
-from vedette.respond.install_texts import SensorSettings
+from vedette.respond import installer_texts as texts
 from vedette.respond.installer_archive import sensor_program, tar_gz, zipped
-from vedette.state import enrolment, installers
-from vedette.state.engine import Database
-from vedette.state.groups import Group
+from vedette.respond.installer_texts import SensorSettings
+from vedette.state.db.database import Database
+from vedette.state.policy.groups import Group
+from vedette.state.sensors import enrolment, installers
 
 _VERSION: Final = re.compile(r"""^SENSOR_VERSION = ['"]([^'"]+)['"]""", re.M)
 SENSOR_PACKAGE: Final = Path(vedette.__file__).parent / "sensor"

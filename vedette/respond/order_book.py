@@ -15,9 +15,9 @@ from typing import Any
 from vedette import limits
 from vedette.respond import orders
 from vedette.respond.filters import SensorFilters, list_version
-from vedette.state import filters
-from vedette.state.checkins import Standing
-from vedette.state.engine import Database
+from vedette.state.db.database import Database
+from vedette.state.policy import filters
+from vedette.state.sensors.checkins import Standing
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from vedette.respond import bans
-from vedette.state import groups
-from vedette.state.bans import Teller
-from vedette.state.checkins import Standing
-from vedette.state.engine import Database
-from vedette.state.sensor_packages import package_of
+from vedette.state.db.database import Database
+from vedette.state.policy import groups
+from vedette.state.policy.bans import Teller
+from vedette.state.sensors.checkins import Standing
+from vedette.state.sensors.sensor_packages import package_of
 
 Body = dict[str, Any]
 

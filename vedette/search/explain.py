@@ -14,17 +14,17 @@ from vedette.model.fields import PROCESS
 from vedette.model.indexes import EXACT, INDEX_OF
 from vedette.model.scope import Scope
 from vedette.query import Checked, Tree, compile_segments, print_query
-from vedette.query.glob import begins_wild
+from vedette.query.check.glob import begins_wild
 from vedette.query.nodes import And, Everything, Exact, Leaf, Not, Or, Range, Text
 from vedette.query.typed import Match, Test, TextTest, source_of
-from vedette.search.guards import guarded_check
-from vedette.search.process_body import Body
-from vedette.search.run import SearchSettings
-from vedette.store.engine import Engine
-from vedette.store.find import count_segments
-from vedette.store.partitions import list_partitions
-from vedette.store.reach import Reach
-from vedette.store.where import ALL
+from vedette.search.bodies.process import Body
+from vedette.search.processes.process_search import SearchSettings
+from vedette.search.query_guards import guarded_check
+from vedette.store.engine.client import Engine
+from vedette.store.partitions.lifecycle import list_partitions
+from vedette.store.plan.scope_filter import ALL
+from vedette.store.plan.search_bounds import Reach
+from vedette.store.read.segment_search import count_segments
 
 CHEAP_SEGMENTS: Final = 100_000
 """Segments that are read in a moment, whatever the query."""

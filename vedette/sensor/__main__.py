@@ -25,7 +25,7 @@ DEFAULT_SETTINGS = "/etc/vedette-sensor/sensorsettings.ini"
 def main(arguments: list[str]) -> int:
     """The exit status: 2 for settings or a user that cannot work."""
     if arguments[:1] == ["guard"]:
-        from . import guard
+        from .response import guard
 
         return guard.main(arguments[1], arguments[2:])
     options = _parser().parse_args(arguments)
@@ -59,8 +59,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _restore(settings: Settings) -> int:
-    from .audit import AuditControl, restore
-    from .isolation import Isolation, IsolationError
+    from .kernel.audit import AuditControl, restore
+    from .response.isolation import Isolation, IsolationError
 
     with contextlib.suppress(OSError):
         control = AuditControl()
@@ -72,9 +72,9 @@ def _restore(settings: Settings) -> int:
 
 
 def _check(settings: Settings) -> int:
-    from .audit import AuditControl
-    from .isolation import is_available
-    from .mounts import local_mounts
+    from .kernel.audit import AuditControl
+    from .kernel.mounts import local_mounts
+    from .response.isolation import is_available
 
     try:
         status = AuditControl().status()

@@ -16,32 +16,30 @@ import threading
 import time
 from types import FrameType
 
-from . import SENSOR_VERSION, again, boot, uninstall
-from .assemble import Assembler, Inbox, Outlets
-from .bans import Bans, BlockCounts
-from .binaries import Binaries
-from .checkin import CheckIn
-from .collection import Collection
-from .events import EventWriter
-from .filters import Filters
-from .guarding import GuardKeeper
-from .hashes import FileHashes, Hashed
-from .identity import Identity
-from .isolation import Isolation, IsolationError
-from .limits import (
-    ASSEMBLE_S,
-    BLOCK_AGE_AWAY_S,
-    BLOCK_AGE_S,
-    BLOCKS_WAITING_MANY,
-)
-from .orders import Ending, Orders, Parts
-from .processes import Processes
-from .queue import DiskQueue
-from .seen import Blocked
-from .send import Client
+from . import SENSOR_VERSION
+from .events.assemble import Assembler, Inbox, Outlets
+from .events.collection import Collection
+from .events.event_format import EventWriter
+from .events.filters import Filters
+from .events.hashes import FileHashes, Hashed
+from .events.observations import Blocked
+from .events.process_table import Processes
+from .host import self_exec
+from .kernel import boot
+from .limits import ASSEMBLE_S, BLOCK_AGE_AWAY_S, BLOCK_AGE_S, BLOCKS_WAITING_MANY
+from .response import uninstall
+from .response.bans import Bans, BlockCounts
+from .response.guard_keeper import GuardKeeper
+from .response.isolation import Isolation, IsolationError
+from .response.orders import Ending, Orders, Parts
 from .settings import Settings
 from .sources import Sources
-from .upload import Uploader
+from .transport.binary_copies import Binaries
+from .transport.checkin import CheckIn
+from .transport.disk_queue import DiskQueue
+from .transport.https_client import Client
+from .transport.identity import Identity
+from .transport.upload import Uploader
 
 _log = logging.getLogger("vedette-sensor")
 _CHORES_S = 1.0
@@ -250,6 +248,6 @@ def run(settings: Settings) -> int:
     ending = Program(settings).run()
     if ending is Ending.RESTART:
         sys.stdout.flush()
-        command = again.command(sys.argv[1:])
+        command = self_exec.command(sys.argv[1:])
         os.execv(command[0], command)  # noqa: S606 - ourselves
     return {Ending.UNINSTALL: UNINSTALLED, Ending.FAIL: 1}.get(ending, 0)

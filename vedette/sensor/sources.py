@@ -15,17 +15,17 @@ import threading
 import time
 from collections.abc import Callable
 
-from . import audit_rules, boot
-from .audit import LOCKED, REPLACE, AuditSession, Status
-from .audit_records import AuditParser
-from .hashes import FileHashes
+from .events.hashes import FileHashes
+from .events.observations import Seen
+from .events.written_files import WrittenFiles
+from .kernel import audit_rules, boot
+from .kernel.audit import LOCKED, REPLACE, AuditSession, Status
+from .kernel.audit_records import AuditParser
+from .kernel.proc_connector import ProcConnector
+from .kernel.reader_thread import Reader
+from .kernel.syscalls import MACHINES
 from .limits import TICK_S
-from .proc_connector import ProcConnector
-from .reader import Reader
-from .seen import Seen
 from .settings import Settings
-from .syscalls import MACHINES
-from .written import WrittenFiles
 
 _CHECK_S = 10.0
 _MOUNTS_S = 30.0

@@ -10,17 +10,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vedette.simulate import linux_day, mac_day, windows_day
 from vedette.simulate.activity import Menu, at_desk, busyness, local_hour, menu_of
 from vedette.simulate.fleet import Fleet, Host
-from vedette.simulate.linux import LinuxMachine
-from vedette.simulate.mac import MacMachine
 from vedette.simulate.machine import SECOND_US, Machine
 from vedette.simulate.play import cast_of, play
 from vedette.simulate.stories import STORIES
 from vedette.simulate.story import Story
 from vedette.simulate.stream import Event, time_of
-from vedette.simulate.windows import WindowsMachine
+from vedette.simulate.unix import linux_day, mac_day
+from vedette.simulate.unix.linux import LinuxMachine
+from vedette.simulate.unix.mac import MacMachine
+from vedette.simulate.windows import day
+from vedette.simulate.windows.machine import WindowsMachine
 
 SLICE_US = 5 * 60 * SECOND_US
 HOUR_US = 3600 * SECOND_US
@@ -176,11 +177,11 @@ def _nobody(_machine: Machine, _at_us: int = 0) -> None:
 _DAYS: dict[str, _Day] = {
     "windows": _Day(
         WindowsMachine,
-        windows_day.boot,
-        windows_day.ACTIVITIES,
-        windows_day.resume_session,
-        windows_day.log_on,
-        windows_day.log_off,
+        day.boot,
+        day.ACTIVITIES,
+        day.resume_session,
+        day.log_on,
+        day.log_off,
     ),
     "linux": _Day(LinuxMachine, linux_day.boot, linux_day.ACTIVITIES, _nobody, _nobody, _nobody),
     "osx": _Day(

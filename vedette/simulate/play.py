@@ -23,7 +23,7 @@ from vedette.simulate.story import (
     Story,
     Write,
 )
-from vedette.simulate.windows import WindowsMachine, domain_user
+from vedette.simulate.windows.machine import WindowsMachine, domain_user
 
 Cast = dict[str, Machine]
 """Machines by the names a story gives them."""

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.served import Server, start_server
-from tests.sysmon import Host, Process
+from tests.support.served import Server, start_server
+from tests.support.sysmon import Host, Process
 
 Json = dict[str, Any]
 

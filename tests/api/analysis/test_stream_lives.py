@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.api.analysis.conftest import Analysed, Stream, launch_analysed
-from tests.served import hire, start_server, wait_for
+from tests.support.served import hire, start_server, wait_for
 from vedette.model.principal import Role
 
 

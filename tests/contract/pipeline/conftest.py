@@ -7,7 +7,7 @@ import pytest
 
 from tests.contract.pipeline.write_path import NOON_S, WritePath, write_path
 from vedette.clock import DrivenClock
-from vedette.store.engine import ClickHouseEngine
+from vedette.store.engine.client import ClickHouseEngine
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ without, for one table and for both."""
 from typing import Any
 
 from tests.contract.pipeline.write_path import NOON_S, Json, event_texts, processes
-from tests.sysmon import Host
-from vedette.store.engine import Engine
+from tests.support.sysmon import Host
+from vedette.store.engine.client import Engine
 
 
 def sysmon(count: int = 4) -> list[Json]:

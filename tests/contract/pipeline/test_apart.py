@@ -10,7 +10,6 @@ from typing import cast
 
 import pytest
 
-from tests.children import children, is_running
 from tests.contract.pipeline.requests import plain, rows, security, service, sysmon
 from tests.contract.pipeline.test_failures import Refusing, deliver, wait_until
 from tests.contract.pipeline.write_path import (
@@ -23,18 +22,19 @@ from tests.contract.pipeline.write_path import (
     submission,
     write_path,
 )
-from tests.sysmon import Host
+from tests.support.children import children, is_running
+from tests.support.sysmon import Host
 from vedette.clock import DrivenClock
 from vedette.errors import UnavailableError
-from vedette.model.ingress import IngressFilter
-from vedette.pipeline.ledger import StoreLedger
-from vedette.pipeline.preparation_processes import RESTORED_KEYS
+from vedette.model.ingress_filter import IngressFilter
+from vedette.pipeline.store_writer import StoreLedger
 from vedette.pipeline.submission import Outcome
-from vedette.store.engine import ClickHouseEngine, Engine
+from vedette.pipeline.workers.worker_pool import RESTORED_KEYS
+from vedette.store.engine.client import ClickHouseEngine, Engine
 
 DUPLICATE, EVENTS, RECORD = Outcome.DUPLICATE, Outcome.EVENTS, Outcome.RECORD
 REQUESTS: list[list[Json]] = [sysmon(), plain(), [service(), security(4625, 78)]]
-PROGRAM = "vedette.build.preparing"
+PROGRAM = "vedette.bootstrap.ingest_workers"
 STORED_ONCE = (9, 2)
 """Events and records of the requests."""
 
@@ -230,7 +230,7 @@ def test_more_keys_than_a_message_holds_are_known_after_a_restart(
     with write_path(engine, tmp_path, clock, prepared=prepared_apart) as path:
         path.post(records)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vedette.pipeline.preparation_processes.RESTORED_KEYS", 100)
+        patch.setattr("vedette.pipeline.workers.worker_pool.RESTORED_KEYS", 100)
         assert RESTORED_KEYS > 100
         with write_path(engine, tmp_path, clock, prepared=prepared_apart) as path:
             assert set(path.outcomes(records)) == {DUPLICATE}

@@ -21,10 +21,10 @@ from tests.contract.pipeline.write_path import (
 )
 from vedette.clock import DrivenClock
 from vedette.errors import BusyError, UnavailableError
-from vedette.pipeline.ledger import StoreLedger
-from vedette.pipeline.pack import Packed
+from vedette.pipeline.batch.pack import Packed
+from vedette.pipeline.store_writer import StoreLedger
 from vedette.pipeline.submission import Outcome
-from vedette.store.engine import ClickHouseEngine, Engine
+from vedette.store.engine.client import ClickHouseEngine, Engine
 
 RECOVERY_S = 10.0
 

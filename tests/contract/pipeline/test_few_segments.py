@@ -14,15 +14,15 @@ from tests.contract.pipeline.write_path import (
     submission,
     write_path,
 )
-from tests.sysmon import Host, Process
+from tests.support.sysmon import Host, Process
 from vedette.clock import DrivenClock
 from vedette.limits import SEGMENT_EVENTS_MAX, SEGMENT_WINDOW_MS
-from vedette.pipeline.pack import commit_of
-from vedette.pipeline.part import decoded
-from vedette.pipeline.preparation import PreparationHere
-from vedette.store.commit import Commit
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.write import write_commit
+from vedette.pipeline.batch.decoded_batch import decoded
+from vedette.pipeline.batch.pack import commit_of
+from vedette.pipeline.workers.processor import PreparationHere
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.write.commit import Commit
+from vedette.store.write.insert import write_commit
 
 DAY_S = 24 * 3600
 WINDOW_S = SEGMENT_WINDOW_MS // 1_000

@@ -18,10 +18,10 @@ from tests.contract.pipeline.write_path import (
     segment_ids,
     write_path,
 )
-from tests.sysmon import Host, Process
+from tests.support.sysmon import Host, Process
 from vedette.clock import DrivenClock
 from vedette.limits import SEGMENT_WINDOW_MS
-from vedette.store.engine import ClickHouseEngine
+from vedette.store.engine.client import ClickHouseEngine
 
 NOON_MS = NOON_S * 1_000
 WINDOW_S = SEGMENT_WINDOW_MS // 1_000

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.contract.pipeline.write_path import NOON_S, WritePath, event_texts, processes, write_path
-from tests.sysmon import Host
+from tests.support.sysmon import Host
 from vedette.clock import DrivenClock
 from vedette.model.columns import PROCESS
 from vedette.model.scope import EVERYTHING
-from vedette.store import process as stored
-from vedette.store.engine import ClickHouseEngine, Engine
+from vedette.store.engine.client import ClickHouseEngine, Engine
+from vedette.store.read import process as stored
 
 SEED = 20_231_115
 ROUNDS = 25

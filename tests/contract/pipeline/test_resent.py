@@ -13,10 +13,10 @@ from tests.contract.pipeline.write_path import (
     found,
     write_path,
 )
-from tests.sysmon import Host
+from tests.support.sysmon import Host
 from vedette.clock import DrivenClock
 from vedette.pipeline.submission import Outcome
-from vedette.store.engine import ClickHouseEngine
+from vedette.store.engine.client import ClickHouseEngine
 
 DUPLICATE, EVENTS = Outcome.DUPLICATE, Outcome.EVENTS
 

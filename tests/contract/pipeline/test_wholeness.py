@@ -14,9 +14,9 @@ from tests.contract.pipeline.write_path import (
     processes,
     write_path,
 )
-from tests.sysmon import Host
+from tests.support.sysmon import Host
 from vedette.clock import DrivenClock
-from vedette.store.engine import ClickHouseEngine, Engine
+from vedette.store.engine.client import ClickHouseEngine, Engine
 
 SECONDS = 30
 

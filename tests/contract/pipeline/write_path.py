@@ -11,34 +11,34 @@ from zlib import crc32
 
 from prometheus_client import CollectorRegistry
 
-from vedette.build.kept_records import keep_of
-from vedette.build.preparing import Launcher
+from vedette.bootstrap.ingest_workers import Launcher
+from vedette.bootstrap.record_policy import keep_of
 from vedette.clock import DrivenClock
 from vedette.model.scope import EVERYTHING
-from vedette.pipeline.guide import StoreGuide
-from vedette.pipeline.hosts import Hosts
-from vedette.pipeline.intake import Intake
-from vedette.pipeline.knowledge import Knowledge
-from vedette.pipeline.ledger import StoreLedger
-from vedette.pipeline.meter import IntakeMeter
+from vedette.pipeline.batch.batch_processor import Preparer
+from vedette.pipeline.batch.deduplicate import Seen
+from vedette.pipeline.batch.host_cache import Hosts
+from vedette.pipeline.batch.segment_assigner import Registry
+from vedette.pipeline.ingest_metrics import IntakeMeter
+from vedette.pipeline.ingest_queue import Intake
 from vedette.pipeline.partition_control import PartitionControl
-from vedette.pipeline.preparation import Preparation, PreparationHere
-from vedette.pipeline.preparation_processes import PreparationProcesses
-from vedette.pipeline.prepare import Preparer
-from vedette.pipeline.registry import Registry
-from vedette.pipeline.seen import Seen
+from vedette.pipeline.store_writer import StoreLedger
 from vedette.pipeline.submission import Outcome, Receipt, Submission
-from vedette.search.request import search_request
-from vedette.search.run import search_processes
+from vedette.pipeline.workers.lookup_server import Knowledge
+from vedette.pipeline.workers.processor import Preparation, PreparationHere
+from vedette.pipeline.workers.store_lookup import StoreGuide
+from vedette.pipeline.workers.worker_pool import PreparationProcesses
+from vedette.search.processes.process_search import search_processes
+from vedette.search.search_request import search_request
 from vedette.settings import Settings
-from vedette.state.channels import Channels
-from vedette.state.engine import Database, open_database
-from vedette.state.groups import DEFAULT_GROUP_ID
-from vedette.state.sensors import Sensors
-from vedette.state.start import start
-from vedette.store import process as stored
-from vedette.store.engine import Engine
-from vedette.store.partitions import unmounted
+from vedette.state.db.database import Database, open_database
+from vedette.state.db.start import start
+from vedette.state.policy.groups import DEFAULT_GROUP_ID
+from vedette.state.sensors.channel_codes import Channels
+from vedette.state.sensors.host_registry import Sensors
+from vedette.store.engine.client import Engine
+from vedette.store.partitions.lifecycle import unmounted
+from vedette.store.read import process as stored
 
 NOON_S = 1_700_049_600
 """The clock when a test begins: 2023-11-15T12:00:00Z, the edge of a window."""

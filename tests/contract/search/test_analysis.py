@@ -22,18 +22,18 @@ from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import Childproc
 from vedette.model.event_facets import EventFilter, criteria_of
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.search.bulk import bulk
-from vedette.search.metadata import metadata
-from vedette.search.presence import segment_batches, suppression, verified_segment
-from vedette.search.streams import Page, Reader, create, filter_events, read
-from vedette.search.views import Views
-from vedette.search.walk import JumpBy, Seek
-from vedette.state.engine import open_database
-from vedette.state.start import start
-from vedette.store.capabilities import OUTLINES
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.outline import of_process, outline, present_segment
-from vedette.store.tables import OUTLINE
+from vedette.search.events.bulk_facets import bulk
+from vedette.search.processes.metadata import metadata
+from vedette.search.processes.segment_lookup import segment_batches, suppression, verified_segment
+from vedette.search.streams.filtered_counts import Views
+from vedette.search.streams.stream import Page, Reader, create, filter_events, read
+from vedette.search.streams.stream_cursor import JumpBy, Seek
+from vedette.state.db.database import open_database
+from vedette.state.db.start import start
+from vedette.store.engine.capabilities import OUTLINES
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.read.segment_counts import of_process, outline, present_segment
+from vedette.store.schema.tables import OUTLINE
 
 P1 = name(1)
 NOW_US = 1_700_000_500_000_000

@@ -6,11 +6,11 @@ from vedette.errors import QueryError
 from vedette.model.event import BinarySeen
 from vedette.model.fields import PROCESS
 from vedette.query import parse
-from vedette.search.guards import guarded_check
+from vedette.search.query_guards import guarded_check
 from vedette.settings import Settings
-from vedette.store.commit import BinaryRow, Commit
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.write import write_commit
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.write.commit import BinaryRow, Commit
+from vedette.store.write.insert import write_commit
 
 JOINING = "process_name:a -company_name_modload:microsoft"
 

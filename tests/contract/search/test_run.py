@@ -9,15 +9,15 @@ import pytest
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, connection, file, partial, store
 from vedette.errors import UnavailableError
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.search.patience import patiently
-from vedette.search.request import search_request
-from vedette.search.run import search_processes
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.find import count_segments
-from vedette.store.partition import partition_name
-from vedette.store.partitions import open_partition, unmount
-from vedette.store.reach import Reach
-from vedette.store.where import ALL
+from vedette.search.deadline import patiently
+from vedette.search.processes.process_search import search_processes
+from vedette.search.search_request import search_request
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.partitions.lifecycle import open_partition, unmount
+from vedette.store.partitions.partition import partition_name
+from vedette.store.plan.scope_filter import ALL
+from vedette.store.plan.search_bounds import Reach
+from vedette.store.read.segment_search import count_segments
 
 NOW_US = NEXT_MS * 1_000
 

@@ -12,13 +12,13 @@ from tests.contract.store.rows import partial, store
 from vedette.model.binary_fields import JOINED_FIELDS
 from vedette.model.event import BinarySeen
 from vedette.model.scope import EVERYTHING
-from vedette.search import binary
-from vedette.search.request import search_request
-from vedette.search.run import search_processes
+from vedette.search.binaries import binary_search
+from vedette.search.processes.process_search import search_processes
+from vedette.search.search_request import search_request
 from vedette.settings import Settings
-from vedette.store.commit import BinaryRow, Commit
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.write import write_commit
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.write.commit import BinaryRow, Commit
+from vedette.store.write.insert import write_commit
 
 SHARED = Path(os.environ.get("VEDETTE_SHARED", Path(__file__).parents[4] / "shared"))
 VECTORS = SHARED / "data" / "queries" / "vectors.jsonl"
@@ -49,8 +49,10 @@ def test_every_shared_check_holds_for_what_is_stored(engine: ClickHouseEngine) -
     stored = [remember(engine, number, one["doc"]) for number, one in enumerate(found, 1)]
     assert len(stored) >= 7
     for one, md5 in zip(found, stored, strict=True):
-        asked = search_request([("q", one["query"]), ("rows", "100")], binary.BINARY_SORT_DEFAULT)
-        body = binary.search(engine, EVERYTHING, asked, Settings(), NOW_US)
+        asked = search_request(
+            [("q", one["query"]), ("rows", "100")], binary_search.BINARY_SORT_DEFAULT
+        )
+        body = binary_search.search(engine, EVERYTHING, asked, Settings(), NOW_US)
         assert (md5.upper() in {row["md5"] for row in body["results"]}) is one["match"], one
         if one["query"].endswith(" .sys"):
             continue  # a word without a field asks no binary

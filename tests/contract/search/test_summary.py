@@ -5,13 +5,13 @@ from typing import Any
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, module, partial, process_id, store
 from vedette.model.event import Childproc
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.search.metadata import metadata
-from vedette.search.one_process import process_row, with_parent
-from vedette.search.process import flat_summary, summary
-from vedette.search.suppression import NOTHING_SUPPRESSED, Suppression
-from vedette.store.commit import Commit, ProcessWindow
-from vedette.store.engine import ClickHouseEngine, Engine
-from vedette.store.write import write_commit
+from vedette.search.processes.metadata import metadata
+from vedette.search.processes.not_found import process_row, with_parent
+from vedette.search.processes.process import flat_summary, summary
+from vedette.search.processes.suppression import NOTHING_SUPPRESSED, Suppression
+from vedette.store.engine.client import ClickHouseEngine, Engine
+from vedette.store.write.commit import Commit, ProcessWindow
+from vedette.store.write.insert import write_commit
 
 P1, P2, P7, P8 = (process_id(number) for number in (1, 2, 7, 8))
 

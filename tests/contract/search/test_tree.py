@@ -11,13 +11,13 @@ from vedette import limits
 from vedette.errors import NotFoundError
 from vedette.model.event import ChildKind, Childproc
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.search.suppression import NOTHING_SUPPRESSED, Suppression
-from vedette.search.tree import tree
-from vedette.search.tree_token import cursor_of
-from vedette.search.tree_walk import TreeRequest
-from vedette.store.engine import ClickHouseEngine, Engine
-from vedette.store.partition import partition_name
-from vedette.store.partitions import mount, open_partition, unmount
+from vedette.search.processes.suppression import NOTHING_SUPPRESSED, Suppression
+from vedette.search.tree.cursor import cursor_of
+from vedette.search.tree.descendants import TreeRequest
+from vedette.search.tree.tree import tree
+from vedette.store.engine.client import ClickHouseEngine, Engine
+from vedette.store.partitions.lifecycle import mount, open_partition, unmount
+from vedette.store.partitions.partition import partition_name
 
 P1, P2, P3, P4 = (process_id(number) for number in range(1, 5))
 DEPTH = 8

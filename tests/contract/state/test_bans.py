@@ -8,10 +8,10 @@ from vedette.errors import ConflictError, NotFoundError
 from vedette.model.group import GroupOptions
 from vedette.model.host import Sighting
 from vedette.respond.bans import ban_orders, count_blocks
-from vedette.state import bans, groups
-from vedette.state.bans import Author, Teller
-from vedette.state.engine import Database
-from vedette.state.sensors import Sensors
+from vedette.state.db.database import Database
+from vedette.state.policy import bans, groups
+from vedette.state.policy.bans import Author, Teller
+from vedette.state.sensors.host_registry import Sensors
 
 NOW_US = 1_700_000_000_000_000
 ANN = Author(5, "ann")

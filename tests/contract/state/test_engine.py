@@ -7,9 +7,11 @@ from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import ProgrammingError
 
 from vedette.errors import BadRequestError, ConflictError, UnavailableError, VedetteError
-from vedette.state import engine, groups, sites, users
-from vedette.state.engine import Database, open_database
-from vedette.state.schema import GROUP, SENSOR, SITE
+from vedette.state.accounts import users
+from vedette.state.db import database
+from vedette.state.db.database import Database, open_database
+from vedette.state.db.schema import GROUP, SENSOR, SITE
+from vedette.state.policy import groups, sites
 
 
 def test_a_block_that_raises_changes_nothing(database: Database) -> None:
@@ -59,7 +61,7 @@ def test_a_server_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
 def test_a_writer_that_waits_too_long_is_told_to_come_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "BUSY_MS", 50)
+    monkeypatch.setattr(database, "BUSY_MS", 50)
     one, two = open_database("", tmp_path), open_database("", tmp_path)
     with one.writing(), pytest.raises(UnavailableError, match="locked"), two.writing():
         pass

@@ -3,9 +3,9 @@
 import pytest
 
 from vedette.errors import ConflictError, NotFoundError
-from vedette.model.ingress import IngressFilter
-from vedette.state import filters
-from vedette.state.engine import Database
+from vedette.model.ingress_filter import IngressFilter
+from vedette.state.db.database import Database
+from vedette.state.policy import filters
 
 NOW_US = 1_700_000_000_000_000
 MINUTE_US = 60 * 1_000_000

@@ -20,26 +20,26 @@ from vedette.errors import (
 )
 from vedette.model.group import GroupOptions
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.state import (
+from vedette.state.db import key_values
+from vedette.state.db.database import Database
+from vedette.state.db.group_commit import GroupCommit
+from vedette.state.policy import groups
+from vedette.state.sensors import (
     checkins,
     enrolment,
-    groups,
     live_queries,
     sensor_changes,
     sensor_list,
     sensor_queues,
-    values,
 )
-from vedette.state.checkins import CheckIn, Pace, Progress, Report, Standing
-from vedette.state.engine import Database
-from vedette.state.enrolment import Enrolled, KeyKind, Machine
-from vedette.state.group_commit import GroupCommit
-from vedette.state.sensor_changes import Changes
-from vedette.state.sensor_keys import SensorKeys
-from vedette.state.sensor_list import SensorQuery
-from vedette.state.sensor_queues import Block
-from vedette.state.sensor_sorts import SORTS
-from vedette.state.sensors import Sensors
+from vedette.state.sensors.checkins import CheckIn, Pace, Progress, Report, Standing
+from vedette.state.sensors.enrolment import Enrolled, KeyKind, Machine
+from vedette.state.sensors.host_registry import Sensors
+from vedette.state.sensors.sensor_changes import Changes
+from vedette.state.sensors.sensor_keys import SensorKeys
+from vedette.state.sensors.sensor_list import SensorQuery
+from vedette.state.sensors.sensor_queues import Block
+from vedette.state.sensors.sensor_sorts import SORTS
 
 EPOCHS = count(1)
 NOW_US = 1_700_000_000_000_000
@@ -247,7 +247,7 @@ def test_check_ins_of_one_sensor_in_a_batch_follow_each_other(database: Database
 def test_the_mark_changes_with_the_lists_and_the_group(database: Database) -> None:
     sensor_id = enrolled(database, "h").sensor.id
     marks = [check_in(database, sensor_id).group.mark, check_in(database, sensor_id).group.mark]
-    values.save(database, "ban_version", "1")
+    key_values.save(database, "ban_version", "1")
     marks.append(check_in(database, sensor_id).group.mark)
     group = groups.add(database, "Other")
     sensor_changes.change(database, sensor_id, Changes(group_id=group.id), NOW_US)

@@ -7,10 +7,12 @@ import pytest
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.model.group import EventExclusion, GroupOptions, IsolationExclusion
 from vedette.model.principal import Role
-from vedette.state import groups, installers, sites, teams
-from vedette.state.engine import Database
-from vedette.state.groups import Changes
-from vedette.state.installers import NewInstaller
+from vedette.state.accounts import teams
+from vedette.state.db.database import Database
+from vedette.state.policy import groups, sites
+from vedette.state.policy.groups import Changes
+from vedette.state.sensors import installers
+from vedette.state.sensors.installers import NewInstaller
 
 NOW_US = 1_700_000_000_000_000
 

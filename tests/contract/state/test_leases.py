@@ -4,8 +4,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from vedette.clock import DrivenClock
-from vedette.state.engine import Database
-from vedette.state.leases import Leases
+from vedette.state.db.database import Database
+from vedette.state.jobs.leases import Leases
 
 NOW_US = 1_700_000_000_000_000
 

@@ -7,10 +7,11 @@ import pytest
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.host import Sighting
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.state import groups, sensor_list
-from vedette.state.engine import Database
-from vedette.state.sensor_list import DAY_US, SensorQuery
-from vedette.state.sensors import Sensors
+from vedette.state.db.database import Database
+from vedette.state.policy import groups
+from vedette.state.sensors import sensor_list
+from vedette.state.sensors.host_registry import Sensors
+from vedette.state.sensors.sensor_list import DAY_US, SensorQuery
 
 NOW_US = 1_700_000_000_000_000
 

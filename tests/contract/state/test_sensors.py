@@ -10,13 +10,15 @@ from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
 from vedette.model.host import SensorRef, Sighting
 from vedette.model.scope import EVERYTHING
-from vedette.state import groups, sensor_changes, sensor_list, values
-from vedette.state.changed_sensors import ChangedSensors
-from vedette.state.channels import NO_CODE, Channels
-from vedette.state.engine import Database
-from vedette.state.schema import GROUP, SENSOR
-from vedette.state.sensor_changes import Changes
-from vedette.state.sensors import Sensors, add_alias, computer_name
+from vedette.state.db import key_values
+from vedette.state.db.database import Database
+from vedette.state.db.schema import GROUP, SENSOR
+from vedette.state.policy import groups
+from vedette.state.sensors import sensor_changes, sensor_list
+from vedette.state.sensors.changed_sensors import ChangedSensors
+from vedette.state.sensors.channel_codes import NO_CODE, Channels
+from vedette.state.sensors.host_registry import Sensors, add_alias, computer_name
+from vedette.state.sensors.sensor_changes import Changes
 
 NOW_US = 1_700_000_000_000_000
 GROUP_ID = groups.DEFAULT_GROUP_ID
@@ -210,10 +212,10 @@ def test_above_the_limit_only_new_channels_have_no_code(
 def test_a_value_is_what_was_saved_last(
     another: Callable[[], Database], database: Database
 ) -> None:
-    assert values.load(database, "name") is None
+    assert key_values.load(database, "name") is None
     for value in ("one", "two"):
-        values.save(database, "name", value)
-        assert values.load(another(), "name") == value
+        key_values.save(database, "name", value)
+        assert key_values.load(another(), "name") == value
 
 
 # --- what changed ------------------------------------------------------------------------

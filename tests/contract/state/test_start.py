@@ -10,11 +10,12 @@ from sqlalchemy import text
 
 from vedette.clock import DrivenClock
 from vedette.errors import StartError
-from vedette.state import groups, users
-from vedette.state.engine import Database, open_database
-from vedette.state.schema import METADATA
-from vedette.state.start import FirstCredentials, check_current, start
-from vedette.state.tokens import Tokens
+from vedette.state.accounts import users
+from vedette.state.accounts.tokens import Tokens
+from vedette.state.db.database import Database, open_database
+from vedette.state.db.schema import METADATA
+from vedette.state.db.start import FirstCredentials, check_current, start
+from vedette.state.policy import groups
 
 NOW_US = 1_700_000_000_000_000
 

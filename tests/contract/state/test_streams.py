@@ -7,10 +7,11 @@ import pytest
 
 from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
-from vedette.state import streams, users
-from vedette.state.engine import Database
-from vedette.state.start import FirstCredentials
-from vedette.state.streams import Stream
+from vedette.state.accounts import users
+from vedette.state.db.database import Database
+from vedette.state.db.start import FirstCredentials
+from vedette.state.jobs import streams
+from vedette.state.jobs.streams import Stream
 
 NOW_US = 1_700_000_000_000_000
 TTL_S = 100

@@ -10,13 +10,14 @@ from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.host import Sighting
 from vedette.model.principal import Principal, Role
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.state import groups, teams, tokens, users
-from vedette.state.access import Scopes
-from vedette.state.engine import Database
-from vedette.state.sensors import Sensors
-from vedette.state.start import FirstCredentials
-from vedette.state.tokens import NewToken, Tokens
-from vedette.state.users import Changes, NewUser
+from vedette.state.accounts import teams, tokens, users
+from vedette.state.accounts.scopes import Scopes
+from vedette.state.accounts.tokens import NewToken, Tokens
+from vedette.state.accounts.users import Changes, NewUser
+from vedette.state.db.database import Database
+from vedette.state.db.start import FirstCredentials
+from vedette.state.policy import groups
+from vedette.state.sensors.host_registry import Sensors
 
 NOW_US = 1_700_000_000_000_000
 DAY_S = 24 * 3600

@@ -30,12 +30,16 @@ from sqlalchemy import (
 from vedette.clock import DrivenClock
 from vedette.model.host import Sighting
 from vedette.model.principal import Role
-from vedette.state import groups, migrations, sensors, sites, streams, teams, tokens, users
-from vedette.state.engine import Database
-from vedette.state.sensors import Sensors
-from vedette.state.start import FirstCredentials, check_current, start
-from vedette.state.streams import Stream
-from vedette.state.tokens import NewToken, Tokens
+from vedette.state import migrations
+from vedette.state.accounts import teams, tokens, users
+from vedette.state.accounts.tokens import NewToken, Tokens
+from vedette.state.db.database import Database
+from vedette.state.db.start import FirstCredentials, check_current, start
+from vedette.state.jobs import streams
+from vedette.state.jobs.streams import Stream
+from vedette.state.policy import groups, sites
+from vedette.state.sensors import host_registry
+from vedette.state.sensors.host_registry import Sensors
 
 NOW_US = 1_700_000_000_000_000
 PASSWORD = "correct horse battery"
@@ -63,7 +67,7 @@ def lived_in(database: Database, first: FirstCredentials) -> Database:
     team = teams.add(database, "Analysts", {group.id: Role.VIEWER})
     users.add(database, users.NewUser("ann", password=PASSWORD, team_ids=(team.id,)), NOW_US)
     known = Sensors(database).resolve({"pc.corp": Sighting("linux")}, group.id, NOW_US)
-    sensors.add_alias(database, "pc", "pc.corp")
+    host_registry.add_alias(database, "pc", "pc.corp")
     assert known["pc.corp"].group_id == group.id
     process = f"{known['pc.corp'].id:08x}-0000-0000-0000-000000000001"
     new = Stream("", process, True, (("event_type", ("filemod",)),), 5, 6, 7)
@@ -144,7 +148,7 @@ def test_what_an_earlier_version_knew_is_read_by_this_one(
     assert teams.all_teams(empty) == teams.all_teams(lived_in)
     assert groups.all_groups(empty) == groups.all_groups(lived_in)
     assert sites.all_sites(empty) == sites.all_sites(lived_in)
-    assert sensors.all_sensors(empty) == sensors.all_sensors(lived_in)
+    assert host_registry.all_sensors(empty) == host_registry.all_sensors(lived_in)
     if "stream" in rows:
         named = str(rows["stream"][0]["id"])
         kept = [streams.load(one, "ann", named, 100, NOW_US) for one in (empty, lived_in)]

@@ -7,10 +7,11 @@ import pytest
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.model.host import Sighting
 from vedette.model.principal import Role
-from vedette.state import groups, sites, teams, users
-from vedette.state.engine import Database
-from vedette.state.sensors import Sensors
-from vedette.state.users import Changes, NewUser
+from vedette.state.accounts import teams, users
+from vedette.state.accounts.users import Changes, NewUser
+from vedette.state.db.database import Database
+from vedette.state.policy import groups, sites
+from vedette.state.sensors.host_registry import Sensors
 
 NOW_US = 1_700_000_000_000_000
 

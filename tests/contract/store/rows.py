@@ -12,9 +12,9 @@ from vedette.model.event import (
     ProcessEvent,
 )
 from vedette.model.segment import PartialSegment
-from vedette.store.commit import Commit, ProcessWindow
-from vedette.store.engine import Engine
-from vedette.store.write import write_commit
+from vedette.store.engine.client import Engine
+from vedette.store.write.commit import Commit, ProcessWindow
+from vedette.store.write.insert import write_commit
 
 HOUR_MS = 1_700_000_400_000
 """A window; also the partition that tests write to unless they say another."""

@@ -11,20 +11,20 @@ from vedette.model.binary_fields import BINARY
 from vedette.model.event import BinarySeen
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import check, compile_binaries, compile_segments, parse
-from vedette.store.binary import (
+from vedette.store.engine.capabilities import EMBEDDED, distributed
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.read.binaries import (
     Frequency,
     binaries_of,
     estimate_binaries,
     frequency_of,
     search_binaries,
 )
-from vedette.store.binary_facets import Counts, count_binary_facets
-from vedette.store.capabilities import EMBEDDED, distributed
-from vedette.store.commit import BinaryRow, Commit
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.find import Order, search_segments
-from vedette.store.schema import create_tables
-from vedette.store.write import write_commit
+from vedette.store.read.binary_facets import Counts, count_binary_facets
+from vedette.store.read.segment_search import Order, search_segments
+from vedette.store.schema.create import create_tables
+from vedette.store.write.commit import BinaryRow, Commit
+from vedette.store.write.insert import write_commit
 
 NOW_US = 1_700_000_000_000_000
 DAY_US = 24 * 3600 * 1_000_000

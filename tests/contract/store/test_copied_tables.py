@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from contextlib import closing
 
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.schema import create_tables
-from vedette.store.tables import TABLES
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.schema.create import create_tables
+from vedette.store.schema.tables import TABLES
 
 
 def _definitions(engine: ClickHouseEngine) -> Sequence[tuple[str, str]]:

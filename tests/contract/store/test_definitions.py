@@ -2,9 +2,9 @@
 
 import pytest
 
-from vedette.store.capabilities import EMBEDDED, Capabilities, distributed, replicated
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.tables import SCHEMA, SEGMENT, TABLES, definitions
+from vedette.store.engine.capabilities import EMBEDDED, Capabilities, distributed, replicated
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.schema.tables import SCHEMA, SEGMENT, TABLES, definitions
 
 CLUSTER = replicated("fleet", quorum=2)
 

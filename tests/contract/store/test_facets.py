@@ -6,11 +6,11 @@ from tests.contract.store.rows import HOUR_MS, NEXT_MS, connection, file, partia
 from vedette.errors import BadRequestError
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, check, compile_segments, parse
-from vedette.store import facets
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.facets import FACETS, count_facets
-from vedette.store.find import count_segments
-from vedette.store.where import ALL
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.plan.scope_filter import ALL
+from vedette.store.read import segment_facets
+from vedette.store.read.segment_facets import FACETS, count_facets
+from vedette.store.read.segment_search import count_segments
 
 DAY_US = 24 * 3600 * 1_000_000
 NOW_US = 20_000 * DAY_US + 5
@@ -85,7 +85,7 @@ def test_the_200_most_frequent_values_are_told(contract_engine: ClickHouseEngine
 def test_a_fuzzy_count_adds_up_to_the_exact_total(
     contract_engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(facets, "FUZZY_TOTAL_MIN", 100)
+    monkeypatch.setattr(segment_facets, "FUZZY_TOTAL_MIN", 100)
     rows = [
         partial(number, hostname="ab"[number % 4 == 0], window_ms=HOUR_MS + number // 4 * 300_000)
         for number in range(400)

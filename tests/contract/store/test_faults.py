@@ -10,10 +10,10 @@ import pytest
 
 from tests.contract.store.rows import file, partial, store
 from vedette.errors import StartError, UnavailableError
-from vedette.store.capabilities import EMBEDDED
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.lock import directory_lock
-from vedette.store.schema import create_tables
+from vedette.store.engine.capabilities import EMBEDDED
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.engine.directory_lock import directory_lock
+from vedette.store.schema.create import create_tables
 
 ROOT = Path(__file__).parents[3]
 
@@ -22,11 +22,11 @@ import sys
 from pathlib import Path
 from tests.contract.store.rows import *
 from vedette.model.scope import EVERYTHING
-from vedette.store.find import search_segments
-from vedette.store.known import seen_keys
-from vedette.store.open import open_engine
-from vedette.store.schema import create_tables
-from vedette.store.where import ALL
+from vedette.store.read.segment_search import search_segments
+from vedette.store.read.recovery import seen_keys
+from vedette.store.engine.open import open_engine
+from vedette.store.schema.create import create_tables
+from vedette.store.plan.scope_filter import ALL
 engine = open_engine(Path(sys.argv[1]))
 create_tables(engine)
 """

@@ -3,9 +3,9 @@
 from tests.contract.store.rows import NEXT_MS, file, partial, process_id, store
 from vedette.clock import DrivenClock
 from vedette.model.ids import process_hash
-from vedette.pipeline.guide import StoreGuide
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.known import heard_of
+from vedette.pipeline.workers.store_lookup import StoreGuide
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.read.recovery import heard_of
 
 STORED = [process_id(number, sensor) for number in (1, 2, 700_000) for sensor in (1, 0xABCDEF)]
 

@@ -5,11 +5,8 @@ import pytest
 from tests.contract.store.rows import HOUR_MS, file, partial, process_id, store
 from vedette.errors import ConflictError, NotFoundError
 from vedette.model.scope import EVERYTHING
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.find import count_segments
-from vedette.store.known import known_processes
-from vedette.store.partition import partition_body, partition_name
-from vedette.store.partitions import (
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.partitions.lifecycle import (
     delete,
     free_disk_bytes,
     hot_partition,
@@ -20,8 +17,11 @@ from vedette.store.partitions import (
     unmount,
     unmounted,
 )
-from vedette.store.tables import PARTITIONED
-from vedette.store.where import ALL
+from vedette.store.partitions.partition import partition_body, partition_name
+from vedette.store.plan.scope_filter import ALL
+from vedette.store.read.recovery import known_processes
+from vedette.store.read.segment_search import count_segments
+from vedette.store.schema.tables import PARTITIONED
 
 OLD, NEW = HOUR_MS, HOUR_MS + 3_600_000
 OLD_NAME = "events_2023_11_14_222000"

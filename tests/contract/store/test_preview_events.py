@@ -12,9 +12,9 @@ from tests.contract.store.rows import (
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import Filemod, ProcessEvent
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.preview import some_events
-from vedette.store.reach import EVERYWHERE
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.plan.search_bounds import EVERYWHERE
+from vedette.store.read.event_preview import some_events
 
 P1 = process_id(1)
 FILEMOD = next(kind for kind in EVENT_KINDS if kind.name == "filemod")

@@ -2,9 +2,9 @@
 
 from tests.contract.store.rows import HOUR_MS, file, partial, store
 from tests.contract.store.test_settled import total
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.partitions import open_partition
-from vedette.store.quiet import merge_when_quiet
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.partitions.lifecycle import open_partition
+from vedette.store.write.idle_merge import merge_when_quiet
 
 LONG_S = 3_600.0
 INSERTS = 5

@@ -5,8 +5,8 @@ from typing import Any
 from tests.contract.store.rows import NEXT_MS, file, partial, process_id, store
 from vedette.model.event import ChildKind, Childproc
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.relatives import (
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.read.relatives import (
     FACTS,
     NODE,
     REPORTS_AT_ONCE,

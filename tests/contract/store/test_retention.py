@@ -3,9 +3,9 @@
 import pytest
 
 from tests.contract.store.test_partitions import OLD_NAME, states, two_partitions
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.partition import Partition, State
-from vedette.store.retention import Action, Delete, Policy, Roll, decide, execute
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.partitions.partition import Partition, State
+from vedette.store.partitions.retention import Action, Delete, Policy, Roll, decide, execute
 
 DAY_MS = 24 * 3600 * 1_000
 NOW_MS = 1_700_000_000_000

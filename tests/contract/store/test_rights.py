@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from vedette.errors import StartError, UnavailableError
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.rights import RIGHTS, check_rights, grants
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.engine.grants import RIGHTS, check_rights, grants
 
 
 class Elsewhere:

@@ -2,9 +2,9 @@
 
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, file, partial, process_id, store
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.store.day import processes_since
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.running import running
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.read.recent_processes import processes_since
+from vedette.store.read.running_hosts import running
 
 MD5 = "ab" * 16
 

@@ -20,18 +20,18 @@ from vedette.errors import BadRequestError, UnavailableError
 from vedette.model.indexes import INDEXES, index_name
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, check, compile_segments, parse
-from vedette.query.compile_process import compile_processes
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.find import NEWEST_FIRST, count_segments, search_segments
-from vedette.store.group import count_groups, search_groups
-from vedette.store.narrow import NOWHERE, gathering
-from vedette.store.newest_found import decides
-from vedette.store.partition import partition_name
-from vedette.store.partitions import cold_partitions, open_partition, unmount
-from vedette.store.reach import EVERYWHERE, Reach, newest_since
-from vedette.store.tables import SEGMENT, additions
-from vedette.store.texts import matching_texts
-from vedette.store.where import ALL
+from vedette.query.compile.processes_sql import compile_processes
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.partitions.lifecycle import cold_partitions, open_partition, unmount
+from vedette.store.partitions.partition import partition_name
+from vedette.store.plan.index_pruning import NOWHERE, gathering
+from vedette.store.plan.scope_filter import ALL
+from vedette.store.plan.search_bounds import EVERYWHERE, Reach, newest_since
+from vedette.store.plan.top_by_event import decides
+from vedette.store.read.matching_text import matching_texts
+from vedette.store.read.segment_groups import count_groups, search_groups
+from vedette.store.read.segment_search import NEWEST_FIRST, count_segments, search_segments
+from vedette.store.schema.tables import SEGMENT, additions
 
 APART = "filemod:evil.exe domain:evil.com"
 """What process 1 did in two windows, and process 2 in one of them only."""
@@ -150,7 +150,7 @@ def test_the_first_that_events_select_are_told_by_all_rows_of_theirs(
     limits: dict[str, int],
 ) -> None:
     for name, value in limits.items():
-        monkeypatch.setattr(f"vedette.store.newest_found.{name}", value)
+        monkeypatch.setattr(f"vedette.store.plan.top_by_event.{name}", value)
     open_partition(contract_engine, HOUR_MS)
     draw = random.Random(11)
     best: dict[int, int] = {}
@@ -200,7 +200,7 @@ def test_a_page_whose_segments_have_very_many_rows_is_found_too(
 def test_where_partitions_are_closed_only_few_answers_are_gathered(
     contract_engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vedette.store.narrow.PLACES_MAX", 1)
+    monkeypatch.setattr("vedette.store.plan.index_pruning.PLACES_MAX", 1)
     store(contract_engine, partial(1, process_name="a.exe"), partial(2, process_name="b.exe"))
     store(contract_engine, partial(3, process_name="b.exe", window_ms=NEXT_MS))
     open_partition(contract_engine, HOUR_MS)

@@ -4,19 +4,19 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from tests.contract.store.rows import HOUR_MS, connection, file, module, partial, store
-from vedette.model.ends import ENDS, MERGED_ENDS, ends_index
 from vedette.model.scope import EVERYTHING
+from vedette.model.suffix_columns import ENDS, MERGED_ENDS, ends_index
 from vedette.query import check, compile_segments, parse
-from vedette.query.indexed_ends import IndexedEnds
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.find import search_segments
-from vedette.store.merging import merged_after
-from vedette.store.narrow import narrowed
-from vedette.store.partition import partition_name
-from vedette.store.partitions import mount, open_partition, unmount
-from vedette.store.reach import EVERYWHERE
-from vedette.store.schema import create_tables
-from vedette.store.settled import indexed_ends, settle
+from vedette.query.compile.suffix_index import IndexedEnds
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.partitions.lifecycle import mount, open_partition, unmount
+from vedette.store.partitions.partition import partition_name
+from vedette.store.plan.index_pruning import narrowed
+from vedette.store.plan.search_bounds import EVERYWHERE
+from vedette.store.read.segment_search import search_segments
+from vedette.store.schema.create import create_tables
+from vedette.store.schema.index_build import indexed_ends, settle
+from vedette.store.schema.merge_indexes import merged_after
 
 OLD, NEW, NEWER = HOUR_MS, HOUR_MS + 3_600_000, HOUR_MS + 7_200_000
 ASKED = {

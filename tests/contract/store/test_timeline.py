@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.contract.store.rows import NEXT_MS, connection, file, partial, process_id, query, store
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.timeline import Span, count_events, span_of_events
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.read.event_timeline import Span, count_events, span_of_events
 
 P1 = process_id(1)
 _NUMBERS = count(100)

@@ -8,11 +8,17 @@ import pytest
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, file, partial, process_id, store
 from vedette.model.event_facets import STREAMED
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.outline import Outline, outline
-from vedette.store.partitions import delete, list_partitions, mount, open_partition, unmount
-from vedette.store.process_metadata import newest_row, process_row, segment_row
-from vedette.store.unchanged import Unchanged
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.partitions.lifecycle import (
+    delete,
+    list_partitions,
+    mount,
+    open_partition,
+    unmount,
+)
+from vedette.store.read.process_cache import Unchanged
+from vedette.store.read.process_metadata import newest_row, process_row, segment_row
+from vedette.store.read.segment_counts import Outline, outline
 
 P1, P2 = process_id(1), process_id(2)
 MINE, NOBODY = Scope(frozenset({1})), Scope(frozenset())

@@ -14,10 +14,10 @@ from tests.contract.store.rows import (
     store,
 )
 from vedette.model.scope import EVERYTHING
-from vedette.query.condition import Condition
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.find import Found, count_segments, search_segments
-from vedette.store.where import ALL, SEGMENT_KEY
+from vedette.query.compile.condition import Condition
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.plan.scope_filter import ALL, SEGMENT_KEY
+from vedette.store.read.segment_search import Found, count_segments, search_segments
 
 EVIL_FILE = "hasAllTokens(filemod_path, ['evil'])"
 EVIL_DOMAIN = "hasAllTokens(netconn_domain, ['evil'])"

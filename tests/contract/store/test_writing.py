@@ -5,21 +5,21 @@ from typing import Any
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, file, partial, process_id, store
 from vedette.model.event import BinarySeen, Filemod, Kept
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.store.binary import binaries_of
-from vedette.store.commit import BinaryRow, Commit, RecordRow, commit_tables
-from vedette.store.engine import ClickHouseEngine
-from vedette.store.find import search_segments
-from vedette.store.joining import joined_tables
-from vedette.store.known import (
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.plan.scope_filter import ALL
+from vedette.store.read.binaries import binaries_of
+from vedette.store.read.process import events
+from vedette.store.read.recovery import (
     SegmentPlace,
     host_context,
     known_processes,
     newest,
     seen_keys,
 )
-from vedette.store.process import events
-from vedette.store.where import ALL
-from vedette.store.write import write_commit, write_tables
+from vedette.store.read.segment_search import search_segments
+from vedette.store.write.commit import BinaryRow, Commit, RecordRow, commit_tables
+from vedette.store.write.concat_tables import joined_tables
+from vedette.store.write.insert import write_commit, write_tables
 
 P1 = process_id(1)
 

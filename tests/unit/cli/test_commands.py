@@ -11,9 +11,9 @@ from vedette import __version__
 from vedette.cli.main import app
 from vedette.clock import SystemClock
 from vedette.model.principal import Role
-from vedette.state.engine import open_database
-from vedette.state.start import start
-from vedette.state.tokens import Tokens
+from vedette.state.accounts.tokens import Tokens
+from vedette.state.db.database import open_database
+from vedette.state.db.start import start
 
 
 @pytest.fixture

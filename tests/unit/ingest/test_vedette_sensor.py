@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.sensor import event, session
+from tests.support.sensor import event, session
 from tests.unit.ingest.unix_records import merged, of_path, only, records_of, told
 from vedette.ingest.decode import decode
 from vedette.ingest.record import RecordError

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from vedette.ingest.bodies import split_body
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.decode import decode
+from vedette.ingest.framing.body import split_body
 from vedette.ingest.normalise import SOURCES
 from vedette.ingest.normalise.keep import KEEP
 from vedette.ingest.record import Record

@@ -7,7 +7,7 @@ from vedette.model.columns import EVENT_KINDS, KEY, METADATA
 from vedette.model.field import Field
 from vedette.model.fields import DERIVED, JOINS, PROCESS, is_event_source
 from vedette.model.indexes import INDEXES
-from vedette.query.binary_sql import BINARY_COLUMNS
+from vedette.query.compile.binary_sql import BINARY_COLUMNS
 
 COLUMNS = {
     *(column.name for column in (*KEY, *METADATA)),

@@ -25,9 +25,9 @@ from vedette.query import (
     parse,
     print_query,
 )
-from vedette.query.condition import EVERY_ROW
-from vedette.query.document import SEGMENT
-from vedette.query.predicate_sql import form_sql
+from vedette.query.compile.condition import EVERY_ROW
+from vedette.query.compile.document import SEGMENT
+from vedette.query.compile.predicate_sql import form_sql
 from vedette.query.typed import Form
 
 FOLDER = Path(__file__).parents[2] / "corpus" / "query"

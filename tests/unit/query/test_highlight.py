@@ -6,7 +6,7 @@ from vedette.model.fields import PROCESS
 from vedette.model.tokens import cmdline_tokens
 from vedette.query import check, match_segment, parse
 from vedette.query.highlight import markers
-from vedette.search.highlights import Highlights
+from vedette.search.processes.highlights import Highlights
 
 CMD = r'"C:\Windows\system32\rundll32.exe" /d srrstr.dll,ExecuteScheduledSPPCreation'
 

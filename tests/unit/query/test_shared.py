@@ -24,7 +24,7 @@ from vedette.query import (
     parse_stored,
     print_query,
 )
-from vedette.query.document import BINARY as BINARY_DOCUMENT
+from vedette.query.compile.document import BINARY as BINARY_DOCUMENT
 from vedette.query.match import Prepared, binaries_by_hash
 
 SHARED = Path(os.environ.get("VEDETTE_SHARED", Path(__file__).parents[4] / "shared"))

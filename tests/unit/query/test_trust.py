@@ -30,8 +30,8 @@ from vedette.query import (
     match_segment,
     parse,
 )
-from vedette.query.binary_sql import BINARY_COLUMNS
-from vedette.query.compile_sql import SUBQUERIES_MAX
+from vedette.query.compile.binary_sql import BINARY_COLUMNS
+from vedette.query.compile.segments_sql import SUBQUERIES_MAX
 
 HOSTILE = (
     "' OR 1=1 --",

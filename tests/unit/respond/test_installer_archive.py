@@ -12,9 +12,9 @@ from typing import IO
 import pytest
 
 from vedette.errors import BadRequestError, NotFoundError
-from vedette.respond import install_texts as texts
-from vedette.respond.install_texts import SensorSettings
+from vedette.respond import installer_texts as texts
 from vedette.respond.installer_archive import sensor_program, tar_gz, zipped
+from vedette.respond.installer_texts import SensorSettings
 from vedette.respond.installers import sensor_version
 
 SETTINGS = SensorSettings("https://edr.example:8443", "s%cret", 3)

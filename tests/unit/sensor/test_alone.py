@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-SOURCES = sorted((Path(__file__).parents[3] / "vedette" / "sensor").glob("*.py"))
+PACKAGE = Path(__file__).parents[3] / "vedette" / "sensor"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_it_reads_as_python_3_9(path: Path) -> None:
     tree = ast.parse(path.read_text(), feature_version=(3, 9))
     names = {
@@ -24,7 +25,7 @@ def test_it_reads_as_python_3_9(path: Path) -> None:
     assert not annotated or "from __future__ import annotations" in path.read_text()
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_it_imports_only_itself_and_the_standard_library(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

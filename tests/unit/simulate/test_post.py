@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from vedette.errors import BadRequestError, UnauthorizedError
-from vedette.ingest.inflate import inflate
+from vedette.ingest.framing.inflate import inflate
 from vedette.simulate.post import BulkConnection, Target
 
 ITEMS = b'{"errors":true,"items":[%b]}'

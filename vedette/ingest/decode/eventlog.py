@@ -10,7 +10,7 @@ from typing import Any
 from vedette.ingest.channels import canonical
 from vedette.ingest.record import Record, RecordError
 from vedette.ingest.times import any_time_us
-from vedette.model.remembered import remembered
+from vedette.model.memoize import remembered
 
 _RECORD_ID_BITS = 48
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from vedette.ingest.filter.pattern import path_expression
 from vedette.ingest.filter.patterns import Patterns
 from vedette.limits import FILTER_SENSORS_REMEMBERED
-from vedette.model.ingress import ALL_DESCENDANTS, EVENT_LISTS, IngressFilter
+from vedette.model.ingress_filter import ALL_DESCENDANTS, EVENT_LISTS, IngressFilter
 
 DEPTH_MAX = 64
 """How far up a chain of parents is followed."""

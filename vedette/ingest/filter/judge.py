@@ -8,8 +8,8 @@ itself is judged by what its child tells of it.
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from vedette.ingest.context.two_generation_cache import Generations
 from vedette.ingest.filter.compile import CompiledFilters
-from vedette.ingest.generations import Generations
 from vedette.limits import FILTER_PROCESSES_REMEMBERED
 
 Facts = Mapping[str, Any]

@@ -10,7 +10,7 @@ from functools import cache
 
 import re2
 
-from vedette.model.ingress import EVENT_LISTS, IngressFilter
+from vedette.model.ingress_filter import EVENT_LISTS, IngressFilter
 
 EXPRESSION_PREFIX = "regex:"
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import re2
 
+from vedette.ingest.context.two_generation_cache import Generations
 from vedette.ingest.filter.pattern import options
-from vedette.ingest.generations import Generations
 from vedette.limits import FILTER_TEXT_REMEMBERED_CHARS, FILTER_TEXTS_REMEMBERED
 
 _CANARY = "\x00a set that works finds this\x00"

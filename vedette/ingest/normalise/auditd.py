@@ -8,10 +8,10 @@ kept as records by the setting.
 from collections.abc import Callable
 from typing import Any
 
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
+from vedette.ingest.context.process_state import Known
 from vedette.ingest.decode.audit_tables import call_name
 from vedette.ingest.decode.laurel import event_key
-from vedette.ingest.known import Known
 from vedette.ingest.normalise.network import TCP, UDP
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
 from vedette.ingest.normalise.unix import (

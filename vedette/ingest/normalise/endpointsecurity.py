@@ -6,9 +6,9 @@ Images have a cdhash, which is the hash of no file, so there are no hashes to gi
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
+from vedette.ingest.context.process_state import Known
 from vedette.ingest.decode.shipper import member
-from vedette.ingest.known import Known
 from vedette.ingest.normalise import macos
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
 from vedette.ingest.normalise.unix import (

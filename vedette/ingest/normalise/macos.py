@@ -5,8 +5,8 @@ exec (or fork), and `pid:pidversion` is a name under which it is found again unt
 process takes that name.
 """
 
-from vedette.ingest.context import HostContext
-from vedette.ingest.known import Known
+from vedette.ingest.context.host_context import HostContext
+from vedette.ingest.context.process_state import Known
 from vedette.ingest.normalise.unix import find_at, learn_executed, mention, process_at
 
 

@@ -1,6 +1,6 @@
 """Which side of a connection is the host itself, and what its peer is called."""
 
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.normalise.values import number
 from vedette.model.address import is_ipv4
 from vedette.model.event import Netconn

@@ -7,7 +7,7 @@ of them afterwards: so the order of the records within a batch does not matter.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.record import Record
 from vedette.model.event import Outcome
 

@@ -6,9 +6,9 @@ Times are whole seconds on Linux, so two images that one pid runs within a secon
 from collections.abc import Callable
 from typing import Any
 
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
+from vedette.ingest.context.process_state import Known
 from vedette.ingest.hashes import Hashes, hashes_of
-from vedette.ingest.known import Known
 from vedette.ingest.normalise import macos
 from vedette.ingest.normalise.network import TCP
 from vedette.ingest.normalise.normaliser import Keep, Normaliser

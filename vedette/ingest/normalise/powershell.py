@@ -7,7 +7,7 @@ read from that.
 import re
 from typing import Any
 
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.normalise.values import free_text, known_text, number
 from vedette.ingest.record import Record
 from vedette.model.event import Outcome, Scriptblock

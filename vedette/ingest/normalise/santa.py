@@ -5,9 +5,9 @@ An execution that Santa denied is a `processblock` of the process that tried it.
 
 from collections.abc import Callable
 
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
+from vedette.ingest.context.process_state import Known
 from vedette.ingest.hashes import hashes_of
-from vedette.ingest.known import Known
 from vedette.ingest.normalise import macos
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
 from vedette.ingest.normalise.unix import (

@@ -8,8 +8,8 @@ end is told once (telemetry.md 6, 4688).
 from collections.abc import Callable
 from typing import Any
 
-from vedette.ingest.context import HostContext
-from vedette.ingest.known import Known
+from vedette.ingest.context.host_context import HostContext
+from vedette.ingest.context.process_state import Known
 from vedette.ingest.normalise.network import netconn
 from vedette.ingest.normalise.sysmon.lifetime import ended
 from vedette.ingest.normalise.values import (

@@ -7,8 +7,8 @@ for: those on connections, files and modules are process events, the others reco
 from collections.abc import Callable
 from typing import Any
 
-from vedette.ingest.context import HostContext
-from vedette.ingest.known import Known
+from vedette.ingest.context.host_context import HostContext
+from vedette.ingest.context.process_state import Known
 from vedette.ingest.normalise.network import TCP, UDP, protocol_number
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
 from vedette.ingest.normalise.unix import (

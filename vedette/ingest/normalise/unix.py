@@ -10,14 +10,14 @@ A pid whose start no record told is one process per image path: its id is made o
 from collections.abc import Mapping
 from typing import Any
 
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
+from vedette.ingest.context.process_index import SAME_START_US
+from vedette.ingest.context.process_state import Known
 from vedette.ingest.hashes import NO_HASHES, Hashes
-from vedette.ingest.known import Known
 from vedette.ingest.normalise.keep import kept
 from vedette.ingest.normalise.normaliser import Keep
 from vedette.ingest.normalise.values import free_text
 from vedette.ingest.paths import file_name
-from vedette.ingest.processes import SAME_START_US
 from vedette.ingest.record import Record
 from vedette.model.event import ChildKind, Childproc, Facts, Filemod, Outcome
 

@@ -5,7 +5,7 @@ raises on it.
 """
 
 from vedette.limits import TEXT_CHARS_MAX
-from vedette.model.remembered import remembered
+from vedette.model.memoize import remembered
 
 UNKNOWN_TEXT = frozenset(
     {

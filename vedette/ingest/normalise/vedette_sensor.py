@@ -8,9 +8,9 @@ start: as with every other source a new image is a new process document that beg
 from collections.abc import Callable
 from typing import Any
 
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
+from vedette.ingest.context.process_state import Known
 from vedette.ingest.hashes import Hashes, hashes_of
-from vedette.ingest.known import Known
 from vedette.ingest.normalise.network import TCP
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
 from vedette.ingest.normalise.unix import (

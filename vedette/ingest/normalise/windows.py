@@ -18,7 +18,7 @@ from vedette.ingest.channels import (
     SYSMON_LINUX,
     SYSTEM,
 )
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.normalise import powershell, security, sysmon
 from vedette.ingest.normalise.keep import kept
 from vedette.ingest.normalise.normaliser import Keep, Normaliser

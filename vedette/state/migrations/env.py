@@ -2,8 +2,8 @@
 
 from alembic import context
 
-from vedette.state.schema import METADATA
-from vedette.state.schema_fleet import ENROLMENT_SECRET
+from vedette.state.db.schema import METADATA
+from vedette.state.db.schema_fleet import ENROLMENT_SECRET
 
 assert ENROLMENT_SECRET.metadata is METADATA  # the tables of both files
 

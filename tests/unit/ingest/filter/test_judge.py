@@ -19,7 +19,7 @@ from vedette.model.event import (
     Outcome,
     Regmod,
 )
-from vedette.model.ingress import IngressFilter
+from vedette.model.ingress_filter import IngressFilter
 
 WINDOWS = Subject(7, 2, "windows", False)
 SHELL = r"C:\Windows\cmd.exe"

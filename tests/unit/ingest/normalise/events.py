@@ -3,7 +3,7 @@
 from typing import Any
 
 from vedette.ingest.channels import SECURITY, SYSMON
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.normalise import SOURCES
 from vedette.ingest.normalise.keep import KEEP
 from vedette.ingest.record import Record

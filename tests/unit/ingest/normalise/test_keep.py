@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.ingest.normalise.events import AT_US, other, outcomes
 from vedette.ingest import channels
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.normalise import SOURCES
 from vedette.ingest.normalise.keep import KEEP
 from vedette.ingest.normalise.normaliser import Keep

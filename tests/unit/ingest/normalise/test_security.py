@@ -21,7 +21,7 @@ from tests.unit.ingest.normalise.events import (
     sysmon,
 )
 from vedette.ingest.channels import POWERSHELL, SYSTEM
-from vedette.ingest.context import HOUR_US, HostContext
+from vedette.ingest.context.host_context import HOUR_US, HostContext
 from vedette.ingest.record import Record
 from vedette.model.address import pack_address
 from vedette.model.event import (

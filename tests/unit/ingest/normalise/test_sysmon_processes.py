@@ -24,7 +24,7 @@ from tests.unit.ingest.normalise.events import (
     sysmon,
 )
 from vedette.ingest.channels import SYSMON_LINUX
-from vedette.ingest.context import HOUR_US, HostContext
+from vedette.ingest.context.host_context import HOUR_US, HostContext
 from vedette.ingest.record import Record
 from vedette.model.event import BinarySeen, Childproc, Facts, Filemod
 from vedette.model.ids import unknown_parent_id

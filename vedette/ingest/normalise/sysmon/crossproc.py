@@ -1,7 +1,7 @@
 """What a process does to another: Sysmon 8, 10."""
 
-from vedette.ingest.context import HostContext
-from vedette.ingest.known import Known
+from vedette.ingest.context.host_context import HostContext
+from vedette.ingest.context.process_state import Known
 from vedette.ingest.normalise.sysmon.subject import Data, source_of, target_of
 from vedette.ingest.normalise.values import access_mask, known_text
 from vedette.model.event import CrossKind, Crossproc, Outcome

@@ -1,8 +1,8 @@
 """Files and modules: Sysmon 2, 6, 7, 11, 15, 23, 26 to 29."""
 
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
+from vedette.ingest.context.process_state import Known
 from vedette.ingest.hashes import NO_HASHES, hashes_of
-from vedette.ingest.known import Known
 from vedette.ingest.normalise.sysmon.subject import (
     SYSTEM_PID,
     Data,

@@ -1,8 +1,8 @@
 """What Sysmon events teach before any is normalised: processes, images, addresses, names."""
 
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
+from vedette.ingest.context.image_cache import Image
 from vedette.ingest.hashes import NO_HASHES, Hashes
-from vedette.ingest.images import Image
 from vedette.ingest.normalise.sysmon.subject import SYSTEM_PID, Data, see_process
 from vedette.ingest.normalise.values import digsig_result, is_true, known_text, number
 from vedette.model.address import pack_address

@@ -1,8 +1,8 @@
 """Starts and ends of processes (Sysmon 1, 5), and tampering with them (25)."""
 
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
+from vedette.ingest.context.process_state import Known
 from vedette.ingest.hashes import hashes_of
-from vedette.ingest.known import Known
 from vedette.ingest.normalise.sysmon.subject import (
     Data,
     find_process,

@@ -1,6 +1,6 @@
 """Connections, name queries and named pipes: Sysmon 3, 22, 17, 18."""
 
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.normalise.network import netconn, protocol_number
 from vedette.ingest.normalise.sysmon.subject import Data, subject_of, with_news
 from vedette.ingest.normalise.values import free_text, is_true, known_text, number

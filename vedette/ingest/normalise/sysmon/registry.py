@@ -1,6 +1,6 @@
 """Registry keys and values: Sysmon 12, 13, 14."""
 
-from vedette.ingest.context import HostContext
+from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.normalise.sysmon.subject import Data, subject_of, with_news
 from vedette.ingest.normalise.values import free_text, registry_path
 from vedette.model.event import Outcome, RegistryOperation, Regmod

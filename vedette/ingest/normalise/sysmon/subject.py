@@ -7,8 +7,8 @@ nobody: then the pid in event time does.
 from collections.abc import Callable
 from typing import Any
 
-from vedette.ingest.context import HostContext
-from vedette.ingest.known import Known
+from vedette.ingest.context.host_context import HostContext
+from vedette.ingest.context.process_state import Known
 from vedette.ingest.normalise.values import UNKNOWN_TEXT, known_text, number
 from vedette.model.event import Outcome
 

@@ -1,0 +1,47 @@
+"""Servers that are forked from a process that has imported the program, which is half of a start.
+
+All else is as users have it: a process of its own that runs the command `vedette serve` with its
+words, its environment and its log. Tests of starts and ends launch the program itself.
+"""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["vedette.cli.main", "vedette.bootstrap.serving", "uvloop"])
+
+
+class Forked:
+    """A running command; as much of a `subprocess.Popen` as tests need."""
+
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+        self._process = _FORKS.Process(target=_run, args=(list(words), dict(environment), log))
+        self._process.start()
+        assert self._process.pid is not None
+        self.pid: int = self._process.pid
+        self.terminate = self._process.terminate
+        self.kill = self._process.kill
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired("vedette", timeout or 0)
+        return self._process.exitcode
+
+
+def _run(words: list[str], environment: dict[str, str], log: Path) -> None:
+    with log.open("ab") as output:
+        os.dup2(output.fileno(), sys.stdout.fileno())
+        os.dup2(output.fileno(), sys.stderr.fileno())
+    os.environ.clear()
+    os.environ.update(environment)
+    from vedette.cli.main import app
+
+    app(words)

@@ -1,0 +1,72 @@
+"""Decompression is bounded and says what is wrong."""
+
+import gzip
+import zlib
+
+import pytest
+import zstandard
+
+from vedette.errors import BadRequestError, TooLargeError
+from vedette.ingest.framing.inflate import inflate
+
+TEXT = b'{"a":1}\n' * 1_000
+GZIP = gzip.compress(TEXT, mtime=0)
+ZSTD = zstandard.ZstdCompressor().compress(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "wanted"),
+    [
+        (TEXT, "", TEXT),
+        (TEXT, "identity", TEXT),
+        (GZIP, "gzip", TEXT),
+        (GZIP, " GZip", TEXT),
+        (GZIP + GZIP, "gzip", TEXT * 2),
+        (GZIP + bytes(100), "gzip", TEXT),
+        (zlib.compress(TEXT), "deflate", TEXT),
+        (ZSTD, "zstd", TEXT),
+        (ZSTD + ZSTD, "zstd", TEXT * 2),
+    ],
+)
+def test_bodies_inflate(body: bytes, encoding: str, wanted: bytes) -> None:
+    assert inflate(body, encoding) == wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (GZIP[:-9], "gzip"),
+        (b"no gzip", "gzip"),
+        (GZIP + b"rubbish", "gzip"),
+        (b"", "gzip"),
+        (ZSTD[:-3], "zstd"),
+        (b"no zstd", "zstd"),
+        (TEXT, "br"),
+    ],
+)
+def test_damaged_bodies_are_refused(body: bytes, encoding: str) -> None:
+    with pytest.raises(BadRequestError):
+        inflate(body, encoding)
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (gzip.compress(bytes(50_000_000), mtime=0), "gzip"),
+        (zstandard.ZstdCompressor().compress(bytes(50_000_000)), "zstd"),
+        (bytes(2_000_000), ""),
+    ],
+)
+def test_bombs_end_at_the_limit(body: bytes, encoding: str) -> None:
+    with pytest.raises(TooLargeError, match="1000000 bytes"):
+        inflate(body, encoding, 1_000_000)
+
+
+def test_a_body_of_exactly_the_limit_is_taken() -> None:
+    assert len(inflate(GZIP, "gzip", len(TEXT))) == len(TEXT)
+    assert len(inflate(ZSTD, "zstd", len(TEXT))) == len(TEXT)
+
+
+def test_endless_members_are_refused() -> None:
+    with pytest.raises(BadRequestError, match="members"):
+        inflate(gzip.compress(b"", mtime=0) * 10_001, "gzip")

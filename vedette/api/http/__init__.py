@@ -1,0 +1,1 @@
+"""HTTP itself: middleware, authentication and access, errors, bodies, the fast path."""

@@ -1,0 +1,148 @@
+"""Errors as answers: the one table from error classes to statuses.
+
+Every body is `{"reason": <stable word>, "message": <text>}`; a query error also has `start` and
+`end`, offsets into the query (design.md 7). Bodies for senders that speak Elasticsearch carry the
+same under the names those read. Anything that is not in the table is a bug: it is logged with the
+request's id and answered as a bare 500.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from vedette import limits
+from vedette.api.http.responses import json_answer
+from vedette.errors import (
+    BadRequestError,
+    BusyError,
+    CallerError,
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+    QueryError,
+    TooLargeError,
+    UnauthorizedError,
+    UnavailableError,
+    VedetteError,
+)
+
+log = structlog.get_logger("vedette.api")
+
+STATUSES: Final[tuple[tuple[type[VedetteError], int], ...]] = (
+    (QueryError, 400),
+    (BadRequestError, 400),
+    (UnauthorizedError, 401),
+    (ForbiddenError, 403),
+    (NotFoundError, 404),
+    (ConflictError, 409),
+    (TooLargeError, 413),
+    (CallerError, 400),
+    (BusyError, 429),
+    (UnavailableError, 503),
+    (VedetteError, 500),
+)
+"""The first class that fits decides."""
+
+REASONS: Final[Mapping[int, str]] = {
+    400: "bad_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    415: "bad_request",
+    500: "internal_error",
+}
+"""Stable words for what the framework itself refuses."""
+
+HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
+    401: {"WWW-Authenticate": 'Basic realm="vedette", charset="UTF-8"'},
+    429: {"Retry-After": str(limits.RETRY_AFTER_S)},
+    503: {"Retry-After": str(limits.RETRY_AFTER_S)},
+}
+
+ELASTIC_TAG: Final = "elasticsearch"
+"""Tag of the routes whose callers expect Elasticsearch's error bodies."""
+
+OSQUERY_TAG: Final = "osquery"
+"""Tag of the routes whose callers look for `node_invalid`."""
+
+ELASTIC_HEADERS: Final[Mapping[str, str]] = {"X-Elastic-Product": "Elasticsearch"}
+
+
+def status_of(error: VedetteError) -> int:
+    return next(status for known, status in STATUSES if isinstance(error, known))
+
+
+def error_body(error: VedetteError) -> dict[str, Any]:
+    body: dict[str, Any] = {"reason": error.reason, "message": error.message}
+    if isinstance(error, QueryError):
+        body |= {"start": error.start, "end": error.end}
+    return body
+
+
+def failure_answer(request: Request, status: int, body: dict[str, Any]) -> Response:
+    """The answer for a failed request, in the form its route's callers read."""
+    headers = dict(HEADERS.get(status, {}))
+    if status == 401 and OSQUERY_TAG in getattr(request.scope.get("route"), "tags", ()):
+        body = {**body, "node_invalid": True}
+    if ELASTIC_TAG in getattr(request.scope.get("route"), "tags", ()):
+        cause = {"type": body["reason"], "reason": body["message"]}
+        body = {**body, "error": {**cause, "root_cause": [cause]}, "status": status}
+        headers |= ELASTIC_HEADERS
+    return json_answer(body, status, headers)
+
+
+def bug_answer(request: Request, error: Exception, request_id: str) -> Response:
+    """500 without detail; the log has it, under the id that the answer names."""
+    log.exception("request failed", request_id=request_id, path=request.url.path, exc_info=error)
+    body = {"reason": REASONS[500], "message": f"internal error; request id {request_id}"}
+    return failure_answer(request, 500, body)
+
+
+EXPECTED: Final = (VedetteError, HTTPException)
+"""What a route may raise; anything else is a bug."""
+
+
+def expected_answer(request: Request, error: VedetteError | HTTPException) -> Response:
+    """The answer for an error that a route may raise."""
+    if isinstance(error, HTTPException):
+        return _on_http_error(request, error)
+    return _on_domain_error(request, error)
+
+
+def install_failures(app: FastAPI) -> None:
+    """Make `app` answer every error in our shape."""
+    app.add_exception_handler(VedetteError, _on_domain_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http_error)
+
+
+def _on_domain_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, VedetteError)
+    status = status_of(error)
+    if status == 500:
+        log.error("request failed", path=request.url.path, reason=error.reason, text=str(error))
+    return failure_answer(request, status, error_body(error))
+
+
+def _on_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    body = {"reason": REASONS[400], "message": f"{place}: {first['msg']}"}
+    return failure_answer(request, 400, body)
+
+
+def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    status = error.status_code
+    body = {"reason": REASONS.get(status, "http_error"), "message": str(error.detail)}
+    answer = failure_answer(request, status, body)
+    answer.headers.update(error.headers or {})
+    return answer

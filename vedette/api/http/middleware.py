@@ -1,0 +1,158 @@
+"""What happens around every request: an id, the metrics, one log line, and no way out for a bug.
+
+One ASGI layer, not several: it sees the request first and the answer last. The route's template,
+not the path, is the metric's label, so that ids in paths do not make a million series; paths that
+match no route share the label `unmatched`.
+"""
+
+import re
+import secrets
+import time
+from typing import Any, Final
+
+import structlog
+from fastapi import Request
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from vedette.api.http.error_responses import bug_answer
+
+log = structlog.get_logger("vedette.access")
+
+REQUEST_ID_HEADER: Final = "x-request-id"
+
+ROUTINE: Final = frozenset(
+    {
+        "/sensor/v1/checkin",
+        "/sensor/v1/events",
+        "/osquery/config",
+        "/osquery/log",
+        "/osquery/distributed/read",
+        "/osquery/distributed/write",
+    }
+)
+"""Routes whose answered requests are logged at `debug`: a fleet sends hundreds a second, all alike,
+and what they came to is in the metrics and with each sensor."""
+
+_USABLE_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+_SECONDS: Final = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+_SECURITY_HEADERS: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+)
+
+
+class HttpMetrics:
+    """The HTTP part of /metrics."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        labels = ("method", "route")
+        self.requests = Counter(
+            "vedette_http_requests",
+            "HTTP requests answered.",
+            (*labels, "status"),
+            registry=registry,
+        )
+        self.seconds = Histogram(
+            "vedette_http_request_seconds",
+            "Time from the request's headers to the end of its answer.",
+            labels,
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.in_progress = Gauge(
+            "vedette_http_requests_in_progress",
+            "HTTP requests that are not answered yet.",
+            registry=registry,
+        )
+
+
+class Conduct:
+    """ASGI layer around the whole application."""
+
+    def __init__(self, app: ASGIApp, metrics: HttpMetrics) -> None:
+        self.app = app
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        exchange = _Exchange(scope, send)
+        with self.metrics.in_progress.track_inprogress():
+            await self._guarded(exchange, receive)
+        self._account(exchange)
+
+    async def _guarded(self, exchange: "_Exchange", receive: Receive) -> None:
+        try:
+            await self.app(exchange.scope, receive, exchange.send)
+        except ClientDisconnect:
+            exchange.status = exchange.status or 499
+        except Exception as error:  # noqa: BLE001 - the last place that can answer
+            answer = bug_answer(Request(exchange.scope), error, exchange.request_id)
+            if exchange.status == 0:
+                await answer(exchange.scope, receive, exchange.send)
+
+    def _account(self, exchange: "_Exchange") -> None:
+        elapsed_s = time.perf_counter() - exchange.began
+        method = exchange.scope["method"]
+        route = getattr(exchange.scope.get("route"), "path", "unmatched")
+        self.metrics.requests.labels(method, route, str(exchange.status)).inc()
+        self.metrics.seconds.labels(method, route).observe(elapsed_s)
+        principal = exchange.scope["state"].get("principal")
+        tell = log.debug if exchange.status < 400 and route in ROUTINE else log.info
+        tell(
+            "request",
+            method=method,
+            path=exchange.scope["path"],
+            status=exchange.status,
+            elapsed_ms=round(elapsed_s * 1_000, 1),
+            answer_bytes=exchange.answer_bytes,
+            caller=getattr(principal, "name", ""),
+            client=(exchange.scope.get("client") or ("",))[0],
+            request_id=exchange.request_id,
+        )
+
+
+class _Exchange:
+    """One request with what is seen of its answer."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self.scope = scope
+        self.began = time.perf_counter()
+        self.status = 0
+        self.answer_bytes = 0
+        self.request_id = _request_id(scope)
+        self._send = send
+        scope.setdefault("state", {})["request_id"] = self.request_id
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = self._headers(message.get("headers", ()))
+        elif message["type"] == "http.response.body":
+            self.answer_bytes += len(message.get("body", b""))
+        await self._send(message)
+
+    def _headers(self, given: Any) -> list[tuple[bytes, bytes]]:
+        headers = list(given)
+        names = {name.lower() for name, _ in headers}
+        headers += [(name, value) for name, value in _SECURITY_HEADERS if name not in names]
+        headers.append((REQUEST_ID_HEADER.encode(), self.request_id.encode()))
+        return headers
+
+
+def _request_id(scope: Scope) -> str:
+    """The id a proxy gave, when it is harmless in a log; otherwise a new one."""
+    for name, value in scope["headers"]:
+        if name == REQUEST_ID_HEADER.encode():
+            text = value.decode("latin-1")
+            return text if _USABLE_ID.fullmatch(text) else _new_id()
+    return _new_id()
+
+
+def _new_id() -> str:
+    return secrets.token_hex(8)

@@ -1,0 +1,1 @@
+"""Routes of sensors, groups, sites and installers."""

@@ -1,0 +1,117 @@
+"""Installers of a group's sensors, and the versions there are (api.md 4.8, clients.md 2.1)."""
+
+from collections.abc import Iterator
+from typing import IO, Annotated, Any, Final
+
+from fastapi import APIRouter, Depends
+from starlette.responses import Response, StreamingResponse
+
+from vedette.api.http.access import principal_of
+from vedette.api.http.responses import json_answer
+from vedette.api.http.server_url import server_url
+from vedette.api.routes.fleet.groups import visible_group
+from vedette.api.services import Services, services
+from vedette.errors import NotFoundError
+from vedette.model.principal import Principal
+from vedette.respond.installers import linux_installer, packaged_installer, sensor_version
+from vedette.state.policy.groups import Group
+from vedette.state.sensors import installers
+
+router = APIRouter(tags=["installers"])
+
+Here = Annotated[Services, Depends(services)]
+Caller = Annotated[Principal, Depends(principal_of)]
+Address = Annotated[str, Depends(server_url)]
+
+_PIECE_BYTES: Final = 256 * 1024
+_OS_NAMES: Final = {"windows": "Windows", "osx": "OSX"}
+
+
+@router.get("/api/group/{group_id}/installer/windows/exe", summary="A Windows installer, exe")
+@router.get("/api/v1/group/{group_id}/installer/windows/exe", summary="A Windows installer, exe")
+@router.get("/api/v3/group/{group_id}/installer/windows/exe", summary="A Windows installer, exe")
+def windows_exe(group_id: str, here: Here, caller: Caller, address: Address) -> Response:
+    """A zip with the registered program, the group's settings and a script."""
+    return _packaged(here, visible_group(here, caller, group_id), "windows", "exe", address)
+
+
+@router.get("/api/group/{group_id}/installer/windows/msi", summary="A Windows installer, msi")
+@router.get("/api/v1/group/{group_id}/installer/windows/msi", summary="A Windows installer, msi")
+@router.get("/api/v3/group/{group_id}/installer/windows/msi", summary="A Windows installer, msi")
+def windows_msi(group_id: str, here: Here, caller: Caller, address: Address) -> Response:
+    """A zip with the registered package, the group's settings and a script."""
+    return _packaged(here, visible_group(here, caller, group_id), "windows", "msi", address)
+
+
+@router.get("/api/group/{group_id}/installer/osx", summary="A macOS installer")
+@router.get("/api/v1/group/{group_id}/installer/osx", summary="A macOS installer")
+@router.get("/api/v3/group/{group_id}/installer/osx", summary="A macOS installer")
+def osx(group_id: str, here: Here, caller: Caller, address: Address) -> Response:
+    """A zip with the registered package, the group's settings and a script."""
+    return _packaged(here, visible_group(here, caller, group_id), "osx", "pkg", address)
+
+
+@router.get("/api/group/{group_id}/installer/linux", summary="A Linux installer")
+@router.get("/api/v1/group/{group_id}/installer/linux", summary="A Linux installer")
+@router.get("/api/v3/group/{group_id}/installer/linux", summary="A Linux installer")
+def linux(group_id: str, here: Here, caller: Caller, address: Address) -> Response:
+    """A tar.gz with the sensor, the group's settings and `install.sh`."""
+    group = visible_group(here, caller, group_id)
+    archive = linux_installer(here.database, group, _address(group, address), _ca(here))
+    return _file(archive, f"vedette-sensor-group-{group.id}.tar.gz", "application/gzip")
+
+
+@router.get("/api/builds", summary="Versions of sensors")
+@router.get("/api/v1/builds", summary="Versions of sensors")
+@router.get("/api/v2/builds", summary="Versions of sensors")
+def builds(here: Here) -> Response:
+    """By operating system, the newest first: of the Linux sensor and of registered packages."""
+    found: dict[str, list[dict[str, Any]]] = {"Windows": [], "Linux": [], "OSX": []}
+    if version := sensor_version():
+        found["Linux"].append({"version_string": version})
+    for one in installers.all_installers(here.database):
+        entry = {"version_string": one.version}
+        if entry not in found[_OS_NAMES[one.os]]:
+            found[_OS_NAMES[one.os]].append(entry)
+    return json_answer(found)
+
+
+def _packaged(here: Services, group: Group, os: str, kind: str, address: str) -> Response:
+    archive = packaged_installer(
+        here.database, group, os, kind, _address(group, address), _ca(here)
+    )
+    return _file(archive, f"vedette-{os}-{kind}-group-{group.id}.zip", "application/zip")
+
+
+def _address(group: Group, address: str) -> str:
+    return group.sensorbackend_server or address
+
+
+def _ca(here: Services) -> bytes:
+    """The certificate that sensors believe: the one that the server shows."""
+    path = here.settings.tls_cert or here.settings.data / "tls" / "cert.pem"
+    try:
+        return path.read_bytes()
+    except OSError:
+        raise NotFoundError(
+            "this server has no certificate to put into installers: it serves plain HTTP"
+        ) from None
+
+
+def _file(archive: IO[bytes], name: str, media_type: str) -> Response:
+    size = archive.seek(0, 2)
+    archive.seek(0)
+    return StreamingResponse(  # reads in a thread: the pieces come from an ordinary generator
+        _pieces(archive),
+        media_type=media_type,
+        headers={
+            "Content-Length": str(size),
+            "Content-Disposition": f'attachment; filename="{name}"',
+        },
+    )
+
+
+def _pieces(archive: IO[bytes]) -> Iterator[bytes]:
+    with archive:
+        while piece := archive.read(_PIECE_BYTES):
+            yield piece

@@ -1,0 +1,162 @@
+"""Sensors: the programs that report, and the hosts they stand for (api.md 4.8, 2.17, 2.18)."""
+
+import time
+from typing import Annotated, Any, Final
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from starlette.datastructures import QueryParams
+from starlette.responses import Response
+
+from vedette import limits
+from vedette.api.http.access import principal_of, scope_of_request
+from vedette.api.http.request_bodies import json_object
+from vedette.api.http.responses import empty_answer, json_answer
+from vedette.api.schemas.parameters import DAYS_MAX, ID_MAX, bounded_number, described, whole_number
+from vedette.api.schemas.sensor import activity_body, queued_body, resource_body, sensor_body
+from vedette.api.schemas.sensor_changes import needed_roles, read_changes
+from vedette.api.services import Services, services
+from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
+from vedette.model.principal import ROLE_NAMES, Principal
+from vedette.model.scope import Scope
+from vedette.state.sensors import sensor_changes, sensor_list
+from vedette.state.sensors.sensor_list import SensorQuery
+
+router = APIRouter(tags=["sensors"])
+
+Here = Annotated[Services, Depends(services)]
+Within = Annotated[Scope, Depends(scope_of_request)]
+
+PAGE_DEFAULT: Final = 100
+"""Rows of a page of v2 when `rows` is not given."""
+
+_FILTERS: Final = (
+    ("hostname", "Part of the host's name, case-sensitive"),
+    ("ip", "Part of the address, case-sensitive; hostname does not count then"),
+    ("groupid", "Id of a sensor group"),
+    ("inactive_filter_days", "Only sensors heard of within so many days"),
+    ("sort.col", "Column to sort by; default last_checkin_time"),
+    ("sort.dir", "asc or desc"),
+)
+
+
+@router.get("/api/v1/sensor", summary="All sensors", openapi_extra=described(*_FILTERS))
+def sensors(request: Request, here: Here, scope: Within) -> Response:
+    """A plain list of everything that matches."""
+    now_us = here.clock.now_us()
+    found = sensor_list.page(here.database, scope, _query(request.query_params), now_us)
+    return json_answer([sensor_body(row, now_us) for row in found.sensors])
+
+
+@router.get("/api/v1/sensor/statistics", summary="Counts over all sensors")
+def statistics(here: Here, scope: Within) -> Response:
+    """Backlogs are what sensors reported at check-in; log shippers report none."""
+    found = sensor_list.totals(here.database, scope, here.clock.now_us())
+    return json_answer(
+        {
+            "sensor_count": found.sensors,
+            "active_sensor_count": found.active,
+            "num_eventlog_bytes": found.eventlog_bytes,
+            "num_storefile_bytes": found.storefiles_bytes,
+            "num_storefiles_bytes": found.storefiles_bytes,
+        }
+    )
+
+
+@router.get("/api/v1/sensor/{sensor_id}", summary="One sensor")
+def sensor(sensor_id: str, here: Here, scope: Within) -> Response:
+    number = _sensor_number(sensor_id)
+    row = sensor_list.get(here.database, scope, number)
+    return json_answer(sensor_body(row, here.clock.now_us()))
+
+
+@router.put("/api/v1/sensor/{sensor_id}", summary="Give a sensor orders, a group, notes")
+async def change_sensor(sensor_id: str, request: Request, here: Here, scope: Within) -> Response:
+    """Takes the seven members that api.md 4.8 names. A whole record may be sent back: members
+    that cannot be changed are ignored, but a record of another sensor is refused."""
+    number, body = _sensor_number(sensor_id), await json_object(request)
+    await to_thread.run_sync(_change, here, scope, principal_of(request), number, body)
+    here.sensor_keys.forget(number)
+    return empty_answer()
+
+
+def _change(
+    here: Services, scope: Scope, principal: Principal, number: int, body: dict[str, Any]
+) -> None:
+    row = sensor_list.get(here.database, scope, number)
+    changes = read_changes(body, row)
+    for group_id, role in needed_roles(changes, row):
+        if principal.role_in(group_id) < role:
+            needed = ROLE_NAMES[role]
+            raise ForbiddenError(f"{principal.name} must be {needed} in sensor group {group_id}")
+    sensor_changes.change(here.database, number, changes, here.clock.now_us())
+
+
+@router.get("/api/v1/sensor/{sensor_id}/queued", summary="What waits on the host")
+def queued(sensor_id: str, here: Here, scope: Within) -> Response:
+    row = sensor_list.get(here.database, scope, _sensor_number(sensor_id))
+    return json_answer(queued_body(row))
+
+
+@router.get("/api/v1/sensor/{sensor_id}/activity", summary="The sensor's last check-in")
+def activity(sensor_id: str, here: Here, scope: Within) -> Response:
+    row = sensor_list.get(here.database, scope, _sensor_number(sensor_id))
+    return json_answer(activity_body(row))
+
+
+@router.get("/api/v1/sensor/{sensor_id}/resourcestatus", summary="Memory, disk and health")
+def resource_status(sensor_id: str, here: Here, scope: Within) -> Response:
+    row = sensor_list.get(here.database, scope, _sensor_number(sensor_id))
+    return json_answer(resource_body(row))
+
+
+@router.get(
+    "/api/v2/sensor",
+    summary="Sensors, page by page",
+    openapi_extra=described(
+        ("rows", f"Rows of a page; default {PAGE_DEFAULT}"), ("start", "First row"), *_FILTERS
+    ),
+)
+def sensor_page(request: Request, here: Here, scope: Within) -> Response:
+    began = time.perf_counter()
+    now_us = here.clock.now_us()
+    query = request.query_params
+    start = whole_number(query, "start", 0)
+    rows = whole_number(query, "rows", PAGE_DEFAULT, most=limits.SENSORS_PAGE_MAX)
+    found = sensor_list.page(here.database, scope, _query(query, start, rows), now_us)
+    return json_answer(
+        {
+            "total_results": found.total,
+            "results": [sensor_body(row, now_us) for row in found.sensors],
+            "start": start,
+            "elapsed": time.perf_counter() - began,
+        }
+    )
+
+
+def _query(query: QueryParams, start: int = 0, rows: int | None = None) -> SensorQuery:
+    group_id = query.get("groupid", "")
+    days = query.get("inactive_filter_days", "")
+    column = query.get("sort.col", "") or sensor_list.DEFAULT_SORT
+    # Only the newest check-in is what one wants to see first; names begin with A.
+    direction = query.get("sort.dir", "") or (
+        "desc" if column == sensor_list.DEFAULT_SORT else "asc"
+    )
+    return SensorQuery(
+        hostname=query.get("hostname", ""),
+        ip=query.get("ip", ""),
+        group_id=bounded_number("groupid", group_id, most=ID_MAX) if group_id else None,
+        inactive_days=bounded_number("inactive_filter_days", days, most=DAYS_MAX) if days else None,
+        sort=column,
+        is_descending=direction.lower() == "desc",
+        start=start,
+        rows=rows,
+    )
+
+
+def _sensor_number(text: str) -> int:
+    """A sensor id from a path. Whatever cannot be one names no sensor."""
+    try:
+        return bounded_number("sensor_id", text, most=ID_MAX)
+    except BadRequestError:
+        raise NotFoundError(f"there is no sensor {text[:40]!r}") from None

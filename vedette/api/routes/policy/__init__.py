@@ -1,0 +1,1 @@
+"""Routes of bans and ingress filters."""

@@ -1,0 +1,201 @@
+"""Banned hashes (api.md 4.10, 2.20) under all the names that clients know."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends
+from starlette.responses import Response
+
+from vedette.api.http.access import principal_of, scope_of_request
+from vedette.api.http.request_bodies import json_object
+from vedette.api.http.responses import json_answer
+from vedette.api.services import Services, services
+from vedette.errors import BadRequestError, ForbiddenError
+from vedette.model.principal import Principal, Role
+from vedette.model.scope import Scope
+from vedette.search.bodies.wire_values import instant
+from vedette.state.accounts.users import id_of
+from vedette.state.policy import bans, groups
+from vedette.state.policy.bans import Author, Ban
+from vedette.store.read.binaries import sha256_of
+from vedette.store.read.running_hosts import RunsOn, running
+
+router = APIRouter(tags=["bans"])
+
+Here = Annotated[Services, Depends(services)]
+Caller = Annotated[Principal, Depends(principal_of)]
+Within = Annotated[Scope, Depends(scope_of_request)]
+Body = Annotated[dict[str, Any], Depends(json_object)]
+
+RUNS_US: Final = 24 * 3600 * 1_000_000
+"""A process that has not ended counts as running when it was heard of in this time."""
+
+_LIST: Final = "/api/v1/banning/bannedlist"
+_OLDER: Final = "/api/v1/banning/blacklist"
+_RESTRICTED: Final = "/api/v1/banning/restrictedlist"
+
+_MD5: Final = re.compile(r"[0-9a-fA-F]{32}")
+_READ_ONLY: Final = frozenset(
+    (
+        "audit", "ban_count", "block_count", "last_ban_host", "last_ban_time",
+        "last_block_hostname", "last_block_sensor_id", "last_block_time", "result", "running",
+        "timestamp", "user_id", "username",
+    )
+)  # fmt: skip
+"""Members that come back from clients and are not theirs to set."""
+
+
+@router.get(_RESTRICTED, summary="All bans")
+@router.get(_OLDER, summary="All bans")
+@router.get(_LIST, summary="All bans")
+def listed(here: Here, scope: Within) -> Response:
+    """By md5, with those that were switched off. What was blocked last on a host that the caller
+    does not see is left out."""
+    return json_answer([_body(ban, scope) for ban in bans.all_bans(here.database)])
+
+
+@router.post(_RESTRICTED, summary="Ban a program")
+@router.post(_OLDER, summary="Ban a program")
+@router.post(_LIST, summary="Ban a program")
+def create(here: Here, caller: Caller, scope: Within, body: Body) -> Response:
+    """Takes `md5hash`, `text` and `enabled`; 409 when it is banned already. The answer is the
+    record, with `running`: where the program runs now, of the hosts that the caller sees."""
+    members = _members(body)
+    if "md5hash" not in members:
+        raise BadRequestError("md5hash: is missing")
+    _check_right(here, caller)
+    md5, now_us = checked_md5(members["md5hash"]), here.clock.now_us()
+    sha256 = sha256_of(here.engine, md5)
+    text = members.get("text") or ""
+    by = _author(here, caller)
+    ban = bans.add(here.database, md5, sha256, text, by, now_us)
+    if members.get("enabled") is False:
+        ban = bans.change(here.database, md5, enabled=False, text=None, by=by, now_us=now_us)
+    found = running(here.engine, md5, scope, now_us - RUNS_US)
+    return json_answer(
+        _body(ban, scope) | {"result": "success", "running": [_runs_on(one) for one in found]}
+    )
+
+
+@router.get(f"{_RESTRICTED}/{{md5}}", summary="One ban")
+@router.get(f"{_OLDER}/{{md5}}", summary="One ban")
+@router.get(f"{_LIST}/{{md5}}", summary="One ban")
+def one(md5: str, here: Here, scope: Within) -> Response:
+    """Also one that was switched off."""
+    return json_answer(_body(bans.get(here.database, checked_md5(md5)), scope))
+
+
+@router.put(f"{_RESTRICTED}/{{md5}}", summary="Change a ban")
+@router.put(f"{_OLDER}/{{md5}}", summary="Change a ban")
+@router.put(f"{_LIST}/{{md5}}", summary="Change a ban")
+def change(md5: str, here: Here, caller: Caller, scope: Within, body: Body) -> Response:
+    """Takes `text` and `enabled`; what is not given stays. The answer is the record."""
+    md5, members = checked_md5(md5), _members(body)
+    if checked_md5(members.get("md5hash", md5)) != md5:
+        raise BadRequestError(f"md5hash: must be {md5}")
+    bans.get(here.database, md5)
+    _check_right(here, caller)
+    ban = bans.change(
+        here.database,
+        md5,
+        enabled=members.get("enabled"),
+        text=members["text"] or "" if "text" in members else None,
+        by=_author(here, caller),
+        now_us=here.clock.now_us(),
+    )
+    return json_answer(_body(ban, scope) | {"result": "success"})
+
+
+@router.delete(f"{_RESTRICTED}/{{md5}}", summary="Take a ban back")
+@router.delete(f"{_OLDER}/{{md5}}", summary="Take a ban back")
+@router.delete(f"{_LIST}/{{md5}}", summary="Take a ban back")
+def delete(md5: str, here: Here, caller: Caller) -> Response:
+    """The record stays, switched off, with its history."""
+    md5 = bans.get(here.database, checked_md5(md5)).md5
+    _check_right(here, caller)
+    now_us, by = here.clock.now_us(), _author(here, caller)
+    bans.change(here.database, md5, enabled=False, text=None, by=by, now_us=now_us)
+    return json_answer({"result": "success"})
+
+
+def checked_md5(text: object) -> str:
+    """An md5 in lower case. Raises BadRequestError."""
+    if not isinstance(text, str) or not _MD5.fullmatch(text):
+        raise BadRequestError(f"md5hash: {str(text)[:40]!r} is not 32 hexadecimal digits")
+    return text.lower()
+
+
+def _check_right(here: Services, caller: Principal) -> None:
+    """A ban counts on every host: it takes an analyst of every sensor group."""
+    if caller.is_global_admin:
+        return
+    for group in groups.all_groups(here.database):
+        if caller.role_in(group.id) < Role.ANALYST:
+            raise ForbiddenError(
+                f"{caller.name} may not ban: that needs the role of an analyst in every sensor "
+                "group, or a global administrator"
+            )
+
+
+def _members(body: Mapping[str, Any]) -> dict[str, Any]:
+    members = {name: value for name, value in body.items() if name not in _READ_ONLY}
+    for name, value in members.items():
+        match name:
+            case "md5hash":
+                checked_md5(value)
+            case "text":
+                if value is not None and not isinstance(value, str):
+                    raise BadRequestError("text: must be a text")
+            case "enabled":
+                if not isinstance(value, bool):
+                    raise BadRequestError("enabled: must be true or false")
+            case _:
+                raise BadRequestError(f"there is no member {name[:60]!r} of a ban")
+    return members
+
+
+def _author(here: Services, caller: Principal) -> Author:
+    return Author(id_of(here.database, caller.name), caller.name)
+
+
+def _body(ban: Ban, scope: Scope) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "md5hash": ban.md5,
+        "text": ban.text,
+        "enabled": ban.enabled,
+        "username": ban.username,
+        "user_id": ban.user_id,
+        "timestamp": instant(ban.time_us),
+        "block_count": ban.block_count,
+        "last_block_sensor_id": None,
+        "last_block_time": None,
+        "last_block_hostname": None,
+        "audit": [
+            {
+                "username": one.username,
+                "user_id": one.user_id,
+                "timestamp": instant(one.time_us),
+                "text": one.text,
+                "enabled": one.enabled,
+            }
+            for one in ban.audit
+        ],
+    }
+    if ban.last_block_us and scope.allows(ban.last_block_sensor_id):
+        body |= {
+            "last_block_sensor_id": ban.last_block_sensor_id,
+            "last_block_time": instant(ban.last_block_us),
+            "last_block_hostname": ban.last_block_hostname,
+        }
+    return body
+
+
+def _runs_on(one: RunsOn) -> dict[str, Any]:
+    return {
+        "sensor_id": one.sensor_id,
+        "hostname": one.hostname,
+        "process_count": one.process_count,
+        "last_seen": instant(one.last_update_us),
+        "process_ids": list(one.process_ids),
+    }

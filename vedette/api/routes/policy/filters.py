@@ -1,0 +1,177 @@
+"""Ingress filters: what telemetry is not stored (api.md 4.9, 2.19)."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette.api.http.access import principal_of, scope_of_request
+from vedette.api.http.request_bodies import json_value
+from vedette.api.http.responses import json_answer
+from vedette.api.schemas.ingress_filter import (
+    changed_members,
+    checked,
+    filter_body,
+    legacy_body,
+    new_filter,
+)
+from vedette.api.schemas.parameters import described, flag
+from vedette.api.services import Services, services
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.model.ingress_filter import IngressFilter
+from vedette.model.principal import Principal
+from vedette.model.scope import Scope
+from vedette.respond.filter_trial import Trial, blinded_by, try_filters
+from vedette.state.accounts.users import id_of
+from vedette.state.policy import filters
+from vedette.state.sensors.host_registry import all_sensors
+
+router = APIRouter(tags=["ingress filters"])
+
+Here = Annotated[Services, Depends(services)]
+Caller = Annotated[Principal, Depends(principal_of)]
+Within = Annotated[Scope, Depends(scope_of_request)]
+Body = Annotated[Any, Depends(json_value)]
+
+_BASE: Final = "/api/v1/ingress_approvedlist"
+_OLDER: Final = "/api/v1/ingress_whitelist"
+
+_DRY_RUN: Final = described(
+    ("dry_run", "true: store nothing, say what the filters would have dropped of the last day")
+)
+
+
+@router.get(_OLDER, summary="All ingress filters")
+@router.get(_BASE, summary="All ingress filters")
+def listed(here: Here, caller: Caller, scope: Within) -> Response:
+    """The highest priority first. Users see those for all hosts and for hosts they see."""
+    return json_answer(_list(here, caller, scope, filter_body))
+
+
+@router.get(f"{_OLDER}/legacy", summary="All ingress filters, in their older form")
+@router.get(f"{_BASE}/legacy", summary="All ingress filters, in their older form")
+def legacy(here: Here, caller: Caller, scope: Within) -> Response:
+    """The same list; each filter has its command lines as `command_line_filters` too."""
+    return json_answer(_list(here, caller, scope, legacy_body))
+
+
+@router.post(f"{_OLDER}/legacy", summary="Create ingress filters", openapi_extra=_DRY_RUN)
+@router.post(f"{_BASE}/legacy", summary="Create ingress filters", openapi_extra=_DRY_RUN)
+@router.post(_OLDER, summary="Create ingress filters", openapi_extra=_DRY_RUN)
+@router.post(_BASE, summary="Create ingress filters", openapi_extra=_DRY_RUN)
+def create(request: Request, here: Here, caller: Caller, body: Body) -> Response:
+    """Takes a list of filters, or one; answers the list of their ids. All are created or none."""
+    new = [new_filter(one) for one in _objects(body)]
+    if len({one.id for one in new}) < len(new):
+        raise BadRequestError("id: two filters of the request have the same one")
+    now_us = here.clock.now_us()
+    if flag(request.query_params, "dry_run"):
+        return json_answer(_trial_body(here, new, now_us))
+    filters.add(here.database, new, id_of(here.database, caller.name), now_us)
+    here.filters.look()
+    return json_answer([one.id for one in new])
+
+
+@router.put(_OLDER, summary="Change several ingress filters")
+@router.put(_BASE, summary="Change several ingress filters")
+def change_all(here: Here, caller: Caller, body: Body) -> Response:
+    """Takes a list of filters with their ids, or one. All are changed or none."""
+    return _change(here, caller, _objects(body), "")
+
+
+@router.get(f"{_OLDER}/{{filter_id}}", summary="One ingress filter")
+@router.get(f"{_BASE}/{{filter_id}}", summary="One ingress filter")
+def one(filter_id: str, here: Here, caller: Caller, scope: Within) -> Response:
+    """With its hit rate over the last quarter of an hour."""
+    found = filters.get(here.database, filter_id)
+    if not _is_visible(found, caller, scope):
+        raise NotFoundError(f"there is no ingress filter {filter_id[:80]!r}")
+    rates = filters.hit_rates(here.database, here.clock.now_us())
+    return json_answer(filter_body(found, rates.get(found.id, 0.0)))
+
+
+@router.put(f"{_OLDER}/{{filter_id}}", summary="Change an ingress filter")
+@router.put(f"{_BASE}/{{filter_id}}", summary="Change an ingress filter")
+def change(filter_id: str, here: Here, caller: Caller, body: Body) -> Response:
+    """Takes the filter, or a list of it. Members that are not given stay as they are."""
+    return _change(here, caller, _objects(body), filter_id)
+
+
+@router.delete(f"{_OLDER}/{{filter_id}}", summary="Delete an ingress filter")
+@router.delete(f"{_BASE}/{{filter_id}}", summary="Delete an ingress filter")
+def delete(filter_id: str, here: Here) -> Response:
+    """What it dropped is not stored and stays lost."""
+    filters.remove(here.database, filter_id)
+    here.filters.look()
+    return json_answer({"result": "success"})
+
+
+def _list(
+    here: Services,
+    caller: Principal,
+    scope: Scope,
+    body: Callable[[IngressFilter, float], dict[str, Any]],
+) -> list[dict[str, Any]]:
+    rates = filters.hit_rates(here.database, here.clock.now_us())
+    _, found = filters.load(here.database)
+    return [body(one, rates.get(one.id, 0.0)) for one in found if _is_visible(one, caller, scope)]
+
+
+def _change(
+    here: Services, caller: Principal, objects: list[dict[str, Any]], filter_id: str
+) -> Response:
+    """`filter_id` is that of the path, "" where the objects name theirs."""
+    changes: dict[str, dict[str, Any]] = {}
+    for given in objects:
+        name = given.get("id", filter_id)
+        if not isinstance(name, str) or not name or (filter_id and name != filter_id):
+            raise BadRequestError(f"id: must be {filter_id!r}" if filter_id else "id: is missing")
+        if name in changes:
+            raise BadRequestError(f"id: {name[:80]!r} is there twice")
+        changes[name] = changed_members(given)
+        checked(IngressFilter(name, **changes[name]))
+    now_us, user_id = here.clock.now_us(), id_of(here.database, caller.name)
+    filters.change(here.database, changes, user_id, now_us)
+    here.filters.look()
+    return json_answer({"result": "success"})
+
+
+def _objects(body: Any) -> list[dict[str, Any]]:
+    objects = body if isinstance(body, list) else [body]
+    if not objects or not all(isinstance(one, dict) for one in objects):
+        raise BadRequestError("the body must be an ingress filter or a list of them")
+    return objects
+
+
+def _is_visible(one: IngressFilter, caller: Principal, scope: Scope) -> bool:
+    groups = caller.visible_groups
+    if groups is None or one.is_global:
+        return True
+    return not groups.isdisjoint(one.group_ids) or any(map(scope.allows, one.sensor_ids))
+
+
+def _trial_body(here: Services, new: list[IngressFilter], now_us: int) -> dict[str, Any]:
+    trials = try_filters(here.engine, all_sensors(here.database), new, now_us)
+    return {
+        "dry_run": True,
+        "filters": [_trial(trial) for trial in trials],
+        "blinded": [
+            {"kind": one.kind, "id": one.id, "name": one.name, "hits": one.hits}
+            for one in blinded_by(here.engine, new, now_us)
+        ],
+    }
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    return {
+        "id": trial.filter_id,
+        "processes": trial.processes,
+        "processes_meant": trial.processes_meant,
+        "process_share": trial.processes_meant / max(trial.processes, 1),
+        "events": trial.events,
+        "events_dropped": trial.events_dropped,
+        "event_share": trial.events_dropped / max(trial.events, 1),
+        "estimated": trial.is_estimate,
+        "partial": trial.is_partial,
+    }

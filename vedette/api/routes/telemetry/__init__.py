@@ -1,0 +1,1 @@
+"""Routes that telemetry comes in by."""

@@ -1,0 +1,65 @@
+"""`_bulk`, the Elasticsearch-compatible sink (telemetry.md 3): telemetry in, from any sender
+that can write to Elasticsearch. A 200 means that everything taken is stored and synced."""
+
+import time
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette.api.http.error_responses import ELASTIC_HEADERS, ELASTIC_TAG
+from vedette.api.http.responses import raw_json
+from vedette.api.schemas.bulk_response import BulkOutcome, Problem, bulk_answer, problems_of
+from vedette.api.schemas.parameters import described
+from vedette.api.services import Services, services
+from vedette.api.telemetry_request import read_telemetry
+from vedette.ingest.framing.bulk_body import NO_RECORD, Bulk, split_bulk
+from vedette.pipeline.submission import Outcome, Receipt
+
+router = APIRouter(tags=[ELASTIC_TAG])
+
+UNSERVED: Final = Problem("illegal_argument_exception", "only create and index are served")
+
+_PARAMETERS: Final = described(
+    ("filter_path", "Members of the answer to keep, comma-separated"),
+    ("pipeline", "Ignored: records are recognised by what they are"),
+)
+
+
+async def bulk(request: Request, here: Annotated[Services, Depends(services)]) -> Response:
+    """Takes NDJSON pairs of an action and a document, gzip or zstd or plain, and answers one
+    item for every action in order: 201 stored, 200 known already or not kept, 400 rejected."""
+    began = time.perf_counter()
+    sent = await read_telemetry(request, here, split_bulk)
+    records = sent.parts.records
+    receipt = (
+        await here.intake.submit(sent.submission(records)) if records else Receipt(bytearray())
+    )
+    took_ms = int((time.perf_counter() - began) * 1_000)
+    filter_path = request.query_params.get("filter_path", "")
+    answer = bulk_answer(_outcome(sent.parts, receipt), took_ms, filter_path)
+    return raw_json(answer, headers=ELASTIC_HEADERS)
+
+
+def _outcome(bulk: Bulk, receipt: Receipt) -> BulkOutcome:
+    """What became of every action, from what became of every record."""
+    actions = [action.name for action in bulk.actions]
+    problems = problems_of(receipt)
+    if len(bulk.records) == len(actions):
+        return BulkOutcome(actions, receipt.outcomes, problems)
+    outcomes = bytearray(len(actions))
+    of_actions: dict[int, Problem] = {}
+    for position, record in enumerate(bulk.record_of):
+        outcomes[position] = Outcome.REJECTED if record == NO_RECORD else receipt.outcomes[record]
+        if record == NO_RECORD:
+            of_actions[position] = UNSERVED
+        elif record in problems:
+            of_actions[position] = problems[record]
+    return BulkOutcome(actions, outcomes, of_actions)
+
+
+for _path in ("/_bulk", "/{index}/_bulk"):
+    for _method in ("POST", "PUT"):
+        router.add_api_route(
+            _path, bulk, methods=[_method], summary="Telemetry in bulk", openapi_extra=_PARAMETERS
+        )

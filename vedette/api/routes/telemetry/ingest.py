@@ -1,0 +1,50 @@
+"""`POST /api/v1/ingest`: telemetry as JSON, of any dialect, recognised record by record."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette.api.http.responses import json_answer
+from vedette.api.services import Services, services
+from vedette.api.telemetry_request import Sent, read_telemetry
+from vedette.errors import BadRequestError
+from vedette.ingest.framing.body import split_body
+from vedette.pipeline.receipt_report import report
+from vedette.pipeline.submission import Receipt
+
+router = APIRouter(tags=["telemetry"])
+
+
+@router.post("/api/v1/ingest", summary="Telemetry as JSON")
+async def ingest(request: Request, here: Annotated[Services, Depends(services)]) -> Response:
+    """Takes an array, one object a line, or objects one after the other; gzip, deflate or zstd.
+
+    200 means that everything taken is stored and synced; records that were not taken are in
+    `errors` by position. 400 means that no record could be taken.
+    """
+    sent = await read_telemetry(request, here, _pieces)
+    receipt = await _submit(sent, here)
+    body = report(receipt)
+    if body["rejected"] == body["read"]:
+        refused = {"reason": "nothing_taken", "message": "no record of the request can be taken"}
+        return json_answer(refused | body, 400)
+    return json_answer(body)
+
+
+async def _submit(sent: Sent[list[bytes]], here: Services) -> Receipt:
+    submission = sent.submission(sent.parts)
+    if not sent.source:
+        return await here.intake.submit(submission)
+    await here.turns.come(sent.source)
+    answer = here.intake.enqueue(submission)
+    here.turns.taken(sent.source)
+    return await asyncio.wrap_future(answer)
+
+
+def _pieces(body: bytes) -> list[bytes]:
+    pieces = split_body(body)
+    if not pieces:
+        raise BadRequestError("the body holds no record", reason="empty_body")
+    return pieces

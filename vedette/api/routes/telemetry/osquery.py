@@ -1,0 +1,207 @@
+"""osquery's TLS plugin: enrolment, configuration, log, distributed queries (docs/osquery.md).
+
+All POST JSON with the credential in the body: the group's secret to enrol, then the node key. A
+node key that is none is answered with `node_invalid`, status 200, upon which osquery enrols anew.
+"""
+
+import asyncio
+from typing import Annotated, Any
+
+import orjson
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette import limits
+from vedette.api.http.access import known_sensor
+from vedette.api.http.request_bodies import raw_body
+from vedette.api.http.responses import json_answer
+from vedette.api.services import Services, services
+from vedette.errors import BadRequestError
+from vedette.ingest.framing.inflate import inflate
+from vedette.model.principal import Principal
+from vedette.pipeline.submission import Submission, request_key
+from vedette.respond.osquery_config import config_for
+from vedette.state.sensors import checkins, enrolment, live_queries
+from vedette.state.sensors.enrolment import Machine
+
+router = APIRouter(prefix="/osquery", tags=["osquery"])
+
+Here = Annotated[Services, Depends(services)]
+Body = dict[str, Any]
+
+INVALID: Body = {"node_invalid": True}
+
+_OS_TYPES = {"windows": "windows", "darwin": "osx"}
+"""By `platform` of osquery; everything else is some Linux."""
+
+
+@router.post("/enroll", summary="osquery: a node key for the group's secret")
+async def enroll(request: Request, here: Here) -> Response:
+    """401 with `node_invalid` for a secret that is wrong or revoked."""
+    body = await _json(request, here)
+    secret = body.get("enroll_secret")
+    if not isinstance(secret, str):
+        raise BadRequestError("enroll_secret: the enrolment secret of a sensor group")
+    made = await to_thread.run_sync(
+        enrolment.enrol,
+        here.database,
+        here.sensors,
+        secret,
+        _machine(body),
+        "osquery",
+        here.clock.now_us(),
+    )
+    here.sensor_keys.forget(made.sensor.id)
+    return json_answer({"node_key": f"{made.sensor.id}:{made.key}", "node_invalid": False})
+
+
+@router.post("/config", summary="osquery: its configuration")
+async def config(request: Request, here: Here) -> Response:
+    """The schedule for the host's operating system; counts as a check-in."""
+    sensor = await _node(await _json(request, here), here)
+    if sensor is None:
+        return json_answer(INVALID)
+    now_us, number = here.clock.now_us(), sensor.sensor_id
+    future = here.commits.submit(
+        number, lambda connection: checkins.note_contact(connection, number, now_us)
+    )
+    os_type = await asyncio.wrap_future(future)
+    return json_answer(config_for(os_type) | {"node_invalid": False})
+
+
+@router.post("/log", summary="osquery: results of its queries")
+async def log(request: Request, here: Here) -> Response:
+    """200 means that the results are stored and synced; status lines are read and dropped."""
+    body = await _json(request, here)
+    sensor = await _node(body, here)
+    if sensor is None:
+        return json_answer(INVALID)
+    data = body.get("data")
+    if not isinstance(data, list):
+        raise BadRequestError("data: a list of results")
+    records = [_result(one) for one in data] if body.get("log_type") == "result" else []
+    now_us, number = here.clock.now_us(), sensor.sensor_id
+    if records:
+        told = b"\n".join([str(number).encode(), *records])
+        key = request_key(told)
+        submission = Submission(records, sensor.group_id, key, len(told), host=sensor.name)
+        await here.intake.submit(submission)
+    future = here.commits.submit(
+        number, lambda connection: checkins.note_contact(connection, number, now_us)
+    )
+    await asyncio.wrap_future(future)
+    return json_answer({})
+
+
+@router.post("/distributed/read", summary="osquery: live queries to answer")
+async def read(request: Request, here: Here) -> Response:
+    sensor = await _node(await _json(request, here), here)
+    if sensor is None:
+        return json_answer(INVALID)
+    now_us, number = here.clock.now_us(), sensor.sensor_id
+    queries: dict[str, str] = {}
+    if await to_thread.run_sync(live_queries.waiting_for, here.database, number):
+        future = here.commits.submit(
+            number, lambda connection: live_queries.hand_out(connection, number, now_us)
+        )
+        queries = await asyncio.wrap_future(future)
+    return json_answer({"queries": queries, "discovery": {}, "node_invalid": False})
+
+
+@router.post("/distributed/write", summary="osquery: the rows of live queries")
+async def write(request: Request, here: Here) -> Response:
+    """Answers to queries that this host was not asked are ignored."""
+    body = await _json(request, here)
+    sensor = await _node(body, here)
+    if sensor is None:
+        return json_answer(INVALID)
+    answers = _answers(body)
+    now_us, number = here.clock.now_us(), sensor.sensor_id
+
+    def keep(connection: Any) -> None:
+        for query_id, rows, status, message in answers:
+            live_queries.answer(connection, number, query_id, rows, status, message, now_us)
+
+    await asyncio.wrap_future(here.commits.submit(number, keep))
+    return json_answer({})
+
+
+def _answers(body: Body) -> list[tuple[int, list[Any], int, str]]:
+    """Query id, rows, status and message of every answer. Raises BadRequestError."""
+    queries, statuses = body.get("queries"), body.get("statuses") or {}
+    messages = body.get("messages") or {}
+    if not isinstance(queries, dict) or not all(
+        isinstance(part, dict) for part in (statuses, messages)
+    ):
+        raise BadRequestError("queries: rows by query id")
+    found = []
+    for name, rows in queries.items():
+        status = statuses.get(name, 0)
+        is_known = name.isascii() and name.isdecimal() and int(name[:20]) < 1 << 31
+        if is_known and str(status).lstrip("-").isdecimal():
+            kept = rows if isinstance(rows, list) else []
+            message = str(messages.get(name) or "")[: limits.SENSOR_TEXT_CHARS_MAX]
+            found.append((int(name), kept, min(abs(int(status)), 1 << 31), message))
+    return found
+
+
+def _result(one: Any) -> bytes:
+    """A result as its own JSON text; some versions send them as text already."""
+    return one.encode("utf-8", "replace") if isinstance(one, str) else orjson.dumps(one)
+
+
+async def _json(request: Request, here: Services) -> Body:
+    """The object of a body, of any Content-Type. Raises BadRequestError, TooLargeError."""
+    raw = await raw_body(request, here.settings.body_bytes_max)
+    encoding = request.headers.get("content-encoding", "")
+    if encoding:
+        raw = await to_thread.run_sync(
+            inflate, raw, encoding, here.settings.body_inflated_bytes_max, limiter=here.splits
+        )
+    try:
+        body = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise BadRequestError(f"the body is not JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise BadRequestError("the body must be a JSON object")
+    return body
+
+
+async def _node(body: Body, here: Services) -> Principal | None:
+    """The sensor of a node key; None for a key that is none."""
+    node_key = body.get("node_key")
+    number, _, key = node_key.partition(":") if isinstance(node_key, str) else ("", "", "")
+    if not (number.isascii() and number.isdecimal() and key):
+        return None
+    return await known_sensor(here, int(number[:20]), key, "osquery")
+
+
+def _machine(body: Body) -> Machine:
+    details = body.get("host_details")
+    system, version, program = (
+        _part(details, name) for name in ("system_info", "os_version", "osquery_info")
+    )
+    platform = _text(version, "platform")
+    name = _text(system, "hostname") or str(body.get("host_identifier") or "")
+    memory = _text(system, "physical_memory")
+    return Machine(
+        hostname=name[: limits.HOSTNAME_CHARS_MAX],
+        os_type=_OS_TYPES.get(platform, "linux") if platform else "",
+        machine_id=_text(system, "uuid"),
+        os_version=" ".join(filter(None, (_text(version, "name"), _text(version, "version")))),
+        arch=_text(system, "cpu_type"),
+        memory_bytes=int(memory[:18]) if memory.isascii() and memory.isdecimal() else 0,
+        sensor_version=_text(program, "version"),
+        host_type="server" if "windows server" in _text(version, "name").lower() else "",
+    )
+
+
+def _part(details: Any, name: str) -> Body:
+    part = details.get(name) if isinstance(details, dict) else None
+    return part if isinstance(part, dict) else {}
+
+
+def _text(part: Body, name: str) -> str:
+    value = part.get(name)
+    return str(value)[: limits.SENSOR_TEXT_CHARS_MAX].replace("\0", "") if value else ""

@@ -1,0 +1,76 @@
+"""Files between sensors and the server: copies of programs in, update packages out."""
+
+import re
+from typing import Annotated, Final
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import FileResponse, Response
+
+from vedette import limits
+from vedette.api.http.access import principal_of
+from vedette.api.http.request_bodies import raw_body
+from vedette.api.http.responses import json_answer
+from vedette.api.schemas.parameters import whole_number
+from vedette.api.schemas.sensor_messages import Offer, message
+from vedette.api.services import Services, services
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.ingest.framing.inflate import inflate
+from vedette.respond.binary_copies import OfferedFile, WrongOffsetError
+from vedette.state.sensors.sensor_packages import OS_TYPES, package_of
+
+router = APIRouter(prefix="/sensor/v1", tags=["sensor protocol"])
+
+Here = Annotated[Services, Depends(services)]
+
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+
+
+@router.post("/binaries/offer", summary="Files that a sensor could send")
+async def offer(request: Request, here: Here) -> Response:
+    """Which of them to send, and from which byte on: what came before a break is kept."""
+    principal = principal_of(request)
+    sent = await message(request, Offer, principal)
+    files = [
+        OfferedFile(one.sha256.lower(), one.md5.lower(), one.size, one.path) for one in sent.files
+    ]
+    wanted = await to_thread.run_sync(
+        here.copies.offer, principal.sensor_id, files, limiter=here.splits
+    )
+    return json_answer({"want": [{"sha256": one.sha256, "offset": one.offset} for one in wanted]})
+
+
+@router.put("/binaries/{sha256}", summary="A piece of a file")
+async def put(sha256: str, request: Request, here: Here) -> Response:
+    """409 tells in `received` which byte comes next; 400 `hash_mismatch` that all of it is
+    thrown away."""
+    name, offset = sha256.lower(), whole_number(request.query_params, "offset", 0)
+    if not _SHA256.fullmatch(name):
+        raise BadRequestError("sha256: 64 hexadecimal digits")
+    raw = await raw_body(request, limits.COPIED_PIECE_BYTES_MAX)
+    encoding = request.headers.get("content-encoding", "")
+    piece = inflate(raw, encoding, limits.COPIED_PIECE_BYTES_MAX)
+    try:
+        received = await to_thread.run_sync(
+            here.copies.put,
+            principal_of(request).sensor_id,
+            name,
+            offset,
+            piece,
+            here.clock.now_us(),
+            limiter=here.splits,
+        )
+    except WrongOffsetError as error:
+        body = {"reason": "conflict", "message": str(error), "received": error.received}
+        return json_answer(body, 409)
+    return json_answer({"received": received})
+
+
+@router.get("/packages/{sha256}", summary="The package of an update order")
+def package(sha256: str, here: Here) -> Response:
+    for os_type in OS_TYPES:
+        found = package_of(here.database, os_type)
+        path = here.settings.data / "packages" / sha256
+        if found is not None and found.sha256 == sha256 and path.is_file():
+            return FileResponse(path, media_type="application/octet-stream")
+    raise NotFoundError(f"there is no sensor package {sha256[:64]!r}")

@@ -1,0 +1,217 @@
+"""The sensor protocol: enrolment, check-in, events (docs/sensor-protocol.md).
+
+A fleet calls these all day, so they are lean: no dependency but the one that authorises, since the
+framework runs each plain one in a thread of its own.
+"""
+
+import asyncio
+import re
+from typing import Any, Final
+
+import msgspec
+from anyio import to_thread
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from vedette import limits
+from vedette.api.http.access import principal_of
+from vedette.api.http.request_bodies import raw_body
+from vedette.api.http.responses import json_answer
+from vedette.api.schemas.parameters import whole_number
+from vedette.api.schemas.sensor_messages import Checkin, Enrolment, message
+from vedette.api.services import Services, services_of
+from vedette.errors import BadRequestError, ForbiddenError
+from vedette.ingest.decode.vedette_sensor import FORMAT
+from vedette.ingest.framing.inflate import inflate
+from vedette.model.principal import Principal
+from vedette.pipeline.submission import Submission, request_key
+from vedette.respond import orders
+from vedette.state.sensors import checkins, enrolment, sensor_queues
+from vedette.state.sensors.checkins import CheckIn, Progress, Report, Standing
+from vedette.state.sensors.sensor_queues import Block
+
+router = APIRouter(prefix="/sensor/v1", tags=["sensor protocol"])
+
+_EPOCH: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_NAMED_SENSOR: Final = re.compile(rb'"sensor_id"\s*:\s*"?(\d+)')
+_UNKNOWN_MAC: Final = "000000000000"
+
+
+@router.post("/enrol", summary="Let a host in with its group's secret")
+async def enrol(request: Request) -> Response:
+    """The key in the answer is shown once; an older key of the host is dead from now on."""
+    here, sent = services_of(request), await message(request, Enrolment, None)
+    host = sent.host
+    machine = enrolment.Machine(
+        hostname=host.hostname,
+        os_type=host.os_type,
+        machine_id=host.machine_id,
+        os_version=host.os_version,
+        kernel=host.kernel,
+        arch=host.arch,
+        boot_id=host.boot_id,
+        memory_bytes=host.physical_memory_size,
+        computer_sid=host.computer_sid,
+        sensor_version=sent.sensor_version,
+        host_type=host.host_type,
+    )
+    now_us = here.clock.now_us()
+    made = await to_thread.run_sync(
+        enrolment.enrol, here.database, here.sensors, sent.secret, machine, "sensor", now_us
+    )
+    here.sensor_keys.forget(made.sensor.id)
+    return json_answer(
+        {
+            "sensor_id": made.sensor.id,
+            "key": made.key,
+            "checkin_interval_s": here.pace.interval_s,
+        }
+    )
+
+
+@router.post("/checkin", summary="A sensor's report, answered with its orders")
+async def check_in(request: Request) -> Response:
+    """What is reported is durable before the answer."""
+    here, principal = services_of(request), principal_of(request)
+    sent = await message(request, Checkin, principal)
+    now_us, pace = here.clock.now_us(), here.pace
+    progress = Progress(sent.flushed_before_us, sent.restarted, sent.uninstalling)
+    report = _report(sent, now_us)
+    item = CheckIn(principal.sensor_id, report, progress, now_us, pace.interval_s, pace.least_s)
+    future = here.commits.submit_to(checkins.check_in, principal.sensor_id, item)
+    standing = await asyncio.wrap_future(future)
+    body = {
+        "checkin_interval_s": standing.interval_s,
+        "server_time_us": now_us,
+        "isolate": standing.isolate,
+        "isolation_allow": list(here.settings.isolation_allow),
+        "flush_before_us": standing.flush_before_us or None,
+        "restart": standing.restart,
+        "uninstall": standing.uninstall,
+        "not_collected": standing.group.settings.not_collected,
+        "quotas": dict(standing.group.settings.quotas),
+        "event_format": FORMAT,
+    }
+    lists = here.order_book.remembered(standing, sent.ban_version, sent.filter_version)
+    if lists is None or sent.blocks or standing.isolate:
+        lists = await to_thread.run_sync(_lists, here, standing, sent, now_us)
+    return json_answer(body | lists)
+
+
+def _lists(here: Services, standing: Standing, sent: Checkin, now_us: int) -> dict[str, Any]:
+    if sent.blocks:
+        blocks = [msgspec.structs.asdict(one) for one in sent.blocks]
+        number = sent.sequence.blocks if sent.sequence else 0
+        orders.note_blocks(here.database, standing, blocks, number, now_us)
+    lists = here.order_book.orders(standing, sent.ban_version, sent.filter_version)
+    allowed = orders.isolation_allow(here.database, standing, here.settings.isolation_allow)
+    return {"isolation_allow": allowed} | lists
+
+
+def _report(sent: Checkin, now_us: int) -> Report:
+    return Report(
+        boot_id=sent.boot_id,
+        clock_delta_s=round((sent.clock_us - now_us) / 1_000_000),
+        uptime_s=sent.uptime_s,
+        sensor_uptime_s=sent.sensor_uptime_s,
+        sensor_version=sent.sensor_version,
+        health_status=sent.health_status,
+        health_message=sent.health_message,
+        eventlog_bytes=sent.event_backlog_bytes,
+        storefiles_bytes=sent.file_backlog_bytes,
+        volume_total_bytes=sent.system_volume_total_bytes,
+        volume_free_bytes=sent.system_volume_free_bytes,
+        memory_bytes=sent.physical_memory_size,
+        network_adapters=_adapters(sent),
+        addresses=None if sent.adapters is None else "|".join(one.ip for one in sent.adapters),
+        power_state=sent.power_state,
+        utc_offset_min=sent.utc_offset_min,
+        is_isolating=sent.is_isolating,
+    )
+
+
+def _adapters(sent: Checkin) -> str | None:
+    """Addresses and MACs as api.md 2.17 writes them: `ip,mac|ip,mac|`."""
+    if sent.adapters is None:
+        return None
+    macs = (re.sub("[^0-9a-f]", "", one.mac.lower()) or _UNKNOWN_MAC for one in sent.adapters)
+    return "".join(f"{one.ip},{mac}|" for one, mac in zip(sent.adapters, macs, strict=True))
+
+
+@router.post("/events", summary="One block of a sensor's queue of events")
+async def events(request: Request) -> Response:
+    """200 means that the block is stored and synced. A block that was stored before is answered
+    alike and not stored again."""
+    here, principal = services_of(request), principal_of(request)
+    epoch = request.query_params.get("epoch", "")
+    if not _EPOCH.fullmatch(epoch):
+        raise BadRequestError("epoch: 1 to 64 letters, digits, dots, dashes and underscores")
+    number = whole_number(request.query_params, "sequence", 0, least=1)
+    body = await _block_body(request, here)
+    content = request_key(body)
+    block = Block(principal.sensor_id, epoch, number, content)
+    expected = await to_thread.run_sync(
+        sensor_queues.stored_before, here.database, block, limiter=here.authentications
+    )
+    if expected is not None:
+        return _acknowledged(number, expected, [])
+    records = [line for line in body.split(b"\n") if line.strip()]
+    _check_names(records, principal)
+    rejected = await _store(here, principal, block, records, _client_ip(request)) if records else []
+    now_us = here.clock.now_us()
+    future = here.commits.submit(
+        principal.sensor_id, lambda connection: sensor_queues.record(connection, block, now_us)
+    )
+    return _acknowledged(number, await asyncio.wrap_future(future), rejected)
+
+
+async def _store(
+    here: Services, principal: Principal, block: Block, records: list[bytes], client_ip: str
+) -> list[dict[str, Any]]:
+    """Stores a block; returns the records that were not taken."""
+    size = sum(map(len, records))
+    submission = Submission(
+        records,
+        principal.group_id,
+        _key(block),
+        size,
+        host=principal.name,
+        comms_ip=client_ip,
+    )
+    receipt = await here.intake.submit(submission)
+    return [
+        {"position": one.position, "reason": one.reason, "message": one.message}
+        for one in receipt.refusals[: limits.INGEST_ERRORS_MAX]
+    ]
+
+
+def _client_ip(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _acknowledged(number: int, expected: int, rejected: list[dict[str, Any]]) -> Response:
+    return json_answer({"acknowledged": number, "expected": expected, "rejected": rejected})
+
+
+async def _block_body(request: Request, here: Services) -> bytes:
+    encoding = request.headers.get("content-encoding", "")
+    raw = await raw_body(request, limits.SENSOR_BLOCK_BYTES_MAX)
+    if not encoding:
+        return raw
+    return await to_thread.run_sync(
+        inflate, raw, encoding, limits.SENSOR_BLOCK_BYTES_MAX, limiter=here.splits
+    )
+
+
+def _key(block: Block) -> int:
+    """What the store knows the block by, should the server stop before it is recorded."""
+    told = f"{block.sensor_id}:{block.epoch}:{block.number}:{block.content}"
+    return request_key(told.encode())
+
+
+def _check_names(records: list[bytes], principal: Principal) -> None:
+    """Raises ForbiddenError for an event that names another sensor. Mostly no event names any."""
+    mine = str(principal.sensor_id).encode()
+    for record in records:
+        if any(named != mine for named in _NAMED_SENSOR.findall(record)):
+            raise ForbiddenError(f"this key is that of sensor {principal.sensor_id} and no other")

@@ -1,0 +1,1 @@
+"""Routes that search and read telemetry."""

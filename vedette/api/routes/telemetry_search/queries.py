@@ -1,0 +1,33 @@
+"""Queries themselves: how one is read and what it costs."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette.api.http.access import scope_of_request
+from vedette.api.http.responses import json_answer
+from vedette.api.schemas.parameters import described
+from vedette.api.services import Services, services
+from vedette.model.fields import PROCESS
+from vedette.model.scope import Scope
+from vedette.query.parse.query_params import carried_query
+from vedette.search.explain import explain
+from vedette.search.search_request import search_request
+
+router = APIRouter(tags=["queries"])
+
+_QUERY: Final = described(("q", "Query, as for the process search; svc.q.FIELD and svc.fq too"))
+
+
+@router.get("/api/v1/query/explain", summary="How a query is read", openapi_extra=_QUERY)
+def explained(
+    request: Request,
+    here: Annotated[Services, Depends(services)],
+    scope: Annotated[Scope, Depends(scope_of_request)],
+) -> Response:
+    """The parsed tree, what each term finds by itself, the partitions searched, the predicted
+    cost, and hints. A query that cannot be read is the same 400 as in a search."""
+    wanted = search_request(request.query_params.multi_items())
+    tree = carried_query(wanted.parts, PROCESS)
+    return json_answer(explain(here.engine, scope, tree, here.settings, here.clock.now_us()))

@@ -1,0 +1,1 @@
+"""JSON shapes of the API, in and out."""

@@ -1,0 +1,185 @@
+"""The ingress filter object of the API (api.md 2.19), both ways.
+
+What a client may not set (times, users, the hit rate) is ignored where it comes back, because
+clients send whole records. Members that nobody knows are refused by name: a misspelt list would
+make a filter that means more than was meant.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+from uuid import uuid4
+
+from vedette import limits
+from vedette.api.schemas.members import as_text, flag
+from vedette.errors import BadRequestError
+from vedette.ingest.filter import PatternError, check_patterns
+from vedette.model.ingress_filter import ALL_DESCENDANTS, EVENT_LISTS, OS_MASK_ALL, IngressFilter
+from vedette.search.bodies.wire_values import instant
+
+LEVEL_MAX: Final = 64
+IDS_MAX: Final = 10_000
+ID_MAX: Final = (1 << 31) - 1
+
+_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
+_RESERVED: Final = "legacy"
+_MD5: Final = re.compile(r"[0-9a-f]{32}")
+
+_READ_ONLY: Final = frozenset(
+    (
+        "id",
+        "create_timestamp",
+        "modify_timestamp",
+        "create_user_id",
+        "modify_user_id",
+        "hit_rate",
+    )
+)
+
+_NAMES: Final = {"global": "is_global", "command_line_filters": "cmdline_filters"}
+"""Members of the API that are called something else in `IngressFilter`."""
+
+
+def filter_body(one: IngressFilter, hit_rate: float) -> dict[str, Any]:
+    """A filter as the API shows it."""
+    return {
+        "id": one.id,
+        "name": one.name,
+        "description": one.description,
+        "version": one.version,
+        "priority": one.priority,
+        "internal": one.internal,
+        "enabled": one.enabled,
+        "filter_on_sensor": one.filter_on_sensor,
+        "filter_on_server": one.filter_on_server,
+        "track_metrics": one.track_metrics,
+        "hit_rate": hit_rate,
+        "os_mask": one.os_mask,
+        "global": one.is_global,
+        "group_ids": list(one.group_ids),
+        "sensor_ids": list(one.sensor_ids),
+        "path_filters": list(one.path_filters),
+        "cmdline_filters": list(one.cmdline_filters),
+        "md5_filters": list(one.md5_filters),
+        "descendant_filtering_level": one.descendant_filtering_level,
+        "filter_all_events": one.filter_all_events,
+        **{name: list(getattr(one, name)) for name in EVENT_LISTS},
+        "create_timestamp": instant(one.create_us),
+        "modify_timestamp": instant(one.modify_us),
+        "create_user_id": one.create_user_id,
+        "modify_user_id": one.modify_user_id,
+    }
+
+
+def legacy_body(one: IngressFilter, hit_rate: float) -> dict[str, Any]:
+    """The same, with the older name of the list of command lines beside the newer one."""
+    body = filter_body(one, hit_rate)
+    return body | {"command_line_filters": body["cmdline_filters"]}
+
+
+def new_filter(body: Any) -> IngressFilter:
+    """A filter to create. Raises BadRequestError that names the filter and the member."""
+    members = changed_members(body)
+    chosen = body.get("id")
+    if chosen is None:
+        chosen = str(uuid4())
+    if not isinstance(chosen, str) or not _ID.fullmatch(chosen) or chosen == _RESERVED:
+        raise BadRequestError("id: 1 to 64 letters, digits and dashes, and not 'legacy'")
+    return checked(replace(IngressFilter(chosen), **members))
+
+
+def changed_members(body: Any) -> dict[str, Any]:
+    """The members of an object by their names in `IngressFilter`. Raises BadRequestError."""
+    if not isinstance(body, dict):
+        raise BadRequestError("an ingress filter must be a JSON object")
+    members: dict[str, Any] = {}
+    for given, value in body.items():
+        name = _NAMES.get(str(given), str(given))
+        if name in _READ_ONLY:
+            continue
+        read = _MEMBERS.get(name)
+        if read is None or given == "is_global":
+            raise BadRequestError(
+                f"{_called(body)}there is no member {str(given)[:60]!r} of an ingress filter"
+            )
+        try:
+            members[name] = read(value)
+        except ValueError as error:
+            raise BadRequestError(f"{_called(body)}{given}: {error}") from None
+    return members
+
+
+def checked(one: IngressFilter) -> IngressFilter:
+    """The filter. Raises BadRequestError with RE2's words for a pattern that it refuses."""
+    try:
+        check_patterns(one)
+    except PatternError as error:
+        raise BadRequestError(f"ingress filter {one.id!r}: {error}") from None
+    return one
+
+
+def _called(body: Mapping[str, Any]) -> str:
+    chosen = body.get("id") or body.get("name")
+    return f"ingress filter {chosen[:80]!r}: " if isinstance(chosen, str) else ""
+
+
+def _number(least: int, most: int) -> Callable[[Any], int]:
+    def read(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"must be a whole number from {least} to {most}")
+        return value
+
+    return read
+
+
+def _ids(value: Any) -> tuple[int, ...]:
+    ids = [] if value is None else value
+    if not isinstance(ids, list) or len(ids) > IDS_MAX:
+        raise ValueError(f"must be a list of at most {IDS_MAX} ids")
+    read = _number(1, ID_MAX)
+    return tuple(sorted({read(one) for one in ids}))
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    texts = [] if value is None else value
+    if not isinstance(texts, list) or len(texts) > limits.INGRESS_PATTERNS_MAX:
+        raise ValueError(f"must be a list of at most {limits.INGRESS_PATTERNS_MAX} texts")
+    for index, text in enumerate(texts):
+        if not isinstance(text, str) or not 0 < len(text) <= limits.INGRESS_PATTERN_CHARS_MAX:
+            most = limits.INGRESS_PATTERN_CHARS_MAX
+            raise ValueError(f"entry {index} must be a text of 1 to {most} characters")
+    return tuple(texts)
+
+
+def _md5s(value: Any) -> tuple[str, ...]:
+    hashes = tuple(text.lower() for text in _texts(value))
+    for index, md5 in enumerate(hashes):
+        if not _MD5.fullmatch(md5):
+            raise ValueError(f"entry {index} is no md5: {md5[:40]!r}")
+    return hashes
+
+
+_PRIORITY: Final = limits.INGRESS_PRIORITY_MAX
+
+_MEMBERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "name": as_text,
+    "description": as_text,
+    "version": lambda value: 0 if value is None else _number(0, ID_MAX)(value),
+    "priority": _number(-_PRIORITY, _PRIORITY),
+    "internal": lambda value: False if value is None else flag(value),
+    "enabled": flag,
+    "filter_on_sensor": flag,
+    "filter_on_server": flag,
+    "track_metrics": flag,
+    "os_mask": _number(1, OS_MASK_ALL),
+    "is_global": flag,
+    "group_ids": _ids,
+    "sensor_ids": _ids,
+    "path_filters": _texts,
+    "cmdline_filters": _texts,
+    "md5_filters": _md5s,
+    "descendant_filtering_level": _number(ALL_DESCENDANTS, LEVEL_MAX),
+    "filter_all_events": flag,
+    **dict.fromkeys(EVENT_LISTS, _texts),
+}

@@ -1,0 +1,181 @@
+"""The sensor object of the API (api.md 2.17), in the types that clients parse (clients.md 4.8).
+
+Sizes, uptimes and counts are numeric text; what is not known is null, "" or 0, never absent.
+A host that only a log shipper reports for has no sensor program of ours: its versions, health
+and sizes stay unknown, and its check-in is the last time that it was heard of. Beyond api.md a
+record tells the gaps in the sensor's uploads, and how often its name came back from another
+machine.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+from zlib import crc32
+
+from vedette.state.sensors.sensor_row import SensorRow, is_online
+
+CHECKIN_INTERVAL_US = 30 * 1_000_000
+"""What `next_checkin_time` adds to the last one."""
+
+NO_LICENSE_EXPIRATION = "1990-01-01 00:00:00+00:00"
+"""What real servers answer where no licence limits a sensor."""
+
+UNKNOWN_MAC = "000000000000"
+
+_OS_CODES = {"windows": 1, "osx": 2, "linux": 3}
+_OS_NAMES = {"windows": "Windows", "osx": "macOS", "linux": "Linux"}
+
+_FIXED: dict[str, Any] = {
+    "build_id": 0,
+    "cookie": 0,
+    "display": True,
+    "emet_dump_flags": "",
+    "emet_exploit_action": "",
+    "emet_is_gpo": False,
+    "emet_process_count": 0,
+    "emet_report_setting": "",
+    "emet_telemetry_path": "",
+    "emet_version": "",
+    "license_expiration": NO_LICENSE_EXPIRATION,
+    "node_id": 0,
+    "parity_host_id": "0",
+    "shard_id": 0,
+    "supports_2nd_gen_modloads": False,
+    "supports_cblr": False,
+}
+"""Fields that nothing fills: they are of other systems, or of parts that are not offered."""
+
+
+def sensor_body(row: SensorRow, now_us: int) -> dict[str, Any]:
+    """A sensor as `GET /api/v1/sensor` and `/api/v2/sensor` show it."""
+    return _FIXED | _identity(row) | _standing(row, now_us) | _report(row)
+
+
+def status_of(row: SensorRow, now_us: int) -> str:
+    """Online, Offline, Uninstall Pending or Uninstalled."""
+    if row.uninstalled_us:
+        return "Uninstalled"
+    if row.uninstall:
+        return "Uninstall Pending"
+    return "Online" if is_online(row, now_us) else "Offline"
+
+
+def _identity(row: SensorRow) -> dict[str, Any]:
+    return {
+        "computer_dns_name": row.hostname,
+        "computer_name": row.computer_name,
+        "computer_sid": row.computer_sid,
+        "group_id": row.group_id,
+        "id": row.id,
+        "os_environment_display_string": row.os_version or _OS_NAMES.get(row.os_type, ""),
+        "os_environment_id": _OS_CODES.get(row.os_type, 0),
+        "os_type": _OS_CODES.get(row.os_type, 0),
+        "reenrolled": row.reenrolled,
+        "registration_time": _time(row.first_seen_us),
+    }
+
+
+def _standing(row: SensorRow, now_us: int) -> dict[str, Any]:
+    """What is wanted of the sensor, and how it stands."""
+    return {
+        "event_log_flush_time": _time(row.flush_us) if row.flush_us else None,
+        "is_isolating": row.is_isolating,
+        "last_checkin_time": _time(row.last_seen_us),
+        "last_update": _time(row.last_seen_us),
+        "missing_blocks": row.missing_blocks,
+        "network_isolation_enabled": row.network_isolation_enabled,
+        "next_checkin_time": _time(row.next_checkin_us or row.last_seen_us + CHECKIN_INTERVAL_US),
+        "notes": row.notes,
+        "restart_queued": row.restart_queued,
+        "sequence_gaps": row.sequence_gaps,
+        "status": status_of(row, now_us),
+        "supports_isolation": row.has_sensor,
+        "uninstall": row.uninstall,
+        "uninstalled": True if row.uninstalled_us else None,
+    }
+
+
+def _report(row: SensorRow) -> dict[str, Any]:
+    """What the sensor said of itself at its last check-in."""
+    address = f"{row.interface_ip},{UNKNOWN_MAC}|" if row.interface_ip else ""
+    return {
+        "boot_id": _boot_number(row.boot_id),
+        "build_version_string": row.sensor_version,
+        "clock_delta": str(row.clock_delta_s),
+        "network_adapters": row.network_adapters or address,
+        "num_eventlog_bytes": str(row.eventlog_bytes),
+        "num_storefiles_bytes": str(row.storefiles_bytes),
+        "physical_memory_size": str(row.memory_bytes),
+        "power_state": row.power_state,
+        "sensor_health_message": row.health_message,
+        "sensor_health_status": row.health_status,
+        "sensor_uptime": str(row.sensor_uptime_s),
+        "systemvolume_free_size": str(row.volume_free_bytes),
+        "systemvolume_total_size": str(row.volume_total_bytes),
+        "uptime": str(row.uptime_s),
+    }
+
+
+def queued_body(row: SensorRow) -> list[dict[str, Any]]:
+    """What waits on the host as of its last check-in, in the one row that cbapi's example has."""
+    if not row.checkin_us:
+        return []
+    return [
+        {
+            "id": str(row.id),
+            "sensor_id": row.id,
+            "num_eventlogs": str(int(row.eventlog_bytes > 0)),
+            "num_eventlog_bytes": str(row.eventlog_bytes),
+            "num_storefiles": str(int(row.storefiles_bytes > 0)),
+            "num_storefile_bytes": str(row.storefiles_bytes),
+            "timestamp": _time(row.checkin_us),
+        }
+    ]
+
+
+def activity_body(row: SensorRow) -> list[dict[str, Any]]:
+    """The last check-in as an activity."""
+    if not row.checkin_us:
+        return []
+    return [
+        {
+            "id": str(row.id),
+            "sensor_id": row.id,
+            "is_isolating": row.is_isolating,
+            "uptime": str(row.uptime_s),
+            "sensor_uptime": str(row.sensor_uptime_s),
+            "missing_blocks": str(row.missing_blocks),
+            "timestamp": _time(row.checkin_us),
+        }
+    ]
+
+
+def resource_body(row: SensorRow) -> list[dict[str, Any]]:
+    """Memory, disk and health of the host as of its last check-in."""
+    if not row.checkin_us:
+        return []
+    return [
+        {
+            "id": str(row.id),
+            "sensor_id": row.id,
+            "physical_memory_size": str(row.memory_bytes),
+            "systemvolume_free_size": str(row.volume_free_bytes),
+            "systemvolume_total_size": str(row.volume_total_bytes),
+            "health_status": row.health_status,
+            "health_message": row.health_message,
+            "timestamp": _time(row.checkin_us),
+        }
+    ]
+
+
+def _boot_number(boot_id: str) -> str:
+    """Clients parse a number; the boot id of Linux is random, so a part of it stands for it."""
+    if not boot_id or boot_id.isdecimal():
+        return boot_id or "0"
+    return str(crc32(boot_id.encode()))
+
+
+def _time(time_us: int) -> str:
+    """Server-local time with its zone, as in `2018-02-06 12:44:33.883886-06:00`."""
+    seconds, micros = divmod(time_us, 1_000_000)
+    moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=micros).astimezone()
+    return moment.isoformat(sep=" ", timespec="microseconds")

@@ -1,0 +1,106 @@
+"""The body of `PUT /api/v1/sensor/{id}` (api.md 4.8): which members count, and who may send them.
+
+Clients send from one member to the whole record. The seven updatable members are taken; what
+belongs to a record and cannot be changed is ignored, since most of it has changed by itself since
+the client read it; members of no record are refused. `event_log_flush_time` null leaves a flush
+as it is: cbapi sends it with every change. A flush ends by itself; a time in 1970 takes it back.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from vedette import limits
+from vedette.api.schemas.parameters import ID_MAX, bounded_number
+from vedette.api.schemas.sensor import sensor_body
+from vedette.errors import BadRequestError
+from vedette.model.principal import Role
+from vedette.state.sensors.sensor_changes import Changes
+from vedette.state.sensors.sensor_row import SensorRow
+
+_IDENTITY = ("id", "computer_name", "computer_dns_name")
+"""Members that never change by themselves: another value means another sensor."""
+
+_LAST_US = 253_402_300_799_000_000
+
+
+def read_changes(body: dict[str, Any], row: SensorRow) -> Changes:
+    """What a body asks for. Raises BadRequestError with the name of the member at fault."""
+    record = sensor_body(row, 0)
+    wanted: dict[str, Any] = {}
+    for name, value in body.items():
+        if name in _READERS:
+            column, read = _READERS[name]
+            wanted[column] = read(name, value)
+        elif name not in record:
+            raise BadRequestError(f"{name}: a sensor has no such member")
+        elif name in _IDENTITY and value != record[name]:
+            raise BadRequestError(f"{name}: cannot be changed; this is sensor {row.id}")
+    return Changes(**wanted)
+
+
+def needed_roles(changes: Changes, row: SensorRow) -> Iterator[tuple[int, Role]]:
+    """Which role a change asks for in which sensor group: Analyst for what can be taken back,
+    Administrator to take a sensor away."""
+    yield row.group_id, Role.ANALYST
+    if changes.uninstall is not None and changes.uninstall != row.uninstall:
+        yield row.group_id, Role.ADMINISTRATOR
+    if changes.group_id is not None and changes.group_id != row.group_id:
+        yield row.group_id, Role.ADMINISTRATOR
+        yield changes.group_id, Role.ADMINISTRATOR
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise BadRequestError(f"{name}: must be true or false")
+    return value
+
+
+def _group(name: str, value: Any) -> int:
+    if isinstance(value, bool):
+        raise BadRequestError(f"{name}: must be the id of a sensor group")
+    return bounded_number(name, value, least=1, most=ID_MAX)
+
+
+def _notes(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str) or len(value) > limits.SENSOR_NOTES_CHARS_MAX:
+        raise BadRequestError(f"{name}: a text of up to {limits.SENSOR_NOTES_CHARS_MAX} characters")
+    return value
+
+
+def _flush(name: str, value: Any) -> int | None:
+    """Epoch microseconds of RFC 1123 or ISO 8601 text, UTC where it names no zone."""
+    if value is None:
+        return None
+    moment = _moment(value) if isinstance(value, str) else None
+    if moment is None:
+        raise BadRequestError(f"{name}: a time like Sat, 20 Nov 2027 13:24:20 GMT, or null")
+    time_us = round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()) * 1_000_000
+    return max(0, min(time_us, _LAST_US))
+
+
+def _moment(text: str) -> datetime | None:
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            found = read(text.strip())
+        except (ValueError, TypeError, IndexError, OverflowError):
+            continue
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return None
+
+
+_Read = Callable[[str, Any], Any]
+
+_READERS: dict[str, tuple[str, _Read]] = {
+    "network_isolation_enabled": ("network_isolation_enabled", _flag),
+    "restart_queued": ("restart_queued", _flag),
+    "uninstall": ("uninstall", _flag),
+    "liveresponse_init": ("liveresponse_init", _flag),
+    "group_id": ("group_id", _group),
+    "notes": ("notes", _notes),
+    "event_log_flush_time": ("flush_us", _flush),
+}
+"""The updatable members: column and reader."""

@@ -1,0 +1,144 @@
+"""What sensors send, as typed messages (docs/sensor-protocol.md).
+
+Every number and text has its bounds here: a message outside them is refused as a whole, with the
+member's name, and changes nothing. Members that are not known are ignored, so that a newer sensor
+can talk to an older server.
+"""
+
+import re
+from typing import Annotated, TypeVar
+
+import msgspec
+from fastapi import Request
+from msgspec import Meta, Struct
+
+from vedette import limits
+from vedette.api.http.request_bodies import raw_body
+from vedette.errors import BadRequestError, ForbiddenError
+from vedette.ingest.framing.inflate import inflate
+from vedette.model.principal import Principal
+
+Number = Annotated[int, Meta(ge=0, le=limits.SENSOR_NUMBER_MAX)]
+Text = Annotated[str, Meta(max_length=limits.SENSOR_TEXT_CHARS_MAX)]
+Md5 = Annotated[str, Meta(pattern="^([0-9a-fA-F]{32})?$")]
+Sha256 = Annotated[str, Meta(pattern="^[0-9a-fA-F]{64}$")]
+
+T = TypeVar("T", bound="Message")
+
+
+class Message(Struct):
+    """Any message of an enrolled sensor. It may name the sensor, and then it must be its own."""
+
+    sensor_id: int | None = None
+
+
+class Host(Struct, kw_only=True):
+    """What a host tells of itself when it enrols."""
+
+    hostname: Annotated[str, Meta(min_length=1, max_length=limits.HOSTNAME_CHARS_MAX)]
+    machine_id: Text = ""
+    os_type: Annotated[str, Meta(pattern="^(linux|windows|osx)$")]
+    os_version: Text = ""
+    kernel: Text = ""
+    arch: Text = ""
+    boot_id: Text = ""
+    physical_memory_size: Number = 0
+    computer_sid: Text = ""
+    host_type: Annotated[str, Meta(pattern="^(workstation|server|domain_controller|)$")] = ""
+
+
+class Enrolment(Message, kw_only=True):
+    secret: Text
+    host: Host
+    sensor_version: Text = ""
+
+
+class Adapter(Struct):
+    ip: Annotated[str, Meta(max_length=45, pattern="^[0-9A-Fa-f.:]*$")] = ""
+    mac: Annotated[str, Meta(max_length=32, pattern="^[0-9A-Fa-f:.-]*$")] = ""
+
+
+class Blocked(Struct):
+    """A banned program that was kept from starting."""
+
+    md5: Md5 = ""
+    sha256: Annotated[str, Meta(pattern="^([0-9a-fA-F]{64})?$")] = ""
+    path: Annotated[str, Meta(max_length=limits.TEXT_CHARS_MAX)] = ""
+    pid: Number = 0
+    time_us: Number = 0
+    count: Annotated[int, Meta(ge=1, le=1 << 31)] = 1
+
+
+class Sequence(Struct):
+    epoch: Text = ""
+    next: Number = 0
+    blocks: Number = 0
+    """Names the list of blocks; the same for the same list. 0: it has no name."""
+
+
+class Checkin(Message, kw_only=True):
+    """Sizes are bytes. What is None is not told."""
+
+    clock_us: Number
+    boot_id: Text | None = None
+    uptime_s: Number | None = None
+    sensor_uptime_s: Number | None = None
+    sensor_version: Text | None = None
+    health_status: Annotated[int, Meta(ge=0, le=100)] | None = None
+    health_message: Text | None = None
+    event_backlog_bytes: Number | None = None
+    file_backlog_bytes: Number | None = None
+    system_volume_total_bytes: Number | None = None
+    system_volume_free_bytes: Number | None = None
+    physical_memory_size: Number | None = None
+    adapters: Annotated[list[Adapter], Meta(max_length=limits.SENSOR_ADAPTERS_MAX)] | None = None
+    power_state: Annotated[int, Meta(ge=0, le=255)] | None = None
+    utc_offset_min: Annotated[int, Meta(ge=-1_440, le=1_440)] | None = None
+    is_isolating: bool | None = None
+    flushed_before_us: Number = 0
+    restarted: bool = False
+    uninstalling: bool = False
+    ban_version: Number = 0
+    filter_version: Number = 0
+    blocks: Annotated[list[Blocked], Meta(max_length=limits.SENSOR_LIST_MAX)] = []
+    sequence: Sequence | None = None
+
+
+class OfferedFile(Struct, kw_only=True):
+    sha256: Sha256
+    md5: Md5 = ""
+    size: Number
+    path: Annotated[str, Meta(max_length=limits.TEXT_CHARS_MAX)] = ""
+
+
+class Offer(Message, kw_only=True):
+    files: Annotated[list[OfferedFile], Meta(max_length=limits.SENSOR_LIST_MAX)]
+
+
+async def message(request: Request, kind: type[T], principal: Principal | None) -> T:
+    """The message of a body. Raises BadRequestError with the member's name, TooLargeError, and
+    ForbiddenError for a message that names another sensor than the one that sends it."""
+    raw = await raw_body(request, limits.SENSOR_BODY_BYTES_MAX)
+    encoding = request.headers.get("content-encoding", "")
+    found = decoded(inflate(raw, encoding, limits.SENSOR_BODY_BYTES_MAX), kind)
+    if principal is not None and found.sensor_id not in (None, principal.sensor_id):
+        raise ForbiddenError(f"this key is that of sensor {principal.sensor_id} and no other")
+    return found
+
+
+def decoded(body: bytes, kind: type[T]) -> T:
+    """Raises BadRequestError with the name of the member that cannot be taken."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError as error:
+        text, _, place = str(error).partition(" - at ")
+        member = place.strip("`").removeprefix("$").lstrip(".") or _missing(text)
+        shown = f"{member}: {text}" if member else text
+        raise BadRequestError(shown, reason="bad_member") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRequestError(f"the body is not JSON: {error}") from None
+
+
+def _missing(text: str) -> str:
+    found = re.search(r"required field `(\w+)`", text)
+    return found[1] if found else ""

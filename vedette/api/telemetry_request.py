@@ -1,0 +1,91 @@
+"""From a telemetry request to a `Submission`: read, inflate, split, and the key that makes a
+re-sent request known.
+
+Small plain bodies are split where they arrive; everything else in a thread of its own pool, so
+that neither the event loop nor searches wait for it.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+import xxhash
+from anyio import to_thread
+from fastapi import Request
+
+from vedette.api.http.access import principal_of
+from vedette.api.http.request_bodies import raw_body
+from vedette.api.services import Services
+from vedette.errors import BadRequestError
+from vedette.ingest.framing.inflate import inflate
+from vedette.model.principal import Principal
+from vedette.pipeline.submission import Submission, request_key
+from vedette.state.policy.groups import DEFAULT_GROUP_ID
+
+INLINE_BYTES_MAX: Final = 64 * 1024
+"""Plain bodies up to here are split on the event loop: less work than handing them over."""
+
+SOURCE_HEADER: Final = "x-vedette-source"
+"""`SHA-256 of a file:number of the part`, from importers: the same part of the same file is the
+same request, whichever way its bytes travel."""
+
+_SOURCE: Final = re.compile(r"[0-9a-f]{64}:[0-9]{1,9}")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent(Generic[T]):
+    """A telemetry body, split, with what the write path needs beside the records."""
+
+    parts: T
+    byte_count: int
+    request_key: int
+    group_id: int
+    source: str
+    """The part of a sequence that an importer says it is, "" for everybody else."""
+
+    def submission(self, records: list[bytes]) -> Submission:
+        return Submission(
+            records, self.group_id, self.request_key, self.byte_count, bool(self.source)
+        )
+
+
+async def read_telemetry(
+    request: Request, services: Services, split: Callable[[bytes], T]
+) -> Sent[T]:
+    """Read a body and split it. Raises TooLargeError, and BadRequestError for damaged
+    compression and for what `split` cannot read."""
+    settings = services.settings
+    principal = principal_of(request)
+    source = source_of(request)
+    encoding = request.headers.get("content-encoding", "")
+    raw = await raw_body(request, settings.body_bytes_max)
+
+    def work() -> Sent[T]:
+        body = inflate(raw, encoding, settings.body_inflated_bytes_max)
+        group_id = principal.group_id or DEFAULT_GROUP_ID
+        key = _key(principal, body, source)
+        return Sent(split(body), len(body), key, group_id, source)
+
+    if not encoding and len(raw) <= INLINE_BYTES_MAX:
+        return work()
+    return await to_thread.run_sync(work, limiter=services.splits)
+
+
+def source_of(request: Request) -> str:
+    """The part of a file that an importer says it sends, "" without. Raises BadRequestError."""
+    source = request.headers.get(SOURCE_HEADER, "")
+    if source and not _SOURCE.fullmatch(source):
+        raise BadRequestError(f"{SOURCE_HEADER}: must be a SHA-256 in lower case, `:`, a number")
+    return source
+
+
+def _key(principal: Principal, body: bytes, source: str) -> int:
+    """The key of (credential, body); of (file, part) alone when an administrator imports, so
+    that any later import of the file is recognised."""
+    told = source.encode() if source else body
+    if source and principal.is_global_admin:
+        return request_key(told)
+    return request_key(told, xxhash.xxh3_64_intdigest(principal.token_id.encode()))

@@ -1,0 +1,99 @@
+"""How programs on this machine find a running server: `server.json` in its data directory.
+
+It holds the address and two tokens that live as long as the server runs, readable by the owner
+of the data directory only. `vedette import` and `vedette demo` read it.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from vedette.errors import StartError
+from vedette.state.accounts import tokens, users
+from vedette.state.db.database import Database
+from vedette.state.policy import groups
+
+FILE_NAME = "server.json"
+
+TOKEN_NAME = "programs on this machine"  # noqa: S105 - a name, not a secret
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAccess:
+    """The content of `server.json`."""
+
+    url: str
+    token: str
+    """API token of an administrator; "" when there is none."""
+    ingest_token: str
+    certificate: str
+    """Path of the certificate to trust; "" for plain HTTP."""
+    pid: int
+
+
+class LocalTokens:
+    """The tokens of `server.json`: issued at start, revoked at the end."""
+
+    def __init__(self, database: Database, now_us: int) -> None:
+        """Ends what a server that was killed left behind, and issues new ones."""
+        self._database = database
+        self._revoke_all(now_us)
+        admin = next(
+            (u for u in users.all_users(database) if u.is_global_admin and u.is_enabled), None
+        )
+        self.api = ""
+        if admin is not None:
+            self.api = tokens.issue(
+                database, tokens.NewToken("api", TOKEN_NAME, user_id=admin.id), now_us
+            ).secret
+        self.ingest = tokens.issue(
+            database,
+            tokens.NewToken("ingest", TOKEN_NAME, group_id=groups.DEFAULT_GROUP_ID),
+            now_us,
+        ).secret
+
+    def close(self, now_us: int) -> None:
+        self._revoke_all(now_us)
+
+    def _revoke_all(self, now_us: int) -> None:
+        for token in tokens.all_tokens(self._database):
+            if token.name == TOKEN_NAME and token.is_good(now_us):
+                tokens.revoke(self._database, token.id, now_us)
+
+
+def write_access(data: Path, access: LocalAccess) -> None:
+    """Writes `server.json`, whole or not at all, for the owner only."""
+    draft = data / f"{FILE_NAME}.new"
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+        json.dump(asdict(access), file)
+    draft.replace(data / FILE_NAME)
+
+
+def remove_access(data: Path) -> None:
+    (data / FILE_NAME).unlink(missing_ok=True)
+
+
+def read_access(data: Path) -> LocalAccess | None:
+    """The server that runs on this data directory; None when there is none.
+
+    Raises StartError when the file cannot be read by this user.
+    """
+    try:
+        access = LocalAccess(**json.loads((data / FILE_NAME).read_text()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError) as error:
+        raise StartError(f"{data / FILE_NAME} cannot be read: {error}") from None
+    return access if _runs(access.pid) else None
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,72 @@
+"""The processes that read for an import: `python -m vedette.bootstrap.reader_processes` with the
+numbers of an
+inherited socket and of the spool's file. Only the import starts them."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from typing import Final
+
+from vedette.bootstrap.malloc_tuning import keep_memory
+from vedette.bootstrap.signals import deaf_children
+from vedette.importer.order.text_spool import Spool
+from vedette.importer.readers.reader_pool import Reader, read_parts
+from vedette.importer.scan.file_ranges import Part
+from vedette.importer.scan.scan_result import Gathered
+from vedette.pipeline.workers.message_channel import Link
+
+READERS_MAX: Final = 4
+_END_S: Final = 10
+
+
+class ReaderProcesses:
+    """Starts the processes, and waits for their end."""
+
+    def __init__(self) -> None:
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def launch(self) -> list[Reader]:
+        """One for each core; none where there is only one."""
+        count = min(len(os.sched_getaffinity(0)), READERS_MAX)
+        return [self._launch(number) for number in range(1, count + 1)] if count > 1 else []
+
+    def close(self) -> None:
+        """Waits for processes whose links are closed."""
+        for process in self._processes:
+            try:
+                process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._processes.clear()
+
+    def _launch(self, number: int) -> Reader:
+        ours, its = socket.socketpair()
+        file = tempfile.TemporaryFile("w+b", prefix="vedette-import-")  # noqa: SIM115
+        numbers = its.fileno(), file.fileno()
+        command = [
+            sys.executable,
+            "-m",
+            "vedette.bootstrap.reader_processes",
+            *map(str, (*numbers, number)),
+        ]
+        with deaf_children():
+            process = subprocess.Popen(  # noqa: S603 - this very program
+                command, stdin=subprocess.DEVNULL, pass_fds=numbers
+            )
+        its.close()
+        self._processes.append(process)
+        return Reader(Link(ours, Gathered), Spool(number, file))
+
+
+def main() -> None:
+    keep_memory()
+    its, file, number = map(int, sys.argv[1:])
+    with os.fdopen(file, "w+b") as spooled:
+        read_parts(Link(socket.socket(fileno=its), Part), Spool(number, spooled))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""Serves a server over HTTPS until it is told to stop.
+
+SIGTERM and SIGINT stop it in order: no new connections, running requests are answered, which
+means their telemetry is stored, then the write path and the engines close.
+"""
+
+import asyncio
+import gc
+import ipaddress
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import structlog
+import uvicorn
+
+import vedette
+from vedette.bootstrap.assembly import assemble
+from vedette.bootstrap.certificate import Certificate, certificate
+from vedette.bootstrap.http_protocol import BoundedHttpProtocol
+from vedette.bootstrap.local_access import LocalAccess, LocalTokens, remove_access, write_access
+from vedette.bootstrap.logs import configure_logs
+from vedette.clock import Clock, SystemClock
+from vedette.errors import StartError
+from vedette.settings import Settings
+from vedette.state.db.start import FirstCredentials
+
+log = structlog.get_logger(__name__)
+
+SHUTDOWN_S = 60
+"""How long running requests may take to finish after the signal to stop."""
+
+GOODBYE_S = 0.5
+"""How long an idle connection has for its own end when the server stops."""
+
+SWITCH_INTERVAL_S = 0.0005
+"""How long a thread keeps the interpreter while another wants it. The default of 5 ms makes
+every read of the event loop wait that long behind a search that makes its answer."""
+
+BACKLOG = 1_024
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens once it does."""
+
+    def __init__(self, config: uvicorn.Config, data: Path, access: LocalAccess) -> None:
+        super().__init__(config)
+        self._data = data
+        self._access = access
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            write_access(self._data, self._access)
+            log.info("listening", url=self._access.url, version=vedette.__version__)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answers what runs, and then leaves: a TLS peer that never says goodbye could hold a
+        connection, and with it the whole server, for half a minute."""
+        leaving = asyncio.create_task(self._leave_idle())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            leaving.cancel()
+
+    async def _leave_idle(self) -> None:
+        while True:
+            await asyncio.sleep(GOODBYE_S)
+            for connection in list(self.server_state.connections):
+                cycle = getattr(connection, "cycle", None)
+                transport = getattr(connection, "transport", None)
+                if transport is not None and (cycle is None or cycle.response_complete):
+                    transport.abort()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """The signals to stop, for as long as requests are served and until all is closed:
+        uvicorn raises them again when it has stopped, which would end the process at once."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _closing)
+        with super().capture_signals():
+            yield
+
+
+def _closing(_number: int, _frame: object) -> None:
+    """The server is being closed already."""
+
+
+def serve(settings: Settings, clock: Clock | None = None) -> None:
+    """Runs until SIGTERM or SIGINT. Raises StartError when it cannot start."""
+    configure_logs(settings.log_level, settings.log_format)
+    clock = clock or SystemClock()
+    _check_plain_http(settings)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    listener = _listen(settings)
+    assembly = assemble(settings, clock)
+    with listener, assembly.closing:
+        pair = None if settings.http else certificate(settings, clock.now_us())
+        tokens = LocalTokens(assembly.database, clock.now_us())
+        access = LocalAccess(
+            _url(settings, listener), tokens.api, tokens.ingest, _path(pair), os.getpid()
+        )
+        if assembly.first_credentials is not None:
+            _print_once(assembly.first_credentials, access.url, pair)
+        # What exists now stays until the end: the collector need not look at it again. From
+        # here on the timer collects (`bootstrap/assembly.py`): on its own the collector would look
+        # at every batch of telemetry many times, a sixth of the work, and find nothing.
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        try:
+            server = _Server(_config(assembly.app, pair), settings.data, access)
+            server.run(sockets=[listener])
+        finally:
+            remove_access(settings.data)
+            tokens.close(clock.now_us())
+    log.info("stopped")
+
+
+def _config(app: object, pair: Certificate | None) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        loop="uvloop",
+        http=BoundedHttpProtocol,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        timeout_graceful_shutdown=SHUTDOWN_S,
+        timeout_keep_alive=75,
+        ssl_certfile=None if pair is None else str(pair.cert),
+        ssl_keyfile=None if pair is None else str(pair.key),
+    )
+
+
+def _check_plain_http(settings: Settings) -> None:
+    if settings.http and not settings.http_anywhere and not _is_loopback(settings.listen_host):
+        raise StartError(
+            f"plain HTTP on {settings.listen_host} would show every token to the network: use "
+            "HTTPS, listen on 127.0.0.1, or set http_anywhere behind a proxy that ends TLS"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _listen(settings: Settings) -> socket.socket:
+    host, port = settings.listen_host, settings.listen_port
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        raise StartError(f"cannot listen on {host} port {port}: {error.strerror}") from None
+    listener.listen(BACKLOG)
+    return listener
+
+
+def _url(settings: Settings, listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - read, not bound
+    shown = f"[{host}]" if ":" in host else host
+    return f"{'http' if settings.http else 'https'}://{shown}:{port}"
+
+
+def _path(pair: Certificate | None) -> str:
+    return "" if pair is None else str(pair.cert.resolve())
+
+
+def _print_once(credentials: FirstCredentials, url: str, pair: Certificate | None) -> None:
+    lines = [
+        "",
+        "  This server is new. The following is shown once and kept nowhere:",
+        "",
+        f"    address         {url}",
+        f"    user            {credentials.username}",
+        f"    password        {credentials.password}",
+        f"    API token       {credentials.api_token.secret}",
+        f"    ingest token    {credentials.ingest_token.id}:{credentials.ingest_token.secret}",
+    ]
+    if pair is not None:
+        lines += [
+            f"    certificate     {pair.cert}",
+            f"    SHA-256         {pair.fingerprint}",
+        ]
+    print("\n".join([*lines, ""]), flush=True)

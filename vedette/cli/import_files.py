@@ -1,0 +1,181 @@
+"""`vedette import PATH...`: files of telemetry into a server.
+
+Reads each path as one sequence in the order of its events (`importer/file_sequence.py`) and sends
+it to the server that runs on the data directory, or stores it there itself when none runs. The
+first path is read while the store is opened, and the next while one is sent.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from vedette.bootstrap.local_access import LocalAccess, read_access
+from vedette.bootstrap.malloc_tuning import keep_memory
+from vedette.bootstrap.reader_processes import ReaderProcesses
+from vedette.cli import import_summary
+from vedette.cli.import_sender import Answered, Connection, Sender
+from vedette.cli.import_summary import Summary
+from vedette.cli.options import DataOption, JsonOption, load_settings
+from vedette.cli.printing import print_json
+from vedette.importer import file_sequence
+from vedette.limits import IMPORT_SHARED_BYTES_MIN
+from vedette.settings import Settings
+
+EXIT_NOTHING_READ = 2
+
+Opening = Callable[[], Sender]
+"""Opens what takes the records: called once, while the first path is read."""
+
+
+def import_files(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            exists=True,
+            help="EVTX, XML, JSON lines, audit.log, Santa logs; archives and directories of them.",
+        ),
+    ],
+    data: DataOption = None,
+    host: Annotated[
+        str,
+        typer.Option(help="Host of logs that do not name theirs; default: the file's name."),
+    ] = "",
+    url: Annotated[str, typer.Option(help="Another server, with --token.")] = "",
+    token: Annotated[
+        str,
+        typer.Option(envvar="VEDETTE_TOKEN", help="Its token: of an administrator, or to send."),
+    ] = "",
+    ca: Annotated[
+        Path | None, typer.Option(help="Certificate of that server, to trust.", exists=True)
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import files of telemetry; a second import of the same changes nothing."""
+    keep_memory()
+    console = Console(stderr=True, highlight=False)
+    with _sender(data, url, token, ca) as opening:
+        summary = run_import(paths, opening, console, host)
+    if as_json:
+        print_json(summary.body())
+    else:
+        import_summary.show(summary)
+    if summary.refused_files and not summary.files:
+        raise typer.Exit(EXIT_NOTHING_READ)
+
+
+@contextmanager
+def _sender(data: Path | None, url: str, token: str, ca: Path | None) -> Iterator[Opening]:
+    """What takes the records: the server that is named, the one that runs, or the store itself.
+    It is opened when it is called for, and closed at the end."""
+    with ExitStack() as closing:
+        if url:
+            named = LocalAccess(url, token, token, str(ca or ""), 0)
+            yield lambda: _connection(named, closing)
+            return
+        settings = load_settings(data).settings
+        running = read_access(settings.data)
+        if running is not None:
+            yield lambda: _connection(running, closing)
+            return
+        yield lambda: _own_store(settings, closing)
+
+
+def _connection(access: LocalAccess, closing: ExitStack) -> Sender:
+    certificate = Path(access.certificate) if access.certificate else None
+    connection = Connection(access.url, access.token, certificate)
+    closing.callback(connection.close)
+    return connection
+
+
+def _own_store(settings: Settings, closing: ExitStack) -> Sender:
+    from vedette.cli.offline_import import own_store  # engines take a second to load
+
+    return closing.enter_context(own_store(settings))
+
+
+def run_import(
+    paths: Sequence[Path], opening: Opening, console: Console, host: str = ""
+) -> Summary:
+    """Sends all records under the paths, and says what became of them.
+
+    Progress goes to `console`. Raises what `opening` and `Sender.send` raise.
+    """
+    summary = Summary()
+    with _progress(console) as progress:
+        total = sum(map(_byte_count, paths))
+        task = progress.add_task("reading", total=total or None, records=0)
+        coming = [_reading(path, host) for path in paths[:1]]
+        sender = opening()
+        for position, path in enumerate(paths):
+            progress.update(task, description=f"reading {path.name}")
+            sequence = coming.pop().result()
+            coming = [_reading(some, host) for some in paths[position + 1 : position + 2]]
+            progress.update(task, description=f"sending {path.name}")
+            byte_count = _byte_count(path)
+            with sequence:
+                for answered in _send(sender, sequence):
+                    summary.add_answer(sequence, answered)
+                    share = byte_count * answered.chunk.share
+                    progress.update(task, advance=share, records=summary.counts["read"])
+                summary.add_sequence(sequence)
+    return summary
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        DownloadColumn(),
+        TextColumn("{task.fields[records]:,} records"),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+
+
+def _reading(path: Path, host: str) -> "Future[file_sequence.Sequence]":
+    """The sequence of a path, read by a thread that does not outlive the command: when the store
+    cannot be opened, nobody waits for a long file."""
+    coming: Future[file_sequence.Sequence] = Future()
+
+    def read() -> None:
+        processes = ReaderProcesses()
+        try:
+            launch = processes.launch if _byte_count(path) >= IMPORT_SHARED_BYTES_MIN else list
+            coming.set_result(file_sequence.Sequence(path, host, launch))
+        except BaseException as error:  # noqa: BLE001 - handed to the caller
+            coming.set_exception(error)
+        finally:
+            processes.close()
+
+    threading.Thread(target=read, name="read", daemon=True).start()
+    return coming
+
+
+def _send(sender: Sender, sequence: file_sequence.Sequence) -> Iterator[Answered]:
+    for chunk in sequence.chunks():
+        yield from sender.send(chunk)
+    yield from sender.flush()
+
+
+def _byte_count(path: Path) -> int:
+    if path.is_dir():
+        return sum(inner.stat().st_size for inner in path.rglob("*") if inner.is_file())
+    return path.stat().st_size

@@ -1,0 +1,129 @@
+"""Posts parts of files to `/api/v1/ingest`, several at a time.
+
+What the server learns from records depends on their order: it takes the parts of a sequence in
+the order of their numbers (`pipeline/part_sequencer.py`), whichever arrives first.
+"""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import httpx
+
+from vedette.errors import BadRequestError, UnauthorizedError, UnavailableError
+from vedette.importer.file_sequence import Chunk
+from vedette.limits import IMPORT_IN_FLIGHT
+from vedette.simulate.post import tls_context
+
+ATTEMPTS_MAX = 60
+"""How often a part is sent or handed in before an import gives up."""
+
+_RETRY_S_MAX = 10.0
+_TIMEOUT_S = 300.0
+"""A commit takes well under a second; a store that merges hard may take longer."""
+
+
+class Answered(NamedTuple):
+    """A chunk and what the server said: the body of `POST /api/v1/ingest`."""
+
+    chunk: Chunk
+    answer: dict[str, Any]
+
+
+class Sender(Protocol):
+    """What takes the chunks of sequences, in order, several at a time."""
+
+    def send(self, chunk: Chunk) -> Iterator[Answered]:
+        """Sends a chunk; gives the answers to earlier ones that had to be waited for.
+
+        Raises UnavailableError when nothing is taken for a minute or more.
+        """
+
+    def flush(self) -> Iterator[Answered]:
+        """Waits for everything that is under way."""
+
+
+class _Posted(NamedTuple):
+    chunk: Chunk
+    answer: "Future[dict[str, Any]]"
+
+
+class Connection:
+    """Sends chunks. Not for use by several threads."""
+
+    def __init__(self, url: str, token: str, ca: Path | None) -> None:
+        self._client = httpx.Client(
+            base_url=url,
+            headers={"Authorization": f"Bearer {token}"},
+            verify=tls_context(ca),
+            timeout=_TIMEOUT_S,
+        )
+        self._pool = ThreadPoolExecutor(IMPORT_IN_FLIGHT, thread_name_prefix="send")
+        self._under_way: list[_Posted] = []
+
+    def close(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        self._client.close()
+
+    def send(self, chunk: Chunk) -> Iterator[Answered]:
+        """Sends a chunk; gives the answers to earlier ones that had to be waited for.
+
+        Raises UnauthorizedError for a refused token, BadRequestError for any other refusal of
+        a whole request, UnavailableError when the server takes nothing for minutes.
+        """
+        body = b"\n".join(chunk.records)
+        while len(self._under_way) >= IMPORT_IN_FLIGHT:
+            yield self._oldest()
+        answer = self._pool.submit(self._deliver, body, chunk.source)
+        self._under_way.append(_Posted(chunk, answer))
+
+    def flush(self) -> Iterator[Answered]:
+        """Waits for everything that is under way."""
+        while self._under_way:
+            yield self._oldest()
+
+    def _oldest(self) -> Answered:
+        posted = self._under_way.pop(0)
+        return Answered(posted.chunk, posted.answer.result())
+
+    def _deliver(self, body: bytes, source: str) -> dict[str, Any]:
+        """Posts until it is acknowledged."""
+        for attempt in range(ATTEMPTS_MAX):
+            try:
+                response = self._post(body, source)
+            except httpx.TransportError:
+                time.sleep(min(0.2 * (attempt + 1), _RETRY_S_MAX))
+                continue
+            if response.status_code in (429, 502, 503, 504):
+                time.sleep(_retry_s(response))
+                continue
+            return _answer(response)
+        raise UnavailableError(f"the server took nothing in {ATTEMPTS_MAX} attempts")
+
+    def _post(self, body: bytes, source: str) -> httpx.Response:
+        headers = {"Content-Type": "application/x-ndjson", "X-Vedette-Source": source}
+        return self._client.post("/api/v1/ingest", content=body, headers=headers)
+
+
+def _answer(response: httpx.Response) -> dict[str, Any]:
+    """The counts of an answer: also 400 has them, when no record of a request could be taken."""
+    try:
+        body: dict[str, Any] = response.json()
+    except ValueError:
+        body = {}
+    if response.status_code == 200 or (response.status_code == 400 and "tally" in body):
+        return body
+    told = body.get("message") or response.text[:200]
+    message = f"the server answered {response.status_code}: {told}"
+    if response.status_code in (401, 403):
+        raise UnauthorizedError(message)
+    raise BadRequestError(message)
+
+
+def _retry_s(response: httpx.Response) -> float:
+    try:
+        return min(float(response.headers.get("Retry-After", "1")), _RETRY_S_MAX)
+    except ValueError:
+        return 1.0

@@ -1,0 +1,122 @@
+"""What an import tells at its end: counts, reasons, and a line a channel and event id."""
+
+from collections import Counter
+from typing import Any
+
+from rich.console import Console
+
+from vedette.cli.import_sender import Answered
+from vedette.cli.printing import print_table
+from vedette.importer import file_sequence
+from vedette.importer.sources.archives import Refusal
+from vedette.limits import IMPORT_ERRORS_MAX
+
+_COUNTS = ("read", "stored", "records", "duplicate", "not_kept", "filtered", "rejected")
+"""As in the answer of `POST /api/v1/ingest`."""
+
+_OUTCOMES = ("events", "record", "duplicate", "not_kept", "filtered", "rejected")
+
+
+class Summary:
+    """Gathers the answers of the server and what was refused before."""
+
+    def __init__(self) -> None:
+        self.files: list[str] = []
+        """Names of the files that were read."""
+        self.counts: Counter[str] = Counter(dict.fromkeys(_COUNTS, 0))
+        self.reasons: Counter[str] = Counter()
+        """Rejected records by reason."""
+        self.errors: list[tuple[str, int, str, str]] = []
+        """Rejected records: file, position from 1, reason, message; IMPORT_ERRORS_MAX at most."""
+        self.refused_files: list[Refusal] = []
+        self.tally: Counter[tuple[str, int, str]] = Counter()
+        """Records by channel, event id and outcome."""
+
+    def add_answer(self, sequence: file_sequence.Sequence, answered: Answered) -> None:
+        """What the server made of one chunk."""
+        answer = answered.answer
+        for name in _COUNTS:
+            self.counts[name] += answer.get(name, 0)  # an older server has no `filtered`
+        for channel, event_id, outcome, count in answer["tally"]:
+            self.tally[channel, event_id, outcome] += count
+        for error in answer["errors"]:
+            file, position = answered.chunk.places[error["position"]]
+            self.reasons[error["reason"]] += 1
+            self._add_error(sequence.files[file], position, error["reason"], error["message"])
+        unlisted = answer.get("errors_left_out", 0)
+        if unlisted:
+            self.reasons["not_listed"] += unlisted
+
+    def add_sequence(self, sequence: file_sequence.Sequence) -> None:
+        """What was never sent: records and files that cannot be read. Call it at the end."""
+        self.files += sequence.files
+        self.refused_files += sequence.refusals
+        rejected = sequence.reasons.total()
+        self.reasons += sequence.reasons
+        self.counts["rejected"] += rejected
+        self.counts["read"] += rejected + sequence.duplicates.total()
+        self.counts["duplicate"] += sequence.duplicates.total()
+        if rejected:
+            self.tally["", 0, "rejected"] += rejected
+        for (channel, event_id), count in sequence.duplicates.items():
+            self.tally[channel, event_id, "duplicate"] += count
+        for refused in sequence.refused:
+            name = sequence.files[refused.file]
+            self._add_error(name, refused.position, refused.reason, refused.message)
+
+    def body(self) -> dict[str, Any]:
+        """The summary for programs."""
+        return {
+            "files": len(self.files),
+            **{name: self.counts[name] for name in _COUNTS},
+            "reasons": dict(self.reasons.most_common()),
+            "errors": [
+                {"file": file, "position": position, "reason": reason, "message": message}
+                for file, position, reason, message in self.errors
+            ],
+            "refused_files": [refusal._asdict() for refusal in self.refused_files],
+            "tally": [[*key, count] for key, count in sorted(self.tally.items())],
+        }
+
+    def _add_error(self, file: str, position: int, reason: str, message: str) -> None:
+        if len(self.errors) < IMPORT_ERRORS_MAX:
+            self.errors.append((file, position, reason, message))
+
+
+def show(summary: Summary, errors_shown: int = 10) -> None:
+    """Prints a summary for people."""
+    print_table(
+        ("channel", "id", *(name.replace("_", " ") for name in _OUTCOMES)),
+        _rows(summary.tally),
+    )
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    counts = summary.counts
+    console.print(f"files      {len(summary.files):>12,}")
+    for name in _COUNTS:
+        console.print(f"{name.replace('_', ' '):<10} {counts[name]:>12,}")
+    if summary.reasons:
+        told = ", ".join(f"{reason} {count:,}" for reason, count in summary.reasons.most_common())
+        console.print(f"\nrejected: {told}")
+    for file, position, reason, message in summary.errors[:errors_shown]:
+        console.print(f"  {file}, record {position}: {reason}: {message}")
+    if len(summary.errors) > errors_shown:
+        console.print("  ... --json lists more")
+    if summary.refused_files:
+        console.print(f"\nnot read: {len(summary.refused_files):,} files")
+    for refusal in summary.refused_files[:errors_shown]:
+        console.print(f"  {refusal.name}: {refusal.reason}: {refusal.message}")
+    if len(summary.refused_files) > errors_shown:
+        console.print("  ... --json lists all")
+
+
+def _rows(tally: Counter[tuple[str, int, str]]) -> list[list[object]]:
+    keys = sorted({key[:2] for key in tally})
+    return [
+        [channel or "(unknown)", event_id]
+        + [_shown(tally[channel, event_id, outcome]) for outcome in _OUTCOMES]
+        for channel, event_id in keys
+    ]
+
+
+def _shown(count: int) -> str:
+    return f"{count:,}" if count else ""

@@ -1,0 +1,136 @@
+"""The write path in this very process: where files are imported into when no server runs.
+
+It is the server's own write path without HTTP in front of it, so a part of a file is stored,
+recognised when it comes again and refused by the same code.
+"""
+
+import gc
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from vedette.bootstrap.logs import configure_logs
+from vedette.bootstrap.write_path import open_engines, start_write_path, write_path_jobs
+from vedette.cli.import_sender import ATTEMPTS_MAX, Answered
+from vedette.clock import SystemClock
+from vedette.errors import BusyError, UnavailableError
+from vedette.importer.file_sequence import Chunk
+from vedette.jobs.timer import Timer
+from vedette.limits import IMPORT_COMMIT_BYTES, IMPORT_IN_FLIGHT
+from vedette.pipeline.ingest_queue import Intake
+from vedette.pipeline.receipt_report import report
+from vedette.pipeline.submission import Receipt, Submission, request_key
+from vedette.settings import Settings
+from vedette.state.db.start import migrate
+from vedette.state.jobs.leases import Leases
+from vedette.state.policy.groups import DEFAULT_GROUP_ID
+
+_COMES_AGAIN = (BusyError, UnavailableError)
+_RETRY_S = 1.0
+_PARTS_MERGED = 24
+"""Parts of a size that are merged at once: nobody searches meanwhile, and what a server merges
+later it merges once."""
+
+
+@contextmanager
+def own_store(settings: Settings) -> Iterator["OwnStore"]:
+    """The store of a data directory, which nobody else has open meanwhile. Closing it stores all
+    that was taken.
+
+    Raises StartError with what to do about it.
+    """
+    configure_logs("warning", settings.log_format)
+    settings = _settings(settings)
+    clock = SystemClock()
+    with ExitStack() as closing:
+        closing.enter_context(_garbage_left_to_jobs())
+        engines = open_engines(settings, closing, _PARTS_MERGED)
+        migrate(engines.state)
+        path = start_write_path(settings, clock, engines, closing)
+        jobs = write_path_jobs(path, settings, clock, engines.telemetry)
+        timer = Timer(jobs, Leases(engines.state, clock))
+        timer.start()
+        closing.callback(timer.close)
+        gc.freeze()
+        yield OwnStore(path.intake)
+
+
+def _settings(settings: Settings) -> Settings:
+    commit = max(settings.commit_bytes_max, IMPORT_COMMIT_BYTES)
+    return replace(
+        settings, commit_bytes_max=commit, queue_bytes_max=max(settings.queue_bytes_max, 3 * commit)
+    )
+
+
+@contextmanager
+def _garbage_left_to_jobs() -> Iterator[None]:
+    """On its own the collector would look at every part many times, and find nothing."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@dataclass(slots=True)
+class _Handed:
+    """A part that was handed in, and what becomes of it."""
+
+    chunk: Chunk
+    submission: Submission
+    answer: "Future[Receipt]"
+
+
+class OwnStore:
+    """Takes chunks like `sending.Connection`. Not for use by several threads."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+        self._under_way: list[_Handed] = []
+
+    def send(self, chunk: Chunk) -> Iterator[Answered]:
+        """Hands a chunk in; gives the answers to earlier ones that had to be waited for.
+
+        Raises UnavailableError when the store takes nothing for a minute.
+        """
+        while len(self._under_way) >= IMPORT_IN_FLIGHT:
+            yield self._oldest()
+        key = request_key(chunk.source.encode())
+        size = sum(map(len, chunk.records))
+        submission = Submission(chunk.records, DEFAULT_GROUP_ID, key, size, in_sequence=True)
+        self._under_way.append(_Handed(chunk, submission, self._hand_in(submission)))
+
+    def flush(self) -> Iterator[Answered]:
+        """Waits for everything that is under way."""
+        while self._under_way:
+            yield self._oldest()
+
+    def _oldest(self) -> Answered:
+        oldest = self._under_way[0]
+        for _ in range(ATTEMPTS_MAX):
+            try:
+                receipt = oldest.answer.result()
+            except _COMES_AGAIN as error:
+                reason = error.message
+                self._hand_in_again()
+            else:
+                del self._under_way[0]
+                return Answered(oldest.chunk, report(receipt))
+        raise UnavailableError(f"the store took nothing in {ATTEMPTS_MAX} attempts: {reason}")
+
+    def _hand_in_again(self) -> None:
+        """All that failed, in its order: with a commit fails what was prepared on top of it."""
+        time.sleep(_RETRY_S)
+        for handed in self._under_way:
+            if isinstance(handed.answer.exception(), _COMES_AGAIN):
+                handed.answer = self._hand_in(handed.submission)
+
+    def _hand_in(self, submission: Submission) -> "Future[Receipt]":
+        try:
+            return self._intake.enqueue(submission)
+        except _COMES_AGAIN as error:
+            refused: Future[Receipt] = Future()
+            refused.set_exception(error)
+            return refused

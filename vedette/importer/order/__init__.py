@@ -1,0 +1,1 @@
+"""Records in the order of event time, those that explain others first."""

@@ -1,0 +1,1 @@
+"""Processes that read for an import."""

@@ -1,0 +1,1 @@
+"""Headers and boundaries of records, found without decoding."""

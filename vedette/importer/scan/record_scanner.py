@@ -1,0 +1,361 @@
+"""From one file to the records in it, as items that sort by the time of the event.
+
+An item is bytes: time, class, record id, content, and where it came from; so a shuffled copy of a
+file gives the same items in the same order. Most records are not decoded here: what an item needs
+can be seen from outside (`header_scan.py`). Their texts stay in the file, or are spooled, and items
+say where (`importer/order/text_spool.py`). The time is that of the event data (`UtcTime`) where a
+record has one. What has none goes a way of its own, because the clocks of envelopes can be off by
+hours (telemetry.md 2, fact 5): `files` puts that right.
+"""
+
+import codecs
+from collections.abc import Callable, Iterator
+from functools import partial
+from struct import Struct
+from typing import NamedTuple, Protocol
+
+import evtx
+import msgspec
+
+from vedette.importer.order.text_spool import IN_PLACE, Spool, check, in_spool
+from vedette.importer.scan.header_scan import envelope, event_time_us, record_id
+from vedette.importer.sources.archives import Found, Kind
+from vedette.importer.sources.byte_streams import DAMAGE, BombError, Stream, whole
+from vedette.importer.sources.digest import Digest
+from vedette.ingest.decode import auditd, auoms, decode, shipper
+from vedette.ingest.framing.body import as_utf8, text_record, without_preamble
+from vedette.ingest.framing.record_boundaries import object_lines, split_pieces
+from vedette.ingest.record import Record, RecordError
+from vedette.ingest.times import time_us
+from vedette.limits import IMPORT_BLOCK_BYTES
+
+AUDIT_LINE, AS_SENT, DECODED = 0, 1, 2
+"""Classes of items: a line of an audit event, a JSON text or XML element to send as it is, a
+record of the native dialect. Lines come first, so that nothing stands between those of an event.
+The content of what is sent as it is is the `SPAN` of its text."""
+
+HEAD = Struct(">QBQ")
+"""Time in epoch microseconds, class, record id (of a line its serial)."""
+
+SPAN = Struct(">QQI")
+"""What `texts.check` makes of a text, its offset and its length. The first of them tells texts
+with the same head apart wherever they are."""
+
+HOST = Struct(">Q")
+"""Stands for the host of an item with the time of its envelope (`gathered.host_number`)."""
+
+PLACE = Struct(">II")
+"""Number of the part of a file within the sequence, and of the record within the part from 1."""
+
+TEXT = Struct(">QQIII")
+"""A `SPAN` and the place after it, whose part says where the text lies too
+(`importer/order/text_spool.py`)."""
+
+_SENT = Struct(">QBQQQIII")
+"""A whole item with a `SPAN`."""
+
+_encode = msgspec.json.Encoder().encode
+
+_BUFFER_BYTES = 1024 * 1024
+
+EVTX_ERRORS_MAX = 70_000
+"""Damaged places of one EVTX file: it has at most 65,535 chunks."""
+
+_CLOCK_SAMPLE = 16
+"""Of how many records with both times about one is decoded to see how far their clocks are apart:
+by its own time, so that the order in the file does not matter."""
+
+
+class Sink(Protocol):
+    """Where items go while files are read."""
+
+    def take(self, items: list[bytes]) -> None:
+        """Items with the time of their event."""
+
+    def take_envelopes(self, items: list[bytes]) -> None:
+        """Items with the time of their envelope; before their place is their host's number."""
+
+    def host_number(self, host: str) -> int:
+        """By what number items name a host."""
+
+    def learn_clock(self, host: str, envelope_us: int, event_us: int) -> None:
+        """Both times of one record of a host."""
+
+    def refuse(self, position: int, reason: str, message: str) -> None:
+        """A record cannot be read."""
+
+
+class FileReader:
+    """Reads one part of a file into a sink. `host` is for lines that do not name theirs."""
+
+    def __init__(
+        self, number: int, host: str, sink: Sink, spool: Spool, *, digests: bool = True
+    ) -> None:
+        self.count = 0
+        """Records, lines of audit events and broken pieces so far."""
+        self.unknown = 0
+        """Those of no known format."""
+        self._number = number
+        self._host = host
+        self._sink = sink
+        self._spool = spool
+        self._digest = Digest() if digests else None
+        self._envelopes: list[bytes] = []
+        """Items of the block that is read."""
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of what was read; b"" where nobody asks for it."""
+        return b"" if self._digest is None else self._digest.value()
+
+    def _note(self, block: bytes) -> None:
+        if self._digest is not None:
+            self._digest.add(block)
+
+    def read(self, found: Found) -> None:
+        """Takes all records of a file, or of a text's part. Raises what its stream raises when
+        that is damaged."""
+        if found.kind is Kind.EVTX:
+            self._read_evtx(found)
+        else:
+            self._read_text(found)
+
+    # --- text ------------------------------------------------------------------------------
+
+    def _read_text(self, found: Found) -> None:
+        for block in _blocks(found, self._note):
+            if isinstance(block, _Lines):
+                self._take(block.lines, block.offset, IN_PLACE)
+            else:
+                self._take_pieces(block)
+
+    def _take_pieces(self, pieces: list[bytes]) -> None:
+        """Takes texts that have no place on disk yet."""
+        spool = self._spool
+        pieces = list(map(without_preamble, pieces))
+        if self._take(pieces, spool.size, in_spool(spool.number)):
+            spool.write(pieces)
+
+    def _take(self, texts: list[bytes], offset: int, where: int) -> bool:
+        """Takes texts that lie one after the other, with a byte between them, from `offset` on;
+        whether any has to stay there."""
+        items: list[bytes] = []
+        file, stay = self._number | where, False
+        for text in texts:
+            self.count += 1
+            length = len(text)
+            moment_us = event_time_us(text)
+            if b"\n" in text:
+                items += self._read_piece(text)
+            elif moment_us:
+                stay = True
+                number, span = record_id(text), (check(text), offset, length)
+                items.append(_SENT.pack(moment_us, AS_SENT, number, *span, file, self.count))
+                if moment_us // 1_000 % _CLOCK_SAMPLE == 0:
+                    self._sample(text)
+            elif (seen := envelope(text)) is not None:
+                stay = True
+                content = SPAN.pack(check(text), offset, length)
+                self._add_envelope(seen[1], seen[0], AS_SENT, record_id(text), content, where)
+            else:
+                items += self._read_piece(text)
+            offset += length + 1
+        self._hand_over(items)
+        return stay
+
+    def _hand_over(self, items: list[bytes]) -> None:
+        envelopes, self._envelopes = self._envelopes, []
+        self._sink.take(items)
+        self._sink.take_envelopes(envelopes)
+
+    def _read_piece(self, piece: bytes) -> list[bytes]:
+        """Items of a piece without a time that can be seen from outside."""
+        line = piece if piece[:1] == b"{" else text_record(piece, self._host) or piece
+        audit = self._audit_lines(line) if b"audit(" in line else None
+        if audit is not None:
+            return audit
+        try:
+            records = self._decode(line)
+        except RecordError as error:
+            self._refuse(error.reason, error.message)
+            return []
+        items: list[bytes] = []
+        for record in records:
+            item = _encode(record)
+            event_us = _told_time_us(record)
+            if event_us or record.vedette_record != "windows":
+                moment_us = event_us or record.time_us
+                items.append(self._item(moment_us, DECODED, record.record_id, item))
+            else:
+                self._add_envelope(record.host, record.time_us, DECODED, record.record_id, item)
+        return items
+
+    def _decode(self, text: bytes) -> list[Record]:
+        try:
+            return decode(text)
+        except RecordError as error:
+            if error.reason != "no_host" or not self._host or text[:1] != b"{":
+                raise
+        # The file's own host, where a format has none (Endpoint Security, Santa).
+        obj = msgspec.json.decode(text)
+        return decode(msgspec.json.encode({**obj, "hostname": self._host}))
+
+    def _audit_lines(self, text: bytes) -> list[bytes] | None:
+        """Items of the audit lines in a shipper's record; None when there are none."""
+        try:
+            obj = msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            return None
+        if not isinstance(obj, dict) or auoms.recognises(obj) or not auditd.recognises(obj):
+            return None
+        host = (shipper.host_of(obj) or self._host).encode()
+        items: list[bytes] = []
+        for written in shipper.text_of(obj, "audit(").split("\n"):
+            line = auditd.parse_line(written)
+            if line is not None:
+                content = host + b"\0" + written.encode()
+                items.append(self._item(line.time_us, AUDIT_LINE, line.serial, content))
+        return items
+
+    # --- EVTX ------------------------------------------------------------------------------
+
+    def _read_evtx(self, found: Found) -> None:
+        if found.place is not None and found.place.is_file:
+            for block in iter(partial(found.stream.read, _BUFFER_BYTES), b""):
+                self._note(block)
+            parser = _parser(str(found.place.path))
+        else:
+            content = whole(found.stream)
+            self._note(content.getvalue())
+            parser = _parser(content)
+        batch: list[bytes] = []
+        for text in _evtx_texts(parser, self._damaged):
+            batch.append(text)
+            if len(batch) == 1_000:
+                self._take_pieces(batch)
+                batch = []
+        self._take_pieces(batch)
+
+    def _damaged(self, message: str) -> None:
+        self.count += 1
+        self._refuse("damaged", message)
+
+    # --- items -----------------------------------------------------------------------------
+
+    def _item(self, moment_us: int, kind: int, record_id: int, content: bytes) -> bytes:
+        place = PLACE.pack(self._number, self.count)
+        return HEAD.pack(moment_us, kind, record_id & 0xFFFFFFFFFFFFFFFF) + content + place
+
+    def _add_envelope(
+        self,
+        host: str,
+        moment_us: int,
+        kind: int,
+        record_id: int,
+        content: bytes,
+        where: int = 0,
+    ) -> None:
+        head = HEAD.pack(moment_us, kind, record_id & 0xFFFFFFFFFFFFFFFF)
+        place = PLACE.pack(self._number | where, self.count)
+        self._envelopes.append(head + content + HOST.pack(self._sink.host_number(host)) + place)
+
+    def _sample(self, piece: bytes) -> None:
+        try:
+            records = decode(piece)
+        except RecordError:
+            return  # the server says what is wrong with it
+        for record in records:
+            self._sink.learn_clock(record.host, record.time_us, _told_time_us(record))
+
+    def _refuse(self, reason: str, message: str) -> None:
+        self.unknown += reason in _NO_RECORD
+        self._sink.refuse(self.count, reason, message)
+
+
+_NO_RECORD = frozenset({"unknown_format", "not_json", "not_an_object"})
+"""Reasons that a file which is no log at all gives for each of its pieces."""
+
+
+class _Lines(NamedTuple):
+    """A block of a file on disk whose lines are one JSON object each."""
+
+    offset: int
+    """Where the first one begins in the file."""
+    lines: list[bytes]
+    """Without the newline after each."""
+
+
+def _blocks(found: Found, read: Callable[[bytes], None]) -> Iterator[list[bytes] | _Lines]:
+    """The pieces of a text, block by block; those of a large file on disk as lines, where they
+    are lines. UTF-16 is read whole: such files are small."""
+    if found.stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        content = whole(found.stream).getvalue()
+        read(content)
+        yield split_pieces(as_utf8(content))[0]
+        return
+    offset = 0 if found.place is None else found.place.begin
+    held = b""
+    last = False
+    while not last:
+        block, damage = _block(found.stream)
+        read(block)
+        held += block
+        last = len(block) < IMPORT_BLOCK_BYTES
+        taken = len(held) if last else held.rfind(b"\n") + 1
+        is_small = last and not offset
+        lines = None if found.place is None or is_small else object_lines(held[:taken])
+        if lines is not None:
+            yield _Lines(offset, lines)
+        else:
+            pieces, taken = split_pieces(held, last=last)
+            yield pieces
+        if damage is not None:
+            raise damage
+        held = held[taken:]
+        offset += taken
+
+
+def _block(stream: Stream) -> tuple[bytes, Exception | None]:
+    """The next block, smaller only at the end; and what ended it, where that is damage: what
+    came before the damage counts."""
+    parts: list[bytes] = []
+    left = IMPORT_BLOCK_BYTES
+    while left:
+        try:
+            part = stream.read1(left)
+        except (BombError, *DAMAGE) as error:
+            return b"".join(parts), error
+        if not part:
+            break
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts), None
+
+
+def _told_time_us(record: Record) -> int:
+    told = record.data.get("UtcTime")
+    return time_us(told) if isinstance(told, str) else 0
+
+
+def _parser(source: object) -> evtx.PyEvtxParser:
+    """Raises ValueError for a file that is EVTX by its first bytes only."""
+    try:
+        return evtx.PyEvtxParser(source, number_of_threads=1)
+    except (RuntimeError, OSError) as error:
+        raise ValueError(f"no EVTX file: {error}") from error
+
+
+def _evtx_texts(parser: evtx.PyEvtxParser, damaged: Callable[[str], None]) -> Iterator[bytes]:
+    """The records as JSON. A damaged chunk costs its records only."""
+    records = iter(parser.records_json())
+    errors = 0
+    while errors < EVTX_ERRORS_MAX:
+        try:
+            record = next(records)
+            if record is not None:
+                yield record["data"].encode()
+        except StopIteration:
+            return
+        except RuntimeError as error:
+            errors += 1
+            damaged(str(error)[:200])

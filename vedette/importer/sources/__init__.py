@@ -1,0 +1,1 @@
+"""Where files come from: directories, archives, streams of bytes."""

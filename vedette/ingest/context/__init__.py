@@ -1,0 +1,1 @@
+"""What is learned of a host that completes its records."""

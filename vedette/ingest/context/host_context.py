@@ -1,0 +1,227 @@
+"""Everything learned about one host that completes its records, bounded.
+
+The pipeline holds one `HostContext` a sensor, calls `learn` for a whole batch and `normalise`
+afterwards. Nothing here is needed for what a record says itself: what was forgotten costs a
+repeated fact or an unknown name. `Processes` (the base) finds processes.
+"""
+
+from vedette.ingest.context.image_cache import Image
+from vedette.ingest.context.process_index import Processes
+from vedette.ingest.context.process_state import Known, shared
+from vedette.ingest.context.two_generation_cache import Generations
+from vedette.ingest.hashes import hashes_of
+from vedette.ingest.paths import split_device
+from vedette.ingest.record import Record
+from vedette.limits import (
+    HOST_IMAGES_MAX,
+    HOST_LOCAL_ADDRESSES_MAX,
+    HOST_LOGONS_MAX,
+    HOST_NAMES_MAX,
+)
+from vedette.model.event import UNKNOWN_IP
+
+ANSWER_LATE_US = 5_000_000
+"""A DNS answer may be logged this long after the connection that used it."""
+
+ANSWER_LASTS_US = 24 * 3600 * 1_000_000
+"""For how long an answer names an address."""
+
+ANSWERS_PER_ADDRESS_MAX = 8
+LOGON_PROCESSES_MAX = 256
+DEVICES_MAX = 32
+TAILS_PER_DEVICE_MAX = 64
+
+HOUR_US = 3600 * 1_000_000
+OFFSET_HOURS_MAX = 26
+"""Clock offsets beyond every time zone are not offsets but late or replayed records."""
+
+_LOOPBACK_4 = bytes(10) + b"\xff\xff\x7f"
+_NOBODY = (UNKNOWN_IP, bytes(10) + b"\xff\xff" + bytes(4), bytes(15) + b"\x01")
+"""No address, the IPv4 one of no host, and IPv6 loopback."""
+
+
+class HostContext(Processes):
+    """The learned context of one host."""
+
+    __slots__ = (
+        "_answers",
+        "_device_tails",
+        "_drives",
+        "_images",
+        "_logon_processes",
+        "_md5s",
+        "_offset_votes",
+        "_tails",
+        "clock_offset_us",
+        "host_type",
+        "local",
+        "logon_types",
+        "waiting",
+    )
+
+    def __init__(self, sensor_id: int) -> None:
+        super().__init__(sensor_id)
+        self.clock_offset_us = 0
+        """Envelope time minus true time of this host's records, whole hours (fact 5)."""
+        self.host_type = ""
+        """domain_controller once a record said so; "" until then."""
+        self.local: set[bytes] = set()
+        """The host's own addresses, packed."""
+        self.logon_types: Generations[str, int] = Generations(HOST_LOGONS_MAX)
+        """Logon type (4624) by logon id ("0x3e7")."""
+        self.waiting: list[Record] = []
+        """Records to learn from once the clock offset and all ProcessGuids of a batch are known."""
+        self._answers: Generations[bytes, list[tuple[int, str]]] = Generations(HOST_NAMES_MAX)
+        self._images: Generations[tuple[str, str], Image] = Generations(HOST_IMAGES_MAX)
+        self._md5s: Generations[str, str] = Generations(HOST_IMAGES_MAX)
+        self._offset_votes: dict[int, int] = {}
+        self._logon_processes: Generations[str, list[Known]] = Generations(HOST_LOGONS_MAX)
+        self._drives: dict[str, str] = {}
+        self._device_tails: dict[str, set[str]] = {}
+        self._tails: Generations[str, str] = Generations(HOST_IMAGES_MAX)
+
+    def share_memory(self, shares: int) -> None:
+        super().share_memory(shares)
+        self._answers.resize(HOST_NAMES_MAX // shares)
+        for files in (self._images, self._md5s, self._tails):
+            files.resize(HOST_IMAGES_MAX // shares)
+        for logons in (self.logon_types, self._logon_processes):
+            logons.resize(HOST_LOGONS_MAX // shares)
+
+    def retell(self) -> None:
+        """Everything known counts as not told: call it after a commit that failed."""
+        super().retell()
+        for image in self._images.values():
+            image.told = not image.hashes.any_known()
+
+    # --- names and addresses -----------------------------------------------------------
+
+    def learn_answer(self, address: bytes, name: str, time_us: int) -> None:
+        """An address that a DNS answer gave for a name."""
+        answers = self._answers.get(address)
+        if answers is None:
+            self._answers[address] = [(time_us, name)]
+        elif (time_us, name) not in answers:
+            answers.append((time_us, name))
+            answers.sort()
+            del answers[:-ANSWERS_PER_ADDRESS_MAX]
+
+    def name_of(self, address: bytes, time_us: int) -> str:
+        """The name whose answer gave this address, at the time of a connection; "" unknown."""
+        answers = self._answers.get(address)
+        if answers is None:
+            return ""
+        for answered_us, name in reversed(answers):
+            if answered_us <= time_us + ANSWER_LATE_US:
+                return name if time_us - answered_us <= ANSWER_LASTS_US else ""
+        return ""
+
+    def learn_local(self, address: bytes) -> None:
+        """An address that the host used as its own; loopback says nothing about the host."""
+        if (
+            len(self.local) < HOST_LOCAL_ADDRESSES_MAX
+            and address not in _NOBODY
+            and not address.startswith(_LOOPBACK_4)
+        ):
+            self.local.add(address)
+
+    # --- files -------------------------------------------------------------------------
+
+    def learn_image(self, path: str, hashes: str, time_us: int) -> Image:
+        """Notes that a file was executed or loaded; `hashes` as Sysmon writes them."""
+        image = self._images.young.get((path, hashes)) or self._images.get((path, hashes))
+        if image is None:
+            path, hashes = shared(path), shared(hashes)
+            image = Image(path, hashes_of(hashes), time_us)
+            self._images[path, hashes] = image
+            self.learn_hashes(image.hashes.md5, image.hashes.sha256)
+        elif time_us < image.first_us:
+            image.seen(time_us)
+        return image
+
+    def learn_hashes(self, md5: str, sha256: str) -> None:
+        if md5 and sha256:
+            self._md5s[sha256] = md5
+
+    def md5_of(self, sha256: str) -> str:
+        """The md5 of a file with this sha256, "" when it was never seen with both."""
+        return (self._md5s.get(sha256) or "") if sha256 else ""
+
+    def md5_of_process(self, known: Known) -> str:
+        """The md5 of a process's image, also where only its sha256 was told."""
+        return known.md5 or self.md5_of(known.sha256)
+
+    def learn_path(self, known: Known, path: str) -> None:
+        """The path of a process; with a drive, it may tell what drive an NT device is."""
+        known.learn(path)
+        self.learn_file_name(known)
+        if path[1:3] == ":\\":
+            self._tails[path[2:].lower()] = path[:2].upper()
+
+    def settle_paths(self) -> None:
+        """Gives processes that were only seen with an NT device path their drive."""
+        for known in self.device_paths:
+            known.path = self.drive_path(known.path)
+        self.device_paths.clear()
+
+    def learn_device_path(self, path: str) -> None:
+        r"""A path that begins with an NT device (`\device\harddiskvolume2\x`)."""
+        device, tail = split_device(path)
+        if not device or len(self._device_tails) >= DEVICES_MAX:
+            return
+        tails = self._device_tails.setdefault(device, set())
+        if len(tails) < TAILS_PER_DEVICE_MAX:
+            tails.add(tail)
+
+    def drive_path(self, path: str) -> str:
+        """A path with its NT device replaced by the drive, where that is known."""
+        device, tail = split_device(path)
+        if not device:
+            return path
+        drive = self._drives.get(device) or self._drive_of(device)
+        return drive + path[len(path) - len(tail) :] if drive else path
+
+    def _drive_of(self, device: str) -> str:
+        votes: dict[str, int] = {}
+        for tail in self._device_tails.get(device, ()):
+            drive = self._tails.get(tail)
+            if drive:
+                votes[drive] = votes.get(drive, 0) + 1
+        if not votes:
+            return ""
+        self._drives[device] = min(votes, key=lambda drive: (-votes[drive], drive))
+        return self._drives[device]
+
+    # --- clock and logons --------------------------------------------------------------
+
+    def learn_clock(self, envelope_us: int, event_us: int) -> None:
+        """One record with both times: the offset that most records show is believed."""
+        hours = (envelope_us - event_us + HOUR_US // 2) // HOUR_US
+        votes = self._offset_votes
+        if hours in votes:
+            votes[hours] += 1
+        elif -OFFSET_HOURS_MAX <= hours <= OFFSET_HOURS_MAX:
+            votes[hours] = 1
+        else:
+            return
+        if hours * HOUR_US != self.clock_offset_us:
+            best = max(votes, key=lambda some: (votes[some], -abs(some), some))
+            self.clock_offset_us = best * HOUR_US
+
+    def learn_logon(self, logon_id: str, logon_type: int) -> None:
+        """The type of a logon session, for processes seen before or after."""
+        self.logon_types[logon_id] = max(logon_type, self.logon_types.get(logon_id) or 0)
+        for known in self.logon_processes(logon_id):
+            known.learn(logon_type=logon_type)
+
+    def learn_logon_process(self, logon_id: str, known: Known) -> None:
+        """A process of a logon session."""
+        known.learn(logon_type=self.logon_types.get(logon_id) or 0)
+        processes = self._logon_processes.get(logon_id)
+        if processes is None:
+            self._logon_processes[logon_id] = [known]
+        elif len(processes) < LOGON_PROCESSES_MAX and known not in processes:
+            processes.append(known)
+
+    def logon_processes(self, logon_id: str) -> list[Known]:
+        return self._logon_processes.get(logon_id) or []

@@ -1,0 +1,308 @@
+"""The processes of one host as far as they are known, bounded.
+
+Processes are found in three ways:
+- `by_guid`: by a Sysmon ProcessGuid in any spelling, which also carries the start;
+- `by_key`, `started`: by pid and start, for senders that know both;
+- `alive`: by pid at the time of an event, for senders that know no more. Call `mention` from
+  `learn` for every such record: then the answers do not depend on the order in the batch.
+A process known by pid and start is the one with a ProcessGuid of the same pid that began within
+`SAME_START_US` (telemetry.md 6, 4688).
+"""
+
+from collections.abc import Iterable
+from typing import Protocol
+from zlib import crc32
+
+from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.two_generation_cache import Generations
+from vedette.ingest.paths import file_name, split_device, tail_of
+from vedette.limits import HOST_PROCESSES_MAX
+from vedette.model.ids import guid_start_us, process_id_from_guid, process_id_from_start
+
+SAME_START_US = 2_000_000
+"""How far apart two reports of the start or the end of one process may be."""
+
+ENDS_PER_PID_MAX = 8
+PROCESSES_PER_FILE_MAX = 8
+PIDS_PER_PROCESS_MAX = 8
+
+_UNIDENTIFIED = "-0000-000000000000"
+_HEX = frozenset("0123456789abcdefABCDEF")
+
+
+class Remembered(Protocol):
+    """A process as the store knows it; texts are "" and numbers 0 where they are not known."""
+
+    @property
+    def process_id(self) -> str: ...
+    @property
+    def pid(self) -> int: ...
+    @property
+    def start_us(self) -> int: ...
+    @property
+    def end_us(self) -> int: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def md5(self) -> str: ...
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def username(self) -> str: ...
+    @property
+    def parent_id(self) -> str: ...
+
+
+class Processes:
+    """Finds processes by what records call them; makes those that are new."""
+
+    __slots__ = ("_ends", "_files", "_known", "_pids", "device_paths", "sensor_id")
+
+    def __init__(self, sensor_id: int) -> None:
+        self.sensor_id = sensor_id
+        # A process has about two names: its id and the ProcessGuid as its sender spells it.
+        self._known: Generations[str, Known] = Generations(2 * HOST_PROCESSES_MAX, self._forget)
+        self.device_paths: list[Known] = []
+        """Processes mentioned with an NT device path, until their drive is looked up."""
+        self._pids: dict[int, list[Known]] = {}
+        self._files: Generations[str, list[Known]] = Generations(HOST_PROCESSES_MAX)
+        self._ends: Generations[int, list[int]] = Generations(HOST_PROCESSES_MAX)
+
+    def share_memory(self, shares: int) -> None:
+        """Holds one of `shares` equal parts of what one host may hold: fleets have many."""
+        self._known.resize(2 * HOST_PROCESSES_MAX // shares)
+        self._files.resize(HOST_PROCESSES_MAX // shares)
+        self._ends.resize(HOST_PROCESSES_MAX // shares)
+
+    def restore(self, rows: Iterable[Remembered]) -> None:
+        """Remembers processes that the store knows."""
+        for row in rows:
+            known = self._add(row.process_id, row.pid, row.start_us)
+            keyless = process_id_from_start(self.sensor_id, row.pid, row.start_us)
+            known.keyed = row.process_id != keyless
+            known.learn(
+                path=row.path,
+                username=row.username,
+                md5=row.md5,
+                sha256=row.sha256,
+                parent_id=row.parent_id,
+                end_us=row.end_us,
+            )
+            known.told = True
+
+    def retell(self) -> None:
+        """Everything known counts as not told: call it after a commit that failed."""
+        for known in self._known.values():
+            known.retell()
+
+    def named(self, name: str) -> Known | None:
+        """The process last found under exactly this spelling of its name; the fast path."""
+        return self._known.young.get(name) or self._known.get(name)
+
+    def by_guid(self, guid: str, pid: int = 0) -> Known | None:
+        """The process of a ProcessGuid, with or without braces, any case; made when new.
+
+        None for text that is no ProcessGuid, and for the zero one.
+        """
+        known = self.named(guid)
+        if known is None:
+            return self._new_guid(guid, pid)
+        if pid and pid not in known.pids:
+            self._add_pid(known, pid)
+        return known
+
+    def by_key(self, key: str, pid: int, start_us: int) -> Known:
+        """The process that a sender names by a key of its own (exec_id, pid:pidversion)."""
+        known = self._known.get(key)
+        if known is None:
+            known = self.started(pid, start_us)
+            known.guid = known.guid or key
+            self._name(key, known)
+        return known.same_as or known
+
+    def rename(self, key: str, known: Known) -> None:
+        """From now on `key` means this process: a sender's keys can repeat after a reboot."""
+        before = self._known.get(key)
+        if before is not known:
+            if before is not None:
+                before.names -= 1
+            known.names += 1
+            known.guid = known.guid or key
+            self._known[key] = known
+
+    def started(self, pid: int, start_us: int) -> Known:
+        """The process with this pid that began at `start_us`; made when new."""
+        exact: Known | None = None
+        near: list[Known] = []
+        for known in self._pids.get(pid, ()):
+            if not known.keyed:
+                exact = known if known.start_us == start_us > 0 else exact
+            elif abs(known.start_us - start_us) <= SAME_START_US:
+                near.append(known)
+        if near:
+            # Sysmon can give one process two GUIDs; that of its creation is meant.
+            return min(
+                near,
+                key=lambda some: (not some.created, abs(some.start_us - start_us), some.id),
+            )
+        # Making an id costs more than all else here, and this process has it already.
+        process_id = exact.id if exact else process_id_from_start(self.sensor_id, pid, start_us)
+        return self._known.get(process_id) or self._add(process_id, pid, start_us)
+
+    def mention(self, pid: int, path: str = "") -> Known:
+        """Notes that a record tells of a pid without its start (called from `learn`).
+
+        The process whose start never became known: its id is made of pid and path.
+        """
+        made_of = crc32(tail_of(path).encode()) if path else 0
+        process_id = process_id_from_start(self.sensor_id, pid, made_of)
+        known = self._known.get(process_id) or self._add(process_id, pid, 0)
+        if path != known.path and _rank(path) > _rank(known.path):
+            known.path = path
+            known.told = False
+            if split_device(path)[0]:
+                self.device_paths.append(known)
+        return known
+
+    def alive(self, pid: int, time_us: int, path: str = "") -> Known:
+        """The process that had this pid at that time; one of unknown start when none is known."""
+        known = self.find(pid, time_us)
+        if known is None and not path:
+            mentioned = [some for some in self._pids.get(pid, ()) if some.start_us == 0]
+            known = max(mentioned, key=lambda some: (some.path, some.id), default=None)
+        return known or self.mention(pid, path)
+
+    def find(self, pid: int, time_us: int) -> Known | None:
+        """The process with known start that had this pid at that time (0: the latest)."""
+        latest_us = time_us + SAME_START_US if time_us else 1 << 62
+        best: Known | None = None
+        for known in self._pids.get(pid, ()):
+            if 0 < known.start_us <= latest_us and (best is None or _age(known) > _age(best)):
+                best = known
+        if best is not None and time_us and self._end_us(best) + SAME_START_US < time_us:
+            return None
+        return best
+
+    def learn_end(self, pid: int, time_us: int) -> None:
+        """That the process with this pid ended; which one it was is found when asked."""
+        ends = self._ends.get(pid)
+        if ends is None:
+            self._ends[pid] = [time_us]
+        elif time_us not in ends:
+            ends.append(time_us)
+            ends.sort()
+            del ends[:-ENDS_PER_PID_MAX]
+
+    def parent_id_of(self, known: Known) -> str:
+        """Id of the parent, as far as the records of its creation told; "" unknown."""
+        if known.parent_id or not known.parent_pid:
+            return known.parent_id
+        return self.alive(known.parent_pid, known.start_us, known.parent_path).id
+
+    def learn_file_name(self, known: Known) -> None:
+        """Remembers a process by the name of its image."""
+        name = file_name(known.path).lower()
+        others = self._files.get(name)
+        if others is None:
+            self._files[name] = [known]
+        elif known not in others:
+            others.append(known)
+            others.sort(key=lambda some: (some.start_us, some.id))
+            del others[:-PROCESSES_PER_FILE_MAX]
+
+    def latest_of_file(self, name: str) -> Known | None:
+        """The process with this image name (lower case) that began last."""
+        processes = self._of_file(name)
+        return processes[-1] if processes else None
+
+    def only_of_file(self, name: str, time_us: int) -> Known | None:
+        """The process with this image name, if only one was running at the time."""
+        running = [
+            known
+            for known in self._of_file(name)
+            if known.start_us <= time_us + SAME_START_US and time_us <= self._end_us(known)
+        ]
+        return running[0] if len(running) == 1 else None
+
+    def _of_file(self, name: str) -> list[Known]:
+        # A better path may have become known since a process was remembered under a name.
+        processes = self._files.get(name) or ()
+        return [known for known in processes if file_name(known.path).lower() == name]
+
+    def _end_us(self, known: Known) -> int:
+        """When a process ended; far away when that is not known."""
+        if known.end_us:
+            return known.end_us
+        ends = (end_us for pid in known.pids for end_us in self._ends.get(pid) or ())
+        return min((end_us for end_us in ends if end_us >= known.start_us), default=1 << 62)
+
+    def _new_guid(self, guid: str, pid: int) -> Known | None:
+        bare = guid[1:-1] if guid[:1] == "{" else guid
+        if not is_process_guid(bare):
+            return None
+        process_id = process_id_from_guid(self.sensor_id, bare)
+        known = self._known.get(process_id)
+        if known is None:
+            known = self._add(process_id, 0, guid_start_us(bare))
+            known.keyed = True
+        if pid and pid not in known.pids:
+            self._add_pid(known, pid)
+        known.guid = bare.lower()
+        self._name(guid, known)
+        return known
+
+    def _add(self, process_id: str, pid: int, start_us: int) -> Known:
+        known = Known(process_id, start_us)
+        self._name(process_id, known)
+        if pid:
+            self._add_pid(known, pid)
+        return known
+
+    def _name(self, name: str, known: Known) -> None:
+        if name not in self._known:
+            known.names += 1
+            self._known[name] = known
+
+    def _add_pid(self, known: Known, pid: int) -> None:
+        if known.id.endswith(_UNIDENTIFIED) or len(known.pids) >= PIDS_PER_PROCESS_MAX:
+            return  # Sysmon for Linux: all that it could not identify in one second
+        known.pids += (pid,)
+        known.pid = max(known.pids)
+        known.told = False
+        others = self._pids.setdefault(pid, [])
+        if known.keyed:
+            for other in others:
+                if not other.keyed and abs(other.start_us - known.start_us) <= SAME_START_US:
+                    other.same_as = known
+            others[:] = [other for other in others if other.same_as is None]
+        others.append(known)
+
+    def _forget(self, dropped: list[Known]) -> None:
+        for known in dropped:
+            known.names -= 1
+            for pid in () if known.names else known.pids:
+                others = [other for other in self._pids.get(pid, ()) if other is not known]
+                if others:
+                    self._pids[pid] = others
+                else:
+                    self._pids.pop(pid, None)
+
+
+def _age(known: Known) -> tuple[int, bool, bool, str]:
+    """Order of processes with one pid; of two GUIDs for one process, that which ends counts."""
+    return known.start_us, known.ended, known.created, known.id
+
+
+def _rank(path: str) -> tuple[bool, str]:
+    """Of the names of one file, that with a drive is the better one."""
+    return not split_device(path)[0] if path else False, path
+
+
+def is_process_guid(text: str) -> bool:
+    """Whether text is a GUID of 36 characters and names a process at all: not all zero."""
+    return (
+        len(text) == 36
+        and text[8] == text[13] == text[18] == text[23] == "-"
+        and _HEX.issuperset(text.replace("-", "", 4))
+        and text[9:].strip("0-") != ""
+    )

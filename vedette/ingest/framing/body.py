@@ -1,0 +1,79 @@
+"""From the body of a request to its records, one JSON text or one `<Event>` element each.
+
+`split_body` takes what senders of HTTP JSON produce: an array, one object a line, objects one
+after the other or over several lines, XML events, and lines of audit.log or Santa's log. A piece
+that is broken stays in its place for `decode` to refuse: its index is its position.
+"""
+
+import codecs
+
+import msgspec
+
+from vedette.ingest.framing.audit_events import MARK, assemble_records
+from vedette.ingest.framing.record_boundaries import split_pieces
+
+_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+_TEXT_MARKS = (b"audit(", b"santad: action=")
+
+
+def split_body(body: bytes, host: str = "") -> list[bytes]:
+    """The records of a body, in order; empty for one that holds none.
+
+    `host` is for lines of logs that do not say which host they are from.
+    """
+    text = as_utf8(body)
+    records = _array(text)
+    if records is None:
+        pieces, _ = split_pieces(text)
+        records = [_record(piece, host) for piece in pieces]
+    if MARK in text:
+        records, _ = assemble_records(records)
+    return records
+
+
+def as_utf8(data: bytes) -> bytes:
+    """The text without a byte order mark; UTF-16, which Windows tools write, as UTF-8."""
+    if data.startswith(codecs.BOM_UTF8):
+        return data[3:]
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace").encode()
+    return data
+
+
+def text_record(line: bytes, host: str = "") -> bytes | None:
+    """A line of a log of its own format as the JSON record that a shipper would make of it;
+    None for any other line."""
+    if not any(mark in line for mark in _TEXT_MARKS):
+        return None
+    fields = {"message": line.decode("utf-8", "replace")}
+    if host:
+        fields["hostname"] = host
+    return msgspec.json.encode(fields)
+
+
+def without_preamble(piece: bytes) -> bytes:
+    """An XML event without what a syslog daemon wrote before it; any other piece as it is."""
+    if _is_record(piece):
+        return piece
+    start = piece.find(b"<Event")
+    return piece[start:] if start >= 0 and b"</Event>" in piece else piece
+
+
+def _record(piece: bytes, host: str) -> bytes:
+    piece = without_preamble(piece)
+    return piece if _is_record(piece) else text_record(piece, host) or piece
+
+
+def _is_record(piece: bytes) -> bool:
+    """Whether a piece begins as JSON or XML, and not as a line of syslog does (`<13>`)."""
+    return piece[:1] == b"{" or (piece[:1] == b"<" and not piece[1:2].isdigit())
+
+
+def _array(text: bytes) -> list[bytes] | None:
+    """The elements of a body that is one whole array; None for any other."""
+    if text[:64].lstrip()[:1] != b"[":
+        return None
+    try:
+        return [bytes(element) for element in _ARRAY.decode(text)]
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,157 @@
+"""Elasticsearch `_bulk` bodies: lines of action and document, split without parsing documents.
+
+Action lines repeat, so each distinct one is read once. The answer owes one item per action,
+in order, whatever became of it: `Bulk.record_of` ties the items to the records.
+"""
+
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any, Literal
+
+import msgspec
+
+from vedette.errors import BadRequestError
+from vedette.ingest.framing.audit_events import MARK, assemble_records
+
+ActionName = Literal["create", "index", "update", "delete"]
+
+
+class Action(msgspec.Struct, frozen=True):
+    """What an action line asks for. Only `create` and `index` are served."""
+
+    name: ActionName
+    index: str = ""
+    id: str = ""
+
+    @property
+    def stores(self) -> bool:
+        return self.name in {"create", "index"}
+
+
+class _Target(msgspec.Struct):
+    index: Any = msgspec.field(name="_index", default=None)
+    id: Any = msgspec.field(name="_id", default=None)
+
+
+class _ActionLine(msgspec.Struct, omit_defaults=True):
+    create: _Target | None = None
+    index: _Target | None = None
+    update: _Target | None = None
+    delete: _Target | None = None
+
+
+_NAMES: tuple[ActionName, ...] = ("create", "index", "update", "delete")
+_decoder = msgspec.json.Decoder(_ActionLine)
+
+NO_RECORD = -1
+"""In `Bulk.record_of`: the item has no document that could be stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """One bulk request."""
+
+    records: list[bytes]
+    """Documents of the actions that are served, in order, with the newline after them."""
+    actions: list[Action]
+    """Every action, one for each item of the answer."""
+    record_of: list[int]
+    """For every action its index in `records`, or NO_RECORD: that item is answered with 400.
+    Several items can share a record: lines of one audit event, sent one by one."""
+
+
+def split_bulk(body: bytes) -> Bulk:
+    """Splits a bulk body.
+
+    Raises BadRequestError for an empty body and for an action line that is none: what follows
+    it cannot be told apart any more, so the whole request is refused, as Elasticsearch does.
+    """
+    # A third of the time of `split`. White space after a document is no part of its value.
+    lines = BytesIO(body).readlines()
+    while lines and lines[-1] in (b"\n", b"\r\n", b"\r"):
+        lines.pop()
+    if not lines:
+        raise BadRequestError("the bulk body is empty", reason="empty_body")
+    bulk = _split_pairs(lines) or _split_lines(lines)
+    return _assembled(bulk) if MARK in body else bulk
+
+
+def _split_pairs(lines: list[bytes]) -> Bulk | None:
+    """The common case: an action line, a document line, and so on, all to be stored."""
+    if len(lines) % 2:
+        return None
+    known: dict[bytes, Action] = {}
+    heads = lines[0::2]
+    for line in set(heads):
+        action = _read_action(line)
+        if action is None or not action.stores:
+            return None
+        known[line] = action
+    actions = list(map(known.__getitem__, heads))
+    return Bulk(lines[1::2], actions, list(range(len(actions))))
+
+
+def _split_lines(lines: list[bytes]) -> Bulk:
+    """The general case, with empty lines between and actions that are not served."""
+    records: list[bytes] = []
+    actions: list[Action] = []
+    record_of: list[int] = []
+    known: dict[bytes, Action] = {}
+    position = 0
+    while position < len(lines):
+        line = lines[position]
+        position += 1
+        if not line.strip():
+            continue
+        action = known.get(line) or _read_action(line)
+        if action is None:
+            raise _malformed(position, line)
+        known[line] = action
+        actions.append(action)
+        if action.name == "delete":
+            record_of.append(NO_RECORD)
+            continue
+        if position == len(lines):
+            raise BadRequestError(
+                f"the action of line {position} has no document after it",
+                reason="illegal_argument_exception",
+            )
+        if action.stores:
+            record_of.append(len(records))
+            records.append(lines[position])
+        else:
+            record_of.append(NO_RECORD)
+        position += 1
+    return Bulk(records, actions, record_of)
+
+
+def _assembled(bulk: Bulk) -> Bulk:
+    """The same with lines of one audit event as one record, which their items then share."""
+    records, places = assemble_records(bulk.records)
+    record_of = [at if at == NO_RECORD else places[at] for at in bulk.record_of]
+    return Bulk(records, bulk.actions, record_of)
+
+
+def _read_action(line: bytes) -> Action | None:
+    try:
+        found = _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    given = [(name, target) for name in _NAMES if (target := getattr(found, name)) is not None]
+    if len(given) != 1:
+        return None
+    name, target = given[0]
+    return Action(name, _text(target.index), _text(target.id))
+
+
+def _text(value: Any) -> str:
+    return str(value) if isinstance(value, str | int) else ""
+
+
+def _malformed(number: int, line: bytes) -> BadRequestError:
+    shown = line[:60].decode("utf-8", "replace")
+    return BadRequestError(
+        f"Malformed action/metadata line [{number}], expected one of "
+        f"[create, delete, index, update], found: {shown!r}",
+        reason="illegal_argument_exception",
+    )

@@ -1,0 +1,1 @@
+"""One commit: decode, deduplicate, learn, normalise, filter, fold, assign to segments."""

@@ -1,0 +1,93 @@
+"""From the rows of a prepared commit to the tables that are written."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from vedette.ingest.fold import BinarySighting
+from vedette.model.event import BinarySeen
+from vedette.pipeline.batch.batch_processor import Prepared
+from vedette.pipeline.batch.deduplicate import HALF
+from vedette.pipeline.submission import Receipt
+from vedette.store.write.commit import (
+    BinaryRow,
+    Commit,
+    CommitTables,
+    ProcessWindow,
+    RecordRow,
+    commit_tables,
+)
+
+
+class Packed(Struct):
+    """A commit as it is written, and the receipts to hand out once it is durable."""
+
+    seq: int
+    tables: CommitTables
+    receipts: list[Receipt]
+
+
+def pack(prepared: Prepared) -> Packed:
+    return Packed(prepared.seq, commit_tables(commit_of(prepared)), prepared.receipts)
+
+
+def commit_of(prepared: Prepared) -> Commit:
+    """The rows of a prepared commit."""
+    for part in prepared.placement.parts:
+        part.metadata["seq"] = prepared.seq
+        part.metadata["first_server_update"] = prepared.now_us
+        if "last_update" in part.metadata:
+            # Late metadata is no news of the process: it leaves the time of the segment alone.
+            part.metadata["last_server_update"] = prepared.now_us
+    return Commit(
+        segments=prepared.placement.parts,
+        records=list(_records(prepared)),
+        binaries=list(_binaries(prepared)),
+        processes=[
+            ProcessWindow(part.partition_ms, part.process_id, part.sensor_id, part.window_ms)
+            for part in prepared.placement.entered
+        ],
+    )
+
+
+def _records(prepared: Prepared) -> Iterator[RecordRow]:
+    for kept in prepared.folded.kept:
+        yield RecordRow(
+            prepared.partition_ms,
+            kept.sensor_id,
+            prepared.hosts[kept.sensor_id]["hostname"],
+            kept.record,
+            prepared.now_us,
+            prepared.seq,
+            kept.record_key | HALF if kept.record_key and kept.is_half else kept.record_key,
+            0 if kept.record_key else kept.request_key,
+        )
+
+
+def _binaries(prepared: Prepared) -> Iterator[BinaryRow]:
+    for sighting in prepared.folded.binaries.values():
+        host: dict[str, Any] = prepared.hosts[sighting.sensor_id]
+        for seen in _sightings(sighting):
+            yield BinaryRow(
+                sighting.sensor_id,
+                host["hostname"],
+                host["group"],
+                host["os_type"],
+                seen,
+                prepared.now_us,
+                prepared.seq,
+            )
+
+
+def _sightings(sighting: BinarySighting) -> Iterator[BinarySeen]:
+    """A row for every path of a binary, and one for the last time it was seen."""
+    seen = sighting.binary
+    for path in sorted(sighting.paths) or [""]:
+        yield _at(seen, path, seen.time_us)
+    if sighting.last_seen_us > seen.time_us:
+        yield _at(seen, "", sighting.last_seen_us)
+
+
+def _at(seen: BinarySeen, path: str, time_us: int) -> BinarySeen:
+    return BinarySeen(time_us, seen.md5, seen.sha256, seen.sha1, path, seen.values)

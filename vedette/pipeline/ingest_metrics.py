@@ -1,0 +1,67 @@
+"""What the write path reports of itself, as Prometheus metrics."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from vedette.pipeline.batch.pack import Packed
+from vedette.pipeline.submission import Outcome, Receipt
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+class IntakeMeter:
+    """The metrics of one intake."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._records = Counter(
+            "vedette_ingest_records",
+            "Records received, by what became of them.",
+            ["outcome"],
+            registry=registry,
+        )
+        self._rejected = Counter(
+            "vedette_ingest_rejected",
+            "Records rejected, by reason.",
+            ["reason"],
+            registry=registry,
+        )
+        self._queue = Gauge(
+            "vedette_ingest_queue_bytes",
+            "Bytes of bodies accepted and not yet stored.",
+            registry=registry,
+        )
+        self._prepare = Histogram(
+            "vedette_commit_prepare_seconds",
+            "Time to turn the bodies of a commit into rows.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._write = Histogram(
+            "vedette_commit_write_seconds",
+            "Time to write a commit until it is durable.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._failures = Counter(
+            "vedette_commit_failures", "Commits that the store refused.", registry=registry
+        )
+        self._outcomes = {
+            outcome: self._records.labels(outcome.name.lower()) for outcome in Outcome
+        }
+
+    def queued(self, byte_count: int) -> None:
+        self._queue.set(byte_count)
+
+    def committed(self, packed: Packed, prepare_s: float, write_s: float) -> None:
+        self._prepare.observe(prepare_s)
+        self._write.observe(write_s)
+        for receipt in packed.receipts:
+            self._count(receipt)
+
+    def failed(self) -> None:
+        self._failures.inc()
+
+    def _count(self, receipt: Receipt) -> None:
+        for (_, _, outcome), count in receipt.tally.items():
+            self._outcomes[Outcome(outcome)].inc(count)
+        for refusal in receipt.refusals:
+            self._rejected.labels(refusal.reason).inc()

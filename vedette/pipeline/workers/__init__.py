@@ -1,0 +1,1 @@
+"""Worker processes that prepare commits: pool, protocol, transport, sharding by host."""

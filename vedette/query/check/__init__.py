@@ -1,0 +1,1 @@
+"""Tree to typed tree: what every leaf means."""

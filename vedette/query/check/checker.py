@@ -1,0 +1,258 @@
+"""Tree to typed tree: what every leaf means, by the catalogue. All decisions end here.
+
+One table maps the types of fields to their rules; the rules of text are in `check_text`, those
+of numbers, dates and addresses in files of their own.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from vedette.errors import BadRequestError, QueryError
+from vedette.model.binary_fields import BINARY
+from vedette.model.field import Catalogue, Field, FieldType, Join
+from vedette.model.fields import PROCESS
+from vedette.model.ids import EARLIEST_SEGMENT, MERGED_SEGMENT, split_unique_id
+from vedette.model.tokens import fold
+from vedette.query.check import text
+from vedette.query.check.address import address
+from vedette.query.check.glob import begins_wild, is_any, is_wild, whole
+from vedette.query.check.number import boolean, constant_zero, integer, truth
+from vedette.query.check.time import time_bounds
+from vedette.query.nodes import (
+    And,
+    Everything,
+    Exact,
+    Leaf,
+    Not,
+    Or,
+    Range,
+    Text,
+    Tree,
+    all_of,
+    any_of,
+    negated,
+)
+from vedette.query.parse.escape import escape, unescape
+from vedette.query.parse.field_names import unknown_field
+from vedette.query.typed import (
+    NEVER,
+    Checked,
+    ColumnTest,
+    JoinTest,
+    Match,
+    NumberTest,
+    PresentTest,
+    Test,
+    TextTest,
+    TimeTest,
+)
+
+ANY_BINARY = PresentTest("hash")
+"""True of every binary."""
+
+TextRule = Callable[[Field, str], tuple[Test, ...]]
+
+TEXT_RULES: Mapping[FieldType, TextRule] = MappingProxyType(
+    {
+        "keyword": text.keyword,
+        "name": text.name,
+        "path": text.path,
+        "registry": text.path,
+        "cmdline": text.cmdline,
+        "text": text.text,
+        "domain": text.domain,
+        "account": text.account,
+        "md5": text.hexadecimal,
+        "sha1": text.hexadecimal,
+        "sha256": text.hexadecimal,
+        "cross_type": text.cross_type,
+        "host_type": text.host_type,
+        "block_status": text.block_status,
+        "sign": text.keyword,
+        "endpoint": text.endpoint,
+    }
+)
+"""Types whose values are text; none of these rules ever refuses a value."""
+
+_WHOLE_AS_EXACT = frozenset({"md5", "sha1", "sha256", "cross_type", "host_type", "block_status"})
+"""Types whose ordinary rule already takes a value without wildcards whole."""
+
+
+def check(
+    tree: Tree,
+    catalogue: Catalogue = PROCESS,
+    *,
+    now_us: int,
+    leading_wildcards: bool = True,
+    joins: bool = True,
+) -> Checked:
+    """The tree's meaning. `now_us` is what relative dates count from, epoch microseconds.
+
+    Raises QueryError at the leaf: values that are no number, date, address or truth value,
+    ranges of text, wildcards at the beginning of a value when `leading_wildcards` is False, and
+    fields of another kind of document when `joins` is False.
+    """
+    return _Check(catalogue, now_us, leading_wildcards, joins).node(tree)
+
+
+class _Check:
+    """The arguments of one `check`, carried along."""
+
+    def __init__(
+        self, catalogue: Catalogue, now_us: int, leading_wildcards: bool, joins: bool
+    ) -> None:
+        self.catalogue = catalogue
+        self.now_us = now_us
+        self.leading_wildcards = leading_wildcards
+        self.joins = joins
+
+    def node(self, tree: Tree) -> Checked:
+        match tree:
+            case Everything():
+                return tree
+            case Leaf():
+                return self.leaf(tree)
+            case Not(child):
+                return negated(self.node(child))
+            case And(children):
+                return all_of(map(self.node, children))
+            case Or(children):
+                return any_of(map(self.node, children))
+
+    def leaf(self, leaf: Leaf) -> Checked:
+        value = leaf.value
+        if isinstance(value, Text) and not self.leading_wildcards:
+            self._refuse_leading_wildcard(leaf, value)
+        if leaf.field is None:
+            return self._bare(leaf)
+        field = self.catalogue.find(leaf.field)
+        if field is None:
+            raise unknown_field(leaf.field, self.catalogue, leaf.start, leaf.end)
+        if field.kind == "join" and not self.joins:
+            message = f"{leaf.field}: too many binaries to join (a setting of this server)"
+            raise QueryError(message, leaf.start, leaf.end)
+        try:
+            return self._kind(field, leaf)
+        except ValueError as problem:
+            raise QueryError(f"{leaf.field}: {problem}", leaf.start, leaf.end) from None
+
+    def _refuse_leading_wildcard(self, leaf: Leaf, value: Text) -> None:
+        if begins_wild(unescape(value.source)):
+            message = "a value may not begin with a wildcard (a setting of this server)"
+            raise QueryError(message, leaf.start, leaf.end)
+
+    def _bare(self, leaf: Leaf) -> Checked:
+        """A term without a field: every default field, each by its own rule."""
+        if not isinstance(leaf.value, Text):
+            raise QueryError("a range needs a field", leaf.start, leaf.end)
+        source = leaf.value.source
+        if is_any(source):
+            return Everything()
+        found = dict.fromkeys(
+            test
+            for field in self.catalogue.defaults
+            for test in TEXT_RULES[field.type](field, source)
+        )
+        return Match(tuple(found), leaf)
+
+    def _kind(self, field: Field, leaf: Leaf) -> Checked:
+        match field.kind:
+            case "column":
+                found = self._fielded(field, leaf)
+                if field.join is None or not self.joins or not isinstance(found, Match):
+                    return found
+                return Match((*found.tests, *self._joined(field.join, leaf).tests), leaf)
+            case "join":
+                assert field.join is not None
+                return self._joined(field.join, leaf)
+            case "tag":
+                self._fielded(field, leaf)  # a value that cannot be meant is refused all the same
+                return Match(NEVER, leaf)
+
+    def _joined(self, join: Join, leaf: Leaf) -> Match:
+        """What the field of a binary means, asked of the binaries of a document."""
+        match self._fielded(BINARY.by_name[join.field], leaf):
+            case Everything():
+                tests: tuple[ColumnTest, ...] = (ANY_BINARY,)
+            case Match(asked):
+                tests = tuple(test for test in asked if not isinstance(test, JoinTest))
+            case _:
+                raise AssertionError(f"a field of binaries that is more than a leaf: {join.field}")
+        return Match((JoinTest(join.source, tests),) if tests else NEVER, leaf)
+
+    def _fielded(self, field: Field, leaf: Leaf) -> Checked:
+        value = leaf.value
+        match field.type:
+            case "integer" | "count":
+                if not field.sources:
+                    return _constant(constant_zero(value), leaf)
+                return Match(integer(field, value), leaf)
+            case "bool":
+                if not field.sources:
+                    return _constant(truth(value) is not True, leaf)
+                return Match(boolean(field, value), leaf)
+            case "time":
+                low_us, high_us = time_bounds(value, self.now_us)
+                return Match(tuple(TimeTest(name, low_us, high_us) for name in field.sources), leaf)
+            case "ipv4" | "ipv6" | "address":
+                return Match(address(field, value), leaf)
+            case "process_id":
+                return _process_id(field, leaf)
+        return Match(_text_tests(field, leaf), leaf)
+
+
+def _constant(holds: bool, leaf: Leaf) -> Checked:
+    return Everything() if holds else Match(NEVER, leaf)
+
+
+def _text_tests(field: Field, leaf: Leaf) -> tuple[Test, ...]:
+    match leaf.value:
+        case Text(source):
+            return TEXT_RULES[field.type](field, source)
+        case Range(low="*", high="*"):
+            return TEXT_RULES[field.type](field, "*")
+        case Range():
+            raise ValueError("has no ranges")
+        case Exact(text):
+            return _exact_tests(field, text)
+
+
+def _exact_tests(field: Field, text: str) -> tuple[Test, ...]:
+    if field.type in _WHOLE_AS_EXACT:
+        return NEVER if is_wild(text) else TEXT_RULES[field.type](field, escape(text))
+    if field.type == "name" and not field.sources:
+        return tuple(TextTest(column, "path", "ends", "\\" + fold(text)) for column in field.paths)
+    return tuple(TextTest(column, "folded", "equals", fold(text)) for column in field.sources)
+
+
+def _process_id(field: Field, leaf: Leaf) -> Checked:
+    """A process id, or a unique id, which names the segment as well."""
+    match leaf.value:
+        case Text(source):
+            value = fold(unescape(source))
+        case Exact(text):
+            value = fold(text)
+        case Range(low="*", high="*"):
+            value = "*"
+        case Range():
+            raise ValueError("has no ranges")
+    if is_any(value):
+        return Match(tuple(PresentTest(column) for column in field.sources), leaf)
+    value, segment_id = _split(value)
+    ids = Match(tuple(_id_test(column, value) for column in field.sources), leaf)
+    if segment_id in (MERGED_SEGMENT, EARLIEST_SEGMENT) or "process_id" not in field.sources:
+        return ids
+    return all_of([ids, Match((NumberTest("segment_id", segment_id, segment_id),), leaf)])
+
+
+def _split(value: str) -> tuple[str, int]:
+    """The id and segment of a unique id; a value of another form stays whole."""
+    try:
+        return split_unique_id(value)
+    except BadRequestError:
+        return value, MERGED_SEGMENT
+
+
+def _id_test(column: str, value: str) -> TextTest:
+    """Ids are lower case in the store; what senders call a process is as they wrote it."""
+    return whole(column, "folded" if column == "process_guid" else "exact", value)

@@ -1,0 +1,94 @@
+"""Meaning of numbers and truth values (query-language 3.9, 3.11): value to tests."""
+
+import re
+
+from vedette.model.field import Field
+from vedette.query.check.glob import is_any
+from vedette.query.nodes import Exact, Range, Text, Value
+from vedette.query.parse.escape import unescape
+from vedette.query.typed import NEVER, NUMBER_MAX, NumberTest, Test
+
+_NUMBER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
+_HEXADECIMAL = re.compile(r"0x[0-9a-f]{1,16}", re.ASCII)
+_BOUNDED = {"start_hour": 23, "start_weekday": 6}
+"""Derived numbers for which 0 is a value like any other, and their greatest value."""
+
+
+def number(text: str) -> int:
+    """A decimal or 0x number. Raises ValueError with a message for people."""
+    lowered = text.strip().lower()
+    if _NUMBER.fullmatch(lowered):
+        found = int(lowered)
+    elif _HEXADECIMAL.fullmatch(lowered):
+        found = int(lowered, 16)
+    else:
+        raise ValueError(f"{text!r} is not a number")
+    if abs(found) > NUMBER_MAX:
+        raise ValueError(f"{text!r} is too large")
+    return found
+
+
+def bounds(value: Value) -> tuple[int, int] | None:
+    """The inclusive bounds that a value stands for; None for "any" (`*`, `[* TO *]`)."""
+    match value:
+        case Range(low="*", high="*"):
+            return None
+        case Range(low, high):
+            lowest = -NUMBER_MAX if low == "*" else number(low) + value.excludes_low
+            highest = NUMBER_MAX if high == "*" else number(high) - value.excludes_high
+            return lowest, highest
+        case Text(source):
+            text = unescape(source)
+        case Exact(text):
+            pass
+    return None if is_any(text) else (number(text), number(text))
+
+
+def integer(field: Field, value: Value) -> tuple[Test, ...]:
+    """Present means greater than 0, which is also what an unknown number is."""
+    found = bounds(value)
+    if found is None:
+        return tuple(_present(source) for source in field.sources)
+    low, high = found
+    return tuple(NumberTest(source, low, high) for source in field.sources)
+
+
+def _present(source: str) -> NumberTest:
+    if source in _BOUNDED:
+        return NumberTest(source, 0, _BOUNDED[source])
+    return NumberTest(source, 1, NUMBER_MAX)
+
+
+def constant_zero(value: Value) -> bool:
+    """Whether the number 0 answers to the value."""
+    found = bounds(value)
+    return found is not None and found[0] <= 0 <= found[1]
+
+
+def truth(value: Value) -> bool | None:
+    """True, false, or None for "either". Raises ValueError."""
+    match value:
+        case Range(low="*", high="*"):
+            return None
+        case Range():
+            raise ValueError("true and false have no ranges")
+        case Text(source):
+            text = unescape(source)
+        case Exact(text):
+            pass
+    if is_any(text):
+        return None
+    match text.strip().lower():
+        case "true" | "1":
+            return True
+        case "false" | "0":
+            return False
+    raise ValueError(f"{text!r} is neither true nor false")
+
+
+def boolean(field: Field, value: Value) -> tuple[Test, ...]:
+    found = truth(value)
+    if found is None:
+        return tuple(NumberTest(source, 0, NUMBER_MAX) for source in field.sources)
+    low, high = (1, NUMBER_MAX) if found else (0, 0)
+    return tuple(NumberTest(source, low, high) for source in field.sources) or NEVER

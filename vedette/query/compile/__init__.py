@@ -1,0 +1,1 @@
+"""Typed tree to SQL conditions with bound values."""

@@ -1,0 +1,370 @@
+r"""Tests of one column as ClickHouse expressions, with every value bound.
+
+The forms of `model/tokens.py` are written here a second time, in SQL; a property test holds
+the two together. Tests of the same text in the same form become one pass over it: equal
+values a set, many others one RE2 pattern.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, assert_never
+
+from vedette.model.fields import DERIVED, JOINS
+from vedette.model.host import UTC_CLOCK
+from vedette.model.indexes import FOLDED_SQL
+from vedette.query.check.glob import literal
+from vedette.query.compile.binary_sql import hashes_sql
+from vedette.query.compile.document import BINARY, Document
+from vedette.query.compile.prefilter import Trait, traits
+from vedette.query.typed import (
+    NUMBER_MAX,
+    AddressTest,
+    Form,
+    JoinTest,
+    NumberTest,
+    PresentTest,
+    Shape,
+    Test,
+    TextTest,
+    TimeTest,
+    source_of,
+)
+
+_ALTERNATIVES_MAX = 100
+_ALTERNATION_CHARS_MAX = 8_000
+"""How many patterns become one: RE2 keeps its automaton small."""
+
+_PLAIN_TESTS_MAX = 3
+"""More comparisons of one form than this are one pattern."""
+
+_ADDRESSES_MAX: Final = 8
+
+RARE_HASHES_MAX: Final = 16
+"""Hashes of binaries that are worth a look into the indexes of arrays of hashes."""
+
+LOCAL_START: Final = f"addMinutes(start, if(host_clock = 0, 0, toInt32(host_clock) - {UTC_CLOCK}))"
+"""The start as the host's own clock showed it."""
+
+DERIVED_SQL: dict[str, tuple[str, str]] = {
+    "destination_port": (
+        "arrayExists((o, r, l) -> {}, netconn_outbound, netconn_remote_port, netconn_local_port)",
+        "if(o = 1, r, l)",
+    ),
+    "cross_code": (
+        "arrayExists((k, t) -> {}, crossproc_kind, crossproc_is_target)",
+        "2 * k + t",
+    ),
+    "start_hour": ("{}", f"if(toUnixTimestamp64Micro(start) > 0, toHour({LOCAL_START}), 255)"),
+    "start_weekday": (
+        "{}",
+        f"if(toUnixTimestamp64Micro(start) > 0, toDayOfWeek({LOCAL_START}, 2), 255)",
+    ),
+}
+"""The numbers of `fields.DERIVED`: where a condition goes, and the number it is about."""
+
+
+class Binder:
+    """The bound values of one statement."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.params: dict[str, Any] = {}
+
+    def __call__(self, kind: str, value: Any) -> str:
+        """The placeholder of a value of a ClickHouse type."""
+        name = f"{self.prefix}{len(self.params)}"
+        self.params[name] = value
+        return f"{{{name}:{kind}}}"
+
+
+def either(parts: Iterable[str]) -> str:
+    """OR of expressions, in brackets where there are several."""
+    found = list(dict.fromkeys(parts))
+    return found[0] if len(found) == 1 else f"({' OR '.join(found)})"
+
+
+def is_whole(test: Test) -> bool:
+    """Whether the test asks for a whole value as stored, which an index of values knows."""
+    return isinstance(test, TextTest) and test.shape == "equals" and test.form == "exact"
+
+
+def few_addresses(tests: Iterable[Test]) -> list[str]:
+    """The addresses, when the tests ask for few single ones and nothing else: an index knows
+    those, but looks at each of many anew in every granule."""
+    found: dict[str, None] = {}
+    for test in tests:
+        if not isinstance(test, AddressTest) or test.low != test.high:
+            return []
+        found[_colons(test.low)] = None
+    return list(found) if len(found) <= _ADDRESSES_MAX else []
+
+
+def by_source(tests: Iterable[Test]) -> list[tuple[str, list[Test]]]:
+    """Tests sorted out by what they read, so that each is read once."""
+    found: dict[str, list[Test]] = {}
+    for test in tests:
+        found.setdefault(source_of(test), []).append(test)
+    return list(found.items())
+
+
+def asked_columns(source: str) -> frozenset[str]:
+    """The columns that tests of a source read."""
+    of_clock = {"host_clock"} if source in ("start_hour", "start_weekday") else ()
+    return frozenset((*DERIVED.get(source, (source,)), *of_clock))
+
+
+def tests_sql(source: str, tests: Sequence[Test], bind: Binder, document: Document) -> str:
+    """One of the tests of a source is true of the row."""
+    if source in JOINS:
+        return _joined(JOINS[source], tests, bind, document)
+    if source in DERIVED_SQL:
+        outer, number = DERIVED_SQL[source]
+        return outer.format(_numbers(number, tests, bind))
+    if source not in document.lists:
+        exact, shown = _element(f"`{source}`", tests, bind), traits(tests)
+        return exact if shown is None else f"({_looks(f'`{source}`', shown, bind)} AND {exact})"
+    addresses = few_addresses(tests)
+    if addresses:
+        return _has(source, "IPv6", addresses, bind)
+    values = [test.needle for test in tests if isinstance(test, TextTest) and is_whole(test)]
+    others = [test for test in tests if not is_whole(test)]
+    parts = [_has(source, "String", list(dict.fromkeys(values)), bind)] if values else []
+    if others:
+        values_sql = _likely(source, others, bind)
+        parts.append(f"arrayExists(x -> {_element('x', others, bind)}, {values_sql})")
+    return either(parts)
+
+
+def _likely(source: str, tests: Sequence[Test], bind: Binder) -> str:
+    """The values of an array that are worth a closer look."""
+    shown = traits(tests)
+    if shown is None:
+        return f"`{source}`"
+    return f"arrayFilter(x -> {_looks('x', shown, bind)}, `{source}`)"
+
+
+def _looks(value: str, shown: Sequence[Trait], bind: Binder) -> str:
+    """A value shows one of the traits, or is not ASCII."""
+    return either([f"NOT isASCII({value})", *(_look(value, trait, bind) for trait in shown)])
+
+
+def _look(value: str, trait: Trait, bind: Binder) -> str:
+    text = bind("String", trait.text)
+    if trait.is_end:
+        return f"endsWithCaseInsensitive({value}, {text})"
+    return f"positionCaseInsensitive({value}, {text}) > 0"
+
+
+def _joined(
+    columns: tuple[str, str], tests: Sequence[Test], bind: Binder, document: Document
+) -> str:
+    """One of the hashes in the columns is that of a binary for which one of the tests is true.
+    Both columns ask the same text, which the engine answers once."""
+    hashes = _hashes(tests, bind)
+    return either(
+        f"arrayExists(x -> x GLOBAL IN ({hashes}), `{column}`)"
+        if column in document.lists
+        else f"`{column}` GLOBAL IN ({hashes})"
+        for column in columns
+    )
+
+
+def _hashes(tests: Sequence[Test], bind: Binder) -> str:
+    """A SELECT of the hashes of the binaries for which one of the tests is true."""
+    asked = [one for test in tests if isinstance(test, JoinTest) for one in test.tests]
+    grouped = by_source(asked)
+    of_binary = either(tests_sql(*found, bind, BINARY) for found in grouped)
+    return hashes_sql(of_binary, [source for source, _ in grouped])
+
+
+def rarely_joined(source: str, tests: Sequence[Test], bind: Binder) -> str:
+    """What is true wherever one of the tests of a join with hashes in arrays is: where few
+    binaries answer, in words that the indexes of the hashes understand, else everywhere."""
+    few = f"(SELECT groupUniqArray({RARE_HASHES_MAX + 1:d})(digest) FROM ({_hashes(tests, bind)}))"
+    found = " OR ".join(f"hasAny(`{column}`, {few})" for column in JOINS[source])
+    return f"(length({few}) > {RARE_HASHES_MAX:d} OR {found})"
+
+
+def _has(source: str, kind: str, values: list[str], bind: Binder) -> str:
+    """Whole stored values in an array, in the words that its index understands."""
+    if len(values) == 1:
+        return f"has(`{source}`, {bind(kind, values[0])})"
+    return f"hasAny(`{source}`, {bind(f'Array({kind})', values)})"
+
+
+def _element(value: str, tests: Sequence[Test], bind: Binder) -> str:
+    """One of the tests is true of one value. Tests of one column are of one type, except that
+    a text can also be asked to be present."""
+    first = tests[0]
+    match first:
+        case NumberTest():
+            return _numbers(value, tests, bind)
+        case TimeTest():
+            return either(_time(value, test, bind) for test in tests if isinstance(test, TimeTest))
+        case AddressTest():
+            return _addresses(value, tests, bind)
+        case TextTest() | PresentTest():
+            return _texts(value, tests, bind)
+        case JoinTest():
+            raise AssertionError(f"a join asks hashes, not {value}")
+    assert_never(first)
+
+
+def _numbers(value: str, tests: Sequence[Test], bind: Binder) -> str:
+    numbers = [test for test in tests if isinstance(test, NumberTest)]
+    single = list(dict.fromkeys(test.low for test in numbers if test.low == test.high))
+    parts = [_range(value, test, bind) for test in numbers if test.low != test.high]
+    if len(single) == 1:
+        parts.append(f"{value} = {bind('Int64', single[0])}")
+    elif single:
+        parts.append(f"has({bind('Array(Int64)', single)}, toInt64({value}))")
+    return either(parts)
+
+
+def _range(value: str, test: NumberTest, bind: Binder) -> str:
+    parts = []
+    if test.low > -NUMBER_MAX:
+        parts.append(f"{value} >= {bind('Int64', test.low)}")
+    if test.high < NUMBER_MAX:
+        parts.append(f"{value} <= {bind('Int64', test.high)}")
+    return f"({' AND '.join(parts)})" if parts else "1"
+
+
+def _time(value: str, test: TimeTest, bind: Binder) -> str:
+    low, high = bind("Int64", test.low_us), bind("Int64", test.high_us)
+    moment = "fromUnixTimestamp64Micro({}, 'UTC')"
+    return f"({value} BETWEEN {moment.format(low)} AND {moment.format(high)})"
+
+
+def _addresses(value: str, tests: Sequence[Test], bind: Binder) -> str:
+    addresses = [test for test in tests if isinstance(test, AddressTest)]
+    single = list(dict.fromkeys(_colons(test.low) for test in addresses if test.low == test.high))
+    parts = [_address(value, test, bind) for test in addresses if test.low != test.high]
+    if len(single) == 1:
+        parts.append(f"{value} = {bind('IPv6', single[0])}")
+    elif single:
+        parts.append(f"has({bind('Array(IPv6)', single)}, {value})")
+    return either(parts)
+
+
+def _address(value: str, test: AddressTest, bind: Binder) -> str:
+    low, high = bind("IPv6", _colons(test.low)), bind("IPv6", _colons(test.high))
+    return f"({value} BETWEEN {low} AND {high})"
+
+
+def _colons(packed: bytes) -> str:
+    return ":".join(packed[i : i + 2].hex() for i in range(0, 16, 2))
+
+
+def _texts(value: str, tests: Sequence[Test], bind: Binder) -> str:
+    by_form: dict[Form, list[TextTest]] = {}
+    parts = []
+    for test in tests:
+        match test:
+            case PresentTest():
+                parts.append(f"{value} != ''")
+            case TextTest():
+                by_form.setdefault(test.form, []).append(test)
+    for form, found in by_form.items():
+        parts.extend(_comparisons(form_sql(form, value), found, bind))
+    return either(parts)
+
+
+def form_sql(form: Form, text: str) -> str:
+    """`tokens.<form>_form` of a text expression."""
+    folded = FOLDED_SQL.format(text)
+    match form:
+        case "exact":
+            return text
+        case "folded":
+            return folded
+        case "account":
+            return rf"concat('\\', {folded})"
+        case "path":
+            return _path_sql(folded)
+        case "registry":
+            found = _path_sql(folded)
+            for number in ("001", "002"):
+                old, new = rf"\\controlset{number}", r"\\currentcontrolset"
+                found = f"replaceAll({found}, '{old}', '{new}')"
+            return found
+        case "domain":
+            return f"concat('.', {form_sql('labels', text)})"
+        case "labels":
+            return f"trim(TRAILING '.' FROM {folded})"
+        case "pieces":
+            return rf"replaceAll({text}, '\x1c\x1f', '')"
+    assert_never(form)
+
+
+def _path_sql(folded: str) -> str:
+    found = rf"concat('\\', replaceAll({folded}, '/', '\\'))"
+    for _ in range(3):
+        found = rf"replaceAll({found}, '\\\\', '\\')"
+    return found
+
+
+def _comparisons(text: str, tests: Sequence[TextTest], bind: Binder) -> list[str]:
+    """Tests of one text in one form."""
+    equal = list(dict.fromkeys(test.needle for test in tests if test.shape == "equals"))
+    others = list(
+        dict.fromkeys((test.shape, test.needle) for test in tests if test.shape != "equals")
+    )
+    parts = []
+    if len(equal) == 1:
+        parts.append(f"{text} = {bind('String', equal[0])}")
+    elif equal:
+        parts.append(f"has({bind('Array(String)', equal)}, {text})")
+    if len(others) <= _PLAIN_TESTS_MAX:
+        return [*parts, *(_comparison(text, *other, bind) for other in others)]
+    patterns = [_as_pattern(shape, needle) for shape, needle in others]
+    return [*parts, *(f"match({text}, {bind('String', one)})" for one in _alternatives(patterns))]
+
+
+def _comparison(text: str, shape: Shape, needle: str, bind: Binder) -> str:
+    bound = bind("String", needle)
+    match shape:
+        case "equals":
+            return f"{text} = {bound}"
+        case "starts":
+            return f"startsWith({text}, {bound})"
+        case "ends":
+            return f"endsWith({text}, {bound})"
+        case "ends_after":
+            return f"(endsWith({text}, {bound}) AND {text} != {bound})"
+        case "contains":
+            return f"position({text}, {bound}) > 0"
+        case "matches":
+            return f"match({text}, {bound})"
+    assert_never(shape)
+
+
+def _as_pattern(shape: Shape, needle: str) -> str:
+    """Any shape as an RE2 pattern that is searched for, without its flags."""
+    match shape:
+        case "equals":
+            return f"^{literal(needle)}$"
+        case "starts":
+            return f"^{literal(needle)}"
+        case "ends":
+            return f"{literal(needle)}$"
+        case "ends_after":
+            return f".{literal(needle)}$"
+        case "contains":
+            return literal(needle)
+        case "matches":
+            return needle.removeprefix("(?s)")
+    assert_never(shape)
+
+
+def _alternatives(patterns: Sequence[str]) -> list[str]:
+    """Patterns as alternatives of few patterns."""
+    found: list[str] = []
+    batch: list[str] = []
+    chars = 0
+    for pattern in patterns:
+        if len(batch) == _ALTERNATIVES_MAX or chars > _ALTERNATION_CHARS_MAX:
+            found.append(f"(?s)(?:{'|'.join(batch)})")
+            batch, chars = [], 0
+        batch.append(pattern)
+        chars += len(pattern)
+    return [*found, f"(?s)(?:{'|'.join(batch)})"]

@@ -1,0 +1,153 @@
+r"""Which tests of events an index of end tokens decides, and what the others surely show there
+(`model/suffix_columns.py`).
+
+A property test holds tests and tokens together: the expression of the tokens means the same with
+the index and without.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from vedette.model.suffix_columns import END, ENDS, IPV4, is_askable
+from vedette.query.typed import AddressTest, Test, TextTest
+
+_DRIVE: Final = re.compile(r"[a-z]:")
+_RENAMED: Final = ("currentcontrolset", "controlset")
+"""Parts that the registry form may have put in the place of others."""
+
+_V4: Final = bytes(10) + b"\xff\xff"
+"""How addresses of IPv4 begin, as they are stored."""
+_FREE_BITS: Final = (24, 16, 8, 0)
+_ADDRESS_TOKENS_MAX: Final = 256
+"""Enough for any network."""
+
+_TOKENS_MAX: Final = 1_000
+"""Tokens of one column in one question: rows without an index are compared with each."""
+
+_LABELS_MAX: Final = 3
+"""Last labels of a domain that are one token."""
+
+
+def deciding_tokens(tests: Iterable[Test]) -> tuple[list[str], list[Test]]:
+    """The tokens of the tests that are decided, of which a row has one exactly when one of them is
+    true of it; and the other tests."""
+    tokens: dict[str, None] = {}
+    others: list[Test] = []
+    for test in tests:
+        found = _deciding(test)
+        if found and len(tokens) + len(found) <= _TOKENS_MAX:
+            tokens.update(dict.fromkeys(found))
+        else:
+            others.append(test)
+    return list(tokens), others
+
+
+def _deciding(test: Test) -> Collection[str]:
+    """The tokens of one test, none when they cannot decide it."""
+    if isinstance(test, AddressTest):
+        return _address_tokens(test) if test.column in ENDS else ()
+    token = _deciding_text(test) if isinstance(test, TextTest) else None
+    return () if token is None else (token,)
+
+
+def _deciding_text(test: TextTest) -> str | None:
+    match ENDS.get(test.column), test.form, test.shape:
+        case "path" | "module" as kind, "path" | "registry", "ends" | "ends_after":
+            return _path_token(test, kind == "module")
+        case "domain", "domain", "ends":
+            labels = _labels(test.needle)
+            return _last_labels(labels) if len(labels) <= _LABELS_MAX else None
+        case "domain", "domain", "contains" if test.needle.endswith("."):
+            labels = _labels(test.needle[:-1])
+            return labels[0] if len(labels) == 1 else None
+    return None
+
+
+def _address_tokens(test: AddressTest) -> list[str]:
+    """The networks and single addresses that a range consists of; [] when it is not one of IPv4, or
+    they are too many."""
+    if not test.low.startswith(_V4) or not test.high.startswith(_V4):
+        return []
+    first, last = (int.from_bytes(one[len(_V4) :], "big") for one in (test.low, test.high))
+    found: list[str] = []
+    while first <= last and len(found) <= _ADDRESS_TOKENS_MAX:
+        free = next(
+            free
+            for free in _FREE_BITS
+            if not first % (1 << free) and first + (1 << free) - 1 <= last
+        )
+        numbers = first.to_bytes(4, "big")[: 4 - free // 8]
+        dotted = ".".join(map(str, numbers))
+        found.append(f"{dotted}." if free else f"{IPV4}{dotted}")
+        first += 1 << free
+    return found if len(found) <= _ADDRESS_TOKENS_MAX else []
+
+
+def shown_tokens(tests: Iterable[Test]) -> list[str]:
+    """Tokens one of which has every row for which one of the tests is true; [] when unknown."""
+    found = dict.fromkeys(map(_shown_token, tests))
+    return [] if None in found else [token for token in found if token is not None]
+
+
+def _shown_token(test: Test) -> str | None:
+    if not isinstance(test, TextTest):
+        return None
+    match ENDS.get(test.column), test.form, test.shape:
+        case "path" | "module", "path" | "registry", "ends" | "ends_after":
+            return _end_of_path(test)
+        case "path" | "module", "path" | "registry", "starts" | "contains":
+            return _folder(test)
+        case "domain", "domain", "ends" | "ends_after" | "equals":
+            labels = _labels(test.needle)
+            return _last_labels(labels[-_LABELS_MAX:]) if labels else None
+    return None
+
+
+def _path_token(test: TextTest, is_module: bool) -> str | None:
+    parts = test.needle.split("\\")
+    if len(parts) == 1:
+        is_extension = test.needle.count(".") == 1
+        return _end_of_path(test) if is_extension else None
+    if parts[0] or test.shape != "ends":
+        return None
+    if len(parts) == 2:  # a separator, and the last part
+        return _end_of_path(test)
+    if not is_module or not _DRIVE.fullmatch(parts[1]):
+        return None
+    known = all(map(is_askable, parts[1:])) and not any(map(_DRIVE.fullmatch, parts[2:]))
+    return "/".join(parts) if known else None
+
+
+def _end_of_path(test: TextTest) -> str | None:
+    """The last part of the needle, or the extension that it is."""
+    _, separator, last = test.needle.rpartition("\\")
+    if not is_askable(last):
+        return None
+    if separator:
+        is_renamed = test.form == "registry" and last.startswith(_RENAMED)
+        return None if is_renamed else last + END
+    return f"*.{last.rpartition('.')[2]}{END}" if last.startswith(".") else None
+
+
+def _folder(test: TextTest) -> str | None:
+    """The longest part that is whole, between separators of the needle."""
+    folders = [
+        part
+        for part in test.needle.split("\\")[1:-1]
+        if is_askable(part) and not (test.form == "registry" and part.startswith(_RENAMED))
+    ]
+    return max(folders, key=len, default=None)
+
+
+def _labels(needle: str) -> list[str]:
+    """The labels behind the first dot; [] when some are no tokens."""
+    labels = needle.split(".")
+    known = not labels[0] and len(labels) > 1 and all(map(is_askable, labels[1:]))
+    return labels[1:] if known else []
+
+
+def _last_labels(labels: list[str]) -> str | None:
+    if not labels:
+        return None
+    return labels[0] + END if len(labels) == 1 else f".{'.'.join(labels)}{END}"

@@ -1,0 +1,81 @@
+"""Queries as they travel: parts of a URL or of a stored query string, to one tree
+(query-language 1). Pairs are decoded already; every other key is somebody else's business.
+
+    q=<query>            the query
+    svc.q.<field>=<v>    AND <field>:<v>; the value may be a bracketed expression
+    svc.fq=<query>       AND the query
+    svc.fq.<field>=<v>   AND the field is exactly that value, as a facet shows it
+
+`cb.` is accepted wherever `svc.` is.
+"""
+
+from collections.abc import Iterable
+from urllib.parse import parse_qsl, unquote
+
+from vedette.errors import QueryError
+from vedette.model.field import Catalogue
+from vedette.model.fields import PROCESS
+from vedette.query.nodes import Exact, Leaf, Tree, all_of
+from vedette.query.parse.field_names import unknown_field
+from vedette.query.parse.parser import parse
+
+_PREFIXES = ("svc.", "cb.")
+_UNTOKENISED = ("_full", "_facet")
+"""What facets call the whole values of a field."""
+
+
+def is_part_of_query(key: str) -> bool:
+    """Whether a parameter belongs to the query."""
+    short = _short(key)
+    return short in ("q", "fq") or short.startswith(("q.", "fq."))
+
+
+def carried_query(pairs: Iterable[tuple[str, str]], catalogue: Catalogue = PROCESS) -> Tree:
+    """One tree of all parts among the pairs; Everything when there are none.
+
+    Raises QueryError; its offsets count within the part, which the message names.
+    """
+    return all_of([_part(key, value, catalogue) for key, value in pairs if is_part_of_query(key)])
+
+
+def parse_stored(text: str, catalogue: Catalogue = PROCESS) -> Tree:
+    """The tree of a stored query: the query string of a URL, or with none of its keys in it a
+    bare query, percent-encoded or not. Raises QueryError."""
+    pairs = parse_qsl(text, keep_blank_values=True)
+    if any(is_part_of_query(key) for key, _ in pairs):
+        return carried_query(pairs, catalogue)
+    return parse(unquote(text), catalogue)
+
+
+def exact_leaf(field: str, text: str, catalogue: Catalogue = PROCESS) -> Leaf:
+    """The field is exactly that value. Raises QueryError for a field nobody knows."""
+    name = field.lower()
+    for ending in ("", *_UNTOKENISED):
+        known = name.removesuffix(ending)
+        if catalogue.find(known) is not None:
+            return Leaf(known, Exact(text), 0, len(text))
+    raise unknown_field(field, catalogue, 0, len(text))
+
+
+def _short(key: str) -> str:
+    for prefix in _PREFIXES:
+        if key.startswith(prefix):
+            return key[len(prefix) :]
+    return key if key == "q" else ""
+
+
+def _part(key: str, value: str, catalogue: Catalogue) -> Tree:
+    kind, _, field = _short(key).partition(".")
+    try:
+        if not field:
+            return parse(value, catalogue)
+        if kind == "fq":
+            return exact_leaf(field, value, catalogue)
+        return parse(f"{field}:{value}", catalogue)
+    except QueryError as problem:
+        if not field:
+            raise
+        message = f"{key}: {problem.message}"
+        offset = len(field) + 1 if kind == "q" else 0
+        start, end = max(0, problem.start - offset), max(0, problem.end - offset)
+        raise QueryError(message, start, end) from None

@@ -1,0 +1,105 @@
+"""Tree to text: a query in one spelling, its terms as the API lists them, and its shape
+without values for logs.
+
+`parse(print_query(tree)) == tree` for every tree that `parse` made.
+"""
+
+import re
+
+from vedette.model.field import QUOTE_ENDS, Catalogue
+from vedette.model.fields import PROCESS
+from vedette.query.nodes import And, Everything, Exact, Leaf, Not, Or, Range, Text, Tree
+from vedette.query.parse.escape import escape, unescape
+from vedette.query.parse.field_names import NEAR_COLON
+
+_PLAIN = re.compile(r'(?:[^\s()"\\]|\\[^\s])+')
+_BARE_QUOTE = re.compile(r'\\.|"', re.DOTALL)
+_OPERATORS = frozenset({"and", "or", "not"})
+
+
+def print_query(tree: Tree, catalogue: Catalogue = PROCESS) -> str:
+    """The query in its canonical spelling: implied AND, upper-case OR, `-` for NOT, brackets
+    only where needed, quotes only where needed. "" for Everything."""
+    match tree:
+        case Everything():
+            return ""
+        case Leaf():
+            return _leaf(tree, catalogue)
+        case Not(child):
+            return "-" + _bracketed(child, catalogue, And, Or)
+        case And(children):
+            return " ".join(_bracketed(child, catalogue, Or) for child in children)
+        case Or(children):
+            return " OR ".join(print_query(child, catalogue) for child in children)
+
+
+def _bracketed(tree: Tree, catalogue: Catalogue, *looser: type) -> str:
+    text = print_query(tree, catalogue)
+    return f"({text})" if isinstance(tree, looser) else text
+
+
+def _leaf(leaf: Leaf, catalogue: Catalogue) -> str:
+    prefix = "" if leaf.field is None else leaf.field + ":"
+    match leaf.value:
+        case Range():
+            return prefix + _range(leaf.value)
+        case Exact(text):
+            return f'{prefix}"{escape(text)}"'
+        case Text(source):
+            return prefix + _text(leaf.field, source, catalogue)
+
+
+def _text(field: str | None, source: str, catalogue: Catalogue) -> str:
+    known = catalogue.find(field) if field is not None else None
+    if known is not None and known.type in QUOTE_ENDS and '"' in source:
+        return source  # cannot stand in quotes; its term had every special character escaped
+    is_plain = _PLAIN.fullmatch(source) is not None and source[0] not in "[{"
+    if field is None and is_plain:
+        is_plain = source[0] != "-" and source.lower() not in _OPERATORS
+        is_plain = is_plain and NEAR_COLON.match(source) is None
+    return source if is_plain else f'"{source}"'
+
+
+def _range(value: Range) -> str:
+    opening = "{" if value.excludes_low else "["
+    closing = "}" if value.excludes_high else "]"
+    return f"{opening}{_end(value.low)} TO {_end(value.high)}{closing}"
+
+
+def _end(text: str) -> str:
+    return f'"{text}"' if re.search(r"\s", text) or not text or text[-1] in "]}" else text
+
+
+def terms(tree: Tree) -> list[str]:
+    """One string a leaf, in the query's order, without duplicates (query-language 6): the field
+    and the value as typed without its escapes, quoted again when it holds whitespace."""
+    return list(dict.fromkeys(_term(leaf) for leaf in leaves(tree)))
+
+
+def _term(leaf: Leaf) -> str:
+    prefix = "" if leaf.field is None else leaf.field + ":"
+    match leaf.value:
+        case Range():
+            return prefix + _range(leaf.value)
+        case Exact(text):
+            value = text
+        case Text(source):
+            value = unescape(source)
+    return prefix + (f'"{value}"' if re.search(r"\s", value) else value)
+
+
+def leaves(tree: Tree) -> list[Leaf]:
+    """All leaves in the query's order."""
+    found: list[Leaf] = []
+    waiting: list[Tree] = [tree]
+    while waiting:
+        match waiting.pop():
+            case Leaf() as leaf:
+                found.append(leaf)
+            case Not(child):
+                waiting.append(child)
+            case And(children) | Or(children):
+                waiting.extend(reversed(children))
+            case Everything():
+                pass
+    return found

@@ -1,0 +1,201 @@
+"""Copies of programs that sensors send: offered, fetched piece by piece, checked, kept.
+
+They lie in `binaries/` of the data directory. A whole file whose hash was checked is
+`ab/abcdef...` and stands for all sensors. Of a file over 25 MiB only the beginning comes, whose
+hash says nothing: that is kept as `ab/abcdef....SENSOR`, for the sensor that says so, so that a
+sensor that lies spoils no other's copy. What is on its way is `arriving/SENSOR-abcdef...`, beside
+a `.offer` with what the sensor said of it.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import orjson
+from sqlalchemy import func, select
+
+from vedette import limits
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.state.db.database import Database, insert_new
+from vedette.state.db.schema_fleet import STORED_FILE
+
+_PIECE: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedFile:
+    """A file as a sensor describes it; hashes in lower case, "" unknown."""
+
+    sha256: str
+    md5: str
+    size: int
+    path: str
+
+    @property
+    def copied(self) -> int:
+        """Bytes of it that are sent."""
+        return min(self.size, limits.COPIED_FILE_BYTES_MAX)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A file to send, from this byte on."""
+
+    sha256: str
+    offset: int
+
+
+class WrongOffsetError(Exception):
+    """A piece that does not follow what is there; `received` says what would."""
+
+    def __init__(self, received: int) -> None:
+        super().__init__(f"{received} bytes are there")
+        self.received = received
+
+
+class CopiedFiles:
+    """The copies of one server. Safe to share between threads as long as a sensor sends the
+    pieces of a file one after the other."""
+
+    def __init__(self, database: Database, folder: Path, bytes_max: int) -> None:
+        self._database = database
+        self._folder = folder
+        self._arriving = folder / "arriving"
+        self._bytes_max = bytes_max
+
+    def offer(self, sensor_id: int, files: list[OfferedFile]) -> list[Wanted]:
+        """Which of the files to send. None that are here, and no more than there is room for."""
+        self._arriving.mkdir(mode=0o700, parents=True, exist_ok=True)
+        known = self._stored(sensor_id, [file.sha256 for file in files])
+        room = self._room()
+        places = limits.COPIED_FILES_ARRIVING - sum(1 for _ in self._of_sensor(sensor_id))
+        wanted: dict[str, Wanted] = {}
+        for file in files:
+            draft = self._draft(sensor_id, file.sha256)
+            is_new = not draft.exists()
+            if file.sha256 in known or file.sha256 in wanted or not file.size:
+                continue
+            if is_new and (places <= 0 or room < file.copied):
+                continue
+            if is_new:
+                draft.with_suffix(".offer").write_bytes(orjson.dumps(asdict(file)))
+                draft.touch(mode=0o600)
+                places, room = places - 1, room - file.copied
+            wanted[file.sha256] = Wanted(file.sha256, draft.stat().st_size)
+        return list(wanted.values())
+
+    def put(self, sensor_id: int, sha256: str, offset: int, piece: bytes, now_us: int) -> int:
+        """Takes the next piece; returns how many bytes are here, synced.
+
+        Raises NotFoundError for a file that was not offered, WrongOffsetError, BadRequestError
+        `hash_mismatch` when the whole is not what was offered: then nothing is kept.
+        """
+        draft = self._draft(sensor_id, sha256)
+        try:
+            offered = OfferedFile(**orjson.loads(draft.with_suffix(".offer").read_bytes()))
+        except FileNotFoundError:
+            raise NotFoundError(f"file {sha256} was not asked for: offer it first") from None
+        received = draft.stat().st_size
+        if offset != received:
+            raise WrongOffsetError(received)
+        if received + len(piece) > offered.copied:
+            raise BadRequestError(f"{offered.copied} bytes of this file are wanted, and no more")
+        with draft.open("ab") as file:
+            file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        received += len(piece)
+        if received == offered.copied:
+            self._finish(sensor_id, offered, draft, now_us)
+        return received
+
+    def path_of(self, md5: str) -> Path | None:
+        """The whole copy with this md5, checked; None when there is none."""
+        query = select(STORED_FILE.c.sha256).where(
+            STORED_FILE.c.md5 == md5.lower(), STORED_FILE.c.sensor_id == 0
+        )
+        with self._database.reading() as connection:
+            sha256 = connection.scalar(query)
+        path = None if sha256 is None else self._kept(sha256, 0)
+        return path if path is not None and path.exists() else None
+
+    def forget_stale(self, now_us: int) -> None:
+        """Takes away what stopped arriving a week ago."""
+        before_s = now_us / 1_000_000 - limits.COPIED_FILE_STALE_S
+        for path in self._arriving.glob("*") if self._arriving.exists() else ():
+            if path.stat().st_mtime < before_s:
+                path.unlink(missing_ok=True)
+
+    def _finish(self, sensor_id: int, offered: OfferedFile, draft: Path, now_us: int) -> None:
+        is_whole = offered.copied == offered.size
+        sha256, md5 = _hashes(draft)
+        if is_whole and (sha256 != offered.sha256 or offered.md5 not in ("", md5)):
+            self._drop(draft)
+            raise BadRequestError("the file is not what was offered", reason="hash_mismatch")
+        owner = 0 if is_whole else sensor_id
+        kept = self._kept(offered.sha256, owner)
+        kept.parent.mkdir(mode=0o700, exist_ok=True)
+        draft.replace(kept)
+        _sync_folder(kept.parent)
+        row = {
+            "sha256": offered.sha256,
+            "sensor_id": owner,
+            "md5": md5 if is_whole else offered.md5,
+            "path": offered.path,
+            "size": offered.size,
+            "copied": offered.copied,
+            "stored_us": now_us,
+        }
+        with self._database.writing() as connection:
+            connection.execute(insert_new(connection, STORED_FILE), row)
+        self._drop(draft)
+
+    def _stored(self, sensor_id: int, hashes: list[str]) -> set[str]:
+        query = select(STORED_FILE.c.sha256).where(
+            STORED_FILE.c.sha256.in_(hashes), STORED_FILE.c.sensor_id.in_((0, sensor_id))
+        )
+        with self._database.reading() as connection:
+            return set(connection.scalars(query))
+
+    def _room(self) -> int:
+        query = select(func.coalesce(func.sum(STORED_FILE.c.copied), 0))
+        with self._database.reading() as connection:
+            kept = int(connection.execute(query).scalar_one())
+        arriving = sum(path.stat().st_size for path in self._arriving.glob("*"))
+        return self._bytes_max - kept - arriving
+
+    def _of_sensor(self, sensor_id: int) -> Iterator[Path]:
+        return self._arriving.glob(f"{sensor_id}-*.offer")
+
+    def _draft(self, sensor_id: int, sha256: str) -> Path:
+        return self._arriving / f"{sensor_id}-{sha256}"
+
+    def _kept(self, sha256: str, owner: int) -> Path:
+        name = f"{sha256}.{owner}" if owner else sha256
+        return self._folder / sha256[:2] / name
+
+    def _drop(self, draft: Path) -> None:
+        draft.unlink(missing_ok=True)
+        draft.with_suffix(".offer").unlink(missing_ok=True)
+
+
+def _hashes(path: Path) -> tuple[str, str]:
+    """SHA-256 and MD5 of a file."""
+    sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            sha256.update(piece)
+            md5.update(piece)
+    return sha256.hexdigest(), md5.hexdigest()
+
+
+def _sync_folder(folder: Path) -> None:
+    """A rename is durable once its folder is."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

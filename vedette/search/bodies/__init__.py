@@ -1,0 +1,1 @@
+"""JSON shapes of answers of the read path."""

@@ -1,0 +1,1 @@
+"""The events of one process: preview, timeline, counts by facet."""

@@ -1,0 +1,119 @@
+"""The preview of a process: its metadata, totals, and some events of each list (api.md 2.7).
+
+With a query, events in which it was found come first, and what was found stands between markers.
+Where it is looked for is decided as for the highlights of a search (`query/highlight.py`).
+"""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from vedette import limits
+from vedette.model.columns import EventKind
+from vedette.model.event import ProcessEvent
+from vedette.model.fields import PROCESS
+from vedette.model.ids import MERGED_SEGMENT
+from vedette.model.scope import Scope
+from vedette.query import Tree
+from vedette.query.highlight import markers
+from vedette.query.parse.query_params import carried_query
+from vedette.search.bodies.events import EVENT_LISTS
+from vedette.search.bodies.process import Body, Row, process_body
+from vedette.search.processes.highlights import marked_text, patterns_by_column
+from vedette.search.processes.not_found import process_row, with_parent
+from vedette.search.processes.process import LISTED_KINDS, event_members
+from vedette.search.query_guards import GuardSettings, guarded_check
+from vedette.store.engine.client import Engine
+from vedette.store.plan.search_bounds import Reach
+from vedette.store.read.event_preview import some_events
+
+Patterns = Mapping[str, Sequence[str]]
+"""RE2 patterns by column."""
+
+_MARKED: Final = (
+    *("process_name", "path", "cmdline", "parent_name", "username", "hostname"),
+    *("group", "process_md5", "parent_md5"),
+)
+"""Members of a preview that are marked; columns have the same names."""
+
+
+class PreviewSettings(GuardSettings, Protocol):
+    """The settings of a preview."""
+
+    @property
+    def search_deadline_s(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewRequest:
+    """Which process, and what was asked for."""
+
+    process_id: str
+    segment: int
+    parts: tuple[tuple[str, str], ...]
+    """Parts of the query, as `query.carriage.carried_query` takes them."""
+
+
+def preview(
+    engine: Engine, scope: Scope, request: PreviewRequest, settings: PreviewSettings, now_us: int
+) -> Body:
+    """The preview. Raises NotFoundError, and QueryError for a query that cannot be understood."""
+    began = time.perf_counter()
+    tree = carried_query(request.parts, PROCESS)
+    guarded_check(engine, tree, PROCESS, settings, now_us)
+    row = process_row(engine, scope, request.process_id, request.segment)
+    patterns = _patterns(tree)
+    reach = Reach.within(settings.search_deadline_s)
+    by_kind = {
+        kind.name: [
+            _marked_event(kind, event, patterns)
+            for event in _events(engine, scope, request, row, kind, patterns, reach)
+        ]
+        for kind in LISTED_KINDS
+    }
+    body = process_body(with_parent(engine, scope, row))
+    for member in _MARKED:
+        body[member] = marked_text(body[member], patterns.get(member, ()))
+    body |= event_members(EVENT_LISTS[1], by_kind)
+    return body | {"segment": body["segment_id"], "elapsed": time.perf_counter() - began}
+
+
+def _patterns(tree: Tree) -> Patterns:
+    return patterns_by_column(markers(tree))
+
+
+def _events(
+    engine: Engine,
+    scope: Scope,
+    request: PreviewRequest,
+    row: Row,
+    kind: EventKind,
+    patterns: Patterns,
+    reach: Reach,
+) -> Iterable[ProcessEvent]:
+    if not row[f"{kind.name}_count"]:
+        return ()
+    return some_events(
+        engine,
+        request.process_id,
+        scope,
+        kind,
+        patterns,
+        segment_id=None if request.segment == MERGED_SEGMENT else row["segment_id"],
+        count=limits.PREVIEW_EVENTS_MAX,
+        reach=reach,
+    )
+
+
+def _marked_event(kind: EventKind, event: ProcessEvent, patterns: Patterns) -> ProcessEvent:
+    """The event with what was found in its texts between markers."""
+    changed: dict[str, Any] = {}
+    for name, column in zip((field for field, _ in kind.fields), kind.columns, strict=True):
+        found = patterns.get(column.name)
+        if found:
+            text = getattr(event, name)
+            changed[name] = marked_text(text, found)
+    return msgspec.structs.replace(event, **changed) if changed else event

@@ -1,0 +1,1 @@
+"""Searching processes, and what is known of one."""

@@ -1,0 +1,226 @@
+"""Running a process search: a query to one tree, the tree to a condition, that to an answer."""
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from vedette import limits
+from vedette.errors import BadRequestError
+from vedette.model.fields import PROCESS
+from vedette.model.scope import EVERYTHING, Scope
+from vedette.query import Condition, compile_segments, terms
+from vedette.query.compile.processes_sql import compile_processes
+from vedette.query.parse.query_params import carried_query
+from vedette.search.bodies.facets import facet_lists
+from vedette.search.bodies.process import Body, process_body
+from vedette.search.bodies.search_results import search_body
+from vedette.search.comprehensive import is_comprehensive
+from vedette.search.deadline import patiently
+from vedette.search.partition_coverage import sees_all_segments
+from vedette.search.processes.highlights import process_highlights
+from vedette.search.query_guards import GuardSettings, guarded_check
+from vedette.search.search_request import SearchRequest, Sort
+from vedette.store.engine.client import Engine
+from vedette.store.engine.errors import ManyRowsError
+from vedette.store.plan.index_pruning import NOWHERE, gathering, narrowed
+from vedette.store.plan.search_bounds import Reach
+from vedette.store.read.column_lists import SORTABLE
+from vedette.store.read.segment_facets import Facets, count_facets
+from vedette.store.read.segment_groups import count_groups, search_groups
+from vedette.store.read.segment_search import Found, Order, count_segments, search_segments
+
+COLUMN_ALIASES = {
+    "id": "process_id",
+    "server_added_timestamp": "last_server_update",
+    "path_full": "path",
+    "username_full": "username",
+    "parent_unique_id": "parent_id",
+}
+"""Names of the API that are not those of a column."""
+
+
+class SearchSettings(GuardSettings, Protocol):
+    """The settings of a search."""
+
+    @property
+    def search_deadline_s(self) -> int: ...
+
+    @property
+    def fuzzy_facets(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A request with its names resolved and its query compiled."""
+
+    where: Condition
+    scope: Scope
+    order: Order
+    group: str
+    """Column of the groups; "" for none."""
+    request: SearchRequest
+    is_fuzzy: bool
+    now_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """What the store answered."""
+
+    found: Found = field(default_factory=lambda: Found(0, []))
+    facets: Facets = field(default_factory=lambda: Facets(0, {}))
+    hidden: int = 0
+    """Results that the scope removed."""
+
+
+def search_processes(
+    engine: Engine, scope: Scope, request: SearchRequest, settings: SearchSettings, now_us: int
+) -> Body:
+    """The answer to a process search.
+
+    A search that would exceed its deadline is answered from the newest part of the store, with
+    `incomplete_results` (`search/deadline.py`). Raises QueryError for a query that cannot be
+    understood, with the place in it, and BadRequestError for a field that cannot be sorted or
+    grouped by, or is no facet.
+    """
+    began = time.monotonic()
+    tree = carried_query(request.parts, PROCESS)
+    checked = guarded_check(engine, tree, PROCESS, settings, now_us)
+    question = _Question(
+        where=(compile_processes if request.is_comprehensive else compile_segments)(checked),
+        scope=scope,
+        order=sort_columns(request.sorts),
+        group=_group_column(request.group),
+        request=request,
+        is_fuzzy=settings.fuzzy_facets if request.is_fuzzy is None else request.is_fuzzy,
+        now_us=now_us,
+    )
+    deadline_s = settings.search_deadline_s
+    answer, is_complete = patiently(engine, deadline_s, lambda at: _find(engine, question, at))
+    findings = answer or _nothing(request)
+    rows = findings.found.rows
+    left_s = began + deadline_s - time.monotonic()
+    return search_body(
+        [process_body(row) for row in rows],
+        total=findings.found.total,
+        start=request.start,
+        terms=terms(tree),
+        filtered=findings.hidden,
+        is_comprehensive=request.is_comprehensive or is_comprehensive(checked),
+        is_incomplete=not is_complete,
+        is_everywhere=is_complete and sees_all_segments(engine, checked),
+        highlights=process_highlights(engine, tree, rows, Reach.within(left_s)),
+        facets=facet_lists(findings.facets),
+        elapsed_s=time.monotonic() - began,
+    )
+
+
+def sort_columns(sorts: tuple[Sort, ...]) -> Order:
+    """The columns to sort by. Raises BadRequestError for a name that is none."""
+    return [(_sort_column(sort.field), sort.is_descending) for sort in sorts]
+
+
+def _sort_column(name: str) -> str:
+    column = _column(name)
+    if column not in SORTABLE:
+        raise BadRequestError(f"sort: results cannot be sorted by {name[:60]!r}")
+    return column
+
+
+def _group_column(name: str) -> str:
+    column = _column(name)
+    if column and column not in SORTABLE:
+        raise BadRequestError(f"svc.group: results cannot be grouped by {name[:60]!r}")
+    return column
+
+
+def _column(name: str) -> str:
+    lowered = name.lower()
+    return COLUMN_ALIASES.get(lowered, lowered)
+
+
+def _nothing(request: SearchRequest) -> _Findings:
+    """Every facet that is asked for is answered, without values."""
+    return _Findings(facets=Facets(0, {name: [] for name in request.facets}))
+
+
+def _find(engine: Engine, question: _Question, reach: Reach) -> _Findings:
+    """Everything that is asked of the store, within one reach."""
+    if (few := _few(engine, question, reach)) is not None:
+        return _Findings(few, hidden=_hidden(engine, question, few.total, reach))
+    where = narrowed(engine, question.where, question.scope, reach)
+    if where is None:
+        nothing = _nothing(question.request)
+        return replace(nothing, hidden=_hidden(engine, question, 0, reach))
+    found, facets = _in_scope(engine, replace(question, where=where), reach)
+    return _Findings(found, facets, _hidden(engine, question, found.total, reach))
+
+
+def _few(engine: Engine, question: _Question, reach: Reach) -> Found | None:
+    """A page of a search that finds few, by one question; None when it is none, or finds many."""
+    request, order = question.request, question.order
+    if request.facets or question.group or not request.rows:
+        return None
+    where = gathering(engine, question.where, question.scope, reach)
+    if where is None:
+        return None
+    if where is NOWHERE:
+        return Found(0, [])
+    start, rows, bound = request.start, request.rows, replace(reach, rows_max=limits.FEW_ROWS_MAX)
+    try:
+        return search_segments(
+            engine, where, question.scope, order, start=start, rows=rows, reach=bound
+        )
+    except ManyRowsError:
+        return None
+
+
+def _in_scope(engine: Engine, question: _Question, reach: Reach) -> tuple[Found, Facets]:
+    """What the caller may see."""
+    request, where, scope = question.request, question.where, question.scope
+    start, rows = request.start, request.rows
+    if request.facets and not rows and not question.group and not question.is_fuzzy:
+        # Facets alone: the pass that counts them counts the results too.
+        facets = _facets(engine, question, 0, reach)
+        found = Found(facets.total, [])
+    else:
+        if question.group:
+            found = search_groups(
+                engine, where, scope, question.group, question.order,
+                start=start, rows=rows, reach=reach,
+            )  # fmt: skip
+        else:
+            found = search_segments(
+                engine, where, scope, question.order, start=start, rows=rows, reach=reach
+            )
+        facets = _facets(engine, question, found.total, reach)
+    return found, facets
+
+
+def _facets(engine: Engine, question: _Question, total: int, reach: Reach) -> Facets:
+    if not question.request.facets:
+        return Facets(0, {})
+    return count_facets(
+        engine,
+        question.where,
+        question.scope,
+        question.request.facets,
+        question.now_us,
+        group=question.group,
+        fuzzy_total=total if question.is_fuzzy else 0,
+        reach=reach,
+    )
+
+
+def _hidden(engine: Engine, question: _Question, total: int, reach: Reach) -> int:
+    """How many results the scope removed (design.md 7, `filtered`)."""
+    if question.scope.sees_all:
+        return 0
+    where = narrowed(engine, question.where, EVERYTHING, reach)
+    if where is None:
+        return 0
+    if question.group:
+        everybodys = count_groups(engine, where, EVERYTHING, question.group, reach=reach)
+    else:
+        everybodys = count_segments(engine, where, EVERYTHING, reach=reach)
+    return max(0, everybodys - total)

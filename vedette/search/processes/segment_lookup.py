@@ -1,0 +1,106 @@
+"""What there is of a process: its segments in batches, whether a segment exists, and whether a
+child has a document of its own or was suppressed (api.md 2.6, 4.2)."""
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+
+from vedette import limits
+from vedette.errors import UnavailableError
+from vedette.model.scope import Scope
+from vedette.search.bodies.process import Body
+from vedette.search.bodies.search_results import segments_body
+from vedette.search.processes.not_found import unknown_process
+from vedette.search.processes.suppression import NOTHING_SUPPRESSED, Suppression
+from vedette.search.streams.stream_cursor import Track
+from vedette.store.engine.client import Engine
+from vedette.store.read.process import segments_of
+from vedette.store.read.process_events import names_child
+from vedette.store.read.relatives import facts_of
+from vedette.store.read.segment_counts import Outline, outline, present_segment
+
+
+def verified_segment(engine: Engine, scope: Scope, process_id: str, segment: int) -> Body:
+    """The segment when the process has it, else its earliest one. Raises NotFoundError."""
+    return {"segment_id": _present(engine, scope, process_id, segment)}
+
+
+def segment_batches(engine: Engine, scope: Scope, process_id: str, segment: int) -> Iterator[Body]:
+    """Segment lists (api.md 2.5) of so many segments each, from a segment on, the earliest first.
+
+    Each is read when it is asked for. Raises NotFoundError, before the first.
+    """
+    began = time.perf_counter()
+    found = _outline(engine, scope, process_id)
+    first = Track(process_id, found.segment_ids, ()).segment_id(segment)
+    ids = iter([segment_id for segment_id in found.segment_ids if segment_id >= first])
+    return _batches(engine, scope, process_id, ids, began)
+
+
+def _batches(
+    engine: Engine, scope: Scope, process_id: str, ids: Iterator[int], began: float
+) -> Iterator[Body]:
+    while batch := list(islice(ids, limits.SEGMENTS_A_LINE)):
+        found = segments_of(engine, process_id, scope, first=batch[0], last=batch[-1])
+        yield segments_body(process_id, found, time.perf_counter() - began)
+
+
+def suppression(
+    engine: Engine,
+    scope: Scope,
+    parent_id: str,
+    child_id: str,
+    child_md5: str,
+    timeout_s: float,
+    suppressed: Suppression = NOTHING_SUPPRESSED,
+) -> Body:
+    """Whether a child that its parent names has no document of its own, or one that its group
+    suppresses.
+
+    Raises NotFoundError for an unknown parent.
+    """
+    try:
+        end_s = time.monotonic() + timeout_s
+        _present(engine, scope, parent_id, deadline_s=timeout_s)
+        child = present_segment(engine, child_id, 0, scope, deadline_s=_left(end_s))
+        is_suppressed = child is None
+        if is_suppressed:
+            is_suppressed = names_child(
+                engine, parent_id, scope, child_id, child_md5, deadline_s=_left(end_s)
+            )
+        elif suppressed.groups:
+            row = facts_of(engine, [child_id], scope).get(child_id)
+            is_suppressed = row is not None and suppressed.hides(row)
+    except UnavailableError as error:
+        if error.reason != "deadline":
+            raise
+        return {"is_suppressed": False, "timeout": True}
+    return {"is_suppressed": is_suppressed, "timeout": False}
+
+
+def _left(end_s: float) -> float:
+    left_s = end_s - time.monotonic()
+    if left_s <= 0:
+        raise UnavailableError("the check took longer than allowed", reason="deadline")
+    return left_s
+
+
+def _present(
+    engine: Engine,
+    scope: Scope,
+    process_id: str,
+    segment: int = 0,
+    *,
+    deadline_s: float | None = None,
+) -> int:
+    present = present_segment(engine, process_id, segment, scope, deadline_s=deadline_s)
+    if present is None:
+        raise unknown_process(process_id)
+    return present
+
+
+def _outline(engine: Engine, scope: Scope, process_id: str) -> Outline:
+    found = outline(engine, process_id, scope)
+    if found is None:
+        raise unknown_process(process_id)
+    return found

@@ -1,0 +1,56 @@
+"""Suppressed processes (api.md 2.6): they did nothing but load modules.
+
+Which groups suppress is a setting of the group, off by default (design.md 7). It decides what is
+shown, not what is stored: with the setting off again, everything is as if it had never been on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from vedette.model.event import Childproc
+from vedette.model.scope import Scope
+from vedette.search.bodies.process import Row
+from vedette.store.engine.client import Engine
+from vedette.store.read.column_lists import COUNTS
+from vedette.store.read.relatives import facts_of
+
+_MODULES: Final = "modload_count"
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """The groups whose processes without events are suppressed, by name."""
+
+    groups: frozenset[str]
+
+    def hides(self, row: Row) -> bool:
+        """Whether the process of a row that sums up all its segments is suppressed."""
+        return row["group"] in self.groups and is_quiet(row)
+
+    def mark(self, engine: Engine, scope: Scope, events: Sequence[Childproc]) -> list[Childproc]:
+        """The events, those of suppressed children with their command lines and user names."""
+        if not self.groups or not events:
+            return list(events)
+        rows = facts_of(engine, list({event.child_id for event in events}), scope)
+        return [self._marked(event, rows.get(event.child_id)) for event in events]
+
+    def _marked(self, event: Childproc, row: Row | None) -> Childproc:
+        if row is None or not self.hides(row):
+            return event
+        return msgspec.structs.replace(
+            event,
+            suppressed=1,
+            command_line=event.command_line or row["cmdline"],
+            username=event.username or row["username"],
+        )
+
+
+NOTHING_SUPPRESSED: Final = Suppression(frozenset())
+
+
+def is_quiet(row: Row) -> bool:
+    """Whether a process has no events but module loads."""
+    return not any(row[name] for name in COUNTS if name != _MODULES)

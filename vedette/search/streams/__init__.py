@@ -1,0 +1,1 @@
+"""Streams: reading the events of a process step by step."""

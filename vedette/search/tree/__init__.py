@@ -1,0 +1,1 @@
+"""The tree of a process: ancestors, descendants, what is missing and why."""

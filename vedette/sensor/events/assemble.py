@@ -1,0 +1,276 @@
+"""What was seen, by many threads, to events in the order in which they happened.
+
+Readers put what they saw into the inbox. It is held for `HOLD_US`, because an end may be read
+before the audit records of what the process did; then it is sorted by time and told, one
+process after the other, by one thread.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..kernel import procfs
+from ..kernel.sockets import TCP, UDP, SocketTable, read_table, source_address
+from ..limits import HOLD_US, INBOX_MAX, RECONCILE_S
+from . import event_format
+from .collection import Collection
+from .event_format import EventWriter
+from .filters import Filters, Subject, are_dropped, connection_subject, file_subject
+from .hashes import FileHashes, Hashed
+from .observations import (
+    Accessed,
+    Blocked,
+    Connected,
+    Ended,
+    Executed,
+    FileChanged,
+    Forked,
+    Loaded,
+    Seen,
+)
+from .process_table import Process, Processes
+
+_OF_ITSELF = Subject()
+_COARSE_US = 12_000
+_WRITES_REMEMBERED = 4_096
+_WRITE_AGAIN_US = 60_000_000
+_REFUSED_ERRORS = frozenset({-111, -113, -101, -1})
+_PENDING = frozenset({0, -115})
+
+
+class Inbox:
+    """Between the readers and the assembler; bounded, and what did not fit is counted."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: list[Seen] = []
+        self.lost = 0
+
+    def put(self, seen: list[Seen]) -> None:
+        if not seen:
+            return
+        with self._lock:
+            if len(self._seen) + len(seen) > INBOX_MAX:
+                self.lost += len(seen)
+            else:
+                self._seen += seen
+
+    def take(self) -> list[Seen]:
+        with self._lock:
+            taken, self._seen = self._seen, []
+        return taken
+
+
+def order(seen: Seen) -> int:
+    """Audit's clock is up to a tick late, the proc connector's is not: a fork goes before what
+    the child did, an end after what the process did."""
+    if isinstance(seen, Forked):
+        return seen.time_us - _COARSE_US
+    if isinstance(seen, Ended):
+        return seen.time_us + _COARSE_US
+    return seen.time_us
+
+
+@dataclass
+class Outlets:
+    """Where events go, and what is asked on the way."""
+
+    write: Callable[[bytes], None]
+    hashes: FileHashes
+    filters: Filters
+    is_blocked: Callable[[str, int], bool]
+    """Whether isolation refuses this address and port now."""
+    collection: Collection = field(default_factory=Collection)
+
+
+class Assembler:
+    """Used by one thread; `round` is called several times a second."""
+
+    def __init__(
+        self, processes: Processes, writer: EventWriter, outlets: Outlets, inbox: Inbox
+    ) -> None:
+        self._processes, self._writer, self._out, self._inbox = processes, writer, outlets, inbox
+        self._held: list[Seen] = []
+        self._written: dict[tuple[int, int, str], int] = {}
+        self._reconciled = time.monotonic()
+        self.told = 0
+        self.filtered = 0
+        self._tell: dict[type, Callable[[Any], None]] = {
+            Executed: self._executed,
+            Forked: self._processes.forked,
+            Ended: self._ended,
+            FileChanged: self._file,
+            Connected: self._connected,
+            Accessed: self._accessed,
+            Loaded: self._loaded,
+            Blocked: self._blocked,
+        }
+
+    def begin(self) -> None:
+        """Tells of everything that runs already."""
+        for process in self._processes.scan():
+            self._start(process, process.start_us, implicit=True)
+
+    def round(self, now_us: int, *, final: bool = False) -> None:
+        """Tells what has been held long enough; everything when `final`."""
+        arrived = self._inbox.take()
+        self._find_addresses(arrived)
+        self._held = sorted(self._held + arrived, key=order)
+        until = now_us if final else now_us - HOLD_US
+        count = len(self._held) if final else _ripe(self._held, until)
+        ripe, self._held = self._held[:count], self._held[count:]
+        self.tell(ripe)
+        if time.monotonic() > self._reconciled + RECONCILE_S:
+            self._reconcile(now_us)
+
+    def tell(self, ripe: Iterable[Seen]) -> None:
+        """In this order."""
+        for seen in ripe:
+            self._tell[type(seen)](seen)
+
+    def _write(
+        self, kind: str, time_us: int, process: Process, members: event_format.Event
+    ) -> None:
+        self.told += 1
+        self._out.write(self._writer.line(kind, time_us, process, members))
+
+    def _start(self, process: Process, time_us: int, *, implicit: bool = False) -> None:
+        """`start`, or `exec` for a process that was told of before."""
+        hashed = self._hashed(process)
+        kind = "exec" if process.is_told else "start"
+        process.is_told = True
+        parent = self._processes.get(process.ppid)
+        md5 = hashed.md5 if hashed else ""
+        inherited = parent.rulings if parent is not None else ()
+        process.rulings = self._out.filters.rule(process, md5, inherited)
+        if self._is_filtered(process, _OF_ITSELF):
+            return
+        time_us = max(time_us, process.start_us)  # the clock of audit is a tick late
+        members = self._writer.start(process, hashed, implicit=implicit)
+        if not self._out.collection.takes("usercontext"):
+            for name in ("uid", "user", "loginuid"):
+                del members[name]
+        self._write(kind, time_us, process, members)
+
+    def _hashed(self, process: Process) -> Hashed | None:
+        return self._out.hashes.of(process.path) if process.path.startswith("/") else None
+
+    def _is_filtered(self, process: Process, subject: Subject) -> bool:
+        if subject is _OF_ITSELF and not self._out.collection.takes("processes"):
+            return True
+        if not process.rulings or not are_dropped(process.rulings, subject):
+            return False
+        self.filtered += 1
+        return True
+
+    def _known(self, pid: int, time_us: int, exe: str = "", uid: int = -1) -> Process:
+        """Whoever did it, told of before anything it did."""
+        process = self._processes.ensure(pid, time_us, exe, uid)
+        if not process.is_told:
+            parent = self._processes.get(process.ppid)
+            if parent is not None and not parent.is_told:
+                self._start(parent, parent.start_us)
+            self._start(process, process.start_us)
+        return process
+
+    def _executed(self, seen: Executed) -> None:
+        process = self._processes.executed(seen)
+        if process is None:
+            return
+        parent = self._processes.get(process.ppid)
+        if parent is not None and not parent.is_told and not process.is_told:
+            self._start(parent, parent.start_us)
+        self._start(process, seen.time_us)
+
+    def _ended(self, seen: Ended) -> None:
+        process = self._processes.ended(seen.pid, seen.time_us)
+        if process is None or not process.is_told or self._is_filtered(process, _OF_ITSELF):
+            return
+        members = {} if seen.exit_code is None else {"exit_code": seen.exit_code}
+        self._write("end", max(seen.time_us, process.start_us), process, members)
+
+    def _file(self, seen: FileChanged) -> None:
+        collection = self._out.collection
+        if seen.pid == os.getpid() or not collection.takes_file(seen.path, seen.file_type):
+            return
+        if not collection.takes("filewritemd5s"):
+            seen = replace(seen, md5="", sha256="")
+        process = self._known(seen.pid, seen.time_us, seen.exe, seen.uid)
+        if seen.action == "write" and self._is_again(process, seen):
+            return
+        if not self._is_filtered(process, file_subject(seen.path, seen.file_type)):
+            self._write("file", seen.time_us, process, event_format.file(seen))
+
+    def _is_again(self, process: Process, seen: FileChanged) -> bool:
+        """A log that is opened for every line is one write a minute."""
+        key = (process.pid, process.start_us, seen.path)
+        if seen.time_us - self._written.get(key, 0) < _WRITE_AGAIN_US:
+            return True
+        if len(self._written) >= _WRITES_REMEMBERED:
+            self._written.clear()
+        self._written[key] = seen.time_us
+        return False
+
+    def _find_addresses(self, arrived: list[Seen]) -> None:
+        """While the sockets are there: at once, and one look for all that arrived together."""
+        connections = [seen for seen in arrived if isinstance(seen, Connected)]
+        table: SocketTable | None = read_table() if connections else None
+        for seen in connections:
+            local = table and table.find(seen.socket_inode, seen.remote_ip, seen.remote_port)
+            if local:
+                seen.protocol, seen.local_ip, seen.local_port = local
+            else:
+                seen.protocol = UDP if seen.remote_port == 53 else TCP
+                seen.local_ip = source_address(seen.remote_ip, seen.remote_port)
+
+    def _connected(self, seen: Connected) -> None:
+        if not self._out.collection.takes("netconns"):
+            return
+        blocked = seen.is_outbound and self._out.is_blocked(seen.remote_ip, seen.remote_port)
+        if seen.exit_code not in _PENDING and not (blocked and seen.exit_code in _REFUSED_ERRORS):
+            return
+        process = self._known(seen.pid, seen.time_us, seen.exe, seen.uid)
+        subject = connection_subject(seen.remote_ip, seen.remote_port)
+        if not self._is_filtered(process, subject):
+            self._write(
+                "net", seen.time_us, process, event_format.connection(seen, blocked=blocked)
+            )
+
+    def _accessed(self, seen: Accessed) -> None:
+        if not self._out.collection.takes("cross_procs"):
+            return
+        process = self._known(seen.pid, seen.time_us, seen.exe, seen.uid)
+        target = self._known(seen.target, seen.time_us)
+        if not self._is_filtered(process, Subject(("crossproc_filters",), (target.path,))):
+            self._write("proc", seen.time_us, process, event_format.access(seen, target))
+
+    def _loaded(self, seen: Loaded) -> None:
+        if not self._out.collection.takes("moduleloads"):
+            return
+        process = self._known(seen.pid, seen.time_us, seen.exe, seen.uid)
+        if not self._is_filtered(process, Subject(("modload_filters",), (seen.path,))):
+            hashed = self._out.hashes.of(seen.path) if seen.path.startswith("/") else None
+            self._write("image", seen.time_us, process, event_format.image(seen, hashed))
+
+    def _blocked(self, seen: Blocked) -> None:
+        process = self._known(seen.pid, seen.time_us)
+        self._write("block", seen.time_us, process, self._writer.block(seen, process))
+
+    def _reconcile(self, now_us: int) -> None:
+        self._reconciled = time.monotonic()
+        for process in self._processes.gone(procfs.pids(), now_us):
+            if process.is_told and not self._is_filtered(process, _OF_ITSELF):
+                self._write("end", now_us, process, {})
+
+
+def _ripe(held: list[Seen], until_us: int) -> int:
+    """How many of the sorted are old enough."""
+    count = len(held)
+    while count and order(held[count - 1]) > until_us:
+        count -= 1
+    return count

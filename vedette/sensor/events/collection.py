@@ -1,0 +1,47 @@
+"""What the sensor's group does not collect, in a file so that a restart keeps it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..host.durable_files import write_durably
+
+_BINARY_ENDINGS = (".so", ".ko")
+
+
+class Collection:
+    """Everything, until a check-in says otherwise. Safe for threads: it is replaced whole."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Without a path nothing is kept."""
+        self._path = path
+        self._left_out: frozenset[str] = frozenset()
+        if path is not None:
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                saved = json.loads(path.read_bytes())
+                self._left_out = frozenset(str(name) for name in saved["not_collected"])
+
+    def replace(self, left_out: Iterable[str]) -> None:
+        """OSError when it cannot be kept: nothing changed."""
+        names = frozenset(left_out)
+        if names == self._left_out:
+            return
+        if self._path is not None:
+            saved = json.dumps({"not_collected": sorted(names)})
+            write_durably(self._path, saved.encode())
+        self._left_out = names
+
+    def takes(self, kind: str) -> bool:
+        """Whether events of a kind are collected: the name of a group's option after
+        `collect_`."""
+        return kind not in self._left_out
+
+    def takes_file(self, path: str, file_type: int) -> bool:
+        """Whether what happens to this file is collected."""
+        if not self.takes("filemods"):
+            return False
+        is_binary = bool(file_type) or path.lower().endswith(_BINARY_ENDINGS)
+        return is_binary or self.takes("nonbinary_filewrites")

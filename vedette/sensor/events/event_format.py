@@ -1,0 +1,128 @@
+"""Event format 1: one JSON object a line, as `docs/sensor-protocol.md` has it."""
+
+from __future__ import annotations
+
+import json
+import pwd
+import time
+from typing import Any
+
+from .. import EVENT_FORMAT
+from .hashes import Hashed
+from .observations import Accessed, Blocked, Connected, FileChanged, Loaded
+from .process_table import Process
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+_USERS_FOR_S = 60.0
+Event = dict[str, Any]
+
+
+class Users:
+    """User names by number, read again once a minute."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}
+        self._until = 0.0
+
+    def name(self, uid: int) -> str:
+        if time.monotonic() > self._until:
+            self._names.clear()
+            self._until = time.monotonic() + _USERS_FOR_S
+        if uid not in self._names:
+            try:
+                self._names[uid] = pwd.getpwuid(uid).pw_name if uid >= 0 else ""
+            except KeyError:
+                self._names[uid] = str(uid)
+        return self._names[uid]
+
+
+class EventWriter:
+    """Events to lines. `seq` rises by one an event and begins with the time of the start, so
+    that it also rises over restarts."""
+
+    def __init__(self, boot_id: str, now_us: int) -> None:
+        self._boot_id = boot_id
+        self._seq = now_us
+        self.users = Users()
+
+    def line(self, kind: str, time_us: int, process: Process, members: Event) -> bytes:
+        self._seq += 1
+        event = {
+            "vedette_event": EVENT_FORMAT,
+            "type": kind,
+            "time_us": time_us,
+            "seq": self._seq,
+            "boot": self._boot_id,
+            "proc": {"pid": process.pid, "start_us": process.start_us},
+            **members,
+        }
+        return _encode(event).encode("utf-8", "replace") + b"\n"
+
+    def start(self, process: Process, hashed: Hashed | None, *, implicit: bool) -> Event:
+        """Members of `start` and `exec`."""
+        members: Event = {
+            "path": process.path,
+            "cmdline": process.cmdline,
+            "cwd": process.cwd,
+            "uid": process.uid,
+            "user": self.users.name(process.uid),
+            "ppid": process.ppid,
+            "parent_start_us": process.parent_start_us,
+            "parent_path": process.parent_path,
+            "sid": process.sid,
+            "loginuid": process.loginuid,
+            "implicit": implicit,
+        }
+        if hashed is not None:
+            members.update(
+                md5=hashed.md5, sha256=hashed.sha256, size=hashed.size, inode=hashed.inode
+            )
+        return members
+
+    def block(self, seen: Blocked, process: Process) -> Event:
+        return {
+            "path": seen.path,
+            "md5": seen.md5,
+            "sha256": seen.sha256,
+            "cmdline": process.cmdline,
+            "ppid": process.ppid,
+            "parent_start_us": process.parent_start_us,
+            "user": self.users.name(process.uid),
+        }
+
+
+def file(seen: FileChanged) -> Event:
+    members: Event = {"action": seen.action, "path": seen.path}
+    if seen.to:
+        members["to"] = seen.to
+    if seen.md5:
+        members.update(md5=seen.md5, sha256=seen.sha256)
+    if seen.file_type:
+        members["file_type"] = seen.file_type
+    return members
+
+
+def connection(seen: Connected, *, blocked: bool) -> Event:
+    members: Event = {
+        "direction": "out" if seen.is_outbound else "in",
+        "proto": seen.protocol,
+        "local_ip": seen.local_ip,
+        "local_port": seen.local_port,
+        "remote_ip": seen.remote_ip,
+        "remote_port": seen.remote_port,
+    }
+    if blocked:
+        members["blocked"] = True
+    return members
+
+
+def access(seen: Accessed, target: Process) -> Event:
+    about = {"pid": target.pid, "start_us": target.start_us, "path": target.path}
+    return {"action": seen.action, "target": about}
+
+
+def image(seen: Loaded, hashed: Hashed | None) -> Event:
+    members: Event = {"path": seen.path}
+    if hashed is not None:
+        members.update(md5=hashed.md5, sha256=hashed.sha256)
+    return members

@@ -1,0 +1,159 @@
+"""Ingress filters that the server wants enforced on the sensor (api.md 2.19).
+
+A filter means the processes that fit one entry of each of its lists, and their descendants to
+the level that it says. Of those it drops all events, or the events that its lists of events
+match. What filters mean is the same as on the server; so is that each is taken by itself.
+
+A filter with a pattern that the sensor does not run is refused as a whole, and counted in the
+sensor's health: half a filter would drop what the operator wanted to keep.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..host.durable_files import write_durably
+from ..limits import FILTERS_MAX
+from . import pattern
+from .pattern import Match, PatternError
+from .process_table import Process
+
+_ALL_DESCENDANTS = -1
+_EVENT_LISTS = (
+    "filemod_filters",
+    "non_binary_filemod_filters",
+    "netconn_filters",
+    "crossproc_filters",
+    "modload_filters",
+)
+_BINARY_ENDINGS = (
+    ".exe", ".dll", ".sys", ".ocx", ".scr", ".cpl", ".drv", ".efi", ".msi", ".so", ".ko",
+    ".dylib", ".bundle",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One filter, ready to be asked."""
+
+    id: str
+    drops_all: bool
+    levels: int
+    paths: tuple[Match, ...]
+    cmdlines: tuple[Match, ...]
+    md5s: frozenset[str]
+    events: dict[str, tuple[Match, ...]] = field(default_factory=dict)
+
+    def means(self, process: Process, md5: str) -> bool:
+        if self.paths and not any(match(process.path) for match in self.paths):
+            return False
+        if self.cmdlines and not any(match(process.cmdline) for match in self.cmdlines):
+            return False
+        return not self.md5s or md5 in self.md5s
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """A filter that means a process; `levels` are left for its children."""
+
+    by: Filter
+    levels: int
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An event as the lists of events see it; no lists for those never dropped alone."""
+
+    lists: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+def file_subject(path: str, file_type: int) -> Subject:
+    if file_type or path.lower().endswith(_BINARY_ENDINGS):
+        return Subject(("filemod_filters",), (path,))
+    return Subject(("filemod_filters", "non_binary_filemod_filters"), (path,))
+
+
+def connection_subject(ip: str, port: int) -> Subject:
+    return Subject(("netconn_filters",), (ip, f"{ip}:{port}"))
+
+
+def are_dropped(rulings: tuple[Ruling, ...], subject: Subject) -> bool:
+    """Whether one of the filters of a process drops such an event."""
+    for ruling in rulings:
+        if ruling.by.drops_all:
+            return True
+        for name in subject.lists:
+            matches = ruling.by.events.get(name, ())
+            if any(match(text) for match in matches for text in subject.texts):
+                return True
+    return False
+
+
+class Filters:
+    """The filters in force, in a file so that a restart keeps them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._filters: tuple[Filter, ...] = ()
+        self.version = 0
+        self.refused: dict[str, str] = {}
+        """Why, by the id of the filter."""
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            saved = json.loads(path.read_bytes())
+            self._set(int(saved["version"]), saved["filters"])
+
+    def __len__(self) -> int:
+        return len(self._filters)
+
+    def replace(self, version: int, bodies: list[dict[str, Any]]) -> None:
+        """All filters at once, as a check-in brings them."""
+        saved = {"version": version, "filters": bodies}
+        write_durably(self._path, json.dumps(saved).encode())
+        self._set(version, bodies)
+
+    def _set(self, version: int, bodies: list[dict[str, Any]]) -> None:
+        found, refused = [], {}
+        for body in bodies[:FILTERS_MAX]:
+            try:
+                found.append(parse(body))
+            except (TypeError, ValueError, AttributeError) as error:
+                refused[str(body.get("id", ""))] = str(error)
+        self._filters, self.version, self.refused = tuple(found), version, refused
+
+    def rule(self, process: Process, md5: str, parents: tuple[Ruling, ...]) -> tuple[Ruling, ...]:
+        """The filters that mean a process that starts, or runs another program from now on."""
+        if not self._filters:
+            return ()
+        found = [Ruling(one, one.levels) for one in self._filters if one.means(process, md5)]
+        own = {ruling.by.id for ruling in found}
+        for ruling in parents:
+            if ruling.levels and ruling.by.id not in own and ruling.by in self._filters:
+                endless = ruling.levels == _ALL_DESCENDANTS
+                found.append(Ruling(ruling.by, _ALL_DESCENDANTS if endless else ruling.levels - 1))
+        return tuple(found)
+
+
+def parse(body: dict[str, Any]) -> Filter:
+    """A filter of the wire. PatternError, ValueError for what cannot be enforced here."""
+    made = Filter(
+        id=str(body["id"]),
+        drops_all=bool(body.get("filter_all_events", True)),
+        levels=int(body.get("descendant_filtering_level", 0)),
+        paths=_patterns(body, "path_filters", pattern.path),
+        cmdlines=_patterns(body, "cmdline_filters", pattern.regex),
+        md5s=frozenset(str(md5).lower() for md5 in body.get("md5_filters") or ()),
+        events={name: _patterns(body, name, pattern.regex) for name in _EVENT_LISTS},
+    )
+    if made.drops_all and not (made.paths or made.cmdlines or made.md5s):
+        raise PatternError("a filter that drops everything of every process")
+    return made
+
+
+def _patterns(body: dict[str, Any], name: str, make: Callable[[str], Match]) -> tuple[Match, ...]:
+    return tuple(make(str(text)) for text in body.get(name) or ())

@@ -1,0 +1,128 @@
+"""Patterns of on-sensor filters: globs, and the part of regular expressions that is safe here.
+
+The server runs user patterns with an engine whose time is linear. Python's `re` is not such an
+engine, so only what cannot run away is taken: no repeats or choices within a repeat, no
+references, no looking around, and in practice one unbounded repeat besides those at the ends.
+Inputs are cut to `PATTERN_INPUT_CHARS_MAX`, which bounds the rest. Everything else is refused
+when the filter arrives, and the health of the sensor says so.
+
+What a pattern means is what it means on the server: upper and lower case are the same, a path
+filter is a glob unless it begins with `regex:` or `^`, or ends with `$`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from ..limits import PATTERN_CHARS_MAX, PATTERN_CHOICES_MAX, PATTERN_INPUT_CHARS_MAX
+
+Match = Callable[[str], bool]
+_EXPRESSION_PREFIX = "regex:"
+_UNSAFE = {"GROUPREF", "GROUPREF_EXISTS", "ASSERT", "ASSERT_NOT", "ATOMIC_GROUP"}
+_REPEATS = {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}
+
+
+def _parser() -> Any:
+    """Python's own parser of expressions, which has moved."""
+    try:
+        return import_module("re._parser")
+    except ImportError:  # before 3.11
+        return import_module("sre_parse")
+
+
+class PatternError(ValueError):
+    """A pattern that this sensor does not run; the text says why."""
+
+
+def path(text: str) -> Match:
+    """A path filter: a glob, or what looks like an expression."""
+    if text.startswith(_EXPRESSION_PREFIX):
+        return regex(text[len(_EXPRESSION_PREFIX) :])
+    if text.startswith("^") or (text.endswith("$") and not text.endswith("\\$")):
+        return regex(text)
+    return glob(text)
+
+
+def glob(text: str) -> Match:
+    """`*` for any characters, `/` too, `?` for one; over the whole path."""
+    if len(text) > PATTERN_CHARS_MAX:
+        raise PatternError("the pattern is too long")
+    pieces = [re.compile(_one_by_one(piece), re.I | re.S) for piece in text.split("*")]
+    if len(pieces) == 1:
+        whole = pieces[0]
+        return lambda value: whole.fullmatch(value) is not None
+    return lambda value: _in_order(pieces, value)
+
+
+def _one_by_one(piece: str) -> str:
+    return "".join("." if character == "?" else re.escape(character) for character in piece)
+
+
+def _in_order(pieces: list[re.Pattern[str]], text: str) -> bool:
+    """Whether the pieces between the stars stand in the text one after the other. Each has a
+    fixed length, so the first place where one fits is the best."""
+    first = pieces[0].match(text)
+    if first is None:
+        return False
+    at = first.end()
+    for piece in pieces[1:-1]:
+        found = piece.search(text, at)
+        if found is None:
+            return False
+        at = found.end()
+    last = pieces[-1]
+    length = _fixed_length(last)
+    return len(text) - length >= at and last.fullmatch(text, len(text) - length) is not None
+
+
+def _fixed_length(piece: re.Pattern[str]) -> int:
+    return len(re.sub(r"\\(.)", r"\1", piece.pattern, flags=re.S))
+
+
+def regex(text: str) -> Match:
+    """A search for a regular expression of the safe part. PatternError for another."""
+    if len(text) > PATTERN_CHARS_MAX:
+        raise PatternError("the pattern is too long")
+    core = text
+    for useless in ("^.*", ".*"):
+        core = core[len(useless) :] if core.startswith(useless) else core
+    for useless in (".*$", ".*"):
+        core = core[: -len(useless)] if core.endswith(useless) else core
+    try:
+        tree = _parser().parse(core)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise PatternError(str(error)) from error
+    if _choices(tree, repeated=False) > PATTERN_CHOICES_MAX:
+        raise PatternError("too many repeats")
+    compiled = re.compile(core, re.I | re.S)
+    return lambda value: compiled.search(value[:PATTERN_INPUT_CHARS_MAX]) is not None
+
+
+def _choices(tree: Any, *, repeated: bool) -> int:
+    """In how many ways the pattern may be tried at one place, at most; PatternError for what
+    may run away."""
+    found = 1
+    for operation, argument in tree:
+        name = str(operation)
+        if name in _UNSAFE:
+            raise PatternError("references and looking around are not run on a sensor")
+        if name in _REPEATS or name == "BRANCH":
+            if repeated:
+                raise PatternError("a repeat or a choice within a repeat")
+            found *= _branches(argument[1]) if name == "BRANCH" else _repeats(*argument)
+        elif name == "SUBPATTERN":
+            found *= _choices(argument[-1], repeated=repeated)
+    return found
+
+
+def _branches(branches: Any) -> int:
+    return sum(_choices(branch, repeated=False) for branch in branches)
+
+
+def _repeats(least: int, most: Any, inner: Any) -> int:
+    _choices(inner, repeated=True)
+    longest = min(PATTERN_INPUT_CHARS_MAX, int(most))
+    return max(1, longest - least + 1)

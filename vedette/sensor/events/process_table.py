@@ -1,0 +1,191 @@
+"""The living processes, so that every event names its process by a key that never changes.
+
+A process is known from the scan at start, from a fork, from a program start, or from the first
+thing it was seen doing. It is told to the server lazily: a fork that does nothing and starts no
+program costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..kernel import procfs
+from ..kernel.boot import TICK_US, Boot
+from ..limits import ENDED_KEPT_US, PROCESSES_MAX
+from .observations import Executed, Forked
+
+if TYPE_CHECKING:
+    from .filters import Ruling
+
+_TICKS_APART = 3
+_GRACE_US = 5_000_000
+_SAME_US = 30_000
+
+
+class Process:
+    """One process; `is_told` when the server has its start."""
+
+    __slots__ = (
+        "cmdline",
+        "cwd",
+        "exact_us",
+        "is_told",
+        "loginuid",
+        "parent_path",
+        "parent_start_us",
+        "path",
+        "pid",
+        "ppid",
+        "rulings",
+        "sid",
+        "start_us",
+        "uid",
+    )
+
+    def __init__(self, pid: int, start_us: int) -> None:
+        self.pid, self.start_us = pid, start_us
+        self.ppid = self.parent_start_us = 0
+        self.uid = self.loginuid = self.sid = -1
+        self.path = self.cmdline = self.cwd = self.parent_path = ""
+        self.is_told = False
+        self.exact_us = 0  # when audit last saw it start a program
+        self.rulings: tuple[Ruling, ...] = ()
+
+    def take_parent(self, parent: Process | None, ppid: int) -> None:
+        self.ppid = ppid
+        if parent is not None:
+            self.parent_start_us, self.parent_path = parent.start_us, parent.path
+
+    def take_program(self, seen: Executed) -> None:
+        self.path, self.cmdline, self.cwd = seen.path, seen.cmdline, seen.cwd
+        self.uid, self.loginuid, self.sid = seen.uid, seen.loginuid, seen.sid
+
+    def take_found(self, found: procfs.Found) -> None:
+        self.path, self.cmdline, self.cwd = found.path, found.cmdline, found.cwd
+        self.uid, self.loginuid, self.sid = found.uid, found.loginuid, found.sid
+
+    def inherit(self, parent: Process) -> None:
+        """A fork runs its parent's program until it starts one."""
+        self.path, self.cmdline, self.cwd = parent.path, parent.cmdline, parent.cwd
+        self.uid, self.loginuid, self.sid = parent.uid, parent.loginuid, parent.sid
+
+
+class Processes:
+    """The table, by pid. Used by the assembling thread only."""
+
+    def __init__(self, boot: Boot) -> None:
+        self._boot = boot
+        self._by_pid: dict[int, Process] = {}
+        self._ended: OrderedDict[int, tuple[Process, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._by_pid)
+
+    def get(self, pid: int) -> Process | None:
+        return self._by_pid.get(pid)
+
+    def scan(self) -> list[Process]:
+        """Everything that runs now and has a program, parents before children where pids say so."""
+        found = [process for pid in procfs.pids() if (process := self.look(pid)) is not None]
+        for process in found:
+            process.take_parent(self._by_pid.get(process.ppid), process.ppid)
+        return [process for process in found if not process.path.startswith("[")]
+
+    def look(self, pid: int, not_after_us: int = 0) -> Process | None:
+        """A process that was not known, from /proc; None when it is gone, or began later."""
+        found = procfs.find(pid)
+        if found is None:
+            return None
+        start_us = self._boot.start_us(found.start_ticks)
+        if not_after_us and start_us > not_after_us + _TICKS_APART * TICK_US:
+            return None
+        process = Process(pid, start_us)
+        process.take_found(found)
+        self._keep(process)
+        process.take_parent(self._by_pid.get(found.ppid), found.ppid)
+        return process
+
+    def ensure(self, pid: int, time_us: int, exe: str = "", uid: int = -1) -> Process:
+        """Whoever did something at that time; of what is already gone, what the event says."""
+        known = self._by_pid.get(pid)
+        if known is None or known.start_us > time_us + _SAME_US:
+            ended = self._ended.get(pid)
+            known = ended[0] if ended else known or self.look(pid, time_us)
+        if known is None:
+            known = Process(pid, time_us)
+            known.path, known.uid = exe, uid
+            self._keep(known)
+        return known
+
+    def forked(self, seen: Forked) -> None:
+        process = Process(seen.pid, seen.start_us)
+        parent = self._by_pid.get(seen.parent) or self.look(seen.parent, seen.time_us)
+        process.take_parent(parent, seen.parent)
+        if parent is not None:
+            process.inherit(parent)
+        self._keep(process)
+
+    def executed(self, seen: Executed) -> Process | None:
+        """The process of a program start, with its new program; None when /proc only repeats
+        what audit said."""
+        process = self._by_pid.get(seen.pid)
+        if process is not None and not seen.is_exact:
+            if seen.time_us - process.exact_us < _SAME_US:
+                return None
+            seen.path = seen.path or process.path
+        if process is None or self._is_another(process, seen):
+            process = Process(seen.pid, seen.time_us)
+            self._keep(process)
+            parent = self._by_pid.get(seen.ppid) or self.look(seen.ppid, seen.time_us)
+            process.take_parent(parent, seen.ppid)
+        process.take_program(seen)
+        process.exact_us = seen.time_us if seen.is_exact else 0
+        if not process.is_told:
+            self._settle(process, seen.time_us)
+        return process
+
+    def _is_another(self, process: Process, seen: Executed) -> bool:
+        """The end of the one that had this pid before was missed."""
+        if process.ppid == seen.ppid:
+            return False
+        ticks = procfs.start_ticks(seen.pid)
+        if ticks is None:
+            return False
+        return self._boot.start_us(ticks) > process.start_us + _TICKS_APART * TICK_US
+
+    def _settle(self, process: Process, time_us: int) -> None:
+        """The start as /proc says it, for as long as it can be asked: the same after a restart."""
+        ticks = procfs.start_ticks(process.pid)
+        if ticks is not None:
+            start_us = self._boot.start_us(ticks)
+            if start_us <= time_us + _TICKS_APART * TICK_US:
+                process.start_us = start_us
+
+    def ended(self, pid: int, time_us: int) -> Process | None:
+        """Forgets a process, but for a while: files that it wrote are still being hashed."""
+        process = self._by_pid.pop(pid, None)
+        if process is not None:
+            self._ended.pop(pid, None)
+            self._ended[pid] = process, time_us
+        while self._ended and next(iter(self._ended.values()))[1] < time_us - ENDED_KEPT_US:
+            self._ended.popitem(last=False)
+        return process
+
+    def gone(self, living: Iterable[int], now_us: int) -> list[Process]:
+        """Forgets, and names, those that ended without anybody telling."""
+        alive = set(living)
+        gone = [
+            process
+            for pid, process in self._by_pid.items()
+            if pid not in alive and process.start_us < now_us - _GRACE_US
+        ]
+        for process in gone:
+            del self._by_pid[process.pid]
+        return gone
+
+    def _keep(self, process: Process) -> None:
+        self._by_pid[process.pid] = process
+        if len(self._by_pid) > PROCESSES_MAX:
+            del self._by_pid[next(iter(self._by_pid))]

@@ -1,0 +1,1 @@
+"""What the sensor needs of its host and of itself."""

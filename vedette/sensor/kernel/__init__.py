@@ -1,0 +1,1 @@
+"""What the Linux kernel tells: audit, proc connector, fanotify, /proc."""

@@ -1,0 +1,56 @@
+"""When this run of the machine began: what turns the kernel's clocks into times of day.
+
+The kernel says when a process started in ticks since boot. Times of day move when the clock is
+set, so the moment of boot is remembered once a boot: a process keeps its key for its life, and
+over restarts of the sensor.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..host.durable_files import write_durably
+from .audit import boot_id
+
+TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Boot:
+    """One run of the machine; `began_us` on the wall clock."""
+
+    id: str
+    began_us: int
+
+    def start_us(self, ticks: int) -> int:
+        """The wall time of `starttime` in /proc/PID/stat."""
+        return self.began_us + ticks * TICK_US
+
+    def of_monotonic_us(self, monotonic_ns: int, asleep_ns: int) -> int:
+        """The wall time of the proc connector's clock, cut to ticks as /proc cuts it."""
+        ticks = (monotonic_ns + asleep_ns) // 1_000 // TICK_US
+        return self.start_us(ticks)
+
+
+def asleep_ns() -> int:
+    """How long the machine slept since boot: the proc connector does not count that."""
+    slept = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns()
+    return slept if slept > 1_000_000 else 0
+
+
+def load(path: Path) -> Boot:
+    """The boot as first seen by any run of the sensor."""
+    now = boot_id()
+    try:
+        saved = json.loads(path.read_bytes())
+        if saved["id"] == now:
+            return Boot(now, int(saved["began_us"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    began_us = (time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)) // 1_000
+    write_durably(path, json.dumps({"id": now, "began_us": began_us}).encode())
+    return Boot(now, began_us)

@@ -1,0 +1,86 @@
+"""Netlink messages and sockets: what audit, the proc connector and sock_diag share.
+
+A message is `length u32, type u16, flags u16, sequence u32, port u32`, then its body, padded
+to four bytes. Records of the audit system lie about their length by the header's 16 bytes, so
+one datagram is taken as one message there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+from collections.abc import Iterator
+
+from ..limits import SOCKET_BYTES
+
+HEADER = struct.Struct("=IHHII")
+HEADER_BYTES = 16
+REQUEST, ACK, DUMP = 0x1, 0x4, 0x300
+ERROR, DONE = 2, 3
+_SO_RCVBUFFORCE = 33
+_WAIT_S = 30.0
+
+
+class NetlinkError(OSError):
+    """The kernel refused a request; `errno` says why."""
+
+
+def open_socket(protocol: int, groups: int = 0) -> socket.socket:
+    """A bound netlink socket with a large receive buffer. OSError where the kernel has none."""
+    found = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
+    try:
+        found.bind((0, groups))
+        with contextlib.suppress(OSError):
+            found.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, SOCKET_BYTES)
+    except OSError:
+        found.close()
+        raise
+    return found
+
+
+def message(kind: int, flags: int, sequence: int, body: bytes) -> bytes:
+    """One message, ready to be sent."""
+    return HEADER.pack(HEADER_BYTES + len(body), kind, flags, sequence, 0) + body
+
+
+def messages(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """The messages of a datagram, as type, sequence and body."""
+    at = 0
+    while at + HEADER_BYTES <= len(data):
+        length, kind, _, sequence, _ = HEADER.unpack_from(data, at)
+        if length < HEADER_BYTES:
+            return
+        yield kind, sequence, data[at + HEADER_BYTES : at + length]
+        at += (length + 3) & ~3
+
+
+def raise_refusal(body: bytes) -> None:
+    """Raises NetlinkError for an error message that is not an acknowledgement."""
+    (number,) = struct.unpack_from("=i", body)
+    if number:
+        raise NetlinkError(-number, os.strerror(-number))
+
+
+def ask(found: socket.socket, kind: int, flags: int, sequence: int, body: bytes) -> list[bytes]:
+    """The bodies that answer a request: up to its acknowledgement if ACK asks for one, up to the
+    end of a dump for DUMP, else one.
+
+    NetlinkError when the kernel refuses, TimeoutError when it does not answer.
+    """
+    found.settimeout(_WAIT_S)
+    found.send(message(kind, flags | REQUEST, sequence, body))
+    bodies: list[bytes] = []
+    while True:
+        for answered, number, content in messages(found.recv(65_536)):
+            if number != sequence:
+                continue
+            if answered == ERROR:
+                raise_refusal(content)
+                return bodies
+            if answered == DONE:
+                return bodies
+            bodies.append(content)
+            if not flags & (ACK | DUMP):
+                return bodies

@@ -1,0 +1,102 @@
+"""The kernel's proc connector: forks, program starts and ends of every process, without argv.
+
+It sees what audit rules leave out: processes beside the rules of an auditd, forks that never
+start a program, ends by a signal. A message is `nlmsghdr, cn_msg, proc_event`. It exists only
+in the machine's first network and user namespace; elsewhere `open` raises OSError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+
+from ..events.observations import Ended, Executed, Forked, Seen
+from . import procfs
+from .boot import Boot
+from .netlink import HEADER_BYTES, message, open_socket
+
+_NETLINK_CONNECTOR = 11
+_INDEX, _VALUE = 1, 1
+_DONE = 3
+_CN = struct.Struct("=IIIIHH")
+_LISTEN = 1
+_FORK, _EXEC, _EXIT = 0x1, 0x2, 0x80000000
+_EVENT = struct.Struct("=IIQ")  # what, cpu, monotonic nanoseconds
+_EVENT_AT = HEADER_BYTES + 20
+_DATA_AT = _EVENT_AT + 16
+_FOUR = struct.Struct("=iiii")
+
+
+class ProcConnector:
+    """An open connector; `with_execs` when audit does not tell of program starts."""
+
+    def __init__(self, boot: Boot, asleep_ns: int, *, with_execs: bool) -> None:
+        self._boot = boot
+        self._asleep_ns = asleep_ns
+        self._began_ns = boot.began_us * 1_000 + asleep_ns
+        self.socket: socket.socket = open_socket(_NETLINK_CONNECTOR, groups=_INDEX)
+        wanted = _FORK | _EXIT | (_EXEC if with_execs else 0)
+        try:
+            self._listen(struct.pack("=II", _LISTEN, wanted))  # Linux 6.6 drops the others
+        except OSError:
+            self._listen(struct.pack("=I", _LISTEN))
+        self._wanted = wanted
+
+    def _listen(self, order: bytes) -> None:
+        body = _CN.pack(_INDEX, _VALUE, 0, 0, len(order), 0) + order
+        self.socket.send(message(_DONE, 0, os.getpid(), body))
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.socket.close()
+
+    def feed(self, data: bytes) -> list[Seen]:
+        """One datagram: what was seen. Threads are no processes and are left out."""
+        if len(data) < _DATA_AT + 16:
+            return []
+        what, _, at_ns = _EVENT.unpack_from(data, _EVENT_AT)
+        if not what & self._wanted:
+            return []
+        time_us = (self._began_ns + at_ns) // 1_000
+        if what == _FORK:
+            _, parent, child, process = _FOUR.unpack_from(data, _DATA_AT)
+            if child != process:
+                return []
+            return [Forked(time_us, parent, child, self._start_us(at_ns))]
+        if what == _EXIT:
+            return self._ended(time_us, data)
+        _, process, _, _ = _FOUR.unpack_from(data, _DATA_AT)
+        return self._executed(time_us, process)
+
+    def _start_us(self, at_ns: int) -> int:
+        return self._boot.of_monotonic_us(at_ns, self._asleep_ns)
+
+    @staticmethod
+    def _ended(time_us: int, data: bytes) -> list[Seen]:
+        thread, process, status = struct.unpack_from("=iiI", data, _DATA_AT)
+        if thread != process:
+            return []
+        signal = status & 0x7F
+        return [Ended(time_us, process, 128 + signal if signal else (status >> 8) & 0xFF)]
+
+    @staticmethod
+    def _executed(time_us: int, pid: int) -> list[Seen]:
+        found = procfs.find(pid)
+        if found is None:  # gone already; the fork and the end still tell of it
+            return []
+        return [
+            Executed(
+                time_us,
+                pid,
+                found.ppid,
+                found.path,
+                found.cmdline,
+                found.cwd,
+                found.uid,
+                found.loginuid,
+                found.sid,
+                is_exact=False,
+            )
+        ]

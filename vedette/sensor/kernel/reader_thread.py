@@ -1,0 +1,76 @@
+"""A thread that empties one of the kernel's queues."""
+
+from __future__ import annotations
+
+import errno
+import select
+import socket
+import threading
+from collections.abc import Callable
+
+from ..events.observations import Seen
+from ..limits import TICK_S
+
+_DATAGRAM_BYTES = 16 * 1024
+_BATCH = 2_000
+_WAIT_S = 0.5
+
+
+class Reader(threading.Thread):
+    """Feeds each datagram of a socket to a parser, and what it saw to `put`."""
+
+    def __init__(
+        self,
+        name: str,
+        found: socket.socket,
+        feed: Callable[[bytes], list[Seen]],
+        put: Callable[[list[Seen]], None],
+        *,
+        is_prompt: bool,
+    ) -> None:
+        """`is_prompt`: every datagram at once, because what it is about passes by; else a
+        batch every `TICK_S`, which costs a fraction."""
+        super().__init__(name=name, daemon=True)
+        self._socket, self._feed, self._put = found, feed, put
+        self._is_prompt = is_prompt
+        self._stopping = threading.Event()
+        self.overflows = 0
+        """Times the kernel's queue was full: datagrams are lost then."""
+
+    def run(self) -> None:
+        self._socket.setblocking(False)
+        while not self._stopping.is_set():
+            if self._is_prompt:
+                select.select([self._socket], [], [], _WAIT_S)
+            else:
+                self._stopping.wait(TICK_S)
+            while self._drain():
+                pass
+        self._drain()
+
+    def _drain(self) -> bool:
+        """Up to a batch; True when there may be more."""
+        seen: list[Seen] = []
+        receive, feed = self._socket.recv, self._feed
+        more = True
+        try:
+            for _ in range(_BATCH):
+                found = feed(receive(_DATAGRAM_BYTES))
+                if found:
+                    seen += found
+        except BlockingIOError:
+            more = False
+        except OSError as error:
+            if error.errno == errno.ENOBUFS:
+                self.overflows += 1
+            else:
+                more = False
+                self._stopping.set()
+        self._put(seen)
+        return more
+
+    def stop(self) -> None:
+        """Takes what is there, then ends; the socket is the caller's to close."""
+        self._stopping.set()
+        if self is not threading.current_thread() and self.is_alive():
+            self.join(2 * _WAIT_S + 5)

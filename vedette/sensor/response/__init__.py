@@ -1,0 +1,1 @@
+"""What the server asks for: bans, isolation, updates, uninstall."""

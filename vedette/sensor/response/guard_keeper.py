@@ -1,0 +1,90 @@
+"""Keeps the guard alive for as long as there are bans, and kills one that hangs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from typing import IO, Any
+
+from ..host.self_exec import command
+from ..limits import GUARD_SILENT_S
+from .bans import Bans
+
+_RESTART_S = 5.0
+
+
+class GuardKeeper:
+    """`keep` is called about once a second by one thread."""
+
+    def __init__(
+        self, bans: Bans, mounts: list[str], on_block: Callable[[dict[str, Any]], None]
+    ) -> None:
+        self._bans, self._mounts, self._on_block = bans, mounts, on_block
+        self._process: subprocess.Popen[bytes] | None = None
+        self._version = -1
+        self._heard_at = self._next_at = 0.0
+        self.failures = 0
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def keep(self) -> None:
+        """Starts, stops, informs or replaces the guard, whichever is due."""
+        if self._process is not None and self._is_dead():
+            self.stop()
+            self.failures += 1
+            self._next_at = time.monotonic() + _RESTART_S
+        if not len(self._bans):
+            self.stop()
+        elif self._process is None:
+            if time.monotonic() >= self._next_at:
+                self._start()
+        elif self._version != self._bans.version:
+            self._order(b"reload\n")
+
+    def _is_dead(self) -> bool:
+        silent = time.monotonic() > self._heard_at + GUARD_SILENT_S
+        return not self.is_running or silent
+
+    def _start(self) -> None:
+        self._version = self._bans.version
+        self._heard_at = time.monotonic()
+        arguments = ["guard", str(self._bans.path), *self._mounts]
+        self._process = subprocess.Popen(  # noqa: S603 - ourselves
+            command(arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert self._process.stdout is not None
+        threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
+
+    def _order(self, order: bytes) -> None:
+        self._version = self._bans.version
+        assert self._process is not None
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(order)
+            self._process.stdin.flush()
+
+    def _listen(self, output: IO[bytes]) -> None:
+        for line in output:
+            with contextlib.suppress(ValueError):
+                said = json.loads(line)
+                self._heard_at = time.monotonic()
+                if "block" in said:
+                    self._on_block(said["block"])
+        output.close()
+
+    def stop(self) -> None:
+        """Kills the guard: the kernel allows at once what it held up."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        if process.stdin is not None:
+            with contextlib.suppress(OSError):
+                process.stdin.close()

@@ -1,0 +1,165 @@
+"""What a check-in asks of the sensor, carried out; each order once, and told of at the next.
+
+Bans, filters and isolation are states: what the server wants is compared with what is. Restart,
+update and uninstall end the program, so they come last, and are remembered in a file where the
+next run has to tell of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from ..events.collection import Collection
+from ..events.filters import Filters
+from ..host.durable_files import write_durably
+from ..host.host import volume
+from ..limits import QUEUE_BYTES_MIN
+from ..settings import Settings
+from ..transport.binary_copies import Binaries
+from ..transport.disk_queue import DiskQueue
+from ..transport.https_client import Client, ServerAwayError
+from .bans import Bans
+from .isolation import Isolation, IsolationError
+from .update import UpdateError, update
+
+
+class Ending(Enum):
+    """How the program is to end."""
+
+    STOP = "stop"
+    RESTART = "restart"
+    FAIL = "fail"
+    UNINSTALL = "uninstall"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What orders act on."""
+
+    settings: Settings
+    bans: Bans
+    filters: Filters
+    collection: Collection
+    isolation: Isolation
+    queue: DiskQueue
+    binaries: Binaries
+    end: Callable[[Ending], None]
+    close_block: Callable[[], None]
+    """Asks for what is in memory to go to disk now."""
+
+
+class Orders:
+    """For the check-in thread."""
+
+    def __init__(self, parts: Parts, state: Path) -> None:
+        self._parts, self._state = parts, state
+        self._flush_us = 0
+        self._flush_until = 0
+        self.flushed_before_us = 0
+        self.has_restarted = False
+        self.is_uninstalling = False
+        self.troubles: dict[str, str] = {}
+        """What an order could not do, by order."""
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            self.has_restarted = bool(json.loads(state.read_bytes())["restarted"])
+
+    def told(self) -> None:
+        """The server has heard that we restarted."""
+        if self.has_restarted:
+            self.has_restarted = False
+            self._state.unlink(missing_ok=True)
+
+    def resume_isolation(self) -> None:
+        """The order of before the restart."""
+        self._try("isolation", lambda: self._parts.isolation.resume(self._parts.settings.server))
+
+    def obey(self, answer: dict[str, Any], client: Client, credential: str) -> None:
+        """Everything a check-in answered. An order that fails is told of, and stops no other."""
+        self._try("isolation", lambda: self._isolate(answer))
+        self._try("bans", lambda: self._ban(answer.get("bans")))
+        self._try("filters", lambda: self._filter(answer.get("filters")))
+        self._try("collection", lambda: self._collect(answer))
+        self._flush(answer.get("flush_before_us"))
+        self._parts.binaries.want(answer.get("want_binaries") or [])
+        if answer.get("uninstall"):
+            self.is_uninstalling = True
+        elif answer.get("update"):
+            self._try("update", lambda: self._update(answer["update"], client, credential))
+        elif answer.get("restart"):
+            self._restart()
+
+    def _try(self, name: str, order: Callable[[], None]) -> None:
+        try:
+            order()
+            self.troubles.pop(name, None)
+        except (
+            IsolationError,
+            UpdateError,
+            ServerAwayError,
+            OSError,
+            KeyError,
+            TypeError,
+            ValueError,
+        ) as error:
+            self.troubles[name] = f"{type(error).__name__}: {error}"[:300]
+
+    def _isolate(self, answer: dict[str, Any]) -> None:
+        isolation = self._parts.isolation
+        if answer.get("isolate"):
+            allowed = [str(text) for text in answer.get("isolation_allow") or ()]
+            isolation.begin(self._parts.settings.server, allowed)
+        elif "isolate" in answer:
+            isolation.end()
+
+    def _ban(self, change: dict[str, Any] | None) -> None:
+        if change is not None:
+            self._parts.bans.apply(
+                int(change["version"]),
+                full=bool(change.get("full")),
+                add=change.get("add") or (),
+                remove=change.get("remove") or (),
+            )
+
+    def _filter(self, change: dict[str, Any] | None) -> None:
+        if change is not None:
+            self._parts.filters.replace(int(change["version"]), change.get("filters") or [])
+
+    def _collect(self, answer: dict[str, Any]) -> None:
+        parts = self._parts
+        parts.collection.replace(str(name) for name in answer.get("not_collected") or ())
+        quotas = answer.get("quotas") or {}
+        total, _ = volume()
+        least = (
+            parts.settings.disk_bytes,
+            int(quotas.get("eventlog_bytes") or parts.settings.disk_bytes),
+            total * int(quotas.get("eventlog_percent") or 100) // 100,
+        )
+        parts.queue.bytes_max = max(QUEUE_BYTES_MIN, min(least))
+
+    def _flush(self, before_us: int | None) -> None:
+        """Everything seen until now is to reach the server; `flushed` says when it has."""
+        if before_us is None or before_us <= self.flushed_before_us:
+            return
+        if before_us != self._flush_us:
+            self._flush_us = before_us
+            self._parts.close_block()
+            self._flush_until = self._parts.queue.next
+
+    def look_at_flush(self) -> None:
+        """Notes that the blocks of a flush are with the server."""
+        if self._flush_us and self._parts.queue.first_waiting >= self._flush_until:
+            self.flushed_before_us, self._flush_us = self._flush_us, 0
+
+    def _update(self, order: dict[str, Any], client: Client, credential: str) -> None:
+        if update(order, client, credential, self._parts.settings.data_dir):
+            self._restart()
+
+    def _restart(self) -> None:
+        write_durably(self._state, json.dumps({"restarted": True}).encode())
+        self._parts.end(Ending.RESTART)

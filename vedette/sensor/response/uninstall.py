@@ -1,0 +1,47 @@
+"""Takes the sensor off the host: rules, service, program, data."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+from pathlib import Path
+
+from ..host.self_exec import home
+from ..settings import Settings
+from .isolation import Isolation, IsolationError
+
+UNIT = Path("/etc/systemd/system/vedette-sensor.service")
+_SYSTEMCTL_S = 20.0
+
+
+def remove(settings: Settings, isolation: Isolation) -> None:
+    """Everything that `install.sh` put there, and what the sensor kept. A program that runs
+    from a folder (a checkout) is left; so is the service of one that was not installed."""
+    with contextlib.suppress(IsolationError):
+        isolation.end()
+    program = home()
+    shutil.rmtree(settings.data_dir, ignore_errors=True)
+    if not program.is_file():
+        return
+    _disable_service(program)
+    for path in (program, program.with_name(program.name + ".old"), settings.path):
+        path.unlink(missing_ok=True)
+    ca = Path(settings.ca_pem_file)
+    if ca.parent == settings.path.parent:  # one that others use stays
+        ca.unlink(missing_ok=True)
+    for folder in {program.parent, settings.path.parent}:
+        with contextlib.suppress(OSError):  # something of others is in it
+            folder.rmdir()
+
+
+def _disable_service(program: Path) -> None:
+    """The unit goes, the running service is us and ends by itself."""
+    if not UNIT.exists() or str(program) not in UNIT.read_text(errors="replace"):
+        return
+    for command in (["systemctl", "disable", UNIT.name], ["systemctl", "daemon-reload"]):
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(  # noqa: S603 - fixed words
+                command, capture_output=True, timeout=_SYSTEMCTL_S, check=False
+            )
+        UNIT.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""To the server and back: queue on disk, HTTPS, check-ins."""

@@ -1,0 +1,132 @@
+"""The check-in: how the sensor is, and what it is to do."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .. import SENSOR_VERSION
+from ..host import host
+from ..kernel.audit import boot_id
+from ..limits import CHECKIN_S, CHECKIN_S_RANGE
+from ..response.bans import BlockCounts
+from ..response.orders import Ending, Orders, Parts
+from .https_client import BackOff, Client, ServerAwayError
+from .identity import Identity
+
+_FLUSH_LOOK_S = 0.5
+_MESSAGE_CHARS_MAX = 1_000
+
+
+@dataclass(frozen=True)
+class Health:
+    """100 and no troubles, or less and which."""
+
+    status: int
+    message: str
+
+
+def health(troubles: list[str]) -> Health:
+    """Each trouble costs 20; a sensor that speaks has at least 10."""
+    text = "; ".join(troubles)[:_MESSAGE_CHARS_MAX]
+    return Health(max(10, 100 - 20 * len(troubles)), text or "Healthy")
+
+
+class CheckIn:
+    """One thread's work: `run` returns when `stopping` is set, or after an uninstall."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        orders: Orders,
+        blocks: BlockCounts,
+        identity: Identity,
+        troubles: Callable[[], list[str]],
+    ) -> None:
+        self._parts, self._orders, self._blocks = parts, orders, blocks
+        self._identity, self._troubles = identity, troubles
+        self._client = Client(parts.settings)
+        self._began = time.monotonic()
+        self._back_off = BackOff()
+        self.interval_s = CHECKIN_S
+
+    def run(self, stopping: threading.Event) -> None:
+        self._orders.resume_isolation()
+        while not stopping.is_set():
+            try:
+                self.once()
+                self._back_off.succeeded()
+                self._wait(stopping)
+            except ServerAwayError as error:
+                pause_s = min(self.interval_s, self._back_off.pause_s(error.retry_after_s))
+                stopping.wait(max(pause_s, error.retry_after_s))
+        self._client.close()
+
+    def _wait(self, stopping: threading.Event) -> None:
+        """Until the next check-in, which comes early when a flush is done."""
+        until = time.monotonic() + self.interval_s
+        flushed = self._orders.flushed_before_us
+        while time.monotonic() < until and not stopping.wait(min(_FLUSH_LOOK_S, self.interval_s)):
+            self._orders.look_at_flush()
+            if self._orders.flushed_before_us != flushed:
+                return
+
+    def once(self) -> None:
+        """One check-in, and what it orders. ServerAwayError."""
+        credential = self._identity.credential(self._client)
+        blocks = self._blocks.take()
+        uninstalling = self._orders.is_uninstalling
+        answer = self._client.post("/sensor/v1/checkin", self.body(blocks), credential)
+        if answer.status != 200:
+            if answer.status in {401, 403}:
+                self._identity.lost(credential)
+            raise ServerAwayError(f"the server answers {answer.status}")
+        self._blocks.told()
+        self._orders.told()
+        if uninstalling:
+            self._parts.end(Ending.UNINSTALL)
+            return
+        low, high = CHECKIN_S_RANGE
+        self.interval_s = min(high, max(low, float(answer.body.get("checkin_interval_s", 30))))
+        self._orders.obey(answer.body, self._client, credential)
+        if self._orders.is_uninstalling:
+            self.once()
+
+    def body(self, blocks: list[dict[str, Any]]) -> dict[str, Any]:
+        """What is sent."""
+        parts, orders = self._parts, self._orders
+        orders.look_at_flush()
+        total, free = host.volume()
+        state = health(self._troubles() + [f"{k}: {v}" for k, v in orders.troubles.items()])
+        return {
+            "boot_id": boot_id(),
+            "clock_us": time.time_ns() // 1_000,
+            "uptime_s": host.uptime_s(),
+            "sensor_uptime_s": int(time.monotonic() - self._began),
+            "sensor_version": SENSOR_VERSION,
+            "health_status": state.status,
+            "health_message": state.message,
+            "event_backlog_bytes": parts.queue.waiting_bytes,
+            "file_backlog_bytes": parts.binaries.waiting_bytes,
+            "system_volume_total_bytes": total,
+            "system_volume_free_bytes": free,
+            "physical_memory_size": host.memory_bytes(),
+            "adapters": host.adapters(),
+            "power_state": 0,
+            "utc_offset_min": host.utc_offset_min(),
+            "is_isolating": parts.isolation.is_on,
+            "flushed_before_us": orders.flushed_before_us,
+            "restarted": orders.has_restarted,
+            "uninstalling": orders.is_uninstalling,
+            "ban_version": parts.bans.version,
+            "filter_version": parts.filters.version,
+            "blocks": blocks,
+            "sequence": {
+                "epoch": parts.queue.epoch,
+                "next": parts.queue.next,
+                "blocks": self._blocks.number,
+            },
+        }

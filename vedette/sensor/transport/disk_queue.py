@@ -1,0 +1,166 @@
+"""The queue on disk between what was seen and the server.
+
+A block is one file of gzipped lines, named by its sequence number. It counts as safe once the
+file and its name are on disk. Blocks are sent oldest first and removed when the server has them
+on its own disk. Only when the queue's bound is reached is the oldest dropped: the server sees
+the hole by the numbers, and we count it. Numbers begin with 1 in an epoch, a random name that
+changes when the folder was lost.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import secrets
+import threading
+from pathlib import Path
+
+from ..host.durable_files import sync_folder, write_durably
+from ..limits import BLOCK_BYTES_MAX, BLOCK_BYTES_WANTED, DISK_FREE_BYTES_MIN
+
+_SUFFIX = ".ndjson.gz"
+_LEVEL = 1
+
+
+class DiskQueue:
+    """Safe for one thread that writes and one that sends."""
+
+    def __init__(self, folder: Path, bytes_max: int) -> None:
+        """OSError when the folder cannot be made."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder, self.bytes_max = folder, bytes_max
+        self._lock = threading.Lock()
+        self._open: list[bytes] = []
+        self._open_bytes = 0
+        self._sizes: dict[int, int] = {}
+        self.dropped_blocks = 0
+        self.dropped_events = 0
+        self.events = 0
+        self._load()
+
+    def _load(self) -> None:
+        for path in self._folder.iterdir():
+            if path.name.endswith(".new"):
+                path.unlink()
+            elif path.name.endswith(_SUFFIX):
+                self._sizes[int(path.name[: -len(_SUFFIX)])] = path.stat().st_size
+        try:
+            position = json.loads((self._folder / "position.json").read_bytes())
+            self.epoch, self._next = str(position["epoch"]), int(position["next"])
+        except (OSError, ValueError, KeyError, TypeError):
+            self.epoch, self._next = secrets.token_hex(8), 1
+        self._next = max(self._next, max(self._sizes, default=0) + 1)
+        self._save()
+
+    def _save(self) -> None:
+        position = json.dumps({"epoch": self.epoch, "next": self._next})
+        write_durably(self._folder / "position.json", position.encode())
+
+    @property
+    def next(self) -> int:
+        return self._next
+
+    @property
+    def first_waiting(self) -> int:
+        """The number of the oldest block that the server does not have."""
+        return min(list(self._sizes), default=self._next)
+
+    @property
+    def waiting_blocks(self) -> int:
+        return len(self._sizes)
+
+    @property
+    def waiting_bytes(self) -> int:
+        return sum(list(self._sizes.values()))
+
+    @property
+    def open_bytes(self) -> int:
+        return self._open_bytes
+
+    def add(self, line: bytes) -> None:
+        """Takes one line into the open block, which goes to disk when it is large enough."""
+        self._open.append(line)
+        self._open_bytes += len(line)
+        self.events += 1
+        if self._open_bytes >= BLOCK_BYTES_WANTED:
+            self.close_block()
+
+    def close_block(self) -> bool:
+        """Makes the open block safe; False when the disk refused and it stays in memory."""
+        if not self._open:
+            return True
+        content = gzip.compress(b"".join(self._open), _LEVEL)
+        with self._lock:
+            try:
+                self._make_room(len(content))
+                write_durably(self._path(self._next), content)
+                self._sizes[self._next] = len(content)
+                self._next += 1
+                self._save()
+            except OSError:
+                return self._keep_or_drop()
+            self._open, self._open_bytes = [], 0
+        return True
+
+    def _keep_or_drop(self) -> bool:
+        """The disk refuses: what is in memory waits, as long as one block can hold it."""
+        if self._open_bytes > BLOCK_BYTES_MAX - BLOCK_BYTES_WANTED:
+            self.dropped_events += len(self._open)
+            self._open, self._open_bytes = [], 0
+        return False
+
+    def _make_room(self, wanted: int) -> None:
+        while self._sizes and (
+            sum(self._sizes.values()) + wanted > self.bytes_max
+            or _free_bytes(self._folder) < DISK_FREE_BYTES_MIN
+        ):
+            self._remove(min(self._sizes))
+            self.dropped_blocks += 1
+
+    def oldest(self) -> tuple[int, bytes] | None:
+        """The next block to send, compressed; None when all are sent."""
+        with self._lock:
+            while self._sizes:
+                number = min(self._sizes)
+                try:
+                    return number, self._path(number).read_bytes()
+                except FileNotFoundError:
+                    self._sizes.pop(number, None)
+        return None
+
+    def sent(self, number: int) -> None:
+        """The server has the block."""
+        with self._lock:
+            self._remove(number)
+
+    def drop(self, number: int) -> None:
+        """The server will never take the block."""
+        with self._lock:
+            self._remove(number)
+            self.dropped_blocks += 1
+
+    def renumber(self) -> None:
+        """A new epoch for all blocks that wait: the server knows others by our numbers."""
+        with self._lock:
+            self.epoch, self._next = secrets.token_hex(8), 1
+            sizes: dict[int, int] = {}
+            for number in sorted(self._sizes):  # downwards only, so no name is taken
+                self._path(number).rename(self._path(self._next))
+                sizes[self._next] = self._sizes[number]
+                self._next += 1
+            self._sizes = sizes
+            self._save()
+            sync_folder(self._folder)
+
+    def _remove(self, number: int) -> None:
+        self._sizes.pop(number, None)
+        self._path(number).unlink(missing_ok=True)
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{number:012d}{_SUFFIX}"
+
+
+def _free_bytes(folder: Path) -> int:
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize

@@ -1,0 +1,166 @@
+"""HTTPS to the server: one connection a thread, one request after the other.
+
+The server is trusted by the CA file of the settings, or by the fingerprint of its certificate,
+and by nothing else. A request that cannot be answered raises `ServerAwayError` with the pause
+the server asked for; who sends decides what to do with answers.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import http.client
+import json
+import random
+import ssl
+from dataclasses import dataclass
+from typing import Any
+
+from .. import SENSOR_VERSION
+from ..limits import ANSWER_BYTES_MAX, BACK_OFF_S_MAX, REQUEST_S
+from ..settings import Settings
+
+_AGAIN = frozenset({429, 500, 502, 503, 504})
+_CHUNK = 1024 * 1024
+
+
+class ServerAwayError(Exception):
+    """No answer, or one that says: later. `retry_after_s` is 0 when none was named."""
+
+    def __init__(self, text: str, retry_after_s: float = 0.0) -> None:
+        super().__init__(text)
+        self.retry_after_s = retry_after_s
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer below 500; `body` is {} when it was no JSON object."""
+
+    status: int
+    body: dict[str, Any]
+    content: bytes = b""
+
+
+class BackOff:
+    """Growing pauses between failures, not shorter than the server asks."""
+
+    def __init__(self, first_s: float = 1.0, most_s: float = BACK_OFF_S_MAX) -> None:
+        self._first_s, self._most_s = first_s, most_s
+        self._next_s = first_s
+
+    def succeeded(self) -> None:
+        self._next_s = self._first_s
+
+    def pause_s(self, retry_after_s: float = 0.0) -> float:
+        """How long to wait now; a part of it is chance, so that a fleet does not return at once."""
+        pause = self._next_s * (0.5 + random.random() / 2)  # noqa: S311 - no secret
+        self._next_s = min(self._most_s, self._next_s * 2)
+        return min(self._most_s, max(pause, retry_after_s))
+
+
+class Client:
+    """Not for two threads. Reconnects by itself."""
+
+    def __init__(self, settings: Settings) -> None:
+        """OSError when the CA file cannot be read."""
+        self._settings = settings
+        self._context = _context(settings)
+        self._connection: http.client.HTTPSConnection | None = None
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def post(self, path: str, body: dict[str, Any], credential: str = "") -> Answer:
+        content = gzip.compress(json.dumps(body).encode(), 1)
+        headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+        return self.request("POST", path, content, headers, credential)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        content: bytes = b"",
+        headers: dict[str, str] | None = None,
+        credential: str = "",
+        bytes_max: int = ANSWER_BYTES_MAX,
+    ) -> Answer:
+        """Raises ServerAwayError when there is no answer, or one that means: again."""
+        sent = {"User-Agent": f"vedette-sensor/{SENSOR_VERSION}", **(headers or {})}
+        if credential:
+            sent["Authorization"] = f"Sensor {credential}"
+        was_open = self._connection is not None
+        try:
+            try:
+                response = self._ask(method, path, content, sent)
+            except (ConnectionError, http.client.BadStatusLine):
+                if not was_open:
+                    raise
+                self.close()  # a server closes connections that were idle
+                response = self._ask(method, path, content, sent)
+            received = _read(response, bytes_max)
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            raise ServerAwayError(str(error) or type(error).__name__) from error
+        if response.status in _AGAIN:
+            raise ServerAwayError(f"the server answers {response.status}", _retry_after(response))
+        return Answer(response.status, _object(received), received)
+
+    def _ask(
+        self, method: str, path: str, content: bytes, headers: dict[str, str]
+    ) -> http.client.HTTPResponse:
+        connection = self._connected()
+        connection.request(method, self._settings.prefix + path, content or None, headers)
+        return connection.getresponse()
+
+    def _connected(self) -> http.client.HTTPSConnection:
+        if self._connection is None or self._connection.sock is None:
+            host, port = self._settings.server
+            self._connection = http.client.HTTPSConnection(
+                host, port, timeout=REQUEST_S, context=self._context
+            )
+            self._connection.connect()
+            self._check_fingerprint(self._connection)
+        return self._connection
+
+    def _check_fingerprint(self, connection: http.client.HTTPSConnection) -> None:
+        wanted = self._settings.server_fingerprint
+        if not wanted:
+            return
+        assert isinstance(connection.sock, ssl.SSLSocket)
+        certificate = connection.sock.getpeercert(binary_form=True) or b""
+        if hashlib.sha256(certificate).hexdigest() != wanted:
+            raise ssl.SSLError("the server's certificate has another fingerprint")
+
+
+def _context(settings: Settings) -> ssl.SSLContext:
+    if settings.server_fingerprint and not settings.ca_pem_file:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False  # the fingerprint says who it is
+        context.verify_mode = ssl.CERT_NONE
+        return context
+    return ssl.create_default_context(cafile=settings.ca_pem_file or None)
+
+
+def _read(response: http.client.HTTPResponse, bytes_max: int) -> bytes:
+    parts, size = [], 0
+    while chunk := response.read(_CHUNK):
+        size += len(chunk)
+        if size > bytes_max:
+            raise http.client.HTTPException("the answer is too large")
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def _retry_after(response: http.client.HTTPResponse) -> float:
+    text = response.getheader("Retry-After") or ""
+    return float(text) if text.isdecimal() else 0.0
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(content)
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}

@@ -1,0 +1,1 @@
+"""Hosts with Windows: what happens there, as Sysmon and event-log records."""

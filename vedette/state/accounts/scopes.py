@@ -1,0 +1,56 @@
+"""What a principal may see: the sensors of its groups (design.md 3, Scope)."""
+
+from collections import OrderedDict
+from threading import Lock
+
+from sqlalchemy import select
+
+from vedette import limits
+from vedette.clock import Clock
+from vedette.model.principal import Principal
+from vedette.model.scope import EVERYTHING, Scope
+from vedette.state.db.database import Database
+from vedette.state.db.schema import SENSOR
+
+_NOTHING = Scope(frozenset())
+_REMEMBERED = 64
+"""Sets of groups whose sensors are remembered."""
+
+
+class Scopes:
+    """Scopes of principals, from memory where read less than a second ago."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._read: OrderedDict[frozenset[int], tuple[int, Scope]] = OrderedDict()
+        self._lock = Lock()
+
+    def of(self, principal: Principal) -> Scope:
+        """Everything for global administrators; nothing for senders and for users whose teams
+        give them no role; else the sensors that are in the groups now."""
+        return self.remembered(principal) or self._look(principal.visible_groups or frozenset())
+
+    def remembered(self, principal: Principal) -> Scope | None:
+        """Like `of`, without asking the database; None means ask."""
+        groups = principal.visible_groups
+        if groups is None:
+            return EVERYTHING
+        if not groups:
+            return _NOTHING
+        with self._lock:
+            read_us, scope = self._read.get(groups, (0, _NOTHING))
+        is_fresh = 0 <= self._clock.now_us() - read_us < limits.TOKEN_STALE_US
+        return scope if is_fresh else None
+
+    def _look(self, groups: frozenset[int]) -> Scope:
+        now_us = self._clock.now_us()
+        with self._database.reading() as connection:
+            ids = connection.scalars(select(SENSOR.c.id).where(SENSOR.c.group_id.in_(groups)))
+            scope = Scope(frozenset(ids))
+        with self._lock:
+            self._read[groups] = (now_us, scope)
+            self._read.move_to_end(groups)
+            if len(self._read) > _REMEMBERED:
+                self._read.popitem(last=False)
+        return scope

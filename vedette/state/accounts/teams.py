@@ -1,0 +1,95 @@
+"""Teams: what gives users a role in sensor groups (clients.md 2.1, users and teams)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, insert, select
+
+from vedette.errors import BadRequestError, ConflictError, NotFoundError
+from vedette.model.principal import Role
+from vedette.state.db.database import Database
+from vedette.state.db.schema import GROUP, TEAM, TEAM_ACCESS, TEAM_MEMBER
+from vedette.state.policy.groups import checked_name
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A team's role in one sensor group."""
+
+    group_id: int
+    group_name: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """A team with its access, by group id."""
+
+    id: int
+    name: str
+    access: tuple[Access, ...]
+
+
+def add(database: Database, name: str, access: Mapping[int, Role]) -> Team:
+    """Raises ConflictError for a name that is taken, BadRequestError for an unknown group."""
+    checked_name(name)
+    with database.writing() as connection:
+        if connection.scalar(select(TEAM.c.id).where(TEAM.c.name == name)) is not None:
+            raise ConflictError(f"there is a team {name!r} already")
+        known = set(connection.scalars(select(GROUP.c.id).where(GROUP.c.id.in_(set(access)))))
+        if unknown := set(access) - known:
+            raise BadRequestError(f"there is no sensor group {min(unknown)}")
+        team_id: int = connection.execute(
+            insert(TEAM).values(name=name).returning(TEAM.c.id)
+        ).scalar_one()
+        rows = [
+            {"team_id": team_id, "group_id": group_id, "role": int(role)}
+            for group_id, role in sorted(access.items())
+        ]
+        if rows:
+            connection.execute(insert(TEAM_ACCESS), rows)
+        return next(team for team in _teams(connection) if team.id == team_id)
+
+
+def all_teams(database: Database) -> list[Team]:
+    """Every team, by id."""
+    with database.reading() as connection:
+        return _teams(connection)
+
+
+def get(database: Database, team_id: int) -> Team:
+    """Raises NotFoundError."""
+    for team in all_teams(database):
+        if team.id == team_id:
+            return team
+    raise NotFoundError(f"there is no team {team_id}")
+
+
+def remove(database: Database, team_id: int) -> None:
+    """Deletes a team; its members stay, without its roles. Raises NotFoundError."""
+    with database.writing() as connection:
+        if not connection.execute(delete(TEAM).where(TEAM.c.id == team_id)).rowcount:
+            raise NotFoundError(f"there is no team {team_id}")
+
+
+def roles_of(connection: Connection, user_id: int) -> tuple[tuple[int, Role], ...]:
+    """The highest role of a user in each sensor group, ascending by group, none left out."""
+    rows = connection.execute(
+        select(TEAM_ACCESS.c.group_id, TEAM_ACCESS.c.role)
+        .join(TEAM_MEMBER, TEAM_MEMBER.c.team_id == TEAM_ACCESS.c.team_id)
+        .where(TEAM_MEMBER.c.user_id == user_id)
+    )
+    highest: dict[int, Role] = {}
+    for group_id, role in rows:
+        highest[group_id] = max(Role(role), highest.get(group_id, Role.NONE))
+    return tuple(sorted((group, role) for group, role in highest.items() if role > Role.NONE))
+
+
+def _teams(connection: Connection) -> list[Team]:
+    access: dict[int, list[Access]] = {}
+    query = select(TEAM_ACCESS, GROUP.c.name).join(GROUP).order_by(TEAM_ACCESS.c.group_id)
+    for row in connection.execute(query).mappings():
+        found = Access(row["group_id"], row["name"], Role(row["role"]))
+        access.setdefault(row["team_id"], []).append(found)
+    teams = connection.execute(select(TEAM.c.id, TEAM.c.name).order_by(TEAM.c.id))
+    return [Team(team_id, name, tuple(access.get(team_id, ()))) for team_id, name in teams]

@@ -1,0 +1,258 @@
+"""Tokens: what requests are authenticated by.
+
+A secret is 40 hex digits, 160 bits from the system's generator; only its SHA-256 is kept, which
+is enough because nobody can guess such a secret (a password needs Argon2, a token does not, and
+it is checked on every request). `api` tokens act as a user; `ingest` tokens may only send
+telemetry into one sensor group. How they travel is the HTTP layer's matter (telemetry.md 3:
+Basic `id:secret`, `ApiKey base64(id:secret)`, `Bearer secret`; api.md 5.1: X-Auth-Token).
+
+Authentication reads the database once per second and token at most; a revocation made by
+another program is believed within that second, one made here at once.
+"""
+
+import secrets
+import string
+from collections import OrderedDict
+from dataclasses import dataclass
+from hashlib import sha256
+from threading import Lock
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Connection, insert, select, update
+
+from vedette import limits
+from vedette.clock import Clock
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.model.principal import Principal
+from vedette.state.accounts.teams import roles_of
+from vedette.state.db.database import Database
+from vedette.state.db.schema import GROUP, TOKEN, USER
+from vedette.state.policy.groups import checked_name
+
+TokenKind = Literal["api", "ingest"]
+
+USE_NOTED_US = 60 * 1_000_000
+"""How coarse `last_used_us` is: a write a minute and token at most."""
+
+_ID_CHARACTERS = string.ascii_uppercase + string.digits
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """What a token is made from: `user_id` for `api`, `group_id` for `ingest`."""
+
+    kind: TokenKind
+    name: str = ""
+    user_id: int | None = None
+    group_id: int | None = None
+    expires_us: int = 0
+    """Epoch microseconds; 0 for never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A new token. The secret is nowhere else and cannot be shown again."""
+
+    id: str
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token as kept; `holder` is the user name, or the name of the sensor group."""
+
+    id: str
+    kind: TokenKind
+    name: str
+    holder: str
+    created_us: int
+    expires_us: int
+    revoked_us: int
+    last_used_us: int
+
+    def is_good(self, now_us: int) -> bool:
+        return not self.revoked_us and (not self.expires_us or now_us < self.expires_us)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the database said of a secret, and when it was asked."""
+
+    principal: Principal | None
+    expires_us: int
+    read_us: int
+
+
+def issue(database: Database, new: NewToken, now_us: int) -> Issued:
+    """Raises BadRequestError for a holder that does not exist or a time that has passed."""
+    with database.writing() as connection:
+        return insert_checked(connection, new, now_us)
+
+
+def insert_checked(connection: Connection, new: NewToken, now_us: int) -> Issued:
+    """Adds a token within a transaction. Raises as `issue`."""
+    if new.name:
+        checked_name(new.name)
+    if new.expires_us and new.expires_us <= now_us:
+        raise BadRequestError("a token must expire in the future")
+    table, holder = (USER, new.user_id) if new.kind == "api" else (GROUP, new.group_id)
+    if connection.scalar(select(table.c.id).where(table.c.id == holder)) is None:
+        raise BadRequestError(f"the holder of an {new.kind} token must exist")
+    issued = Issued(
+        "".join(secrets.choice(_ID_CHARACTERS) for _ in range(10)), secrets.token_hex(20)
+    )
+    row = {
+        "id": issued.id,
+        "kind": new.kind,
+        "name": new.name,
+        "user_id": new.user_id if new.kind == "api" else None,
+        "group_id": new.group_id if new.kind == "ingest" else None,
+        "secret_sha256": _digest(issued.secret),
+        "created_us": now_us,
+        "expires_us": new.expires_us,
+    }
+    connection.execute(insert(TOKEN).values(row))
+    return issued
+
+
+def all_tokens(database: Database, username: str | None = None) -> list[Token]:
+    """Tokens in the order they were issued: all, or those of one user."""
+    query = (
+        select(TOKEN, USER.c.username, GROUP.c.name.label("group_name"))
+        .outerjoin(USER, USER.c.id == TOKEN.c.user_id)
+        .outerjoin(GROUP, GROUP.c.id == TOKEN.c.group_id)
+        .order_by(TOKEN.c.created_us, TOKEN.c.id)
+    )
+    if username is not None:
+        query = query.where(USER.c.username == username.lower())
+    with database.reading() as connection:
+        return [_token(row) for row in connection.execute(query).mappings()]
+
+
+def revoke(database: Database, token_id: str, now_us: int) -> None:
+    """Ends a token; it stays listed. Raises NotFoundError. Twice is once.
+
+    A running server goes through `Tokens.revoke`, which forgets at once what it remembers.
+    """
+    with database.writing() as connection:
+        if connection.scalar(select(TOKEN.c.id).where(TOKEN.c.id == token_id)) is None:
+            raise NotFoundError(f"there is no token {token_id!r}")
+        connection.execute(
+            update(TOKEN)
+            .where(TOKEN.c.id == token_id, TOKEN.c.revoked_us == 0)
+            .values(revoked_us=now_us)
+        )
+
+
+class Tokens:
+    """Authenticates requests, from memory where it asked less than a second ago."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._found: OrderedDict[bytes, _Found] = OrderedDict()
+        self._used: dict[str, int] = {}
+        self._lock = Lock()
+
+    def authenticate(self, secret: str, token_id: str | None = None) -> Principal | None:
+        """Whose secret it is; None for one that is unknown, revoked or expired, that belongs to
+        a disabled user, or that does not go with the `token_id` sent beside it."""
+        digest, now_us = _digest(secret), self._clock.now_us()
+        found = self._fresh(digest, now_us) or self._read(digest, now_us)
+        return _good(found, token_id, now_us)
+
+    def remembered(self, secret: str, token_id: str | None = None) -> Principal | None:
+        """Like `authenticate`, without asking the database; None means ask."""
+        now_us = self._clock.now_us()
+        found = self._fresh(_digest(secret), now_us)
+        return None if found is None else _good(found, token_id, now_us)
+
+    def _fresh(self, digest: bytes, now_us: int) -> _Found | None:
+        with self._lock:
+            found = self._found.get(digest)
+        is_fresh = found is not None and 0 <= now_us - found.read_us < limits.TOKEN_STALE_US
+        return found if is_fresh else None
+
+    def revoke(self, token_id: str) -> None:
+        """Ends a token at once. Raises NotFoundError."""
+        revoke(self._database, token_id, self._clock.now_us())
+        self.forget()
+
+    def forget(self) -> None:
+        """Makes the next request of everyone read again: call it after changing users or teams."""
+        with self._lock:
+            self._found.clear()
+
+    def flush(self) -> None:
+        """Writes when tokens were last used. Call it every few seconds and at the end."""
+        with self._lock:
+            used, self._used = self._used, {}
+        if not used:
+            return
+        with self._database.writing() as connection:
+            for token_id, used_us in used.items():
+                connection.execute(
+                    update(TOKEN)
+                    .where(TOKEN.c.id == token_id, TOKEN.c.last_used_us < used_us)
+                    .values(last_used_us=used_us)
+                )
+
+    def _read(self, digest: bytes, now_us: int) -> _Found:
+        with self._database.reading() as connection:
+            row = _lookup(connection, TOKEN.c.secret_sha256 == digest)
+            principal = None if row is None else _principal(connection, row)
+        found = _Found(principal, 0 if row is None else row["expires_us"], now_us)
+        with self._lock:
+            self._found[digest] = found
+            self._found.move_to_end(digest)
+            if len(self._found) > limits.TOKENS_CACHED_MAX:
+                self._found.popitem(last=False)
+            if row is not None and principal and now_us - row["last_used_us"] >= USE_NOTED_US:
+                self._used[row["id"]] = now_us
+        return found
+
+
+def _good(found: _Found, token_id: str | None, now_us: int) -> Principal | None:
+    principal = found.principal
+    if principal is None or (found.expires_us and now_us >= found.expires_us):
+        return None
+    return principal if token_id is None or token_id == principal.token_id else None
+
+
+def _lookup(connection: Connection, condition: ColumnElement[bool]) -> Any:
+    query = (
+        select(TOKEN, USER.c.username, USER.c.global_admin)
+        .outerjoin(USER, USER.c.id == TOKEN.c.user_id)
+        .where(condition, TOKEN.c.revoked_us == 0)
+        .where(TOKEN.c.user_id.is_(None) | USER.c.enabled.is_(True))
+    )
+    return connection.execute(query).mappings().first()
+
+
+def _principal(connection: Connection, row: Any) -> Principal:
+    if row["kind"] == "ingest":
+        return Principal("ingest", row["name"], row["id"], group_id=row["group_id"])
+    return Principal(
+        "user",
+        row["username"],
+        row["id"],
+        is_global_admin=row["global_admin"],
+        roles=roles_of(connection, row["user_id"]),
+    )
+
+
+def _token(row: Any) -> Token:
+    return Token(
+        id=row["id"],
+        kind=row["kind"],
+        name=row["name"],
+        holder=row["username"] or row["group_name"],
+        created_us=row["created_us"],
+        expires_us=row["expires_us"],
+        revoked_us=row["revoked_us"],
+        last_used_us=row["last_used_us"],
+    )
+
+
+def _digest(secret: str) -> bytes:
+    return sha256(secret.encode("utf-8", "surrogatepass")).digest()

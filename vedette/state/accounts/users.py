@@ -1,0 +1,242 @@
+"""Users: people, and the programs that act for them.
+
+A user without a password can only use tokens. Names are kept in lower case, so that `Alice` and
+`alice` are one. At least one enabled global administrator always remains.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+from sqlalchemy import Connection, RowMapping, Select, delete, insert, select, update
+
+from vedette.errors import BadRequestError, ConflictError, NotFoundError
+from vedette.state.db.database import Database
+from vedette.state.db.schema import TEAM, TEAM_MEMBER, USER
+
+PASSWORD_CHARS_MIN = 10
+PASSWORD_CHARS_MAX = 1_000
+"""Hashing is costly: what is hashed is bounded."""
+
+DETAIL_CHARS_MAX = 300
+"""Characters of a first name, last name or mail address."""
+
+_USERNAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,99}")
+_HASHER = PasswordHasher()
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """What a user is made from."""
+
+    username: str
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    password: str | None = None
+    is_global_admin: bool = False
+    team_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user as kept; `teams` are (id, name) by id."""
+
+    id: int
+    username: str
+    first_name: str
+    last_name: str
+    email: str
+    is_global_admin: bool
+    is_enabled: bool
+    has_password: bool
+    created_us: int
+    teams: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What to change of a user; None leaves as it is."""
+
+    first_name: str | None = None
+    last_name: str | None = None
+    email: str | None = None
+    password: str | None = None
+    is_global_admin: bool | None = None
+    is_enabled: bool | None = None
+    team_ids: tuple[int, ...] | None = None
+
+
+def add(database: Database, new: NewUser, now_us: int) -> User:
+    """Raises ConflictError for a name that is taken, BadRequestError for bad values."""
+    with database.writing() as connection:
+        user_id = insert_checked(connection, new, now_us)
+        return _with_id(connection, user_id)
+
+
+def all_users(database: Database) -> list[User]:
+    """Every user, by name."""
+    with database.reading() as connection:
+        return _users(connection, select(USER).order_by(USER.c.username))
+
+
+def get(database: Database, username: str) -> User:
+    """Raises NotFoundError."""
+    with database.reading() as connection:
+        return _named(connection, username)
+
+
+def id_of(database: Database, username: str) -> int:
+    """The user's id; 0 for somebody who is no user any more."""
+    with database.reading() as connection:
+        return connection.scalar(select(USER.c.id).where(USER.c.username == username)) or 0
+
+
+def change(database: Database, username: str, changes: Changes) -> User:
+    """Raises NotFoundError, BadRequestError, and ConflictError for the last administrator."""
+    texts = {
+        "first_name": changes.first_name,
+        "last_name": changes.last_name,
+        "email": changes.email,
+    }
+    given = {name: _detail(name, text) for name, text in texts.items() if text is not None}
+    values: dict[str, object] = {**given}
+    if changes.password is not None:
+        values["password_hash"] = hash_password(changes.password)
+    if changes.is_global_admin is not None:
+        values["global_admin"] = changes.is_global_admin
+    if changes.is_enabled is not None:
+        values["enabled"] = changes.is_enabled
+    with database.writing() as connection:
+        user = _named(connection, username)
+        if values:
+            connection.execute(update(USER).where(USER.c.id == user.id).values(values))
+        if changes.team_ids is not None:
+            _set_teams(connection, user.id, changes.team_ids)
+        _check_administrator_remains(connection)
+        return _with_id(connection, user.id)
+
+
+def remove(database: Database, username: str) -> None:
+    """Deletes the user and their tokens. Raises NotFoundError, and ConflictError for the last
+    administrator."""
+    with database.writing() as connection:
+        user = _named(connection, username)
+        connection.execute(delete(USER).where(USER.c.id == user.id))
+        _check_administrator_remains(connection)
+
+
+def has_password(database: Database, username: str, password: str) -> bool:
+    """Whether it is the password of an enabled user. Takes tens of milliseconds on purpose."""
+    with database.reading() as connection:
+        kept = connection.scalar(
+            select(USER.c.password_hash).where(
+                USER.c.username == username.lower(), USER.c.enabled.is_(True)
+            )
+        )
+    try:
+        return (
+            _HASHER.verify(kept or _no_hash(), password[:PASSWORD_CHARS_MAX]) and kept is not None
+        )
+    except (VerificationError, InvalidHashError):
+        return False
+
+
+def hash_password(password: str) -> str:
+    """Argon2id of a password. Raises BadRequestError for one that is too short or too long."""
+    if not PASSWORD_CHARS_MIN <= len(password) <= PASSWORD_CHARS_MAX:
+        raise BadRequestError(f"a password must have at least {PASSWORD_CHARS_MIN} characters")
+    return _HASHER.hash(password)
+
+
+def insert_checked(connection: Connection, new: NewUser, now_us: int) -> int:
+    """Adds a user within a transaction; the id. Raises as `add`."""
+    username = new.username.lower()
+    if not _USERNAME.fullmatch(username):
+        raise BadRequestError(
+            "a user name must begin with a letter or digit and consist of letters, digits and "
+            "any of . _ @ + - (at most 100)"
+        )
+    if connection.scalar(select(USER.c.id).where(USER.c.username == username)) is not None:
+        raise ConflictError(f"there is a user {username!r} already")
+    row = {
+        "username": username,
+        "first_name": _detail("first_name", new.first_name),
+        "last_name": _detail("last_name", new.last_name),
+        "email": _detail("email", new.email),
+        "password_hash": None if new.password is None else hash_password(new.password),
+        "global_admin": new.is_global_admin,
+        "enabled": True,
+        "created_us": now_us,
+    }
+    user_id: int = connection.execute(insert(USER).values(row).returning(USER.c.id)).scalar_one()
+    _set_teams(connection, user_id, new.team_ids)
+    return user_id
+
+
+@cache
+def _no_hash() -> str:
+    """Checked when there is no such user, so that the time of the answer tells nothing."""
+    return _HASHER.hash("of nobody")
+
+
+def _detail(name: str, text: str) -> str:
+    if len(text) > DETAIL_CHARS_MAX or (text and not text.isprintable()):
+        raise BadRequestError(f"{name}: at most {DETAIL_CHARS_MAX} printable characters")
+    return text
+
+
+def _set_teams(connection: Connection, user_id: int, team_ids: tuple[int, ...]) -> None:
+    wanted = set(team_ids)
+    known = set(connection.scalars(select(TEAM.c.id).where(TEAM.c.id.in_(wanted))))
+    if wanted - known:
+        raise BadRequestError(f"there is no team {min(wanted - known)}")
+    connection.execute(delete(TEAM_MEMBER).where(TEAM_MEMBER.c.user_id == user_id))
+    if wanted:
+        rows = [{"team_id": team_id, "user_id": user_id} for team_id in sorted(wanted)]
+        connection.execute(insert(TEAM_MEMBER), rows)
+
+
+def _check_administrator_remains(connection: Connection) -> None:
+    is_able = USER.c.global_admin.is_(True) & USER.c.enabled.is_(True)
+    if not connection.execute(select(USER.c.id).where(is_able).with_for_update()).all():
+        raise ConflictError("one enabled global administrator must remain")
+
+
+def _named(connection: Connection, username: str) -> User:
+    found = _users(connection, select(USER).where(USER.c.username == username.lower()))
+    if not found:
+        raise NotFoundError(f"there is no user {username!r}")
+    return found[0]
+
+
+def _with_id(connection: Connection, user_id: int) -> User:
+    return _users(connection, select(USER).where(USER.c.id == user_id))[0]
+
+
+def _users(connection: Connection, query: Select[*tuple[object, ...]]) -> list[User]:
+    rows = connection.execute(query).mappings().all()
+    members = connection.execute(
+        select(TEAM_MEMBER.c.user_id, TEAM.c.id, TEAM.c.name).join(TEAM).order_by(TEAM.c.id)
+    )
+    teams: dict[int, list[tuple[int, str]]] = {}
+    for user_id, team_id, name in members:
+        teams.setdefault(user_id, []).append((team_id, name))
+    return [_user(row, tuple(teams.get(row["id"], ()))) for row in rows]
+
+
+def _user(row: RowMapping, teams: tuple[tuple[int, str], ...]) -> User:
+    return User(
+        id=row["id"],
+        username=row["username"],
+        first_name=row["first_name"],
+        last_name=row["last_name"],
+        email=row["email"],
+        is_global_admin=row["global_admin"],
+        is_enabled=row["enabled"],
+        has_password=row["password_hash"] is not None,
+        created_us=row["created_us"],
+        teams=teams,
+    )

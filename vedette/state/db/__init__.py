@@ -1,0 +1,1 @@
+"""The SQL databases, their schema, and small shared tables."""

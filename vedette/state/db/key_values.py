@@ -1,0 +1,22 @@
+"""Small values that the server itself must remember, by name."""
+
+from sqlalchemy import select, update
+
+from vedette.state.db.database import Database, insert_new
+from vedette.state.db.schema import VALUE
+
+
+def load(database: Database, name: str) -> str | None:
+    """The text saved under a name; None when there is none."""
+    with database.reading() as connection:
+        return connection.scalar(select(VALUE.c.value).where(VALUE.c.name == name))
+
+
+def save(database: Database, name: str, value: str) -> None:
+    """Durable when this returns."""
+    with database.writing() as connection:
+        changed = connection.execute(
+            update(VALUE).where(VALUE.c.name == name).values(value=value)
+        ).rowcount
+        if not changed:
+            connection.execute(insert_new(connection, VALUE), {"name": name, "value": value})

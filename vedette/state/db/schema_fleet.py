@@ -1,0 +1,79 @@
+"""Tables of the fleet: enrolment secrets, upload queues, copied files, live queries.
+
+Their history is in `migrations/`, like that of `schema.py`.
+"""
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Table, Text
+
+from vedette.state.db.schema import METADATA
+
+
+def _number(name: str) -> Column[int]:
+    return Column(name, BigInteger, nullable=False, server_default="0")
+
+
+def _text(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False, server_default="")
+
+
+ENROLMENT_SECRET = Table(
+    "enrolment_secret",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("group_id", ForeignKey("sensor_group.id", ondelete="CASCADE"), nullable=False),
+    Column(
+        "secret", Text, nullable=False, unique=True
+    ),  # readable: `state/sensors/enrolment.py` says why
+    _number("created_us"),
+    _number("revoked_us"),  # 0: good
+    Index("ix_enrolment_secret_group_id", "group_id"),
+    sqlite_autoincrement=True,
+)
+
+SENSOR_QUEUE = Table(
+    "sensor_queue",
+    METADATA,
+    Column("sensor_id", ForeignKey("sensor.id", ondelete="CASCADE"), primary_key=True),
+    Column("epoch", Text, primary_key=True),  # of one queue on the host's disk
+    _number("expected"),  # the number after the highest that was stored
+    _text("missing"),  # JSON [[first, last], ...]: numbers below `expected` that never came
+    _text("hashes"),  # JSON {number: content hash} of the newest
+    _number("changed_us"),
+)
+
+STORED_FILE = Table(
+    "stored_file",
+    METADATA,
+    Column("sha256", Text, primary_key=True),
+    Column("sensor_id", Integer, primary_key=True),  # 0: verified, for all; else who says so
+    _text("md5"),
+    _text("path"),  # on the host it came from
+    _number("size"),
+    _number("copied"),  # bytes kept: the beginning, when less than `size`
+    _number("stored_us"),
+    Index("ix_stored_file_md5", "md5"),
+)
+
+LIVE_QUERY = Table(
+    "live_query",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("sql", Text, nullable=False),
+    _text("username"),
+    _number("created_us"),
+    _number("expires_us"),
+    sqlite_autoincrement=True,
+)
+
+LIVE_QUERY_TARGET = Table(
+    "live_query_target",
+    METADATA,
+    Column("query_id", ForeignKey("live_query.id", ondelete="CASCADE"), primary_key=True),
+    Column("sensor_id", ForeignKey("sensor.id", ondelete="CASCADE"), primary_key=True),
+    _number("sent_us"),  # 0: not handed out yet
+    _number("answered_us"),  # 0: not answered yet
+    _number("status"),  # osquery's: 0 is success
+    _text("rows"),  # JSON
+    _text("message"),
+    Index("ix_live_query_target_sensor_id", "sensor_id"),
+)

@@ -1,0 +1,1 @@
+"""State of what runs by itself or across requests: leases, streams."""

@@ -1,0 +1,36 @@
+"""Leases: the right of one server of many to run a job, until a time.
+
+A server that dies keeps its leases until they end; another takes over then.
+"""
+
+import secrets
+
+from sqlalchemy import or_, update
+
+from vedette.clock import Clock
+from vedette.state.db.database import Database, insert_new
+from vedette.state.db.schema import LEASE
+
+
+class Leases:
+    """The leases of this server."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._holder = secrets.token_hex(8)
+
+    def hold(self, name: str, seconds: float) -> bool:
+        """Takes or renews the lease `name`; False while another server holds it."""
+        now_us = self._clock.now_us()
+        until_us = now_us + int(seconds * 1_000_000)
+        with self._database.writing() as connection:
+            row = {"name": name, "holder": self._holder, "until_us": until_us}
+            connection.execute(insert_new(connection, LEASE), row)
+            taken = connection.execute(
+                update(LEASE)
+                .where(LEASE.c.name == name)
+                .where(or_(LEASE.c.holder == self._holder, LEASE.c.until_us < now_us))
+                .values(holder=self._holder, until_us=until_us)
+            )
+        return taken.rowcount == 1

@@ -1,0 +1,149 @@
+"""Streams of process analysis: whose they are, where they stand, and when they end (api.md 3.2).
+
+Any server reads and moves any stream, so each change names the version it began with, and one
+that came second does not happen. A stream that is not persistent ends when it was not used for
+its time to live; its row stays for a while to say so, and `remove_dead` takes it away.
+"""
+
+import secrets
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
+
+from vedette import limits
+from vedette.errors import ConflictError, NotFoundError
+from vedette.model.event_facets import Criteria
+from vedette.state.db.database import Database
+from vedette.state.db.schema import STREAM, USER
+
+_SECOND_US = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream as kept. Its position is the event at `segment_offset` among those events of
+    the segment that answer the criteria."""
+
+    id: str
+    process_id: str
+    is_persistent: bool
+    criteria: Criteria
+    ref_segment_id: int
+    segment_id: int
+    segment_offset: int
+    version: int = 0
+    used_us: int = 0
+
+
+def create(database: Database, username: str, new: Stream, ttl_s: int, now_us: int) -> Stream:
+    """Adds a stream of a user under an id of its own, which is not that of `new`.
+
+    Raises ConflictError for one stream too many, NotFoundError for an unknown user.
+    """
+    made = replace(new, id=secrets.token_hex(16), used_us=now_us)
+    with database.writing() as connection:
+        user_id = connection.scalar(select(USER.c.id).where(USER.c.username == username))
+        if user_id is None:
+            raise NotFoundError(f"there is no user {username!r}")
+        _check_room(connection, user_id, ttl_s, now_us)
+        row = _values(made) | {"id": made.id, "user_id": user_id, "created_us": now_us}
+        connection.execute(insert(STREAM).values(row))
+    return made
+
+
+def load(database: Database, username: str, stream_id: str, ttl_s: int, now_us: int) -> Stream:
+    """A living stream of a user. Raises NotFoundError; its reason is `stream_expired` for one
+    that expired of late."""
+    query = select(STREAM).join(USER).where(STREAM.c.id == stream_id, USER.c.username == username)
+    with database.reading() as connection:
+        row = connection.execute(query).one_or_none()
+    if row is None:
+        raise NotFoundError(f"there is no stream {stream_id!r}")
+    stream = _stream(row)
+    if not stream.is_persistent and stream.used_us < _dead_before_us(ttl_s, now_us):
+        raise NotFoundError(
+            f"stream {stream_id!r} expired: it was not used for {ttl_s} seconds",
+            reason="stream_expired",
+        )
+    return stream
+
+
+def save(database: Database, stream: Stream, ttl_s: int, now_us: int) -> bool:
+    """Writes down a stream that was loaded and changed; False when it changed meanwhile."""
+    version = STREAM.c.version == stream.version
+    alive = or_(STREAM.c.persistent, STREAM.c.used_us >= _dead_before_us(ttl_s, now_us))
+    row = _values(stream) | {"version": stream.version + 1, "used_us": now_us}
+    change = update(STREAM).where(STREAM.c.id == stream.id, version, alive).values(row)
+    with database.writing() as connection:
+        return bool(connection.execute(change).rowcount)
+
+
+def touch(database: Database, stream: Stream, ttl_s: int, now_us: int) -> None:
+    """Notes that a stream was used, unless that was noted a moment ago."""
+    if now_us - stream.used_us < _coarse_us(ttl_s):
+        return
+    used = update(STREAM).where(STREAM.c.id == stream.id, STREAM.c.used_us < now_us)
+    with database.writing() as connection:
+        connection.execute(used.values(used_us=now_us))
+
+
+def remove(database: Database, stream: Stream) -> None:
+    """Deletes a stream; one that is gone already is not missed."""
+    with database.writing() as connection:
+        connection.execute(delete(STREAM).where(STREAM.c.id == stream.id))
+
+
+def remove_dead(database: Database, ttl_s: int, now_us: int) -> int:
+    """Deletes what expired so long ago that nobody asks for it any more; how many there were."""
+    forgotten_us = _dead_before_us(ttl_s, now_us) - limits.STREAM_TOMBSTONE_S * _SECOND_US
+    dead = and_(STREAM.c.persistent.is_(False), STREAM.c.used_us < forgotten_us)
+    with database.writing() as connection:
+        return connection.execute(delete(STREAM).where(dead)).rowcount
+
+
+def _check_room(connection: Connection, user_id: int, ttl_s: int, now_us: int) -> None:
+    alive = or_(STREAM.c.persistent, STREAM.c.used_us >= _dead_before_us(ttl_s, now_us))
+    living = select(func.count()).select_from(STREAM).where(STREAM.c.user_id == user_id, alive)
+    if (connection.scalar(living) or 0) >= limits.STREAMS_PER_USER_MAX:
+        raise ConflictError(
+            f"there are {limits.STREAMS_PER_USER_MAX} streams already: delete one, or let one end"
+        )
+
+
+def _dead_before_us(ttl_s: int, now_us: int) -> int:
+    """A stream whose last use was noted earlier is dead: none dies before its time."""
+    return now_us - ttl_s * _SECOND_US - _coarse_us(ttl_s)
+
+
+def _coarse_us(ttl_s: int) -> int:
+    return min(limits.STREAM_TOUCH_S_MAX * _SECOND_US, ttl_s * _SECOND_US // 20)
+
+
+def _values(stream: Stream) -> dict[str, Any]:
+    return {
+        "process_id": stream.process_id,
+        "persistent": stream.is_persistent,
+        "criteria": orjson.dumps(dict(stream.criteria)).decode(),
+        "ref_segment_id": stream.ref_segment_id,
+        "segment_id": stream.segment_id,
+        "segment_offset": stream.segment_offset,
+        "version": stream.version,
+        "used_us": stream.used_us,
+    }
+
+
+def _stream(row: Row[Any]) -> Stream:
+    criteria = orjson.loads(row.criteria or "{}")
+    return Stream(
+        id=row.id,
+        process_id=row.process_id,
+        is_persistent=row.persistent,
+        criteria=tuple((name, tuple(ids)) for name, ids in sorted(criteria.items())),
+        ref_segment_id=row.ref_segment_id,
+        segment_id=row.segment_id,
+        segment_offset=row.segment_offset,
+        version=row.version,
+        used_us=row.used_us,
+    )

@@ -1,0 +1,161 @@
+"""Ingress filters as they are kept, and how often each one means a process.
+
+`version` rises with every change: servers compare it to know when to compile anew, sensors to
+know when to ask for theirs.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+
+from vedette import limits
+from vedette.errors import ConflictError, NotFoundError
+from vedette.model.ingress_filter import IngressFilter
+from vedette.state.db import list_versions
+from vedette.state.db.database import Database, insert_new
+from vedette.state.db.schema import FILTER_RATE, INGRESS_FILTER
+
+RATE_MINUTES = 15
+"""The span of `hit_rate`."""
+
+_VERSION = "ingress_filter_version"
+_MINUTE_US = 60 * 1_000_000
+_COLUMNS = ("id", "priority", "create_us", "modify_us", "create_user_id", "modify_user_id")
+_BODY = tuple(one.name for one in fields(IngressFilter) if one.name not in _COLUMNS)
+
+
+def version(database: Database) -> int:
+    """The number of the latest change."""
+    with database.reading() as connection:
+        return list_versions.current(connection, _VERSION)
+
+
+def load(database: Database) -> tuple[int, list[IngressFilter]]:
+    """The version with all filters of it, the highest priority first."""
+    with database.reading() as connection:
+        found = list_versions.current(connection, _VERSION)
+        return found, [_filter(row) for row in connection.execute(_QUERY).mappings()]
+
+
+def get(database: Database, filter_id: str) -> IngressFilter:
+    """Raises NotFoundError."""
+    with database.reading() as connection:
+        return _get(connection, filter_id)
+
+
+def add(database: Database, new: Sequence[IngressFilter], user_id: int, now_us: int) -> None:
+    """All of them, or none. Raises ConflictError for an id that is taken or given twice, and
+    where there would be more than `INGRESS_FILTERS_MAX`."""
+    with database.writing() as connection:
+        list_versions.rise(connection, _VERSION)
+        for one in new:
+            if connection.scalar(_ID.where(INGRESS_FILTER.c.id == one.id)) is not None:
+                raise ConflictError(f"there is an ingress filter {one.id!r} already")
+            made = replace(
+                one,
+                create_us=now_us,
+                modify_us=now_us,
+                create_user_id=user_id,
+                modify_user_id=user_id,
+            )
+            connection.execute(insert(INGRESS_FILTER).values(_row(made)))
+        count = connection.scalar(select(func.count()).select_from(INGRESS_FILTER)) or 0
+        if count > limits.INGRESS_FILTERS_MAX:
+            raise ConflictError(f"more than {limits.INGRESS_FILTERS_MAX} ingress filters")
+
+
+def change(
+    database: Database, changes: Mapping[str, Mapping[str, Any]], user_id: int, now_us: int
+) -> list[IngressFilter]:
+    """Changes filters by id, all of them or none; `changes` hold members of `IngressFilter`.
+
+    Raises NotFoundError for one that there is not.
+    """
+    with database.writing() as connection:
+        list_versions.rise(connection, _VERSION)
+        changed = []
+        for filter_id, members in changes.items():
+            known = _get(connection, filter_id)
+            one = replace(known, **members, modify_us=now_us, modify_user_id=user_id)
+            condition = INGRESS_FILTER.c.id == filter_id
+            connection.execute(update(INGRESS_FILTER).where(condition).values(_row(one)))
+            changed.append(one)
+        return changed
+
+
+def remove(database: Database, filter_id: str) -> None:
+    """Raises NotFoundError."""
+    with database.writing() as connection:
+        list_versions.rise(connection, _VERSION)
+        condition = INGRESS_FILTER.c.id == filter_id
+        if not connection.execute(delete(INGRESS_FILTER).where(condition)).rowcount:
+            raise _unknown(filter_id)
+        connection.execute(delete(FILTER_RATE).where(FILTER_RATE.c.filter_id == filter_id))
+
+
+def count_hits(database: Database, looked_at: int, hits: Mapping[str, int], now_us: int) -> None:
+    """Adds what a server counted since the last time, and forgets what is too old to count."""
+    minute = now_us // _MINUTE_US
+    counted = {"": looked_at, **hits} if looked_at else {}
+    with database.writing() as connection:
+        old = FILTER_RATE.c.minute <= minute - RATE_MINUTES
+        connection.execute(delete(FILTER_RATE).where(old))
+        for filter_id, count in sorted(counted.items()):
+            key = {"filter_id": filter_id, "minute": minute}
+            connection.execute(insert_new(connection, FILTER_RATE), {**key, "processes": 0})
+            connection.execute(
+                update(FILTER_RATE)
+                .where(FILTER_RATE.c.filter_id == filter_id, FILTER_RATE.c.minute == minute)
+                .values(processes=FILTER_RATE.c.processes + count)
+            )
+
+
+def hit_rates(database: Database, now_us: int) -> dict[str, float]:
+    """The share of processes that each filter meant in the last quarter of an hour, by id;
+    without those that meant none."""
+    since = now_us // _MINUTE_US - RATE_MINUTES
+    query = (
+        select(FILTER_RATE.c.filter_id, func.sum(FILTER_RATE.c.processes))
+        .where(FILTER_RATE.c.minute > since)
+        .group_by(FILTER_RATE.c.filter_id)
+    )
+    with database.reading() as connection:
+        counts = {filter_id: int(count) for filter_id, count in connection.execute(query)}
+    looked_at = counts.pop("", 0)
+    return {name: count / looked_at for name, count in counts.items()} if looked_at else {}
+
+
+_QUERY = select(INGRESS_FILTER).order_by(INGRESS_FILTER.c.priority.desc(), INGRESS_FILTER.c.id)
+_ID = select(INGRESS_FILTER.c.id)
+
+
+def _get(connection: Connection, filter_id: str) -> IngressFilter:
+    query = select(INGRESS_FILTER).where(INGRESS_FILTER.c.id == filter_id)
+    row = connection.execute(query).mappings().first()
+    if row is None:
+        raise _unknown(filter_id)
+    return _filter(row)
+
+
+def _unknown(filter_id: str) -> NotFoundError:
+    return NotFoundError(f"there is no ingress filter {filter_id[:80]!r}")
+
+
+def _row(one: IngressFilter) -> dict[str, Any]:
+    members = asdict(one)
+    row = {name: members[name] for name in _COLUMNS}
+    return row | {"body": json.dumps({name: members[name] for name in _BODY})}
+
+
+def _filter(row: RowMapping) -> IngressFilter:
+    members = {name: row[name] for name in _COLUMNS}
+    body = json.loads(row["body"])
+    known = {name: _value(body[name]) for name in _BODY if name in body}
+    return IngressFilter(**members, **known)
+
+
+def _value(value: Any) -> Any:
+    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else value

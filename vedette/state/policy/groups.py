@@ -1,0 +1,236 @@
+"""Sensor groups, the unit of access: a sensor is in one, a team has a role in some."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+
+from vedette.errors import BadRequestError, ConflictError, NotFoundError
+from vedette.model.group import GroupOptions
+from vedette.model.principal import Role
+from vedette.state.db.database import Database
+from vedette.state.db.schema import GROUP, SENSOR, SITE, TEAM, TEAM_ACCESS, TOKEN
+from vedette.state.policy.group_options import options_of, options_text
+
+DEFAULT_GROUP_ID = 1
+DEFAULT_SITE_ID = 1
+
+NAME_CHARS_MAX = 200
+"""Characters of a name of a group, team or token."""
+
+
+_USUAL = GroupOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A sensor group as it is kept."""
+
+    id: int
+    name: str
+    site_id: int
+    sensorbackend_server: str
+    suppress_children: bool = False
+    """Whether processes without events but module loads are shown as suppressed."""
+    options: GroupOptions = _USUAL
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What to change of a group; None leaves as it is."""
+
+    name: str | None = None
+    site_id: int | None = None
+    sensorbackend_server: str | None = None
+    suppress_children: bool | None = None
+    options: GroupOptions | None = None
+    team_roles: Mapping[int, Role] | None = None
+    """The roles of all teams in the group; a team that is not named has none."""
+
+
+def create_defaults(connection: Connection) -> None:
+    """The default site and group of a new database; nothing where they exist."""
+    if connection.scalar(select(func.count()).select_from(SITE)):
+        return
+    connection.execute(insert(SITE).values(name="Default Site"))
+    connection.execute(insert(GROUP).values(name="Default Group", site_id=DEFAULT_SITE_ID))
+
+
+def add(
+    database: Database,
+    name: str,
+    site_id: int = DEFAULT_SITE_ID,
+    sensorbackend_server: str = "",
+    options: GroupOptions | None = None,
+    team_roles: Mapping[int, Role] | None = None,
+) -> Group:
+    """Raises ConflictError for a name that is taken, BadRequestError for a bad name, site or
+    team."""
+    options = options or GroupOptions()
+    checked_name(name)
+    values = {
+        "name": name,
+        "site_id": site_id,
+        "sensorbackend_server": sensorbackend_server,
+        "options": options_text(options),
+    }
+    with database.writing() as connection:
+        _check_site(connection, site_id)
+        _check_name(connection, name, 0)
+        group_id: int = connection.execute(
+            insert(GROUP).values(values).returning(GROUP.c.id)
+        ).scalar_one()
+        if team_roles is not None:
+            _set_roles(connection, group_id, team_roles)
+    return Group(group_id, name, site_id, sensorbackend_server, options=options)
+
+
+def change(database: Database, group_id: int, changes: Changes) -> Group:
+    """Raises NotFoundError, and as `add` does."""
+    values: dict[str, object] = {}
+    if changes.name is not None:
+        values["name"] = checked_name(changes.name)
+    if changes.site_id is not None:
+        values["site_id"] = changes.site_id
+    if changes.sensorbackend_server is not None:
+        values["sensorbackend_server"] = changes.sensorbackend_server
+    if changes.suppress_children is not None:
+        values["suppress_children"] = changes.suppress_children
+    if changes.options is not None:
+        values["options"] = options_text(changes.options)
+    with database.writing() as connection:
+        if connection.scalar(select(GROUP.c.id).where(GROUP.c.id == group_id)) is None:
+            raise NotFoundError(f"there is no sensor group {group_id}")
+        if changes.site_id is not None:
+            _check_site(connection, changes.site_id)
+        if changes.name is not None:
+            _check_name(connection, changes.name, group_id)
+        if values:
+            connection.execute(update(GROUP).where(GROUP.c.id == group_id).values(values))
+        if changes.team_roles is not None:
+            _set_roles(connection, group_id, changes.team_roles)
+    return get(database, group_id)
+
+
+def all_groups(database: Database) -> list[Group]:
+    """Every group, by id."""
+    with database.reading() as connection:
+        return [_group(row) for row in connection.execute(_QUERY).mappings()]
+
+
+def get(database: Database, group_id: int) -> Group:
+    """Raises NotFoundError."""
+    with database.reading() as connection:
+        row = connection.execute(_QUERY.where(GROUP.c.id == group_id)).mappings().first()
+    if row is None:
+        raise NotFoundError(f"there is no sensor group {group_id}")
+    return _group(row)
+
+
+def named(database: Database, name: str) -> Group:
+    """The group of that exact name. Raises NotFoundError."""
+    with database.reading() as connection:
+        row = connection.execute(_QUERY.where(GROUP.c.name == name)).mappings().first()
+    if row is None:
+        raise NotFoundError(f"there is no sensor group {name!r}")
+    return _group(row)
+
+
+def suppress_children(database: Database, group_id: int, wanted: bool) -> None:
+    """Whether the group's processes without events but module loads are shown as suppressed.
+
+    Raises NotFoundError."""
+    changed = update(GROUP).where(GROUP.c.id == group_id).values(suppress_children=wanted)
+    with database.writing() as connection:
+        found = connection.execute(changed).rowcount
+    if not found:
+        raise NotFoundError(f"there is no sensor group {group_id}")
+
+
+def suppressing(database: Database) -> frozenset[str]:
+    """The names of the groups whose processes without events are suppressed."""
+    with database.reading() as connection:
+        return frozenset(connection.scalars(select(GROUP.c.name).where(GROUP.c.suppress_children)))
+
+
+def remove(database: Database, group_id: int) -> None:
+    """Deletes an empty group with its ingest tokens. Raises NotFoundError, and ConflictError
+    for the default group and for one that still has sensors."""
+    if group_id == DEFAULT_GROUP_ID:
+        raise ConflictError("the default group cannot be deleted")
+    with database.writing() as connection:
+        if connection.scalar(select(SENSOR.c.id).where(SENSOR.c.group_id == group_id).limit(1)):
+            raise ConflictError(f"sensor group {group_id} still has sensors; move them first")
+        connection.execute(delete(TOKEN).where(TOKEN.c.group_id == group_id))
+        found = connection.execute(delete(GROUP).where(GROUP.c.id == group_id)).rowcount
+    if not found:
+        raise NotFoundError(f"there is no sensor group {group_id}")
+
+
+def enforces_bans(connection: Connection, group_id: int) -> bool:
+    """Whether the sensors of a group keep banned programs from starting."""
+    text = connection.scalar(select(GROUP.c.options).where(GROUP.c.id == group_id))
+    return text is not None and options_of(text).banning_enabled
+
+
+def host_counts(database: Database) -> dict[int, int]:
+    """Sensors by group, without groups that have none."""
+    query = select(SENSOR.c.group_id, func.count()).group_by(SENSOR.c.group_id)
+    with database.reading() as connection:
+        return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def team_roles(database: Database) -> dict[int, list[tuple[int, str, Role]]]:
+    """The teams that have a role in each group: (team id, name, role), by team id."""
+    query = select(TEAM_ACCESS, TEAM.c.name).join(TEAM).order_by(TEAM_ACCESS.c.team_id)
+    found: dict[int, list[tuple[int, str, Role]]] = {}
+    with database.reading() as connection:
+        for row in connection.execute(query).mappings():
+            role = row["team_id"], row["name"], Role(row["role"])
+            found.setdefault(row["group_id"], []).append(role)
+    return found
+
+
+def checked_name(name: str) -> str:
+    """The name. Raises BadRequestError for one that is empty, long, or cannot be printed."""
+    if not name.strip() or len(name) > NAME_CHARS_MAX or not name.isprintable():
+        raise BadRequestError(f"a name must be 1 to {NAME_CHARS_MAX} printable characters")
+    return name
+
+
+_QUERY = select(GROUP).order_by(GROUP.c.id)
+
+
+def _group(row: RowMapping) -> Group:
+    return Group(
+        row["id"],
+        row["name"],
+        row["site_id"],
+        row["sensorbackend_server"],
+        row["suppress_children"],
+        options_of(row["options"]),
+    )
+
+
+def _check_site(connection: Connection, site_id: int) -> None:
+    if connection.scalar(select(SITE.c.id).where(SITE.c.id == site_id)) is None:
+        raise BadRequestError(f"site_id: there is no site {site_id}")
+
+
+def _check_name(connection: Connection, name: str, group_id: int) -> None:
+    taken = connection.scalar(select(GROUP.c.id).where(GROUP.c.name == name))
+    if taken not in (None, group_id):
+        raise ConflictError(f"there is a sensor group {name!r} already")
+
+
+def _set_roles(connection: Connection, group_id: int, roles: Mapping[int, Role]) -> None:
+    known = set(connection.scalars(select(TEAM.c.id).where(TEAM.c.id.in_(set(roles)))))
+    if unknown := set(roles) - known:
+        raise BadRequestError(f"team_access: there is no team {min(unknown)}")
+    connection.execute(delete(TEAM_ACCESS).where(TEAM_ACCESS.c.group_id == group_id))
+    rows = [
+        {"team_id": team_id, "group_id": group_id, "role": int(role)}
+        for team_id, role in sorted(roles.items())
+    ]
+    if rows:
+        connection.execute(insert(TEAM_ACCESS), rows)

@@ -1,0 +1,1 @@
+"""Hosts and their sensors: enrolment, check-ins, queues, packages."""

@@ -1,0 +1,50 @@
+"""Which sensors changed since the last look: what other servers and commands changed, too.
+
+The time of a change is that of the server that made it, and clocks differ, so a look goes back
+further than the last one. It costs one sum as long as nothing changed; without that a fleet that
+has just enrolled would be read anew every few seconds.
+"""
+
+from sqlalchemy import Connection, bindparam, func, select
+
+from vedette.state.db.schema import SENSOR
+
+CHANGES_OVERLAP_US = 60 * 1_000_000
+"""How far back a look goes: clocks of several servers differ."""
+
+
+class ChangedSensors:
+    """For one thread. What `look` gave is given again until `taken` is called."""
+
+    def __init__(self) -> None:
+        self._looked_us = 0
+        self._since_us = 0
+        self._summed: tuple[int, int] | None = None
+        self._seen: dict[int, int] = {}
+        self._next: tuple[int, int, tuple[int, int] | None, dict[int, int]] | None = None
+
+    def look(self, connection: Connection, now_us: int) -> list[int]:
+        """Ids of the sensors that changed since the last look; those of the last minute at the
+        first one."""
+        since_us, summed = self._since_us, self._summed
+        if not 0 <= now_us - since_us < 2 * CHANGES_OVERLAP_US:
+            since_us, summed = (self._looked_us or now_us) - CHANGES_OVERLAP_US, None
+        count, total = connection.execute(_SUM, {"since": since_us}).one()
+        # Every change makes the sum larger: times of changes only rise.
+        newest, found = (int(count), int(total or 0)), self._seen
+        if newest != summed:
+            found = dict(map(tuple, connection.execute(_TIMES, {"since": since_us})))
+        self._next = now_us, since_us, newest, found
+        if found is self._seen:
+            return []
+        return [one for one, at_us in found.items() if self._seen.get(one) != at_us]
+
+    def taken(self) -> None:
+        """What the last look gave is taken over."""
+        if self._next is not None:
+            self._looked_us, self._since_us, self._summed, self._seen = self._next
+
+
+_CHANGED = SENSOR.c.changed_us >= bindparam("since")
+_SUM = select(func.count(), func.sum(SENSOR.c.changed_us - bindparam("since"))).where(_CHANGED)
+_TIMES = select(SENSOR.c.id, SENSOR.c.changed_us).where(_CHANGED)

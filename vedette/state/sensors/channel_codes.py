@@ -1,0 +1,55 @@
+"""Codes of channel names. A record's key is `code << 48 | record id`, so a code never changes."""
+
+from collections.abc import Iterable
+from threading import Lock
+
+from sqlalchemy import Connection, func, select
+
+from vedette import limits
+from vedette.state.db.database import Database, insert_new
+from vedette.state.db.schema import CHANNEL
+
+NO_CODE = 0
+"""Of a name that cannot have one: its records have no key of their own, only their request's."""
+
+
+class Channels:
+    """Codes in memory, over those in the database. Safe to share between threads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._codes: dict[str, int] = {}
+        self._lock = Lock()
+
+    def codes(self, names: Iterable[str]) -> dict[str, int]:
+        """The code of every name, 1 to `CHANNELS_MAX`, compared exactly; new names get one that
+        is durable before this returns. `NO_CODE` for empty or unprintable names and above the
+        limit. Raises UnavailableError when the database cannot answer.
+        """
+        wanted = set(names)
+        unseen = sorted(name for name in wanted if name not in self._codes and _can_have_code(name))
+        if unseen:
+            self._take_in(unseen)
+        return {name: self._codes.get(name, NO_CODE) for name in wanted}
+
+    def _take_in(self, names: list[str]) -> None:
+        with self._database.writing() as connection:
+            found = _known(connection, names)
+            taken = connection.scalar(select(func.max(CHANNEL.c.code))) or 0
+            room = max(limits.CHANNELS_MAX - taken, 0)
+            new = [{"name": name} for name in names if name not in found][:room]
+            if new:
+                connection.execute(insert_new(connection, CHANNEL), new)
+                found |= _known(connection, names)
+        with self._lock:
+            self._codes |= found
+
+
+def _can_have_code(name: str) -> bool:
+    return 0 < len(name) <= limits.CHANNEL_CHARS_MAX and name.isprintable()
+
+
+def _known(connection: Connection, names: list[str]) -> dict[str, int]:
+    query = select(CHANNEL.c.name, CHANNEL.c.code).where(CHANNEL.c.code <= limits.CHANNELS_MAX)
+    rows = connection.execute(query.where(CHANNEL.c.name.in_(names)))
+    return dict(rows.all())

@@ -1,0 +1,241 @@
+"""Check-ins: what a sensor says of itself is kept, and what is wanted of it is read.
+
+`check_in` keeps many check-ins in one shared transaction (`state/db/group_commit.py`). The four
+phases of isolation (api.md 3.1) are two columns: `network_isolation_enabled` is what people want,
+`is_isolating` what the sensor last said of itself. So 0 -> 1 and 2 -> 3 are changes of the first,
+1 -> 2 and 3 -> 0 of the second, and each side writes only its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, case, func, select, update
+
+from vedette import limits
+from vedette.errors import UnauthorizedError, VedetteError
+from vedette.state.db.bulk_statement import BulkStatement
+from vedette.state.db.database import Database
+from vedette.state.db.schema import SENSOR
+from vedette.state.policy.group_orders import GroupOrders, group_orders
+
+_NO_ORDERS = GroupOrders()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a check-in says, by column of `sensor`; None where it says nothing."""
+
+    boot_id: str | None = None
+    clock_delta_s: int | None = None
+    uptime_s: int | None = None
+    sensor_uptime_s: int | None = None
+    sensor_version: str | None = None
+    health_status: int | None = None
+    health_message: str | None = None
+    eventlog_bytes: int | None = None
+    storefiles_bytes: int | None = None
+    volume_total_bytes: int | None = None
+    volume_free_bytes: int | None = None
+    memory_bytes: int | None = None
+    network_adapters: str | None = None
+    addresses: str | None = None
+    power_state: int | None = None
+    utc_offset_min: int | None = None
+    is_isolating: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a sensor has come with its orders."""
+
+    flushed_before_us: int = 0
+    has_restarted: bool = False
+    is_uninstalling: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is wanted of a sensor after its check-in."""
+
+    id: int
+    hostname: str
+    group_id: int
+    os_type: str
+    sensor_version: str
+    isolate: bool
+    flush_before_us: int
+    """0: no flush is wanted."""
+    restart: bool
+    uninstall: bool
+    interval_s: int
+    """Until the next check-in."""
+    group: GroupOrders = _NO_ORDERS
+
+
+@dataclass(frozen=True, slots=True)
+class CheckIn:
+    """One check-in of a sensor."""
+
+    sensor_id: int
+    report: Report
+    progress: Progress
+    now_us: int
+    interval_s: int
+    """Until the next one, where the group does not say."""
+    least_interval_s: int = 0
+    """Whatever the group says."""
+
+
+_READ = (
+    "id",
+    "hostname",
+    "group_id",
+    "os_type",
+    "sensor_version",
+    "last_seen_us",
+    "flush_us",
+    "restart_queued",
+    "is_isolating",
+    "uninstall",
+    "uninstalled_us",
+    "network_isolation_enabled",
+)
+_TOLD = tuple(field.name for field in fields(Report))
+_KEPT = (
+    "last_seen_us",
+    "flush_us",
+    "restart_queued",
+    "uninstalled_us",
+    "checkin_us",
+    "next_checkin_us",
+)
+_ROWS = (
+    select(*(SENSOR.c[name] for name in _READ))
+    .where(SENSOR.c.id.in_(bindparam("sensors", expanding=True)))
+    .order_by(SENSOR.c.id)
+    .with_for_update()
+)
+_UPDATE = BulkStatement(
+    update(SENSOR)
+    .where(SENSOR.c.id == bindparam("sensor"))
+    .values(
+        {name: bindparam(f"new_{name}", type_=SENSOR.c[name].type) for name in _KEPT}
+        | {
+            # What is not told stays. One statement for all, so that a batch is one call.
+            name: func.coalesce(bindparam(f"new_{name}", type_=SENSOR.c[name].type), SENSOR.c[name])
+            for name in _TOLD
+        }
+    )
+)
+
+
+def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[Standing | VedetteError]:
+    """Keeps reports; returns what is wanted of each sensor now, UnauthorizedError for one that
+    is gone."""
+    asked = {"sensors": sorted({item.sensor_id for item in items})}
+    rows = {row["id"]: dict(row) for row in connection.execute(_ROWS, asked).mappings()}
+    orders = group_orders(connection, {row["group_id"] for row in rows.values()})
+    changes: list[dict[str, Any]] = []
+    found: list[Standing | VedetteError] = []
+    for item in items:
+        row = rows.get(item.sensor_id)
+        if row is None:
+            found.append(UnauthorizedError("there is no such sensor any more"))
+            continue
+        of_group = orders.get(row["group_id"], _NO_ORDERS)
+        interval_s = max(of_group.settings.interval_s or item.interval_s, item.least_interval_s)
+        changes.append(_take(row, item, interval_s))
+        found.append(_standing(row, of_group, interval_s))
+    if changes:
+        _UPDATE.execute(connection, changes)
+    return found
+
+
+def _take(row: dict[str, Any], item: CheckIn, interval_s: int) -> dict[str, Any]:
+    """Brings a row up to date with a check-in; returns the parameters that write it."""
+    told = {name: getattr(item.report, name) for name in _TOLD}
+    row |= {name: value for name, value in told.items() if value is not None and name in row}
+    row |= _after(row, item.progress, item.now_us)
+    row["checkin_us"] = item.now_us
+    row["next_checkin_us"] = item.now_us + interval_s * 1_000_000
+    row["last_seen_us"] = max(item.now_us, row["last_seen_us"])
+    if row["uninstalled_us"]:
+        told["is_isolating"] = False
+    values = told | {name: row[name] for name in _KEPT}
+    return {"sensor": item.sensor_id} | {f"new_{name}": told for name, told in values.items()}
+
+
+def note_contact(connection: Connection, sensor_id: int, now_us: int) -> str:
+    """Notes that osquery was heard of; returns the operating system of its host. Where our own
+    sensor runs too, that alone says when it checks in.
+
+    Raises UnauthorizedError for a sensor that is gone.
+    """
+    is_alone = SENSOR.c.key_sha256.is_(None)
+    next_us = now_us + limits.OSQUERY_CHECKIN_S * 1_000_000
+    changed = connection.execute(
+        update(SENSOR)
+        .where(SENSOR.c.id == sensor_id)
+        .values(
+            last_seen_us=now_us,
+            checkin_us=case((is_alone, now_us), else_=SENSOR.c.checkin_us),
+            next_checkin_us=case((is_alone, next_us), else_=SENSOR.c.next_checkin_us),
+        )
+        .returning(SENSOR.c.os_type)
+    ).scalar()
+    if changed is None:
+        raise UnauthorizedError("there is no such sensor any more")
+    return str(changed)
+
+
+def _after(row: Mapping[str, Any], progress: Progress, now_us: int) -> dict[str, Any]:
+    """The orders that this check-in says are done."""
+    values: dict[str, Any] = {}
+    if row["flush_us"] and progress.flushed_before_us >= row["flush_us"]:
+        values["flush_us"] = 0
+    if row["restart_queued"] and progress.has_restarted:
+        values["restart_queued"] = False
+    if progress.is_uninstalling:
+        values["uninstalled_us"] = row["uninstalled_us"] or now_us
+    elif row["uninstalled_us"]:
+        values["uninstalled_us"] = 0  # it is still there
+    return values
+
+
+def _standing(row: Mapping[str, Any], of_group: GroupOrders, interval_s: int) -> Standing:
+    return Standing(
+        id=row["id"],
+        hostname=row["hostname"],
+        group_id=row["group_id"],
+        os_type=row["os_type"],
+        sensor_version=row["sensor_version"],
+        isolate=row["network_isolation_enabled"] and not row["uninstalled_us"],
+        flush_before_us=row["flush_us"],
+        restart=row["restart_queued"],
+        uninstall=row["uninstall"],
+        interval_s=interval_s,
+        group=of_group,
+    )
+
+
+class Pace:
+    """How often sensors should come: as the setting says, less often when they are too many."""
+
+    def __init__(self, database: Database, interval_s: int) -> None:
+        self._database = database
+        self._wanted_s = interval_s
+        self.least_s = 0
+        """What a fleet of this size must keep to, whatever its groups say."""
+
+    @property
+    def interval_s(self) -> int:
+        """For sensors whose group does not say."""
+        return max(self._wanted_s, self.least_s)
+
+    def refresh(self) -> None:
+        """Counts the fleet anew. Call it every minute."""
+        query = select(func.count()).select_from(SENSOR).where(SENSOR.c.checkin_us > 0)
+        with self._database.reading() as connection:
+            count = connection.execute(query).scalar_one()
+        self.least_s = -(-count // limits.CHECKINS_A_SECOND_MAX)

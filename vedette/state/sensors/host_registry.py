@@ -1,0 +1,300 @@
+"""Which sensor stands for which host, for the write path.
+
+A host seen for the first time gets a sensor before anything of it is stored, in one durable
+transaction for all new hosts of a batch. After that a host costs a look into a dictionary.
+Two hosts are the same only if their full names are, in lower case, or if an alias says so.
+What is noted per commit (last seen, address) is written together by `flush`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from threading import Lock
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    bindparam,
+    case,
+    func,
+    insert,
+    select,
+    true,
+    update,
+)
+
+from vedette import limits
+from vedette.errors import ConflictError, NotFoundError
+from vedette.model.host import SensorRef, Sighting
+from vedette.state.db.database import Database, insert_new
+from vedette.state.db.schema import ALIAS, GROUP, SENSOR
+from vedette.state.policy.groups import DEFAULT_GROUP_ID
+from vedette.state.sensors.changed_sensors import ChangedSensors
+
+HOSTS_PER_STATEMENT = 500
+"""Host names in one statement; both databases bound the parameters."""
+
+
+@dataclass(slots=True)
+class _Note:
+    seen_us: int = 0
+    os_type: str = ""
+    interface_ip: str = ""
+    host_type: str = ""
+
+
+class Sensors:
+    """The sensors in memory, over those in the database. Safe to share between threads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._refs: dict[str, SensorRef] = {}
+        self._notes: dict[int, _Note] = {}
+        self._group_names: dict[int, str] = {}
+        self._changed = ChangedSensors()
+        self._latest: set[int] = set()
+        """What changed at the last look: it may have been read by others before and kept after."""
+        self._lock = Lock()
+
+    def resolve(
+        self, hosts: Mapping[str, Sighting], group_id: int, now_us: int
+    ) -> dict[str, SensorRef]:
+        """The sensor of every host, by the name that was asked for (lower case, full).
+
+        New hosts join `group_id` and are durable before this returns. Left out are names that
+        cannot be a host's (`is_hostname`), and new hosts above `SENSORS_MAX`: their records are
+        to be rejected. Raises UnavailableError when the database cannot answer.
+        """
+        found = {host: ref for host in hosts if (ref := self._refs.get(host)) is not None}
+        if len(found) < len(hosts):
+            missing = {h: s for h, s in hosts.items() if h not in found and is_hostname(h)}
+            found |= self._take_in(missing, group_id, now_us)
+        for host, sighting in hosts.items():
+            ref = found.get(host)
+            if ref is not None and sighting.os_type and ref.os_type != sighting.os_type:
+                found[host] = self._refs[host] = replace(ref, os_type=sighting.os_type)
+                self.note(ref.id, 0, os_type=sighting.os_type)
+        return found
+
+    def forget(self, hostname: str) -> None:
+        """Reads the sensor of a host anew when it is asked for next: something changed."""
+        with self._lock:
+            self._refs.pop(hostname, None)
+
+    def note(
+        self,
+        sensor_id: int,
+        seen_us: int,
+        *,
+        os_type: str = "",
+        interface_ip: str = "",
+        host_type: str = "",
+    ) -> None:
+        """Remembers for the next `flush` that a sensor was heard of; "" tells nothing."""
+        with self._lock:
+            note = self._notes.setdefault(sensor_id, _Note())
+            note.seen_us = max(note.seen_us, seen_us)
+            note.os_type = os_type or note.os_type
+            note.interface_ip = interface_ip or note.interface_ip
+            note.host_type = host_type or note.host_type
+
+    def flush(self, now_us: int) -> None:
+        """Writes what was noted. Call it every few seconds and at the end."""
+        with self._lock:
+            notes, self._notes = self._notes, {}
+        if not notes:
+            return
+        try:
+            with self._database.writing() as connection:
+                _write_notes(connection, dict(sorted(notes.items())), now_us)
+        except BaseException:
+            for sensor_id, note in notes.items():
+                self.note(sensor_id, **asdict(note))
+            raise
+
+    def refresh(self, now_us: int) -> None:
+        """Takes over what others changed: groups of sensors, names of groups. Call it every few
+        seconds; it reads what changed since the last time."""
+        with self._database.reading() as connection:
+            latest = set(self._changed.look(connection, now_us))
+            changed = self._read(connection, latest | self._latest)
+            group_names = dict(connection.execute(select(GROUP.c.id, GROUP.c.name)).all())
+        with self._lock:
+            self._changed.taken()
+            self._latest = latest
+            if not changed and group_names == self._group_names:
+                return
+            self._group_names = group_names
+            for host, ref in list(self._refs.items()):
+                newest = changed.get(ref.id, ref)
+                name = group_names.get(newest.group_id, newest.group_name)
+                if newest is not ref or name != ref.group_name:
+                    os_type = newest.os_type or ref.os_type
+                    self._refs[host] = replace(newest, group_name=name, os_type=os_type)
+
+    def _read(self, connection: Connection, sensor_ids: set[int]) -> dict[int, SensorRef]:
+        """Those of the sensors that are in memory, as they are now."""
+        with self._lock:
+            wanted = sorted({ref.id for ref in self._refs.values()} & sensor_ids)
+        found: dict[int, SensorRef] = {}
+        for begin in range(0, len(wanted), HOSTS_PER_STATEMENT):
+            some = SENSOR.c.id.in_(wanted[begin : begin + HOSTS_PER_STATEMENT])
+            found |= {ref.id: ref for ref in _refs(connection, some)}
+        return found
+
+    def _take_in(
+        self, hosts: Mapping[str, Sighting], group_id: int, now_us: int
+    ) -> dict[str, SensorRef]:
+        names = sorted(hosts)  # one order for all servers, so that they cannot block each other
+        found: dict[str, SensorRef] = {}
+        with self._database.reading() as connection:
+            found |= _known(connection, names)
+        new = [name for name in names if name not in found]
+        if new:
+            with self._database.writing() as connection:
+                _insert(connection, {name: hosts[name] for name in new}, group_id, now_us)
+                found |= _known(connection, new)
+        with self._lock:
+            self._refs |= found
+        return found
+
+
+def is_hostname(name: str) -> bool:
+    """Whether a name can be stored as a host's: printable, without spaces, of bounded length."""
+    return (
+        0 < len(name) <= limits.HOSTNAME_CHARS_MAX
+        and name.isprintable()
+        and not any(character.isspace() for character in name)
+    )
+
+
+def computer_name(hostname: str, os_type: str) -> str:
+    """The short name of a host; in capitals for Windows, as NetBIOS has it."""
+    short = hostname.partition(".")[0]
+    if short.isdecimal() or not short:  # an address, not a name
+        short = hostname
+    return short.upper() if os_type == "windows" else short
+
+
+def add_alias(database: Database, alias: str, hostname: str) -> None:
+    """From now on records of host `alias` belong to the sensor of `hostname`.
+
+    Raises NotFoundError for an unknown host, ConflictError when the alias is a host itself.
+    """
+    alias, hostname = alias.lower(), hostname.lower()
+    with database.writing() as connection:
+        sensor_id = connection.scalar(select(SENSOR.c.id).where(SENSOR.c.hostname == hostname))
+        if sensor_id is None:
+            raise NotFoundError(f"there is no host {hostname!r}")
+        if not is_hostname(alias) or _known(connection, [alias]):
+            raise ConflictError(f"{alias!r} is a host or an alias already, or cannot be one")
+        connection.execute(insert(ALIAS).values(alias=alias, sensor_id=sensor_id))
+
+
+def all_sensors(database: Database) -> dict[int, SensorRef]:
+    """Every sensor, by id."""
+    with database.reading() as connection:
+        return {ref.id: ref for ref in _refs(connection, true())}
+
+
+def _known(connection: Connection, names: Sequence[str]) -> dict[str, SensorRef]:
+    """Sensors by host name and by alias."""
+    found: dict[str, SensorRef] = {}
+    for begin in range(0, len(names), HOSTS_PER_STATEMENT):
+        some = names[begin : begin + HOSTS_PER_STATEMENT]
+        found |= {ref.hostname: ref for ref in _refs(connection, SENSOR.c.hostname.in_(some))}
+        query = select(ALIAS.c.alias, ALIAS.c.sensor_id).where(ALIAS.c.alias.in_(some))
+        aliases = dict(connection.execute(query).all())
+        if aliases:
+            by_id = {r.id: r for r in _refs(connection, SENSOR.c.id.in_(set(aliases.values())))}
+            found |= {alias: by_id[sensor_id] for alias, sensor_id in aliases.items()}
+    return found
+
+
+def _refs(connection: Connection, condition: ColumnElement[bool]) -> list[SensorRef]:
+    rows = connection.execute(
+        select(
+            SENSOR.c.id,
+            SENSOR.c.hostname,
+            SENSOR.c.group_id,
+            GROUP.c.name,
+            SENSOR.c.os_type,
+            SENSOR.c.utc_offset_min,
+            SENSOR.c.key_sha256.is_not(None),
+            SENSOR.c.host_type,
+        )
+        .join(GROUP)
+        .where(condition)
+    )
+    return [SensorRef(*row) for row in rows]
+
+
+def _insert(
+    connection: Connection, hosts: Mapping[str, Sighting], group_id: int, now_us: int
+) -> None:
+    room = limits.SENSORS_MAX - (connection.scalar(select(func.count()).select_from(SENSOR)) or 0)
+    group = select(GROUP.c.id).where(GROUP.c.id == group_id).with_for_update(read=True)
+    if connection.scalar(group) is None:  # deleted while its sender was sending
+        group_id = DEFAULT_GROUP_ID
+    rows = [
+        {
+            "hostname": host,
+            "computer_name": computer_name(host, sighting.os_type),
+            "group_id": group_id,
+            "os_type": sighting.os_type,
+            "first_seen_us": now_us,
+            "last_seen_us": now_us,
+            "changed_us": now_us,
+            "network_isolation_enabled": False,
+            "is_isolating": False,
+            "restart_queued": False,
+            "uninstall": False,
+        }
+        for host, sighting in list(hosts.items())[: max(room, 0)]
+    ]
+    if rows:
+        connection.execute(insert_new(connection, SENSOR), rows)
+
+
+def _write_notes(connection: Connection, notes: Mapping[int, _Note], now_us: int) -> None:
+    seen: BindParameter[int] = bindparam("seen")
+    address: BindParameter[str] = bindparam("address")
+    connection.execute(
+        update(SENSOR)
+        .where(SENSOR.c.id == bindparam("sensor"))
+        .values(
+            last_seen_us=case((SENSOR.c.last_seen_us < seen, seen), else_=SENSOR.c.last_seen_us),
+            interface_ip=case((address == "", SENSOR.c.interface_ip), else_=address),
+        ),
+        [
+            {"sensor": sensor_id, "seen": note.seen_us, "address": note.interface_ip}
+            for sensor_id, note in notes.items()
+        ],
+    )
+    for sensor_id, note in notes.items():
+        if note.os_type:
+            _write_os_type(connection, sensor_id, note.os_type, now_us)
+        if note.host_type:
+            _write_host_type(connection, sensor_id, note.host_type, now_us)
+
+
+def _write_os_type(connection: Connection, sensor_id: int, os_type: str, now_us: int) -> None:
+    hostname = connection.scalar(select(SENSOR.c.hostname).where(SENSOR.c.id == sensor_id))
+    if hostname is not None:
+        connection.execute(
+            update(SENSOR)
+            .where(SENSOR.c.id == sensor_id, SENSOR.c.os_type != os_type)
+            .values(
+                os_type=os_type,
+                computer_name=computer_name(hostname, os_type),
+                changed_us=now_us,
+            )
+        )
+
+
+def _write_host_type(connection: Connection, sensor_id: int, host_type: str, now_us: int) -> None:
+    connection.execute(
+        update(SENSOR)
+        .where(SENSOR.c.id == sensor_id, SENSOR.c.host_type != host_type)
+        .values(host_type=host_type, changed_us=now_us)
+    )

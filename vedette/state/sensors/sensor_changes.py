@@ -1,0 +1,74 @@
+"""What people may change of a sensor (api.md 4.8): orders, its group, notes.
+
+An order is only taken for a sensor that can follow it: asking for the isolation of a host that
+has no sensor would look like safety and be none.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sqlalchemy import RowMapping, select, update
+
+from vedette.errors import BadRequestError, ConflictError, NotFoundError
+from vedette.state.db.database import Database
+from vedette.state.db.schema import GROUP, SENSOR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What to set; None leaves as it is. `notes` "" takes the notes away, `flush_us` 0 the flush
+    (epoch microseconds: the sensor sends all older data at once)."""
+
+    network_isolation_enabled: bool | None = None
+    restart_queued: bool | None = None
+    uninstall: bool | None = None
+    liveresponse_init: bool | None = None
+    group_id: int | None = None
+    notes: str | None = None
+    flush_us: int | None = None
+
+    def wanted(self) -> dict[str, Any]:
+        """The columns to set."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+_ORDERS = ("network_isolation_enabled", "restart_queued", "uninstall", "flush_us")
+
+
+def change(database: Database, sensor_id: int, changes: Changes, now_us: int) -> None:
+    """Raises NotFoundError; ConflictError for an order to a host whose sensor is uninstalled, or
+    that never had one; BadRequestError for a group that does not exist."""
+    wanted = changes.wanted()
+    with database.writing() as connection:
+        row = (
+            connection.execute(select(SENSOR).where(SENSOR.c.id == sensor_id).with_for_update())
+            .mappings()
+            .first()
+        )
+        if row is None:
+            raise NotFoundError(f"there is no sensor {sensor_id}")
+        new = {name: value for name, value in wanted.items() if value != row[name]}
+        _check_orders(row, new)
+        if "group_id" in new:
+            group = select(GROUP.c.id).where(GROUP.c.id == new["group_id"])
+            if connection.scalar(group.with_for_update(read=True)) is None:
+                raise BadRequestError(f"group_id: there is no sensor group {new['group_id']}")
+            new["changed_us"] = now_us  # the write path remembers the group
+        if new.get("notes") == "":
+            new["notes"] = None
+        if new:
+            connection.execute(update(SENSOR).where(SENSOR.c.id == sensor_id).values(new))
+
+
+def _check_orders(row: RowMapping, new: dict[str, Any]) -> None:
+    given = [name for name in _ORDERS if new.get(name)]
+    if not given:
+        return
+    if row["uninstalled_us"]:
+        raise ConflictError(f"{given[0]}: the sensor of {row['hostname']} is uninstalled")
+    if row["key_sha256"] is None:
+        raise ConflictError(
+            f"{given[0]}: {row['hostname']} has no sensor that could do it; a log shipper or "
+            "osquery reports for it"
+        )

@@ -1,0 +1,103 @@
+"""Who a sensor is, by its key: from memory where it was asked before.
+
+A fleet checks in with the same keys all day, so they are remembered for long, and read for many
+sensors at a time: after a start of the server they all come within half a minute. What ends a key
+here is told to `forget` at once; what another server or a command changed, `refresh` finds by the
+sensor's time of change, a few seconds later.
+"""
+
+import hmac
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+
+from sqlalchemy import select
+
+from vedette import limits
+from vedette.model.principal import Principal
+from vedette.state.db.database import Database
+from vedette.state.db.schema import SENSOR
+from vedette.state.sensors.changed_sensors import ChangedSensors
+from vedette.state.sensors.enrolment import KEY_COLUMNS, KeyKind, digest
+
+ID_MAX = 2**31 - 1
+
+NEIGHBOURS = 256
+"""Sensors that are read together, by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    digest: bytes
+    hostname: str
+    group_id: int
+    read_us: int
+
+
+class SensorKeys:
+    """Authenticates sensors. Safe to share between threads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: OrderedDict[tuple[int, KeyKind], _Known] = OrderedDict()
+        self._changed = ChangedSensors()
+        self._changes = 0
+        self._lock = Lock()
+
+    def remembered(self, sensor_id: int, key: str, kind: KeyKind, now_us: int) -> Principal | None:
+        """Like `authenticate`, without asking the database; None means ask."""
+        known = self._known.get((sensor_id, kind))
+        if known is None or not 0 <= now_us - known.read_us < limits.SENSOR_KEY_STALE_US:
+            return None
+        return _principal(sensor_id, known, key)
+
+    def authenticate(
+        self, sensor_id: int, key: str, kind: KeyKind, now_us: int
+    ) -> Principal | None:
+        """The sensor whose key this is; None for any other, and for one that has ended."""
+        principal = self.remembered(sensor_id, key, kind, now_us)
+        if principal is not None or not 0 < sensor_id <= ID_MAX:
+            return principal
+        known = self._read(sensor_id, kind, now_us).get(sensor_id)
+        return None if known is None else _principal(sensor_id, known, key)
+
+    def forget(self, sensor_id: int) -> None:
+        """The next request of this sensor is looked up again."""
+        with self._lock:
+            self._changes += 1
+            self._known.pop((sensor_id, "sensor"), None)
+            self._known.pop((sensor_id, "osquery"), None)
+
+    def refresh(self, now_us: int) -> None:
+        """Forgets sensors that changed since the last time. Call it every few seconds."""
+        with self._database.reading() as connection:
+            changed = self._changed.look(connection, now_us)
+        for sensor_id in changed:
+            self.forget(sensor_id)
+        self._changed.taken()
+
+    def _read(self, sensor_id: int, kind: KeyKind, now_us: int) -> dict[int, _Known]:
+        """The sensors around an id that have a key of this kind, now remembered."""
+        column = KEY_COLUMNS[kind]
+        first = sensor_id - sensor_id % NEIGHBOURS
+        query = select(SENSOR.c.id, column, SENSOR.c.hostname, SENSOR.c.group_id).where(
+            SENSOR.c.id.between(first, first + NEIGHBOURS - 1), column.is_not(None)
+        )
+        changes = self._changes
+        with self._database.reading() as connection:
+            found = {row[0]: _Known(*row[1:], now_us) for row in connection.execute(query)}
+        with self._lock:
+            # What was forgotten meanwhile may have been read as it was before.
+            kept = found if changes == self._changes else {}
+            for number, known in kept.items():
+                self._known[number, kind] = known
+            while len(self._known) > limits.SENSOR_KEYS_CACHED_MAX:
+                self._known.popitem(last=False)
+        return found
+
+
+def _principal(sensor_id: int, known: _Known, key: str) -> Principal | None:
+    if not hmac.compare_digest(known.digest, digest(key)):
+        return None
+    name = f"sensor {sensor_id}"
+    return Principal("sensor", known.hostname, name, group_id=known.group_id, sensor_id=sensor_id)

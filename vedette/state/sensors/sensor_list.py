@@ -1,0 +1,179 @@
+"""Sensors as the API lists them (api.md 4.8): filtered, sorted, paged, within a scope."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    RowMapping,
+    bindparam,
+    case,
+    false,
+    func,
+    select,
+    true,
+)
+
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.model.scope import Scope
+from vedette.state.db.database import Database
+from vedette.state.db.schema import GROUP, SENSOR
+from vedette.state.sensors.sensor_row import SensorRow
+from vedette.state.sensors.sensor_sorts import SORTS, sort_key
+
+ID_MAX = 2**31 - 1
+"""The databases keep ids as 32-bit integers."""
+
+DAY_US = 24 * 3600 * 1_000_000
+
+DEFAULT_SORT = "last_checkin_time"
+
+
+@dataclass(frozen=True, slots=True)
+class SensorQuery:
+    """What is asked for; defaults ask for everything, newest check-in first.
+
+    `hostname` and `ip` match a part of the text, case-sensitive; with `ip` the `hostname` does
+    not count. `inactive_days` keeps sensors heard of within so many days. `sort` is a name of
+    `sensor_sorts.SORTS`. `rows` None means all.
+    """
+
+    hostname: str = ""
+    ip: str = ""
+    group_id: int | None = None
+    inactive_days: int | None = None
+    sort: str = DEFAULT_SORT
+    is_descending: bool = True
+    start: int = 0
+    rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SensorPage:
+    """`total` counts what matches within the scope, on all pages."""
+
+    total: int
+    sensors: list[SensorRow]
+
+
+def page(database: Database, scope: Scope, query: SensorQuery, now_us: int) -> SensorPage:
+    """Raises BadRequestError for an unknown sort column or a negative position."""
+    if query.sort not in SORTS:
+        raise BadRequestError(f"sort.col: cannot sort by {query.sort!r}; one of {', '.join(SORTS)}")
+    if query.start < 0 or (query.rows is not None and query.rows < 0):
+        raise BadRequestError("rows and start must not be negative")
+    condition = _condition(scope, query, now_us)
+    with database.reading() as connection:
+        total = connection.execute(
+            select(func.count()).select_from(SENSOR).where(condition)
+        ).scalar_one()
+        if query.rows == 0 or query.start >= total:
+            return SensorPage(total, [])
+        ids = _ids(connection, condition, query, total, now_us)
+        rows = connection.execute(_QUERY.where(_is_one_of(ids))).mappings()
+        found = {row["id"]: _row(row) for row in rows}
+        return SensorPage(total, [found[sensor_id] for sensor_id in ids])
+
+
+def _ids(
+    connection: Connection,
+    condition: ColumnElement[bool],
+    query: SensorQuery,
+    total: int,
+    now_us: int,
+) -> list[int]:
+    """The ids of a page in its order: sorting ids moves a tenth of what sorting rows would, and a
+    page of the second half is found from the end, since databases keep only what comes before."""
+    start, rows = query.start, total if query.rows is None else query.rows
+    rows = min(rows, total - start)
+    is_from_end = start > total // 2
+    is_descending = query.is_descending is not is_from_end
+    key = sort_key(query.sort, now_us)
+    order = (
+        key.desc() if is_descending else key.asc(),
+        SENSOR.c.id.desc() if is_from_end else SENSOR.c.id.asc(),
+    )
+    offset = total - start - rows if is_from_end else start
+    found = select(SENSOR.c.id).where(condition).order_by(*order).offset(offset).limit(rows)
+    ids = list(connection.scalars(found))
+    return ids[::-1] if is_from_end else ids
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts over sensors (api.md 2.18); backlogs as of their last check-ins."""
+
+    sensors: int
+    active: int
+    """Heard of within a day."""
+    eventlog_bytes: int
+    storefiles_bytes: int
+
+
+def totals(database: Database, scope: Scope, now_us: int) -> Totals:
+    """Over the sensors of a scope."""
+    recent = case((SENSOR.c.last_seen_us > now_us - DAY_US, 1), else_=0)
+    query = select(
+        func.count(),
+        func.coalesce(func.sum(recent), 0),
+        func.coalesce(func.sum(SENSOR.c.eventlog_bytes), 0),
+        func.coalesce(func.sum(SENSOR.c.storefiles_bytes), 0),
+    ).where(_condition(scope, SensorQuery(), now_us))
+    with database.reading() as connection:
+        return Totals(*(int(value) for value in connection.execute(query).one()))
+
+
+def get(database: Database, scope: Scope, sensor_id: int) -> SensorRow:
+    """Raises NotFoundError for a sensor that does not exist or is out of scope."""
+    if scope.allows(sensor_id) and 0 < sensor_id <= ID_MAX:
+        with database.reading() as connection:
+            row = connection.execute(_QUERY.where(SENSOR.c.id == sensor_id)).mappings().first()
+        if row is not None:
+            return _row(row)
+    raise NotFoundError(f"there is no sensor {sensor_id}")
+
+
+_SHOWN = tuple(
+    SENSOR.c[name] for name in SensorRow.__slots__ if name not in ("group_name", "has_sensor")
+)
+_QUERY = select(
+    *_SHOWN,
+    GROUP.c.name.label("group_name"),
+    SENSOR.c.key_sha256.is_not(None).label("has_sensor"),
+).join(GROUP)
+
+
+def _condition(scope: Scope, query: SensorQuery, now_us: int) -> ColumnElement[bool]:
+    condition: ColumnElement[bool] = true()
+    if scope.sensors is not None:
+        condition &= _is_one_of(scope.sensors)
+    if query.ip:
+        told = case((SENSOR.c.addresses == "", SENSOR.c.interface_ip), else_=SENSOR.c.addresses)
+        condition &= _contains(told, query.ip)
+    elif query.hostname:
+        condition &= _contains(SENSOR.c.hostname, query.hostname) | _contains(
+            SENSOR.c.computer_name, query.hostname
+        )
+    if query.group_id is not None:
+        is_possible = 0 < query.group_id <= ID_MAX
+        condition &= SENSOR.c.group_id == query.group_id if is_possible else false()
+    if query.inactive_days is not None:
+        condition &= SENSOR.c.last_seen_us > max(now_us - query.inactive_days * DAY_US, -1)
+    return condition
+
+
+def _is_one_of(sensors: Iterable[int]) -> ColumnElement[bool]:
+    """Written out as numbers: a scope may hold more ids than a statement may have parameters."""
+    ids = bindparam("ids", sorted(sensors), Integer, expanding=True, literal_execute=True)
+    return SENSOR.c.id.in_(ids)
+
+
+def _contains(column: ColumnElement[str], part: str) -> ColumnElement[bool]:
+    """Case-sensitive on both databases, which LIKE is not, and without its wildcards."""
+    return func.replace(column, part, "") != column
+
+
+def _row(row: RowMapping) -> SensorRow:
+    return SensorRow(**{name: row[name] for name in SensorRow.__slots__})

@@ -1,0 +1,56 @@
+"""The sensor packages that updates are made from: one an operating system, registered by the
+operator. The file lies in the data directory, its description in the state database."""
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import orjson
+
+from vedette.errors import BadRequestError
+from vedette.state.db import key_values
+from vedette.state.db.database import Database
+
+OS_TYPES = ("linux", "windows", "osx")
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A file that a sensor can install in its own place."""
+
+    os_type: str
+    version: str
+    sha256: str
+    size: int
+
+
+def register(database: Database, data: Path, package: Package, content: bytes) -> None:
+    """Keeps a package in the data directory; from now on sensors of this system are told to
+    become this version. Raises BadRequestError for a system that has no sensor."""
+    if package.os_type not in OS_TYPES:
+        raise BadRequestError(f"{package.os_type}: one of {', '.join(OS_TYPES)}")
+    folder = data / "packages"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = folder / f"{package.sha256}.new"
+    with draft.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(folder / package.sha256)
+    key_values.save(database, package_name(package.os_type), orjson.dumps(asdict(package)).decode())
+
+
+def package_of(database: Database, os_type: str) -> Package | None:
+    """The package of an operating system; None where none is registered."""
+    text = key_values.load(database, package_name(os_type)) if os_type in OS_TYPES else None
+    return None if not text else Package(**orjson.loads(text))
+
+
+def withdraw(database: Database, os_type: str) -> None:
+    """Sensors of this system are told of no update any more."""
+    key_values.save(database, package_name(os_type), "")
+
+
+def package_name(os_type: str) -> str:
+    """Under which name the package of an operating system is kept."""
+    return f"sensor package {os_type}"

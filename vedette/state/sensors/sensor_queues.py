@@ -1,0 +1,171 @@
+"""What came of the numbered blocks of a sensor's queue: which are stored, which are missing.
+
+A sensor numbers the blocks of its queue from 1 on (docs/sensor-protocol.md). A number beyond the
+expected one leaves a gap; a late block fills it. A number below the expected one that is not
+missing was stored before, however long ago.
+
+The store comes first and this record second, so a crash between the two leaves a block that is
+stored and not recorded: when it is sent again, the write path knows the request itself.
+"""
+
+from dataclasses import dataclass
+
+import orjson
+from sqlalchemy import Connection, delete, select, update
+
+from vedette import limits
+from vedette.errors import ConflictError
+from vedette.state.db.database import Database, insert_new
+from vedette.state.db.schema import SENSOR
+from vedette.state.db.schema_fleet import SENSOR_QUEUE
+
+_MOST = 2**62
+"""What the column holds; a sensor may claim any gap."""
+
+Range = tuple[int, int]
+"""First and last number, both included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block as it was sent; `content` is a hash of its bytes."""
+
+    sensor_id: int
+    epoch: str
+    number: int
+    content: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A queue as far as it is known."""
+
+    expected: int = 1
+    missing: tuple[Range, ...] = ()
+    hashes: tuple[tuple[int, int], ...] = ()
+    """Number and content of the newest blocks, ascending."""
+
+    def has(self, number: int) -> bool:
+        return number < self.expected and not any(a <= number <= b for a, b in self.missing)
+
+    @property
+    def missing_blocks(self) -> int:
+        return sum(last - first + 1 for first, last in self.missing)
+
+
+def progress(connection: Connection, sensor_id: int, epoch: str) -> Progress:
+    """How far a queue has come; one that was never heard of expects its first block."""
+    query = select(SENSOR_QUEUE).where(
+        SENSOR_QUEUE.c.sensor_id == sensor_id, SENSOR_QUEUE.c.epoch == epoch
+    )
+    row = connection.execute(query.with_for_update()).mappings().first()
+    if row is None:
+        return Progress()
+    return Progress(
+        row["expected"],
+        tuple((first, last) for first, last in orjson.loads(row["missing"])),
+        tuple((number, content) for number, content in orjson.loads(row["hashes"])),
+    )
+
+
+def stored_before(database: Database, block: Block) -> int | None:
+    """The number that is expected now, if the block is stored already; None for a new one.
+
+    Raises ConflictError when another block was stored under its number.
+    """
+    with database.reading() as connection:
+        known = progress(connection, block.sensor_id, block.epoch)
+    if not known.has(block.number):
+        return None
+    if dict(known.hashes).get(block.number, block.content) != block.content:
+        raise ConflictError(
+            f"block {block.number} of this queue was stored with another content",
+            reason="sequence_conflict",
+        )
+    return known.expected
+
+
+def record(connection: Connection, block: Block, now_us: int) -> int:
+    """Notes that a block is stored; returns the number expected next."""
+    before = progress(connection, block.sensor_id, block.epoch)
+    after = taken(before, block.number, block.content)
+    values = {
+        "expected": after.expected,
+        "missing": orjson.dumps(after.missing).decode(),
+        "hashes": orjson.dumps(after.hashes).decode(),
+        "changed_us": now_us,
+    }
+    if before == Progress():
+        row = {"sensor_id": block.sensor_id, "epoch": block.epoch} | values
+        if not connection.execute(insert_new(connection, SENSOR_QUEUE), row).rowcount:
+            return record(connection, block, now_us)  # another server was faster
+        _forget_oldest(connection, block.sensor_id, block.epoch)
+    else:
+        connection.execute(
+            update(SENSOR_QUEUE)
+            .where(SENSOR_QUEUE.c.sensor_id == block.sensor_id)
+            .where(SENSOR_QUEUE.c.epoch == block.epoch)
+            .values(values)
+        )
+    if before.missing != after.missing:
+        _count_gaps(connection, block.sensor_id)
+    return after.expected
+
+
+def taken(before: Progress, number: int, content: int) -> Progress:
+    """The queue with one more block."""
+    missing = list(before.missing)
+    if number >= before.expected:
+        if number > before.expected:
+            missing.append((before.expected, number - 1))
+    else:
+        missing = [part for gap in missing for part in _without(gap, number)]
+    hashes = dict(before.hashes) | {number: content}
+    newest = sorted(hashes.items())[-limits.SENSOR_HASHES_KEPT :]
+    return Progress(
+        max(before.expected, number + 1),
+        tuple(_bounded(sorted(missing))),
+        tuple(newest),
+    )
+
+
+def _bounded(gaps: list[Range]) -> list[Range]:
+    """At most SENSOR_GAPS_MAX gaps: the oldest become one, with the stored blocks between them.
+    Such a block, sent again, is known to the write path; one that was forgotten would be lost."""
+    extra = len(gaps) - limits.SENSOR_GAPS_MAX
+    return gaps if extra <= 0 else [(gaps[0][0], gaps[extra][1]), *gaps[extra + 1 :]]
+
+
+def _without(gap: Range, number: int) -> list[Range]:
+    first, last = gap
+    if not first <= number <= last:
+        return [gap]
+    return [(a, b) for a, b in ((first, number - 1), (number + 1, last)) if a <= b]
+
+
+def _forget_oldest(connection: Connection, sensor_id: int, newest: str) -> None:
+    """A sensor that begins queue after queue must not fill the table."""
+    mine = (SENSOR_QUEUE.c.sensor_id == sensor_id) & (SENSOR_QUEUE.c.epoch != newest)
+    oldest = (
+        select(SENSOR_QUEUE.c.epoch)
+        .where(mine)
+        .order_by(SENSOR_QUEUE.c.changed_us.desc())
+        .offset(limits.SENSOR_EPOCHS_MAX - 1)
+    )
+    epochs = list(connection.scalars(oldest.limit(limits.SENSOR_EPOCHS_MAX)))
+    if epochs:
+        connection.execute(delete(SENSOR_QUEUE).where(mine, SENSOR_QUEUE.c.epoch.in_(epochs)))
+
+
+def _count_gaps(connection: Connection, sensor_id: int) -> None:
+    """Shows the gaps of all queues with the sensor."""
+    texts = connection.scalars(
+        select(SENSOR_QUEUE.c.missing).where(SENSOR_QUEUE.c.sensor_id == sensor_id)
+    )
+    gaps: list[Range] = [(a, b) for text in texts for a, b in orjson.loads(text)]
+    lost = sum(last - first + 1 for first, last in gaps)
+    connection.execute(
+        update(SENSOR)
+        .where(SENSOR.c.id == sensor_id)
+        .values(sequence_gaps=len(gaps), missing_blocks=min(lost, _MOST))
+    )

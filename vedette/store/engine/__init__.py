@@ -1,0 +1,1 @@
+"""ClickHouse, embedded or a cluster: clients, pools, capabilities, errors."""

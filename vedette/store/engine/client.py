@@ -1,0 +1,265 @@
+"""The telemetry engine: ClickHouse, embedded (chDB) or a cluster, behind one small protocol.
+
+What will surprise you:
+
+- A chDB handle runs one call at a time, and a query on a handle whose stream is open answers
+  nothing at all; so every call borrows a client of its own from a pool.
+- chDB holds one data directory per process and one process per data directory. Its own refusal
+  is unreadable, so a lock file is taken first (`store/engine/directory_lock.py`).
+- Times come back as epoch microseconds, not as datetimes: building those costs more than the
+  query. Addresses are selected as 16 bytes (`store/read/column_lists.py`).
+- Inserts are synchronous and arrive as one block: one part in each partition they touch.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+import vedette.store.engine.arrow_memory  # noqa: F401 - before the first array
+from vedette import limits
+from vedette.model.suffix_columns import ENDS, ends_index
+from vedette.store.engine.capabilities import Capabilities
+from vedette.store.engine.client_pool import Pool
+from vedette.store.engine.errors import domain_errors
+from vedette.store.engine.parameters import written
+from vedette.store.read.process_cache import Unchanged
+
+Params = Mapping[str, Any]
+Settings = Mapping[str, str | int]
+OpenClient = Callable[[str], Any]
+"""Opens a client that works in the named database; "" for none."""
+
+DATABASE = "vedette"
+
+READ_SETTINGS: Settings = {
+    # A segment never lies in two partitions, so FINAL need not look across them.
+    "do_not_merge_across_partitions_select_final": 1,
+    "max_query_size": 16 * 1024 * 1024,
+    "max_memory_usage": limits.STORE_QUERY_BYTES_MAX,
+}
+
+READ_FORMATS = {"DateTime*": "int"}
+
+INSERT_SETTINGS: Settings = {
+    "async_insert": 0,
+    "max_insert_block_size": 1_000_000_000,
+    "min_insert_block_size_rows": 1_000_000_000,
+    "min_insert_block_size_bytes": 1 << 40,
+    "input_format_parallel_parsing": 0,
+    "max_insert_threads": 1,
+    # Replays and old logs bring as many partitions as they like.
+    "max_partitions_per_insert_block": 0,
+    # The batch is already one row a segment: merging it again would only cost.
+    "optimize_on_insert": 0,
+    # Columns that are left out are empty either way. To find that out before the rows are handed
+    # over, the definition of the table is written and read for each insert.
+    "input_format_defaults_for_omitted_fields": 0,
+    # Those are made once, when a partition is settled (`store/schema/index_build.py`).
+    "exclude_materialize_skip_indexes_on_insert": ",".join(map(ends_index, ENDS)),
+}
+
+_NO_PROCESS = pa.chunked_array([], pa.string())
+
+INDEXED_ROWS_MIN = 2_000
+"""An insert of fewer rows makes no skip indexes. They are half of what it costs, 20 ms whatever its
+size, and the part is merged within seconds, which makes them. Until then all its rows are looked
+at, with the same answers, in 2 ms for 1,000 rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An answer: column names and rows, in the order of the SELECT."""
+
+    names: tuple[str, ...]
+    rows: Sequence[tuple[Any, ...]]
+
+    def dicts(self) -> list[dict[str, Any]]:
+        names = self.names
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
+
+
+class Engine(Protocol):
+    """What the rest of the store needs of a ClickHouse. Safe to share between threads.
+
+    Every call raises UnavailableError when the engine cannot answer now: closed, out of disk,
+    connection lost, deadline passed (`reason` "deadline").
+    """
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    @property
+    def database(self) -> str: ...
+
+    @property
+    def unchanged(self) -> Unchanged:
+        """What is remembered of processes that nothing was written to since."""
+        ...
+
+    def query(
+        self,
+        sql: str,
+        params: Params | None = None,
+        *,
+        settings: Settings | None = None,
+        deadline_s: float | None = None,
+    ) -> Rows:
+        """Run a SELECT without a SETTINGS clause; `params` fill its `{name:Type}` places."""
+        ...
+
+    def query_table(
+        self,
+        sql: str,
+        schema: pa.Schema,
+        params: Params | None = None,
+        *,
+        settings: Settings | None = None,
+        deadline_s: float | None = None,
+    ) -> pa.Table:
+        """The same for many rows, whose columns are those of the schema."""
+        ...
+
+    def stream(
+        self,
+        sql: str,
+        params: Params | None = None,
+        *,
+        settings: Settings | None = None,
+        deadline_s: float | None = None,
+    ) -> AbstractContextManager[Iterator[Sequence[tuple[Any, ...]]]]:
+        """The same, block of rows by block of rows, for answers of any size."""
+        ...
+
+    def insert_arrow(self, table: str, data: pa.Table) -> None:
+        """Insert as one block; durable when it returns."""
+        ...
+
+    def command(self, sql: str, params: Params | None = None) -> None:
+        """Run a statement without an answer: table definitions, partition commands."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class ClickHouseEngine:
+    """`Engine` over clickhouse-connect: a pool of readers, a few writers."""
+
+    def __init__(
+        self,
+        open_client: OpenClient,
+        database: str,
+        capabilities: Capabilities,
+        held: ExitStack | None = None,
+    ) -> None:
+        """`held` is let go after the last client is closed: the lock on the data directory."""
+        self.capabilities = capabilities
+        self.database = database
+        self.unchanged = Unchanged(0 if capabilities.cluster else limits.UNCHANGED_BYTES_MAX)
+        self._open_client = open_client
+        self._readers = Pool(partial(open_client, database), limits.STORE_READERS)
+        self._writer = Pool(partial(open_client, database), limits.STORE_WRITERS)
+        self._held = held or ExitStack()
+
+    def query(
+        self,
+        sql: str,
+        params: Params | None = None,
+        *,
+        settings: Settings | None = None,
+        deadline_s: float | None = None,
+    ) -> Rows:
+        with domain_errors(), self._readers.borrow() as client:
+            result = client.query(
+                sql,
+                parameters=written(params),
+                settings=_read_settings(settings, deadline_s),
+                query_formats=READ_FORMATS,
+            )
+            return Rows(tuple(result.column_names), result.result_rows)
+
+    def query_table(
+        self,
+        sql: str,
+        schema: pa.Schema,
+        params: Params | None = None,
+        *,
+        settings: Settings | None = None,
+        deadline_s: float | None = None,
+    ) -> pa.Table:
+        with domain_errors(), self._readers.borrow() as client:
+            # Not `query_arrow`: for that the driver sets each setting by a statement of its own.
+            result = client.query(
+                sql,
+                parameters=written(params),
+                settings=_read_settings(settings, deadline_s),
+                query_formats=READ_FORMATS,
+                column_oriented=True,
+            )
+            columns = result.result_columns or [()] * len(schema)
+            return pa.table(list(map(pa.array, columns, schema.types)), schema)
+
+    @contextmanager
+    def stream(
+        self,
+        sql: str,
+        params: Params | None = None,
+        *,
+        settings: Settings | None = None,
+        deadline_s: float | None = None,
+    ) -> Iterator[Iterator[Sequence[tuple[Any, ...]]]]:
+        with (
+            domain_errors(),
+            self._readers.borrow() as client,
+            client.query_row_block_stream(
+                sql,
+                parameters=written(params),
+                settings=_read_settings(settings, deadline_s),
+                query_formats=READ_FORMATS,
+            ) as blocks,
+        ):
+            yield iter(blocks)
+
+    def insert_arrow(self, table: str, data: pa.Table) -> None:
+        written = data.column("process_id") if "process_id" in data.column_names else _NO_PROCESS
+        with domain_errors(), self._writer.borrow() as client, self.unchanged.writing(written):
+            client.insert_arrow(table, data, settings=self._insert_settings(data.num_rows))
+
+    def _insert_settings(self, rows: int) -> dict[str, str | int]:
+        indexed = int(rows >= INDEXED_ROWS_MIN)
+        of_engine = self.capabilities.insert_settings
+        return {**INSERT_SETTINGS, "materialize_skip_indexes_on_insert": indexed, **of_engine}
+
+    def command(self, sql: str, params: Params | None = None) -> None:
+        with domain_errors(), self._readers.borrow() as client, self.unchanged.writing():
+            client.command(sql, parameters=written(params))
+
+    def sibling(self, database: str, capabilities: Capabilities) -> "ClickHouseEngine":
+        """The same ClickHouse with another database; close it before this one."""
+        self.command(_creation(database, capabilities))
+        return ClickHouseEngine(self._open_client, database, capabilities)
+
+    def close(self) -> None:
+        """Wait for running calls, then let go of the engine and its data directory."""
+        self._writer.close()
+        self._readers.close()
+        self._held.close()
+
+
+def create_database(open_client: OpenClient, name: str, capabilities: Capabilities) -> None:
+    with domain_errors(), closing(open_client("")) as client:
+        client.command(_creation(name, capabilities))
+
+
+def _creation(database: str, capabilities: Capabilities) -> str:
+    return f"CREATE DATABASE IF NOT EXISTS `{database}`{capabilities.on_cluster}"
+
+
+def _read_settings(settings: Settings | None, deadline_s: float | None) -> dict[str, str | int]:
+    merged = {**READ_SETTINGS, **(settings or {})}
+    if deadline_s is not None:
+        merged["max_execution_time"] = f"{deadline_s:.3f}"
+    return merged

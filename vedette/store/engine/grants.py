@@ -1,0 +1,66 @@
+"""What the user of a ClickHouse cluster must be allowed, and whether it is.
+
+ClickHouse refuses a statement when it comes; a right for reading that is missing would show at the
+first search, hours after a start that looked well. So all of them are asked about at the start.
+The tests run with these rights and no others (`tests/conftest.py`).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from vedette.errors import StartError
+from vedette.store.engine.client import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """A right as ClickHouse writes it; `{database}` in `on` stands for the database's name."""
+
+    what: str
+    on: str
+    why: str
+
+    def sql(self, database: str) -> str:
+        """What follows GRANT, and CHECK GRANT."""
+        return f"{self.what} ON {self.on.format(database=database)}"
+
+
+RIGHTS: Final = (
+    Right("SHOW DATABASES", "default.*", "connections begin in that database"),
+    Right("CREATE DATABASE, CREATE TABLE", "{database}.*", "making the tables, at every start"),
+    Right("CLUSTER", "*.*", "doing so on all servers at once"),
+    Right("TABLE ENGINE", "Distributed", "the tables that stand for all shards"),
+    Right("SELECT, INSERT, SHOW", "{database}.*", "reading and writing"),
+    Right("ALTER DELETE", "{database}.*", "unmounting and deleting partitions"),
+    Right(
+        "ALTER ADD INDEX, ALTER MATERIALIZE INDEX, ALTER SETTINGS",
+        "{database}.*",
+        "indexes of tables and partitions that have none yet",
+    ),
+    Right("OPTIMIZE", "{database}.*", "merging what came last before a pause"),
+    Right("READ", "REMOTE", "reading projections and system tables of all servers"),
+    Right("SELECT", "system.parts", "sizes of partitions"),
+    Right("SELECT", "system.mutations", "whether indexes are made"),
+    Right("SELECT", "system.detached_parts", "unmounted partitions"),
+    Right("SELECT", "system.tables", "where parts lie"),
+    Right("SELECT", "system.disks", "free space, for retention"),
+)
+"""On a cluster. The embedded engine allows itself everything."""
+
+
+def grants(database: str, user: str) -> list[str]:
+    """The statements that give a user all of `RIGHTS`."""
+    return [f"GRANT {right.sql(database)} TO {user}" for right in RIGHTS]
+
+
+def check_rights(engine: Engine) -> None:
+    """Raises StartError with what is missing, ready to be granted."""
+    wanted = [right.sql(engine.database) for right in RIGHTS]
+    missing = [f"GRANT {sql}" for sql in wanted if not _is_granted(engine, sql)]
+    if missing:
+        told = "; ".join(missing)
+        raise StartError(f"the user of the ClickHouse cluster lacks rights: {told}")
+
+
+def _is_granted(engine: Engine, sql: str) -> bool:
+    return bool(int(engine.query(f"CHECK GRANT {sql}").rows[0][0]))

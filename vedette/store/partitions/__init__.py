@@ -1,0 +1,1 @@
+"""Time partitions: roll, unmount, mount, delete, retention."""

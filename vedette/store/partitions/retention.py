@@ -1,0 +1,97 @@
+"""When to roll, and what to delete: a decision over values, and its execution.
+
+Partitions are deleted whole, the oldest first. Those that a user mounted are spared by age and
+size, because somebody is reading them, but not when the disk runs out.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from vedette.store.engine.client import Engine
+from vedette.store.partitions.lifecycle import delete
+from vedette.store.partitions.partition import Partition
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """0 switches a rule off."""
+
+    roll_age_ms: int = 3 * 24 * 3600 * 1_000
+    """A hot partition this old is closed."""
+    roll_bytes: int = 0
+    """A hot partition this large is closed."""
+    keep_age_ms: int = 30 * 24 * 3600 * 1_000
+    """A partition closed this long ago is deleted."""
+    keep_bytes: int = 0
+    """The oldest are deleted until all together are no larger."""
+    free_bytes_min: int = 0
+    """The oldest are deleted until the disk has this much room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roll:
+    """Begin a new hot partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Delete a partition, and why."""
+
+    name: str
+    reason: str
+
+
+Action = Roll | Delete
+
+
+def decide(
+    partitions: Sequence[Partition], policy: Policy, now_ms: int, free_bytes: int
+) -> tuple[Action, ...]:
+    """What is due now. Deletions come first: a roll needs room."""
+    hot = next((each for each in partitions if each.state == "hot"), None)
+    closed = sorted(
+        (each for each in partitions if each.state != "hot"), key=lambda each: each.opened_ms
+    )
+    actions: list[Action] = []
+    held = sum(each.byte_count for each in partitions)
+    for partition in closed:
+        reason = _reason(partition, policy, now_ms, held, free_bytes)
+        if reason:
+            actions.append(Delete(partition.name, reason))
+            held -= partition.byte_count
+            free_bytes += partition.byte_count
+    if hot and _is_due(hot, policy, now_ms):
+        actions.append(Roll())
+    return tuple(actions)
+
+
+def execute(engine: Engine, actions: Sequence[Action], roll: Callable[[], None]) -> None:
+    """Do it. `roll` closes the window and the partition in the write path."""
+    for action in actions:
+        match action:
+            case Roll():
+                roll()
+            case Delete(name, _):
+                delete(engine, name)
+
+
+def _reason(
+    partition: Partition, policy: Policy, now_ms: int, held_bytes: int, free_bytes: int
+) -> str:
+    if policy.free_bytes_min and free_bytes < policy.free_bytes_min:
+        return "disk"
+    if partition.user_mounted:
+        return ""
+    if policy.keep_age_ms and now_ms - partition.closed_ms >= policy.keep_age_ms:
+        return "age"
+    if policy.keep_bytes and held_bytes > policy.keep_bytes:
+        return "size"
+    return ""
+
+
+def _is_due(hot: Partition, policy: Policy, now_ms: int) -> bool:
+    if not hot.row_count:
+        return False
+    old = bool(policy.roll_age_ms) and now_ms - hot.opened_ms >= policy.roll_age_ms
+    large = bool(policy.roll_bytes) and hot.byte_count >= policy.roll_bytes
+    return old or large

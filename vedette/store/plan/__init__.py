@@ -1,0 +1,1 @@
+"""How a search is run: scope, bounds, index pruning, the choice of a plan."""

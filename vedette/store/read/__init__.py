@@ -1,0 +1,1 @@
+"""Reads of the telemetry store, one file a question."""

@@ -1,0 +1,182 @@
+"""Reading binaries: what all sensors of a scope saw of them, summed up."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vedette.errors import BadRequestError
+from vedette.model.binary_fields import BINARY_LISTS
+from vedette.model.scope import Scope
+from vedette.query.compile.binary_sql import BINARY_COLUMNS, IN_SCOPE, binaries_sql
+from vedette.query.compile.condition import SETTINGS, BinaryCondition, Condition
+from vedette.store.engine.client import Engine
+from vedette.store.plan.scope_filter import scope_params, scoped
+from vedette.store.read.column_lists import quoted
+from vedette.store.read.process_events import BY_KEY
+from vedette.store.read.segment_search import Found, Order
+
+NAMES_MAX = 1_000
+"""File names, hosts and groups that are told of one binary."""
+
+SORTABLE = frozenset(BINARY_COLUMNS) - BINARY_LISTS
+"""What binaries can be ordered by."""
+
+
+def _told(column: str) -> str:
+    name = quoted(column)
+    if column not in BINARY_LISTS:
+        return name
+    return f"arraySlice(arraySort({name}), 1, {NAMES_MAX}) AS `told_{column}`"
+
+
+_ROW = ", ".join(map(_told, BINARY_COLUMNS))
+
+
+def search_binaries(
+    engine: Engine,
+    where: BinaryCondition,
+    scope: Scope,
+    order: Order,
+    *,
+    start: int = 0,
+    rows: int = 10,
+    deadline_s: float | None = None,
+) -> Found:
+    """The binaries of the scope that a condition selects: an exact total, and `rows` of them
+    from `start` on, as mappings of `BINARY_COLUMNS` (times in epoch microseconds).
+
+    Raises BadRequestError for a column that cannot be ordered by, UnavailableError (`reason`
+    "deadline") when it takes longer than `deadline_s`.
+    """
+    ordering = _ordering(order)
+    if not rows:
+        return Found(count_binaries(engine, where, scope, deadline_s=deadline_s), [])
+    page = engine.query(
+        f"SELECT hash, count() OVER () FROM ({where.binaries}) "
+        f"ORDER BY {ordering} LIMIT {rows:d} OFFSET {start:d}",
+        {**where.params, **scope_params(scope)},
+        settings=SETTINGS,
+        deadline_s=deadline_s,
+    ).rows
+    if not page:  # A page beyond the end tells nothing of the total.
+        return Found(count_binaries(engine, where, scope, deadline_s=deadline_s), [])
+    hashes = [row[0] for row in page]
+    by_hash = _binaries(engine, "hash IN {hashes:Array(String)}", hashes, scope)
+    found = {row["hash"]: row for row in by_hash}
+    return Found(page[0][1], [found[digest] for digest in hashes if digest in found])
+
+
+def count_binaries(
+    engine: Engine, where: BinaryCondition, scope: Scope, *, deadline_s: float | None = None
+) -> int:
+    """How many binaries of the scope a condition selects, exactly."""
+    found = engine.query(
+        f"SELECT count() FROM ({where.binaries})",
+        {**where.params, **scope_params(scope)},
+        settings=SETTINGS,
+        deadline_s=deadline_s,
+    )
+    total: int = found.rows[0][0]
+    return total
+
+
+def estimate_binaries(engine: Engine) -> int:
+    """About how many binaries there are, of everybody: how large a join may become."""
+    found: int = engine.query("SELECT uniq(hash) FROM binary").rows[0][0]
+    return found
+
+
+def binaries_of(engine: Engine, hashes: Sequence[str], scope: Scope) -> list[dict[str, Any]]:
+    """Binaries of the scope by their MD5 or SHA-256, in lower case, as `search_binaries` tells
+    them, in the order of their hashes."""
+    digests = "{hashes:Array(String)}"
+    rows = f"SELECT hash FROM binary WHERE md5 IN {digests} OR sha256 IN {digests}"
+    return _binaries(engine, f"hash GLOBAL IN ({rows})", hashes, scope)
+
+
+def sha256_of(engine: Engine, md5: str) -> str:
+    """The SHA-256 of the file with this MD5, "" when it was never seen with both."""
+    found = engine.query("SELECT max(sha256) FROM binary WHERE md5 = {md5:String}", {"md5": md5})
+    digest: str = found.rows[0][0]
+    return digest
+
+
+def _binaries(
+    engine: Engine, which: str, hashes: Sequence[str], scope: Scope
+) -> list[dict[str, Any]]:
+    """The binaries of whose rows a condition on `hashes` is true."""
+    found = engine.query(
+        f"SELECT {_ROW} FROM ({binaries_sql(which)}) ORDER BY hash",
+        {"hashes": list(hashes), **scope_params(scope)},
+        settings=SETTINGS,
+    )
+    return [
+        {name.removeprefix("told_"): value for name, value in row.items()} for row in found.dicts()
+    ]
+
+
+def signatures_of(
+    engine: Engine, md5s: Sequence[str], sha256s: Sequence[str], scope: Scope
+) -> dict[str, tuple[str, str]]:
+    """By hash, the result of the signature check and the publisher of those files whose hashes
+    are given, in lower case, as far as the sensors of the scope told; "" for what none told."""
+    if not (md5s or sha256s):
+        return {}
+    # A file is kept under its MD5 where one is known, and only those without one are looked up
+    # by another hash.
+    which = ["hash IN {md5s:Array(String)}"] if md5s else []
+    which += ["sha256 IN {sha256s:Array(String)}"] if sha256s else []
+    found = engine.query(
+        "SELECT max(md5), max(sha256), max(digsig_result), max(digsig_publisher) FROM binary "
+        f"WHERE {IN_SCOPE} AND ({' OR '.join(which)}) GROUP BY hash",
+        {"md5s": list(md5s), "sha256s": list(sha256s), **scope_params(scope)},
+        settings=None if sha256s else BY_KEY,
+    )
+    return {
+        digest: (result, publisher)
+        for *digests, result, publisher in found.rows
+        for digest in digests
+        if digest
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Frequency:
+    """How common a program is among what the scope can see."""
+
+    hosts: int
+    """Hosts that reported the file."""
+    executions: int
+    """Processes that ran it."""
+    processes: int
+    """All processes."""
+
+
+def frequency_of(engine: Engine, column: str, digest: str, scope: Scope) -> Frequency:
+    """How common the program with an `md5` or `sha256` (`column`), in lower case, is."""
+    if column not in ("md5", "sha256"):
+        raise BadRequestError(f"there are no counts by {column[:40]!r}")
+    digests = {"digest": digest}
+    same = scoped(Condition(f"`{column}` = {{digest:String}}", digests), scope)
+    hosts = engine.query(
+        f"SELECT uniqExact(sensor_id) FROM binary WHERE {same.sql}", same.params
+    ).rows[0][0]
+    ran = scoped(Condition(f"`process_{column}` = {{digest:String}}", digests), scope)
+    executions = engine.query(
+        f"SELECT uniqExact(sensor_id, process_id) FROM segment WHERE {ran.sql}", ran.params
+    ).rows[0][0]
+    every = scoped(Condition("1"), scope)
+    processes = engine.query(
+        f"SELECT uniqExact(sensor_id, process_id) FROM process WHERE {every.sql}", every.params
+    ).rows[0][0]
+    return Frequency(hosts, executions, processes)
+
+
+def _ordering(order: Order) -> str:
+    terms = []
+    for column, descends in order:
+        if column not in SORTABLE:
+            raise BadRequestError(f"results cannot be sorted by {column!r}")
+        terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")
+    # The hash makes equal binaries keep their places from page to page.
+    return ", ".join([*terms, "hash"])

@@ -1,0 +1,114 @@
+"""How often each value of some columns occurs among the binaries that a search finds.
+
+All facets are counted in one pass: every binary becomes a pair (number of the facet, value) for
+each value it has. Values that are not known are left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import Final
+
+from vedette.errors import BadRequestError
+from vedette.model.binary_fields import BINARY
+from vedette.model.scope import Scope
+from vedette.query.compile.condition import SETTINGS, BinaryCondition
+from vedette.store.engine.client import Engine
+from vedette.store.plan.scope_filter import scope_params
+from vedette.store.read.segment_facets import DAYS, VALUES_MAX
+
+MONTHS: Final = 48
+"""Months that the facet `digsig_sign_time` looks back on, this one among them."""
+
+_SINCE: Final = "`{0}` >= fromUnixTimestamp64Micro({{{0}_from:Int64}}, 'UTC')"
+
+FACETS: Mapping[str, str] = MappingProxyType(
+    {
+        "product_name_facet": "[product_name]",
+        "file_version_facet": "[file_version]",
+        "company_name_facet": "[company_name]",
+        "digsig_publisher_facet": "[digsig_publisher]",
+        "digsig_result": "[digsig_result]",
+        "digsig_sign_time": (
+            f"if({_SINCE.format('digsig_sign_time')}, "
+            "[concat(toString(toStartOfMonth(digsig_sign_time)), 'T00:00:00Z')], [])"
+        ),
+        "server_added_timestamp": (
+            f"if({_SINCE.format('added')}, [concat(toString(toDate(added)), 'T00:00:00Z')], [])"
+        ),
+        "observed_filename_facet": "observed_filename",
+        "host_count": "[toString(host_count)]",
+        "hostname": "hostname",
+        "group": "`group`",
+    }
+)
+"""Facets of binary search (api.md 2.3), and the lists of their values. `alliance_score_<feed>` is
+one for every feed, and empty until feeds are read."""
+
+_IN_ORDER: Final = frozenset({"digsig_sign_time", "server_added_timestamp"})
+
+Counts = dict[str, list[tuple[str, int]]]
+
+
+def count_binary_facets(
+    engine: Engine,
+    where: BinaryCondition,
+    scope: Scope,
+    names: Sequence[str],
+    now_us: int,
+    *,
+    deadline_s: float | None = None,
+) -> Counts:
+    """The `VALUES_MAX` most frequent values of each named facet with their counts, the most
+    frequent first; of times the earliest first.
+
+    Raises BadRequestError for a name that is no facet, UnavailableError when it takes longer
+    than `deadline_s`.
+    """
+    counts: Counts = {name: [] for name in names}
+    counted = [name for name in counts if _is_counted(name)]
+    if counted:
+        params = {**where.params, **scope_params(scope), **_starts(now_us)}
+        found = engine.query(
+            _counting(where, counted), params, settings=SETTINGS, deadline_s=deadline_s
+        )
+        for which, value, count in found.rows:
+            counts[counted[which]].append((value, count))
+    return {
+        name: sorted(values) if name in _IN_ORDER else values for name, values in counts.items()
+    }
+
+
+def _is_counted(name: str) -> bool:
+    if name in FACETS:
+        return True
+    field = BINARY.find(name)
+    if field is None or field.kind != "tag" or not name.startswith("alliance_score_"):
+        raise BadRequestError(f"facet.field: there is no facet {name[:60]!r}")
+    return False
+
+
+def _counting(where: BinaryCondition, names: Sequence[str]) -> str:
+    pairs = ", ".join(
+        f"arrayMap(v -> ({number}, toString(v)), {FACETS[name]})"
+        for number, name in enumerate(names)
+    )
+    return (
+        "SELECT pair.1 AS which, pair.2 AS value, count() AS counted "
+        f"FROM (SELECT arrayJoin(arrayConcat({pairs})) AS pair FROM ({where.binaries})) "
+        "WHERE value != '' GROUP BY which, value "
+        f"ORDER BY which, counted DESC, value LIMIT {VALUES_MAX} BY which"
+    )
+
+
+def _starts(now_us: int) -> dict[str, int]:
+    """The beginnings of the days and months that are counted, epoch microseconds."""
+    now = datetime.fromtimestamp(now_us / 1_000_000, UTC)
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    month = today.year * 12 + today.month - 1 - (MONTHS - 1)
+    first = today.replace(year=month // 12, month=month % 12 + 1, day=1)
+    since = today - timedelta(days=DAYS - 1)
+    return {
+        "digsig_sign_time_from": int(first.timestamp()) * 1_000_000,
+        "added_from": int(since.timestamp()) * 1_000_000,
+    }

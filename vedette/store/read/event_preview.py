@@ -1,0 +1,61 @@
+"""A few events of a process, those that match first: what a preview shows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vedette.model.columns import EventKind
+from vedette.model.event import ProcessEvent
+from vedette.model.scope import Scope
+from vedette.query.compile.condition import Condition
+from vedette.query.compile.predicate_sql import Binder, either
+from vedette.store.engine.client import Engine
+from vedette.store.plan.scope_filter import guided, scoped
+from vedette.store.plan.search_bounds import Reach
+from vedette.store.read.column_lists import quoted, readable
+
+
+def some_events(
+    engine: Engine,
+    process_id: str,
+    scope: Scope,
+    kind: EventKind,
+    patterns: Mapping[str, Sequence[str]],
+    *,
+    segment_id: int | None,
+    count: int,
+    reach: Reach,
+) -> list[ProcessEvent]:
+    """`count` events of a kind: first those that one of the RE2 patterns of their columns finds,
+    then the others, each in order of segment and time. Of one segment, or of all (None).
+
+    Raises UnavailableError when it takes longer than `reach` allows.
+    """
+    bind = Binder("m")
+    found = [
+        f"match({quoted(column.name)}, {bind('String', one)})"
+        for column in kind.columns
+        for one in patterns.get(column.name, ())
+    ]
+    matching_first = f"{either(found)} DESC, " if found else ""
+    where, params = _of(engine, process_id, scope, segment_id)
+    arrays = ", ".join(f"{quoted(one.name)} AS {quoted(one.name)}" for one in kind.columns)
+    values = ", ".join(readable(quoted(one.name), one.type) for one in kind.columns)
+    rows = reach.ask(
+        engine,
+        f"SELECT {values} FROM segment ARRAY JOIN {arrays} WHERE {where} "
+        f"ORDER BY {matching_first}segment_id, `{kind.name}_time` LIMIT {count:d}",
+        {**params, **bind.params},
+    ).rows
+    return [kind.struct(process_id, *row) for row in rows]
+
+
+def _of(
+    engine: Engine, process_id: str, scope: Scope, segment_id: int | None
+) -> tuple[str, dict[str, Any]]:
+    which = guided(engine.capabilities, "process_id = {process:String}")
+    params: dict[str, Any] = {"process": process_id}
+    if segment_id is not None:
+        which += " AND segment_id = {segment_id:UInt64}"
+        params["segment_id"] = segment_id
+    where = scoped(Condition(which, params), scope)
+    return where.sql, where.params

@@ -1,0 +1,67 @@
+"""Texts of events that match patterns, of a few segments: what highlights are made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Final
+
+from vedette import limits
+from vedette.model.fields import EVENT_COLUMNS
+from vedette.query.compile.predicate_sql import Binder, either
+from vedette.store.engine.client import Engine
+from vedette.store.plan.scope_filter import SEGMENT_KEY
+from vedette.store.plan.search_bounds import EVERYWHERE, Reach
+from vedette.store.read.column_lists import quoted
+from vedette.store.read.process_events import BY_KEY
+
+Key = tuple[int, int, str, int]
+"""A segment by `SEGMENT_KEY`."""
+
+_KEYS: Final = "{keys:Array(Tuple(UInt64, UInt32, String, UInt64))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Values of one column of one segment."""
+
+    key: Key
+    column: str
+    values: Sequence[str]
+
+
+def matching_texts(
+    engine: Engine,
+    keys: Sequence[Key],
+    patterns: Mapping[str, Sequence[str]],
+    *,
+    reach: Reach = EVERYWHERE,
+) -> list[Texts]:
+    """The different texts that one of the RE2 patterns of their event column finds, by segment
+    and column; `HIGHLIGHT_VALUES_MAX` of each at most.
+
+    Raises UnavailableError when it takes longer than `reach` allows.
+    """
+    columns = [column for column in patterns if column in EVENT_COLUMNS]
+    if not keys or not columns:
+        return []
+    bind = Binder("t")
+    selected = ", ".join(_matching(column, patterns[column], bind) for column in columns)
+    # Each event is in one partial row, so rows need no merging.
+    rows = engine.query(
+        f"SELECT {SEGMENT_KEY}, seq, {selected} FROM segment PREWHERE ({SEGMENT_KEY}) IN {_KEYS}",
+        {**bind.params, "keys": list(keys)},
+        settings=BY_KEY,
+        deadline_s=reach.left_s(),
+    ).rows
+    found: dict[tuple[Key, str], dict[str, None]] = {}
+    for row in sorted(rows, key=itemgetter(4)):
+        for column, values in zip(columns, row[5:], strict=True):
+            found.setdefault((row[:4], column), {}).update(dict.fromkeys(values))
+    most = limits.HIGHLIGHT_VALUES_MAX
+    return [Texts(*told, list(values)[:most]) for told, values in found.items() if values]
+
+
+def _matching(column: str, patterns: Sequence[str], bind: Binder) -> str:
+    found = either(f"match(x, {bind('String', one)})" for one in patterns)
+    values = f"arrayDistinct(arrayFilter(x -> {found}, {quoted(column)}))"
+    return f"arraySlice({values}, 1, {limits.HIGHLIGHT_VALUES_MAX:d})"

@@ -1,0 +1,220 @@
+"""Reading processes: their segments, their metadata as a whole, their events, their relatives.
+
+Its segments and their counts come from the outline (`tables.OUTLINE`); the guide (`process`)
+tells the windows of several processes. So the rest is read by primary key, and only where it is.
+Events are in the order of segments, and by time within a segment.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+from msgspec import Struct
+
+from vedette.model.columns import EVENT_KINDS, EventKind
+from vedette.model.event import ProcessEvent
+from vedette.model.scope import Scope
+from vedette.query.compile.condition import Condition
+from vedette.store.engine.client import Engine, Rows
+from vedette.store.plan.scope_filter import guided, scoped
+from vedette.store.read.column_lists import BEST, COUNTS, quoted, readable_array
+from vedette.store.read.process_events import BY_KEY
+from vedette.store.read.segment_counts import of_process
+
+_LAST = (1 << 63) - 1
+
+RELATIVES_MAX = 1_000
+"""Children or siblings that are read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSummary:
+    """One segment of a process (api.md 2.5); times in epoch microseconds."""
+
+    partition_ms: int
+    window_ms: int
+    segment_id: int
+    last_update: int
+    last_server_update: int
+    counts: dict[str, int]
+    """Events by name of their kind, counted and uncounted kinds."""
+
+
+class Events(Struct):
+    """Events by name of their kind, each list in order."""
+
+    total: int
+    """Events of the kinds and segments asked for, of which `by_kind` is a slice."""
+    by_kind: dict[str, list[ProcessEvent]]
+
+
+def segments_of(
+    engine: Engine, process_id: str, scope: Scope, *, first: int = 0, last: int = _LAST
+) -> list[SegmentSummary]:
+    """The segments of a process with ids from `first` to `last`, the earliest first; [] when
+    there is none to see."""
+    where = of_process(process_id, scope)
+    found = engine.query(
+        "SELECT partition_ms, window_ms, segment_id, max(last_update) AS updated, "
+        f"max(last_server_update) AS served, {', '.join(f'sum({quoted(n)})' for n in COUNTS)} "
+        f"FROM {engine.capabilities.outline} WHERE {where.sql} "
+        "AND segment_id BETWEEN {first:UInt64} AND {last:UInt64} "
+        "GROUP BY partition_ms, window_ms, segment_id ORDER BY segment_id",
+        {**where.params, "first": first, "last": last},
+    )
+    kinds = [kind.name for kind in EVENT_KINDS]
+    return [
+        SegmentSummary(
+            row[0], row[1], row[2], row[3], row[4], dict(zip(kinds, row[5:], strict=True))
+        )
+        for row in found.rows
+    ]
+
+
+def process_rows(
+    engine: Engine, process_ids: Sequence[str], scope: Scope
+) -> dict[str, dict[str, Any]]:
+    """Processes as a whole, by id: the best metadata of all their segments, summed counts.
+
+    Rows are as those of `find.Found`, with the id of the latest segment as `segment_id`, and
+    the earliest as `first_segment_id`.
+    """
+    if not process_ids:
+        return {}
+    ids = {"ids": list(process_ids)}
+    by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
+    where = scoped(Condition(by_guide, ids), scope)
+    found = engine.query(
+        "SELECT process_id, any(sensor_id) AS of_sensor, max(segment_id) AS last_segment, "
+        "min(segment_id) AS first_segment_id, max(window_ms) AS last_window, "
+        f"max(partition_ms) AS last_partition, {BEST} "
+        f"FROM segment WHERE {where.sql} GROUP BY process_id",
+        where.params,
+    )
+    return {row["process_id"]: row for row in map(_renamed, found.dicts())}
+
+
+_WHOLE_NAMES = {
+    "of_sensor": "sensor_id",
+    "last_segment": "segment_id",
+    "last_window": "window_ms",
+    "last_partition": "partition_ms",
+}
+
+
+def _renamed(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        _WHOLE_NAMES.get(name, name.removeprefix("best_")): value for name, value in row.items()
+    }
+
+
+def events(
+    engine: Engine,
+    process_id: str,
+    scope: Scope,
+    *,
+    segment_id: int | None = None,
+    kinds: Sequence[EventKind] = EVENT_KINDS,
+    start: int = 0,
+    count: int,
+) -> Events:
+    """`count` events of a process from `start` on; of one segment, or of all (None).
+
+    Only the segments that hold them are read.
+    """
+    begin, total, wanted = 0, 0, []
+    for summary in segments_of(engine, process_id, scope):
+        if segment_id is not None and summary.segment_id != segment_id:
+            continue
+        size = sum(summary.counts[kind.name] for kind in kinds)
+        if total + size <= start:
+            begin += size
+        elif size and total < start + count:
+            wanted.append(summary)
+        total += size
+    if not wanted:
+        return Events(total, {})
+    present = [kind for kind in kinds if any(summary.counts[kind.name] for summary in wanted)]
+    read = _read_events(engine, process_id, scope, present, wanted, start - begin, count)
+    return Events(total, read)
+
+
+def _read_events(
+    engine: Engine,
+    process_id: str,
+    scope: Scope,
+    kinds: Sequence[EventKind],
+    wanted: Sequence[SegmentSummary],
+    start: int,
+    count: int,
+) -> dict[str, list[ProcessEvent]]:
+    arrays = ", ".join(
+        readable_array(column.name, column.type) for kind in kinds for column in kind.columns
+    )
+    ids = {"wanted": [summary.segment_id for summary in wanted]}
+    where = Condition("segment_id IN {wanted:Array(UInt64)}", ids)
+    windows = sorted({summary.window_ms for summary in wanted})
+    found = _of_process(engine, arrays, process_id, scope, windows, where)
+    ordered: list[tuple[str, ProcessEvent]] = []
+    for row in found.rows:
+        segment: list[tuple[str, ProcessEvent]] = []
+        at = 0
+        for kind in kinds:
+            end = at + len(kind.fields)
+            segment += zip(
+                repeat(kind.name), map(kind.struct, repeat(process_id), *row[at:end]), strict=False
+            )
+            at = end
+        segment.sort(key=_event_time)
+        ordered += segment
+    by_kind: dict[str, list[ProcessEvent]] = {kind.name: [] for kind in kinds}
+    for name, event in ordered[start : start + count]:
+        by_kind[name].append(event)
+    return by_kind
+
+
+def _event_time(named: tuple[str, ProcessEvent]) -> int:
+    return named[1].time_us
+
+
+def children_of(
+    engine: Engine, process_id: str, scope: Scope, *, limit: int = RELATIVES_MAX
+) -> list[dict[str, Any]]:
+    """The processes that name this one as their parent, by start time; rows as `process_rows`."""
+    where = scoped(Condition("parent_id = {parent:String}", {"parent": process_id}), scope)
+    # The row that brings a process into a window names its parent; any partial row will do.
+    found = engine.query(
+        f"SELECT process_id, max(start) AS started FROM segment WHERE {where.sql} "
+        f"GROUP BY process_id ORDER BY started, process_id LIMIT {limit:d}",
+        where.params,
+    )
+    ids = [row[0] for row in found.rows]
+    known = process_rows(engine, ids, scope)
+    return [known[name] for name in ids if name in known]
+
+
+def siblings_of(
+    engine: Engine, process_id: str, parent_id: str, scope: Scope, *, limit: int
+) -> list[dict[str, Any]]:
+    """The other children of a process's parent, by start time."""
+    children = children_of(engine, parent_id, scope, limit=limit + 1)
+    return [row for row in children if row["process_id"] != process_id][:limit]
+
+
+def _of_process(
+    engine: Engine,
+    columns: str,
+    process_id: str,
+    scope: Scope,
+    windows: Sequence[int],
+    where: Condition,
+) -> Rows:
+    """Columns of segments that lie in these windows, whole, the earliest first."""
+    own = of_process(process_id, scope, windows)
+    return engine.query(
+        f"SELECT {columns} FROM segment FINAL WHERE {own.sql} AND ({where.sql}) "
+        "ORDER BY segment_id",
+        {**own.params, **where.params},
+        settings=BY_KEY,
+    )

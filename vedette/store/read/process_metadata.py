@@ -1,0 +1,188 @@
+"""What is known of one process beside its events: by one segment, and by all of them together.
+
+Every segment carries what is known of its process, and the newest what was known last. So one
+segment tells the metadata, and what has to be summed up is in the outline (`segment_counts.py`).
+"""
+
+from collections.abc import Callable, Collection, Hashable
+from operator import itemgetter
+from typing import Any, Final, TypeVar
+
+from vedette import limits
+from vedette.model.scope import Scope
+from vedette.store.engine.client import Engine
+from vedette.store.engine.query_pool import beside
+from vedette.store.read.column_lists import COUNTS, KNOWN, quoted, row_with
+from vedette.store.read.process_events import BY_KEY
+from vedette.store.read.segment_counts import of_process, sees
+
+_NEWEST_WINDOW: Final = (
+    "(SELECT arrayMax(arrayPushFront(groupArrayArray(windows), 0)) "
+    "FROM process WHERE process_id = {process:String})"
+)
+"""As the guide has it; 0 without one. It is a number before a table is read by its key."""
+
+R = TypeVar("R", dict[str, Any], dict[str, Any] | None)
+
+_OWN_NAMES = {"prefer_column_name_to_alias": 1}
+"""Lets a result have the name of the column that it is made from."""
+
+
+def segment_row(
+    engine: Engine,
+    process_id: str,
+    segment_id: int,
+    scope: Scope,
+    names: Collection[str] = KNOWN,
+    counts: Collection[str] = COUNTS,
+) -> dict[str, Any] | None:
+    """What is named of one segment's metadata and counts, and when it was updated; remembered,
+    since every page of its events shows them."""
+    question = ("segment", segment_id, tuple(names), tuple(counts))
+    found = _told(
+        engine,
+        process_id,
+        scope,
+        question,
+        lambda: _segment_row(engine, process_id, segment_id, scope, names, counts),
+    )
+    return found and dict(found)
+
+
+def _segment_row(
+    engine: Engine,
+    process_id: str,
+    segment_id: int,
+    scope: Scope,
+    names: Collection[str],
+    counts: Collection[str],
+) -> dict[str, Any] | None:
+    """A segment's id is its window and a little more (`model/columns.py`)."""
+    where = of_process(process_id, scope)
+    counted = "".join(f", {quoted(name)}" for name in counts)
+    found = engine.query(
+        f"SELECT {row_with((*names, 'last_update', 'last_server_update'))}{counted} "
+        "FROM segment FINAL WHERE window_ms BETWEEN {first:UInt64} AND {segment_id:UInt64} "
+        f"AND {where.sql} AND segment_id = {{segment_id:UInt64}}",
+        {
+            **where.params,
+            "first": max(0, segment_id - limits.SEGMENT_IDS_A_WINDOW + 1),
+            "segment_id": segment_id,
+        },
+        settings=BY_KEY,
+    ).dicts()
+    return found[0] if found else None
+
+
+def process_row(
+    engine: Engine,
+    process_id: str,
+    scope: Scope,
+    names: Collection[str] = KNOWN,
+    counts: Collection[str] = COUNTS,
+) -> dict[str, Any] | None:
+    """One process as a whole, as `process_rows` has it, with what is named of its metadata and
+    counts; None when there is none to see.
+
+    Every segment carries what is known of its process, and the newest what was known last: so
+    the newest one tells the metadata, and the outline what has to be summed up. The two are
+    asked at once.
+    """
+    summing = beside(_summed, engine, process_id, scope, counts)
+    question = ("newest", tuple(names))
+    newest = _told(
+        engine, process_id, scope, question, lambda: _newest(engine, process_id, scope, names)
+    )
+    summed = summing.result()
+    if not summed["segment_id"] or newest is None:
+        return None
+    if newest["segment_id"] < summed["segment_id"]:
+        newest = segment_row(engine, process_id, summed["segment_id"], scope, names, ())
+    return newest and newest | summed
+
+
+def _summed(
+    engine: Engine, process_id: str, scope: Scope, counts: Collection[str] = ()
+) -> dict[str, Any]:
+    """What all segments tell together; its `segment_id` is 0 when there are none."""
+    question = ("summed", tuple(counts))
+    return _told(
+        engine, process_id, scope, question, lambda: _sum_up(engine, process_id, scope, counts)
+    )
+
+
+def _sum_up(
+    engine: Engine, process_id: str, scope: Scope, counts: Collection[str]
+) -> dict[str, Any]:
+    where = of_process(process_id, scope)
+    sums = "".join(f", sum({quoted(name)}) AS {quoted(name)}" for name in counts)
+    return engine.query(
+        "SELECT max(segment_id) AS `segment_id`, max(partition_ms) AS `partition_ms`, "
+        "max(last_update) AS `last_update`, max(last_server_update) AS `last_server_update`, "
+        "min(first_server_update) AS `first_server_update`, max(terminated) AS `terminated` "
+        f"{sums} FROM {engine.capabilities.outline} WHERE {where.sql}",
+        where.params,
+        settings=_OWN_NAMES,
+    ).dicts()[0]
+
+
+def newest_row(
+    engine: Engine, process_id: str, scope: Scope, names: Collection[str] = KNOWN
+) -> dict[str, Any] | None:
+    """The newest segment of a process, with what is named of its metadata; None when there is
+    none to see. Of a process that was never heard of, the guide alone is asked; what was told is
+    remembered, since every summary of a process asks for its parent."""
+    return _told(
+        engine,
+        process_id,
+        scope,
+        ("newest", tuple(names)),
+        lambda: _newest_heard_of(engine, process_id, scope, names),
+    )
+
+
+def _told(
+    engine: Engine,
+    process_id: str,
+    scope: Scope,
+    question: tuple[Hashable, ...],
+    ask: Callable[[], R],
+) -> R:
+    """The answer of `ask`, remembered until something is written to the process."""
+    return engine.unchanged.told(process_id, (sees(scope, process_id), *question), ask, _size)
+
+
+def _size(row: dict[str, Any] | None) -> int:
+    """About what a row takes in memory."""
+    return 3_000 + sum(len(value) for value in (row or {}).values() if isinstance(value, str))
+
+
+def _newest_heard_of(
+    engine: Engine, process_id: str, scope: Scope, names: Collection[str]
+) -> dict[str, Any] | None:
+    told = engine.query(f"SELECT {_NEWEST_WINDOW}", {"process": process_id})
+    window_ms = told.rows[0][0]
+    return _newest(engine, process_id, scope, names, f"{window_ms:d}") if window_ms else None
+
+
+def _newest(
+    engine: Engine,
+    process_id: str,
+    scope: Scope,
+    names: Collection[str],
+    window_ms: str = _NEWEST_WINDOW,
+) -> dict[str, Any] | None:
+    """The newest segment in a window; of the whole process when the window has none."""
+    where = of_process(process_id, scope)
+    found = engine.query(
+        f"SELECT {row_with(names)} FROM segment FINAL "
+        f"WHERE window_ms = {window_ms} AND {where.sql}",
+        where.params,
+        settings=BY_KEY,
+    ).dicts()
+    if found:
+        # Ordering one or two rows here costs nothing, and in the engine a millisecond.
+        return max(found, key=itemgetter("segment_id"))
+    # The guide is written first, and a crash may come between: then it names a window too many.
+    told = _summed(engine, process_id, scope)["segment_id"]
+    return segment_row(engine, process_id, told, scope, names, ()) if told else None

@@ -1,0 +1,174 @@
+"""What the writer reads back: after a restart, and when its memory has forgotten a process.
+
+All of it is the server's own work, so the scope is everything.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pyroaring import BitMap
+
+from vedette.limits import SEGMENT_WINDOW_MS
+from vedette.model.columns import DERIVED, PROCESS
+from vedette.model.host import HostProcess
+from vedette.store.engine.client import Engine
+from vedette.store.plan.scope_filter import guided
+from vedette.store.read.column_lists import COUNTS
+
+PROCESSES_PER_QUERY = 2_000
+"""Ids bound to one query: the time to bind them grows with their square above 10,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentPlace:
+    """A segment that exists, and how many events it holds."""
+
+    partition_ms: int
+    window_ms: int
+    segment_id: int
+    event_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class KnownProcess:
+    """`facts` holds the known columns of `columns.PROCESS` and `columns.DERIVED`;
+    `places` every segment in a mounted partition, the earliest first."""
+
+    facts: dict[str, Any]
+    places: list[SegmentPlace]
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """Where the writer goes on: 0 in an empty store."""
+
+    window_ms: int
+    seq: int
+
+
+def known_processes(engine: Engine, process_ids: Sequence[str]) -> dict[str, KnownProcess]:
+    """What is stored of processes, by id; those of which nothing is are left out."""
+    known: dict[str, KnownProcess] = {}
+    for at in range(0, len(process_ids), PROCESSES_PER_QUERY):
+        known |= _known_processes(engine, list(process_ids[at : at + PROCESSES_PER_QUERY]))
+    return known
+
+
+def _known_processes(engine: Engine, process_ids: list[str]) -> dict[str, KnownProcess]:
+    # Most that are asked for are new. The guide says so from four columns, while a question
+    # about `segment` costs milliseconds before it reads a row.
+    stored = engine.query(
+        "SELECT DISTINCT process_id FROM process WHERE process_id IN {ids:Array(String)}",
+        {"ids": process_ids},
+    )
+    process_ids = [row[0] for row in stored.rows]
+    if not process_ids:
+        return {}
+    by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
+    places: dict[str, list[SegmentPlace]] = {}
+    latest: dict[str, tuple[int, int, str]] = {}
+    found = engine.query(
+        "SELECT process_id, sensor_id, partition_ms, window_ms, segment_id, "
+        f"sum({' + '.join(COUNTS)}) FROM segment WHERE {by_guide} "
+        "GROUP BY process_id, sensor_id, partition_ms, window_ms, segment_id ORDER BY segment_id",
+        {"ids": process_ids},
+    )
+    for process_id, sensor_id, *place in found.rows:
+        stays = SegmentPlace(*place)
+        places.setdefault(process_id, []).append(stays)
+        latest[process_id] = (stays.window_ms, sensor_id, process_id)
+    facts = _facts(engine, list(latest.values()))
+    return {name: KnownProcess(facts.get(name, {}), stays) for name, stays in places.items()}
+
+
+def heard_of(engine: Engine, most: int) -> BitMap | None:
+    """The hashes (`model.ids.process_hash`) of all processes; None when the guide has more than
+    `most` rows."""
+    if engine.query("SELECT count() FROM process").rows[0][0] > most:
+        return None
+    # A bitmap takes numbers in their order in a fifth of the time.
+    found = engine.query("SELECT arraySort(groupArray(CRC32(process_id))) FROM process")
+    return BitMap(found.rows[0][0])
+
+
+_FACTS = (*PROCESS, *DERIVED)
+
+
+def _facts(engine: Engine, latest: list[tuple[int, int, str]]) -> dict[str, dict[str, Any]]:
+    """The best metadata of processes, from one window of each: every window has all of it."""
+    best = ", ".join(f"max(`{column.name}`)" for column in _FACTS)
+    found = engine.query(
+        f"SELECT process_id, {best} FROM segment WHERE (window_ms, sensor_id, process_id) IN "
+        "{latest:Array(Tuple(UInt64, UInt32, String))} GROUP BY process_id",
+        {"latest": latest},
+    )
+    names = [column.name for column in _FACTS]
+    return {
+        row[0]: {name: value for name, value in zip(names, row[1:], strict=True) if value}
+        for row in found.rows
+    }
+
+
+def newest(engine: Engine) -> Newest:
+    """The newest window, and the highest commit number of any table."""
+    window_ms, seq = engine.query("SELECT max(window_ms), max(seq) FROM segment").rows[0]
+    others = [
+        engine.query(f"SELECT max(seq) FROM {table}").rows[0][0] for table in ("record", "binary")
+    ]
+    return Newest(window_ms, max(seq, *others))
+
+
+Keys = Iterator[tuple[Any, ...]]
+"""Sensor id, keys of its records, keys of the requests that brought records without one."""
+
+
+def seen_keys(
+    engine: Engine,
+    table: Literal["segment", "record"],
+    *,
+    since_us: int = 0,
+    since_seq: int = 0,
+) -> Keys:
+    """The keys of what was stored since a time and since a commit, sensor by sensor, in blocks.
+
+    May tell keys twice, and some that are a little older than asked for.
+    """
+    with engine.stream(
+        _SEEN[table], {"since_ms": _window_before(since_us), "since_seq": since_seq}
+    ) as blocks:
+        for block in blocks:
+            yield from block
+
+
+def _window_before(time_us: int) -> int:
+    return max(0, time_us // 1_000 - SEGMENT_WINDOW_MS)
+
+
+_SEEN: dict[str, str] = {
+    "segment": (
+        "SELECT sensor_id, record_keys, request_keys FROM segment "
+        "WHERE window_ms >= {since_ms:UInt64} AND seq >= {since_seq:UInt64} "
+        "AND (notEmpty(record_keys) OR notEmpty(request_keys))"
+    ),
+    "record": (
+        "SELECT sensor_id, groupArrayIf(record_key, record_key > 0), "
+        "groupUniqArrayIf(request_key, request_key > 0) FROM record "
+        "WHERE committed >= fromUnixTimestamp64Milli(toInt64({since_ms:UInt64}), 'UTC') "
+        "AND seq >= {since_seq:UInt64} GROUP BY sensor_id"
+    ),
+}
+
+
+def host_context(
+    engine: Engine, sensor_ids: Sequence[int], *, since_ms: int = 0
+) -> list[HostProcess]:
+    """The processes that some hosts had in the windows since `since_ms`."""
+    found = engine.query(
+        "SELECT sensor_id, process_id, max(process_pid), max(start), max(end_time), max(path), "
+        "max(process_md5), max(process_sha256), max(username), max(parent_id) "
+        "FROM segment WHERE window_ms >= {since_ms:UInt64} "
+        "AND sensor_id IN {sensors:Array(UInt32)} GROUP BY sensor_id, process_id",
+        {"since_ms": since_ms, "sensors": list(sensor_ids)},
+    )
+    return [HostProcess(*row) for row in found.rows]

@@ -1,0 +1,246 @@
+"""The relatives of many processes at once: what a tree is made of.
+
+Children are known in two ways, and neither is complete: a process names its parent, and a parent
+reports its child. The first tells of children whose parent was never heard of, the second of
+children that were never heard of themselves. Each question here is one for a whole generation.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from vedette.model.columns import METADATA, Column
+from vedette.model.ids import sensor_of
+from vedette.model.scope import Scope
+from vedette.query.compile.condition import Condition
+from vedette.store.engine.client import Engine
+from vedette.store.plan.scope_filter import guided, scoped
+from vedette.store.read.column_lists import BEST_COUNTS, best
+from vedette.store.read.process_events import BY_KEY
+from vedette.store.read.recovery import PROCESSES_PER_QUERY
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A child as its parent's events tell of it; what began it, where that was told."""
+
+    parent_id: str
+    child_id: str
+    time_us: int
+    kind: int
+    """`model.event.ChildKind`"""
+    path: str
+    command_line: str
+    username: str
+    pid: int
+    md5: str
+    sha256: str
+    is_suppressed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """A process that names its parent."""
+
+    parent_id: str
+    child_id: str
+    start_us: int
+    """0 when no record told."""
+    reports: int
+    """Events of children of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A process, as `facts_of` has it, and the children that it reported."""
+
+    row: dict[str, Any]
+    reports: list[Report] | None
+    """None where `reports_of` has to be asked: there are too many."""
+
+
+_BY_INDEX: Final = {name: value for name, value in BY_KEY.items() if name != "use_skip_indexes"}
+"""For the children of a process, whom no key names."""
+
+_SHOWN: Final = frozenset(
+    (
+        *("hostname", "group", "start", "path", "process_name", "process_pid", "process_md5"),
+        *("process_sha256", "cmdline", "username", "terminated", "end_time", "parent_id"),
+        "last_update",
+    )
+)
+_OF_PARENT: Final = frozenset(
+    (
+        *("parent_name", "parent_path", "parent_pid", "parent_md5", "parent_sha256"),
+        *("parent_cmdline", "parent_username"),
+    )
+)
+
+NODE: Final = tuple(column for column in METADATA if column.name in _SHOWN)
+"""What a node of a tree shows."""
+
+FACTS: Final = tuple(column for column in METADATA if column.name in _SHOWN | _OF_PARENT)
+"""The same, and what a process tells of its parent."""
+
+REPORTS_AT_ONCE: Final = 100
+"""Events of children that are read with a process; of so many processes at once."""
+
+_PROCESSES_WITH_REPORTS: Final = 1_000
+
+
+_NAMED: Final = "sensor_id IN {sensors:Array(UInt32)} AND parent_id IN {ids:Array(String)}"
+"""A child is on its parent's host, which the primary key finds before any index is asked."""
+
+
+def _sensed(ids: list[str]) -> dict[str, Any]:
+    """The values of `_NAMED`."""
+    sensors = sorted({sensor for one in ids if (sensor := sensor_of(one)) is not None})
+    return {"ids": ids, "sensors": sensors}
+
+
+def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: int) -> list[Tie]:
+    """The processes that name one of these as their parent, by start time."""
+    segment = engine.capabilities.storage("segment")
+    # Any partial row may name the parent; what the process is, only all of them together tell.
+    named = f"process_id IN (SELECT process_id FROM {segment} WHERE {_NAMED})"
+    by_guide = guided(engine.capabilities, named)
+    wanted = set(parent_ids)
+    found: list[Tie] = []
+    for ids in _batches(parent_ids):
+        where = scoped(Condition(by_guide, _sensed(ids)), scope)
+        rows = engine.query(
+            "SELECT process_id, max(parent_id), max(start) AS began, sum(childproc_count) "
+            f"FROM segment WHERE {where.sql} "
+            f"GROUP BY process_id ORDER BY began, process_id LIMIT {limit:d}",
+            where.params,
+            settings=_BY_INDEX,
+        ).rows
+        found += [Tie(row[1], row[0], row[2], row[3]) for row in rows if row[1] in wanted]
+    return found
+
+
+def children_named(engine: Engine, parent_ids: Sequence[str], limit: int) -> list[str] | None:
+    """The processes of which some partial row names one of these as its parent, whatever all of
+    them together tell, and whoever may see them. None when there are more than `limit`."""
+    found: set[str] = set()
+    for ids in _batches(parent_ids):
+        rows = engine.query(
+            f"SELECT groupUniqArray({limit + 1:d})(process_id) FROM segment WHERE {_NAMED}",
+            _sensed(ids),
+            settings=_BY_INDEX,
+        ).rows
+        found.update(rows[0][0])
+        if len(found) > limit:
+            return None
+    return sorted(found)
+
+
+_CHILDPROC: Final = (
+    *("time", "started", "kind", "child_id", "path", "command_line"),
+    *("username", "pid", "md5", "sha256", "suppressed"),
+)
+_WITH_REPORTS: Final = (
+    f"groupArrayArray({REPORTS_AT_ONCE:d})"
+    f"(arrayZip({', '.join(f'childproc_{name}' for name in _CHILDPROC)})) AS best_told"
+)
+
+
+def reports_of(
+    engine: Engine,
+    parent_ids: Sequence[str],
+    scope: Scope,
+    *,
+    limit: int,
+    child_ids: Sequence[str] | None = None,
+    only_suppressed: bool = False,
+) -> list[Report]:
+    """The children that these processes reported, by time, each once; `child_ids` limits them, or
+    that they were reported as suppressed."""
+    arrays = ", ".join(f"childproc_{name} AS {name}" for name in _CHILDPROC)
+    # What a child was when it began, not what it became; an end tells less than a start.
+    first = "argMin((kind, path, command_line, username, pid, md5, sha256), (started = 0, time))"
+    which = "" if child_ids is None else " AND child_id IN {children:Array(String)}"
+    which += " AND suppressed" if only_suppressed else ""
+    found: list[Report] = []
+    by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
+    for ids in _batches(parent_ids):
+        where = scoped(Condition(by_guide, {"ids": ids, "children": list(child_ids or ())}), scope)
+        rows = engine.query(
+            f"SELECT process_id, child_id, min(time) AS began, {first}, toBool(max(suppressed)) "
+            f"FROM segment ARRAY JOIN {arrays} WHERE {where.sql} AND child_id != ''{which} "
+            f"GROUP BY process_id, child_id ORDER BY began, child_id LIMIT {limit:d}",
+            where.params,
+            settings=BY_KEY,
+        ).rows
+        found += [Report(*(*row[:3], *row[3], row[4])) for row in rows]
+    return found
+
+
+def facts_of(
+    engine: Engine, process_ids: Sequence[str], scope: Scope, columns: Sequence[Column] = FACTS
+) -> dict[str, dict[str, Any]]:
+    """What a tree shows of processes, by id: metadata, sums of counts, `sensor_id`, and the id of
+    the latest segment as `segment_id`. Those that cannot be seen are left out."""
+    by_id = _facts(engine, process_ids, scope, columns)
+    return {row["process_id"]: row for row in by_id}
+
+
+def known_of(
+    engine: Engine, process_ids: Sequence[str], scope: Scope, columns: Sequence[Column]
+) -> dict[str, Known]:
+    """The same with the children that each reported: one question in place of two."""
+    if len(process_ids) > _PROCESSES_WITH_REPORTS:
+        rows = _facts(engine, process_ids, scope, columns)
+        return {row["process_id"]: Known(row, None) for row in rows}
+    found: dict[str, Known] = {}
+    for row in _facts(engine, process_ids, scope, columns, _WITH_REPORTS):
+        told = row.pop("told")
+        is_all = row["childproc_count"] <= REPORTS_AT_ONCE
+        found[row["process_id"]] = Known(row, _reports(row["process_id"], told) if is_all else None)
+    return found
+
+
+def _facts(
+    engine: Engine,
+    process_ids: Sequence[str],
+    scope: Scope,
+    columns: Sequence[Column],
+    *others: str,
+) -> Iterator[dict[str, Any]]:
+    sensor_and_segment = "any(sensor_id) AS best_sensor_id, max(segment_id) AS best_segment_id"
+    told = ", ".join((sensor_and_segment, *map(best, columns), BEST_COUNTS, *others))
+    by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
+    for ids in _batches(process_ids):
+        where = scoped(Condition(by_guide, {"ids": ids}), scope)
+        rows = engine.query(
+            f"SELECT process_id, {told} FROM segment WHERE {where.sql} GROUP BY process_id",
+            where.params,
+            settings=BY_KEY,
+        )
+        names = [name.removeprefix("best_") for name in rows.names]
+        yield from (dict(zip(names, row, strict=True)) for row in rows.rows)
+
+
+def _reports(parent_id: str, told: Sequence[tuple[Any, ...]]) -> list[Report]:
+    """The children of a process's own events, each once, as `reports_of` has them."""
+    first: dict[str, tuple[Any, ...]] = {}
+    since: dict[str, int] = {}
+    suppressed: set[str] = set()
+    for event in told:
+        time_us, started, _, child_id, *_ = event
+        since[child_id] = min(time_us, since.get(child_id, time_us))
+        if event[-1]:
+            suppressed.add(child_id)
+        known = first.get(child_id)
+        if known is None or (started == 0, time_us) < (known[1] == 0, known[0]):
+            first[child_id] = event
+    return [
+        Report(*(parent_id, child_id, since[child_id], kind, *label, child_id in suppressed))
+        for child_id, (_, _, kind, _, *label, _) in first.items()
+        if child_id
+    ]
+
+
+def _batches(ids: Sequence[str]) -> Iterator[list[str]]:
+    for at in range(0, len(ids), PROCESSES_PER_QUERY):
+        yield list(ids[at : at + PROCESSES_PER_QUERY])

@@ -1,0 +1,138 @@
+"""The outline of a process: its segments, how many events each holds, and of which kinds.
+
+It is read from where rows lie in the order of processes (`tables.OUTLINE`), so it costs the same
+however much else is stored. Counts are asked without FINAL, because every event lies in exactly
+one partial row.
+"""
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vedette.model.columns import EventKind
+from vedette.model.event_facets import STREAMED
+from vedette.model.ids import sensor_of
+from vedette.model.scope import Scope
+from vedette.query.compile.condition import Condition
+from vedette.store.engine.client import Engine
+from vedette.store.plan.scope_filter import scoped
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The segments of a process, the earliest first, in lists of the same length."""
+
+    window_ms: Sequence[int]
+    segment_ids: Sequence[int]
+    totals: Sequence[int]
+    """Events of all `STREAMED` kinds."""
+    chosen: Sequence[int]
+    """Events of the kinds that were asked for."""
+    kinds: Sequence[int]
+    """Kinds that there are events of: a bit for each of `STREAMED`, the first one's is 1."""
+    is_terminated: bool
+
+    def kinds_in(self, numbers: Sequence[int]) -> list[EventKind]:
+        """Kinds that the segments with these numbers have events of."""
+        met = 0
+        for number in numbers:
+            met |= self.kinds[number]
+        return [kind for bit, kind in enumerate(STREAMED) if met >> bit & 1]
+
+
+def outline(
+    engine: Engine,
+    process_id: str,
+    scope: Scope,
+    kinds: Sequence[EventKind] = STREAMED,
+    *,
+    deadline_s: float | None = None,
+) -> Outline | None:
+    """Segments and counts of a process; None when there is none to see.
+
+    Raises UnavailableError (`reason` "deadline") when it takes longer than `deadline_s`.
+    """
+    return engine.unchanged.told(
+        process_id,
+        ("outline", sees(scope, process_id), tuple(kind.name for kind in kinds)),
+        lambda: _outline(engine, process_id, scope, kinds, deadline_s),
+        _size,
+    )
+
+
+def sees(scope: Scope, process_id: str) -> bool:
+    """Whether a scope has the sensor of a process: all that answers about one process depend on."""
+    return scope.allows(sensor_of(process_id) or 0)
+
+
+def _size(found: Outline | None) -> int:
+    return 1_000 + (40 * len(found.segment_ids) if found else 0)
+
+
+def _outline(
+    engine: Engine,
+    process_id: str,
+    scope: Scope,
+    kinds: Sequence[EventKind],
+    deadline_s: float | None,
+) -> Outline | None:
+    where = of_process(process_id, scope)
+    bits = " + ".join(
+        f"(`{kind.name}_count` > 0) * {1 << bit}" for bit, kind in enumerate(STREAMED)
+    )
+    is_all = tuple(kinds) == STREAMED
+    found = engine.query(
+        "SELECT groupArray(windows), groupArray(segment_id), groupArray(total), "
+        f"groupArray(kinds), max(ended){'' if is_all else ', groupArray(chosen)'} FROM ("
+        f"SELECT segment_id, any(window_ms) AS windows, sum({_added(STREAMED)}) AS total, "
+        f"sum({_added(kinds)}) AS chosen, groupBitOr(toUInt64({bits})) AS kinds, "
+        f"max(terminated) AS ended FROM {engine.capabilities.outline} WHERE {where.sql} "
+        "GROUP BY segment_id ORDER BY segment_id)",
+        where.params,
+        deadline_s=deadline_s,
+    )
+    windows, segment_ids, totals, met, terminated, *others = found.rows[0]
+    if not segment_ids:
+        return None
+    counts = array("Q", totals)
+    chosen = counts if is_all else array("Q", others[0])
+    lists = (array("Q", windows), array("Q", segment_ids), counts, chosen, array("Q", met))
+    return Outline(*lists, bool(terminated))
+
+
+def present_segment(
+    engine: Engine,
+    process_id: str,
+    segment_id: int,
+    scope: Scope,
+    *,
+    deadline_s: float | None = None,
+) -> int | None:
+    """The id of a segment when a process has it, else of its earliest one; None when there is no
+    process to see. Raises UnavailableError (`reason` "deadline")."""
+    where = of_process(process_id, scope)
+    found = engine.query(
+        "SELECT count(), countIf(segment_id = {segment:UInt64}), min(segment_id) "
+        f"FROM {engine.capabilities.outline} WHERE {where.sql}",
+        {**where.params, "segment": segment_id},
+        deadline_s=deadline_s,
+    )
+    rows, its_rows, earliest = found.rows[0]
+    if not rows:
+        return None
+    return segment_id if its_rows else int(earliest)
+
+
+def of_process(process_id: str, scope: Scope, windows: Sequence[int] | None = None) -> Condition:
+    """The condition on partial rows of one process, by primary key where windows are given."""
+    sql = "process_id = {process:String} AND sensor_id = {sensor:UInt32}"
+    params: dict[str, Any] = {"process": process_id, "sensor": sensor_of(process_id) or 0}
+    if windows is not None:
+        sql = f"window_ms IN {{windows:Array(UInt64)}} AND {sql}"
+        params["windows"] = list(windows)
+    return scoped(Condition(sql, params), scope)
+
+
+def _added(kinds: Sequence[EventKind]) -> str:
+    return " + ".join(f"`{kind.name}_count`" for kind in kinds) or "toUInt64(0)"

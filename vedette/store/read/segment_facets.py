@@ -1,0 +1,180 @@
+"""How often each value of some columns occurs among the segments that a search finds.
+
+All columns are counted in one pass (`GROUPING SETS`). Their order here is that of the answer.
+
+A fuzzy count looks at one window in eight, chosen by hash, and scales what it finds to the exact
+total: windows are what lies together on disk, so seven eighths of it are not read. Small results
+are counted exactly, and so are groups, whose members lie in many windows.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Final
+
+from vedette.errors import BadRequestError
+from vedette.model.scope import Scope
+from vedette.query.compile.condition import Condition
+from vedette.query.compile.predicate_sql import DERIVED_SQL, LOCAL_START
+from vedette.store.engine.client import Engine
+from vedette.store.plan.scope_filter import scoped
+from vedette.store.plan.search_bounds import EVERYWHERE, Reach
+from vedette.store.read.column_lists import SORTABLE, quoted
+
+VALUES_MAX: Final = 200
+"""Values of one facet, the most frequent ones."""
+
+DAYS: Final = 30
+"""Days that the facet `start` looks back on, today among them."""
+
+FUZZY_TOTAL_MIN: Final = 100_000
+"""Below so many segments a fuzzy count would save nothing."""
+
+_DAY_US: Final = 24 * 3600 * 1_000_000
+_SAMPLED: Final = (
+    "window_ms IN (SELECT DISTINCT window_ms FROM segment "
+    "WHERE modulo(cityHash64(window_ms), 8) = 0)"
+)
+
+_UNKNOWN: Final = 255
+"""Hour and weekday of a start that nobody told."""
+
+_DAY_SQL: Final = (
+    "if(start >= fromUnixTimestamp64Micro({facet_from:Int64}, 'UTC') "
+    "AND start < fromUnixTimestamp64Micro({facet_until:Int64}, 'UTC'), "
+    f"toUInt32(toDate({LOCAL_START})), 0)"
+)
+"""The day of a start within the last `DAYS`, counted from 1970; 0 for another one."""
+
+FACETS: Mapping[str, str] = MappingProxyType(
+    {
+        "process_md5": "process_md5",
+        "hostname": "hostname",
+        "group": "`group`",
+        "path_full": "path",
+        "parent_name": "parent_name",
+        "process_name": "process_name",
+        "host_type": "if(host_type = '', 'workstation', host_type)",
+        "hour_of_day": DERIVED_SQL["start_hour"][1],
+        "day_of_week": DERIVED_SQL["start_weekday"][1],
+        "start": _DAY_SQL,
+        "username_full": "username",
+    }
+)
+"""Facets of process search (api.md 2.3) and their expressions. Hours, weekdays (0 is Sunday)
+and days are those of the host's clock; days are numbers."""
+
+Value = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """What was counted: by facet, its values with their counts, the most frequent first."""
+
+    total: int
+    """Segments, or groups, that were counted; of a fuzzy count those of the whole result."""
+    counts: dict[str, list[tuple[Value, int]]]
+
+
+def count_facets(
+    engine: Engine,
+    where: Condition,
+    scope: Scope,
+    names: Sequence[str],
+    now_us: int,
+    *,
+    group: str = "",
+    fuzzy_total: int = 0,
+    reach: Reach = EVERYWHERE,
+) -> Facets:
+    """Count the values of the named `FACETS`; values that are not known are left out.
+
+    With `group`, a column as in `search_groups`, every value counts the groups it occurs in.
+    With `fuzzy_total`, the exact number of segments, the counts may be estimates.
+    Raises BadRequestError for a facet or a column that is none, UnavailableError when it takes
+    longer than `reach` allows.
+    """
+    names = list(dict.fromkeys(names))
+    for name in names:
+        if name not in FACETS:
+            raise BadRequestError(f"facet.field: there is no facet {name[:60]!r}")
+    if group and group not in SORTABLE:
+        raise BadRequestError(f"results cannot be grouped by {group!r}")
+    where = scoped(where, scope)
+    if fuzzy_total >= FUZZY_TOTAL_MIN and not group:
+        sampled = _count(engine, _both(where, _SAMPLED), names, now_us, "", reach)
+        if sampled.total:
+            return _scaled(sampled, fuzzy_total)
+    return _count(engine, where, names, now_us, group, reach)
+
+
+def _both(where: Condition, sql: str) -> Condition:
+    return replace(where, sql=f"{sql} AND ({where.sql})")
+
+
+def _count(
+    engine: Engine, where: Condition, names: Sequence[str], now_us: int, group: str, reach: Reach
+) -> Facets:
+    today_us = now_us - now_us % _DAY_US
+    since_us, until_us = today_us - (DAYS - 1) * _DAY_US, today_us + _DAY_US
+    found = reach.ask(
+        engine,
+        _counting(where, names, group),
+        {**where.params, "facet_from": since_us, "facet_until": until_us},
+    )
+    return _sorted_out(names, found.rows)
+
+
+def _counting(where: Condition, names: Sequence[str], group: str) -> str:
+    """One pass over the segments, grouped by nothing and by each column. 201 values a column,
+    because one of them may be the unknown one."""
+    columns = [f"f{number}" for number in range(len(names))]
+    values = [f"{FACETS[name]} AS f{number}" for number, name in enumerate(names)]
+    counted = "count()"
+    if group:
+        values.append(f"cityHash64({quoted(group)}) AS of_group")
+        counted = "uniqExact(of_group)"
+    sets = ", ".join(["()", *(f"({column})" for column in columns)])
+    listed = "".join(f", {column}" for column in columns)
+    which = f"grouping({', '.join(columns)})" if columns else "0"
+    return (
+        f"SELECT {which} AS which, {counted} AS counted{listed} "
+        f"FROM (SELECT {', '.join(values) or '1'} FROM segment FINAL {where.clause}) "
+        f"GROUP BY GROUPING SETS ({sets}) "
+        f"ORDER BY which, counted DESC{listed} LIMIT {VALUES_MAX + 1} BY which"
+    )
+
+
+def _sorted_out(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Facets:
+    """Rows by their grouping set: `which` has a bit, the last one for the last column, for every
+    column that is not in it."""
+    all_bits = (1 << len(names)) - 1
+    place = {all_bits ^ 1 << len(names) - 1 - number: number for number in range(len(names))}
+    counts: dict[str, list[tuple[Value, int]]] = {name: [] for name in names}
+    total = 0
+    for which, counted, *values in rows:
+        if which == all_bits:
+            total = counted
+            continue
+        number = place[which]
+        name, value = names[number], values[number]
+        if _is_known(name, value) and len(counts[name]) < VALUES_MAX:
+            counts[name].append((value, counted))
+    return Facets(total, counts)
+
+
+def _is_known(name: str, value: Value) -> bool:
+    if name in {"hour_of_day", "day_of_week"}:
+        return value != _UNKNOWN
+    return bool(value)
+
+
+def _scaled(sampled: Facets, total: int) -> Facets:
+    factor = total / sampled.total
+    return Facets(
+        total,
+        {
+            name: [(value, round(count * factor)) for value, count in values]
+            for name, values in sampled.counts.items()
+        },
+    )

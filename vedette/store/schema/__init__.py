@@ -1,0 +1,1 @@
+"""Tables, columns and indexes: making and upgrading them."""

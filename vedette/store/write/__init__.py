@@ -1,0 +1,1 @@
+"""Commits into tables: inserts and merges."""
