@@ -81,7 +81,7 @@ def test_an_import_waits_for_room(
     data = small_disk / "data"
     command = [sys.executable, "-m", "vedette", "import", str(log), "--data", str(data), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert wait_for(lambda: bool(children("preparing", process.pid)), True)
+        assert wait_for(lambda: bool(children("ingest_workers", process.pid)), True)
         fill(small_disk)
         time.sleep(5.0)
         assert process.poll() is None, "it waits"

@@ -146,7 +146,7 @@ def importing(path: Path, data: Path) -> Iterator["subprocess.Popen[bytes]"]:
         env=environment(),
     ) as process:
         try:
-            assert wait_for(lambda: bool(children("preparing", process.pid)), True)
+            assert wait_for(lambda: bool(children("ingest_workers", process.pid)), True)
             yield process
         finally:
             process.kill()
@@ -171,7 +171,7 @@ def test_an_import_that_was_cut_short_is_completed_by_the_next(
     path = written(tmp_path / "long.json", 25_000, 5)
     for _ in range(KILLS):
         with importing(path, tmp_path / "cut") as process:
-            pids = children("preparing", process.pid)
+            pids = children("ingest_workers", process.pid)
             time.sleep(dice.uniform(0.0, 3.0))
             end(process)
         assert wait_for(lambda: any(map(is_running, pids)), False) is False  # noqa: B023
