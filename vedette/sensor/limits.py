@@ -136,3 +136,12 @@ BINARIES_WAITING_MAX = 2_048
 
 SOCKETS_MAX = 20_000
 """Sockets of the host above which local addresses are not looked up."""
+
+ISOLATION_ENDPOINTS_MAX = 256
+"""Endpoints that an isolation order may allow, and addresses of a host name: each is two rules."""
+
+ISOLATION_PROBLEMS_MAX = 16
+"""Sentences about the isolation in one check-in."""
+
+PROBLEM_CHARS_MAX = 300
+"""Characters of one sentence about something that went wrong."""

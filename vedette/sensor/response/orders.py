@@ -25,7 +25,8 @@ from ..transport.binary_copies import Binaries
 from ..transport.disk_queue import DiskQueue
 from ..transport.https_client import Client, ServerAwayError
 from .bans import Bans
-from .isolation import Isolation, IsolationError
+from .firewall import IsolationError
+from .isolation import Isolation
 from .update import UpdateError, update
 
 
@@ -75,13 +76,20 @@ class Orders:
             self.has_restarted = False
             self._state.unlink(missing_ok=True)
 
-    def resume_isolation(self) -> None:
-        """The order of before the restart."""
-        self._try("isolation", lambda: self._parts.isolation.resume(self._parts.settings.server))
+    def enforce_isolation(self) -> None:
+        """Puts the isolation that is ordered into force where it is not, also the one from before
+        a restart. Called before every check-in, and while the server is away."""
+        isolation = self._parts.isolation
+
+        def enforce() -> None:
+            isolation.resume(self._parts.settings.server)
+            isolation.enforce()
+
+        self._try("isolation", enforce)
 
     def obey(self, answer: dict[str, Any], client: Client, credential: str) -> None:
         """Everything a check-in answered. An order that fails is told of, and stops no other."""
-        self._try("isolation", lambda: self._isolate(answer))
+        self._try("isolation", lambda: self._isolate(answer, client.peer))
         self._try("bans", lambda: self._ban(answer.get("bans")))
         self._try("filters", lambda: self._filter(answer.get("filters")))
         self._try("collection", lambda: self._collect(answer))
@@ -109,11 +117,12 @@ class Orders:
         ) as error:
             self.troubles[name] = f"{type(error).__name__}: {error}"[:300]
 
-    def _isolate(self, answer: dict[str, Any]) -> None:
+    def _isolate(self, answer: dict[str, Any], peer: tuple[str, int] | None) -> None:
         isolation = self._parts.isolation
         if answer.get("isolate"):
-            allowed = [str(text) for text in answer.get("isolation_allow") or ()]
-            isolation.begin(self._parts.settings.server, allowed)
+            entries = answer.get("isolation_allow")
+            texts = [str(text) for text in entries] if isinstance(entries, list) else []
+            isolation.begin(self._parts.settings.server, texts, peer)
         elif "isolate" in answer:
             isolation.end()
 

@@ -48,14 +48,14 @@ class CheckIn:
     ) -> None:
         self._parts, self._orders, self._blocks = parts, orders, blocks
         self._identity, self._troubles = identity, troubles
-        self._client = Client(parts.settings)
+        self._client = Client(parts.settings, parts.isolation.server_addresses)
         self._began = time.monotonic()
         self._back_off = BackOff()
         self.interval_s = CHECKIN_S
 
     def run(self, stopping: threading.Event) -> None:
-        self._orders.resume_isolation()
         while not stopping.is_set():
+            self._orders.enforce_isolation()
             try:
                 self.once()
                 self._back_off.succeeded()
@@ -100,7 +100,9 @@ class CheckIn:
         parts, orders = self._parts, self._orders
         orders.look_at_flush()
         total, free = host.volume()
-        state = health(self._troubles() + [f"{k}: {v}" for k, v in orders.troubles.items()])
+        isolation_problems = parts.isolation.problems
+        failed = [f"{name}: {text}" for name, text in orders.troubles.items()]
+        state = health(self._troubles() + failed + isolation_problems)
         return {
             "boot_id": boot_id(),
             "clock_us": time.time_ns() // 1_000,
@@ -118,6 +120,7 @@ class CheckIn:
             "power_state": 0,
             "utc_offset_min": host.utc_offset_min(),
             "is_isolating": parts.isolation.is_on,
+            "isolation_problems": isolation_problems,
             "flushed_before_us": orders.flushed_before_us,
             "restarted": orders.has_restarted,
             "uninstalling": orders.is_uninstalling,
