@@ -145,3 +145,16 @@ ISOLATION_PROBLEMS_MAX = 16
 
 PROBLEM_CHARS_MAX = 300
 """Characters of one sentence about something that went wrong."""
+
+VERSION_CHARS_MAX = 32
+"""Characters of a version of the sensor."""
+
+ENROL_S = 60.0
+"""Shortest pause before enrolling again after a refusal."""
+
+ENROL_S_MAX = 900.0
+"""Longest such pause: how long a sensor that was approved may go on waiting."""
+
+UPDATE_RETRY_S = 3_600.0
+"""Pause before an update that was refused is fetched again, and between attempts to get the
+update key by enrolling again."""

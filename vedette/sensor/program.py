@@ -101,11 +101,12 @@ class Program:
             self._isolation,
             self._queue,
             self._binaries,
+            self._identity,
             self.end,
             self._flush_block,
         )
         orders = Orders(parts, self._settings.data_dir / "orders.json")
-        self._checkin = CheckIn(parts, orders, self._blocks, self._identity, self.troubles)
+        self._checkin = CheckIn(parts, orders, self._blocks, self.troubles)
         client = Client(self._settings, self._isolation.server_addresses)
         self._uploader = Uploader(
             self._queue, self._identity, client, self._uploading, self._binaries.send_some

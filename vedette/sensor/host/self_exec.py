@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-_PACKAGE = __package__ or "vedette.sensor"
+_PACKAGE = (__package__ or "vedette.sensor.host").rpartition(".")[0]
+"""The sensor's own package, whatever it is called; this module is one level below."""
 
 
 def home() -> Path:
     """The folder, or the zip file, that holds the package."""
-    return Path(__file__).parents[len(_PACKAGE.split("."))]
+    return Path(__file__).parents[len(_PACKAGE.split(".")) + 1]
 
 
 def command(arguments: list[str]) -> list[str]:

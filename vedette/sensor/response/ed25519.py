@@ -14,8 +14,8 @@ Nothing here is secret, so nothing takes constant time. One verification takes s
 
 from __future__ import annotations
 
+import base64
 import hashlib
-from typing import Optional
 
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64
@@ -44,13 +44,18 @@ def verify(key: bytes, message: bytes, signature: bytes) -> bool:
     return _equal(_multiply(s, _BASE), _add(r, _multiply(k, a)))
 
 
-def is_valid_key(key: bytes) -> bool:
-    """Whether a signature could verify with this key at all."""
+def decode_key(text: object) -> bytes | None:
+    """The 32 bytes of a public key in base64; None for anything with which no signature could
+    verify."""
+    try:
+        key = base64.b64decode(str(text), validate=True)
+    except ValueError:
+        return None
     point = _decode(key) if len(key) == KEY_BYTES else None
-    return point is not None and not _is_small(point)
+    return None if point is None or _is_small(point) else key
 
 
-def _decode(encoded: bytes) -> Optional[_Point]:
+def _decode(encoded: bytes) -> _Point | None:
     """The point of 32 bytes (RFC 8032, 5.1.3); None where there is none or the encoding is not
     the canonical one."""
     number = int.from_bytes(encoded, "little")
@@ -61,7 +66,7 @@ def _decode(encoded: bytes) -> Optional[_Point]:
     return None if x is None else (x, y, 1, x * y % _P)
 
 
-def _x_of(y: int, sign: int) -> Optional[int]:
+def _x_of(y: int, sign: int) -> int | None:
     u, v = (y * y - 1) % _P, (_D * y * y + 1) % _P
     x = u * pow(v, 3, _P) * pow(u * pow(v, 7, _P), (_P - 5) // 8, _P) % _P
     if (v * x * x - u) % _P:

@@ -15,7 +15,6 @@ from ..limits import CHECKIN_S, CHECKIN_S_RANGE
 from ..response.bans import BlockCounts
 from ..response.orders import Ending, Orders, Parts
 from .https_client import BackOff, Client, ServerAwayError
-from .identity import Identity
 
 _FLUSH_LOOK_S = 0.5
 _MESSAGE_CHARS_MAX = 1_000
@@ -43,11 +42,10 @@ class CheckIn:
         parts: Parts,
         orders: Orders,
         blocks: BlockCounts,
-        identity: Identity,
         troubles: Callable[[], list[str]],
     ) -> None:
         self._parts, self._orders, self._blocks = parts, orders, blocks
-        self._identity, self._troubles = identity, troubles
+        self._identity, self._troubles = parts.identity, troubles
         self._client = Client(parts.settings, parts.isolation.server_addresses)
         self._began = time.monotonic()
         self._back_off = BackOff()
@@ -62,8 +60,17 @@ class CheckIn:
                 self._wait(stopping)
             except ServerAwayError as error:
                 pause_s = min(self.interval_s, self._back_off.pause_s(error.retry_after_s))
-                stopping.wait(max(pause_s, error.retry_after_s))
+                self._pause(stopping, max(pause_s, error.retry_after_s))
         self._client.close()
+
+    def _pause(self, stopping: threading.Event, pause_s: float) -> None:
+        """Waits while the server is away; isolation is checked as often as with it."""
+        until = time.monotonic() + pause_s
+        while True:
+            left_s = until - time.monotonic()
+            if left_s <= 0 or stopping.wait(min(left_s, self.interval_s)):
+                return
+            self._orders.enforce_isolation()
 
     def _wait(self, stopping: threading.Event) -> None:
         """Until the next check-in, which comes early when a flush is done."""
@@ -91,7 +98,7 @@ class CheckIn:
             return
         low, high = CHECKIN_S_RANGE
         self.interval_s = min(high, max(low, float(answer.body.get("checkin_interval_s", 30))))
-        self._orders.obey(answer.body, self._client, credential)
+        self._orders.obey(answer.body, self._client)
         if self._orders.is_uninstalling:
             self.once()
 
