@@ -107,6 +107,13 @@ short ones."""
 PATTERN_INPUT_CHARS_MAX = 1_024
 """Characters of a path or command line that a pattern is tried on."""
 
+PATTERN_PROGRAM_MAX = 1_024
+"""Instructions of one compiled expression: what one character of input costs at most."""
+
+PATTERN_CACHE_MAX = 100_000
+"""Cached positions and transitions of one expression, some 10 MB; above it the cache starts
+anew."""
+
 CHECKIN_S = 30.0
 """Pause between check-ins until the server says otherwise."""
 
