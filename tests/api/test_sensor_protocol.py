@@ -120,6 +120,18 @@ def test_an_absurd_host_is_400(
     assert answer.json()["message"].startswith(member + ":")
 
 
+@pytest.mark.parametrize("os_type", ["windows", "osx", "linux"])
+def test_events_carry_the_operating_system_that_the_sensor_enrolled_with(
+    open_client: httpx.Client, analyst: httpx.Client, secret: str, os_type: str
+) -> None:
+    sensor = enrol(open_client, f"of-{os_type}.example", secret, os_type=os_type)
+    assert sensor.send(session(now_us() - 60_000_000)).status_code == 200
+    rows = processes(analyst, sensor, "")
+    assert {row["os_type"] for row in rows} == {os_type}
+    assert len(rows) == len(processes(analyst, sensor, f"os_type:{os_type}"))
+    assert record_of(analyst, sensor)["computer_name"].isupper() == (os_type == "windows")
+
+
 # --- credentials ------------------------------------------------------------------------
 
 

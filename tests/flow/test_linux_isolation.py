@@ -174,6 +174,37 @@ def test_isolation_cuts_connections_and_leaves_the_servers(
             print(sensor.log)
 
 
+@pytest.mark.filterwarnings("ignore:Unverified HTTPS")
+def test_isolation_holds_with_a_bad_exclusion_and_after_the_table_is_deleted(
+    host: Cable, near_server: Server, echo: int, tmp_path: Path
+) -> None:
+    sensor = _sensor(near_server, host, tmp_path / "s")
+    with _client(near_server) as client:
+        try:
+            number = sensor.record(client)["id"]
+            exclusions = [{"name": "x", "ip_address": host.outside[1], "enabled": True}]
+            changed = client.put("/api/v3/group/1", json={"isolation_exclusions": exclusions})
+            assert changed.status_code in {200, 204}, changed.text
+            _order(client, number, isolate=True)
+            assert wait_for(lambda: _state(client, number), (True, True), PATIENCE_S)
+            assert wait_for(lambda: _is_cut(host, echo), True, PATIENCE_S)
+            assert wait_for(lambda: "left out" in _health(client, number), True, PATIENCE_S)
+            delete = [program("nft"), "delete", "table", "inet", "vedette_sensor"]
+            subprocess.run([*host.enter, *delete], check=True)
+            assert wait_for(lambda: _is_cut(host, echo), True, PATIENCE_S)
+            told = wait_for(lambda: "loaded again" in _health(client, number), True, PATIENCE_S)
+            assert told, _health(client, number)
+            _order(client, number, isolate=False)
+            assert wait_for(lambda: _state(client, number), (False, False), PATIENCE_S)
+        finally:
+            sensor.stop()
+            print(sensor.log)
+
+
+def _health(client: httpx.Client, sensor_id: int) -> str:
+    return str(client.get(f"/api/v1/sensor/{sensor_id}").json()["sensor_health_message"])
+
+
 def _is_cut(host: Cable, port: int) -> bool:
     talk = _Talk(host, port)
     try:

@@ -1,12 +1,12 @@
 """Orders that a real Linux sensor carries out: flush, restart, filters, update, uninstall. The
 program runs from one file (a zip), as installers bring it. As root."""
 
-import hashlib
 import subprocess
 import sys
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,8 @@ from tests.support.linux_sensor import (
     wait_until_found,
     write_settings,
 )
-from tests.support.served import Server, state_of, wait_for
-from vedette.state.sensors.sensor_packages import Package, register, withdraw
+from tests.support.linux_server import PlayedServer, Signer, played_server
+from tests.support.served import Server, wait_for
 
 pytestmark = [
     pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),
@@ -135,23 +135,70 @@ def test_filters_for_the_sensor_drop_processes_and_their_children(
     assert found(client, f'{host} cmdline:"quiet-child"') == 0
 
 
-def test_an_update_is_fetched_checked_and_started(
-    client: httpx.Client, fast_server: Server, sensor: Sensor, tmp_path: Path
+@contextmanager
+def _updating(folder: Path, room: Path, signer: Signer) -> Iterator[tuple[PlayedServer, Sensor]]:
+    """A sensor of version 1.0.0 in one file, and the server that it asks."""
+    (folder / "s").mkdir()
+    with played_server(folder / "played") as played:
+        played.enrol_answers = [(200, {"update_public_key": signer.public_text})]
+        program = pack(folder / "s" / "program" / "vedette-sensor.pyz")
+        write_settings(
+            played.server,
+            folder / "s",
+            "updated.example",
+            group_secret="s",
+            audit="off",
+            mounts=room,
+        )
+        command = [sys.executable, "-I", str(program)]
+        sensor = launch(played.server, folder / "s", "updated.example", command=command)
+        try:
+            assert wait_for(lambda: bool(played.check_ins), True, PATIENCE_S), sensor.log
+            yield played, sensor
+        finally:
+            sensor.stop()
+            print(sensor.log)
+
+
+def test_an_update_is_fetched_checked_and_started(tmp_path: Path, room: Path) -> None:
+    content = pack(tmp_path / "newer.pyz", "1.0.1").read_bytes()
+    signer = Signer()
+    with _updating(tmp_path, room, signer) as (played, sensor):
+        played.offer(signer.order(content, "1.0.1"), content)
+        started = wait_for(lambda: "version 1.0.1" in sensor.log, True, PATIENCE_S)
+        assert started, played.health()
+        wait_for(lambda: played.check_ins[-1]["sensor_version"], "1.0.1", PATIENCE_S)
+        assert played.check_ins[-1]["sensor_version"] == "1.0.1"
+        assert (sensor.folder / "program" / "vedette-sensor.pyz").read_bytes() == content
+        played.offer(signer.order(b"an old one", "1.0.0"), b"an old one")
+        wait_for(lambda: "1.0.0 is not newer than 1.0.1" in played.health(), True, PATIENCE_S)
+        assert "1.0.0 is not newer than 1.0.1" in played.health()
+
+
+def test_an_update_that_was_not_signed_for_this_file_is_refused_and_reported(
+    tmp_path: Path, room: Path
 ) -> None:
-    newer = pack(tmp_path / "newer.pyz", "1.0.1")
-    number = sensor.record(client)["id"]
-    content = newer.read_bytes()
-    package = Package("linux", "1.0.1", hashlib.sha256(content).hexdigest(), len(content))
-    with state_of(fast_server) as database:
-        register(database, fast_server.data, package, content)
-    try:
-        told = wait_for(lambda: "version 1.0.1" in sensor.log, True, PATIENCE_S)
-        assert told, _record(client, number)["sensor_health_message"]
-    finally:
-        with state_of(fast_server) as database:
-            withdraw(database, "linux")
-    program = sensor.folder / "program" / "vedette-sensor.pyz"
-    assert program.read_bytes() == content
+    content = pack(tmp_path / "newer.pyz", "1.0.1").read_bytes()
+    signer = Signer()
+    good = signer.order(content, "1.0.1")
+    attempts = [
+        ({**good, "signature": None}, content, "not signed"),
+        (Signer().order(content, "1.0.1"), content, "does not fit"),
+        ({**good, "version": "1.0.2"}, content, "does not fit"),
+        (signer.order(content, "1.0.3"), content, "not 1.0.3"),
+        (good, content + b"more", "another hash"),
+    ]
+    with _updating(tmp_path, room, signer) as (played, sensor):
+        before = (sensor.folder / "program" / "vedette-sensor.pyz").read_bytes()
+        for order, fetched, reason in attempts:
+            played.offer(order, fetched)
+            wait_for(lambda reason=reason: reason in played.health(), True, PATIENCE_S)
+            assert reason in played.health()
+        count = len(played.check_ins)
+        wait_for(lambda: len(played.check_ins) > count + 2, True, PATIENCE_S)
+        assert len(played.fetched) == 2, "what was refused is not fetched again"
+        assert (sensor.folder / "program" / "vedette-sensor.pyz").read_bytes() == before
+        assert sensor.log.count("version 1.0.0") == 1
 
 
 def test_what_the_installer_of_a_group_brings_runs(

@@ -122,7 +122,7 @@ class Sensor:
 def write_settings(server: Server, folder: Path, hostname: str, **more: object) -> Path:
     settings = {
         "server_url": server.url,
-        "group_secret": secret_of(server),
+        "group_secret": more.get("group_secret") or secret_of(server),
         "ca_pem_file": server.certificate,
         "data_dir": folder / "data",
         "hostname": hostname,

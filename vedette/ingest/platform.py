@@ -7,13 +7,15 @@ _BY_SOURCE = {
     "tetragon": "linux",
     "santa": "osx",
     "es": "osx",
-    "vedette": "linux",
 }
 
 
 def os_type_of(record: Record) -> str:
-    """windows, linux or osx, as api.md 2.1 names them."""
+    """windows, linux or osx, as api.md 2.1 names them. "" for events of our own sensors: those
+    do not say, the enrolment of the sensor did."""
     source = record.vedette_record
+    if source == "vedette":
+        return ""
     if source == "windows":
         return "linux" if record.channel.startswith("Linux-") else "windows"
     if source == "osquery":

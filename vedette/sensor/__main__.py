@@ -60,7 +60,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _restore(settings: Settings) -> int:
     from .kernel.audit import AuditControl, restore
-    from .response.isolation import Isolation, IsolationError
+    from .response.firewall import IsolationError
+    from .response.isolation import Isolation
 
     with contextlib.suppress(OSError):
         control = AuditControl()
@@ -74,7 +75,7 @@ def _restore(settings: Settings) -> int:
 def _check(settings: Settings) -> int:
     from .kernel.audit import AuditControl
     from .kernel.mounts import local_mounts
-    from .response.isolation import is_available
+    from .response.firewall import is_available
 
     try:
         status = AuditControl().status()

@@ -107,6 +107,13 @@ short ones."""
 PATTERN_INPUT_CHARS_MAX = 1_024
 """Characters of a path or command line that a pattern is tried on."""
 
+PATTERN_PROGRAM_MAX = 1_024
+"""Instructions of one compiled expression: what one character of input costs at most."""
+
+PATTERN_CACHE_MAX = 100_000
+"""Cached positions and transitions of one expression, some 10 MB; above it the cache starts
+anew."""
+
 CHECKIN_S = 30.0
 """Pause between check-ins until the server says otherwise."""
 
@@ -136,3 +143,25 @@ BINARIES_WAITING_MAX = 2_048
 
 SOCKETS_MAX = 20_000
 """Sockets of the host above which local addresses are not looked up."""
+
+ISOLATION_ENDPOINTS_MAX = 256
+"""Endpoints that an isolation order may allow, and addresses of a host name: each is two rules."""
+
+ISOLATION_PROBLEMS_MAX = 16
+"""Sentences about the isolation in one check-in."""
+
+PROBLEM_CHARS_MAX = 300
+"""Characters of one sentence about something that went wrong."""
+
+VERSION_CHARS_MAX = 32
+"""Characters of a version of the sensor."""
+
+ENROL_S = 60.0
+"""Shortest pause before enrolling again after a refusal."""
+
+ENROL_S_MAX = 900.0
+"""Longest such pause: how long a sensor that was approved may go on waiting."""
+
+UPDATE_RETRY_S = 3_600.0
+"""Pause before an update that was refused is fetched again, and between attempts to get the
+update key by enrolling again."""

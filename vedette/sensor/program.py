@@ -29,8 +29,9 @@ from .kernel import boot
 from .limits import ASSEMBLE_S, BLOCK_AGE_AWAY_S, BLOCK_AGE_S, BLOCKS_WAITING_MANY
 from .response import uninstall
 from .response.bans import Bans, BlockCounts
+from .response.firewall import IsolationError
 from .response.guard_keeper import GuardKeeper
-from .response.isolation import Isolation, IsolationError
+from .response.isolation import Isolation
 from .response.orders import Ending, Orders, Parts
 from .settings import Settings
 from .sources import Sources
@@ -100,12 +101,13 @@ class Program:
             self._isolation,
             self._queue,
             self._binaries,
+            self._identity,
             self.end,
             self._flush_block,
         )
         orders = Orders(parts, self._settings.data_dir / "orders.json")
-        self._checkin = CheckIn(parts, orders, self._blocks, self._identity, self.troubles)
-        client = Client(self._settings)
+        self._checkin = CheckIn(parts, orders, self._blocks, self.troubles)
+        client = Client(self._settings, self._isolation.server_addresses)
         self._uploader = Uploader(
             self._queue, self._identity, client, self._uploading, self._binaries.send_some
         )

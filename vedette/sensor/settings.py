@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from .limits import QUEUE_BYTES_MAX, QUEUE_BYTES_MIN
+from .response import ed25519
 
 SECTION = "sensor"
 AUDIT_MODES = ("auto", "listen", "off")
@@ -27,6 +28,8 @@ class Settings:
     `quiet_programs`: full paths of programs whose files are not watched: databases.
     `mounts`: file systems that are watched; none: all local ones.
     `hostname`: the name under which the host is known, else what the kernel says.
+    `update_public_key`: Ed25519 key that updates have to be signed with; None: the one that the
+    enrolment answered.
     """
 
     path: Path
@@ -45,6 +48,7 @@ class Settings:
     quiet_programs: tuple[str, ...]
     mounts: tuple[str, ...]
     hostname: str
+    update_public_key: bytes | None = None
 
     @property
     def server(self) -> tuple[str, int]:
@@ -94,7 +98,17 @@ def _settings(section: configparser.SectionProxy, path: Path) -> Settings:
         quiet_programs=_list(section.get("quiet_programs", "")),
         mounts=_list(section.get("mounts", "")),
         hostname=section.get("hostname", ""),
+        update_public_key=_update_public_key(section.get("update_public_key", "")),
     )
+
+
+def _update_public_key(text: str) -> bytes | None:
+    if not text:
+        return None
+    key = ed25519.decode_key(text)
+    if key is None:
+        raise ValueError("update_public_key is not the base64 of an Ed25519 public key")
+    return key
 
 
 def _list(text: str) -> tuple[str, ...]:

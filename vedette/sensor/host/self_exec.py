@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 _PACKAGE = (__package__ or "vedette.sensor.host").rpartition(".")[0]
+"""The sensor's own package, whatever it is called; this module is one level below."""
 
 
 def home() -> Path:

@@ -17,9 +17,10 @@ _EOE = 1320
 _WANTED = frozenset({SYSCALL, PATH, SOCKADDR, CWD, EXECVE, KERN_MODULE, _EOE})
 _TEXT_AT = 16 + len("audit(")
 _CALL = re.compile(
-    rb"arch=([0-9a-f]+) syscall=(\d+)(?: per=\w+)?(?: success=(\w+) exit=(-?\d+))?"
-    rb" a0=([0-9a-f]+) a1=([0-9a-f]+) a2=([0-9a-f]+) a3=[0-9a-f]+"
-    rb" items=\d+ ppid=(\d+) pid=(\d+) auid=(\d+) uid=(\d+)"
+    rb"arch=([0-9a-f]{1,16}) syscall=(\d{1,10})(?: per=\w{1,16})?"
+    rb"(?: success=(\w{1,8}) exit=(-?\d{1,20}))?"
+    rb" a0=([0-9a-f]{1,16}) a1=([0-9a-f]{1,16}) a2=([0-9a-f]{1,16}) a3=[0-9a-f]{1,16}"
+    rb" items=\d{1,10} ppid=(\d{1,10}) pid=(\d{1,10}) auid=(\d{1,10}) uid=(\d{1,10})"
 )
 _MAY_FAIL = frozenset({"connect", "exit_group"})
 

@@ -9,24 +9,28 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from .. import SENSOR_VERSION
 from ..events.collection import Collection
 from ..events.filters import Filters
 from ..host.durable_files import write_durably
 from ..host.host import volume
-from ..limits import QUEUE_BYTES_MIN
+from ..limits import PROBLEM_CHARS_MAX, QUEUE_BYTES_MIN, UPDATE_RETRY_S
 from ..settings import Settings
 from ..transport.binary_copies import Binaries
 from ..transport.disk_queue import DiskQueue
 from ..transport.https_client import Client, ServerAwayError
+from ..transport.identity import Identity
 from .bans import Bans
-from .isolation import Isolation, IsolationError
-from .update import UpdateError, update
+from .firewall import IsolationError
+from .isolation import Isolation
+from .update import Update, UpdateError, install, parse
 
 
 class Ending(Enum):
@@ -49,9 +53,23 @@ class Parts:
     isolation: Isolation
     queue: DiskQueue
     binaries: Binaries
+    identity: Identity
     end: Callable[[Ending], None]
     close_block: Callable[[], None]
     """Asks for what is in memory to go to disk now."""
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """An update that was refused; `until` on the monotonic clock, seconds."""
+
+    update: Update
+    key: bytes | None
+    error: UpdateError
+    until: float
+
+    def holds(self, update: Update, key: bytes | None) -> bool:
+        return (self.update, self.key) == (update, key) and time.monotonic() < self.until
 
 
 class Orders:
@@ -61,6 +79,7 @@ class Orders:
         self._parts, self._state = parts, state
         self._flush_us = 0
         self._flush_until = 0
+        self._refused_update: _Refusal | None = None
         self.flushed_before_us = 0
         self.has_restarted = False
         self.is_uninstalling = False
@@ -75,13 +94,20 @@ class Orders:
             self.has_restarted = False
             self._state.unlink(missing_ok=True)
 
-    def resume_isolation(self) -> None:
-        """The order of before the restart."""
-        self._try("isolation", lambda: self._parts.isolation.resume(self._parts.settings.server))
+    def enforce_isolation(self) -> None:
+        """Puts the isolation that is ordered into force where it is not, also the one from before
+        a restart. Called before every check-in, and while the server is away."""
+        isolation = self._parts.isolation
 
-    def obey(self, answer: dict[str, Any], client: Client, credential: str) -> None:
+        def enforce() -> None:
+            isolation.resume(self._parts.settings.server)
+            isolation.enforce()
+
+        self._try("isolation", enforce)
+
+    def obey(self, answer: dict[str, Any], client: Client) -> None:
         """Everything a check-in answered. An order that fails is told of, and stops no other."""
-        self._try("isolation", lambda: self._isolate(answer))
+        self._try("isolation", lambda: self._isolate(answer, client.peer))
         self._try("bans", lambda: self._ban(answer.get("bans")))
         self._try("filters", lambda: self._filter(answer.get("filters")))
         self._try("collection", lambda: self._collect(answer))
@@ -90,9 +116,11 @@ class Orders:
         if answer.get("uninstall"):
             self.is_uninstalling = True
         elif answer.get("update"):
-            self._try("update", lambda: self._update(answer["update"], client, credential))
+            self._try("update", lambda: self._update(answer["update"], client))
         elif answer.get("restart"):
             self._restart()
+        if not answer.get("update"):
+            self.troubles.pop("update", None)
 
     def _try(self, name: str, order: Callable[[], None]) -> None:
         try:
@@ -107,13 +135,14 @@ class Orders:
             TypeError,
             ValueError,
         ) as error:
-            self.troubles[name] = f"{type(error).__name__}: {error}"[:300]
+            self.troubles[name] = f"{type(error).__name__}: {error}"[:PROBLEM_CHARS_MAX]
 
-    def _isolate(self, answer: dict[str, Any]) -> None:
+    def _isolate(self, answer: dict[str, Any], peer: tuple[str, int] | None) -> None:
         isolation = self._parts.isolation
         if answer.get("isolate"):
-            allowed = [str(text) for text in answer.get("isolation_allow") or ()]
-            isolation.begin(self._parts.settings.server, allowed)
+            entries = answer.get("isolation_allow")
+            texts = [str(text) for text in entries] if isinstance(entries, list) else []
+            isolation.begin(self._parts.settings.server, texts, peer)
         elif "isolate" in answer:
             isolation.end()
 
@@ -156,9 +185,25 @@ class Orders:
         if self._flush_us and self._parts.queue.first_waiting >= self._flush_until:
             self.flushed_before_us, self._flush_us = self._flush_us, 0
 
-    def _update(self, order: dict[str, Any], client: Client, credential: str) -> None:
-        if update(order, client, credential, self._parts.settings.data_dir):
-            self._restart()
+    def _update(self, order: dict[str, Any], client: Client) -> None:
+        """Becomes another version. What was refused is fetched again when the order or the key
+        changes, or after UPDATE_RETRY_S."""
+        identity = self._parts.identity
+        if str(order.get("version")) == SENSOR_VERSION:
+            return
+        wanted = parse(order)
+        key = identity.ensure_update_key(client)
+        refusal = self._refused_update
+        if refusal is not None and refusal.holds(wanted, key):
+            raise refusal.error
+        try:
+            wanted.check(key)
+            install(wanted, client, identity.credential(client), self._parts.settings.data_dir)
+        except UpdateError as error:
+            until = time.monotonic() + UPDATE_RETRY_S
+            self._refused_update = _Refusal(wanted, key, error, until)
+            raise
+        self._restart()
 
     def _restart(self) -> None:
         write_durably(self._state, json.dumps({"restarted": True}).encode())

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ..host.self_exec import home
 from ..settings import Settings
-from .isolation import Isolation, IsolationError
+from .firewall import IsolationError
+from .isolation import Isolation
 
 UNIT = Path("/etc/systemd/system/vedette-sensor.service")
 _SYSTEMCTL_S = 20.0

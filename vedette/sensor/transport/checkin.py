@@ -15,7 +15,6 @@ from ..limits import CHECKIN_S, CHECKIN_S_RANGE
 from ..response.bans import BlockCounts
 from ..response.orders import Ending, Orders, Parts
 from .https_client import BackOff, Client, ServerAwayError
-from .identity import Identity
 
 _FLUSH_LOOK_S = 0.5
 _MESSAGE_CHARS_MAX = 1_000
@@ -43,27 +42,35 @@ class CheckIn:
         parts: Parts,
         orders: Orders,
         blocks: BlockCounts,
-        identity: Identity,
         troubles: Callable[[], list[str]],
     ) -> None:
         self._parts, self._orders, self._blocks = parts, orders, blocks
-        self._identity, self._troubles = identity, troubles
-        self._client = Client(parts.settings)
+        self._identity, self._troubles = parts.identity, troubles
+        self._client = Client(parts.settings, parts.isolation.server_addresses)
         self._began = time.monotonic()
         self._back_off = BackOff()
         self.interval_s = CHECKIN_S
 
     def run(self, stopping: threading.Event) -> None:
-        self._orders.resume_isolation()
         while not stopping.is_set():
+            self._orders.enforce_isolation()
             try:
                 self.once()
                 self._back_off.succeeded()
                 self._wait(stopping)
             except ServerAwayError as error:
                 pause_s = min(self.interval_s, self._back_off.pause_s(error.retry_after_s))
-                stopping.wait(max(pause_s, error.retry_after_s))
+                self._pause(stopping, max(pause_s, error.retry_after_s))
         self._client.close()
+
+    def _pause(self, stopping: threading.Event, pause_s: float) -> None:
+        """Waits while the server is away; isolation is checked as often as with it."""
+        until = time.monotonic() + pause_s
+        while True:
+            left_s = until - time.monotonic()
+            if left_s <= 0 or stopping.wait(min(left_s, self.interval_s)):
+                return
+            self._orders.enforce_isolation()
 
     def _wait(self, stopping: threading.Event) -> None:
         """Until the next check-in, which comes early when a flush is done."""
@@ -91,7 +98,7 @@ class CheckIn:
             return
         low, high = CHECKIN_S_RANGE
         self.interval_s = min(high, max(low, float(answer.body.get("checkin_interval_s", 30))))
-        self._orders.obey(answer.body, self._client, credential)
+        self._orders.obey(answer.body, self._client)
         if self._orders.is_uninstalling:
             self.once()
 
@@ -100,7 +107,9 @@ class CheckIn:
         parts, orders = self._parts, self._orders
         orders.look_at_flush()
         total, free = host.volume()
-        state = health(self._troubles() + [f"{k}: {v}" for k, v in orders.troubles.items()])
+        isolation_problems = parts.isolation.problems
+        failed = [f"{name}: {text}" for name, text in orders.troubles.items()]
+        state = health(self._troubles() + failed + isolation_problems)
         return {
             "boot_id": boot_id(),
             "clock_us": time.time_ns() // 1_000,
@@ -118,6 +127,7 @@ class CheckIn:
             "power_state": 0,
             "utc_offset_min": host.utc_offset_min(),
             "is_isolating": parts.isolation.is_on,
+            "isolation_problems": isolation_problems,
             "flushed_before_us": orders.flushed_before_us,
             "restarted": orders.has_restarted,
             "uninstalling": orders.is_uninstalling,

@@ -12,7 +12,9 @@ import hashlib
 import http.client
 import json
 import random
+import socket
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,14 +60,62 @@ class BackOff:
         return min(self._most_s, max(pause, retry_after_s))
 
 
+class _Connection(http.client.HTTPSConnection):
+    """Connects to given addresses where there are some, else to those of the host name. The
+    certificate is checked against the host name in both cases."""
+
+    def __init__(
+        self, server: tuple[str, int], context: ssl.SSLContext, addresses: list[tuple[str, int]]
+    ) -> None:
+        super().__init__(*server, timeout=REQUEST_S, context=context)
+        self._tls, self._addresses = context, addresses or [server]
+
+    def connect(self) -> None:
+        """OSError of the last address that was tried."""
+        failure = OSError("no address")
+        for address in self._addresses:
+            try:
+                plain = socket.create_connection(address, REQUEST_S)
+            except OSError as error:
+                failure = error
+                continue
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            try:
+                self.sock = self._tls.wrap_socket(plain, server_hostname=self.host)
+            except OSError as error:
+                plain.close()
+                failure = error
+                continue
+            return
+        raise failure
+
+
 class Client:
     """Not for two threads. Reconnects by itself."""
 
-    def __init__(self, settings: Settings) -> None:
-        """OSError when the CA file cannot be read."""
-        self._settings = settings
+    def __init__(
+        self,
+        settings: Settings,
+        addresses: Callable[[], list[tuple[str, int]]] = list,
+    ) -> None:
+        """`addresses`: where to connect instead of asking for the server's name, when it returns
+        any: an isolated host may be unable to resolve names. OSError when the CA file cannot be
+        read."""
+        self._settings, self._addresses = settings, addresses
         self._context = _context(settings)
-        self._connection: http.client.HTTPSConnection | None = None
+        self._connection: _Connection | None = None
+
+    @property
+    def peer(self) -> tuple[str, int] | None:
+        """IP address and port of the other end of the open connection."""
+        sock = self._connection.sock if self._connection is not None else None
+        if sock is None:
+            return None
+        try:
+            ip, port = sock.getpeername()[:2]
+        except OSError:
+            return None
+        return str(ip).partition("%")[0], int(port)
 
     def close(self) -> None:
         if self._connection is not None:
@@ -116,10 +166,7 @@ class Client:
 
     def _connected(self) -> http.client.HTTPSConnection:
         if self._connection is None or self._connection.sock is None:
-            host, port = self._settings.server
-            self._connection = http.client.HTTPSConnection(
-                host, port, timeout=REQUEST_S, context=self._context
-            )
+            self._connection = _Connection(self._settings.server, self._context, self._addresses())
             self._connection.connect()
             self._check_fingerprint(self._connection)
         return self._connection

@@ -18,7 +18,8 @@ from vedette.sensor.kernel.proc_connector import ProcConnector
 from vedette.sensor.kernel.syscalls import MACHINES
 from vedette.sensor.response import isolation
 from vedette.sensor.response.bans import Bans, BlockCounts
-from vedette.sensor.response.isolation import Allowed, place, ruleset
+from vedette.sensor.response.firewall import Allowed, ruleset
+from vedette.sensor.response.isolation import endpoint
 from vedette.sensor.settings import SettingsError, read_settings
 from vedette.sensor.transport.disk_queue import DiskQueue
 from vedette.sensor.transport.https_client import BackOff
@@ -96,7 +97,7 @@ def test_every_machine_watches_program_starts_of_all_but_us(machine: str) -> Non
 # --- isolation --------------------------------------------------------------------------
 
 
-def test_the_ruleset_lets_only_named_places_through() -> None:
+def test_the_ruleset_lets_only_named_endpoints_through() -> None:
     allowed = Allowed(frozenset({("10.0.0.1", 8443), ("fd00::1", 443)}), frozenset({"9.9.9.9"}))
     text = ruleset(allowed)
     accepted = [line.strip() for line in text.splitlines() if line.strip().endswith("accept")]
@@ -110,15 +111,29 @@ def test_the_ruleset_lets_only_named_places_through() -> None:
     assert not allowed.has("10.0.0.1", 443)
 
 
-@pytest.mark.parametrize("text", ["", "x", "10.0.0.1", "10.0.0.1:0", "10.0.0.1:99999", "a:1; drop"])
-def test_a_place_that_is_none_is_refused(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "10.0.0.1",
+        "10.0.0.1:0",
+        "10.0.0.1:99999",
+        "a:1; drop",
+        "fe80::1%x accept:80",
+        "[fe80::1%0 ; drop]:80",
+        "10.0.0.1:0000080",
+        "10.0.0.0/8:80",
+    ],
+)
+def test_text_that_is_no_endpoint_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
-        place(text)
+        endpoint(text)
 
 
-def test_places_have_either_family() -> None:
-    assert place("10.0.0.1:80") == ("10.0.0.1", 80)
-    assert place("[fd00::1]:80") == ("fd00::1", 80)
+def test_endpoints_have_either_family() -> None:
+    assert endpoint("10.0.0.1:80") == ("10.0.0.1", 80)
+    assert endpoint("[fd00::1]:80") == ("fd00::1", 80)
 
 
 def test_name_servers_are_read(tmp_path: Path) -> None:
