@@ -14,11 +14,11 @@ import sys
 from typing import cast
 
 from vedette.bootstrap.logs import configure_logs
-from vedette.bootstrap.signals import deaf_children
-from vedette.pipeline.workers.message_channel import Link
-from vedette.pipeline.workers.protocol import FromPreparer, FromServer
-from vedette.pipeline.workers.worker_handle import PreparerLink
-from vedette.pipeline.workers.worker_main import Preparing
+from vedette.bootstrap.signals import signals_blocked
+from vedette.pipeline.workers.message_channel import SocketChannel
+from vedette.pipeline.workers.protocol import FromServer, FromWorker
+from vedette.pipeline.workers.worker_handle import WorkerChannel
+from vedette.pipeline.workers.worker_main import WorkerProcess
 from vedette.settings.catalogue import LogFormat, LogLevel
 
 END_S = 10
@@ -28,19 +28,19 @@ PROCESSES_MAX = 4
 """By themselves; a single server process could not keep more of them busy."""
 
 
-def preparing_processes() -> int:
+def worker_count() -> int:
     """As many as this machine has a use for."""
     return min(len(os.sched_getaffinity(0)), PROCESSES_MAX)
 
 
-class Launcher:
+class WorkerLauncher:
     """Starts the processes, and waits for their end."""
 
     def __init__(self, level: LogLevel, form: LogFormat) -> None:
         self._arguments = [level, form]
         self._process: subprocess.Popen[bytes] | None = None
 
-    def launch(self, count: int) -> list[PreparerLink]:
+    def launch(self, count: int) -> list[WorkerChannel]:
         """Links to new processes; those that were launched before are ended."""
         self.close()
         pairs = [socket.socketpair() for _ in range(count)]
@@ -51,13 +51,13 @@ class Launcher:
             "vedette.bootstrap.ingest_workers",
             ",".join(map(str, numbers)),
         ]
-        with deaf_children():
+        with signals_blocked():
             self._process = subprocess.Popen(  # noqa: S603 - this very program
                 [*command, *self._arguments], stdin=subprocess.DEVNULL, pass_fds=numbers
             )
         for _, its in pairs:
             its.close()
-        return [Link(ours, FromPreparer) for ours, _ in pairs]
+        return [SocketChannel(ours, FromWorker) for ours, _ in pairs]
 
     def close(self) -> None:
         """Waits for the end of processes whose links are closed."""
@@ -96,7 +96,7 @@ def main() -> None:
     gc.disable()
     sockets = [socket.socket(fileno=int(number)) for number in numbers.split(",")]
     mine, started = _one_process_each(sockets)
-    Preparing(Link(mine, FromServer)).run()
+    WorkerProcess(SocketChannel(mine, FromServer)).run()
     for pid in started:
         os.waitpid(pid, 0)
     os._exit(0)  # to take apart all that it remembered takes half a second

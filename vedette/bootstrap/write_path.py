@@ -9,19 +9,19 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 
-from vedette.bootstrap.ingest_workers import Launcher, preparing_processes
+from vedette.bootstrap.ingest_workers import WorkerLauncher, worker_count
 from vedette.bootstrap.record_policy import keep_of
 from vedette.clock import Clock
 from vedette.errors import StartError
 from vedette.jobs.timer import Job
-from vedette.pipeline.filter_reload import FilterWatch
-from vedette.pipeline.ingest_metrics import IntakeMeter
-from vedette.pipeline.ingest_queue import Intake
+from vedette.pipeline.filter_reload import FilterReloader
+from vedette.pipeline.ingest_metrics import IngestMetrics
+from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.partition_control import PartitionControl
-from vedette.pipeline.store_writer import StoreLedger
-from vedette.pipeline.workers.lookup_server import Knowledge
-from vedette.pipeline.workers.store_lookup import StoreGuide
-from vedette.pipeline.workers.worker_pool import PreparationProcesses
+from vedette.pipeline.store_writer import StoreWriter
+from vedette.pipeline.workers.lookup_server import LookupServer
+from vedette.pipeline.workers.store_lookup import StoreLookup
+from vedette.pipeline.workers.worker_pool import WorkerPool
 from vedette.settings import Settings
 from vedette.state.db.database import Database, open_database
 from vedette.state.sensors.channel_codes import Channels
@@ -53,9 +53,9 @@ class WritePath:
 
     metrics: CollectorRegistry
     sensors: Sensors
-    intake: Intake
+    intake: IngestQueue
     partitions: PartitionControl
-    filters: FilterWatch
+    filters: FilterReloader
 
 
 def open_engines(
@@ -85,7 +85,7 @@ def start_write_path(
     preparation = _preparation(settings, clock, engines, sensors, closing)
     intake = _intake(settings, clock, engines.telemetry, preparation, metrics)
     partitions = PartitionControl(engines.telemetry, intake, preparation, clock)
-    filters = FilterWatch(engines.state, preparation, clock)
+    filters = FilterReloader(engines.state, preparation, clock)
     filters.look()
     closing.callback(filters.flush)
     closing.callback(lambda: sensors.flush(clock.now_us()))
@@ -133,18 +133,18 @@ def _metrics() -> CollectorRegistry:
 
 def _preparation(
     settings: Settings, clock: Clock, engines: Engines, sensors: Sensors, closing: ExitStack
-) -> PreparationProcesses:
+) -> WorkerPool:
     """What prepares commits, with what the store holds; it is asked nothing yet."""
-    guide = StoreGuide(engines.telemetry, clock)
-    launcher = Launcher(settings.log_level, settings.log_format)
-    preparation = PreparationProcesses(
+    guide = StoreLookup(engines.telemetry, clock)
+    launcher = WorkerLauncher(settings.log_level, settings.log_format)
+    preparation = WorkerPool(
         launcher.launch,
-        Knowledge(sensors, Channels(engines.state), guide),
+        LookupServer(sensors, Channels(engines.state), guide),
         guide.windows(),
         clock,
         keep_of(settings.keep),
         PROCESSES_REMEMBERED,
-        settings.preparing_processes or preparing_processes(),
+        settings.preparing_processes or worker_count(),
     )
     closing.callback(launcher.close)
     closing.callback(preparation.close)
@@ -156,10 +156,10 @@ def _intake(
     settings: Settings,
     clock: Clock,
     telemetry: Engine,
-    preparation: PreparationProcesses,
+    preparation: WorkerPool,
     metrics: CollectorRegistry,
-) -> Intake:
+) -> IngestQueue:
     """What takes submissions; it is not started yet."""
-    meter, ledger = IntakeMeter(metrics), StoreLedger(telemetry)
-    next_seq = StoreGuide(telemetry, clock).newest_seq() + 1
-    return Intake(preparation, ledger, clock, settings, meter, next_seq)
+    meter, ledger = IngestMetrics(metrics), StoreWriter(telemetry)
+    next_seq = StoreLookup(telemetry, clock).newest_seq() + 1
+    return IngestQueue(preparation, ledger, clock, settings, meter, next_seq)

@@ -19,7 +19,7 @@ from vedette.errors import BusyError, UnavailableError
 from vedette.importer.file_sequence import Chunk
 from vedette.jobs.timer import Timer
 from vedette.limits import IMPORT_COMMIT_BYTES, IMPORT_IN_FLIGHT
-from vedette.pipeline.ingest_queue import Intake
+from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.receipt_report import report
 from vedette.pipeline.submission import Receipt, Submission, request_key
 from vedette.settings import Settings
@@ -86,7 +86,7 @@ class _Handed:
 class OwnStore:
     """Takes chunks like `sending.Connection`. Not for use by several threads."""
 
-    def __init__(self, intake: Intake) -> None:
+    def __init__(self, intake: IngestQueue) -> None:
         self._intake = intake
         self._under_way: list[_Handed] = []
 

@@ -7,15 +7,15 @@ handed to whoever prepares commits.
 from threading import Lock
 
 from vedette.clock import Clock
-from vedette.pipeline.workers.processor import Preparation
+from vedette.pipeline.workers.processor import CommitProcessor
 from vedette.state.db.database import Database
 from vedette.state.policy import filters
 
 
-class FilterWatch:
+class FilterReloader:
     """See the module. Safe to share between threads."""
 
-    def __init__(self, database: Database, preparation: Preparation, clock: Clock) -> None:
+    def __init__(self, database: Database, preparation: CommitProcessor, clock: Clock) -> None:
         self._database = database
         self._preparation = preparation
         self._clock = clock

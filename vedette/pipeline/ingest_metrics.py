@@ -2,13 +2,13 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from vedette.pipeline.batch.pack import Packed
+from vedette.pipeline.batch.pack import PackedCommit
 from vedette.pipeline.submission import Outcome, Receipt
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
-class IntakeMeter:
+class IngestMetrics:
     """The metrics of one intake."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -51,7 +51,7 @@ class IntakeMeter:
     def queued(self, byte_count: int) -> None:
         self._queue.set(byte_count)
 
-    def committed(self, packed: Packed, prepare_s: float, write_s: float) -> None:
+    def committed(self, packed: PackedCommit, prepare_s: float, write_s: float) -> None:
         self._prepare.observe(prepare_s)
         self._write.observe(write_s)
         for receipt in packed.receipts:

@@ -23,9 +23,9 @@ import structlog
 
 from vedette.clock import Clock
 from vedette.errors import BusyError, UnavailableError, VedetteError
-from vedette.pipeline.batch.pack import Packed
+from vedette.pipeline.batch.pack import PackedCommit
 from vedette.pipeline.submission import Receipt, Submission
-from vedette.pipeline.workers.processor import Preparation
+from vedette.pipeline.workers.processor import CommitProcessor
 
 log = structlog.get_logger(__name__)
 
@@ -33,24 +33,24 @@ RECOVER_PAUSE_S = 1.0
 """Between two tries to reach a store that refused a commit."""
 
 
-class Ledger(Protocol):
+class CommitWriter(Protocol):
     """Where commits are written."""
 
-    def write(self, packed: Packed) -> None:
+    def write(self, packed: PackedCommit) -> None:
         """Durable when it returns. Raises UnavailableError when the store cannot take it."""
 
 
-class Meter(Protocol):
+class QueueMetrics(Protocol):
     """What the intake reports of itself."""
 
     def queued(self, byte_count: int) -> None: ...
 
-    def committed(self, packed: Packed, prepare_s: float, write_s: float) -> None: ...
+    def committed(self, packed: PackedCommit, prepare_s: float, write_s: float) -> None: ...
 
     def failed(self) -> None: ...
 
 
-class IntakeLimits(Protocol):
+class QueueLimits(Protocol):
     """Settings of the intake: bytes and milliseconds."""
 
     @property
@@ -86,16 +86,16 @@ def _wake() -> None:
     """The order that does nothing."""
 
 
-class Intake:
+class IngestQueue:
     """See the module. `start` begins the threads, `close` finishes what was accepted."""
 
     def __init__(
         self,
-        preparation: Preparation,
-        ledger: Ledger,
+        preparation: CommitProcessor,
+        ledger: CommitWriter,
         clock: Clock,
-        limits: IntakeLimits,
-        meter: Meter,
+        limits: QueueLimits,
+        meter: QueueMetrics,
         first_seq: int,
     ) -> None:
         self._preparation = preparation
@@ -107,7 +107,9 @@ class Intake:
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._expected: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         """The same, once the preparation expects it."""
-        self._outbox: queue.Queue[tuple[Packed, list[_Waiting], float] | None] = queue.Queue(1)
+        self._outbox: queue.Queue[tuple[PackedCommit, list[_Waiting], float] | None] = queue.Queue(
+            1
+        )
         self._done: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._bytes = 0
         self._door = threading.Lock()
@@ -280,7 +282,7 @@ class Intake:
             finally:
                 self._outbox.task_done()
 
-    def _write(self, packed: Packed) -> None:
+    def _write(self, packed: PackedCommit) -> None:
         if self._failed.is_set():
             raise UnavailableError("an earlier commit failed")
         self._ledger.write(packed)
@@ -302,7 +304,7 @@ class Intake:
         # At most three commits are on their way: one written, one waiting, one just prepared.
         return max(0, self._seq - 3)
 
-    def _hand_out(self, packed: Packed, group: list[_Waiting]) -> None:
+    def _hand_out(self, packed: PackedCommit, group: list[_Waiting]) -> None:
         self._release(group)
         for waiting, receipt in zip(group, packed.receipts, strict=True):
             waiting.answer.set_result(receipt)

@@ -16,7 +16,7 @@ FILTERED: Final = int(Outcome.FILTERED)
 REJECTED: Final = int(Outcome.REJECTED)
 
 
-def tell(
+def note_outcomes(
     receipt: Receipt, records: Sequence[Record], positions: Sequence[int], outcomes: Sequence[int]
 ) -> None:
     """Notes outcomes of records that nothing was told of, in the order of their texts. A text that
@@ -38,7 +38,7 @@ def tell(
         tally[entry] = tally.get(entry, 0) + count
 
 
-def refuse(
+def note_refusal(
     receipt: Receipt, position: int, error: RecordError, channel: str, event_id: int
 ) -> None:
     """Notes a record that is of no host, so nothing else is told of it."""

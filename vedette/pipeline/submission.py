@@ -24,7 +24,7 @@ class Outcome(IntEnum):
     """Cannot be taken; `Receipt.errors` says why."""
 
 
-UNTOLD = 255
+NO_OUTCOME = 255
 """In place of an `Outcome`, until a record is told of."""
 
 

@@ -7,7 +7,7 @@ to a new partition closes the current window early, and the next begins with the
 from vedette.limits import SEGMENT_IDS_A_WINDOW, SEGMENT_WINDOW_MS
 
 
-class Windows:
+class TimeWindows:
     """The current window and partition. Whoever prepares owns it."""
 
     def __init__(self, window_ms: int, partition_ms: int) -> None:

@@ -27,7 +27,7 @@ from tests.support.sysmon import Host
 from vedette.clock import DrivenClock
 from vedette.errors import UnavailableError
 from vedette.model.ingress_filter import IngressFilter
-from vedette.pipeline.store_writer import StoreLedger
+from vedette.pipeline.store_writer import StoreWriter
 from vedette.pipeline.submission import Outcome
 from vedette.pipeline.workers.worker_pool import RESTORED_KEYS
 from vedette.store.engine.client import ClickHouseEngine, Engine
@@ -159,7 +159,7 @@ def test_what_was_stored_is_known_after_a_restart(
 def test_a_store_that_fails_in_the_middle_is_asked_what_it_has(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
 ) -> None:
-    ledger = StoreLedger(cast(Engine, Refusing(engine, "segment", after=True)))
+    ledger = StoreWriter(cast(Engine, Refusing(engine, "segment", after=True)))
     with write_path(engine, tmp_path, clock, ledger=ledger, prepared=prepared_apart) as path:
         assert [deliver(path, records) for records in REQUESTS] == [1, 0, 0]
         assert rows(engine) == STORED_ONCE

@@ -2,7 +2,7 @@
 
 A preparer prepares one commit at a time, in a process of its own
 (`pipeline/workers/worker_main.py`), and owns all memory of the write path for its share of the
-hosts: what was stored before (`Seen`), what is known of processes (`Registry`), the hosts' learned
+hosts: what was stored before (`Deduplicator`), what is known of processes (`Registry`), the hosts' learned
 context. The steps are those of design.md 4: decode (`decoded_batch.py`), find the host, recognise
 what was stored before, learn, normalise, filter, fold, place.
 """
@@ -20,11 +20,16 @@ from vedette.ingest.record import RecordError
 from vedette.limits import TIME_AHEAD_US
 from vedette.model.event import BinarySeen, Kept, Outcome
 from vedette.model.host import SensorRef
-from vedette.pipeline.batch.binary_sightings import BinaryNews
-from vedette.pipeline.batch.decoded_batch import ChannelCodes, Finder, Part, our_fault
-from vedette.pipeline.batch.deduplicate import Seen
-from vedette.pipeline.batch.host_cache import Host, Hosts
-from vedette.pipeline.batch.ingest_filters import Sieve, Sifting
+from vedette.pipeline.batch.binary_sightings import SightingDeduplicator
+from vedette.pipeline.batch.decoded_batch import (
+    ChannelCodes,
+    DecodedBatch,
+    HostResolver,
+    internal_error,
+)
+from vedette.pipeline.batch.deduplicate import Deduplicator
+from vedette.pipeline.batch.host_cache import Host, HostCache
+from vedette.pipeline.batch.ingest_filters import FilterVerdicts, IngestFilters
 from vedette.pipeline.batch.segment_assigner import Placement, Registry
 from vedette.pipeline.receipt_outcomes import (
     DUPLICATE,
@@ -33,18 +38,18 @@ from vedette.pipeline.receipt_outcomes import (
     NOT_KEPT,
     RECORD,
     REJECTED,
-    tell,
+    note_outcomes,
 )
 from vedette.pipeline.submission import Receipt, Refusal
-from vedette.pipeline.time_windows import Windows
-from vedette.pipeline.workers.ownership import Share
+from vedette.pipeline.time_windows import TimeWindows
+from vedette.pipeline.workers.ownership import HostOwnership
 
 SEGMENT_TABLE: Final = "segment"
 RECORD_TABLE: Final = "record"
 """The tables that a request's key is known by: each is one insert of its own."""
 
 
-class Prepared(Struct):
+class ProcessedBatch(Struct):
     """Rows of one commit, and the receipts to hand out once they are durable."""
 
     seq: int
@@ -57,29 +62,29 @@ class Prepared(Struct):
     receipts: list[Receipt]
 
 
-class Preparer:
+class BatchProcessor:
     """See the module."""
 
     def __init__(
         self,
-        hosts: Hosts,
+        hosts: HostCache,
         channels: ChannelCodes,
         registry: Registry,
-        seen: Seen,
-        windows: Windows,
+        seen: Deduplicator,
+        windows: TimeWindows,
         keep: Keep,
-        share: Share | None = None,
+        share: HostOwnership | None = None,
     ) -> None:
         """`share` is what this one has of the hosts; None for all of them."""
         self.registry = registry
         self.seen = seen
         self.windows = windows
         self._hosts = hosts
-        self._finder = Finder(hosts, channels)
+        self._finder = HostResolver(hosts, channels)
         self._share = share
         self._keep = keep
-        self.sieve = Sieve(registry)
-        self._binaries = BinaryNews()
+        self.sieve = IngestFilters(registry)
+        self._binaries = SightingDeduplicator()
 
     def forget(self) -> None:
         """Drops all memory that may speak of rows which were never stored."""
@@ -94,7 +99,7 @@ class Preparer:
             self._hosts.look_again()
         self.windows.window_ms, self.windows.partition_ms = window_ms, partition_ms
 
-    def prepare(self, parts: list[Part], seq: int, now_us: int) -> Prepared:
+    def prepare(self, parts: list[DecodedBatch], seq: int, now_us: int) -> ProcessedBatch:
         """The rows of one commit. What it learns counts once `seen.durable(seq)` is told.
 
         Raises SharedAnewError before it has changed anything.
@@ -129,9 +134,9 @@ class Preparer:
         for receipt in receipts:
             receipt.refusals.sort(key=attrgetter("position"))
         partition_ms = self.windows.partition_ms
-        return Prepared(seq, now_us, partition_ms, placement, folded, columns, receipts)
+        return ProcessedBatch(seq, now_us, partition_ms, placement, folded, columns, receipts)
 
-    def _find_stored(self, parts: list[Part]) -> set[Host]:
+    def _find_stored(self, parts: list[DecodedBatch]) -> set[Host]:
         """The hosts of a commit; each learns which of its records were stored before."""
         hosts = {host for part in parts for host in part.hosts}
         for host in hosts:
@@ -144,7 +149,7 @@ class Preparer:
             host.stored = self.seen.known_among(host.sensor.id, host.keys)
         return hosts
 
-    def _normalise(self, part: Part, until_us: int) -> None:
+    def _normalise(self, part: DecodedBatch, until_us: int) -> None:
         """Makes outcomes of the records of one submission that were not stored before."""
         keep, made = self._keep, part.made
         sent_before = self._tables_of(part.request_key)
@@ -160,9 +165,9 @@ class Preparer:
                 host.untell(outcomes)
                 made.append(error)
                 continue
-            except Exception as error:  # noqa: BLE001 - logged by our_fault
+            except Exception as error:  # noqa: BLE001 - logged by internal_error
                 host.context.retell()
-                made.append(our_fault(error))
+                made.append(internal_error(error))
                 continue
             if not outcomes:
                 made.append(NOT_KEPT)
@@ -182,7 +187,7 @@ class Preparer:
         return [table for table in tables if self.seen.has_request(table, request_key)]
 
 
-def _learned_together(parts: list[Part]) -> Iterator[list[Part]]:
+def _learned_together(parts: list[DecodedBatch]) -> Iterator[list[DecodedBatch]]:
     """Parts whose records are all learned from before any of them is normalised: what arrived
     together, but every part of an import by itself."""
     yield [part for part in parts if not part.in_sequence]
@@ -191,7 +196,7 @@ def _learned_together(parts: list[Part]) -> Iterator[list[Part]]:
             yield [part]
 
 
-def _told(parts: list[Part]) -> Iterator[tuple[SensorRef, list[Outcome]]]:
+def _told(parts: list[DecodedBatch]) -> Iterator[tuple[SensorRef, list[Outcome]]]:
     """What the records of a commit tell, each with its sensor."""
     for part in parts:
         for host, made in zip(part.hosts, part.made, strict=True):
@@ -199,7 +204,7 @@ def _told(parts: list[Part]) -> Iterator[tuple[SensorRef, list[Outcome]]]:
                 yield host.sensor, made
 
 
-def _fold(part: Part, folded: Folded, sifting: Sifting | None) -> None:
+def _fold(part: DecodedBatch, folded: Folded, sifting: FilterVerdicts | None) -> None:
     """Folds the outcomes of one submission, and tells what became of each of its records."""
     outcomes: list[int] = []
     request_key = part.request_key
@@ -217,7 +222,7 @@ def _fold(part: Part, folded: Folded, sifting: Sifting | None) -> None:
             outcomes.append(REJECTED)
         else:
             outcomes.append(made)
-    tell(part.receipt, part.records, part.positions, outcomes)
+    note_outcomes(part.receipt, part.records, part.positions, outcomes)
 
 
 def _without_events(made: list[Outcome], told: list[Outcome]) -> int:
@@ -228,14 +233,14 @@ def _without_events(made: list[Outcome], told: list[Outcome]) -> int:
     return RECORD
 
 
-def _learn(part: Part) -> None:
+def _learn(part: DecodedBatch) -> None:
     """Learns from every record of a submission, before any of them is normalised."""
     for record, host in zip(part.records, part.hosts, strict=True):
         try:
             SOURCES[record.vedette_record].learn(record, host.context)
-        except Exception as error:  # noqa: BLE001 - logged by our_fault
+        except Exception as error:  # noqa: BLE001 - logged by internal_error
             # Others lose what it would have taught them; what it says is for normalise to find.
-            our_fault(error)
+            internal_error(error)
 
 
 def _without(outcomes: list[Outcome], *tables: str) -> list[Outcome]:

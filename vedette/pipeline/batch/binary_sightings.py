@@ -38,7 +38,7 @@ class _Told:
         return is_news
 
 
-class BinaryNews:
+class SightingDeduplicator:
     """What was told of binaries of late."""
 
     def __init__(self) -> None:

@@ -10,9 +10,9 @@ from vedette.ingest.record import Record, RecordError
 from vedette.model.address import pack_address
 from vedette.model.event import Outcome
 from vedette.pipeline.batch.deduplicate import record_key
-from vedette.pipeline.batch.host_cache import Host, Hosts
-from vedette.pipeline.receipt_outcomes import NOT_KEPT, refuse
-from vedette.pipeline.submission import UNTOLD, Receipt, Submission
+from vedette.pipeline.batch.host_cache import Host, HostCache
+from vedette.pipeline.receipt_outcomes import NOT_KEPT, note_refusal
+from vedette.pipeline.submission import NO_OUTCOME, Receipt, Submission
 
 log = structlog.get_logger(__name__)
 
@@ -26,7 +26,7 @@ class ChannelCodes(Protocol):
     def codes(self, names: Iterable[str]) -> dict[str, int]: ...
 
 
-class Part:
+class DecodedBatch:
     """The decoded records of one submission, in parallel lists."""
 
     __slots__ = (
@@ -44,7 +44,7 @@ class Part:
     )
 
     def __init__(self, submission: Submission) -> None:
-        self.receipt = Receipt(bytearray([UNTOLD]) * len(submission.records))
+        self.receipt = Receipt(bytearray([NO_OUTCOME]) * len(submission.records))
         self.group_id = submission.group_id
         self.comms_ip = submission.comms_ip
         self.request_key = submission.request_key
@@ -63,7 +63,7 @@ class Part:
     ) -> None:
         """Notes a record, or a text without any, that is of no host."""
         if position not in self.guests:
-            refuse(self.receipt, position, error, channel, event_id)
+            note_refusal(self.receipt, position, error, channel, event_id)
 
     def take_out(self, sensors: Collection[int]) -> None:
         """Leaves out the records of these sensors, as if they had not been sent."""
@@ -74,10 +74,10 @@ class Part:
         self.keys = [self.keys[n] for n in kept]
 
 
-def decoded(submission: Submission) -> Part:
+def decode_submission(submission: Submission) -> DecodedBatch:
     """The records of a submission, which nobody knows the hosts of yet: that needs no memory, and
     may be done before the commit begins. What cannot be read is refused on the receipt."""
-    part = Part(submission)
+    part = DecodedBatch(submission)
     records, positions = part.records, part.positions
     for position, raw in enumerate(submission.records):
         try:
@@ -85,8 +85,8 @@ def decoded(submission: Submission) -> Part:
         except RecordError as error:
             part.refuse(position, error)
             continue
-        except Exception as error:  # noqa: BLE001 - logged by our_fault
-            part.refuse(position, our_fault(error))
+        except Exception as error:  # noqa: BLE001 - logged by internal_error
+            part.refuse(position, internal_error(error))
             continue
         if not found:
             part.receipt.outcomes[position] = NOT_KEPT
@@ -95,15 +95,15 @@ def decoded(submission: Submission) -> Part:
     return part
 
 
-class Finder:
+class HostResolver:
     """Finds the hosts and the keys of records. What has none is refused on the receipt."""
 
-    def __init__(self, hosts: Hosts, channels: ChannelCodes) -> None:
+    def __init__(self, hosts: HostCache, channels: ChannelCodes) -> None:
         self._hosts = hosts
         self._channels = channels
         self._codes: dict[str, int] = {}
 
-    def find(self, part: Part, now_us: int) -> None:
+    def find(self, part: DecodedBatch, now_us: int) -> None:
         hosts = self._hosts.of(part.records, part.group_id, now_us)
         if None in hosts:
             hosts = _refuse_hostless(part, hosts)
@@ -117,7 +117,7 @@ class Finder:
         part.keys = [record_key(codes[record.channel], record.record_id) for record in part.records]
 
 
-def our_fault(error: Exception) -> RecordError:
+def internal_error(error: Exception) -> RecordError:
     """The refusal of a record that shows a bug of ours. It must cost only itself: an error here
     would fail all requests of the commit, each time the record is sent again."""
     if isinstance(error, MemoryError):
@@ -126,7 +126,7 @@ def our_fault(error: Exception) -> RecordError:
     return RecordError("internal_error", "the server could not handle the record; see its log")
 
 
-def _refuse_hostless(part: Part, hosts: list[Host | None]) -> list[Host | None]:
+def _refuse_hostless(part: DecodedBatch, hosts: list[Host | None]) -> list[Host | None]:
     """Takes records out whose host cannot have a sensor."""
     kept = [number for number, host in enumerate(hosts) if host is not None]
     for number, host in enumerate(hosts):

@@ -56,7 +56,7 @@ class _Pending:
         self.requests: set[tuple[str, int]] = set()
 
 
-class Seen:
+class Deduplicator:
     """Memory of stored records. Requests are known by table, `segment` or `record`."""
 
     def __init__(self, now_us: int) -> None:

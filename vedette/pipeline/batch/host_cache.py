@@ -18,13 +18,13 @@ from vedette.model.event import UNKNOWN_IP, Facts, Outcome
 from vedette.model.host import UTC_CLOCK, HostProcess, SensorRef, Sighting
 
 HOSTS_MAX = 5_000
-"""Hosts whose learned context is kept in memory, a quarter to one MB each; the rest begins anew
+"""HostCache whose learned context is kept in memory, a quarter to one MB each; the rest begins anew
 from the store."""
 
 _NO_KEYS: frozenset[int] = frozenset()
 
 
-class SensorBook(Protocol):
+class SensorDirectory(Protocol):
     """Which sensor stands for which host (`state/sensors/host_registry.py`)."""
 
     def resolve(
@@ -36,7 +36,7 @@ class SensorBook(Protocol):
     ) -> None: ...
 
 
-class Past(Protocol):
+class HostHistory(Protocol):
     """What the store knows of hosts."""
 
     def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]:
@@ -82,10 +82,10 @@ class Host:
                     known.learn(cmdline=str(outcome.values.get("cmdline", "")))
 
 
-class Hosts:
+class HostCache:
     """See the module."""
 
-    def __init__(self, sensors: SensorBook, past: Past, processes: int = 1) -> None:
+    def __init__(self, sensors: SensorDirectory, past: HostHistory, processes: int = 1) -> None:
         """`processes` share the memory that hosts may use."""
         self._sensors = sensors
         self._past = past

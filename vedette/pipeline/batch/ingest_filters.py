@@ -27,7 +27,7 @@ _COLUMNS = (
 """What filters ask of a process, and of a parent that is known from its child alone."""
 
 
-class Memory(Protocol):
+class ProcessFacts(Protocol):
     """What is known of processes (`Registry`)."""
 
     def recall(self, process_ids: Iterable[str]) -> list[str]: ...
@@ -37,12 +37,14 @@ class Memory(Protocol):
     def remember(self, process_id: str, told: dict[str, Any]) -> None: ...
 
 
-class Sifting:
+class FilterVerdicts:
     """What one commit leaves out."""
 
     __slots__ = ("_filters", "_memory", "_verdicts")
 
-    def __init__(self, verdicts: dict[str, int], filters: CompiledFilters, memory: Memory) -> None:
+    def __init__(
+        self, verdicts: dict[str, int], filters: CompiledFilters, memory: ProcessFacts
+    ) -> None:
         self._verdicts = verdicts
         self._filters = filters
         self._memory = memory
@@ -58,10 +60,10 @@ class Sifting:
         return kept
 
 
-class Sieve:
+class IngestFilters:
     """See the module."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: ProcessFacts) -> None:
         self._memory = memory
         self._judge: Judge | None = None
         self._looked_at = 0
@@ -80,7 +82,7 @@ class Sieve:
             self._looked_at, self._hits = 0, {}
         return counted
 
-    def judge(self, told_by: Iterable[tuple[SensorRef, list[Outcome]]]) -> Sifting | None:
+    def judge(self, told_by: Iterable[tuple[SensorRef, list[Outcome]]]) -> FilterVerdicts | None:
         """What a commit leaves out, by the sensor and the outcomes of each of its records; None
         when it is nothing."""
         judge = self._judge
@@ -95,7 +97,7 @@ class Sieve:
                 self._hits[name] = self._hits.get(name, 0) + count
         if not meant.verdicts:
             return None
-        return Sifting(meant.verdicts, judge.filters, self._memory)
+        return FilterVerdicts(meant.verdicts, judge.filters, self._memory)
 
     def _recall(
         self, judge: Judge, subjects: dict[str, Subject], told: dict[str, dict[str, Any]]

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from vedette.ingest.fold import BinarySighting
 from vedette.model.event import BinarySeen
-from vedette.pipeline.batch.batch_processor import Prepared
+from vedette.pipeline.batch.batch_processor import ProcessedBatch
 from vedette.pipeline.batch.deduplicate import HALF
 from vedette.pipeline.submission import Receipt
 from vedette.store.write.commit import (
@@ -20,7 +20,7 @@ from vedette.store.write.commit import (
 )
 
 
-class Packed(Struct):
+class PackedCommit(Struct):
     """A commit as it is written, and the receipts to hand out once it is durable."""
 
     seq: int
@@ -28,11 +28,11 @@ class Packed(Struct):
     receipts: list[Receipt]
 
 
-def pack(prepared: Prepared) -> Packed:
-    return Packed(prepared.seq, commit_tables(commit_of(prepared)), prepared.receipts)
+def pack(prepared: ProcessedBatch) -> PackedCommit:
+    return PackedCommit(prepared.seq, commit_tables(commit_of(prepared)), prepared.receipts)
 
 
-def commit_of(prepared: Prepared) -> Commit:
+def commit_of(prepared: ProcessedBatch) -> Commit:
     """The rows of a prepared commit."""
     for part in prepared.placement.parts:
         part.metadata["seq"] = prepared.seq
@@ -51,7 +51,7 @@ def commit_of(prepared: Prepared) -> Commit:
     )
 
 
-def _records(prepared: Prepared) -> Iterator[RecordRow]:
+def _records(prepared: ProcessedBatch) -> Iterator[RecordRow]:
     for kept in prepared.folded.kept:
         yield RecordRow(
             prepared.partition_ms,
@@ -65,7 +65,7 @@ def _records(prepared: Prepared) -> Iterator[RecordRow]:
         )
 
 
-def _binaries(prepared: Prepared) -> Iterator[BinaryRow]:
+def _binaries(prepared: ProcessedBatch) -> Iterator[BinaryRow]:
     for sighting in prepared.folded.binaries.values():
         host: dict[str, Any] = prepared.hosts[sighting.sensor_id]
         for seen in _sightings(sighting):

@@ -17,7 +17,7 @@ from vedette.limits import HEARD_OF_MAX
 from vedette.model.ids import process_hash
 
 
-class Hearsay(Protocol):
+class ProcessHashes(Protocol):
     """What the store tells of all its processes."""
 
     def heard_of(self) -> BitMap | None:
@@ -25,10 +25,10 @@ class Hearsay(Protocol):
         than `HEARD_OF_MAX`."""
 
 
-class HeardOf:
+class ProcessFilter:
     """Hashes of processes. It begins with what is stored, when it is first asked."""
 
-    def __init__(self, store: Hearsay) -> None:
+    def __init__(self, store: ProcessHashes) -> None:
         self._store = store
         self._stored: BitMap | None = None
         self._forgotten = BitMap()

@@ -13,14 +13,14 @@ from functools import reduce
 from operator import attrgetter, or_
 
 from vedette.ingest.framing.host_prefilter import likely_hosts
-from vedette.pipeline.submission import UNTOLD, Receipt, Submission
-from vedette.pipeline.workers.ownership import Met
+from vedette.pipeline.submission import NO_OUTCOME, Receipt, Submission
+from vedette.pipeline.workers.ownership import UnownedSensors
 
 _NAMES_MAX = 200_000
 """Names whose process is remembered; with more the guessing begins anew."""
 
 
-class SharedSubmission:
+class ShardedSubmission:
     """The texts of one submission, and who gets which of them."""
 
     def __init__(
@@ -75,7 +75,7 @@ class SharedSubmission:
         return found
 
 
-class Shares:
+class HostSharding:
     """Which process has which host, as long as the processes live. Thread-safe."""
 
     def __init__(self, count: int) -> None:
@@ -87,7 +87,7 @@ class Shares:
         """Handed out so far: a new host belongs to who got the fewest."""
         self._submissions = 0
 
-    def share(self, submission: Submission) -> SharedSubmission:
+    def share(self, submission: Submission) -> ShardedSubmission:
         """By guesses at whose host each text is of."""
         is_alone = self._count == 1
         names = [] if is_alone else _likely_hosts(submission)
@@ -95,7 +95,7 @@ class Shares:
             self._submissions += 1
             number = self._submissions
             bits = [1] * len(submission.records) if is_alone else self._guess(names)
-        return SharedSubmission(number, submission, names, bits)
+        return ShardedSubmission(number, submission, names, bits)
 
     def claim(self, sensor_id: int, process: int) -> int:
         """The process that a sensor belongs to: this one, if it belongs to none."""
@@ -131,10 +131,10 @@ class Shares:
             self._bit_of_name[name] = 1 << process
 
 
-class SharedCommit:
+class ShardedCommit:
     """The submissions of one commit, and who gets which of their texts."""
 
-    def __init__(self, shared: list[SharedSubmission], shares: Shares) -> None:
+    def __init__(self, shared: list[ShardedSubmission], shares: HostSharding) -> None:
         self._shared = shared
         self._shares = shares
         self._new: dict[int, list[int]] | None = None
@@ -144,15 +144,15 @@ class SharedCommit:
         """Those that get any text."""
         return sorted({process for one in self._shared for process in one.portions})
 
-    def portions(self, process: int) -> list[SharedSubmission]:
+    def portions(self, process: int) -> list[ShardedSubmission]:
         """The submissions that a process gets texts of."""
         return [one for one in self._shared if process in one.portions]
 
-    def settle(self, met: Mapping[int, Met]) -> dict[int, list[int]] | None:
+    def settle(self, met: Mapping[int, UnownedSensors]) -> dict[int, list[int]] | None:
         """By process, which of the sensors it met are its own. None where a guess was wrong: the
         portions are others then."""
         new: dict[int, list[int]] = {process: [] for process in met}
-        wrong: dict[SharedSubmission, list[tuple[int, int]]] = {}
+        wrong: dict[ShardedSubmission, list[tuple[int, int]]] = {}
         for process, sensors in met.items():
             portions = self.portions(process)
             for sensor_id, where in sensors.items():
@@ -181,7 +181,7 @@ class SharedCommit:
         """The receipts of whole submissions, out of those for the portions of the processes. A
         text of several hosts is told by the best of what became of it."""
         whole = {
-            one.number: Receipt(bytearray([UNTOLD]) * len(one.submission.records))
+            one.number: Receipt(bytearray([NO_OUTCOME]) * len(one.submission.records))
             for one in self._shared
         }
         for process, receipts in by_process.items():

@@ -9,30 +9,30 @@ import structlog
 from vedette.errors import VedetteError
 from vedette.model.host import HostProcess, Sighting
 from vedette.pipeline.batch.decoded_batch import ChannelCodes
-from vedette.pipeline.batch.host_cache import SensorBook
-from vedette.pipeline.batch.process_filter import Hearsay
+from vedette.pipeline.batch.host_cache import SensorDirectory
+from vedette.pipeline.batch.process_filter import ProcessHashes
 from vedette.pipeline.batch.segment_assigner import SegmentPlace
-from vedette.pipeline.workers.processor import SeenKeys
+from vedette.pipeline.workers.processor import StoredKeys
 from vedette.pipeline.workers.protocol import (
-    Answer,
-    AskCodes,
-    AskHeardOf,
-    AskHosts,
-    AskProcesses,
-    Codes,
+    ChannelCodesFound,
     Failed,
-    HeardOfProcesses,
-    HostProcesses,
-    Processes,
-    Question,
-    Resolve,
-    Resolved,
+    HostProcessesFound,
+    Lookup,
+    LookupAnswer,
+    LookupChannelCodes,
+    LookupHostProcesses,
+    LookupProcesses,
+    LookupProcessHashes,
+    LookupSensors,
+    ProcessesFound,
+    ProcessHashesFound,
+    SensorsFound,
 )
 
 log = structlog.get_logger(__name__)
 
 
-class Stored(Hearsay, Protocol):
+class StoreReader(ProcessHashes, Protocol):
     """What is asked of the store (`StoreGuide`)."""
 
     def processes(
@@ -41,18 +41,18 @@ class Stored(Hearsay, Protocol):
 
     def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]: ...
 
-    def restore_seen(self, seen: SeenKeys, since_seq: int) -> None: ...
+    def restore_seen(self, seen: StoredKeys, since_seq: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Knowledge:
+class LookupServer:
     """Where questions of the process are answered from."""
 
-    sensors: SensorBook
+    sensors: SensorDirectory
     channels: ChannelCodes
-    stored: Stored
+    stored: StoreReader
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, question: Lookup) -> LookupAnswer:
         try:
             return self._answer(question)
         except VedetteError as error:
@@ -61,19 +61,19 @@ class Knowledge:
             log.exception("a question of the preparing process failed")
             return Failed(f"a question of the preparing process failed: {type(error).__name__}")
 
-    def _answer(self, question: Question) -> Answer:
+    def _answer(self, question: Lookup) -> LookupAnswer:
         match question:
-            case Resolve(hosts, group_id, now_us):
+            case LookupSensors(hosts, group_id, now_us):
                 sightings = {name: Sighting(os_type) for name, os_type in hosts.items()}
-                return Resolved(self.sensors.resolve(sightings, group_id, now_us))
-            case AskCodes(names):
-                return Codes(self.channels.codes(names))
-            case AskProcesses(process_ids):
-                return Processes(self.stored.processes(process_ids))
-            case AskHeardOf():
+                return SensorsFound(self.sensors.resolve(sightings, group_id, now_us))
+            case LookupChannelCodes(names):
+                return ChannelCodesFound(self.channels.codes(names))
+            case LookupProcesses(process_ids):
+                return ProcessesFound(self.stored.processes(process_ids))
+            case LookupProcessHashes():
                 found = self.stored.heard_of()
-                return HeardOfProcesses(None if found is None else found.serialize())
-            case AskHosts(sensor_ids):
-                return HostProcesses(self.stored.host_processes(sensor_ids))
+                return ProcessHashesFound(None if found is None else found.serialize())
+            case LookupHostProcesses(sensor_ids):
+                return HostProcessesFound(self.stored.host_processes(sensor_ids))
             case _:
                 assert_never(question)

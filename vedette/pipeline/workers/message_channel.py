@@ -13,7 +13,7 @@ _BUFFER_BYTES: Final = 1 << 20
 Incoming = TypeVar("Incoming")
 
 
-class Link(Generic[Incoming]):
+class SocketChannel(Generic[Incoming]):
     """Sends what msgspec can encode, receives messages of one union: one thread each.
 
     Both raise ConnectionError when the other end is gone.

@@ -8,21 +8,21 @@ wrong the commit is shared out anew, and then a process leaves out what is not o
 
 from collections.abc import Callable
 
-from vedette.pipeline.batch.decoded_batch import Part
+from vedette.pipeline.batch.decoded_batch import DecodedBatch
 
-Met = dict[int, list[tuple[int, int]]]
+UnownedSensors = dict[int, list[tuple[int, int]]]
 """By sensor, where it was met: the number of the submission, and the position of the text."""
 
 
-class SharedAnewError(Exception):
+class ReshardError(Exception):
     """This commit comes again, shared out in another way."""
 
 
-class Share:
+class HostOwnership:
     """`ask` tells what was met, and returns which of these sensors are this process's; None where
     the commit will come again."""
 
-    def __init__(self, ask: Callable[[Met], list[int] | None]) -> None:
+    def __init__(self, ask: Callable[[UnownedSensors], list[int] | None]) -> None:
         self._ask = ask
         self._mine: set[int] = set()
         self._is_final = False
@@ -33,8 +33,8 @@ class Share:
         self._is_final = mine is not None
         self._mine.update(mine or ())
 
-    def settle(self, parts: list[Part]) -> None:
-        """Leaves what is of this process's sensors in the parts. Raises SharedAnewError."""
+    def settle(self, parts: list[DecodedBatch]) -> None:
+        """Leaves what is of this process's sensors in the parts. Raises ReshardError."""
         met = self._met(parts)
         if self._is_final:
             for part in parts:
@@ -42,11 +42,11 @@ class Share:
             return
         mine = self._ask(met)
         if mine is None:
-            raise SharedAnewError
+            raise ReshardError
         self._mine.update(mine)
 
-    def _met(self, parts: list[Part]) -> Met:
-        met: Met = {}
+    def _met(self, parts: list[DecodedBatch]) -> UnownedSensors:
+        met: UnownedSensors = {}
         for number, part in enumerate(parts):
             others = {host for host in set(part.hosts) if host.sensor.id not in self._mine}
             if not others:

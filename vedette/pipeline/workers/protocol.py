@@ -1,10 +1,10 @@
 """What the server and a process that prepares commits say to each other, as MessagePack.
 
-The server gives orders. Only `Prepare` is answered, with `Done` or `Failed`; before that the
-process may ask `Question`s, one at a time, and waits for each answer. Only what is sent `Ahead`
+The server gives orders. Only `Prepare` is answered, with `Processed` or `Failed`; before that the
+process may ask `Lookup`s, one at a time, and waits for each answer. Only what is sent `Deliver`
 may come between.
 
-Where several processes prepare, each asks once in every commit `AskWhose` it has met. The answer
+Where several processes prepare, each asks once in every commit `ClaimSensors` it has met. The answer
 may be that the commit is shared out anew: then `Prepare` is not answered, and comes again.
 """
 
@@ -17,7 +17,7 @@ from vedette.model.host import HostProcess, SensorRef
 from vedette.model.ingress_filter import IngressFilter
 from vedette.pipeline.batch.segment_assigner import SegmentPlace
 from vedette.pipeline.submission import Receipt, Submission
-from vedette.pipeline.workers.ownership import Met
+from vedette.pipeline.workers.ownership import UnownedSensors
 
 
 class Begin(Struct, tag=True):
@@ -45,13 +45,13 @@ class Restore(Struct, tag=True):
 
 
 class Forget(Struct, tag=True):
-    """After a commit that failed; `durable` are those that did not. What was sent `Ahead` is of no
+    """After a commit that failed; `durable` are those that did not. What was sent `Deliver` is of no
     commit any more."""
 
     durable: list[int]
 
 
-class Ahead(Struct, tag=True):
+class Deliver(Struct, tag=True):
     """What the process gets of a submission of a later commit, as soon as it has come."""
 
     number: int
@@ -68,76 +68,76 @@ class Prepare(Struct, tag=True):
     filters: list[IngressFilter] | None = None
     """Where they changed."""
     ahead: list[int] = []
-    """The submissions, by the numbers they were sent `Ahead` with."""
+    """The submissions, by the numbers they were sent `Deliver` with."""
     mine: list[int] | None = None
     """Where this was shared out by sensors, not by guesses: those that are new of the process."""
     submissions: list[Submission] = []
     """What it gets then, in place of what was sent ahead."""
 
 
-class Resolve(Struct, tag=True):
-    """Question: the sensors of hosts, by name with their system; answered by `Resolved`."""
+class LookupSensors(Struct, tag=True):
+    """Lookup: the sensors of hosts, by name with their system; answered by `SensorsFound`."""
 
     hosts: dict[str, str]
     group_id: int
     now_us: int
 
 
-class Resolved(Struct, tag=True):
+class SensorsFound(Struct, tag=True):
     sensors: dict[str, SensorRef]
 
 
-class AskCodes(Struct, tag=True):
-    """Question: the codes of channels; answered by `Codes`."""
+class LookupChannelCodes(Struct, tag=True):
+    """Lookup: the codes of channels; answered by `ChannelCodesFound`."""
 
     names: list[str]
 
 
-class Codes(Struct, tag=True):
+class ChannelCodesFound(Struct, tag=True):
     codes: dict[str, int]
 
 
-class AskProcesses(Struct, tag=True):
-    """Question: what is stored of processes; answered by `Processes`."""
+class LookupProcesses(Struct, tag=True):
+    """Lookup: what is stored of processes; answered by `ProcessesFound`."""
 
     process_ids: list[str]
 
 
-class Processes(Struct, tag=True):
+class ProcessesFound(Struct, tag=True):
     found: dict[str, tuple[dict[str, Any], list[SegmentPlace]]]
 
 
-class AskHeardOf(Struct, tag=True):
-    """Question: which processes are stored; answered by `HeardOfProcesses`."""
+class LookupProcessHashes(Struct, tag=True):
+    """Lookup: which processes are stored; answered by `ProcessHashesFound`."""
 
 
-class HeardOfProcesses(Struct, tag=True):
+class ProcessHashesFound(Struct, tag=True):
     hashes: bytes | None
     """A serialized bitmap of their hashes; None for what `Hearsay.heard_of` says."""
 
 
-class AskHosts(Struct, tag=True):
-    """Question: the processes of hosts; answered by `HostProcesses`."""
+class LookupHostProcesses(Struct, tag=True):
+    """Lookup: the processes of hosts; answered by `HostProcessesFound`."""
 
     sensor_ids: list[int]
 
 
-class HostProcesses(Struct, tag=True):
+class HostProcessesFound(Struct, tag=True):
     found: list[HostProcess]
 
 
-class AskWhose(Struct, tag=True):
-    """Question: which of the sensors met are the process's own; answered by `Whose`."""
+class ClaimSensors(Struct, tag=True):
+    """Lookup: which of the sensors met are the process's own; answered by `SensorsOwned`."""
 
-    met: Met
+    met: UnownedSensors
 
 
-class Whose(Struct, tag=True):
+class SensorsOwned(Struct, tag=True):
     mine: list[int] | None
     """None: the commit comes again, shared out in another way."""
 
 
-class Done(Struct, tag=True):
+class Processed(Struct, tag=True):
     """A commit, or a process's portion of it: its tables as Arrow IPC, and what is to be noted
     when it is stored."""
 
@@ -159,8 +159,18 @@ class Failed(Struct, tag=True):
     """Of an UnavailableError; "" for a fault of ours, which was logged where it happened."""
 
 
-Question = Resolve | AskCodes | AskProcesses | AskHeardOf | AskHosts
-Answer = Resolved | Codes | Processes | HeardOfProcesses | HostProcesses | Whose | Failed
-Order = Begin | WithoutPartitions | Restore | Forget | Ahead | Prepare
-FromServer = Order | Answer
-FromPreparer = Done | Failed | AskWhose | Question
+Lookup = (
+    LookupSensors | LookupChannelCodes | LookupProcesses | LookupProcessHashes | LookupHostProcesses
+)
+LookupAnswer = (
+    SensorsFound
+    | ChannelCodesFound
+    | ProcessesFound
+    | ProcessHashesFound
+    | HostProcessesFound
+    | SensorsOwned
+    | Failed
+)
+Order = Begin | WithoutPartitions | Restore | Forget | Deliver | Prepare
+FromServer = Order | LookupAnswer
+FromWorker = Processed | Failed | ClaimSensors | Lookup

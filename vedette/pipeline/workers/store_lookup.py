@@ -11,8 +11,8 @@ from vedette.limits import HEARD_OF_MAX, SEEN_HOURS
 from vedette.model.host import HostProcess
 from vedette.pipeline.batch.batch_processor import RECORD_TABLE, SEGMENT_TABLE
 from vedette.pipeline.batch.segment_assigner import SegmentPlace
-from vedette.pipeline.time_windows import Windows
-from vedette.pipeline.workers.processor import SeenKeys
+from vedette.pipeline.time_windows import TimeWindows
+from vedette.pipeline.workers.processor import StoredKeys
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import hot_partition, open_partition
 from vedette.store.read.recovery import heard_of, host_context, known_processes, newest, seen_keys
@@ -25,7 +25,7 @@ _TABLES: tuple[Literal["segment", "record"], ...] = (SEGMENT_TABLE, RECORD_TABLE
 """In this order: what `record` has only half of is told by `segment`."""
 
 
-class StoreGuide:
+class StoreLookup:
     """The write path's view of what is stored."""
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
@@ -55,7 +55,7 @@ class StoreGuide:
             return None
         return heard_of(self.engine, HEARD_OF_MAX)
 
-    def restore_seen(self, seen: SeenKeys, since_seq: int) -> None:
+    def restore_seen(self, seen: StoredKeys, since_seq: int) -> None:
         """Tells which records commits from `since_seq` on stored in the last `SEEN_HOURS`."""
         since_us = max(0, self._clock.now_us() - SEEN_HOURS * _HOUR_US)
         for table in _TABLES:
@@ -73,11 +73,11 @@ class StoreGuide:
         since_ms = max(0, self._clock.now_us() - CONTEXT_HOURS * _HOUR_US) // 1_000
         return host_context(self.engine, sensor_ids, since_ms=since_ms)
 
-    def windows(self) -> Windows:
+    def windows(self) -> TimeWindows:
         """The window and partition to go on with; opens the first partition of a new store."""
         hot_ms = hot_partition(self.engine) or 0
         # A window may have begun with the partition, and nothing been written since.
-        windows = Windows(max(newest(self.engine).window_ms, hot_ms), hot_ms)
+        windows = TimeWindows(max(newest(self.engine).window_ms, hot_ms), hot_ms)
         if not windows.partition_ms:
             opened_ms = windows.next_opening(self._clock.now_us())
             open_partition(self.engine, opened_ms)

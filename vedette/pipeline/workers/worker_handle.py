@@ -9,32 +9,32 @@ from typing import Any
 import msgspec
 import structlog
 
-from vedette.pipeline.workers.message_channel import Link
-from vedette.pipeline.workers.ownership import Met
+from vedette.pipeline.workers.message_channel import SocketChannel
+from vedette.pipeline.workers.ownership import UnownedSensors
 from vedette.pipeline.workers.protocol import (
-    Answer,
-    AskWhose,
-    Done,
+    ClaimSensors,
     Failed,
-    FromPreparer,
-    Question,
-    Whose,
+    FromWorker,
+    Lookup,
+    LookupAnswer,
+    Processed,
+    SensorsOwned,
 )
 
 log = structlog.get_logger(__name__)
 
-PreparerLink = Link[FromPreparer]
+WorkerChannel = SocketChannel[FromWorker]
 
-Settle = Callable[[Mapping[int, Met]], dict[int, list[int]] | None]
+Settle = Callable[[Mapping[int, UnownedSensors]], dict[int, list[int]] | None]
 """Tells each process which of the sensors it met are its own; None where the commit has to come
 again, shared out in another way."""
 
 
-class Worker:
+class WorkerHandle:
     """See the module. What it is told is sent by a thread of its own, in order: a process that is
     busy reads nothing, and nobody waits for it."""
 
-    def __init__(self, link: PreparerLink) -> None:
+    def __init__(self, link: WorkerChannel) -> None:
         self._link = link
         self._outbox: SimpleQueue[msgspec.Struct | threading.Event | None] = SimpleQueue()
         self._is_there = True
@@ -94,25 +94,25 @@ class Worker:
             self._link.shut()  # whoever listens must not wait for an answer
 
 
-class Round:
+class CommitRound:
     """One commit that some processes prepare at the same time. Their questions are answered as
     they come; the one for their sensors when all have asked it."""
 
     def __init__(
         self,
-        workers: Mapping[int, Worker],
-        answer: Callable[[Question], Answer],
+        workers: Mapping[int, WorkerHandle],
+        answer: Callable[[Lookup], LookupAnswer],
         settle: Settle,
     ) -> None:
         self._workers = workers
         self._answer = answer
         self._settle = settle
         self._working = set(workers)
-        self._met: dict[int, Met] = {}
-        self._done: dict[int, Done] = {}
+        self._met: dict[int, UnownedSensors] = {}
+        self._done: dict[int, Processed] = {}
         self._failed: Failed | None = None
 
-    def run(self) -> dict[int, Done] | Failed | None:
+    def run(self) -> dict[int, Processed] | Failed | None:
         """What each has made; the first failure, after all have come to their end; None where the
         commit has to come again. Raises ConnectionError when one of them has ended."""
         with DefaultSelector() as selector:
@@ -131,13 +131,13 @@ class Round:
         worker = self._workers[process]
         told = worker.listen()
         match told:
-            case Done():
+            case Processed():
                 self._done[process] = told
                 self._working.discard(process)
             case Failed():
                 self._failed = self._failed or told
                 self._working.discard(process)
-            case AskWhose(met):
+            case ClaimSensors(met):
                 self._met[process] = met
             case _:
                 worker.tell(self._answer(told))
@@ -145,7 +145,7 @@ class Round:
     def _tell_whose(self) -> None:
         whose = None if self._failed else self._settle(self._met)
         for process in self._met:
-            self._workers[process].tell(Whose(None if whose is None else whose[process]))
+            self._workers[process].tell(SensorsOwned(None if whose is None else whose[process]))
         if whose is None:
             self._working.clear()
         self._met = {}

@@ -16,45 +16,45 @@ from pyroaring import BitMap
 from vedette.errors import UnavailableError, VedetteError
 from vedette.ingest.filter import compile_filters
 from vedette.model.host import HostProcess, SensorRef, Sighting
-from vedette.pipeline.batch.batch_processor import Preparer
-from vedette.pipeline.batch.decoded_batch import Part, decoded
-from vedette.pipeline.batch.deduplicate import Seen
-from vedette.pipeline.batch.host_cache import Hosts
+from vedette.pipeline.batch.batch_processor import BatchProcessor
+from vedette.pipeline.batch.decoded_batch import DecodedBatch, decode_submission
+from vedette.pipeline.batch.deduplicate import Deduplicator
+from vedette.pipeline.batch.host_cache import HostCache
 from vedette.pipeline.batch.pack import pack
 from vedette.pipeline.batch.segment_assigner import Registry, SegmentPlace
-from vedette.pipeline.time_windows import Windows
-from vedette.pipeline.workers.message_channel import Link
-from vedette.pipeline.workers.ownership import Met, Share, SharedAnewError
+from vedette.pipeline.time_windows import TimeWindows
+from vedette.pipeline.workers.message_channel import SocketChannel
+from vedette.pipeline.workers.ownership import HostOwnership, ReshardError, UnownedSensors
 from vedette.pipeline.workers.protocol import (
-    Ahead,
-    AskCodes,
-    AskHeardOf,
-    AskHosts,
-    AskProcesses,
-    AskWhose,
     Begin,
-    Codes,
-    Done,
+    ChannelCodesFound,
+    ClaimSensors,
+    Deliver,
     Failed,
     Forget,
     FromServer,
-    HeardOfProcesses,
-    HostProcesses,
+    HostProcessesFound,
+    Lookup,
+    LookupChannelCodes,
+    LookupHostProcesses,
+    LookupProcesses,
+    LookupProcessHashes,
+    LookupSensors,
     Order,
     Prepare,
-    Processes,
-    Question,
-    Resolve,
-    Resolved,
+    Processed,
+    ProcessesFound,
+    ProcessHashesFound,
     Restore,
-    Whose,
+    SensorsFound,
+    SensorsOwned,
     WithoutPartitions,
 )
 from vedette.store.engine.arrow_arrays import packed
 
 log = structlog.get_logger(__name__)
 
-ServerLink = Link[FromServer]
+ServerLink = SocketChannel[FromServer]
 
 _YOUNG_S: Final = 10
 _ALL_S: Final = 300
@@ -69,18 +69,18 @@ class Inbox:
 
     def __init__(self, link: ServerLink) -> None:
         self._link = link
-        self._put_off: deque[Ahead] = deque()
+        self._put_off: deque[Deliver] = deque()
 
     def order(self) -> FromServer:
         return self._put_off.popleft() if self._put_off else self._link.receive()
 
     def answer(self) -> FromServer:
-        while isinstance(message := self._link.receive(), Ahead):
+        while isinstance(message := self._link.receive(), Deliver):
             self._put_off.append(message)
         return message
 
 
-class Asking:
+class LookupClient:
     """What preparing has to know of the server's state database and store."""
 
     def __init__(self, link: ServerLink, inbox: Inbox) -> None:
@@ -93,7 +93,7 @@ class Asking:
         self, hosts: Mapping[str, Sighting], group_id: int, now_us: int
     ) -> dict[str, SensorRef]:
         names = {name: sighting.os_type for name, sighting in hosts.items()}
-        return self._ask(Resolve(names, group_id, now_us), Resolved).sensors
+        return self._ask(LookupSensors(names, group_id, now_us), SensorsFound).sensors
 
     def note(
         self, sensor_id: int, _seen_us: int, *, interface_ip: str = "", host_type: str = ""
@@ -101,24 +101,24 @@ class Asking:
         self.seen.append((sensor_id, interface_ip, host_type))
 
     def codes(self, names: Iterable[str]) -> dict[str, int]:
-        return self._ask(AskCodes(list(names)), Codes).codes
+        return self._ask(LookupChannelCodes(list(names)), ChannelCodesFound).codes
 
     def processes(
         self, process_ids: list[str]
     ) -> dict[str, tuple[dict[str, Any], list[SegmentPlace]]]:
-        return self._ask(AskProcesses(process_ids), Processes).found
+        return self._ask(LookupProcesses(process_ids), ProcessesFound).found
 
     def heard_of(self) -> BitMap | None:
-        hashes = self._ask(AskHeardOf(), HeardOfProcesses).hashes
+        hashes = self._ask(LookupProcessHashes(), ProcessHashesFound).hashes
         return None if hashes is None else BitMap.deserialize(hashes)
 
     def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]:
-        return self._ask(AskHosts(list(sensor_ids)), HostProcesses).found
+        return self._ask(LookupHostProcesses(list(sensor_ids)), HostProcessesFound).found
 
-    def whose(self, met: Met) -> list[int] | None:
-        return self._ask(AskWhose(met), Whose).mine
+    def whose(self, met: UnownedSensors) -> list[int] | None:
+        return self._ask(ClaimSensors(met), SensorsOwned).mine
 
-    def _ask(self, question: Question | AskWhose, expected: type[_Answered]) -> _Answered:
+    def _ask(self, question: Lookup | ClaimSensors, expected: type[_Answered]) -> _Answered:
         self._link.send(question)
         answer = self._inbox.answer()
         match answer:
@@ -130,15 +130,15 @@ class Asking:
         return answer
 
 
-class Preparing:
+class WorkerProcess:
     """See the module. `run` returns when the server is gone."""
 
     def __init__(self, link: ServerLink) -> None:
         self._link = link
         self._inbox = Inbox(link)
-        self._asking = Asking(link, self._inbox)
-        self._share: Share | None = None
-        self._ahead: dict[int, Part] = {}
+        self._asking = LookupClient(link, self._inbox)
+        self._share: HostOwnership | None = None
+        self._ahead: dict[int, DecodedBatch] = {}
         """What came ahead of its commit, by number."""
         now_s = time.monotonic()
         self._collected_s, self._collected_all_s = now_s, now_s
@@ -154,30 +154,30 @@ class Preparing:
         except ConnectionError:
             return
 
-    def _preparer(self, begin: Begin) -> Preparer:
+    def _preparer(self, begin: Begin) -> BatchProcessor:
         registry = Registry(self._asking, begin.processes_remembered // begin.processes)
         if begin.is_empty:
             registry.begin_empty()
         if begin.processes > 1:
-            self._share = Share(self._asking.whose)
-        return Preparer(
-            Hosts(self._asking, self._asking, begin.processes),
+            self._share = HostOwnership(self._asking.whose)
+        return BatchProcessor(
+            HostCache(self._asking, self._asking, begin.processes),
             self._asking,
             registry,
-            Seen(begin.now_us),
-            Windows(0, 0),
+            Deduplicator(begin.now_us),
+            TimeWindows(0, 0),
             begin.keep,
             self._share,
         )
 
-    def _obey(self, preparer: Preparer, order: Order) -> None:
+    def _obey(self, preparer: BatchProcessor, order: Order) -> None:
         match order:
-            case Ahead(number, submission):
-                self._ahead[number] = decoded(submission)
+            case Deliver(number, submission):
+                self._ahead[number] = decode_submission(submission)
             case Prepare():
                 try:
                     self._link.send(self._prepare(preparer, order))
-                except SharedAnewError:
+                except ReshardError:
                     return
                 self._collect()
             case Restore(records, kept, requests):
@@ -193,7 +193,7 @@ class Preparing:
             case _:
                 assert_never(order)
 
-    def _prepare(self, preparer: Preparer, order: Prepare) -> Done | Failed:
+    def _prepare(self, preparer: BatchProcessor, order: Prepare) -> Processed | Failed:
         self._asking.seen.clear()
         try:
             _note(preparer, order.durable)
@@ -203,9 +203,9 @@ class Preparing:
             if self._share is not None:
                 self._share.begin(order.mine)
             parts = [self._ahead.pop(number) for number in order.ahead]
-            parts += map(decoded, order.submissions)
+            parts += map(decode_submission, order.submissions)
             made = pack(preparer.prepare(parts, order.seq, order.now_us))
-        except (ConnectionError, SharedAnewError):
+        except (ConnectionError, ReshardError):
             raise
         except VedetteError as error:
             return Failed(error.message, error.reason)
@@ -214,7 +214,9 @@ class Preparing:
             return Failed(f"preparing a commit failed: {type(error).__name__}")
         aside = [(name, packed(rows)) for name, rows in made.tables.aside]
         segments = list(map(packed, made.tables.segments))
-        return Done(aside, segments, made.receipts, self._asking.seen, *preparer.sieve.counts())
+        return Processed(
+            aside, segments, made.receipts, self._asking.seen, *preparer.sieve.counts()
+        )
 
     def _collect(self) -> None:
         now_s = time.monotonic()
@@ -226,13 +228,13 @@ class Preparing:
             gc.collect(1)
 
 
-def _note(preparer: Preparer, durable: Iterable[int]) -> None:
+def _note(preparer: BatchProcessor, durable: Iterable[int]) -> None:
     for seq in durable:
         preparer.seen.durable(seq)
 
 
 def _restore(
-    seen: Seen,
+    seen: Deduplicator,
     records: list[tuple[int, list[int]]],
     kept: list[tuple[int, list[int]]],
     requests: list[tuple[str, list[int]]],

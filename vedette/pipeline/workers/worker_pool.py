@@ -22,22 +22,22 @@ from vedette.clock import Clock
 from vedette.errors import UnavailableError
 from vedette.ingest.normalise.normaliser import Keep
 from vedette.model.ingress_filter import IngressFilter
-from vedette.pipeline.batch.pack import Packed
+from vedette.pipeline.batch.pack import PackedCommit
 from vedette.pipeline.submission import Submission
-from vedette.pipeline.time_windows import Windows
-from vedette.pipeline.workers.host_sharding import SharedCommit, SharedSubmission, Shares
-from vedette.pipeline.workers.lookup_server import Knowledge
+from vedette.pipeline.time_windows import TimeWindows
+from vedette.pipeline.workers.host_sharding import HostSharding, ShardedCommit, ShardedSubmission
+from vedette.pipeline.workers.lookup_server import LookupServer
 from vedette.pipeline.workers.protocol import (
-    Ahead,
     Begin,
-    Done,
+    Deliver,
     Failed,
     Forget,
     Prepare,
+    Processed,
     Restore,
     WithoutPartitions,
 )
-from vedette.pipeline.workers.worker_handle import PreparerLink, Round, Worker
+from vedette.pipeline.workers.worker_handle import CommitRound, WorkerChannel, WorkerHandle
 from vedette.store.engine.arrow_arrays import unpacked
 from vedette.store.write.commit import CommitTables
 from vedette.store.write.concat_tables import joined_tables
@@ -48,18 +48,18 @@ RESTORED_KEYS = 100_000
 """Keys of stored records in one message."""
 
 
-Launch = Callable[[int], list[PreparerLink]]
+LaunchWorkers = Callable[[int], list[WorkerChannel]]
 """Starts so many processes."""
 
 
-class PreparationProcesses:
+class WorkerPool:
     """`Preparation` by `processes` other processes, which `launch` starts."""
 
     def __init__(
         self,
-        launch: Launch,
-        knowledge: Knowledge,
-        windows: Windows,
+        launch: LaunchWorkers,
+        knowledge: LookupServer,
+        windows: TimeWindows,
         clock: Clock,
         keep: Keep,
         processes_remembered: int,
@@ -72,14 +72,14 @@ class PreparationProcesses:
         self._keep = keep
         self._processes_remembered = processes_remembered
         self._count = processes
-        self._workers: list[Worker] = []
+        self._workers: list[WorkerHandle] = []
         """None of them where they have ended."""
-        self._shares = Shares(processes)
+        self._shares = HostSharding(processes)
         self._expecting = threading.Lock()
         """Held to send ahead, and to change to whom."""
-        self._expected: dict[int, SharedSubmission] = {}
+        self._expected: dict[int, ShardedSubmission] = {}
         """What was sent ahead of its commit, by the identity of the submission."""
-        self._took_part: dict[int, list[Worker]] = {}
+        self._took_part: dict[int, list[WorkerHandle]] = {}
         """By commit that is not known to be stored."""
         self._unmounted: list[int] = []
         self._lock = threading.Lock()
@@ -99,11 +99,11 @@ class PreparationProcesses:
             if self._workers and id(submission) not in self._expected:
                 self._expected[id(submission)] = self._send_ahead(submission)
 
-    def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> Packed:
+    def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> PackedCommit:
         if not self._workers:
             raise UnavailableError("nothing prepares commits at the moment")
         self.windows.advance(now_us)
-        commit = SharedCommit(self._take(submissions), self._shares)
+        commit = ShardedCommit(self._take(submissions), self._shares)
         done = self._by_all(commit, seq, now_us)
         if done is None:  # what they met has shown whose it is
             done = self._by_all(commit, seq, now_us)
@@ -111,7 +111,7 @@ class PreparationProcesses:
         for one in done.values():
             self._note(one, now_us)
         receipts = commit.receipts({process: one.receipts for process, one in done.items()})
-        return Packed(seq, joined_tables([_tables(one) for one in done.values()]), receipts)
+        return PackedCommit(seq, joined_tables([_tables(one) for one in done.values()]), receipts)
 
     def durable(self, seq: int) -> None:
         for worker in self._took_part.pop(seq, ()):
@@ -157,13 +157,13 @@ class PreparationProcesses:
         begin = Begin(self._keep, self._processes_remembered, now_us, is_empty, self._count)
         links = self._launch(self._count)
         with self._expecting:
-            self._workers = list(map(Worker, links))
-            self._shares = Shares(self._count)
+            self._workers = list(map(WorkerHandle, links))
+            self._shares = HostSharding(self._count)
             self._tell_all(begin)
         self._tell_all(WithoutPartitions(self._unmounted))
         self._restore_seen(0)
 
-    def _take(self, submissions: list[Submission]) -> list[SharedSubmission]:
+    def _take(self, submissions: list[Submission]) -> list[ShardedSubmission]:
         """All of them sent ahead, by now those too that nobody expected."""
         with self._expecting:
             taken = [self._expected.pop(id(submission), None) for submission in submissions]
@@ -172,10 +172,10 @@ class PreparationProcesses:
                 for submission, sent in zip(submissions, taken, strict=True)
             ]
 
-    def _send_ahead(self, submission: Submission) -> SharedSubmission:
+    def _send_ahead(self, submission: Submission) -> ShardedSubmission:
         shared = self._shares.share(submission)
         for process in shared.portions:
-            self._workers[process].tell(Ahead(shared.number, shared.some(process)))
+            self._workers[process].tell(Deliver(shared.number, shared.some(process)))
         return shared
 
     def _restore_seen(self, since_seq: int) -> None:
@@ -184,7 +184,7 @@ class PreparationProcesses:
         self._knowledge.stored.restore_seen(keys, since_seq)
         keys.flush()
 
-    def _by_all(self, commit: SharedCommit, seq: int, now_us: int) -> dict[int, Done] | None:
+    def _by_all(self, commit: ShardedCommit, seq: int, now_us: int) -> dict[int, Processed] | None:
         """What each process made of its portion; None where it has to be shared out again."""
         taking_part = {process: self._workers[process] for process in commit.processes}
         for process, worker in taking_part.items():
@@ -196,7 +196,7 @@ class PreparationProcesses:
                 order.submissions = [one.some(process) for one in portions]
             worker.tell(order)
         try:
-            made = Round(taking_part, self._knowledge.answer, commit.settle).run()
+            made = CommitRound(taking_part, self._knowledge.answer, commit.settle).run()
         except ConnectionError as error:
             raise self._lost() from error
         except Exception:
@@ -208,7 +208,7 @@ class PreparationProcesses:
             self._took_part[seq] = list(taking_part.values())
         return made
 
-    def _order(self, worker: Worker, seq: int, now_us: int) -> Prepare:
+    def _order(self, worker: WorkerHandle, seq: int, now_us: int) -> Prepare:
         with self._lock:
             changed = worker.filters_version != self._filters_version
             worker.filters_version = self._filters_version
@@ -216,7 +216,7 @@ class PreparationProcesses:
         window_ms, partition_ms = self.windows.window_ms, self.windows.partition_ms
         return Prepare(seq, now_us, window_ms, partition_ms, worker.durable_since(), filters)
 
-    def _note(self, done: Done, now_us: int) -> None:
+    def _note(self, done: Processed, now_us: int) -> None:
         for sensor_id, address, host_type in done.seen:
             self._knowledge.sensors.note(
                 sensor_id, now_us, interface_ip=address, host_type=host_type
@@ -251,7 +251,7 @@ def _error_of(failed: Failed) -> Exception:
     return RuntimeError(failed.message)
 
 
-def _tables(done: Done) -> CommitTables:
+def _tables(done: Processed) -> CommitTables:
     aside = [(name, unpacked(rows)) for name, rows in done.aside]
     return CommitTables(aside, list(map(unpacked, done.segments)))
 

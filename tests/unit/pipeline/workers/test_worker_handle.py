@@ -6,26 +6,28 @@ from collections.abc import Iterator
 import pytest
 
 from vedette.pipeline.submission import Submission
-from vedette.pipeline.workers.message_channel import Link
-from vedette.pipeline.workers.protocol import Ahead, FromPreparer, FromServer, WithoutPartitions
-from vedette.pipeline.workers.worker_handle import Worker
+from vedette.pipeline.workers.message_channel import SocketChannel
+from vedette.pipeline.workers.protocol import Deliver, FromServer, FromWorker, WithoutPartitions
+from vedette.pipeline.workers.worker_handle import WorkerHandle
 
 SMALL = WithoutPartitions([1, 2])
-LARGE = Ahead(7, Submission([b"x" * 30_000_000], 1, 2, 3))
+LARGE = Deliver(7, Submission([b"x" * 30_000_000], 1, 2, 3))
 """More than any buffer between two processes holds."""
 
 
 @pytest.fixture
-def ends() -> Iterator[tuple[Worker, Link[FromServer]]]:
+def ends() -> Iterator[tuple[WorkerHandle, SocketChannel[FromServer]]]:
     ours, its = socket.socketpair()
-    link: Link[FromServer] = Link(its, FromServer)
-    worker = Worker(Link(ours, FromPreparer))
+    link: SocketChannel[FromServer] = SocketChannel(its, FromServer)
+    worker = WorkerHandle(SocketChannel(ours, FromWorker))
     yield worker, link
     worker.close()
     link.close()
 
 
-def test_who_tells_a_busy_process_does_not_wait(ends: tuple[Worker, Link[FromServer]]) -> None:
+def test_who_tells_a_busy_process_does_not_wait(
+    ends: tuple[WorkerHandle, SocketChannel[FromServer]],
+) -> None:
     worker, link = ends
     for message in (LARGE, SMALL):
         worker.tell(message)
@@ -34,7 +36,7 @@ def test_who_tells_a_busy_process_does_not_wait(ends: tuple[Worker, Link[FromSer
 
 
 def test_that_a_process_has_ended_shows_to_who_waits_or_listens(
-    ends: tuple[Worker, Link[FromServer]],
+    ends: tuple[WorkerHandle, SocketChannel[FromServer]],
 ) -> None:
     worker, link = ends
     link.close()
@@ -45,7 +47,9 @@ def test_that_a_process_has_ended_shows_to_who_waits_or_listens(
         worker.listen()
 
 
-def test_what_cannot_be_sent_ends_the_process(ends: tuple[Worker, Link[FromServer]]) -> None:
+def test_what_cannot_be_sent_ends_the_process(
+    ends: tuple[WorkerHandle, SocketChannel[FromServer]],
+) -> None:
     worker, link = ends
     worker.tell(WithoutPartitions([1 << 70]))
     with pytest.raises(ConnectionError):
@@ -54,7 +58,9 @@ def test_what_cannot_be_sent_ends_the_process(ends: tuple[Worker, Link[FromServe
         link.receive()
 
 
-def test_closing_does_not_wait_for_a_busy_process(ends: tuple[Worker, Link[FromServer]]) -> None:
+def test_closing_does_not_wait_for_a_busy_process(
+    ends: tuple[WorkerHandle, SocketChannel[FromServer]],
+) -> None:
     worker, link = ends
     worker.tell(LARGE)
     worker.close()
