@@ -15,7 +15,7 @@ from vedette.importer.order.text_spool import Spool
 from vedette.importer.readers.reader_pool import Reader, read_parts
 from vedette.importer.scan.file_ranges import Part
 from vedette.importer.scan.scan_result import Gathered
-from vedette.pipeline.workers.message_channel import SocketChannel
+from vedette.pipeline.workers.socket_channel import SocketChannel
 
 READERS_MAX: Final = 4
 _END_S: Final = 10

@@ -86,7 +86,7 @@ def start_write_path(
     intake = _intake(settings, clock, engines.telemetry, preparation, metrics)
     partitions = PartitionControl(engines.telemetry, intake, preparation, clock)
     filters = FilterReloader(engines.state, preparation, clock)
-    filters.look()
+    filters.reload()
     closing.callback(filters.flush)
     closing.callback(lambda: sensors.flush(clock.now_us()))
     intake.start()
@@ -103,7 +103,7 @@ def write_path_jobs(
     return [
         Job("sensors", 5, lambda: path.sensors.flush(now_us()), shared=False),
         Job("changes", 5, lambda: path.sensors.refresh(now_us()), shared=False),
-        Job("ingress filters", 2, path.filters.look, shared=False),
+        Job("ingress filters", 2, path.filters.reload, shared=False),
         Job("filter rates", 5, path.filters.flush, shared=False),
         Job("young garbage", 10, lambda: gc.collect(1), shared=False),
         Job("garbage", 300, gc.collect, shared=False),
@@ -138,7 +138,7 @@ def _preparation(
     guide = StoreLookup(engines.telemetry, clock)
     launcher = WorkerLauncher(settings.log_level, settings.log_format)
     preparation = WorkerPool(
-        launcher.launch,
+        launcher,
         LookupServer(sensors, Channels(engines.state), guide),
         guide.windows(),
         clock,

@@ -99,7 +99,9 @@ class OwnStore:
             yield self._oldest()
         key = request_key(chunk.source.encode())
         size = sum(map(len, chunk.records))
-        submission = Submission(chunk.records, DEFAULT_GROUP_ID, key, size, in_sequence=True)
+        submission = Submission(
+            chunk.records, DEFAULT_GROUP_ID, key, size, in_sequence=True, any_group=True
+        )
         self._under_way.append(_Handed(chunk, submission, self._hand_in(submission)))
 
     def flush(self) -> Iterator[Answered]:

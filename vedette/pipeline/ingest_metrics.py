@@ -1,4 +1,4 @@
-"""What the write path reports of itself, as Prometheus metrics."""
+"""Prometheus metrics of the write path."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -9,12 +9,12 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
 class IngestMetrics:
-    """The metrics of one intake."""
+    """Metrics of one ingest queue, registered with `registry`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._records = Counter(
             "vedette_ingest_records",
-            "Records received, by what became of them.",
+            "Records received, by outcome.",
             ["outcome"],
             registry=registry,
         )
@@ -24,14 +24,19 @@ class IngestMetrics:
             ["reason"],
             registry=registry,
         )
+        self._conflicts = Counter(
+            "vedette_ingest_conflicts",
+            "Records stored although another record with the same number was stored before.",
+            registry=registry,
+        )
         self._queue = Gauge(
             "vedette_ingest_queue_bytes",
-            "Bytes of bodies accepted and not yet stored.",
+            "Bytes of request bodies accepted and not yet stored.",
             registry=registry,
         )
         self._prepare = Histogram(
             "vedette_commit_prepare_seconds",
-            "Time to turn the bodies of a commit into rows.",
+            "Time to process the records of a commit into rows.",
             buckets=_SECONDS,
             registry=registry,
         )
@@ -42,7 +47,9 @@ class IngestMetrics:
             registry=registry,
         )
         self._failures = Counter(
-            "vedette_commit_failures", "Commits that the store refused.", registry=registry
+            "vedette_commit_failures",
+            "Commits that were not stored.",
+            registry=registry,
         )
         self._outcomes = {
             outcome: self._records.labels(outcome.name.lower()) for outcome in Outcome
@@ -63,5 +70,6 @@ class IngestMetrics:
     def _count(self, receipt: Receipt) -> None:
         for (_, _, outcome), count in receipt.tally.items():
             self._outcomes[Outcome(outcome)].inc(count)
+        self._conflicts.inc(receipt.conflicts)
         for refusal in receipt.refusals:
             self._rejected.labels(refusal.reason).inc()

@@ -1,4 +1,4 @@
-"""Writes packed commits to the store: where the write path ends."""
+"""Writes commits to the store: the last step of the write path."""
 
 from vedette.pipeline.batch.pack import PackedCommit
 from vedette.store.engine.client import Engine
@@ -6,7 +6,7 @@ from vedette.store.write.insert import write_tables
 
 
 class StoreWriter:
-    """A ledger over a store's engine."""
+    """`CommitWriter` over a store's engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

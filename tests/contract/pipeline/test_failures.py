@@ -42,18 +42,18 @@ class Refusing:
 
     def __init__(self, engine: Engine, table: str, after: bool) -> None:
         self._engine = engine
-        self._table = table
+        self.table = table
         self._after = after
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
     def insert_arrow(self, table: str, data: Any) -> None:
-        refuses = table == self._table
+        refuses = table == self.table
         if not refuses or self._after:
             self._engine.insert_arrow(table, data)
         if refuses:
-            self._table = ""
+            self.table = ""
             raise UnavailableError("the disk is full")
 
 

@@ -11,9 +11,10 @@ from zlib import crc32
 
 from prometheus_client import CollectorRegistry
 
-from vedette.bootstrap.ingest_workers import WorkerLauncher
+from vedette.bootstrap.ingest_workers import PROGRAM, WorkerLauncher
 from vedette.bootstrap.record_policy import keep_of
 from vedette.clock import DrivenClock
+from vedette.limits import WORKER_STALL_S
 from vedette.model.scope import EVERYTHING
 from vedette.pipeline.batch.batch_processor import BatchProcessor
 from vedette.pipeline.batch.deduplicate import Deduplicator
@@ -120,19 +121,22 @@ def prepared_apart(
     clock: DrivenClock,
     remembered: int,
     processes: int = 2,
+    program: str = PROGRAM,
+    stall_s: float = WORKER_STALL_S,
 ) -> Iterator[WorkerPool]:
     """CommitProcessor in other processes, as a server does it."""
-    launcher = WorkerLauncher("warning", "json")
+    launcher = WorkerLauncher("warning", "json", program)
     sensors = Sensors(database)
     knowledge = LookupServer(sensors, Channels(database), guide)
     preparation = WorkerPool(
-        launcher.launch,
+        launcher,
         knowledge,
         guide.windows(),
         clock,
         keep_of(["default"]),
         remembered,
         processes,
+        stall_s,
     )
     try:
         preparation.begin(unmounted(guide.engine), is_empty=guide.is_ours_and_empty())

@@ -30,5 +30,5 @@ def test_more_rows_than_asked_for_are_not_read(engine: ClickHouseEngine) -> None
 
 
 def test_where_others_store_too_nobody_can_tell(contract_engine: ClickHouseEngine) -> None:
-    found = StoreLookup(contract_engine, DrivenClock(0)).heard_of()
+    found = StoreLookup(contract_engine, DrivenClock(0)).process_hashes()
     assert (found is None) is bool(contract_engine.capabilities.cluster)

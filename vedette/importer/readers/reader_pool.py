@@ -15,7 +15,7 @@ from msgspec import Struct
 from vedette.importer.order.text_spool import Spool
 from vedette.importer.scan.file_ranges import Part, read_part
 from vedette.importer.scan.scan_result import Gathered
-from vedette.pipeline.workers.message_channel import SocketChannel
+from vedette.pipeline.workers.socket_channel import SocketChannel
 
 _AHEAD: Final = 2
 """Parts that a process has at a time: one that it reads, and the next."""

@@ -1,4 +1,4 @@
-"""From the rows of a prepared commit to the tables that are written."""
+"""Packs the rows of a processed commit into the tables that are written."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ from vedette.store.write.commit import (
 
 
 class PackedCommit(Struct):
-    """A commit as it is written, and the receipts to hand out once it is durable."""
+    """A commit as it is written, and the receipts to return once it is durable."""
 
     seq: int
     tables: CommitTables
@@ -33,12 +33,12 @@ def pack(prepared: ProcessedBatch) -> PackedCommit:
 
 
 def commit_of(prepared: ProcessedBatch) -> Commit:
-    """The rows of a prepared commit."""
+    """The rows of a processed commit."""
     for part in prepared.placement.parts:
         part.metadata["seq"] = prepared.seq
         part.metadata["first_server_update"] = prepared.now_us
         if "last_update" in part.metadata:
-            # Late metadata is no news of the process: it leaves the time of the segment alone.
+            # Late metadata is not activity of the process: the time of the segment stays.
             part.metadata["last_server_update"] = prepared.now_us
     return Commit(
         segments=prepared.placement.parts,
@@ -81,7 +81,7 @@ def _binaries(prepared: ProcessedBatch) -> Iterator[BinaryRow]:
 
 
 def _sightings(sighting: BinarySighting) -> Iterator[BinarySeen]:
-    """A row for every path of a binary, and one for the last time it was seen."""
+    """One row for each path of a binary, and one for the last time it was seen."""
     seen = sighting.binary
     for path in sorted(sighting.paths) or [""]:
         yield _at(seen, path, seen.time_us)

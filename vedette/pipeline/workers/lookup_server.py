@@ -1,4 +1,8 @@
-"""Answers what the process that prepares commits has to know (`protocol.py`)."""
+"""Answers the lookups of worker processes from the state database and the store.
+
+Workers have no connection to either (`protocol.py`). An error is returned as `Failed`, so that the
+worker can fail its commit instead of waiting forever.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +37,7 @@ log = structlog.get_logger(__name__)
 
 
 class StoreReader(ProcessHashes, Protocol):
-    """What is asked of the store (`StoreGuide`)."""
+    """Lookups in the store (`StoreLookup`)."""
 
     def processes(
         self, process_ids: list[str]
@@ -41,28 +45,29 @@ class StoreReader(ProcessHashes, Protocol):
 
     def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]: ...
 
-    def restore_seen(self, seen: StoredKeys, since_seq: int) -> None: ...
+    def restore_seen(self, keys: StoredKeys, since_seq: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class LookupServer:
-    """Where questions of the process are answered from."""
+    """The sources of answers, and `answer` itself. Safe to share between threads if they are."""
 
     sensors: SensorDirectory
     channels: ChannelCodes
     stored: StoreReader
 
-    def answer(self, question: Lookup) -> LookupAnswer:
+    def answer(self, lookup: Lookup) -> LookupAnswer:
+        """Raises nothing."""
         try:
-            return self._answer(question)
+            return self._answer(lookup)
         except VedetteError as error:
             return Failed(error.message, error.reason)
         except Exception as error:
-            log.exception("a question of the preparing process failed")
-            return Failed(f"a question of the preparing process failed: {type(error).__name__}")
+            log.exception("a lookup for a worker failed")
+            return Failed(f"a lookup for a worker failed: {type(error).__name__}")
 
-    def _answer(self, question: Lookup) -> LookupAnswer:
-        match question:
+    def _answer(self, lookup: Lookup) -> LookupAnswer:
+        match lookup:
             case LookupSensors(hosts, group_id, now_us):
                 sightings = {name: Sighting(os_type) for name, os_type in hosts.items()}
                 return SensorsFound(self.sensors.resolve(sightings, group_id, now_us))
@@ -71,9 +76,9 @@ class LookupServer:
             case LookupProcesses(process_ids):
                 return ProcessesFound(self.stored.processes(process_ids))
             case LookupProcessHashes():
-                found = self.stored.heard_of()
-                return ProcessHashesFound(None if found is None else found.serialize())
+                hashes = self.stored.process_hashes()
+                return ProcessHashesFound(None if hashes is None else hashes.serialize())
             case LookupHostProcesses(sensor_ids):
                 return HostProcessesFound(self.stored.host_processes(sensor_ids))
             case _:
-                assert_never(question)
+                assert_never(lookup)

@@ -14,7 +14,7 @@ def sighting(path: str = "c:\\a.exe", at_us: int = NOW_US, **values: str) -> Bin
 
 
 def is_news(news: SightingDeduplicator, one: BinarySighting) -> bool:
-    return bool(news.news({KEY: one}))
+    return bool(news.new({KEY: one}))
 
 
 def test_a_binary_is_news_once() -> None:

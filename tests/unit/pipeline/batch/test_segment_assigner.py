@@ -29,7 +29,7 @@ class Memory:
         found = next(iter(self.stored.values()), None)
         return {PROCESS: found} if found and PROCESS in process_ids else {}
 
-    def heard_of(self) -> BitMap | None:
+    def process_hashes(self) -> BitMap | None:
         return BitMap([process_hash(PROCESS)] if self.stored else [])
 
 
@@ -146,9 +146,9 @@ class Asked(Memory):
         self.asked.append(process_ids)
         return super().processes(process_ids)
 
-    def heard_of(self) -> BitMap | None:
+    def process_hashes(self) -> BitMap | None:
         self.told += 1
-        return super().heard_of() if self.tells else None
+        return super().process_hashes() if self.tells else None
 
 
 OTHER = "00000001-0000-0e49-01d2-c2a397f4cfe0"

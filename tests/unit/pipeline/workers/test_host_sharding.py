@@ -16,11 +16,11 @@ def submission(*hosts: str, key: int = 7) -> Submission:
 
 
 def shared(submissions: list[Submission], shares: HostSharding) -> ShardedCommit:
-    return ShardedCommit([shares.share(one) for one in submissions], shares)
+    return ShardedCommit([shares.distribute(one) for one in submissions], shares)
 
 
 def portions(commit: ShardedCommit, process: int) -> list[Submission]:
-    return [one.some(process) for one in commit.portions(process)]
+    return [one.portion(process) for one in commit.portions(process)]
 
 
 def got(commit: ShardedCommit) -> dict[int, list[list[int]]]:
@@ -88,14 +88,14 @@ def test_a_host_that_another_process_has_is_shared_out_anew_and_from_then_on() -
     assert got(commit) == {0: [[0, 1, 2]], 1: [[1]]}
     assert portions(commit, 1)[0].guests == [0]
     assert portions(commit, 0)[0].guests == []
-    assert (commit.mine(0), commit.mine(1)) == ([31, 32], [])
+    assert (commit.granted(0), commit.granted(1)) == ([31, 32], [])
     assert got(shared([submission("A", "b")], shares)) == {0: [[0, 1]]}
 
 
 def test_right_guesses_tell_each_process_its_own() -> None:
     commit = shared([submission("a", "b")], HostSharding(2))
     assert commit.settle({0: {5: [(0, 0)]}, 1: {6: [(0, 0)]}}) == {0: [5], 1: [6]}
-    assert commit.mine(0) is None
+    assert commit.granted(0) is None
 
 
 def test_receipts_are_those_of_the_whole_request() -> None:
