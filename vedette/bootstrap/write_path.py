@@ -3,7 +3,6 @@
 Whoever opens it owns the data directory until it is closed.
 """
 
-import gc
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -13,7 +12,6 @@ from vedette.bootstrap.ingest_workers import WorkerLauncher, worker_count
 from vedette.bootstrap.record_policy import keep_of
 from vedette.clock import Clock
 from vedette.errors import StartError
-from vedette.jobs.timer import Job
 from vedette.pipeline.filter_reload import FilterReloader
 from vedette.pipeline.ingest_metrics import IngestMetrics
 from vedette.pipeline.ingest_queue import IngestQueue
@@ -32,8 +30,6 @@ from vedette.store.engine.grants import check_rights
 from vedette.store.engine.open import PARTS_MERGED, connect_engine, open_engine
 from vedette.store.partitions.lifecycle import recover, unmounted
 from vedette.store.schema.create import create_tables
-from vedette.store.schema.index_build import settle
-from vedette.store.write.idle_merge import merge_when_quiet
 
 PROCESSES_REMEMBERED = 100_000
 """Processes whose metadata the write path holds in memory, about 2 kB each."""
@@ -92,25 +88,6 @@ def start_write_path(
     intake.start()
     closing.callback(intake.close)
     return WritePath(metrics, sensors, intake, partitions, filters)
-
-
-def write_path_jobs(
-    path: WritePath, settings: Settings, clock: Clock, telemetry: Engine
-) -> list[Job]:
-    """What a write path needs done every now and then. Garbage is collected by them alone:
-    whoever runs them may forbid the collector to do it by itself."""
-    now_us = clock.now_us
-    return [
-        Job("sensors", 5, lambda: path.sensors.flush(now_us()), shared=False),
-        Job("changes", 5, lambda: path.sensors.refresh(now_us()), shared=False),
-        Job("ingress filters", 2, path.filters.reload, shared=False),
-        Job("filter rates", 5, path.filters.flush, shared=False),
-        Job("young garbage", 10, lambda: gc.collect(1), shared=False),
-        Job("garbage", 300, gc.collect, shared=False),
-        Job("partitions", 60, lambda: path.partitions.maintain(settings)),
-        Job("ends", 600, lambda: settle(telemetry)),
-        Job("quiet", 5, lambda: merge_when_quiet(telemetry)),
-    ]
 
 
 def _telemetry(settings: Settings, parts_merged: int) -> Engine:

@@ -11,8 +11,9 @@ from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from vedette.bootstrap.background_jobs import WRITE_PATH_JOBS, WritePathContext, bind
 from vedette.bootstrap.logs import configure_logs
-from vedette.bootstrap.write_path import open_engines, start_write_path, write_path_jobs
+from vedette.bootstrap.write_path import open_engines, start_write_path
 from vedette.cli.import_sender import ATTEMPTS_MAX, Answered
 from vedette.clock import SystemClock
 from vedette.errors import BusyError, UnavailableError
@@ -49,8 +50,8 @@ def own_store(settings: Settings) -> Iterator["OwnStore"]:
         engines = open_engines(settings, closing, _PARTS_MERGED)
         migrate(engines.state)
         path = start_write_path(settings, clock, engines, closing)
-        jobs = write_path_jobs(path, settings, clock, engines.telemetry)
-        timer = Timer(jobs, Leases(engines.state, clock))
+        context = WritePathContext(path, settings, clock, engines.telemetry)
+        timer = Timer(bind(WRITE_PATH_JOBS, context), Leases(engines.state, clock))
         timer.start()
         closing.callback(timer.close)
         gc.freeze()
