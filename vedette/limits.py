@@ -62,6 +62,32 @@ TIME_AHEAD_US = 24 * 3600 * 1_000_000
 SEEN_HOURS = 24
 """For how long a re-sent record is recognised, at least."""
 
+WORKER_CHECK_S = 0.5
+"""Interval at which the workers that process commits are checked for progress."""
+
+WORKER_PING_S = 5.0
+"""A worker without progress for this time is sent a ping, which an idle one answers at once."""
+
+WORKER_SILENT_S = 10.0
+"""A worker without progress for this time makes the server not ready."""
+
+WORKER_STALL_S = 20.0
+"""A worker without progress for this time is ended and replaced: far longer than any single record
+or step of a commit takes on a slow machine, shorter than the timeouts of shippers (60 to 90 s)."""
+
+RESTORED_KEYS_PER_MESSAGE = 100_000
+"""Keys of stored records in one message to a worker: a megabyte."""
+
+STUCK_RECORD_STALLS = 2
+"""Stalls at the same record after which it is rejected; the first may have had another cause."""
+
+STUCK_RECORDS_MAX = 1_000
+"""Records suspected of stalling a worker whose hashes (16 bytes) are kept."""
+
+CONFLICT_FINGERPRINTS_MAX = 5_000_000
+"""Newest records, for each worker, whose content is compared when their number comes again; 2 to 3
+bytes each."""
+
 HOST_PROCESSES_MAX = 2_048
 """Processes of one host that are remembered to complete later records; the least recently used
 go first. What is forgotten costs a repeated fact, never an event."""

@@ -11,7 +11,7 @@ from tests.fault.crash import launched
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token, sending
 from tests.support.children import children, is_running
 from tests.support.served import listening, wait_for
-from vedette.bootstrap.ingest_workers import preparing_processes
+from vedette.bootstrap.ingest_workers import worker_count
 
 ROUNDS = 4
 
@@ -75,7 +75,7 @@ def preparers(server_pid: int) -> list[int]:
 
     def are_all() -> bool:
         found[:] = children("vedette.bootstrap.ingest_workers", server_pid)
-        return len(found) == preparing_processes()
+        return len(found) == worker_count()
 
     assert wait_for(are_all, True)
     return found

@@ -8,9 +8,9 @@ from prometheus_client import CollectorRegistry
 
 from vedette import limits
 from vedette.clock import Clock
-from vedette.pipeline.filter_reload import FilterWatch
-from vedette.pipeline.ingest_queue import Intake
-from vedette.pipeline.part_sequencer import Turns
+from vedette.pipeline.filter_reload import FilterReloader
+from vedette.pipeline.ingest_queue import IngestQueue
+from vedette.pipeline.part_sequencer import PartSequencer
 from vedette.pipeline.partition_control import PartitionControl
 from vedette.respond.binary_copies import CopiedFiles
 from vedette.respond.order_book import OrderBook
@@ -37,9 +37,9 @@ class Services:
     tokens: Tokens
     scopes: Scopes
     engine: Engine
-    intake: Intake
+    intake: IngestQueue
     partitions: PartitionControl
-    filters: FilterWatch
+    filters: FilterReloader
     sensors: Sensors
     sensor_keys: SensorKeys
     commits: GroupCommit
@@ -50,7 +50,7 @@ class Services:
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)
     )
-    turns: Turns = field(default_factory=Turns)
+    turns: PartSequencer = field(default_factory=PartSequencer)
     splits: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_SPLITS_MAX)
     )

@@ -43,12 +43,19 @@ class Sent(Generic[T]):
     byte_count: int
     request_key: int
     group_id: int
+    any_group: bool
+    """Whether the sender may write for hosts of every sensor group."""
     source: str
     """The part of a sequence that an importer says it is, "" for everybody else."""
 
     def submission(self, records: list[bytes]) -> Submission:
         return Submission(
-            records, self.group_id, self.request_key, self.byte_count, bool(self.source)
+            records,
+            self.group_id,
+            self.request_key,
+            self.byte_count,
+            in_sequence=bool(self.source),
+            any_group=self.any_group,
         )
 
 
@@ -67,7 +74,7 @@ async def read_telemetry(
         body = inflate(raw, encoding, settings.body_inflated_bytes_max)
         group_id = principal.group_id or DEFAULT_GROUP_ID
         key = _key(principal, body, source)
-        return Sent(split(body), len(body), key, group_id, source)
+        return Sent(split(body), len(body), key, group_id, principal.is_global_admin, source)
 
     if not encoding and len(raw) <= INLINE_BYTES_MAX:
         return work()

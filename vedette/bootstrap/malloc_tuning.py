@@ -12,7 +12,7 @@ _MMAP_BYTES: Final = 32 * 1024**2
 """The largest that it takes."""
 
 
-def keep_memory() -> None:
+def retain_freed_memory() -> None:
     """For a process that works on megabytes at a time and ends soon: on a virtual machine, to get
     a page from the system again costs more than most of what is done with it. Does nothing where
     the C library has no such parameters."""

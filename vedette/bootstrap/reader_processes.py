@@ -9,19 +9,19 @@ import sys
 import tempfile
 from typing import Final
 
-from vedette.bootstrap.malloc_tuning import keep_memory
-from vedette.bootstrap.signals import deaf_children
+from vedette.bootstrap.malloc_tuning import retain_freed_memory
+from vedette.bootstrap.signals import signals_blocked
 from vedette.importer.order.text_spool import Spool
 from vedette.importer.readers.reader_pool import Reader, read_parts
 from vedette.importer.scan.file_ranges import Part
 from vedette.importer.scan.scan_result import Gathered
-from vedette.pipeline.workers.message_channel import Link
+from vedette.pipeline.workers.socket_channel import SocketChannel
 
 READERS_MAX: Final = 4
 _END_S: Final = 10
 
 
-class ReaderProcesses:
+class ReaderLauncher:
     """Starts the processes, and waits for their end."""
 
     def __init__(self) -> None:
@@ -52,20 +52,20 @@ class ReaderProcesses:
             "vedette.bootstrap.reader_processes",
             *map(str, (*numbers, number)),
         ]
-        with deaf_children():
+        with signals_blocked():
             process = subprocess.Popen(  # noqa: S603 - this very program
                 command, stdin=subprocess.DEVNULL, pass_fds=numbers
             )
         its.close()
         self._processes.append(process)
-        return Reader(Link(ours, Gathered), Spool(number, file))
+        return Reader(SocketChannel(ours, Gathered), Spool(number, file))
 
 
 def main() -> None:
-    keep_memory()
+    retain_freed_memory()
     its, file, number = map(int, sys.argv[1:])
     with os.fdopen(file, "w+b") as spooled:
-        read_parts(Link(socket.socket(fileno=its), Part), Spool(number, spooled))
+        read_parts(SocketChannel(socket.socket(fileno=its), Part), Spool(number, spooled))
 
 
 if __name__ == "__main__":

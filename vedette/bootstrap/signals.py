@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def deaf_children() -> Iterator[None]:
+def signals_blocked() -> Iterator[None]:
     """Processes started within never see a signal to stop, from their first moment: whoever started
     them is told, and says when there is nothing left to do."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))

@@ -3,25 +3,23 @@
 Whoever opens it owns the data directory until it is closed.
 """
 
-import gc
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 
-from vedette.bootstrap.ingest_workers import Launcher, preparing_processes
+from vedette.bootstrap.ingest_workers import WorkerLauncher, worker_count
 from vedette.bootstrap.record_policy import keep_of
 from vedette.clock import Clock
 from vedette.errors import StartError
-from vedette.jobs.timer import Job
-from vedette.pipeline.filter_reload import FilterWatch
-from vedette.pipeline.ingest_metrics import IntakeMeter
-from vedette.pipeline.ingest_queue import Intake
+from vedette.pipeline.filter_reload import FilterReloader
+from vedette.pipeline.ingest_metrics import IngestMetrics
+from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.partition_control import PartitionControl
-from vedette.pipeline.store_writer import StoreLedger
-from vedette.pipeline.workers.lookup_server import Knowledge
-from vedette.pipeline.workers.store_lookup import StoreGuide
-from vedette.pipeline.workers.worker_pool import PreparationProcesses
+from vedette.pipeline.store_writer import StoreWriter
+from vedette.pipeline.workers.lookup_server import LookupServer
+from vedette.pipeline.workers.store_lookup import StoreLookup
+from vedette.pipeline.workers.worker_pool import WorkerPool
 from vedette.settings import Settings
 from vedette.state.db.database import Database, open_database
 from vedette.state.sensors.channel_codes import Channels
@@ -32,8 +30,6 @@ from vedette.store.engine.grants import check_rights
 from vedette.store.engine.open import PARTS_MERGED, connect_engine, open_engine
 from vedette.store.partitions.lifecycle import recover, unmounted
 from vedette.store.schema.create import create_tables
-from vedette.store.schema.index_build import settle
-from vedette.store.write.idle_merge import merge_when_quiet
 
 PROCESSES_REMEMBERED = 100_000
 """Processes whose metadata the write path holds in memory, about 2 kB each."""
@@ -53,9 +49,9 @@ class WritePath:
 
     metrics: CollectorRegistry
     sensors: Sensors
-    intake: Intake
+    intake: IngestQueue
     partitions: PartitionControl
-    filters: FilterWatch
+    filters: FilterReloader
 
 
 def open_engines(
@@ -85,32 +81,13 @@ def start_write_path(
     preparation = _preparation(settings, clock, engines, sensors, closing)
     intake = _intake(settings, clock, engines.telemetry, preparation, metrics)
     partitions = PartitionControl(engines.telemetry, intake, preparation, clock)
-    filters = FilterWatch(engines.state, preparation, clock)
-    filters.look()
+    filters = FilterReloader(engines.state, preparation, clock)
+    filters.reload()
     closing.callback(filters.flush)
     closing.callback(lambda: sensors.flush(clock.now_us()))
     intake.start()
     closing.callback(intake.close)
     return WritePath(metrics, sensors, intake, partitions, filters)
-
-
-def write_path_jobs(
-    path: WritePath, settings: Settings, clock: Clock, telemetry: Engine
-) -> list[Job]:
-    """What a write path needs done every now and then. Garbage is collected by them alone:
-    whoever runs them may forbid the collector to do it by itself."""
-    now_us = clock.now_us
-    return [
-        Job("sensors", 5, lambda: path.sensors.flush(now_us()), shared=False),
-        Job("changes", 5, lambda: path.sensors.refresh(now_us()), shared=False),
-        Job("ingress filters", 2, path.filters.look, shared=False),
-        Job("filter rates", 5, path.filters.flush, shared=False),
-        Job("young garbage", 10, lambda: gc.collect(1), shared=False),
-        Job("garbage", 300, gc.collect, shared=False),
-        Job("partitions", 60, lambda: path.partitions.maintain(settings)),
-        Job("ends", 600, lambda: settle(telemetry)),
-        Job("quiet", 5, lambda: merge_when_quiet(telemetry)),
-    ]
 
 
 def _telemetry(settings: Settings, parts_merged: int) -> Engine:
@@ -133,18 +110,18 @@ def _metrics() -> CollectorRegistry:
 
 def _preparation(
     settings: Settings, clock: Clock, engines: Engines, sensors: Sensors, closing: ExitStack
-) -> PreparationProcesses:
+) -> WorkerPool:
     """What prepares commits, with what the store holds; it is asked nothing yet."""
-    guide = StoreGuide(engines.telemetry, clock)
-    launcher = Launcher(settings.log_level, settings.log_format)
-    preparation = PreparationProcesses(
-        launcher.launch,
-        Knowledge(sensors, Channels(engines.state), guide),
+    guide = StoreLookup(engines.telemetry, clock)
+    launcher = WorkerLauncher(settings.log_level, settings.log_format)
+    preparation = WorkerPool(
+        launcher,
+        LookupServer(sensors, Channels(engines.state), guide),
         guide.windows(),
         clock,
         keep_of(settings.keep),
         PROCESSES_REMEMBERED,
-        settings.preparing_processes or preparing_processes(),
+        settings.preparing_processes or worker_count(),
     )
     closing.callback(launcher.close)
     closing.callback(preparation.close)
@@ -156,10 +133,10 @@ def _intake(
     settings: Settings,
     clock: Clock,
     telemetry: Engine,
-    preparation: PreparationProcesses,
+    preparation: WorkerPool,
     metrics: CollectorRegistry,
-) -> Intake:
+) -> IngestQueue:
     """What takes submissions; it is not started yet."""
-    meter, ledger = IntakeMeter(metrics), StoreLedger(telemetry)
-    next_seq = StoreGuide(telemetry, clock).newest_seq() + 1
-    return Intake(preparation, ledger, clock, settings, meter, next_seq)
+    meter, ledger = IngestMetrics(metrics), StoreWriter(telemetry)
+    next_seq = StoreLookup(telemetry, clock).newest_seq() + 1
+    return IngestQueue(preparation, ledger, clock, settings, meter, next_seq)

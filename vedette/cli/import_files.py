@@ -24,8 +24,8 @@ from rich.progress import (
 )
 
 from vedette.bootstrap.local_access import LocalAccess, read_access
-from vedette.bootstrap.malloc_tuning import keep_memory
-from vedette.bootstrap.reader_processes import ReaderProcesses
+from vedette.bootstrap.malloc_tuning import retain_freed_memory
+from vedette.bootstrap.reader_processes import ReaderLauncher
 from vedette.cli import import_summary
 from vedette.cli.import_sender import Answered, Connection, Sender
 from vedette.cli.import_summary import Summary
@@ -66,7 +66,7 @@ def import_files(
     as_json: JsonOption = False,
 ) -> None:
     """Import files of telemetry; a second import of the same changes nothing."""
-    keep_memory()
+    retain_freed_memory()
     console = Console(stderr=True, highlight=False)
     with _sender(data, url, token, ca) as opening:
         summary = run_import(paths, opening, console, host)
@@ -156,7 +156,7 @@ def _reading(path: Path, host: str) -> "Future[file_sequence.Sequence]":
     coming: Future[file_sequence.Sequence] = Future()
 
     def read() -> None:
-        processes = ReaderProcesses()
+        processes = ReaderLauncher()
         try:
             launch = processes.launch if _byte_count(path) >= IMPORT_SHARED_BYTES_MIN else list
             coming.set_result(file_sequence.Sequence(path, host, launch))

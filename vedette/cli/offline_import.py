@@ -11,15 +11,16 @@ from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from vedette.bootstrap.background_jobs import WRITE_PATH_JOBS, WritePathContext, bind
 from vedette.bootstrap.logs import configure_logs
-from vedette.bootstrap.write_path import open_engines, start_write_path, write_path_jobs
+from vedette.bootstrap.write_path import open_engines, start_write_path
 from vedette.cli.import_sender import ATTEMPTS_MAX, Answered
 from vedette.clock import SystemClock
 from vedette.errors import BusyError, UnavailableError
 from vedette.importer.file_sequence import Chunk
 from vedette.jobs.timer import Timer
 from vedette.limits import IMPORT_COMMIT_BYTES, IMPORT_IN_FLIGHT
-from vedette.pipeline.ingest_queue import Intake
+from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.receipt_report import report
 from vedette.pipeline.submission import Receipt, Submission, request_key
 from vedette.settings import Settings
@@ -49,8 +50,8 @@ def own_store(settings: Settings) -> Iterator["OwnStore"]:
         engines = open_engines(settings, closing, _PARTS_MERGED)
         migrate(engines.state)
         path = start_write_path(settings, clock, engines, closing)
-        jobs = write_path_jobs(path, settings, clock, engines.telemetry)
-        timer = Timer(jobs, Leases(engines.state, clock))
+        context = WritePathContext(path, settings, clock, engines.telemetry)
+        timer = Timer(bind(WRITE_PATH_JOBS, context), Leases(engines.state, clock))
         timer.start()
         closing.callback(timer.close)
         gc.freeze()
@@ -86,7 +87,7 @@ class _Handed:
 class OwnStore:
     """Takes chunks like `sending.Connection`. Not for use by several threads."""
 
-    def __init__(self, intake: Intake) -> None:
+    def __init__(self, intake: IngestQueue) -> None:
         self._intake = intake
         self._under_way: list[_Handed] = []
 
@@ -99,7 +100,9 @@ class OwnStore:
             yield self._oldest()
         key = request_key(chunk.source.encode())
         size = sum(map(len, chunk.records))
-        submission = Submission(chunk.records, DEFAULT_GROUP_ID, key, size, in_sequence=True)
+        submission = Submission(
+            chunk.records, DEFAULT_GROUP_ID, key, size, in_sequence=True, any_group=True
+        )
         self._under_way.append(_Handed(chunk, submission, self._hand_in(submission)))
 
     def flush(self) -> Iterator[Answered]:

@@ -22,7 +22,7 @@ class _Sequence:
         self.waiting: dict[int, asyncio.Event] = {}
 
 
-class Turns:
+class PartSequencer:
     """The sequences of late, at most IMPORT_SEQUENCES_MAX of them."""
 
     def __init__(self, turn_s: float = IMPORT_TURN_S) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import structlog
 
 from vedette.clock import Clock
-from vedette.pipeline.ingest_queue import Intake
-from vedette.pipeline.workers.processor import Preparation
+from vedette.pipeline.ingest_queue import IngestQueue
+from vedette.pipeline.workers.processor import CommitProcessor
 from vedette.settings import Settings
 from vedette.store.engine.client import Engine
 from vedette.store.partitions import lifecycle as stored
@@ -28,7 +28,7 @@ class PartitionControl:
     """The changes that api.md 3.3 allows, and those that the settings ask for."""
 
     def __init__(
-        self, engine: Engine, intake: Intake, preparation: Preparation, clock: Clock
+        self, engine: Engine, intake: IngestQueue, preparation: CommitProcessor, clock: Clock
     ) -> None:
         self._engine = engine
         self._intake = intake

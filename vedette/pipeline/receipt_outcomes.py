@@ -1,4 +1,4 @@
-"""Notes on a receipt what became of each record."""
+"""Writes the outcomes of records to a receipt."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ FILTERED: Final = int(Outcome.FILTERED)
 REJECTED: Final = int(Outcome.REJECTED)
 
 
-def tell(
+def note_outcomes(
     receipt: Receipt, records: Sequence[Record], positions: Sequence[int], outcomes: Sequence[int]
 ) -> None:
-    """Notes outcomes of records that nothing was told of, in the order of their texts. A text that
-    held several records is told by the best of them."""
+    """Adds the outcomes of records, given in the order of their texts. A text with several records
+    gets the best of their outcomes."""
     noted = receipt.outcomes
     if len(set(positions)) == len(positions) == len(noted):
         noted[:] = bytes(outcomes)
@@ -38,10 +38,10 @@ def tell(
         tally[entry] = tally.get(entry, 0) + count
 
 
-def refuse(
+def note_refusal(
     receipt: Receipt, position: int, error: RecordError, channel: str, event_id: int
 ) -> None:
-    """Notes a record that is of no host, so nothing else is told of it."""
+    """Adds a rejected record that `note_outcomes` will not be called for."""
     receipt.outcomes[position] = REJECTED
     receipt.refusals.append(Refusal(position, error.reason, error.message))
     entry = (channel, event_id, REJECTED)

@@ -26,10 +26,10 @@ from tests.support.children import children, is_running
 from tests.support.sysmon import Host
 from vedette.clock import DrivenClock
 from vedette.errors import UnavailableError
+from vedette.limits import RESTORED_KEYS_PER_MESSAGE
 from vedette.model.ingress_filter import IngressFilter
-from vedette.pipeline.store_writer import StoreLedger
+from vedette.pipeline.store_writer import StoreWriter
 from vedette.pipeline.submission import Outcome
-from vedette.pipeline.workers.worker_pool import RESTORED_KEYS
 from vedette.store.engine.client import ClickHouseEngine, Engine
 
 DUPLICATE, EVENTS, RECORD = Outcome.DUPLICATE, Outcome.EVENTS, Outcome.RECORD
@@ -159,7 +159,7 @@ def test_what_was_stored_is_known_after_a_restart(
 def test_a_store_that_fails_in_the_middle_is_asked_what_it_has(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
 ) -> None:
-    ledger = StoreLedger(cast(Engine, Refusing(engine, "segment", after=True)))
+    ledger = StoreWriter(cast(Engine, Refusing(engine, "segment", after=True)))
     with write_path(engine, tmp_path, clock, ledger=ledger, prepared=prepared_apart) as path:
         assert [deliver(path, records) for records in REQUESTS] == [1, 0, 0]
         assert rows(engine) == STORED_ONCE
@@ -230,8 +230,8 @@ def test_more_keys_than_a_message_holds_are_known_after_a_restart(
     with write_path(engine, tmp_path, clock, prepared=prepared_apart) as path:
         path.post(records)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vedette.pipeline.workers.worker_pool.RESTORED_KEYS", 100)
-        assert RESTORED_KEYS > 100
+        patch.setattr("vedette.pipeline.workers.key_transfer.RESTORED_KEYS_PER_MESSAGE", 100)
+        assert RESTORED_KEYS_PER_MESSAGE > 100
         with write_path(engine, tmp_path, clock, prepared=prepared_apart) as path:
             assert set(path.outcomes(records)) == {DUPLICATE}
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from vedette.importer.order.text_spool import Spool
 from vedette.importer.scan.file_ranges import Part, read_part
 from vedette.importer.scan.scan_result import Gathered
-from vedette.pipeline.workers.message_channel import Link
+from vedette.pipeline.workers.socket_channel import SocketChannel
 
 _AHEAD: Final = 2
 """Parts that a process has at a time: one that it reads, and the next."""
@@ -24,7 +24,7 @@ _AHEAD: Final = 2
 class Reader(Struct):
     """A process that was started: how to speak to it, and where it puts texts."""
 
-    link: Link[Gathered]
+    link: SocketChannel[Gathered]
     spool: Spool
 
 
@@ -78,7 +78,7 @@ class Readers:
         for one in self._readers:
             one.link.close()
 
-    def _speak(self, link: Link[Gathered]) -> None:
+    def _speak(self, link: SocketChannel[Gathered]) -> None:
         while (part := self._todo.get()) is not None:
             try:
                 link.send(part)
@@ -95,7 +95,7 @@ class Readers:
             self._done.put(part)
 
 
-def read_parts(link: Link[Part], spool: Spool) -> None:
+def read_parts(link: SocketChannel[Part], spool: Spool) -> None:
     """The work of such a process: returns when nobody wants it any more."""
     try:
         while True:

@@ -20,8 +20,8 @@ from vedette.model.columns import METADATA
 from vedette.model.segment import Draft, PartialSegment
 from vedette.model.tokens import cmdline_tokens
 from vedette.pipeline.batch.parent_backfill import Parents, learned
-from vedette.pipeline.batch.process_filter import HeardOf, Hearsay
-from vedette.pipeline.time_windows import Windows
+from vedette.pipeline.batch.process_filter import ProcessFilter, ProcessHashes
+from vedette.pipeline.time_windows import TimeWindows
 
 
 class SegmentPlace(Struct, gc=False):
@@ -41,7 +41,7 @@ class Placement(Struct):
     """Of the parts, the first of a process in a window."""
 
 
-class Guide(Hearsay, Protocol):
+class Guide(ProcessHashes, Protocol):
     """What the store tells of processes."""
 
     def processes(
@@ -76,7 +76,7 @@ class Registry:
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._parents = Parents()
         self._unmounted: frozenset[int] = frozenset()
-        self._heard_of = HeardOf(guide)
+        self._heard_of = ProcessFilter(guide)
 
     def begin_empty(self) -> None:
         """Takes note that nothing is stored, and that nobody else stores: the guide is asked
@@ -117,7 +117,7 @@ class Registry:
         self.forget()
 
     def place(
-        self, drafts: dict[str, Draft], windows: Windows, hosts: dict[int, dict[str, Any]]
+        self, drafts: dict[str, Draft], windows: TimeWindows, hosts: dict[int, dict[str, Any]]
     ) -> Placement:
         """Partial rows for the drafts. `hosts` gives the `columns.HOST` values by sensor id."""
         self._load([process_id for process_id in drafts if process_id not in self._known])
@@ -169,7 +169,7 @@ class Registry:
 def _place(
     draft: Draft,
     known: _Known,
-    windows: Windows,
+    windows: TimeWindows,
     host: dict[str, Any],
     placement: Placement,
 ) -> dict[str, Any]:

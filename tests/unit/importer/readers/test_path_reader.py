@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.children import children
-from vedette.bootstrap.reader_processes import ReaderProcesses
+from vedette.bootstrap.reader_processes import ReaderLauncher
 from vedette.importer.file_sequence import Chunk, Sequence
 from vedette.importer.readers.reader_pool import Reader, Readers
 from vedette.importer.scan.file_ranges import Part, edges
@@ -62,10 +62,10 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[ReaderProcesses]:
+def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[ReaderLauncher]:
     """Two processes, whatever the machine has."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
-    processes = ReaderProcesses()
+    processes = ReaderLauncher()
     yield processes
     processes.close()
 
@@ -99,9 +99,7 @@ CONTENTS = {
 
 
 @pytest.mark.parametrize("name", CONTENTS)
-def test_it_does_not_matter_who_reads(
-    name: str, tmp_path: Path, processes: ReaderProcesses
-) -> None:
+def test_it_does_not_matter_who_reads(name: str, tmp_path: Path, processes: ReaderLauncher) -> None:
     content = CONTENTS[name]
     (tmp_path / "a.json").write_bytes(content)
     (tmp_path / "b.json").write_bytes(content[: len(content) // 3].rpartition(b"\n")[0])
@@ -112,7 +110,7 @@ def test_it_does_not_matter_who_reads(
         assert together.key == alone.key
 
 
-def test_texts_in_a_tar_are_read_where_they_lie(tmp_path: Path, processes: ReaderProcesses) -> None:
+def test_texts_in_a_tar_are_read_where_they_lie(tmp_path: Path, processes: ReaderLauncher) -> None:
     folder, packed = tmp_path / "logs", tmp_path / "logs.tar"
     folder.mkdir()
     for name, content in CONTENTS.items():
@@ -128,7 +126,7 @@ def test_texts_in_a_tar_are_read_where_they_lie(tmp_path: Path, processes: Reade
 
 
 def test_a_position_counts_from_the_begin_of_the_file(
-    tmp_path: Path, processes: ReaderProcesses
+    tmp_path: Path, processes: ReaderLauncher
 ) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(b"\n".join([*lines(250), b'{"what": 1}', *lines(30)]))
@@ -177,7 +175,7 @@ def test_a_file_that_is_gone_costs_only_itself(
 
 @pytest.mark.parametrize("dead", [1, 2])
 def test_a_process_that_dies_costs_nothing(
-    dead: int, tmp_path: Path, processes: ReaderProcesses, monkeypatch: pytest.MonkeyPatch
+    dead: int, tmp_path: Path, processes: ReaderLauncher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(CONTENTS["lines"])

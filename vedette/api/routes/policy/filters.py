@@ -69,7 +69,7 @@ def create(request: Request, here: Here, caller: Caller, body: Body) -> Response
     if flag(request.query_params, "dry_run"):
         return json_answer(_trial_body(here, new, now_us))
     filters.add(here.database, new, id_of(here.database, caller.name), now_us)
-    here.filters.look()
+    here.filters.reload()
     return json_answer([one.id for one in new])
 
 
@@ -103,7 +103,7 @@ def change(filter_id: str, here: Here, caller: Caller, body: Body) -> Response:
 def delete(filter_id: str, here: Here) -> Response:
     """What it dropped is not stored and stays lost."""
     filters.remove(here.database, filter_id)
-    here.filters.look()
+    here.filters.reload()
     return json_answer({"result": "success"})
 
 
@@ -133,7 +133,7 @@ def _change(
         checked(IngressFilter(name, **changes[name]))
     now_us, user_id = here.clock.now_us(), id_of(here.database, caller.name)
     filters.change(here.database, changes, user_id, now_us)
-    here.filters.look()
+    here.filters.reload()
     return json_answer({"result": "success"})
 
 
