@@ -62,7 +62,8 @@ def markers(
     """Every marker of the leaves that are not negated, without duplicates."""
     found: dict[Marker, None] = {}
     for leaf in _positive(tree, is_negated=False)[:LEAVES_MAX]:
-        if isinstance(leaf.value, Text) and not is_any(unescape(leaf.value.source)):
+        # Nothing, or anything: such a value would mark the empty text, or every text.
+        if isinstance(leaf.value, Text) and unescape(leaf.value.source).strip("*"):
             marks = _of_leaf(leaf, leaf.value.source, catalogue, document.lists)
             found.update(dict.fromkeys(marks))
     return list(found)

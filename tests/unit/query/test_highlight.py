@@ -1,6 +1,7 @@
 """What is marked in a value: the text that matched, by the rule of its field."""
 
 import pytest
+import re2
 
 from vedette.model.fields import PROCESS
 from vedette.model.tokens import cmdline_tokens
@@ -113,3 +114,27 @@ def test_what_the_search_finds_is_marked(query: str, column: str, value: str) ->
         segment["cmdline_tokens"] = cmdline_tokens(value)
     assert match_segment(check(parse(query), PROCESS, now_us=0), segment)
     assert "<" in marked(query, column, value)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        'cmdline:""',
+        'notepad.exe ""',
+        '"" OR " "',
+        'username:""',
+        'domain:"."',
+        r'path:"\"',
+        '"* *"',
+    ],
+)
+def test_an_empty_phrase_marks_nothing_and_ends(query: str) -> None:
+    for column in ("hostname", "username", "path", "cmdline", "netconn_domain", "process_name"):
+        for value in ("", "a"):
+            assert marked(query, column, value) == value
+
+
+@pytest.mark.parametrize("query", ['""', 'cmdline:""', 'hostname:""', r'username:"\ "'])
+def test_no_pattern_of_a_query_matches_the_empty_text(query: str) -> None:
+    for marker in markers(parse(query)):
+        assert re2.compile(marker.pattern).search("") is None, marker
