@@ -62,6 +62,17 @@ def marked(query: str, column: str, value: str) -> str:
         ('scriptblock:"invoke mimikatz"', "scriptblock_text", "; <Invoke-Mimikatz> -DumpCreds"),
         ("a.exe b.exe", "path", r"c:\b.exe\<a.exe>"),
         ("a.exe OR -b.exe", "cmdline", "<a.exe> b.exe"),
+        ("hostname:ws-1", "hostname", "<WS-1>.corp.example"),
+        ("hostname:ws?1", "hostname", "<WS-1>.corp.example"),
+        ("hostname:ws-1.corp", "hostname", "<ws-1.corp>"),
+        ("domain:fo?.", "netconn_domain", "<foo>.com"),
+        ("domain:.fo?.", "netconn_domain", "www.<foo>.com"),
+        ("filewrite_md5:" + "ab" * 16, "filemod_md5", f"<{'AB' * 16}>"),
+        (r"regmod:HKLM\software\x", "regmod_path", r"\<registry\machine\Software\x>"),
+        (r"regmod:HKCU\software\x*", "regmod_path", r"\<registry\user\s-1-5\Software\xyz>"),
+        (r"regmod:HKCR\x", "regmod_path", r"\<registry\user\s-1-5_Classes\x>"),
+        ("cmdline:/nologo", "cmdline", "cscript /</nologo> x.js"),
+        ("cmdline:/", "cmdline", "cmd </c> x </d>"),
     ],
 )  # fmt: skip
 def test_the_matched_text_is_marked(query: str, column: str, expected: str) -> None:
