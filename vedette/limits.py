@@ -249,6 +249,13 @@ HIGHLIGHT_VALUES_MAX = 20
 HIGHLIGHTS_MAX = 2_000
 """Highlights of one answer."""
 
+HIGHLIGHT_MARKS_MAX = 500
+"""Marks in one value; what follows is not marked. Nobody reads more, and every mark is a search."""
+
+HIGHLIGHT_SEARCHED_CHARS_MAX = 100_000_000
+"""Characters of values that one answer searches for marks, once for each pattern: about a second.
+A page of 10,000 long command lines and a query of 100 words would take minutes."""
+
 INGRESS_FILTERS_MAX = 10_000
 """Ingress filters of a server."""
 

@@ -49,7 +49,7 @@ _BINARY_ONLY: tuple[Field, ...] = (
     Field("sha256", "sha256", ("sha256",), True),
     Field("sha1", "sha1", ("sha1",)),
     Field("comments", "text", ("comments",), True),
-    Field("hostname", "keyword", ("hostname",), True),
+    Field("hostname", "hostname", ("hostname",), True),
     Field("group", "keyword", ("group",), True),
     Field("os_type", "keyword", ("os_type",)),
     Field("host_count", "integer", ("host_count",)),

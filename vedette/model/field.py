@@ -14,6 +14,7 @@ FieldType = Literal[
     "cmdline",  # pieces in order
     "text",  # words in order
     "domain",  # labels
+    "hostname",  # whole name, or its first label
     "account",  # DOMAIN\user or user
     "md5",
     "sha1",

@@ -18,9 +18,10 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from vedette.model.field import Catalogue, Field, FieldType
-from vedette.model.fields import PROCESS
+from vedette.model.fields import PROCESS, WRITTEN
 from vedette.model.tokens import cmdline_pieces, fold, pattern_words
 from vedette.query.check.glob import is_any, is_wild, pattern
+from vedette.query.check.hives import hive_paths
 from vedette.query.compile.document import SEGMENT, Document
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text, Tree
 from vedette.query.parse.escape import unescape
@@ -62,7 +63,8 @@ def markers(
     """Every marker of the leaves that are not negated, without duplicates."""
     found: dict[Marker, None] = {}
     for leaf in _positive(tree, is_negated=False)[:LEAVES_MAX]:
-        if isinstance(leaf.value, Text) and not is_any(unescape(leaf.value.source)):
+        # Nothing, or anything: such a value would mark the empty text, or every text.
+        if isinstance(leaf.value, Text) and unescape(leaf.value.source).strip("*"):
             marks = _of_leaf(leaf, leaf.value.source, catalogue, document.lists)
             found.update(dict.fromkeys(marks))
     return list(found)
@@ -102,7 +104,7 @@ def _marks(column: str, patterns: Patterns) -> Iterator[Marker]:
 
 
 def _columns(field: Field) -> tuple[str, ...]:
-    return field.sources or field.paths
+    return tuple(WRITTEN.get(one, one) for one in field.sources or field.paths)
 
 
 def _rule_of(field: Field, column: str, rule: Rule) -> Rule:
@@ -189,11 +191,15 @@ def _cmdline(source: str) -> Patterns:
         del pieces[-1]
     if not pieces:
         return ()
+    if pieces[-1] == "/":
+        pieces[-1] = "/*"
     begin = rf"(?:^/?|[{_CUT}:]|[^{_CUT}]/)"
     if pieces[0][0] == "." and len(pieces[0]) > 1:
         begin = f"(?:{begin}|{_PIECE})"
+    elif pieces[0] == "/":
+        begin = rf"(?:^|[{_CUT}:])"
     elif pieces[0][0] == "/":
-        begin = rf"(?:^|[{_CUT}])"
+        begin = rf"(?:^|[{_CUT}])/?"
     body = _piece(pieces[0])
     for before, piece in pairwise(pieces):
         gap = "*" if before[-1] == ":" or piece[0] == "/" else "+"
@@ -221,11 +227,40 @@ def _domain(source: str) -> Patterns:
     if not core.strip("*"):
         return ()
     body = pattern(core)
+    begins, ends = value.startswith("."), value.endswith(".")
+    if ends:
+        return (rf"\.({body})\." if begins else rf"^({body})(?:\.|$)",)
     is_label = "." not in core and not is_wild(core)
-    if not is_wild(core) and value.endswith("."):
-        return (rf"\.({body})\." if value.startswith(".") else rf"^({body})(?:\.|$)",)
-    end = r"(?:$|\.)" if is_label and not value.startswith(".") else r"\.*$"
+    end = r"(?:$|\.)" if is_label and not begins else r"\.*$"
     return (rf"(?:^|\.)({body}){end}",)
+
+
+def _hostname(source: str) -> Patterns:
+    value = fold(unescape(source))
+    whole = rf"^({pattern(value)})$"
+    if "." in value:
+        return (whole,)
+    return whole, rf"^({pattern(value, '[^.]*', '[^.]')})\."
+
+
+def _registry(source: str) -> Patterns:
+    readings = dict.fromkeys((unescape(source), source))
+    return (*_path(source), *(one for reading in readings for one in _hives(reading)))
+
+
+def _hives(reading: str) -> Iterator[str]:
+    value = re.sub(_SEPARATOR + "+", r"\\", _stripped(fold(reading)))
+    for path in hive_paths(value + "*" if value.endswith("\\") else value):
+        root = _parts(path.root)
+        user = f"{_SEPARATOR}{_IN_NAME}+" if path.has_user else ""
+        yield f"^{_SEPARATOR}({root}{user}{_rest(path.rest)})$"
+
+
+def _rest(rest: str) -> str:
+    """What follows a hive: parts behind separators, or the end of a name."""
+    name, separator, below = rest.partition("\\")
+    found = pattern(name)
+    return f"{found}{_SEPARATOR}+{_parts(below)}" if separator and below else found
 
 
 RULES: Mapping[FieldType, Rule] = MappingProxyType(
@@ -235,10 +270,11 @@ RULES: Mapping[FieldType, Rule] = MappingProxyType(
         "sign": _whole,
         "name": _name,
         "path": _path,
-        "registry": _path,
+        "registry": _registry,
         "cmdline": _cmdline,
         "text": _text,
         "domain": _domain,
+        "hostname": _hostname,
         "account": _account,
         "md5": _hexadecimal,
         "sha1": _hexadecimal,

@@ -9,12 +9,13 @@ paths once.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any, assert_never
 
 import re2
 
 from vedette.model import tokens
-from vedette.model.fields import JOINS
+from vedette.model.fields import JOINS, NOT_WRITTEN, OPERATION, WRITTEN, WRITTEN_JOIN
 from vedette.model.host import minutes_ahead
 from vedette.query.compile.document import BINARY, SEGMENT, Document
 from vedette.query.nodes import And, Everything, Not, Or
@@ -78,10 +79,18 @@ class Prepared:
 
     def values(self, column: str) -> Sequence[Any]:
         """All values of a column; of metadata the only one."""
+        if column in WRITTEN:
+            return self._written(WRITTEN[column])
         found = self.segment.get(column)
         if found is None:
             return ()
         return found if column in self._lists else (found,)
+
+    def _written(self, column: str) -> Sequence[Any]:
+        """The values of a column of file events without those of deleted files."""
+        operations = self.values(OPERATION) or repeat(0)
+        pairs = zip(self.values(column), operations, strict=False)
+        return [value for value, operation in pairs if operation != NOT_WRITTEN]
 
     def texts(self, column: str, form: Form) -> Sequence[str]:
         """All values of a text column in a form."""
@@ -93,7 +102,7 @@ class Prepared:
 
     def _text_values(self, column: str) -> Sequence[str]:
         found = self.values(column)
-        return found if found or column in self._lists else ("",)
+        return found if found or column in self._lists or column in WRITTEN else ("",)
 
     def numbers(self, source: str) -> Iterable[int]:
         """All values of a number column, or of a number of `fields.DERIVED`."""
@@ -180,7 +189,7 @@ def _any_test(tests: Sequence[Test]) -> Predicate:
             case TextTest():
                 by_form.setdefault((test.column, test.form), []).append(test)
             case JoinTest(source, asked):
-                options.append(_join(JOINS[source], _any_test(asked)))
+                options.append(_join(_hash_columns(source), _any_test(asked)))
             case _:
                 options.append(_single(test))
     options.extend(_texts(column, form, found) for (column, form), found in by_form.items())
@@ -200,7 +209,15 @@ def _single(test: NumberTest | TimeTest | AddressTest | PresentTest) -> Predicat
     assert_never(test)
 
 
-def _join(columns: tuple[str, str], ask: Predicate) -> Predicate:
+def _hash_columns(source: str) -> tuple[str, ...]:
+    """The columns of the hashes that a join looks up."""
+    columns = JOINS[source]
+    if source != WRITTEN_JOIN:
+        return columns
+    return tuple(name for name, column in WRITTEN.items() if column in columns)
+
+
+def _join(columns: tuple[str, ...], ask: Predicate) -> Predicate:
     """One of the hashes in the columns is that of a binary of which the predicate is true."""
     return lambda segment: any(
         ask(binary)

@@ -295,3 +295,14 @@ def test_cold_partitions_are_told_by_when_they_were_closed(
     assert cold_partitions(contract_engine) == []
     unmount(contract_engine, partition_name(HOUR_MS))
     assert cold_partitions(contract_engine) == [NEXT_MS]
+
+
+@pytest.mark.parametrize("column", ["start", "process_pid", "parent_pid"])
+def test_what_is_not_known_stands_last_in_either_direction(
+    contract_engine: ClickHouseEngine, column: str
+) -> None:
+    rows = [partial(1, **{column: 5}), partial(2), partial(3, **{column: 7})]
+    store(contract_engine, *rows)
+    for descends, expected in ((False, [1, 3, 2]), (True, [3, 1, 2])):
+        found = search_segments(contract_engine, ALL, EVERYTHING, order=[(column, descends)])
+        assert [row["process_id"] for row in found.rows] == list(map(process_id, expected))

@@ -61,6 +61,7 @@ TEXT_RULES: Mapping[FieldType, TextRule] = MappingProxyType(
         "cmdline": text.cmdline,
         "text": text.text,
         "domain": text.domain,
+        "hostname": text.hostname,
         "account": text.account,
         "md5": text.hexadecimal,
         "sha1": text.hexadecimal,

@@ -13,6 +13,9 @@ _HEXADECIMAL = re.compile(r"0x[0-9a-f]{1,16}", re.ASCII)
 _BOUNDED = {"start_hour": 23, "start_weekday": 6}
 """Derived numbers for which 0 is a value like any other, and their greatest value."""
 
+_UNTOLD = frozenset({"is_64bit"})
+"""Truth values of which 0 is stored for: unknown. No value of them is known to be false."""
+
 
 def number(text: str) -> int:
     """A decimal or 0x number. Raises ValueError with a message for people."""
@@ -50,7 +53,16 @@ def integer(field: Field, value: Value) -> tuple[Test, ...]:
     if found is None:
         return tuple(_present(source) for source in field.sources)
     low, high = found
-    return tuple(NumberTest(source, low, high) for source in field.sources)
+    if field.type == "integer" and isinstance(value, Range) and value.low == "*":
+        low = 1  # an open end does not reach what is unknown
+    return tuple(_within(source, low, high) for source in field.sources)
+
+
+def _within(source: str, low: int, high: int) -> NumberTest:
+    """The test of a range; of a number in `_BOUNDED` the range ends before what says: unknown."""
+    if source not in _BOUNDED:
+        return NumberTest(source, low, high)
+    return NumberTest(source, max(low, 0), min(high, _BOUNDED[source]))
 
 
 def _present(source: str) -> NumberTest:
@@ -88,6 +100,9 @@ def truth(value: Value) -> bool | None:
 
 def boolean(field: Field, value: Value) -> tuple[Test, ...]:
     found = truth(value)
+    if _UNTOLD.intersection(field.sources):
+        sources = () if found is False else field.sources
+        return tuple(NumberTest(source, 1, NUMBER_MAX) for source in sources)
     if found is None:
         return tuple(NumberTest(source, 0, NUMBER_MAX) for source in field.sources)
     low, high = (1, NUMBER_MAX) if found else (0, 0)

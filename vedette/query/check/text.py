@@ -1,7 +1,7 @@
 """Meaning of text values, type by type (query-language 3.1-3.7): value to tests."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 import re2
@@ -11,6 +11,7 @@ from vedette.model.fields import BLOCK_STATUSES, CROSS_CODES
 from vedette.model.indexes import INDEX_OF
 from vedette.model.tokens import UNIT, cmdline_pieces, fold, pattern_words
 from vedette.query.check.glob import index_words, is_any, is_wild, literal, pattern, suffix, whole
+from vedette.query.check.hives import hive_paths
 from vedette.query.parse.escape import unescape
 from vedette.query.typed import NEVER, Form, NumberTest, PresentTest, Test, TextTest
 
@@ -21,6 +22,7 @@ _RUN = re.compile(r"\\{2,}")
 _CONTROL_SET = re.compile(r"\\controlset00[12]")
 _CONTROL_SET_WORDS = frozenset({"currentcontrolset", "controlset001", "controlset002"})
 _NO_SEPARATOR = r"[^\\]"
+_NO_DOT = r"[^.]"
 _HASH_CHARS = {"md5": 32, "sha1": 40, "sha256": 64}
 _HASH = re.compile(r"[0-9a-f*?]+")
 _WORD_CHAR = r"[\p{L}\p{N}_]"
@@ -42,13 +44,34 @@ def keyword(field: Field, source: str) -> Tests:
     return tuple(whole(column, "folded", value) for column in field.sources)
 
 
+def hostname(field: Field, source: str) -> Tests:
+    """The whole name, or its first label: sensors name hosts without their domain."""
+    value = fold(unescape(source))
+    if is_any(value):
+        return _present(field.sources)
+    return tuple(chain.from_iterable(_host_tests(column, value) for column in field.sources))
+
+
+def _host_tests(column: str, value: str) -> Tests:
+    found = whole(column, "folded", value)
+    tokens = index_words(column, f" {value}.")
+    if "." in value or value.endswith("*"):
+        return (found,)
+    if not is_wild(value):
+        return found, TextTest(column, "folded", "starts", f"{value}.", tokens)
+    label = pattern(value, _NO_DOT + "*", _NO_DOT)
+    return found, TextTest(column, "folded", "matches", rf"^{label}\.", tokens)
+
+
 def endpoint(field: Field, source: str) -> Tests:
     """A keyword on `HOST|sensor id`; without the bar on the host (query-language 4.2)."""
     whole_column, host_column = field.sources
     value = fold(unescape(source))
     if is_any(value):
         return (PresentTest(whole_column),)
-    return (whole(whole_column if "|" in value else host_column, "folded", value),)
+    if "|" in value:
+        return (whole(whole_column, "folded", value),)
+    return _host_tests(host_column, value)
 
 
 def host_type(field: Field, source: str) -> Tests:
@@ -143,6 +166,8 @@ def _path_reading(columns: tuple[str, ...], reading: str, is_registry: bool) -> 
     found: list[Test] = []
     for column in columns:
         found.extend(_path_tests(column, value, is_registry))
+        if is_registry:
+            found.extend(chain.from_iterable(_hive_tests(column, value)))
         if is_rooted and not is_registry and not is_wild(value):
             needle = f"\\{value}\\"
             found.append(TextTest(column, "path", "starts", needle, index_words(column, needle)))
@@ -158,6 +183,18 @@ def _path_tests(column: str, value: str, is_registry: bool) -> list[TextTest]:
     if is_registry:
         return [_without_control_sets(test) for test in found]
     return found
+
+
+def _hive_tests(column: str, value: str) -> Iterator[list[TextTest]]:
+    for path in hive_paths(value):
+        if not path.has_user:
+            yield _path_tests(column, path.root + path.rest, is_registry=True)
+            continue
+        body = pattern(path.rest.rstrip("*"))
+        end = "" if path.rest.endswith("*") else "$"
+        needle = rf"(?s)^\\{literal(path.root)}\\{_NO_SEPARATOR}+{body}{end}"
+        tokens = index_words(column, rf"\{path.root}\*{path.rest} ")
+        yield [_without_control_sets(TextTest(column, "registry", "matches", needle, tokens))]
 
 
 def _extension_tests(column: str, value: str, is_registry: bool) -> list[TextTest]:
@@ -207,12 +244,29 @@ def domain(field: Field, source: str) -> Tests:
     """3.7: labels."""
     value = fold(unescape(source))
     core = value.strip(".")
-    if not core.strip("*"):
-        return _present(field.sources)
+    if not core:  # dots alone are no label
+        return NEVER if value else _present(field.sources)
     if is_wild(core):
-        return tuple(suffix(column, "domain", core, ".") for column in field.sources)
+        return _wild_domain(field.sources, value, core)
     found = (_domain_tests(column, value, core) for column in field.sources)
     return tuple(chain.from_iterable(found))
+
+
+def _wild_domain(columns: tuple[str, ...], value: str, core: str) -> Tests:
+    """A pattern, at that place of the name which the dots around it say."""
+    begins, ends = value.startswith("."), value.endswith(".")
+    if not ends:  # `.x` and `x`: one of the suffixes of labels
+        if is_any(core):
+            return _present(columns)
+        return tuple(suffix(column, "domain", core, ".") for column in columns)
+    form: Form = "labels" if begins else "domain"
+    after = r"\." if begins else r"(?:\.|$)"
+    body = ".+" if is_any(core) else pattern(core)
+    needle = rf"(?s){'' if begins else '^'}\.{body}{after}"
+    return tuple(
+        TextTest(column, form, "matches", needle, index_words(column, f".{core}."))
+        for column in columns
+    )
 
 
 def _domain_tests(column: str, value: str, core: str) -> Tests:
@@ -238,6 +292,8 @@ def cmdline(field: Field, source: str) -> Tests:
     pieces = _without_outer_stars(cmdline_pieces(unescape(source)))
     if not pieces:
         return _present(field.sources)
+    if pieces[-1] == "/":  # where a value ends in one, a switch may begin
+        pieces[-1] = "/*"
     found: list[Test] = []
     for column in field.sources:
         found.extend(_piece_tests(CMDLINE_TOKENS[column], pieces))
@@ -245,19 +301,30 @@ def cmdline(field: Field, source: str) -> Tests:
 
 
 def _piece_tests(column: str, pieces: list[str]) -> list[TextTest]:
-    """The pieces anywhere, and with the alias of the first piece of a command line."""
+    """The pieces anywhere, with the alias of the first piece of a command line, and with what
+    may stand in front of a slash that the value begins with."""
     tokens = _piece_tokens(column, pieces)
     needle = _plain_needle(pieces)
     if needle is not None:
         found = [TextTest(column, "pieces", "contains", needle, tokens)]
     else:
         found = [TextTest(column, "exact", "matches", _pieces_pattern(pieces), tokens)]
-    aliased = pieces[0].lstrip("*")
-    if len(aliased) > 1 and aliased[0] in "/?":
-        rest = [aliased[1:], *pieces[1:]]
-        needle = "^/" + _pieces_pattern(rest, is_first=True)
+    needle = _after_slash(pieces)
+    if needle is not None:
         found.append(TextTest(column, "exact", "matches", needle, tokens))
     return found
+
+
+def _after_slash(pieces: list[str]) -> str | None:
+    """The pieces where a slash is stored apart from the first one: `/bin` as the alias of the
+    first piece of a command line, `/x` as the end of `//x`, and `//x` as that of `http://x`."""
+    if pieces[0] == "/":
+        return r"\x1c" + _pieces_pattern(pieces[1:], is_first=True)
+    aliased = pieces[0].lstrip("*")
+    if len(aliased) < 2 or aliased[0] not in "/?":
+        return None
+    start = r"(?:^|\x1f)/" if pieces[0][0] == "/" else "^/"
+    return start + _pieces_pattern([aliased[1:], *pieces[1:]], is_first=True)
 
 
 def _plain_needle(pieces: list[str]) -> str | None:

@@ -6,9 +6,17 @@ values a set, many others one RE2 pattern.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final, assert_never
 
-from vedette.model.fields import DERIVED, JOINS
+from vedette.model.fields import (
+    DERIVED,
+    JOINS,
+    NOT_WRITTEN,
+    OPERATION,
+    WRITTEN,
+    WRITTEN_JOIN,
+)
 from vedette.model.host import UTC_CLOCK
 from vedette.model.indexes import FOLDED_SQL
 from vedette.query.check.glob import literal
@@ -115,7 +123,9 @@ def asked_columns(source: str) -> frozenset[str]:
 def tests_sql(source: str, tests: Sequence[Test], bind: Binder, document: Document) -> str:
     """One of the tests of a source is true of the row."""
     if source in JOINS:
-        return _joined(JOINS[source], tests, bind, document)
+        return _joined(source, tests, bind, document)
+    if source in WRITTEN:
+        return _written(WRITTEN[source], tests, bind)
     if source in DERIVED_SQL:
         outer, number = DERIVED_SQL[source]
         return outer.format(_numbers(number, tests, bind))
@@ -132,6 +142,21 @@ def tests_sql(source: str, tests: Sequence[Test], bind: Binder, document: Docume
         values_sql = _likely(source, others, bind)
         parts.append(f"arrayExists(x -> {_element('x', others, bind)}, {values_sql})")
     return either(parts)
+
+
+def _written(column: str, tests: Sequence[Test], bind: Binder) -> str:
+    """One of the tests is true of a hash of a file that was not deleted. Whole hashes are looked
+    for in the index of the column first."""
+    found = f"arrayExists((x, o) -> {_is_written('o')} AND {_element('x', tests, bind)}, "
+    found += f"`{column}`, `{OPERATION}`)"
+    if not all(map(is_whole, tests)):
+        return found
+    values = dict.fromkeys(test.needle for test in tests if isinstance(test, TextTest))
+    return f"({_has(column, 'String', list(values), bind)} AND {found})"
+
+
+def _is_written(operation: str) -> str:
+    return f"{operation} != {NOT_WRITTEN:d}"
 
 
 def _likely(source: str, tests: Sequence[Test], bind: Binder) -> str:
@@ -154,18 +179,23 @@ def _look(value: str, trait: Trait, bind: Binder) -> str:
     return f"positionCaseInsensitive({value}, {text}) > 0"
 
 
-def _joined(
-    columns: tuple[str, str], tests: Sequence[Test], bind: Binder, document: Document
-) -> str:
-    """One of the hashes in the columns is that of a binary for which one of the tests is true.
-    Both columns ask the same text, which the engine answers once."""
+def _joined(source: str, tests: Sequence[Test], bind: Binder, document: Document) -> str:
+    """One of the hashes that a join leads to is that of a binary for which one of the tests is
+    true. Both columns ask the same text, which the engine answers once."""
     hashes = _hashes(tests, bind)
     return either(
-        f"arrayExists(x -> x GLOBAL IN ({hashes}), `{column}`)"
-        if column in document.lists
-        else f"`{column}` GLOBAL IN ({hashes})"
-        for column in columns
+        _one_joined(column, hashes, document, is_written=source == WRITTEN_JOIN)
+        for column in JOINS[source]
     )
+
+
+def _one_joined(column: str, hashes: str, document: Document, *, is_written: bool) -> str:
+    if is_written:
+        wanted = f"{_is_written('o')} AND x GLOBAL IN ({hashes})"
+        return f"arrayExists((x, o) -> {wanted}, `{column}`, `{OPERATION}`)"
+    if column in document.lists:
+        return f"arrayExists(x -> x GLOBAL IN ({hashes}), `{column}`)"
+    return f"`{column}` GLOBAL IN ({hashes})"
 
 
 def _hashes(tests: Sequence[Test], bind: Binder) -> str:
@@ -174,6 +204,17 @@ def _hashes(tests: Sequence[Test], bind: Binder) -> str:
     grouped = by_source(asked)
     of_binary = either(tests_sql(*found, bind, BINARY) for found in grouped)
     return hashes_sql(of_binary, [source for source, _ in grouped])
+
+
+def on_column(source: str, tests: Sequence[Test]) -> tuple[str, Sequence[Test]]:
+    """A source and its tests, of `WRITTEN` as the tests of its column: true of every row of
+    which the given ones are, in words that indexes understand."""
+    column = WRITTEN.get(source)
+    if column is None:
+        return source, tests
+    return column, [
+        replace(test, column=column) for test in tests if isinstance(test, TextTest | PresentTest)
+    ]
 
 
 def rarely_joined(source: str, tests: Sequence[Test], bind: Binder) -> str:

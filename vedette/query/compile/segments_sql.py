@@ -46,6 +46,7 @@ from vedette.query.compile.predicate_sql import (
     by_source,
     either,
     is_whole,
+    on_column,
     rarely_joined,
     tests_sql,
 )
@@ -322,7 +323,7 @@ class _Compiler:
         whether a text index decides it; the node has a promise."""
         match node:
             case Match(tests):
-                for source, found in by_source(tests):
+                for source, found in (on_column(*one) for one in by_source(tests)):
                     if source in JOINS and SEGMENT.lists.issuperset(JOINS[source]):
                         yield rarely_joined(source, found, self.bind), False
                         continue

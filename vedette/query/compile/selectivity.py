@@ -3,7 +3,7 @@ row is."""
 
 from collections.abc import Sequence
 
-from vedette.model.fields import JOINS
+from vedette.model.fields import JOINS, WRITTEN
 from vedette.model.indexes import EXACT, INDEX_OF
 from vedette.query.compile.document import SEGMENT
 from vedette.query.compile.predicate_sql import few_addresses, is_whole
@@ -48,7 +48,7 @@ def _test_promise(test: Test) -> int:
         return 2 if INDEX_OF.get(test.column) in EXACT and few_addresses([test]) else 0
     if not isinstance(test, TextTest):
         return 0
-    if INDEX_OF.get(test.column) in EXACT:
+    if INDEX_OF.get(WRITTEN.get(test.column, test.column)) in EXACT:
         return len(test.needle) if is_whole(test) else 0
     longest = max(map(len, test.tokens), default=0)
     if longest >= _CHARS_MIN:

@@ -7,7 +7,7 @@ results of a page only (`limits.py`); a page that has them is complete without.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import re2
 
@@ -18,6 +18,7 @@ from vedette.model.fields import EVENT_COLUMNS
 from vedette.model.ids import unique_id
 from vedette.query import Tree
 from vedette.query.highlight import Marker, markers
+from vedette.query.mark import Budget, marked, spans
 from vedette.search.bodies.process import Body, Row
 from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import Reach
@@ -60,14 +61,15 @@ class Highlights:
         self._patterns = {
             column: [re2.compile(one) for one in patterns] for column, patterns in by_column.items()
         }
+        self._budget = Budget()
         self._ids: dict[str, dict[str, None]] = {}
 
     def add(self, column: str, value: str, identity: str) -> None:
         """Note a value of a result; one in which nothing is found is left out."""
-        spans = _spans(self._patterns[column], value)
-        if not spans:
+        found = spans(self._patterns[column], value, self._budget)
+        if not found:
             return
-        name = _marked(value, spans)
+        name = marked(value, found, BEFORE, AFTER)
         if name in self._ids or len(self._ids) < limits.HIGHLIGHTS_MAX:
             self._ids.setdefault(name, {})[identity] = None
 
@@ -77,8 +79,8 @@ class Highlights:
 
 def marked_text(value: str, patterns: Sequence[str]) -> str:
     """A value with what the groups of the RE2 patterns find between markers."""
-    spans = _spans([re2.compile(one) for one in patterns], value) if patterns else []
-    return _marked(value, spans) if spans else value
+    found = spans([re2.compile(one) for one in patterns], value) if patterns else []
+    return marked(value, found, BEFORE, AFTER) if found else value
 
 
 def patterns_by_column(found: Iterable[Marker]) -> dict[str, list[str]]:
@@ -106,34 +108,3 @@ def _event_texts(
 
 def _key(row: Row) -> Key:
     return row["window_ms"], row["sensor_id"], row["process_id"], row["segment_id"]
-
-
-def _spans(patterns: Sequence[Any], value: str) -> list[tuple[int, int]]:
-    """Where the groups of the patterns are found, in order and without overlaps."""
-    found = sorted({span for pattern in patterns for span in _found(pattern, value)})
-    merged: list[tuple[int, int]] = []
-    for start, end in found:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _found(pattern: Any, value: str) -> Iterable[tuple[int, int]]:
-    """Every place of a pattern; what ends one match may begin the next."""
-    position = 0
-    while (match := pattern.search(value, position)) is not None:
-        start, end = match.span(1)
-        if end > start:
-            yield start, end
-        position = max(end, position + 1)
-
-
-def _marked(value: str, spans: Sequence[tuple[int, int]]) -> str:
-    parts = []
-    position = 0
-    for start, end in spans:
-        parts += [value[position:start], BEFORE, value[start:end], AFTER]
-        position = end
-    return "".join([*parts, value[position:]])

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
@@ -126,12 +126,23 @@ def _page(
     return _count(engine, where, reach), keys
 
 
+_UNKNOWN: Final = {
+    "start": "toUnixTimestamp64Micro(`start`) <= 0",
+    "process_pid": "`process_pid` = 0",
+    "parent_pid": "`parent_pid` = 0",
+}
+"""Columns of which 0 is stored for: unknown, and the test for it. Such rows stand last in either
+direction."""
+
+
 def ordering_sql(order: Order) -> str:
     """What follows ORDER BY. Raises BadRequestError for a column that is none of `SORTABLE`."""
     terms = []
     for column, descends in order:
         if column not in SORTABLE:
             raise BadRequestError(f"results cannot be sorted by {column!r}")
+        if column in _UNKNOWN and not descends:
+            terms.append(_UNKNOWN[column])
         terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")
     # The key makes equal rows keep their places from page to page.
     return ", ".join([*terms, "window_ms DESC", "key_hash"])
