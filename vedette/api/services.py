@@ -14,7 +14,7 @@ from vedette.pipeline.part_sequencer import Turns
 from vedette.pipeline.partition_control import PartitionControl
 from vedette.respond.binary_copies import CopiedFiles
 from vedette.respond.order_book import OrderBook
-from vedette.search.streams.filtered_counts import Views
+from vedette.search.streams.filtered_counts import FilteredCounts
 from vedette.settings import Settings
 from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import Tokens
@@ -46,7 +46,7 @@ class Services:
     pace: Pace
     copies: CopiedFiles
     order_book: OrderBook
-    views: Views = field(default_factory=Views)
+    filtered_counts: FilteredCounts = field(default_factory=FilteredCounts)
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)
     )

@@ -1,7 +1,7 @@
-"""Single values as clients read them: times, and text inside pipe-separated strings.
+"""Scalar encodings of the API: times, and text inside pipe-separated strings.
 
-Three forms of time are on the wire (clients.md 4.1): `instant` in results and JSON events,
-`event_time` inside event strings, `local_time` of sensors, which the bodies of sensors own.
+The API has three forms of time (clients.md 4.1): `instant` in results and JSON events,
+`event_time` inside event strings, and the local time of sensors (`schemas/sensor.py`).
 """
 
 import re
@@ -28,7 +28,7 @@ def event_time(time_us: int) -> str:
 
 @lru_cache(maxsize=16_384)
 def _second_text(second: int, separator: str) -> str:
-    """Of many events that are written together, many happened in the same second."""
+    """Cached: events of one answer share most of their seconds."""
     return (_EPOCH + timedelta(seconds=second)).isoformat(separator, "seconds")
 
 

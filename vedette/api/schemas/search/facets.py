@@ -1,16 +1,16 @@
 """Counted facets as the API lists them (api.md 2.3; the forms that clients parse, clients.md 4.5
 and 4.9).
 
-The most frequent value stands first; of times (`start`, `hour_of_day`, `day_of_week`) the
-earliest. Names are such that they can be searched for: `start:2026-03-04T00:00:00Z` is that day.
+The most frequent value is first; for times (`start`, `hour_of_day`, `day_of_week`) the earliest.
+Names can be used in a query: `start:2026-03-04T00:00:00Z` is that day.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Final
 
-from vedette.search.bodies.process import Body
-from vedette.store.read.segment_facets import Facets, Value
+from vedette.api.schemas.search.process import Body
+from vedette.store.read.segment_facets import Value
 
 _IN_ORDER: Final = frozenset({"start", "hour_of_day", "day_of_week"})
 _EPOCH: Final = date(1970, 1, 1)
@@ -18,17 +18,17 @@ _EPOCH: Final = date(1970, 1, 1)
 Counts = Sequence[tuple[Value, int]]
 
 
-def facet_lists(facets: Facets) -> dict[str, list[Body]]:
-    """A list for every facet that was asked for, also where nothing was found."""
+def process_facets(facets: Mapping[str, Counts]) -> dict[str, list[Body]]:
+    """The facets of a process search, by field."""
     return {
         name: facet_list([(_name(name, value), count) for value, count in _ordered(name, values)])
-        for name, values in facets.counts.items()
+        for name, values in facets.items()
     }
 
 
 def facet_list(counts: Sequence[tuple[str, int]]) -> list[Body]:
-    """The entries of one facet: `percent` of the largest count, a number; `ratio` of the sum, a
-    text without a percent sign, because clients call float() on it."""
+    """The entries of one facet. `percent` is relative to the largest count, a number; `ratio` is
+    relative to the sum, text without a percent sign, because clients call float() on it."""
     largest = max((count for _, count in counts), default=0)
     total = sum(count for _, count in counts)
     return [

@@ -9,13 +9,15 @@ from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
-from vedette.api.schemas.binary_archive import zip_answer
 from vedette.api.schemas.parameters import described
+from vedette.api.schemas.search.binary import binary_summary_body, frequency_body
+from vedette.api.schemas.search.binary_archive import zip_answer
+from vedette.api.schemas.search.search_parameters import Pairs, body_pairs, search_request
+from vedette.api.schemas.search.search_results import binary_results_body
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.scope import Scope
 from vedette.search.binaries import binary_search
-from vedette.search.search_request import Pairs, body_pairs, search_request
 from vedette.store.read.binary_facets import FACETS
 
 router = APIRouter(tags=["binaries"])
@@ -62,22 +64,21 @@ def search_posted(
 
 def _search(here: Services, scope: Scope, pairs: Pairs) -> Response:
     wanted = search_request(pairs, binary_search.BINARY_SORT_DEFAULT)
-    return json_answer(
-        binary_search.search(here.engine, scope, wanted, here.settings, here.clock.now_us())
-    )
+    found = binary_search.search(here.engine, scope, wanted, here.settings, here.clock.now_us())
+    return json_answer(binary_results_body(found))
 
 
 @router.get("/api/v1/binary/{md5}/summary", summary="A binary")
 def summary(md5: str, here: Here, scope: Within) -> Response:
     """The MD5 in upper or lower case; a SHA-256 in its place is understood too."""
-    return json_answer(binary_search.summary(here.engine, scope, md5))
+    return json_answer(binary_summary_body(binary_search.summary(here.engine, scope, md5)))
 
 
 @router.get("/api/v1/binary/{md5}", summary="The bytes of a binary")
 def file(md5: str, here: Here, scope: Within) -> Response:
-    """A zip with `filedata` and `metadata`, where a sensor sent a copy. 404 where none did: log
-    shippers tell about files and do not send them."""
-    known = binary_search.summary(here.engine, scope, md5)
+    """A zip with `filedata` and `metadata`, where a sensor sent a copy, else 404: log
+    shippers send records about files, not the files."""
+    known = binary_summary_body(binary_search.summary(here.engine, scope, md5))
     copy = here.copies.path_of(str(known["md5"]))
     if copy is not None:
         return zip_answer(copy, known, str(known["md5"]))
@@ -93,6 +94,5 @@ def frequency(request: Request, here: Here, scope: Within) -> Response:
     name = query.get("name") or "md5"
     if name not in ("md5", "sha256"):
         raise BadRequestError(f"name: {name[:40]!r} is neither md5 nor sha256")
-    return json_answer(
-        binary_search.frequency(here.engine, scope, name, query.get(name, "").strip())
-    )
+    found = binary_search.frequency(here.engine, scope, name, query.get(name, "").strip())
+    return json_answer(frequency_body(found))

@@ -4,10 +4,18 @@ from typing import Any
 
 import pytest
 
+from vedette.api.schemas.search.process import (
+    parent_body,
+    process_body,
+    relative_body,
+    segments_body,
+)
+from vedette.api.schemas.search.search_results import process_results_body
 from vedette.model.address import pack_address
 from vedette.model.columns import EVENT_KINDS, KEY, METADATA
-from vedette.search.bodies.process import COUNTED, child_body, parent_body, process_body
-from vedette.search.bodies.search_results import search_body, segments_body
+from vedette.search.processes.process import Relative, Segments
+from vedette.search.processes.process_columns import COUNTED
+from vedette.search.processes.process_search import SearchResults
 from vedette.store.engine.arrow_arrays import UNKNOWN
 from vedette.store.read.process import SegmentSummary
 
@@ -96,15 +104,15 @@ def test_a_parent_without_events_is_told_by_its_child() -> None:
      "is_suppressed", "terminated"],
 )  # fmt: skip
 def test_children_have_what_clients_read(name: str) -> None:
-    assert name in child_body(row())
+    assert name in relative_body(Relative(row(), False))
 
 
 def test_a_search_answer_has_every_member() -> None:
-    body = search_body(
-        [], total=3, start=1, elapsed_s=0.1, terms=["a"], filtered=0, is_comprehensive=False,
-        is_incomplete=False,
+    found = SearchResults(
+        rows=[], total=3, start=1, elapsed_s=0.1, terms=["a"], filtered=0, highlights=[],
+        facets={}, is_comprehensive=False, is_incomplete=False, is_everywhere=True,
     )  # fmt: skip
-    assert body == {
+    assert process_results_body(found) == {
         "terms": ["a"], "results": [], "elapsed": 0.1, "comprehensive_search": False,
         "all_segments": True, "total_results": 3, "highlights": [], "facets": {},
         "tagged_pids": {}, "start": 1, "incomplete_results": False, "filtered": 0,
@@ -114,7 +122,7 @@ def test_a_search_answer_has_every_member() -> None:
 def test_segments_carry_counts_by_event_type() -> None:
     counts = {kind.name: 0 for kind in EVENT_KINDS} | {"filemod": 2, "dnsquery": 5}
     summary = SegmentSummary(0, 0, 1_500_000_000_000, LATE, LATE, counts)
-    (segment,) = segments_body(SELF, [summary], 0.1)["process"]["segments"]
+    (segment,) = segments_body(Segments(SELF, [summary], 0.1))["process"]["segments"]
     assert set(segment["event_counts"]) == set(COUNTED)
     assert segment["event_counts"]["filemod"] == 2
     assert len(segment["unique_id"]) == 49

@@ -1,7 +1,6 @@
 """Facets in the form clients parse (clients.md 4.5 and 4.9)."""
 
-from vedette.search.bodies.facets import facet_list, facet_lists
-from vedette.store.read.segment_facets import Facets
+from vedette.api.schemas.search.facets import facet_list, process_facets
 
 
 def test_an_entry_has_a_share_of_the_largest_and_of_the_sum() -> None:
@@ -13,13 +12,11 @@ def test_an_entry_has_a_share_of_the_largest_and_of_the_sum() -> None:
 
 
 def test_a_facet_without_values_is_an_empty_list() -> None:
-    assert facet_lists(Facets(0, {"hostname": [], "start": []})) == {"hostname": [], "start": []}
+    assert process_facets({"hostname": [], "start": []}) == {"hostname": [], "start": []}
 
 
 def test_times_stand_in_their_order_and_can_be_searched_for() -> None:
-    lists = facet_lists(
-        Facets(9, {"start": [(20_001, 5), (20_000, 4)], "hour_of_day": [(13, 2), (4, 1)]})
-    )
+    lists = process_facets({"start": [(20_001, 5), (20_000, 4)], "hour_of_day": [(13, 2), (4, 1)]})
     assert [one["name"] for one in lists["start"]] == [
         "2024-10-04T00:00:00Z",
         "2024-10-05T00:00:00Z",

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from vedette.api.schemas.search.search_parameters import body_pairs, search_request
 from vedette.errors import BadRequestError
-from vedette.search.search_request import Sort, body_pairs, search_request
+from vedette.search.search_request import Sort
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The story of a process: its tree with reasons, its timeline, its preview, what feeds know."""
+"""Views of one process: tree, timeline, preview, hits of threat feeds."""
 
 from typing import Annotated, Final
 
@@ -8,16 +8,20 @@ from starlette.responses import Response
 from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.responses import json_answer
-from vedette.api.routes.telemetry_search.processes import segment_number, suppression_of
+from vedette.api.routes.search.processes import segment_number, suppression_of
 from vedette.api.schemas.parameters import described, whole_number
+from vedette.api.schemas.search.event_lists import preview_body
+from vedette.api.schemas.search.process import feed_hits_body
+from vedette.api.schemas.search.search_parameters import search_request
+from vedette.api.schemas.search.timeline import interval_of, moment_of, timeline_body
+from vedette.api.schemas.search.tree import tree_body
+from vedette.api.schemas.search.tree_token import cursor_of
 from vedette.api.services import Services, services
 from vedette.model.ids import checked_process_id
 from vedette.model.scope import Scope
 from vedette.search.events.preview import PreviewRequest, preview
-from vedette.search.events.timeline import TimelineRequest, interval_of, moment_of, timeline
+from vedette.search.events.timeline import TimelineRequest, timeline
 from vedette.search.processes import process
-from vedette.search.search_request import search_request
-from vedette.search.tree.cursor import cursor_of
 from vedette.search.tree.descendants import TreeRequest
 from vedette.search.tree.tree import tree
 
@@ -62,7 +66,7 @@ def process_tree(process_id: str, request: Request, here: Here, scope: Within) -
         ),
         after=cursor_of(token, named, depth) if token else None,
     )
-    return json_answer(tree(here.engine, scope, named, wanted, suppression_of(here)))
+    return json_answer(tree_body(tree(here.engine, scope, named, wanted, suppression_of(here))))
 
 
 @router.get(
@@ -78,7 +82,8 @@ def process_timeline(process_id: str, request: Request, here: Here, scope: Withi
         start_us=moment_of("start", query.get("start", "")),
         end_us=moment_of("end", query.get("end", "")),
     )
-    return json_answer(timeline(here.engine, scope, checked_process_id(process_id), wanted))
+    found = timeline(here.engine, scope, checked_process_id(process_id), wanted)
+    return json_answer(timeline_body(found))
 
 
 @router.get(
@@ -95,8 +100,8 @@ def process_preview(
         segment_number(segment_id),
         search_request(request.query_params.multi_items()).parts,
     )
-    body = preview(here.engine, scope, wanted, here.settings, here.clock.now_us())
-    return json_answer(body)
+    found = preview(here.engine, scope, wanted, here.settings, here.clock.now_us())
+    return json_answer(preview_body(found))
 
 
 @router.get(
@@ -107,4 +112,5 @@ def threat_intel_hits(process_id: str, segment_id: str, here: Here, scope: Withi
     """By feed; empty while no feed has anything on the process."""
     segment = segment_number(segment_id)
     named = checked_process_id(process_id)
-    return json_answer(process.threat_intel_hits(here.engine, scope, named, segment))
+    found = process.threat_intel_hits(here.engine, scope, named, segment)
+    return json_answer(feed_hits_body(found))

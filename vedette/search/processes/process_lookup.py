@@ -1,11 +1,11 @@
-"""The process that a request names: the one place that says what does not exist.
+"""Lookup of the process that a request names, and the errors for what does not exist.
 
 Segment numbers in a request: 0 is the process over all its segments, 1 its earliest segment, any
 other number that segment (`model/ids.py`). A process that does not exist and one outside the
-caller's scope are the same answer, NotFoundError.
+caller's scope give the same NotFoundError.
 
-What a process says of its parent was told when it began, by a record that may know little. What
-the parent's own records told since fills the gaps; nothing that was told is changed.
+A process row has some fields of its parent, from the record of its own creation. Empty ones are
+filled from the parent's row; values that are set are never replaced.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,12 +14,10 @@ from typing import Any, Final
 from vedette.errors import NotFoundError
 from vedette.model.ids import EARLIEST_SEGMENT, MERGED_SEGMENT, names_process
 from vedette.model.scope import Scope
-from vedette.search.bodies.process import BODY_COLUMNS, COUNTED, Row
+from vedette.search.processes.process_columns import COUNT_COLUMNS, PROCESS_COLUMNS, Row
 from vedette.store.engine.client import Engine
 from vedette.store.read import process_metadata as stored
 from vedette.store.read.segment_counts import present_segment
-
-COUNTS_SHOWN: Final = tuple(f"{kind}_count" for kind in COUNTED)
 
 OF_PARENT: Final[Mapping[str, str]] = {
     "parent_pid": "process_pid",
@@ -30,21 +28,21 @@ OF_PARENT: Final[Mapping[str, str]] = {
     "parent_cmdline": "cmdline",
     "parent_username": "username",
 }
-"""What a process knows of its parent, and where the parent itself has it."""
+"""Parent column of a child's row -> the column of the parent's own row."""
 
 
 def process_row(engine: Engine, scope: Scope, process_id: str, segment: int) -> dict[str, Any]:
-    """The process as one segment has it, or as all of them together do.
+    """One segment of a process, or the process over all of them.
 
     Raises NotFoundError, which says whether the process or the segment is missing.
     """
     if segment == MERGED_SEGMENT:
-        row = stored.process_row(engine, process_id, scope, BODY_COLUMNS, COUNTS_SHOWN)
+        row = stored.process_row(engine, process_id, scope, PROCESS_COLUMNS, COUNT_COLUMNS)
     else:
         wanted = segment
         if segment == EARLIEST_SEGMENT:
             wanted = present_segment(engine, process_id, segment, scope) or segment
-        row = stored.segment_row(engine, process_id, wanted, scope, BODY_COLUMNS, COUNTS_SHOWN)
+        row = stored.segment_row(engine, process_id, wanted, scope, PROCESS_COLUMNS, COUNT_COLUMNS)
     if row is None:
         raise _missing(engine, scope, process_id, segment)
     return row
@@ -67,7 +65,7 @@ def unknown_process(process_id: str) -> NotFoundError:
 def with_parent(
     engine: Engine, scope: Scope, row: Row, names: Collection[str] = tuple(OF_PARENT)
 ) -> Row:
-    """The row with all that is known of its parent by now: of `names`, which the row has."""
+    """The row with its empty parent columns of `names` filled from the parent's newest row."""
     unknown = [name for name in names if not row[name]]
     if not unknown or not names_process(row["parent_id"]):
         return row
@@ -76,7 +74,7 @@ def with_parent(
 
 
 def completed(row: Row, parent: Row | None, names: Collection[str] = tuple(OF_PARENT)) -> Row:
-    """The row with what its parent's own row knows better than it does."""
+    """The row with its empty parent columns filled from the parent's row."""
     if parent is None:
         return row
     return {**row, **{name: row[name] or parent[OF_PARENT[name]] for name in names}}

@@ -1,24 +1,14 @@
-"""A binary as the API shows it (api.md 2.11, clients.md 2.1 and 4.8).
+"""Binary objects (api.md 2.11, clients.md 2.1 and 4.8).
 
-Rows come from the store by column name (`query/compile/binary_sql.py`). The members that clients
-read are always there; what a file tells of itself only where it does.
+Members that clients read are always present; version and signature texts only when known.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from vedette.model.binary_fields import BINARY, BINARY_LISTS
-from vedette.query import Tree
-from vedette.query.compile.document import Document
-from vedette.query.highlight import markers
-from vedette.search.bodies.process import Body
-from vedette.search.bodies.wire_values import instant
-from vedette.search.processes.highlights import Highlights, patterns_by_column
-
-Row = Mapping[str, Any]
-
-NO_MD5: Final = "0" * 32
-"""Shown for a binary of which no sender told an MD5: the public client takes 32 digits or fails."""
+from vedette.api.schemas.search.process import Body
+from vedette.api.schemas.wire_values import instant
+from vedette.search.binaries.binary_search import Row, identity
+from vedette.store.read.binaries import Frequency
 
 OS_TYPES: Final = {"windows": "Windows", "linux": "Linux", "osx": "Osx"}
 
@@ -52,17 +42,14 @@ _FACETED: Final = (
     "digsig_publisher",
     "observed_filename",
 )
-"""Members that a summary also has under the name of their facet."""
-
-_WHOLE_ROWS: Final = Document(frozenset())
-"""A page of binaries has all their lists: none has to be looked up for a mark."""
+"""Members that a summary repeats under the name of their facet."""
 
 
 def binary_body(row: Row) -> Body:
     """The binary object of search results."""
     added = instant(row["added"])
     body: Body = {
-        "md5": row["md5"].upper() or NO_MD5,
+        "md5": identity(row),
         "server_added_timestamp": added,
         "timestamp": added,
         "last_seen": instant(row["last_seen"]),
@@ -87,22 +74,16 @@ def binary_body(row: Row) -> Body:
     return body
 
 
-def summary_body(row: Row) -> Body:
+def binary_summary_body(row: Row) -> Body:
     """The binary object of a summary."""
     body = binary_body(row)
     return body | {f"{name}_facet": body[name] for name in _FACETED if name in body}
 
 
-def binary_highlights(tree: Tree, rows: Sequence[Row]) -> list[Body]:
-    """The highlights of a page of binaries (query-language 6); [] without rows."""
-    found = markers(tree, BINARY, document=_WHOLE_ROWS) if rows else []
-    if not found:
-        return []
-    by_column = patterns_by_column(found)
-    highlights = Highlights(by_column)
-    for row in rows:
-        identity = row["md5"].upper() or NO_MD5
-        for column in by_column:
-            for value in row[column] if column in BINARY_LISTS else [row[column]]:
-                highlights.add(column, value, identity)
-    return highlights.entries()
+def frequency_body(found: Frequency) -> Body:
+    """How common a program is (clients.md 2.1)."""
+    return {
+        "hostCount": found.hosts,
+        "globalCount": found.executions,
+        "numDocs": found.processes,
+    }

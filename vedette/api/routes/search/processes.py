@@ -11,15 +11,22 @@ from vedette.api.http.access import scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
 from vedette.api.schemas.parameters import bounded_number, described, whole_number
+from vedette.api.schemas.search.event_lists import (
+    EVENT_LISTS,
+    SUPPRESSION_SINCE,
+    EventVersion,
+    process_events_body,
+)
+from vedette.api.schemas.search.process import process_body, segments_body, summary_body
+from vedette.api.schemas.search.search_parameters import Pairs, body_pairs, search_request
+from vedette.api.schemas.search.search_results import process_results_body
 from vedette.api.services import Services, services
 from vedette.errors import NotFoundError
 from vedette.model.ids import checked_process_id
 from vedette.model.scope import Scope
-from vedette.search.bodies.events import EVENT_LISTS, EventVersion
 from vedette.search.processes import process
 from vedette.search.processes.process_search import search_processes
 from vedette.search.processes.suppression import Suppression
-from vedette.search.search_request import Pairs, body_pairs, search_request
 from vedette.state.policy import groups
 from vedette.store.read.segment_facets import FACETS
 
@@ -70,13 +77,14 @@ def search_posted(
 
 def _search(here: Services, scope: Scope, pairs: Pairs) -> Response:
     wanted = search_request(pairs)
-    body = search_processes(here.engine, scope, wanted, here.settings, here.clock.now_us())
-    return json_answer(body)
+    found = search_processes(here.engine, scope, wanted, here.settings, here.clock.now_us())
+    return json_answer(process_results_body(found))
 
 
 @router.get("/api/v1/process/{process_id}/segment", summary="Segments of a process")
 def segments(process_id: str, here: Here, scope: Within) -> Response:
-    return json_answer(process.segments(here.engine, scope, checked_process_id(process_id)))
+    found = process.segments(here.engine, scope, checked_process_id(process_id))
+    return json_answer(segments_body(found))
 
 
 @router.get(
@@ -96,9 +104,8 @@ def summary(
     segment = segment_number(segment_id)
     named = checked_process_id(process_id)
     suppression = suppression_of(here)
-    return json_answer(
-        process.summary(here.engine, scope, named, segment, children_max, suppression)
-    )
+    found = process.summary(here.engine, scope, named, segment, children_max, suppression)
+    return json_answer(summary_body(found))
 
 
 @router.get("/api/v2/process/{process_id}/{segment_id}", summary="A process alone")
@@ -106,7 +113,7 @@ def flat_summary(process_id: str, segment_id: str, here: Here, scope: Within) ->
     """Segment 0 is the process over all its segments, 1 its earliest segment."""
     segment = segment_number(segment_id)
     named = checked_process_id(process_id)
-    return json_answer(process.flat_summary(here.engine, scope, named, segment))
+    return json_answer(process_body(process.flat_summary(here.engine, scope, named, segment)))
 
 
 @router.get(
@@ -132,10 +139,9 @@ def events(
     segment = segment_number(segment_id)
     form = _event_version(version)
     named = checked_process_id(process_id)
-    suppression = suppression_of(here)
-    return json_answer(
-        process.events(here.engine, scope, named, segment, form, window, suppression)
-    )
+    suppression = suppression_of(here) if form >= SUPPRESSION_SINCE else None
+    found = process.events(here.engine, scope, named, segment, window, suppression)
+    return json_answer(process_events_body(found, form))
 
 
 def _event_version(text: str) -> EventVersion:

@@ -1,4 +1,4 @@
-"""Queries themselves: how one is read and what it costs."""
+"""Explanation of queries."""
 
 from typing import Annotated, Final
 
@@ -8,12 +8,13 @@ from starlette.responses import Response
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.responses import json_answer
 from vedette.api.schemas.parameters import described
+from vedette.api.schemas.search.explanation import explanation_body
+from vedette.api.schemas.search.search_parameters import search_request
 from vedette.api.services import Services, services
 from vedette.model.fields import PROCESS
 from vedette.model.scope import Scope
 from vedette.query.parse.query_params import carried_query
 from vedette.search.explain import explain
-from vedette.search.search_request import search_request
 
 router = APIRouter(tags=["queries"])
 
@@ -30,4 +31,5 @@ def explained(
     cost, and hints. A query that cannot be read is the same 400 as in a search."""
     wanted = search_request(request.query_params.multi_items())
     tree = carried_query(wanted.parts, PROCESS)
-    return json_answer(explain(here.engine, scope, tree, here.settings, here.clock.now_us()))
+    found = explain(here.engine, scope, tree, here.settings, here.clock.now_us())
+    return json_answer(explanation_body(found))

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vedette.api.schemas.search.tree_token import cursor_of, token_of
 from vedette.errors import BadRequestError
-from vedette.search.tree.cursor import Cursor, cursor_of, token_of
+from vedette.search.tree.cursor import Cursor
 
 ROOT = "00000001-0000-0e48-01d2-c2a397f4cfe0"
 OTHER = "00000001-0000-0e48-01d2-c2a397f4cfe1"

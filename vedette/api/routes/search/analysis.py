@@ -12,16 +12,23 @@ from vedette import limits
 from vedette.api.http.access import principal_of, scope_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
-from vedette.api.routes.telemetry_search.processes import suppression_of
-from vedette.api.schemas import analysis_parameters as asked
+from vedette.api.routes.search.processes import suppression_of
 from vedette.api.schemas.parameters import described
+from vedette.api.schemas.search import analysis_parameters as asked
+from vedette.api.schemas.search.analysis import (
+    event_facets_body,
+    metadata_body,
+    suppression_body,
+)
+from vedette.api.schemas.search.process import segments_body
+from vedette.api.schemas.search.stream_events import stream_body
 from vedette.api.services import Services, services, services_of
 from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
-from vedette.search.bodies.process import Body
 from vedette.search.events import bulk_facets
 from vedette.search.processes import segment_lookup
 from vedette.search.processes.metadata import metadata as process_metadata
+from vedette.search.processes.process import Segments
 from vedette.search.streams import stream
 from vedette.search.streams.stream import Reader
 
@@ -41,7 +48,7 @@ async def _reader(request: Request) -> Reader:
     return Reader(
         services.engine,
         services.database,
-        services.views,
+        services.filtered_counts,
         scope_of(request),
         principal_of(request).name,
         services.settings.stream_ttl_s,
@@ -64,7 +71,7 @@ def create(body: Json, reader: Reads) -> Response:
             raise BadRequestError(f"{name}: is missing")
     process, segment = asked.process_id(body["process_id"]), asked.segment_id(body["segment_id"])
     is_persistent = asked.flag_of_body(body, "persistent")
-    return json_answer(stream.create(reader, process, segment, is_persistent))
+    return json_answer(stream_body(stream.create(reader, process, segment, is_persistent)))
 
 
 @router.get(
@@ -82,7 +89,7 @@ def create(body: Json, reader: Reads) -> Response:
 def read(stream_id: str, request: Request, reader: Reads) -> Response:
     """Without a flag the stream stays where it is. docs/process-analysis.md has the rules."""
     page = asked.page(request.query_params)
-    return json_answer(stream.read(reader, asked.stream_id(stream_id), page))
+    return json_answer(stream_body(stream.read(reader, asked.stream_id(stream_id), page)))
 
 
 @router.patch(
@@ -97,12 +104,14 @@ def refilter(stream_id: str, request: Request, body: Json, reader: Reads) -> Res
     if page.move is not None:
         raise BadRequestError("seek and jump: belong to GET")
     wanted = asked.criteria(body)
-    return json_answer(stream.filter_events(reader, asked.stream_id(stream_id), wanted, page))
+    found = stream.filter_events(reader, asked.stream_id(stream_id), wanted, page)
+    return json_answer(stream_body(found))
 
 
 @router.post("/api/v6/process/stream/{stream_id}", summary="Delete a stream")
 def delete(stream_id: str, reader: Reads) -> Response:
-    return json_answer(stream.remove(reader, asked.stream_id(stream_id)))
+    stream.remove(reader, asked.stream_id(stream_id))
+    return json_answer({"result": "success"})
 
 
 @router.get(
@@ -123,11 +132,10 @@ def suppression_status(request: Request, here: Here, scope: Within) -> Response:
     )
     digest = asked.md5(query.get("childproc_md5", ""), "childproc_md5")
     timeout_s = here.settings.suppression_timeout_s
-    return json_answer(
-        segment_lookup.suppression(
-            here.engine, scope, parent, child, digest, timeout_s, suppression_of(here)
-        )
+    check = segment_lookup.suppression(
+        here.engine, scope, parent, child, digest, timeout_s, suppression_of(here)
     )
+    return json_answer(suppression_body(check))
 
 
 @router.get(
@@ -144,10 +152,10 @@ def segments(process_id: str, segment_id: str, here: Here, scope: Within) -> Res
     return StreamingResponse(lines, media_type=NDJSON)
 
 
-def _lines(batches: Iterator[Body]) -> Iterator[bytes]:
+def _lines(batches: Iterator[Segments]) -> Iterator[bytes]:
     """A plain generator: it is run in a thread, and only as fast as the client reads."""
     for batch in batches:
-        yield orjson.dumps(batch, option=orjson.OPT_APPEND_NEWLINE)
+        yield orjson.dumps(segments_body(batch), option=orjson.OPT_APPEND_NEWLINE)
 
 
 @router.get(
@@ -157,7 +165,7 @@ def _lines(batches: Iterator[Body]) -> Iterator[bytes]:
 )
 def bulk(process_id: str, segment_id: str, request: Request, here: Here, scope: Within) -> Response:
     """From the given segment on, for at most the setting `bulk_timeout_s`."""
-    body = bulk_facets.bulk(
+    found = bulk_facets.bulk(
         here.engine,
         scope,
         asked.process_id(process_id),
@@ -165,12 +173,13 @@ def bulk(process_id: str, segment_id: str, request: Request, here: Here, scope: 
         asked.end_time(request.query_params),
         here.settings.bulk_timeout_s,
     )
-    return json_answer(body)
+    return json_answer(event_facets_body(found))
 
 
 @router.get("/api/v6/process/{process_id}/metadata", summary="All that is known of a process")
 def metadata(process_id: str, here: Here, scope: Within) -> Response:
-    return json_answer(process_metadata(here.engine, scope, asked.process_id(process_id)))
+    row = process_metadata(here.engine, scope, asked.process_id(process_id))
+    return json_answer(metadata_body(row))
 
 
 @router.get("/api/v6/process/{process_id}/{segment_id}/verify", summary="Whether a segment exists")
@@ -178,4 +187,5 @@ def verify(process_id: str, segment_id: str, here: Here, scope: Within) -> Respo
     """The segment id when it exists, else that of the earliest segment."""
     segment = asked.segment_id(segment_id)
     process = asked.process_id(process_id)
-    return json_answer(segment_lookup.verified_segment(here.engine, scope, process, segment))
+    verified = segment_lookup.verified_segment(here.engine, scope, process, segment)
+    return json_answer({"segment_id": verified})

@@ -1,18 +1,20 @@
-"""One event as the API writes it: the pipe-separated strings and the JSON objects.
+"""Events of a process: pipe-separated strings and JSON objects, by version of the API.
 
-api.md 2.6 names the values and clients.md 4.2 what clients do with them: they split at every
-pipe and count the fields, so each function here always writes the same number of fields. Text
-that an attacker chooses (paths, registry keys, names) goes through `pipe_safe`. The rules for
-people are in docs/event-strings.md.
+Values: api.md 2.6. Clients split at every pipe and count the fields (clients.md 4.2), so each
+function always writes the same number of fields. Text that an attacker chooses (paths, registry
+keys, names) goes through `pipe_safe`. Rules: docs/event-strings.md.
 
-Which version of the API has which form is the table `EVENT_LISTS` at the end.
+`EVENT_LISTS` at the end says which version has which form.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Final, Literal
 
 import orjson
 
+from vedette.api.schemas.search.process import Body, process_body
+from vedette.api.schemas.wire_values import event_time, instant, pipe_safe, truth
 from vedette.model.address import address_text, signed_int32
 from vedette.model.event import (
     UNKNOWN_IP,
@@ -24,19 +26,20 @@ from vedette.model.event import (
     Modload,
     Netconn,
     Processblock,
+    ProcessEvent,
     Regmod,
 )
 from vedette.model.ids import unique_id
-from vedette.search.bodies.wire_values import event_time, instant, pipe_safe, truth
+from vedette.search.processes.process import ProcessEvents
 
 EventVersion = Literal[1, 2, 3, 4]
 """The `/event` routes of api.md 9."""
 
 FIRST_SEGMENT: Final = 1
-"""Segment named in the unique id of another process, whose segments are not looked up."""
+"""Segment in the unique id of another process, whose segments are not read."""
 
 UNSPECIFIED: Final = "0.0.0.0"  # noqa: S104 - shown, not listened on
-"""An address that nobody told, in v4."""
+"""An unknown address, in v4."""
 
 _CROSS_KINDS: Final = {
     CrossKind.REMOTE_THREAD: "RemoteThread",
@@ -198,3 +201,50 @@ EVENT_LISTS: Final[dict[EventVersion, dict[str, Writer]]] = {
 }
 """Kinds that have a list, and how each version writes them. DNS queries, pipes and script
 blocks have none (design.md 7)."""
+
+SUPPRESSION_SINCE: Final[EventVersion] = 3
+"""The first version whose child events have suppression (api.md 2.6)."""
+
+ISOLATION: Final = 1
+"""`Processblock.block_type` of a connection that an isolated host refused."""
+
+_BY_TIME: Final = attrgetter("time_us")
+
+
+def process_events_body(found: ProcessEvents, version: EventVersion) -> Body:
+    """A process with its event lists (api.md 2.6)."""
+    body = process_body(found.row) | _event_members(found.by_kind, version)
+    body["binaries"] = _binaries(found.by_kind.get("modload", ()))
+    return {"process": body, "elapsed": found.elapsed_s}
+
+
+def preview_body(found: ProcessEvents) -> Body:
+    """A process with some of its events (api.md 2.7), in the form of version 1."""
+    body = process_body(found.row) | _event_members(found.by_kind, 1)
+    return body | {"segment": body["segment_id"], "elapsed": found.elapsed_s}
+
+
+def _event_members(by_kind: Mapping[str, Sequence[ProcessEvent]], version: EventVersion) -> Body:
+    """The lists of events, each in order of time, and `block_type`."""
+    lists: Body = {"block_type": _block_type(by_kind.get("processblock", ()))}
+    for kind, write in EVENT_LISTS[version].items():
+        ordered = sorted(by_kind.get(kind, ()), key=_BY_TIME)
+        lists[f"{kind}_complete"] = [write(event) for event in ordered]
+    return lists
+
+
+def _block_type(blocks: Sequence[ProcessEvent]) -> int:
+    """1 when the host's isolation blocked the process (api.md 2.6), else 0."""
+    return int(any(getattr(block, "block_type", 0) == ISOLATION for block in blocks))
+
+
+def _binaries(modloads: Sequence[ProcessEvent]) -> Body:
+    """Signatures by MD5 in upper case, which saves clients a request for each binary."""
+    return {
+        event.md5.upper(): {
+            "digsig_result": event.digsig_result,
+            "digsig_publisher": event.digsig_publisher,
+        }
+        for event in modloads
+        if isinstance(event, Modload) and event.md5 and event.digsig_result
+    }

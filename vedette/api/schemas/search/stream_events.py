@@ -1,12 +1,14 @@
-"""An event of a stream as the API writes it: a record with the data of its kind (api.md 2.8).
+"""Streams of events: the stream and its event records (api.md 2.8).
 
-The data of each kind are listed in docs/process-analysis.md. Text is as it was sent, nothing is
-escaped; what is not known is "", and null where a number or a word would mean something.
+The data of each kind of event: docs/process-analysis.md. Text is not escaped. Unknown text is "",
+other unknown values are null.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from vedette.api.schemas.search.event_lists import netconn_object_v4, process_reference
+from vedette.api.schemas.wire_values import instant
 from vedette.model.event import (
     ChildKind,
     Childproc,
@@ -19,13 +21,10 @@ from vedette.model.event import (
     Regmod,
 )
 from vedette.model.event_facets import EVENT_FACETS, FILE_TYPES
-from vedette.search.bodies.events import netconn_object_v4, process_reference
-from vedette.search.bodies.wire_values import instant
+from vedette.search.streams.stream import Signatures, StreamPage, file_hashes
 from vedette.store.read.process_events import SequencedEvent
 
 Data = dict[str, Any]
-Signatures = Mapping[str, tuple[str, str]]
-"""By hash, result and publisher of a signature."""
 
 _FILE_ACTIONS: Final = EVENT_FACETS["filemod_action"].names
 _REGISTRY_ACTIONS: Final = EVENT_FACETS["regmod_action"].names
@@ -133,11 +132,25 @@ EVENT_DATA: Final[Mapping[str, Callable[[Any], Data]]] = {
     "childproc": childproc_data,
     "processblock": processblock_data,
 }
-"""Every type of event in a stream, and how its data are written."""
+"""Event type -> the writer of its data."""
+
+
+def stream_body(page: StreamPage) -> Data:
+    """A stream and the events from its position on."""
+    return {
+        "stream_id": page.stream_id,
+        "status_fw": page.status_forward,
+        "status_bw": page.status_backward,
+        "ref_segment_id": page.ref_segment_id,
+        "cur_segment_id": page.segment_id,
+        "head_as_ref_segment_offset": page.offset_in_ref,
+        "head_as_cur_segment_offset": page.offset,
+        "events": event_records(page.events, page.signatures),
+    }
 
 
 def event_records(events: Iterable[SequencedEvent], signatures: Signatures) -> list[Data]:
-    """Records as in the `events` of a stream. Threat feeds are not looked up."""
+    """Event records. There are no threat feeds yet."""
     return [
         {
             "type": item.kind.name,
@@ -153,23 +166,10 @@ def event_records(events: Iterable[SequencedEvent], signatures: Signatures) -> l
     ]
 
 
-def hashes_of(events: Iterable[SequencedEvent]) -> tuple[list[str], list[str]]:
-    """The MD5s of the files that events name, and the SHA-256s of those without an MD5."""
-    pairs = {_hashes(item.event) for item in events}
-    return (
-        sorted({md5 for md5, _ in pairs if md5}),
-        sorted({sha256 for md5, sha256 in pairs if sha256 and not md5}),
-    )
-
-
-def _hashes(event: object) -> tuple[str, str]:
-    return getattr(event, "md5", ""), getattr(event, "sha256", "")
-
-
 def _binary_info(event: object, signatures: Signatures) -> Data | None:
-    """What the catalogue of binaries says of the event's file, else what the event itself does;
-    null for an event without a file that is known."""
-    md5, sha256 = _hashes(event)
+    """Signature of the event's file: from the catalogue of binaries, else from the event itself;
+    null when neither has one."""
+    md5, sha256 = file_hashes(event)
     known = signatures.get(md5 or sha256)
     if isinstance(event, Modload) and not (known and known[0]):
         known = (event.digsig_result, event.digsig_publisher)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vedette.api.schemas.search.timeline import interval_of, moment_of
 from vedette.errors import BadRequestError
-from vedette.search.events.timeline import interval_of, moment_of
 
 
 @pytest.mark.parametrize(

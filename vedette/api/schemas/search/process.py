@@ -1,30 +1,25 @@
-"""A process segment as the API shows it (api.md 2.1, 2.4, 2.10; clients.md 4.1).
+"""Process objects (api.md 2.1, 2.4, 2.10; clients.md 4.1).
 
-Rows come from the store by column name (`model/columns.py`): times as epoch microseconds,
-addresses as 16 bytes. Every member that clients read is always there and has its type: they call
-string methods on `username`, parse `start` strictly, and unpack addresses as signed 32-bit
-numbers. What only this server knows follows under its column's name, when it is known.
+Every member that clients read is always present with its type: they call string methods on
+`username`, parse `start` strictly, and unpack addresses as signed 32-bit numbers. Columns that
+only this server has follow under their own names, when they are known.
 """
 
-from collections.abc import Mapping
 from typing import Any, Final
 
+from vedette.api.schemas.wire_values import instant
 from vedette.model.address import signed_int32
-from vedette.model.columns import EVENT_KINDS
-from vedette.model.ids import FILETIME_EPOCH_US, names_process, unique_id, unknown_parent_id
-from vedette.search.bodies.wire_values import instant
-from vedette.store.read.column_lists import KNOWN
+from vedette.model.ids import names_process, unique_id, unknown_parent_id
+from vedette.search.processes.process import FeedHits, Relative, Segments, Summary
+from vedette.search.processes.process_columns import COUNTED, Row, start_us
+from vedette.store.read.process import SegmentSummary
 
-Row = Mapping[str, Any]
 Body = dict[str, Any]
 
 UNKNOWN_PARENT_NAME: Final = "(unknown)"
 UNKNOWN_PARENT_PID: Final = -1
 UNKNOWN_PARENT_MD5: Final = "0" * 30
 """Thirty zeros, not 32: what clients see for a parent without a hash (clients.md 4.1)."""
-
-COUNTED: Final = tuple(kind.name for kind in EVENT_KINDS if kind.counted)
-"""Kinds of events with a list and a count, in the order of api.md 2.1."""
 
 _KNOWN_EXTRAS: Final = (
     "process_sha256",
@@ -44,12 +39,6 @@ _KNOWN_EXTRAS: Final = (
     "parent_username",
 )
 """Columns shown under their own names when they are known."""
-
-
-BODY_COLUMNS: Final = tuple(
-    name for name in KNOWN if name not in {"host_clock", "creation_observed", "tampered"}
-)
-"""Metadata that `process_body` shows, beside keys, times of updates and counts."""
 
 
 def process_body(row: Row) -> Body:
@@ -90,7 +79,7 @@ def process_body(row: Row) -> Body:
 
 
 def parent_members(row: Row) -> Body:
-    """What a process says of its parent; stand-ins where nothing is known of it."""
+    """Parent members of a process object; placeholders for an unknown parent."""
     is_known = names_process(row["parent_id"])
     parent_id = row["parent_id"] or unknown_parent_id(row["sensor_id"])
     return {
@@ -103,10 +92,10 @@ def parent_members(row: Row) -> Body:
 
 
 def parent_body(row: Row) -> Body:
-    """The parent's summary, as far as its child knows it: for a parent without a row."""
+    """Summary of a parent without a row of its own, from the parent columns of its child."""
     known = parent_members(row)
     sensor_id = row["sensor_id"]
-    told = {"process_id": known["parent_id"], "start": 0, "last_update": row["last_update"]}
+    placed = {"process_id": known["parent_id"], "start": 0, "last_update": row["last_update"]}
     return {
         "id": known["parent_id"],
         "segment_id": 1,
@@ -117,7 +106,7 @@ def parent_body(row: Row) -> Body:
         "path": row["parent_path"],
         "cmdline": row["parent_cmdline"],
         "username": row["parent_username"],
-        "start": instant(start_us(told)),
+        "start": instant(start_us(placed)),
         "last_update": instant(0),
         "sensor_id": sensor_id,
         "hostname": row["hostname"],
@@ -128,25 +117,39 @@ def parent_body(row: Row) -> Body:
     } | _no_grandparent(sensor_id)
 
 
-def child_body(row: Row, is_suppressed: bool = False) -> Body:
-    """An item of `children`: the process, and whether it is a suppressed one (api.md 2.6)."""
-    return process_body(row) | {"is_suppressed": is_suppressed}
+def relative_body(relative: Relative) -> Body:
+    """An item of `siblings` or `children` (api.md 2.6)."""
+    return process_body(relative.row) | {"is_suppressed": relative.is_suppressed}
 
 
-def start_us(row: Row) -> int:
-    """When a process started; read from its id where no record told, 0 where that fails too."""
-    if row["start"]:
-        return int(row["start"])
-    filetime = row["process_id"][19:36].replace("-", "")
-    try:
-        told_us = int(filetime, 16) // 10 - FILETIME_EPOCH_US
-    except ValueError:
-        return 0
-    return told_us if 0 < told_us < row["last_update"] else 0
+def summary_body(summary: Summary) -> Body:
+    """The process with its relatives (v1). `parent` is empty when no parent is known: clients
+    stop there."""
+    parent: Body = {}
+    if summary.parent is not None:
+        parent = process_body(summary.parent)
+    elif summary.has_parent:
+        parent = parent_body(summary.row)
+    return {
+        "process": process_body(summary.row),
+        "parent": parent,
+        "siblings": [relative_body(one) for one in summary.siblings],
+        "children": [relative_body(one) for one in summary.children],
+    }
+
+
+def segments_body(segments: Segments) -> Body:
+    """A list of segments (api.md 2.5)."""
+    items = [_segment_item(segments.process_id, one) for one in segments.segments]
+    return {"process": {"segments": items}, "elapsed": segments.elapsed_s}
+
+
+def feed_hits_body(hits: FeedHits) -> Body:
+    return {"alliance_hits": dict(hits.by_feed), "elapsed": hits.elapsed_s}
 
 
 def partition_number(partition_ms: int) -> int:
-    """Id of a time partition on the wire: epoch seconds, shifted by 16 bits (clients.md 4.1)."""
+    """Wire id of a time partition: epoch seconds shifted left by 16 bits (clients.md 4.1)."""
     return partition_ms // 1_000 << 16
 
 
@@ -158,4 +161,14 @@ def _no_grandparent(sensor_id: int) -> Body:
         "parent_name": UNKNOWN_PARENT_NAME,
         "parent_pid": UNKNOWN_PARENT_PID,
         "parent_md5": UNKNOWN_PARENT_MD5,
+    }
+
+
+def _segment_item(process_id: str, segment: SegmentSummary) -> dict[str, Any]:
+    return {
+        "unique_id": unique_id(process_id, segment.segment_id),
+        "segment_id": segment.segment_id,
+        "last_update": instant(segment.last_update),
+        "last_server_update": instant(segment.last_server_update),
+        "event_counts": {kind: segment.counts[kind] for kind in COUNTED},
     }

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vedette.api.schemas.search.event_lists import EVENT_LISTS
+from vedette.api.schemas.wire_values import event_time, instant, pipe_original, pipe_safe
 from vedette.model.address import pack_address
 from vedette.model.event import (
     UNKNOWN_IP,
@@ -18,8 +20,6 @@ from vedette.model.event import (
     Processblock,
     Regmod,
 )
-from vedette.search.bodies.events import EVENT_LISTS
-from vedette.search.bodies.wire_values import event_time, instant, pipe_original, pipe_safe
 
 SELF = "00000001-0000-0e48-01d2-c2a397f4cfe0"
 OTHER = "00000001-0000-0123-01d2-c2a397f4cfe1"

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from vedette.model.columns import EVENT_KINDS
-from vedette.model.event import ChildKind, Childproc, Crossproc, Filemod, Modload
-from vedette.search.bodies.stream_events import (
+from vedette.api.schemas.search.stream_events import (
     EVENT_DATA,
     childproc_data,
     crossproc_data,
     event_records,
     filemod_data,
-    hashes_of,
 )
+from vedette.model.columns import EVENT_KINDS
+from vedette.model.event import ChildKind, Childproc, Crossproc, Filemod, Modload
+from vedette.search.streams.stream import hashes_of
 from vedette.store.read.process_events import SequencedEvent
 
 KINDS = {kind.name: kind for kind in EVENT_KINDS}
