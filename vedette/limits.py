@@ -147,6 +147,13 @@ INGEST_ERRORS_MAX = 10_000
 STORE_QUERY_BYTES_MAX = 1024 * 1024 * 1024
 """Memory of one question to the telemetry store: it must not take that of the write path."""
 
+QUERY_KILL_INTERVAL_S = 0.02
+"""Between two attempts to kill a cancelled query, which the engine may not list yet; doubles with
+each attempt."""
+
+QUERY_KILL_INTERVAL_MAX_S = 1.0
+"""A query that ends only when its present phase ends is not asked for more often."""
+
 MEMBER_CHARS_MAX = 1_000
 """Characters of one text in the body of a group or an ingress filter."""
 
