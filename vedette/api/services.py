@@ -7,6 +7,7 @@ from fastapi import Request
 from prometheus_client import CollectorRegistry
 
 from vedette import limits
+from vedette.api.search_pool import SearchPool
 from vedette.clock import Clock
 from vedette.pipeline.filter_reload import FilterWatch
 from vedette.pipeline.ingest_queue import Intake
@@ -46,9 +47,19 @@ class Services:
     pace: Pace
     copies: CopiedFiles
     order_book: OrderBook
+    searches: SearchPool
+    """For requests that may read the whole store."""
+    lookups: SearchPool
+    """For requests about one process or binary."""
     filtered_counts: FilteredCounts = field(default_factory=FilteredCounts)
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)
+    )
+    checkins: CapacityLimiter = field(
+        default_factory=lambda: CapacityLimiter(limits.CHECKIN_THREADS)
+    )
+    health_checks: CapacityLimiter = field(
+        default_factory=lambda: CapacityLimiter(limits.HEALTH_THREADS)
     )
     turns: Turns = field(default_factory=Turns)
     splits: CapacityLimiter = field(

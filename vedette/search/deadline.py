@@ -53,3 +53,14 @@ def _reaches(engine: Engine, deadline_s: float) -> Iterator[Reach]:
 def _only_deadline(error: UnavailableError) -> None:
     if error.reason != "deadline":
         raise error
+
+
+def raise_if_over(reach: Reach) -> None:
+    """For loops outside of the engine, which ends its own reads.
+
+    Raises UnavailableError: `reason` "deadline" when no time is left, "cancelled" when the
+    search was cancelled.
+    """
+    if reach.cancel is not None:
+        reach.cancel.raise_if_cancelled()
+    reach.left_s()

@@ -27,6 +27,7 @@ from vedette.search.events.bulk_facets import EventFacets, bulk
 from vedette.search.processes.metadata import metadata
 from vedette.search.processes.segment_lookup import (
     SuppressionCheck,
+    read_batch,
     segment_batches,
     suppression,
     verified_segment,
@@ -74,7 +75,7 @@ def reader(contract_engine: ClickHouseEngine, tmp_path: Path) -> Reader:
 def test_segments_come_in_lines_of_a_limited_length(contract_engine: ClickHouseEngine) -> None:
     ids = many(contract_engine, limits.SEGMENTS_A_LINE + 3)
     batches = [
-        [one.segment_id for one in batch.segments]
+        [one.segment_id for one in read_batch(contract_engine, EVERYTHING, P1, batch).segments]
         for batch in segment_batches(contract_engine, EVERYTHING, P1, ids[1])
     ]
     assert [len(batch) for batch in batches] == [limits.SEGMENTS_A_LINE, 2]
@@ -83,10 +84,10 @@ def test_segments_come_in_lines_of_a_limited_length(contract_engine: ClickHouseE
 
 def test_a_line_is_read_when_it_is_asked_for(contract_engine: ClickHouseEngine) -> None:
     many(contract_engine, limits.SEGMENTS_A_LINE + 1)
-    batches = segment_batches(contract_engine, EVERYTHING, P1, 0)
-    next(batches)
+    first, last = segment_batches(contract_engine, EVERYTHING, P1, 0)
+    assert read_batch(contract_engine, EVERYTHING, P1, first).segments
     contract_engine.command("TRUNCATE TABLE " + contract_engine.capabilities.storage("segment"))
-    assert next(batches).segments == []
+    assert read_batch(contract_engine, EVERYTHING, P1, last).segments == []
 
 
 def test_bulk_goes_in_steps_and_counts_each_event_once(

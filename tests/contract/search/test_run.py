@@ -28,6 +28,7 @@ class Settings:
     search_deadline_s: Any = 60
     block_leading_wildcards: bool = False
     fuzzy_facets: bool = False
+    count_filtered_results: bool = True
     block_large_joins: bool = False
     join_binaries_max: int = 10_000_000
 

@@ -17,6 +17,7 @@ from vedette.search.processes.highlights import Highlight, Highlights, patterns_
 from vedette.search.processes.process_search import SearchSettings
 from vedette.search.query_guards import guarded_check
 from vedette.search.search_request import SearchRequest, Sort
+from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.binaries import (
@@ -58,7 +59,7 @@ class BinaryResults:
     highlights: Sequence[Highlight]
     facets: Counts
     filtered: int
-    """Results outside the caller's scope."""
+    """Results outside the caller's scope; 0 unless `count_filtered_results` is set."""
     is_incomplete: bool
     """Whether the deadline passed; then there are no results."""
     elapsed_s: float
@@ -75,7 +76,12 @@ class _Findings:
 
 
 def search(
-    engine: Engine, scope: Scope, request: SearchRequest, settings: SearchSettings, now_us: int
+    engine: Engine,
+    scope: Scope,
+    request: SearchRequest,
+    settings: SearchSettings,
+    now_us: int,
+    cancel: CancelToken | None = None,
 ) -> BinaryResults:
     """The answer to a binary search.
 
@@ -88,7 +94,9 @@ def search(
     where = compile_binaries(guarded_check(engine, tree, BINARY, settings, now_us))
     try:
         reach = Reach.within(settings.search_deadline_s)
-        findings = _find(engine, scope, request, where, now_us, reach)
+        findings = _find(
+            engine, scope, request, where, now_us, reach, settings.count_filtered_results
+        )
         is_incomplete = False
     except UnavailableError as error:
         if error.reason != "deadline":
@@ -96,12 +104,13 @@ def search(
         findings = _Findings(facets={name: [] for name in request.facets})
         is_incomplete = True
     rows = findings.found.rows
+    left_s = began + settings.search_deadline_s - time.monotonic()
     return BinaryResults(
         rows=rows,
         total=findings.found.total,
         start=request.start,
         terms=terms(tree),
-        highlights=_highlights(tree, rows),
+        highlights=_highlights(tree, rows, Reach.within(left_s, cancel=cancel)),
         facets=findings.facets,
         filtered=findings.hidden,
         is_incomplete=is_incomplete,
@@ -114,12 +123,12 @@ def identity(row: Row) -> str:
     return row["md5"].upper() or NO_MD5
 
 
-def _highlights(tree: Tree, rows: Sequence[Row]) -> list[Highlight]:
+def _highlights(tree: Tree, rows: Sequence[Row], reach: Reach) -> list[Highlight]:
     """The highlights of a page of binaries (query-language 6)."""
     by_column = patterns_by_column(markers(tree, BINARY, document=_COMPLETE_ROWS)) if rows else {}
     if not by_column:
         return []
-    found = Highlights(by_column)
+    found = Highlights(by_column, reach)
     for row in rows:
         for column in by_column:
             for value in row[column] if column in BINARY_LISTS else [row[column]]:
@@ -164,6 +173,7 @@ def _find(
     where: BinaryCondition,
     now_us: int,
     reach: Reach,
+    counts_filtered: bool,
 ) -> _Findings:
     """All store reads of a search, within one reach."""
     found = search_binaries(
@@ -178,7 +188,7 @@ def _find(
     facets = count_binary_facets(
         engine, where, scope, request.facets, now_us, deadline_s=reach.left_s()
     )
-    if scope.sees_all:
+    if scope.sees_all or not counts_filtered:
         return _Findings(found, facets)
     all_hosts = count_binaries(engine, where, EVERYTHING, deadline_s=reach.left_s())
     return _Findings(found, facets, all_hosts - found.total)

@@ -25,6 +25,7 @@ from vedette.search.processes.process import LISTED_KINDS, ProcessEvents
 from vedette.search.processes.process_columns import Row
 from vedette.search.processes.process_lookup import process_row, with_parent
 from vedette.search.query_guards import GuardSettings, guarded_check
+from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.event_preview import some_events
@@ -57,7 +58,12 @@ class PreviewRequest:
 
 
 def preview(
-    engine: Engine, scope: Scope, request: PreviewRequest, settings: PreviewSettings, now_us: int
+    engine: Engine,
+    scope: Scope,
+    request: PreviewRequest,
+    settings: PreviewSettings,
+    now_us: int,
+    cancel: CancelToken | None = None,
 ) -> ProcessEvents:
     """The preview. Raises NotFoundError, and QueryError for a query that cannot be understood."""
     began = time.perf_counter()
@@ -65,17 +71,17 @@ def preview(
     guarded_check(engine, tree, PROCESS, settings, now_us)
     row = process_row(engine, scope, request.process_id, request.segment)
     patterns = _patterns(tree)
-    reach = Reach.within(settings.search_deadline_s)
+    reach = Reach.within(settings.search_deadline_s, cancel=cancel)
     by_kind = {
         kind.name: [
-            _marked_event(kind, event, patterns)
+            _marked_event(kind, event, patterns, reach)
             for event in _events(engine, scope, request, row, kind, patterns, reach)
         ]
         for kind in LISTED_KINDS
     }
     shown = dict(with_parent(engine, scope, row))
     for name in _MARKED:
-        shown[name] = marked_text(shown[name], patterns.get(name, ()))
+        shown[name] = marked_text(shown[name], patterns.get(name, ()), reach)
     return ProcessEvents(shown, by_kind, time.perf_counter() - began)
 
 
@@ -106,12 +112,14 @@ def _events(
     )
 
 
-def _marked_event(kind: EventKind, event: ProcessEvent, patterns: Patterns) -> ProcessEvent:
+def _marked_event(
+    kind: EventKind, event: ProcessEvent, patterns: Patterns, reach: Reach
+) -> ProcessEvent:
     """The event with matches in its texts between markers."""
     changed: dict[str, Any] = {}
     for name, column in zip((field for field, _ in kind.fields), kind.columns, strict=True):
         found = patterns.get(column.name)
         if found:
             text = getattr(event, name)
-            changed[name] = marked_text(text, found)
+            changed[name] = marked_text(text, found, reach)
     return msgspec.structs.replace(event, **changed) if changed else event

@@ -19,9 +19,10 @@ from vedette.model.fields import EVENT_COLUMNS
 from vedette.model.ids import unique_id
 from vedette.query import Tree
 from vedette.query.highlight import Marker, markers
+from vedette.search.deadline import raise_if_over
 from vedette.search.processes.process_columns import Row
 from vedette.store.engine.client import Engine
-from vedette.store.plan.search_bounds import Reach
+from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.read.matching_text import Key, matching_texts
 
 BEFORE: Final = "PREPREPRE"
@@ -48,7 +49,7 @@ def process_highlights(
     by_column = patterns_by_column(markers(tree)) if rows else {}
     if not by_column:
         return []
-    found = Highlights(by_column)
+    found = Highlights(by_column, reach)
     try:
         of_events = _event_texts(engine, by_column, rows[: limits.HIGHLIGHT_ROWS_MAX], reach)
     except UnavailableError as error:
@@ -65,17 +66,31 @@ def process_highlights(
 
 
 class Highlights:
-    """Collects highlights in the order of the results; at most `HIGHLIGHTS_MAX` values."""
+    """Collects highlights in the order of the results; at most `HIGHLIGHTS_MAX` values. Stops at
+    the deadline of `reach`: later values are left out."""
 
-    def __init__(self, by_column: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, by_column: Mapping[str, Sequence[str]], reach: Reach = EVERYWHERE) -> None:
+        self._reach = reach
+        self._is_over = False
         self._patterns = {
             column: [re2.compile(one) for one in patterns] for column, patterns in by_column.items()
         }
         self._ids: dict[str, dict[str, None]] = {}
 
     def add(self, column: str, value: str, identity: str) -> None:
-        """Add a value of the result `identity`; ignored when no pattern of its column matches."""
-        spans = _spans(self._patterns[column], value)
+        """Add a value of the result `identity`; ignored when no pattern of its column matches.
+
+        Raises UnavailableError (`reason` "cancelled").
+        """
+        if self._is_over:
+            return
+        try:
+            spans = _spans(self._patterns[column], value, self._reach)
+        except UnavailableError as error:
+            if error.reason != "deadline":
+                raise
+            self._is_over = True
+            return
         if not spans:
             return
         name = _marked(value, spans)
@@ -86,9 +101,12 @@ class Highlights:
         return [Highlight(text, list(ids)) for text, ids in self._ids.items()]
 
 
-def marked_text(value: str, patterns: Sequence[str]) -> str:
-    """A value with the matches of RE2 patterns (their first group) between markers."""
-    spans = _spans([re2.compile(one) for one in patterns], value) if patterns else []
+def marked_text(value: str, patterns: Sequence[str], reach: Reach = EVERYWHERE) -> str:
+    """A value with the matches of RE2 patterns (their first group) between markers.
+
+    Raises UnavailableError (`reason` "deadline" or "cancelled").
+    """
+    spans = _spans([re2.compile(one) for one in patterns], value, reach) if patterns else []
     return _marked(value, spans) if spans else value
 
 
@@ -119,9 +137,9 @@ def _key(row: Row) -> Key:
     return row["window_ms"], row["sensor_id"], row["process_id"], row["segment_id"]
 
 
-def _spans(patterns: Sequence[Any], value: str) -> list[tuple[int, int]]:
+def _spans(patterns: Sequence[Any], value: str, reach: Reach) -> list[tuple[int, int]]:
     """Matches of the patterns as character ranges, in order, overlaps merged."""
-    found = sorted({span for pattern in patterns for span in _found(pattern, value)})
+    found = sorted({span for pattern in patterns for span in _found(pattern, value, reach)})
     merged: list[tuple[int, int]] = []
     for start, end in found:
         if merged and start <= merged[-1][1]:
@@ -131,10 +149,18 @@ def _spans(patterns: Sequence[Any], value: str) -> list[tuple[int, int]]:
     return merged
 
 
-def _found(pattern: Any, value: str) -> Iterable[tuple[int, int]]:
-    """Every match of a pattern's first group; the end of one match may begin the next."""
+def _found(pattern: Any, value: str, reach: Reach) -> Iterable[tuple[int, int]]:
+    """Every match of a pattern's first group; the end of one match may begin the next.
+
+    A search beyond the end of the text is one at its end for RE2, where an empty match is found
+    again and again: so the position is checked here.
+    """
     position = 0
-    while (match := pattern.search(value, position)) is not None:
+    while position <= len(value):
+        raise_if_over(reach)
+        match = pattern.search(value, position)
+        if match is None:
+            return
         start, end = match.span(1)
         if end > start:
             yield start, end

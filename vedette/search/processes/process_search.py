@@ -19,6 +19,7 @@ from vedette.search.processes.highlights import Highlight, process_highlights
 from vedette.search.processes.process_columns import Row
 from vedette.search.query_guards import GuardSettings, guarded_check
 from vedette.search.search_request import SearchRequest, Sort
+from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
 from vedette.store.engine.errors import ManyRowsError
 from vedette.store.plan.index_pruning import NOWHERE, gathering, narrowed
@@ -47,6 +48,9 @@ class SearchSettings(GuardSettings, Protocol):
     @property
     def fuzzy_facets(self) -> bool: ...
 
+    @property
+    def count_filtered_results(self) -> bool: ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Question:
@@ -59,6 +63,8 @@ class _Question:
     """Column of the groups; "" for none."""
     request: SearchRequest
     is_fuzzy: bool
+    counts_filtered: bool
+    """Whether results outside the scope are counted."""
     now_us: int
 
 
@@ -78,7 +84,8 @@ class SearchResults:
     facets: Mapping[str, Sequence[tuple[Value, int]]]
     """Counted values of every facet that was asked for."""
     filtered: int
-    """Results outside the caller's scope (design.md 7)."""
+    """Results outside the caller's scope; 0 unless `count_filtered_results` is set: the count tells
+    the caller what hosts hold that the caller may not see."""
     is_comprehensive: bool
     """Whether searching by segment gives the same as searching by process."""
     is_incomplete: bool
@@ -99,7 +106,12 @@ class _Findings:
 
 
 def search_processes(
-    engine: Engine, scope: Scope, request: SearchRequest, settings: SearchSettings, now_us: int
+    engine: Engine,
+    scope: Scope,
+    request: SearchRequest,
+    settings: SearchSettings,
+    now_us: int,
+    cancel: CancelToken | None = None,
 ) -> SearchResults:
     """The answer to a process search.
 
@@ -118,6 +130,7 @@ def search_processes(
         group=_group_column(request.group),
         request=request,
         is_fuzzy=settings.fuzzy_facets if request.is_fuzzy is None else request.is_fuzzy,
+        counts_filtered=settings.count_filtered_results and not scope.sees_all,
         now_us=now_us,
     )
     deadline_s = settings.search_deadline_s
@@ -134,7 +147,7 @@ def search_processes(
         is_comprehensive=request.is_comprehensive or is_comprehensive(checked),
         is_incomplete=not is_complete,
         is_everywhere=is_complete and sees_all_segments(engine, checked),
-        highlights=process_highlights(engine, tree, rows, Reach.within(left_s)),
+        highlights=process_highlights(engine, tree, rows, Reach.within(left_s, cancel=cancel)),
         facets=findings.facets.counts,
         elapsed_s=time.monotonic() - began,
     )
@@ -240,7 +253,7 @@ def _facets(engine: Engine, question: _Question, total: int, reach: Reach) -> Fa
 
 def _hidden(engine: Engine, question: _Question, total: int, reach: Reach) -> int:
     """Results outside the caller's scope (design.md 7, `filtered`)."""
-    if question.scope.sees_all:
+    if not question.counts_filtered:
         return 0
     where = narrowed(engine, question.where, EVERYTHING, reach)
     if where is None:

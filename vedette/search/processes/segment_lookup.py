@@ -2,9 +2,8 @@
 child was suppressed (api.md 2.6, 4.2)."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, takewhile
 
 from vedette import limits
 from vedette.errors import UnavailableError
@@ -18,6 +17,14 @@ from vedette.store.read.process import segments_of
 from vedette.store.read.process_events import names_child
 from vedette.store.read.relatives import facts_of
 from vedette.store.read.segment_counts import Outline, outline, present_segment
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentBatch:
+    """Segment ids from `first` to `last`, both included."""
+
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +45,23 @@ def verified_segment(engine: Engine, scope: Scope, process_id: str, segment: int
 
 def segment_batches(
     engine: Engine, scope: Scope, process_id: str, segment: int
-) -> Iterator[Segments]:
-    """The segments from one on, the earliest first, `SEGMENTS_A_LINE` at a time.
+) -> list[SegmentBatch]:
+    """The segments from one on, the earliest first, in batches of `SEGMENTS_A_LINE`.
 
-    A generator: each batch is read when it is consumed. Raises NotFoundError before the first.
+    Raises NotFoundError.
     """
-    began = time.perf_counter()
     found = _outline(engine, scope, process_id)
     first = EventSequence(process_id, found.segment_ids, ()).segment_id(segment)
-    ids = iter([segment_id for segment_id in found.segment_ids if segment_id >= first])
-    return _batches(engine, scope, process_id, ids, began)
+    ids = [segment_id for segment_id in found.segment_ids if segment_id >= first]
+    batches = (ids[at : at + limits.SEGMENTS_A_LINE] for at in count(0, limits.SEGMENTS_A_LINE))
+    return [SegmentBatch(one[0], one[-1]) for one in takewhile(bool, batches)]
 
 
-def _batches(
-    engine: Engine, scope: Scope, process_id: str, ids: Iterator[int], began: float
-) -> Iterator[Segments]:
-    while batch := list(islice(ids, limits.SEGMENTS_A_LINE)):
-        found = segments_of(engine, process_id, scope, first=batch[0], last=batch[-1])
-        yield Segments(process_id, found, time.perf_counter() - began)
+def read_batch(engine: Engine, scope: Scope, process_id: str, batch: SegmentBatch) -> Segments:
+    """The segments of a batch that exist now."""
+    began = time.perf_counter()
+    found = segments_of(engine, process_id, scope, first=batch.first, last=batch.last)
+    return Segments(process_id, found, time.perf_counter() - began)
 
 
 def suppression(

@@ -9,6 +9,7 @@ from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.responses import json_answer
 from vedette.api.routes.search.processes import segment_number, suppression_of
+from vedette.api.routes.search.run import run_lookup
 from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.search.event_lists import preview_body
 from vedette.api.schemas.search.process import feed_hits_body
@@ -19,6 +20,7 @@ from vedette.api.schemas.search.tree_token import cursor_of
 from vedette.api.services import Services, services
 from vedette.model.ids import checked_process_id
 from vedette.model.scope import Scope
+from vedette.search.bounded_engine import BoundedEngine
 from vedette.search.events.preview import PreviewRequest, preview
 from vedette.search.events.timeline import TimelineRequest, timeline
 from vedette.search.processes import process
@@ -53,7 +55,7 @@ _TIMELINE: Final = described(
 @router.get(
     "/api/v1/process/{process_id}/tree", summary="The tree of a process", openapi_extra=_TREE
 )
-def process_tree(process_id: str, request: Request, here: Here, scope: Within) -> Response:
+async def process_tree(process_id: str, request: Request, here: Here, scope: Within) -> Response:
     """Ancestors and descendants as they were called at the time, and why others are missing."""
     query = request.query_params
     named = checked_process_id(process_id)
@@ -66,7 +68,11 @@ def process_tree(process_id: str, request: Request, here: Here, scope: Within) -
         ),
         after=cursor_of(token, named, depth) if token else None,
     )
-    return json_answer(tree_body(tree(here.engine, scope, named, wanted, suppression_of(here))))
+
+    def work(engine: BoundedEngine) -> Response:
+        return json_answer(tree_body(tree(engine, scope, named, wanted, suppression_of(here))))
+
+    return await run_lookup(request, here, work)
 
 
 @router.get(
@@ -74,7 +80,9 @@ def process_tree(process_id: str, request: Request, here: Here, scope: Within) -
     summary="Events of a process over time",
     openapi_extra=_TIMELINE,
 )
-def process_timeline(process_id: str, request: Request, here: Here, scope: Within) -> Response:
+async def process_timeline(
+    process_id: str, request: Request, here: Here, scope: Within
+) -> Response:
     """How many events of each type, over all segments, in each interval that has any."""
     query = request.query_params
     wanted = TimelineRequest(
@@ -82,8 +90,12 @@ def process_timeline(process_id: str, request: Request, here: Here, scope: Withi
         start_us=moment_of("start", query.get("start", "")),
         end_us=moment_of("end", query.get("end", "")),
     )
-    found = timeline(here.engine, scope, checked_process_id(process_id), wanted)
-    return json_answer(timeline_body(found))
+    named = checked_process_id(process_id)
+
+    def work(engine: BoundedEngine) -> Response:
+        return json_answer(timeline_body(timeline(engine, scope, named, wanted)))
+
+    return await run_lookup(request, here, work)
 
 
 @router.get(
@@ -91,7 +103,7 @@ def process_timeline(process_id: str, request: Request, here: Here, scope: Withi
     summary="A process with some of its events",
     openapi_extra=described(("q", "Query; what it finds comes first and is marked")),
 )
-def process_preview(
+async def process_preview(
     process_id: str, segment_id: str, request: Request, here: Here, scope: Within
 ) -> Response:
     """Segment 0 is the process over all its segments, 1 its earliest segment."""
@@ -100,17 +112,27 @@ def process_preview(
         segment_number(segment_id),
         search_request(request.query_params.multi_items()).parts,
     )
-    found = preview(here.engine, scope, wanted, here.settings, here.clock.now_us())
-    return json_answer(preview_body(found))
+
+    def work(engine: BoundedEngine) -> Response:
+        now_us = here.clock.now_us()
+        found = preview(engine, scope, wanted, here.settings, now_us, engine.cancel)
+        return json_answer(preview_body(found))
+
+    return await run_lookup(request, here, work)
 
 
 @router.get(
     "/api/v1/process/{process_id}/{segment_id}/threat_intel_hits",
     summary="What feeds know of a process",
 )
-def threat_intel_hits(process_id: str, segment_id: str, here: Here, scope: Within) -> Response:
+async def threat_intel_hits(
+    process_id: str, segment_id: str, request: Request, here: Here, scope: Within
+) -> Response:
     """By feed; empty while no feed has anything on the process."""
     segment = segment_number(segment_id)
     named = checked_process_id(process_id)
-    found = process.threat_intel_hits(here.engine, scope, named, segment)
-    return json_answer(feed_hits_body(found))
+
+    def work(engine: BoundedEngine) -> Response:
+        return json_answer(feed_hits_body(process.threat_intel_hits(engine, scope, named, segment)))
+
+    return await run_lookup(request, here, work)

@@ -10,6 +10,7 @@ from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import bounded_number, described, whole_number
 from vedette.api.schemas.search.event_lists import (
     EVENT_LISTS,
@@ -24,6 +25,7 @@ from vedette.api.services import Services, services
 from vedette.errors import NotFoundError
 from vedette.model.ids import checked_process_id
 from vedette.model.scope import Scope
+from vedette.search.bounded_engine import BoundedEngine
 from vedette.search.processes import process
 from vedette.search.processes.process_search import search_processes
 from vedette.search.processes.suppression import Suppression
@@ -59,32 +61,43 @@ _EVENTS: Final = described(
 
 
 @router.get("/api/v1/process", summary="Search processes", openapi_extra=_SEARCH)
-def search(request: Request, here: Here, scope: Within) -> Response:
+async def search(request: Request, here: Here, scope: Within) -> Response:
     """The query language is that of the search box. `cb.` may stand for `svc.` everywhere."""
-    return _search(here, scope, request.query_params.multi_items())
+    return await _search(request, here, scope, request.query_params.multi_items())
 
 
 @router.post("/api/v1/process", summary="Search processes, parameters in a JSON body")
-def search_posted(
+async def search_posted(
     request: Request,
     here: Here,
     scope: Within,
     body: Annotated[dict[str, Any], Depends(json_object)],
 ) -> Response:
     """Every value is a scalar or a list of scalars; parameters of the URL count too."""
-    return _search(here, scope, [*body_pairs(body), *request.query_params.multi_items()])
+    return await _search(
+        request, here, scope, [*body_pairs(body), *request.query_params.multi_items()]
+    )
 
 
-def _search(here: Services, scope: Scope, pairs: Pairs) -> Response:
+async def _search(request: Request, here: Services, scope: Scope, pairs: Pairs) -> Response:
     wanted = search_request(pairs)
-    found = search_processes(here.engine, scope, wanted, here.settings, here.clock.now_us())
-    return json_answer(process_results_body(found))
+
+    def work(engine: BoundedEngine) -> Response:
+        now_us = here.clock.now_us()
+        found = search_processes(engine, scope, wanted, here.settings, now_us, engine.cancel)
+        return json_answer(process_results_body(found))
+
+    return await run_search(request, here, work)
 
 
 @router.get("/api/v1/process/{process_id}/segment", summary="Segments of a process")
-def segments(process_id: str, here: Here, scope: Within) -> Response:
-    found = process.segments(here.engine, scope, checked_process_id(process_id))
-    return json_answer(segments_body(found))
+async def segments(process_id: str, request: Request, here: Here, scope: Within) -> Response:
+    named = checked_process_id(process_id)
+
+    def work(engine: BoundedEngine) -> Response:
+        return json_answer(segments_body(process.segments(engine, scope, named)))
+
+    return await run_lookup(request, here, work)
 
 
 @router.get(
@@ -94,7 +107,7 @@ def segments(process_id: str, here: Here, scope: Within) -> Response:
         ("children", f"Most children to list; default {limits.CHILDREN_DEFAULT}")
     ),
 )
-def summary(
+async def summary(
     process_id: str, segment_id: str, request: Request, here: Here, scope: Within
 ) -> Response:
     """Segment 0 is the process over all its segments, 1 its earliest segment."""
@@ -103,17 +116,27 @@ def summary(
     )
     segment = segment_number(segment_id)
     named = checked_process_id(process_id)
-    suppression = suppression_of(here)
-    found = process.summary(here.engine, scope, named, segment, children_max, suppression)
-    return json_answer(summary_body(found))
+
+    def work(engine: BoundedEngine) -> Response:
+        suppression = suppression_of(here)
+        found = process.summary(engine, scope, named, segment, children_max, suppression)
+        return json_answer(summary_body(found))
+
+    return await run_lookup(request, here, work)
 
 
 @router.get("/api/v2/process/{process_id}/{segment_id}", summary="A process alone")
-def flat_summary(process_id: str, segment_id: str, here: Here, scope: Within) -> Response:
+async def flat_summary(
+    process_id: str, segment_id: str, request: Request, here: Here, scope: Within
+) -> Response:
     """Segment 0 is the process over all its segments, 1 its earliest segment."""
     segment = segment_number(segment_id)
     named = checked_process_id(process_id)
-    return json_answer(process_body(process.flat_summary(here.engine, scope, named, segment)))
+
+    def work(engine: BoundedEngine) -> Response:
+        return json_answer(process_body(process.flat_summary(engine, scope, named, segment)))
+
+    return await run_lookup(request, here, work)
 
 
 @router.get(
@@ -121,7 +144,7 @@ def flat_summary(process_id: str, segment_id: str, here: Here, scope: Within) ->
     summary="Events of a process",
     openapi_extra=_EVENTS,
 )
-def events(
+async def events(
     version: Annotated[str, Path(description="1, 2, 3 or 4: the form of connections and children")],
     process_id: str,
     segment_id: str,
@@ -139,9 +162,13 @@ def events(
     segment = segment_number(segment_id)
     form = _event_version(version)
     named = checked_process_id(process_id)
-    suppression = suppression_of(here) if form >= SUPPRESSION_SINCE else None
-    found = process.events(here.engine, scope, named, segment, window, suppression)
-    return json_answer(process_events_body(found, form))
+
+    def work(engine: BoundedEngine) -> Response:
+        suppression = suppression_of(here) if form >= SUPPRESSION_SINCE else None
+        found = process.events(engine, scope, named, segment, window, suppression)
+        return json_answer(process_events_body(found, form))
+
+    return await run_lookup(request, here, work)
 
 
 def _event_version(text: str) -> EventVersion:

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.responses import json_answer
+from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import described
 from vedette.api.schemas.search.explanation import explanation_body
 from vedette.api.schemas.search.search_parameters import search_request
@@ -14,6 +15,7 @@ from vedette.api.services import Services, services
 from vedette.model.fields import PROCESS
 from vedette.model.scope import Scope
 from vedette.query.parse.query_params import carried_query
+from vedette.search.bounded_engine import BoundedEngine
 from vedette.search.explain import explain
 
 router = APIRouter(tags=["queries"])
@@ -22,7 +24,7 @@ _QUERY: Final = described(("q", "Query, as for the process search; svc.q.FIELD a
 
 
 @router.get("/api/v1/query/explain", summary="How a query is read", openapi_extra=_QUERY)
-def explained(
+async def explained(
     request: Request,
     here: Annotated[Services, Depends(services)],
     scope: Annotated[Scope, Depends(scope_of_request)],
@@ -30,6 +32,10 @@ def explained(
     """The parsed tree, what each term finds by itself, the partitions searched, the predicted
     cost, and hints. A query that cannot be read is the same 400 as in a search."""
     wanted = search_request(request.query_params.multi_items())
-    tree = carried_query(wanted.parts, PROCESS)
-    found = explain(here.engine, scope, tree, here.settings, here.clock.now_us())
-    return json_answer(explanation_body(found))
+
+    def work(engine: BoundedEngine) -> Response:
+        tree = carried_query(wanted.parts, PROCESS)
+        found = explain(engine, scope, tree, here.settings, here.clock.now_us())
+        return json_answer(explanation_body(found))
+
+    return await run_search(request, here, work)
