@@ -129,14 +129,46 @@ TOKENS_CACHED_MAX = 10_000
 SENSOR_ONLINE_US = 15 * 60 * 1_000_000
 """A sensor heard of within this time is Online; shippers of quiet hosts post every few minutes."""
 
-STORE_READERS = 8
-"""Clients of the telemetry engine that read at the same time; each holds a few MB."""
+STORE_READERS = 12
+"""Clients of the telemetry engine that read at the same time; each holds a few MB. Searches and
+lookups may hold SEARCH_READERS and LOOKUP_READERS of them; the rest is reserved for ingest,
+sensors and health checks."""
 
 STORE_WRITERS = 4
 """Clients that write at the same time: a commit has as many tables."""
 
 STORE_WAIT_S = 30
 """How long a read waits for a free client before it is refused with 503."""
+
+SEARCHES_RUNNING_MAX = 4
+"""Searches that run at the same time; further ones wait within their deadline. Each uses all
+cores, so more would only make all of them slower, and ingest with them."""
+
+SEARCH_READERS = 5
+"""Reads of the telemetry engine that searches make at the same time."""
+
+LOOKUPS_RUNNING_MAX = 8
+"""Requests about one process or binary that run at the same time, apart from searches."""
+
+LOOKUP_READERS = 4
+"""Reads of the telemetry engine that lookups make at the same time."""
+
+USER_SEARCHES_MAX = 40
+"""(setting) Searches of one user that run or wait at the same time; above it 429."""
+
+USER_LOOKUPS_MAX = 100
+"""Lookups of one user that run or wait at the same time; above it 429. Tools that read processes
+in parallel use up to 32."""
+
+SEARCH_GRACE_S = 2
+"""How long after its deadline a search is waited for before it is answered with 503. A search
+keeps its deadline by itself, except in phases of the engine that do not check it."""
+
+CHECKIN_THREADS = 8
+"""Threads for check-ins and enrolment of sensors, shared with nothing else."""
+
+HEALTH_THREADS = 2
+"""Threads for `/readyz`, shared with nothing else."""
 
 REQUEST_BODY_BYTES_MAX = 8 * 1024 * 1024
 """Bytes of a JSON body that is not telemetry: a query in a body, a bulk update of 10,000 ids."""
@@ -172,6 +204,13 @@ INGEST_ERRORS_MAX = 10_000
 
 STORE_QUERY_BYTES_MAX = 1024 * 1024 * 1024
 """Memory of one question to the telemetry store: it must not take that of the write path."""
+
+QUERY_KILL_INTERVAL_S = 0.02
+"""Between two attempts to kill a cancelled query, which the engine may not list yet; doubles with
+each attempt."""
+
+QUERY_KILL_INTERVAL_MAX_S = 1.0
+"""A query that ends only when its present phase ends is not asked for more often."""
 
 MEMBER_CHARS_MAX = 1_000
 """Characters of one text in the body of a group or an ingress filter."""

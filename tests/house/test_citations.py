@@ -6,12 +6,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCES = sorted(
-    path
-    for folder in ("vedette", "tests", "bench", "scripts", "docs")
-    for path in (ROOT / folder).rglob("*")
-    if path.suffix in {".py", ".md"}
-) + [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
+FOLDERS = ("vedette", "tests", "bench", "scripts", "docs")
+SOURCES = [
+    *(
+        path
+        for folder in FOLDERS
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in {".py", ".md"}
+    ),
+    *(ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING")),
+]
 
 CITED = re.compile(r"\b((?:docs/[\w/-]+|ARCHITECTURE|CONTRIBUTING|README)\.md)(?:#([\w-]+))?")
 ELSEWHERE = re.compile(r"\b(?:design|detection|console)\.md\b|\bapi\.md\b|\bquery-language [0-9]")

@@ -24,7 +24,7 @@ def singular(word: str) -> str:
 
 
 def listed() -> frozenset[str]:
-    """All words of the glossary: first cells of its tables, and words in backquotes of its lists."""
+    """All words of the glossary: first cells of its tables, words in backquotes of its lists."""
     found: set[str] = set()
     for line in GLOSSARY.read_text().splitlines():
         if line.startswith("| ") and not line.startswith("| --"):

@@ -10,12 +10,12 @@ from bench.fuzz_queries import queries
 from tests.property.empties import empty_queries
 from tests.property.lives import NOW_US, life
 from tests.property.test_query_sql import partial, process_id
+from vedette.api.schemas.search.search_parameters import search_request
 from vedette.errors import QueryError
 from vedette.model.scope import EVERYTHING
 from vedette.query import check, compile_match, compile_segments, parse, print_query
 from vedette.query.match import Prepared
 from vedette.search.processes.process_search import search_processes
-from vedette.search.search_request import search_request
 from vedette.settings import Settings
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.write.commit import segment_table
@@ -62,10 +62,10 @@ def test_every_query_runs_within_the_deadline(store: ClickHouseEngine) -> None:
     for text in queries(SEED + 1):
         request = search_request([("q", text), ("rows", "10")])
         try:
-            body = search_processes(store, EVERYTHING, request, SETTINGS, NOW_US)
+            found = search_processes(store, EVERYTHING, request, SETTINGS, NOW_US)
         except QueryError:
             continue
-        assert not body["incomplete_results"], (SEED, text)
+        assert not found.is_incomplete, (SEED, text)
         ran += 1
         if ran == RUN:
             return

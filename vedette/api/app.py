@@ -14,6 +14,13 @@ from vedette.api.http.middleware import Conduct, HttpMetrics
 from vedette.api.http.openapi import DESCRIPTION
 from vedette.api.routes.fleet import groups, installers, live_queries, sensors, sites
 from vedette.api.routes.policy import bans, filters
+from vedette.api.routes.search import (
+    analysis,
+    binaries,
+    process_views,
+    processes,
+    queries,
+)
 from vedette.api.routes.server import docs, health, info, partitions
 from vedette.api.routes.telemetry import (
     bulk,
@@ -22,13 +29,6 @@ from vedette.api.routes.telemetry import (
     osquery,
     sensor_files,
     sensor_protocol,
-)
-from vedette.api.routes.telemetry_search import (
-    analysis,
-    binaries,
-    process_views,
-    processes,
-    queries,
 )
 from vedette.api.services import Services
 

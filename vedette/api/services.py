@@ -7,6 +7,7 @@ from fastapi import Request
 from prometheus_client import CollectorRegistry
 
 from vedette import limits
+from vedette.api.search_pool import SearchPool
 from vedette.clock import Clock
 from vedette.pipeline.filter_reload import FilterReloader
 from vedette.pipeline.ingest_queue import IngestQueue
@@ -14,7 +15,7 @@ from vedette.pipeline.part_sequencer import PartSequencer
 from vedette.pipeline.partition_control import PartitionControl
 from vedette.respond.binary_copies import CopiedFiles
 from vedette.respond.order_book import OrderBook
-from vedette.search.streams.filtered_counts import Views
+from vedette.search.streams.filtered_counts import FilteredCounts
 from vedette.settings import Settings
 from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import Tokens
@@ -46,9 +47,19 @@ class Services:
     pace: Pace
     copies: CopiedFiles
     order_book: OrderBook
-    views: Views = field(default_factory=Views)
+    searches: SearchPool
+    """For requests that may read the whole store."""
+    lookups: SearchPool
+    """For requests about one process or binary."""
+    filtered_counts: FilteredCounts = field(default_factory=FilteredCounts)
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)
+    )
+    checkins: CapacityLimiter = field(
+        default_factory=lambda: CapacityLimiter(limits.CHECKIN_THREADS)
+    )
+    health_checks: CapacityLimiter = field(
+        default_factory=lambda: CapacityLimiter(limits.HEALTH_THREADS)
     )
     turns: PartSequencer = field(default_factory=PartSequencer)
     splits: CapacityLimiter = field(

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from fastapi import FastAPI
 
+from vedette import limits
 from vedette.api.app import create_app
+from vedette.api.search_pool import SearchPool
 from vedette.api.services import Services
 from vedette.bootstrap.background_jobs import (
     SERVER_JOBS,
@@ -27,6 +29,7 @@ from vedette.state.db.start import FirstCredentials, start
 from vedette.state.jobs.leases import Leases
 from vedette.state.sensors.checkins import Pace
 from vedette.state.sensors.sensor_keys import SensorKeys
+from vedette.store.engine.client import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
         pace=Pace(database, settings.checkin_interval_s),
         copies=CopiedFiles(database, settings.data / "binaries", settings.copied_files_bytes_max),
         order_book=OrderBook(database),
+        searches=_searches(settings, engines.telemetry, closing),
+        lookups=_lookups(engines.telemetry, closing),
     )
     services.pace.refresh()
     closing.callback(services.tokens.flush)
@@ -84,3 +89,25 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
     timer.start()
     closing.callback(timer.close)
     return create_app(services)
+
+
+def _searches(settings: Settings, engine: Engine, closing: ExitStack) -> SearchPool:
+    pool = SearchPool(
+        engine,
+        running_max=limits.SEARCHES_RUNNING_MAX,
+        readers_max=limits.SEARCH_READERS,
+        a_user_max=settings.user_searches_max,
+    )
+    closing.callback(pool.close)
+    return pool
+
+
+def _lookups(engine: Engine, closing: ExitStack) -> SearchPool:
+    pool = SearchPool(
+        engine,
+        running_max=limits.LOOKUPS_RUNNING_MAX,
+        readers_max=limits.LOOKUP_READERS,
+        a_user_max=limits.USER_LOOKUPS_MAX,
+    )
+    closing.callback(pool.close)
+    return pool

@@ -147,6 +147,21 @@ class Settings:
         int,
         About("Time after which a search answers with what it has found.", unit="seconds", least=1),
     ] = 60
+    user_searches_max: Annotated[
+        int,
+        About(
+            "Searches of one user that run or wait at the same time; above it 429.",
+            unit="searches",
+            least=1,
+        ),
+    ] = 40
+    count_filtered_results: Annotated[
+        bool,
+        About(
+            "Tell users who do not see all hosts how many results of a search they do not see "
+            "(filtered). The count tells them what hidden hosts hold: for closed circles only."
+        ),
+    ] = False
     block_leading_wildcards: Annotated[
         bool,
         About(

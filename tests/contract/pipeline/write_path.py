@@ -11,6 +11,7 @@ from zlib import crc32
 
 from prometheus_client import CollectorRegistry
 
+from vedette.api.schemas.search.search_parameters import search_request
 from vedette.bootstrap.ingest_workers import PROGRAM, WorkerLauncher
 from vedette.bootstrap.record_policy import keep_of
 from vedette.clock import DrivenClock
@@ -30,7 +31,6 @@ from vedette.pipeline.workers.processor import CommitProcessor, LocalProcessor
 from vedette.pipeline.workers.store_lookup import StoreLookup
 from vedette.pipeline.workers.worker_pool import WorkerPool
 from vedette.search.processes.process_search import search_processes
-from vedette.search.search_request import search_request
 from vedette.settings import Settings
 from vedette.state.db.database import Database, open_database
 from vedette.state.db.start import start
@@ -182,15 +182,15 @@ def write_path(
 
 def found(engine: Engine, query: str) -> list[tuple[str, int]]:
     """The segments that a query finds, as the API answers them."""
-    body = search_processes(
+    results = search_processes(
         engine,
         EVERYTHING,
         search_request([("q", query), ("rows", "10000")]),
         Settings(),
         NOON_S * 1_000_000,
     )
-    rows = [(row["id"], row["segment_id"]) for row in body["results"]]
-    assert body["total_results"] == len(rows)
+    rows = [(row["process_id"], row["segment_id"]) for row in results.rows]
+    assert results.total == len(rows)
     return sorted(rows)
 
 

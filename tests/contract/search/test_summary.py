@@ -3,11 +3,13 @@
 from typing import Any
 
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, module, partial, process_id, store
+from vedette.api.schemas.search.analysis import metadata_body
+from vedette.api.schemas.search.process import process_body, summary_body
 from vedette.model.event import Childproc
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.search.processes.metadata import metadata
-from vedette.search.processes.not_found import process_row, with_parent
 from vedette.search.processes.process import flat_summary, summary
+from vedette.search.processes.process_lookup import process_row, with_parent
 from vedette.search.processes.suppression import NOTHING_SUPPRESSED, Suppression
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.write.commit import Commit, ProcessWindow
@@ -23,7 +25,7 @@ def hidden(number: int, time_us: int, **told: Any) -> Childproc:
 def children_of_1(engine: Engine, most: int = 15, **more: Any) -> list[dict[str, Any]]:
     suppression = more.get("suppression", NOTHING_SUPPRESSED)
     scope = more.get("scope", EVERYTHING)
-    return list(summary(engine, scope, P1, 0, most, suppression)["children"])
+    return list(summary_body(summary(engine, scope, P1, 0, most, suppression))["children"])
 
 
 def test_children_that_were_suppressed_are_listed_as_their_parent_tells_them(
@@ -76,11 +78,11 @@ def test_metadata_knows_of_the_parent_what_the_parent_told_later(
     contract_engine: ClickHouseEngine,
 ) -> None:
     store(contract_engine, partial(2, parent_id=P1, parent_md5="ab" * 16, last_update=1))
-    before = metadata(contract_engine, EVERYTHING, P2)["process_metadata"]
+    before = metadata_body(metadata(contract_engine, EVERYTHING, P2))["process_metadata"]
     assert (before["parent_name"], before["parent_pid"]) == ("(unknown)", 0)
     late = {"process_name": "up.exe", "process_pid": 9, "process_md5": "cd" * 16}
     store(contract_engine, partial(1, **late, window_ms=NEXT_MS, last_update=1))
-    after = metadata(contract_engine, EVERYTHING, P2)["process_metadata"]
+    after = metadata_body(metadata(contract_engine, EVERYTHING, P2))["process_metadata"]
     assert (after["parent_name"], after["parent_pid"]) == ("up.exe", 9)
     assert after["parent_md5"] == "ab" * 16
 
@@ -93,9 +95,9 @@ def test_a_parent_on_a_host_that_is_not_seen_tells_nothing(engine: ClickHouseEng
         partial(1, sensor_id=2, process_name="secret.exe", last_update=1),
     )
     own_host = Scope(frozenset({1}))
-    found = metadata(engine, own_host, P2)["process_metadata"]
+    found = metadata_body(metadata(engine, own_host, P2))["process_metadata"]
     assert found["parent_name"] == "(unknown)"
-    assert flat_summary(engine, own_host, P2, 0)["parent_name"] == "(unknown)"
+    assert process_body(flat_summary(engine, own_host, P2, 0))["parent_name"] == "(unknown)"
     assert flat_summary(engine, EVERYTHING, P2, 0)["parent_name"] == "secret.exe"
 
 

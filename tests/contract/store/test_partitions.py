@@ -3,6 +3,7 @@
 import pytest
 
 from tests.contract.store.rows import HOUR_MS, file, partial, process_id, store
+from vedette.api.schemas.partition import partition_body
 from vedette.errors import ConflictError, NotFoundError
 from vedette.model.scope import EVERYTHING
 from vedette.store.engine.client import ClickHouseEngine
@@ -17,7 +18,7 @@ from vedette.store.partitions.lifecycle import (
     unmount,
     unmounted,
 )
-from vedette.store.partitions.partition import partition_body, partition_name
+from vedette.store.partitions.partition import partition_name
 from vedette.store.plan.scope_filter import ALL
 from vedette.store.read.recovery import known_processes
 from vedette.store.read.segment_search import count_segments

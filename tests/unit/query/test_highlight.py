@@ -19,7 +19,7 @@ def marked(query: str, column: str, value: str) -> str:
         by_column.setdefault(marker.column, []).append(marker.pattern)
     found = Highlights(by_column)
     found.add(column, value, "id")
-    names = [entry["name"] for entry in found.entries()] or [value]
+    names = [entry.text for entry in found.entries()] or [value]
     return str(names[0]).replace("PREPREPRE", "<").replace("POSTPOSTPOST", ">")
 
 

@@ -13,10 +13,10 @@ from uuid import uuid4
 
 from vedette import limits
 from vedette.api.schemas.members import as_text, flag
+from vedette.api.schemas.wire_values import instant
 from vedette.errors import BadRequestError
 from vedette.ingest.filter import PatternError, check_patterns
 from vedette.model.ingress_filter import ALL_DESCENDANTS, EVENT_LISTS, OS_MASK_ALL, IngressFilter
-from vedette.search.bodies.wire_values import instant
 
 LEVEL_MAX: Final = 64
 IDS_MAX: Final = 10_000

@@ -3,7 +3,7 @@
 A process is told of its parent by the record of its own creation, which may know neither the
 parent's hashes nor its user. When the parent's records tell them later, or told them before, the
 child learns them too. This is of processes in memory; what a reader finds missing is looked up
-when it is read (`search/processes/not_found.py`).
+when it is read (`search/processes/process_lookup.py`).
 """
 
 from collections.abc import Mapping

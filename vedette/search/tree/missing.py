@@ -1,8 +1,8 @@
-"""Why a process that others tell of is not there itself.
+"""The reason why a process that other processes name has no records.
 
-Only what can be told without looking at what the caller may not see. An unmounted partition is
-the reason where it may hold the process: what it holds is not known while it is unmounted, only
-when it was closed, and nothing that began after that lies in it.
+Decided without reading anything outside the caller's scope. An unmounted partition is the reason
+when it may hold the process: its content is unknown, but nothing that began after it was closed
+is in it.
 """
 
 from functools import cached_property
@@ -18,14 +18,14 @@ Reason = Literal["never_seen", "suppressed", "partition_unmounted", "not_permitt
 
 
 class Absence:
-    """What decides the reason, as it is now. Looks for unmounted partitions when it is asked."""
+    """Decides the reason. Unmounted partitions are read once, on first use."""
 
     def __init__(self, engine: Engine, scope: Scope) -> None:
         self._engine = engine
         self._scope = scope
 
     def reason(self, process_id: str, began_us: int, *, is_suppressed: bool = False) -> Reason:
-        """Why a process that began then (0 when that is not known) is missing."""
+        """The reason for a process that began at `began_us` (0 when unknown)."""
         sensor_id = sensor_of(process_id)
         if sensor_id is not None and not self._scope.allows(sensor_id):
             return "not_permitted"
@@ -35,6 +35,6 @@ class Absence:
 
     @cached_property
     def _cold_until_us(self) -> int:
-        """When the unmounted partition that was closed last was closed; 0 when there is none."""
+        """When the last unmounted partition was closed; 0 when all are mounted."""
         closed_ms = max(cold_partitions(self._engine), default=None)
         return 0 if closed_ms is None else closed_ms * 1_000 + limits.TIME_AHEAD_US

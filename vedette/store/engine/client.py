@@ -11,6 +11,7 @@ What will surprise you:
 - Inserts are synchronous and arrive as one block: one part in each partition they touch.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -22,9 +23,10 @@ import pyarrow as pa
 import vedette.store.engine.arrow_memory  # noqa: F401 - before the first array
 from vedette import limits
 from vedette.model.suffix_columns import ENDS, ends_index
+from vedette.store.engine.cancel import CancelToken, QueryKiller
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client_pool import Pool
-from vedette.store.engine.errors import domain_errors
+from vedette.store.engine.errors import deadline_error, domain_errors
 from vedette.store.engine.parameters import written
 from vedette.store.read.process_cache import Unchanged
 
@@ -86,7 +88,8 @@ class Engine(Protocol):
     """What the rest of the store needs of a ClickHouse. Safe to share between threads.
 
     Every call raises UnavailableError when the engine cannot answer now: closed, out of disk,
-    connection lost, deadline passed (`reason` "deadline").
+    connection lost, deadline passed (`reason` "deadline"), cancelled (`reason` "cancelled").
+    `deadline_s` counts from the call, waiting for a free client included.
     """
 
     @property
@@ -107,6 +110,7 @@ class Engine(Protocol):
         *,
         settings: Settings | None = None,
         deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> Rows:
         """Run a SELECT without a SETTINGS clause; `params` fill its `{name:Type}` places."""
         ...
@@ -119,6 +123,7 @@ class Engine(Protocol):
         *,
         settings: Settings | None = None,
         deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> pa.Table:
         """The same for many rows, whose columns are those of the schema."""
         ...
@@ -130,6 +135,7 @@ class Engine(Protocol):
         *,
         settings: Settings | None = None,
         deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> AbstractContextManager[Iterator[Sequence[tuple[Any, ...]]]]:
         """The same, block of rows by block of rows, for answers of any size."""
         ...
@@ -162,6 +168,8 @@ class ClickHouseEngine:
         self._open_client = open_client
         self._readers = Pool(partial(open_client, database), limits.STORE_READERS)
         self._writer = Pool(partial(open_client, database), limits.STORE_WRITERS)
+        self._control = Pool(partial(open_client, database), 1)
+        self._killer = QueryKiller(self._run_control)
         self._held = held or ExitStack()
 
     def query(
@@ -171,12 +179,13 @@ class ClickHouseEngine:
         *,
         settings: Settings | None = None,
         deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> Rows:
-        with domain_errors(), self._readers.borrow() as client:
+        with self._reading(settings, deadline_s, cancel) as (client, read_settings):
             result = client.query(
                 sql,
                 parameters=written(params),
-                settings=_read_settings(settings, deadline_s),
+                settings=read_settings,
                 query_formats=READ_FORMATS,
             )
             return Rows(tuple(result.column_names), result.result_rows)
@@ -189,13 +198,14 @@ class ClickHouseEngine:
         *,
         settings: Settings | None = None,
         deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> pa.Table:
-        with domain_errors(), self._readers.borrow() as client:
+        with self._reading(settings, deadline_s, cancel) as (client, read_settings):
             # Not `query_arrow`: for that the driver sets each setting by a statement of its own.
             result = client.query(
                 sql,
                 parameters=written(params),
-                settings=_read_settings(settings, deadline_s),
+                settings=read_settings,
                 query_formats=READ_FORMATS,
                 column_oriented=True,
             )
@@ -210,18 +220,42 @@ class ClickHouseEngine:
         *,
         settings: Settings | None = None,
         deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> Iterator[Iterator[Sequence[tuple[Any, ...]]]]:
         with (
-            domain_errors(),
-            self._readers.borrow() as client,
+            self._reading(settings, deadline_s, cancel) as (client, read_settings),
             client.query_row_block_stream(
                 sql,
                 parameters=written(params),
-                settings=_read_settings(settings, deadline_s),
+                settings=read_settings,
                 query_formats=READ_FORMATS,
             ) as blocks,
         ):
             yield iter(blocks)
+
+    @contextmanager
+    def _reading(
+        self, settings: Settings | None, deadline_s: float | None, cancel: CancelToken | None
+    ) -> Iterator[tuple[Any, dict[str, str | int]]]:
+        """A client for one read and the settings to run it with. Waiting for a client counts
+        towards the deadline."""
+        until_s = None if deadline_s is None else time.monotonic() + deadline_s
+        with domain_errors(), self._readers.borrow(deadline_s) as client:
+            merged: dict[str, str | int] = {**READ_SETTINGS, **(settings or {})}
+            if until_s is not None:
+                merged["max_execution_time"] = f"{_left_s(until_s):.3f}"
+            if cancel is None:
+                yield client, merged
+                return
+            with cancel.registered(self._killer.kill) as comment:
+                try:
+                    yield client, {**merged, "log_comment": comment}
+                finally:
+                    self._killer.finished(comment)
+
+    def _run_control(self, sql: str) -> None:
+        with domain_errors(), self._control.borrow() as client:
+            client.command(sql)
 
     def insert_arrow(self, table: str, data: pa.Table) -> None:
         written = data.column("process_id") if "process_id" in data.column_names else _NO_PROCESS
@@ -246,6 +280,7 @@ class ClickHouseEngine:
         """Wait for running calls, then let go of the engine and its data directory."""
         self._writer.close()
         self._readers.close()
+        self._control.close()
         self._held.close()
 
 
@@ -258,8 +293,10 @@ def _creation(database: str, capabilities: Capabilities) -> str:
     return f"CREATE DATABASE IF NOT EXISTS `{database}`{capabilities.on_cluster}"
 
 
-def _read_settings(settings: Settings | None, deadline_s: float | None) -> dict[str, str | int]:
-    merged = {**READ_SETTINGS, **(settings or {})}
-    if deadline_s is not None:
-        merged["max_execution_time"] = f"{deadline_s:.3f}"
-    return merged
+def _left_s(until_s: float) -> float:
+    """Seconds until a time of the monotonic clock, at least a millisecond: 0 is no limit to the
+    engine. Raises UnavailableError (`reason` "deadline")."""
+    left_s = until_s - time.monotonic()
+    if left_s <= 0:
+        raise deadline_error()
+    return max(left_s, 0.001)

@@ -24,8 +24,10 @@ class Pool:
         self._closed = False
 
     @contextmanager
-    def borrow(self) -> Iterator[Any]:
-        if not self._free.acquire(timeout=limits.STORE_WAIT_S):
+    def borrow(self, timeout_s: float | None = None) -> Iterator[Any]:
+        """Lends a client. Waits `timeout_s` at most where that is less than `STORE_WAIT_S`."""
+        wait_s = limits.STORE_WAIT_S if timeout_s is None else min(timeout_s, limits.STORE_WAIT_S)
+        if not self._free.acquire(timeout=max(wait_s, 0)):
             raise UnavailableError("the telemetry store is busy")
         try:
             if self._closed:

@@ -13,8 +13,11 @@ from clickhouse_connect.driver.exceptions import (
 )
 
 from vedette.errors import UnavailableError, VedetteError
+from vedette.store.engine.cancel import cancelled_error
 
 DEADLINE_CODES = frozenset({159, 160})
+
+CANCELLED_CODES = frozenset({394})
 
 MANY_CODES = frozenset({158, 191})
 """Codes of `ManyRowsError`."""
@@ -58,10 +61,16 @@ class ManyRowsError(VedetteError):
     (`store/plan/search_bounds.py`); who asks knows another way."""
 
 
+def deadline_error() -> UnavailableError:
+    return UnavailableError("the search took longer than allowed", reason="deadline")
+
+
 def unavailable(text: str, code: int | None) -> UnavailableError | None:
     """The domain error of an engine's failure; None when it is a bug of ours."""
     if code in DEADLINE_CODES:
-        return UnavailableError("the search took longer than allowed", reason="deadline")
+        return deadline_error()
+    if code in CANCELLED_CODES:
+        return cancelled_error()
     if any(word in text for word in DISK_WORDS):
         return UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
     if code in UNAVAILABLE_CODES:

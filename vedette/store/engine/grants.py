@@ -43,6 +43,7 @@ RIGHTS: Final = (
     Right("SELECT", "system.mutations", "whether indexes are made"),
     Right("SELECT", "system.detached_parts", "unmounted partitions"),
     Right("SELECT", "system.tables", "where parts lie"),
+    Right("SELECT", "system.processes", "cancelling searches"),
     Right("SELECT", "system.disks", "free space, for retention"),
 )
 """On a cluster. The embedded engine allows itself everything."""

@@ -16,6 +16,7 @@ from vedette.errors import UnavailableError
 from vedette.model.indexes import INDEXES, index_name
 from vedette.model.suffix_columns import ENDS, ends_index, ends_sql
 from vedette.query.compile.condition import SETTINGS
+from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine, Params, Rows, Settings
 
 _ASKED: Final[Settings] = {
@@ -38,12 +39,16 @@ class Reach:
     since_ms: int = 0
     rows_max: int = 0
     """Rows that a set, or the groups of an answer, may have; 0 for as many as there are."""
+    cancel: CancelToken | None = None
+    """Cancels every query of this search."""
 
     @classmethod
-    def within(cls, duration_s: float | None, since_ms: int = 0) -> "Reach":
+    def within(
+        cls, duration_s: float | None, since_ms: int = 0, cancel: CancelToken | None = None
+    ) -> "Reach":
         """A reach that ends so many seconds from now; never with None."""
         until_s = None if duration_s is None else time.monotonic() + duration_s
-        return cls(until_s, since_ms)
+        return cls(until_s, since_ms, cancel=cancel)
 
     def left_s(self) -> float | None:
         """Seconds that are left. Raises UnavailableError (`deadline`) when none are."""
@@ -64,13 +69,21 @@ class Reach:
         settings = self._settings(engine, sql)
         if threads:
             settings["max_threads"] = threads
-        return engine.query(sql, params, settings=settings, deadline_s=self.left_s())
+        return engine.query(
+            sql, params, settings=settings, deadline_s=self.left_s(), cancel=self.cancel
+        )
 
     def ask_table(self, engine: Engine, sql: str, schema: pa.Schema, params: Params) -> pa.Table:
         """The same for many rows, whose columns are those of the schema."""
         settings = self._settings(engine, sql)
-        left_s = self.left_s()
-        return engine.query_table(sql, schema, params, settings=settings, deadline_s=left_s)
+        return engine.query_table(
+            sql,
+            schema,
+            params,
+            settings=settings,
+            deadline_s=self.left_s(),
+            cancel=self.cancel,
+        )
 
     def _settings(self, engine: Engine, sql: str) -> dict[str, str | int]:
         settings = {**_ASKED, **_without_other_indexes(sql)}

@@ -10,11 +10,11 @@ from starlette.responses import Response
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ForbiddenError
 from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
-from vedette.search.bodies.wire_values import instant
 from vedette.state.accounts.users import id_of
 from vedette.state.policy import bans, groups
 from vedette.state.policy.bans import Author, Ban

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
@@ -20,15 +21,19 @@ async def healthz() -> Response:
 
 
 @router.get("/readyz", summary="Requests can be served")
-def readyz(services: Annotated[Services, Depends(services)]) -> Response:
+async def readyz(services: Annotated[Services, Depends(services)]) -> Response:
     """200 when telemetry is taken and searches answered; otherwise 503, and what is wrong."""
-    checks = {
+    checks = await to_thread.run_sync(_checks, services, limiter=services.health_checks)
+    ready = all(outcome == "ok" for outcome in checks.values())
+    return json_answer({"ready": ready, "checks": checks}, 200 if ready else 503)
+
+
+def _checks(services: Services) -> dict[str, str]:
+    return {
         "intake": "ok" if services.intake.available else "takes no data at the moment",
         "store": _outcome(lambda: services.engine.query("SELECT 1")),
         "state": _outcome(lambda: _ask_state(services)),
     }
-    ready = all(outcome == "ok" for outcome in checks.values())
-    return json_answer({"ready": ready, "checks": checks}, 200 if ready else 503)
 
 
 @router.get("/metrics", summary="Prometheus metrics")

@@ -6,9 +6,9 @@ from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from vedette.api.http.responses import json_answer
+from vedette.api.schemas.partition import partition_body
 from vedette.api.services import Services, services
 from vedette.store.partitions.lifecycle import list_partitions
-from vedette.store.partitions.partition import partition_body
 
 router = APIRouter(tags=["partitions"])
 

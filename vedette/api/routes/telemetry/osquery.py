@@ -51,6 +51,7 @@ async def enroll(request: Request, here: Here) -> Response:
         _machine(body),
         "osquery",
         here.clock.now_us(),
+        limiter=here.checkins,
     )
     here.sensor_keys.forget(made.sensor.id)
     return json_answer({"node_key": f"{made.sensor.id}:{made.key}", "node_invalid": False})
@@ -101,7 +102,9 @@ async def read(request: Request, here: Here) -> Response:
         return json_answer(INVALID)
     now_us, number = here.clock.now_us(), sensor.sensor_id
     queries: dict[str, str] = {}
-    if await to_thread.run_sync(live_queries.waiting_for, here.database, number):
+    if await to_thread.run_sync(
+        live_queries.waiting_for, here.database, number, limiter=here.checkins
+    ):
         future = here.commits.submit(
             number, lambda connection: live_queries.hand_out(connection, number, now_us)
         )

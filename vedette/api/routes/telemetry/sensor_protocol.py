@@ -57,7 +57,14 @@ async def enrol(request: Request) -> Response:
     )
     now_us = here.clock.now_us()
     made = await to_thread.run_sync(
-        enrolment.enrol, here.database, here.sensors, sent.secret, machine, "sensor", now_us
+        enrolment.enrol,
+        here.database,
+        here.sensors,
+        sent.secret,
+        machine,
+        "sensor",
+        now_us,
+        limiter=here.checkins,
     )
     here.sensor_keys.forget(made.sensor.id)
     return json_answer(
@@ -94,7 +101,9 @@ async def check_in(request: Request) -> Response:
     }
     lists = here.order_book.remembered(standing, sent.ban_version, sent.filter_version)
     if lists is None or sent.blocks or standing.isolate:
-        lists = await to_thread.run_sync(_lists, here, standing, sent, now_us)
+        lists = await to_thread.run_sync(
+            _lists, here, standing, sent, now_us, limiter=here.checkins
+        )
     return json_answer(body | lists)
 
 
