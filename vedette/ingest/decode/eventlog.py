@@ -56,7 +56,7 @@ _SYSMON_MEMBERS = frozenset(
 def has_event_data(record: Record) -> bool:
     """Whether a flat record holds its event's data: a Sysmon event always has some, so one
     without them came in a shape that is not known."""
-    return record.channel not in _SYSMON or not _SYSMON_MEMBERS.isdisjoint(record.data)
+    return record.channel not in _SYSMON or any(map(record.data.get, _SYSMON_MEMBERS))
 
 
 def first_time_us(times: Iterable[Any]) -> int:
