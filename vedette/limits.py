@@ -28,6 +28,13 @@ RECORD_NESTING_MAX = 64
 TEXT_CHARS_MAX = 64 * 1024
 """Characters kept of one text value (a command line is at most 32,767 on Windows)."""
 
+AUDIT_LINE_CHARS_MAX = 128 * 1024
+"""Characters read of one line of a Linux audit log. The kernel writes at most 8,970 bytes a line;
+auoms puts a whole event with its command line into one."""
+
+SYSLOG_PREAMBLE_BYTES_MAX = 1_024
+"""Bytes that a syslog daemon or collector may write in front of an XML event."""
+
 QUEUE_BYTES_MAX = 256 * 1024 * 1024
 """(setting) Bytes of accepted and not yet committed bodies; above it 429 with Retry-After."""
 

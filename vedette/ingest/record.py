@@ -42,3 +42,13 @@ class RecordError(Exception):
         super().__init__(message)
         self.reason = reason
         self.message = message
+
+
+_SAMPLE_NAMES = 8
+_SAMPLE_CHARS = 200
+
+
+def unknown_format(obj: dict[str, Any], what: str = "no known format has") -> RecordError:
+    """The refusal of an object of an unknown shape, with a sample of the names of its members."""
+    names = ", ".join(sorted(map(str, obj))[:_SAMPLE_NAMES])[:_SAMPLE_CHARS]
+    return RecordError("unknown_format", f"{what} the members {names}")

@@ -22,7 +22,7 @@ from vedette.importer.scan.header_scan import envelope, event_time_us, record_id
 from vedette.importer.sources.archives import Found, Kind
 from vedette.importer.sources.byte_streams import DAMAGE, BombError, Stream, whole
 from vedette.importer.sources.digest import Digest
-from vedette.ingest.decode import auditd, auoms, decode, shipper
+from vedette.ingest.decode import audit_text_of, auditd, decode, shipper
 from vedette.ingest.framing.body import as_utf8, text_record, without_preamble
 from vedette.ingest.framing.record_boundaries import object_lines, split_pieces
 from vedette.ingest.record import Record, RecordError
@@ -206,11 +206,12 @@ class FileReader:
             obj = msgspec.json.decode(text)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             return None
-        if not isinstance(obj, dict) or auoms.recognises(obj) or not auditd.recognises(obj):
+        lines = audit_text_of(obj) if isinstance(obj, dict) else ""
+        if not lines:
             return None
         host = (shipper.host_of(obj) or self._host).encode()
         items: list[bytes] = []
-        for written in shipper.text_of(obj, "audit(").split("\n"):
+        for written in lines.split("\n"):
             line = auditd.parse_line(written)
             if line is not None:
                 content = host + b"\0" + written.encode()

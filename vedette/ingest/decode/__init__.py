@@ -13,9 +13,9 @@ from typing import Any
 from msgspec import DecodeError
 from msgspec.json import Decoder
 
-from vedette.ingest.decode import eventxml, evtx_json, native, shipper, winlogbeat
+from vedette.ingest.decode import auditd, eventxml, evtx_json, native, shipper, winlogbeat
 from vedette.ingest.decode.formats import possible_formats
-from vedette.ingest.record import Record, RecordError
+from vedette.ingest.record import Record, RecordError, unknown_format
 from vedette.limits import RECORD_BYTES_MAX, RECORD_NESTING_MAX
 
 WRAPPERS: tuple[str, ...] = ("_source", "result")
@@ -78,8 +78,9 @@ def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:
     """The records of a JSON value; `raw` is its text, for the check of its nesting."""
     if not isinstance(obj, dict):
         raise RecordError("not_an_object", "a record is a JSON object")
-    for one in possible_formats(obj):
-        if one.recognises(obj):
+    possible = possible_formats(obj)
+    for one in possible:
+        if not one.is_text and one.recognises(obj):
             if not one.is_flat:
                 _check_nesting(obj, raw)
             return one.decode(obj, raw) if one.asks_text else one.decode(obj)
@@ -87,11 +88,40 @@ def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:
     for name in WRAPPERS:
         if isinstance(obj.get(name), dict):
             return decode_object(obj[name])
-    inner = shipper.inner_of(obj)
-    if inner is not None:
-        carried, text = inner
-        return decode_object(carried, text.encode())
-    raise RecordError("unknown_format", f"no known format has the members {_names(obj)}")
+    carried = shipper.inner_of(obj)
+    if carried is not None and _is_known(carried[0]):
+        return decode_object(carried[0], carried[1].encode())
+    for one in possible:
+        if one.is_text and one.recognises(obj):
+            return one.decode(obj)
+    raise unknown_format(obj if carried is None else carried[0])
+
+
+def audit_text_of(obj: dict[str, Any]) -> str:
+    """The text of a record that `decode_object` reads as lines of a Linux audit log; "" for a
+    record of any other format."""
+    text = auditd.text_of(obj)
+    if (
+        not text
+        or "vedette_record" in obj
+        or any(isinstance(obj.get(name), dict) for name in WRAPPERS)
+    ):
+        return ""
+    first = next(one for one in possible_formats(obj) if one.recognises(obj))
+    if first.decode is not auditd.decode:
+        return ""
+    carried = shipper.inner_of(obj)
+    return "" if carried is not None and _is_known(carried[0]) else text
+
+
+def _is_known(obj: dict[str, Any]) -> bool:
+    """Whether any format recognises an object, or what it wraps or carries."""
+    if any(one.recognises(obj) for one in possible_formats(obj)):
+        return True
+    if any(isinstance(obj.get(name), dict) for name in WRAPPERS):
+        return True
+    carried = shipper.inner_of(obj)
+    return carried is not None and _is_known(carried[0])
 
 
 def _check_nesting(value: Any, raw: bytes) -> None:
@@ -128,7 +158,3 @@ def _salvage(raw: bytes, error: DecodeError) -> Any:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
-
-
-def _names(obj: dict[str, Any]) -> str:
-    return ", ".join(sorted(map(str, obj))[:8])[:200]

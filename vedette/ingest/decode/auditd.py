@@ -15,16 +15,20 @@ from typing import Any, NamedTuple
 
 from vedette.ingest.decode import shipper
 from vedette.ingest.decode.audit_tables import TYPE_NAMES, event_id_of, socket_address
+from vedette.ingest.decode.syslog_header import header_end
 from vedette.ingest.record import Record, RecordError
+from vedette.limits import AUDIT_LINE_CHARS_MAX
 
 _HEAD = re.compile(
-    r"(?:\bnode=(\S+) )?\btype=(?:UNKNOWN\[(\d+)\]|([A-Z0-9_]+)) "
+    r"(?:node=(\S{1,255}) )?type=(?:UNKNOWN\[(\d{1,10})\]|([A-Z0-9_]{1,64})) "
     r"(?:msg=)?audit\((\d{1,12})\.(\d{1,9}):(\d{1,20})\):? ?"
 )
-_FIELD = re.compile(r"([A-Za-z_][\w\[\]-]*)=(\"[^\"]*\"|'[^']*'|\{[^}]*\}|[^ \x1d]*)")
-_HEX = re.compile(r"(?:[0-9A-F]{2})+")
+_FIELD = re.compile(
+    r"(?<![\w\[\]-])([A-Za-z_][\w\[\]-]*+)=(\"[^\"]*+\"|'[^']*+'|\{[^{}]*+\}|[^ \x1d]*+)"
+)
+_HEX = re.compile(r"(?:[0-9A-F]{2})++")
 _ARGUMENT = re.compile(r"a(\d{1,5})(?:\[(\d{1,5})\])?")
-_MESSAGE = re.compile(r"\bmsg='(.*)'", re.DOTALL)
+_MESSAGE = " msg='"
 
 _MAYBE_HEX = frozenset(
     {"exe", "comm", "ocomm", "cwd", "name", "proctitle", "acct", "cmd", "data", "path", "key"}
@@ -50,26 +54,48 @@ class AuditLine(NamedTuple):
 
 
 def parse_line(text: str) -> AuditLine | None:
-    """The audit line in a text, whatever a syslog header says before it; None when none is.
+    """The audit line that a text is, after an optional syslog header; None for any other text.
 
-    Split texts at "\n" and not by `splitlines`, to which 0x1d is the end of a line.
+    What exceeds AUDIT_LINE_CHARS_MAX is cut off. Split texts at "\n" and not by `splitlines`,
+    which also splits at 0x1d.
     """
-    found = _HEAD.search(text)
+    found = _head(text)
     if found is None:
         return None
     node, number, name, seconds, fraction, serial = found.groups()
     kind = TYPE_NAMES.get(number or name, name or f"TYPE_{number}")
     time_us = int(seconds) * 1_000_000 + int((fraction + "000000")[:6])
-    return AuditLine((node or "").lower(), kind, time_us, int(serial), text[found.end() :].rstrip())
+    return AuditLine(
+        (node or "").lower(),
+        kind,
+        time_us,
+        int(serial),
+        text[found.end() : AUDIT_LINE_CHARS_MAX].rstrip(),
+    )
+
+
+def _head(text: str) -> re.Match[str] | None:
+    begin = 0 if text.startswith(("type=", "node=")) else header_end(text)
+    return _HEAD.match(text, begin)
+
+
+def begins_line(text: str) -> bool:
+    """Whether a text begins with an audit line, after an optional syslog header."""
+    return "audit(" in text and _head(text) is not None
+
+
+def text_of(obj: dict[str, Any]) -> str:
+    """The text member of a shipper's record that begins with an audit line; "" when none does."""
+    return shipper.text_of(obj, begins_line)
 
 
 def recognises(obj: dict[str, Any]) -> bool:
-    return _HEAD.search(shipper.text_of(obj, "audit(")) is not None
+    return bool(text_of(obj))
 
 
 def decode(obj: dict[str, Any]) -> list[Record]:
     """The events in the text of a shipper's record. Raises RecordError: no_host, no_time."""
-    return assemble_all(shipper.text_of(obj, "audit(").split("\n"), shipper.host_of(obj))
+    return assemble_all(text_of(obj).split("\n"), shipper.host_of(obj))
 
 
 def assemble_all(texts: Iterable[str], host: str) -> list[Record]:
@@ -167,9 +193,10 @@ def _item_number(path: dict[str, str]) -> int:
 
 def parse_fields(text: str) -> dict[str, str]:
     """`name=value` pairs of a line; what means "none" becomes ""."""
-    message = _MESSAGE.search(text)
-    if message:
-        text = text[: message.start()] + message[1] + text[message.end() :]
+    begin = text.find(_MESSAGE)
+    end = text.rfind("'") if begin >= 0 else -1
+    if end >= begin + len(_MESSAGE) > 0:
+        text = f"{text[:begin]} {text[begin + len(_MESSAGE) : end]}{text[end + 1 :]}"
     fields: dict[str, str] = {}
     for name, value in _FIELD.findall(text):
         fields[name] = _value(value, name in _MAYBE_HEX)

@@ -7,7 +7,7 @@ differs (telemetry.md 1).
 from collections.abc import Iterable
 from typing import Any
 
-from vedette.ingest.channels import canonical
+from vedette.ingest.channels import SYSMON, SYSMON_LINUX, canonical
 from vedette.ingest.record import Record, RecordError
 from vedette.ingest.times import any_time_us
 from vedette.model.memoize import remembered
@@ -44,6 +44,19 @@ def make_record(
         small_pid(integer(pid)),
         data,
     )
+
+
+_SYSMON = frozenset({SYSMON, SYSMON_LINUX})
+_SYSMON_MEMBERS = frozenset(
+    {"UtcTime", "ProcessGuid", "ProcessId", "SourceProcessGUID", "SourceProcessGuid", "Image"}
+    | {"ImageLoaded", "Configuration", "State", "Operation", "ID", "Message", "param1"}
+)
+
+
+def has_event_data(record: Record) -> bool:
+    """Whether a flat record holds its event's data: a Sysmon event always has some, so one
+    without them came in a shape that is not known."""
+    return record.channel not in _SYSMON or any(map(record.data.get, _SYSMON_MEMBERS))
 
 
 def first_time_us(times: Iterable[Any]) -> int:

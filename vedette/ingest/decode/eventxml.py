@@ -11,7 +11,9 @@ from typing import Any
 from xml.etree import ElementTree  # safe behind `_parse`, which refuses DTDs and entities
 
 from vedette.ingest.decode.eventlog import make_record
+from vedette.ingest.decode.syslog_header import header_end
 from vedette.ingest.record import Record, RecordError
+from vedette.limits import SYSLOG_PREAMBLE_BYTES_MAX
 
 MEMBERS: tuple[str, ...] = (
     "SyslogMessage",
@@ -86,7 +88,8 @@ def parse_event(text: str) -> Record:
 
 
 def parse_data(text: str) -> dict[str, Any]:
-    """Event data of an XML fragment that holds `<EventData>` or only `<Data>` elements.
+    """Event data of an XML fragment that holds `<EventData>`, `<UserData>` or only `<Data>`
+    or `<Param>` elements.
 
     Raises RecordError bad_xml.
     """
@@ -96,17 +99,28 @@ def parse_data(text: str) -> dict[str, Any]:
         raise RecordError("bad_xml", f"not XML: {error}") from error
     data: dict[str, Any] = {}
     for element in root.iter():
-        if _local(element) in {"EventData", "fragment"}:
-            _read_items(element, data)
+        match _local(element):
+            case "EventData" | "fragment":
+                _read_items(element, data)
+            case "UserData":
+                data.update((_local(item), item.text or "") for part in element for item in part)
     return data
 
 
 def _find(obj: dict[str, Any]) -> str | None:
     for name in MEMBERS:
         value = obj.get(name)
-        if isinstance(value, str) and _event_start(value) >= 0 and "<System>" in value:
+        if isinstance(value, str) and "<System>" in value and _begins_event(value):
             return value
     return None
+
+
+def _begins_event(text: str) -> bool:
+    """Whether a text begins with an Event, after an optional XML declaration or syslog header."""
+    begin = 0 if text.startswith("<Event") else header_end(text)
+    if text.startswith("<?xml", begin):
+        begin = text.find("<", begin + 1, begin + SYSLOG_PREAMBLE_BYTES_MAX)
+    return begin >= 0 and text.startswith(("<Event>", "<Event "), begin)
 
 
 def _event_start(text: str) -> int:
@@ -161,7 +175,7 @@ def _event_data(event: "ElementTree.Element[str]") -> dict[str, Any]:
 def _read_items(holder: "ElementTree.Element[str]", data: dict[str, Any]) -> None:
     unnamed = 0
     for item in holder:
-        if _local(item) != "Data":
+        if _local(item) not in {"Data", "Param"}:
             continue
         name = item.get("Name")
         if name is None:

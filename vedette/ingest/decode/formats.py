@@ -41,6 +41,8 @@ class Format(NamedTuple):
     is_flat: bool = False
     """Whether its decoder ignores what is nested, however deeply."""
     asks_text: bool = False
+    is_text: bool = False
+    """Whether the record is text inside a member that a log shipper made."""
 
 
 FORMATS: tuple[Format, ...] = (
@@ -48,18 +50,20 @@ FORMATS: tuple[Format, ...] = (
     Format(frozenset({"vedette_event"}), vedette_sensor.recognises, vedette_sensor.decode),
     Format(frozenset({"winlog", "log_name"}), winlogbeat.recognises, winlogbeat.decode),
     Format(frozenset({"Event"}), evtx_json.recognises, evtx_json.decode),
-    Format(frozenset({"EventID"}), getwinevent.recognises, getwinevent.decode),
-    Format(frozenset(eventxml.MEMBERS), eventxml.recognises, eventxml.decode),
     Format(frozenset({"EventID"}), azure.recognises, azure.decode),
+    Format(frozenset({"EventID"}), getwinevent.recognises, getwinevent.decode),
     Format(frozenset({"ID"}), laurel.recognises, laurel.decode, asks_text=True),
-    Format(_TEXTS, auoms.recognises, auoms.decode),
-    Format(_TEXTS, auditd.recognises, auditd.decode),
     Format(frozenset({"hostIdentifier", "node_key"}), osquery.recognises, osquery.decode),
     Format(frozenset(tetragon.KINDS), tetragon.recognises, tetragon.decode),
     Format(frozenset({"process"}), endpointsecurity.recognises, endpointsecurity.decode),
-    Format(_TEXTS | {"event_time", "eventTime"}, santa.recognises, santa.decode),
+    Format(frozenset({"event_time", "eventTime"}), santa.recognises, santa.decode),
+    Format(frozenset(eventxml.MEMBERS), eventxml.recognises, eventxml.decode, is_text=True),
+    Format(_TEXTS, auoms.recognises, auoms.decode, is_text=True),
+    Format(_TEXTS, auditd.recognises, auditd.decode, is_text=True),
+    Format(_TEXTS, santa.recognises_text, santa.decode_text, is_text=True),
 )
-"""In order: the first that recognises a record decodes it."""
+"""In order of recognition. Formats of text come last, so that nothing a text member says can
+replace a record that its own shape identifies."""
 
 _SETS_MAX = 1_024
 _SET_MEMBERS_MAX = 32

@@ -14,11 +14,12 @@ from typing import Any
 from vedette.ingest.decode import shipper
 from vedette.ingest.decode.eventlog import lower_host
 from vedette.ingest.decode.shipper import member
+from vedette.ingest.decode.syslog_header import header_end
 from vedette.ingest.record import Record, RecordError
 from vedette.ingest.times import any_time_us, time_us
 
-MARK = "santad: action="
-_LINE = re.compile(r"\[(\d{4}-\d\d-\d\dT[^\]]{1,32})\] \w santad: (action=.*)", re.DOTALL)
+_MARK = "santad: action="
+_LINE = re.compile(r"\[(\d{4}-\d\d-\d\dT[^\]]{1,32})\] \w santad: (?=action=)")
 _FIELD = re.compile(r"(?:^|\|)([a-z_0-9]+)=([^|]*)")
 
 _ACTIONS: dict[str, str] = {
@@ -50,16 +51,23 @@ _ACTIONS: dict[str, str] = {
 
 
 def recognises(obj: dict[str, Any]) -> bool:
-    if "event_time" in obj or "eventTime" in obj:
-        return _kind(obj) is not None
-    return bool(shipper.text_of(obj, MARK))
+    """Whether an object is an event of Santa's JSON telemetry."""
+    return ("event_time" in obj or "eventTime" in obj) and _kind(obj) is not None
+
+
+def recognises_text(obj: dict[str, Any]) -> bool:
+    """Whether a shipper's record carries a log line of Santa."""
+    return bool(shipper.text_of(obj, begins_line))
+
+
+def decode_text(obj: dict[str, Any]) -> list[Record]:
+    """The log lines that a shipper's record carries. Raises RecordError: no_host, no_time."""
+    lines = shipper.text_of(obj, begins_line).split("\n")
+    return [parse_line(line, shipper.host_of(obj)) for line in lines if begins_line(line)]
 
 
 def decode(obj: dict[str, Any]) -> list[Record]:
-    """Raises RecordError: no_host, no_time, unknown_format."""
-    if shipper.text_of(obj, MARK):
-        lines = shipper.text_of(obj, MARK).split("\n")
-        return [parse_line(line, shipper.host_of(obj)) for line in lines if MARK in line]
+    """An event of the JSON telemetry. Raises RecordError: no_host, no_time, unknown_format."""
     kind = _kind(obj)
     if kind is None:
         raise RecordError("unknown_format", "a Santa event without an action")
@@ -68,12 +76,22 @@ def decode(obj: dict[str, Any]) -> list[Record]:
     return [_record(host, any_time_us(obj.get("event_time") or obj.get("eventTime")), fields)]
 
 
+def begins_line(text: str) -> bool:
+    """Whether a text begins with a log line of Santa, after an optional syslog header."""
+    return _MARK in text and _head(text) is not None
+
+
+def _head(text: str) -> re.Match[str] | None:
+    return _LINE.match(text, 0 if text.startswith("[") else header_end(text))
+
+
 def parse_line(text: str, host: str) -> Record:
     """The record of one log line. Raises RecordError: no_host, no_time, unknown_format."""
-    found = _LINE.search(text)
+    found = _head(text)
     if found is None:
         raise RecordError("unknown_format", "no Santa log line")
-    fields = {name: _plain(value) for name, value in _FIELD.findall(found[2].rstrip())}
+    members = text[found.end() :].rstrip()
+    fields = {name: _plain(value) for name, value in _FIELD.findall(members)}
     return _record(host or _machine(fields.get("machineid")), time_us(found[1]), fields)
 
 

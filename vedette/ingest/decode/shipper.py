@@ -4,6 +4,7 @@ For formats whose own lines do not say which host they are from (audit.log, Sant
 Security), the shipper's word counts: there the shipper runs on the host.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -60,14 +61,14 @@ def host_of(obj: dict[str, Any]) -> str:
     return ""
 
 
-def text_of(obj: dict[str, Any], mark: str) -> str:
-    """The first text member that holds `mark`; "" when none does."""
+def text_of(obj: dict[str, Any], matches: Callable[[str], bool]) -> str:
+    """The first text member that `matches`; "" when none does."""
     for name in TEXT_MEMBERS:
         value = obj.get(name)
-        if isinstance(value, str) and mark in value:
+        if isinstance(value, str) and matches(value):
             return value
     original = member(obj, ("event", "original"))
-    return original if isinstance(original, str) and mark in original else ""
+    return original if isinstance(original, str) and matches(original) else ""
 
 
 def inner_of(obj: dict[str, Any]) -> tuple[dict[str, Any], str] | None:

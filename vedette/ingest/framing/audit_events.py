@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from vedette.ingest.decode import auditd, auoms, shipper
+from vedette.ingest.decode import audit_text_of, auditd, shipper
 from vedette.ingest.decode.auditd import AuditLine
 from vedette.ingest.record import RecordError
 
@@ -51,9 +51,9 @@ class _Events:
         """Takes the audit line of a record; a record with lines of several events is left alone:
         `decode` reads it as it is."""
         obj = _object(record)
-        if obj is None or auoms.recognises(obj):
+        text = "" if obj is None else audit_text_of(obj)
+        if obj is None or not text:
             return []
-        text = shipper.text_of(obj, "audit(")
         host = shipper.host_of(obj)
         lines = [line for line in map(auditd.parse_line, text.split("\n")) if line is not None]
         keys = {(host, line.node, line.time_us, line.serial) for line in lines}

@@ -9,10 +9,15 @@ import codecs
 
 import msgspec
 
+from vedette.ingest.decode import auditd, santa
 from vedette.ingest.framing.audit_events import MARK, assemble_records
 from vedette.ingest.framing.record_boundaries import split_pieces
+from vedette.limits import SYSLOG_PREAMBLE_BYTES_MAX
 
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+_NO_PREAMBLE = frozenset(b"{}\"'=\n")
+"""Bytes of JSON, of audit lines and of Santa's: an Event after one of them is part of a value."""
+
 _TEXT_MARKS = (b"audit(", b"santad: action=")
 
 
@@ -45,7 +50,10 @@ def text_record(line: bytes, host: str = "") -> bytes | None:
     None for any other line."""
     if not any(mark in line for mark in _TEXT_MARKS):
         return None
-    fields = {"message": line.decode("utf-8", "replace")}
+    text = line.decode("utf-8", "replace")
+    if not (auditd.begins_line(text) or santa.begins_line(text)):
+        return None
+    fields = {"message": text}
     if host:
         fields["hostname"] = host
     return msgspec.json.encode(fields)
@@ -55,8 +63,11 @@ def without_preamble(piece: bytes) -> bytes:
     """An XML event without what a syslog daemon wrote before it; any other piece as it is."""
     if _is_record(piece):
         return piece
-    start = piece.find(b"<Event")
-    return piece[start:] if start >= 0 and b"</Event>" in piece else piece
+    start = piece.find(b"<Event", 0, SYSLOG_PREAMBLE_BYTES_MAX)
+    if start < 0 or b"</Event>" not in piece:
+        return piece
+    preamble = piece[:start]
+    return piece if any(byte in _NO_PREAMBLE for byte in preamble) else piece[start:]
 
 
 def _record(piece: bytes, host: str) -> bytes:

@@ -240,8 +240,13 @@ class _Scan:
                 return False
             end = len(data)
         line = data[start:end].strip()
-        inner = -1 if _OWN_FORMAT.search(line) else line.find(b"{")
-        if inner > 0 and _is_object_line(line[inner:]) and is_whole(line[inner:]):
+        inner = line.find(b"{")
+        if (
+            inner > 0
+            and not _OWN_FORMAT.search(line, 0, inner)
+            and _is_object_line(line[inner:])
+            and is_whole(line[inner:])
+        ):
             line = line[inner:]
         self.pieces.append(line[: RECORD_BYTES_MAX + 1])
         self.position = min(end + 1, len(data))

@@ -274,11 +274,26 @@ def _value_changed(record: Record, ctx: HostContext, time_us: int) -> list[Outco
 # --- 5156: connections --------------------------------------------------------------------
 
 _OUTBOUND = "%%14593"
+_MESSAGE_CHARS_MAX = 1_024
+"""Characters of a message in which its first value is."""
+
+
+def _connected_pid(data: Data) -> int:
+    """The process of a 5156. NXLog of 2019 overwrote it with the logger's own pid in the envelope:
+    there it is only in the message, as its first value whatever the language."""
+    pid = _pid(data, "ProcessID") or _pid(data, "ProcessId")
+    message = data.get("Message")
+    if pid or not isinstance(message, str):
+        return pid
+    lines = message[:_MESSAGE_CHARS_MAX].split("\n")
+    first = next((line.strip() for line in lines if line[:1] in {"\t", " "}), "")
+    value = first.rpartition(":")[2].strip()
+    return number(value) if value.isdecimal() and value.isascii() else 0
 
 
 def _learn_connection(record: Record, ctx: HostContext, _time_us: int) -> None:
     data = record.data
-    pid = _pid(data, "ProcessID") or _pid(data, "ProcessId")
+    pid = _connected_pid(data)
     application = known_text(data.get("Application"))
     if pid:
         ctx.mention(pid, application)
@@ -289,7 +304,7 @@ def _learn_connection(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 def _connected(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
     data = record.data
-    pid = _pid(data, "ProcessID") or _pid(data, "ProcessId")
+    pid = _connected_pid(data)
     if not pid:
         return []
     application = known_text(data.get("Application"))
