@@ -7,6 +7,7 @@ from fastapi import Request
 from prometheus_client import CollectorRegistry
 
 from vedette import limits
+from vedette.api.http.body_budget import BodyBudget
 from vedette.clock import Clock
 from vedette.pipeline.filter_reload import FilterWatch
 from vedette.pipeline.ingest_queue import Intake
@@ -49,6 +50,9 @@ class Services:
     views: Views = field(default_factory=Views)
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)
+    )
+    bodies: BodyBudget = field(
+        default_factory=lambda: BodyBudget(limits.BODIES_IN_FLIGHT_BYTES_MAX)
     )
     turns: Turns = field(default_factory=Turns)
     splits: CapacityLimiter = field(
