@@ -437,3 +437,23 @@ FACET_VALUES_HELD_MAX = 100_000
 
 INSTALLER_BYTES_MAX = 512 * 1024 * 1024
 """Bytes of a package for Windows or macOS; osquery's have about 30 MB."""
+
+REENROLMENT_APPROVAL_US = 24 * 3600 * 1_000_000
+"""How long an approved re-enrolment may be used: a sensor tries again every few minutes, a host
+that is rebuilt needs a working day."""
+
+KEY_REPLACEMENTS_MAX = 5
+"""Keys of one sensor that are replaced within `KEY_REPLACEMENTS_US`; further ones get 429."""
+
+KEY_REPLACEMENTS_US = 3600 * 1_000_000
+"""The time in which replaced keys are counted."""
+
+KEY_EVENTS_KEPT = 100
+"""Entries of one action in the audit of a sensor's keys; the oldest go first."""
+
+GROUP_SENSORS_MAX = SENSORS_MAX // 2
+"""Hosts of one sensor group: a credential of one group cannot use up the sensors of all."""
+
+SENSOR_COPIES_SHARE = 8
+"""A sensor may fill an eighth of the room for copies of programs, so that one host cannot keep
+the others from sending theirs."""

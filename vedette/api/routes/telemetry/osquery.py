@@ -37,7 +37,8 @@ _OS_TYPES = {"windows": "windows", "darwin": "osx"}
 
 @router.post("/enroll", summary="osquery: a node key for the group's secret")
 async def enroll(request: Request, here: Here) -> Response:
-    """401 with `node_invalid` for a secret that is wrong or revoked."""
+    """401 with `node_invalid` for a secret that is wrong or has ended; 409 `reenrolment_pending`
+    for a host that has a key already, until an administrator approves."""
     body = await credential_object(request)
     secret = body.get("enroll_secret")
     if not isinstance(secret, str):
@@ -50,6 +51,8 @@ async def enroll(request: Request, here: Here) -> Response:
         _machine(body),
         "osquery",
         here.clock.now_us(),
+        _previous_key(request),
+        request.client.host if request.client else "",
     )
     here.sensor_keys.forget(made.sensor.id)
     return json_answer({"node_key": f"{made.sensor.id}:{made.key}", "node_invalid": False})
@@ -178,6 +181,12 @@ def _machine(body: Body) -> Machine:
         sensor_version=_text(program, "version"),
         host_type="server" if "windows server" in _text(version, "name").lower() else "",
     )
+
+
+def _previous_key(request: Request) -> str:
+    """The node key in `Authorization: NodeKey ID:KEY`, "" without."""
+    scheme, _, value = request.headers.get("authorization", "").partition(" ")
+    return value.strip() if scheme.lower() == "nodekey" else ""
 
 
 def _part(details: Any, name: str) -> Body:

@@ -51,7 +51,8 @@ class _BlockBody:
 
 @router.post("/enrol", summary="Let a host in with its group's secret")
 async def enrol(request: Request) -> Response:
-    """The key in the answer is shown once; an older key of the host is dead from now on."""
+    """The key in the answer is shown once. A host that has a key already gives it as
+    `previous_key`; without it 409 `reenrolment_pending` until an administrator approves."""
     here = services_of(request)
     sent = decoded(await unauthenticated_body(request), Enrolment)
     host = sent.host
@@ -70,7 +71,15 @@ async def enrol(request: Request) -> Response:
     )
     now_us = here.clock.now_us()
     made = await to_thread.run_sync(
-        enrolment.enrol, here.database, here.sensors, sent.secret, machine, "sensor", now_us
+        enrolment.enrol,
+        here.database,
+        here.sensors,
+        sent.secret,
+        machine,
+        "sensor",
+        now_us,
+        sent.previous_key,
+        _client_ip(request),
     )
     here.sensor_keys.forget(made.sensor.id)
     return json_answer(
