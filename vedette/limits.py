@@ -199,9 +199,28 @@ senders waiting."""
 CONCURRENT_SPLITS_MAX = 4
 """Threads that inflate and split telemetry bodies; each may hold one inflated body."""
 
-COMPRESSED_MEMBERS_MAX = 10_000
+CONCURRENT_DECODES_MAX = 4
+"""Threads that inflate and parse all other bodies, so that bulk telemetry never keeps a check-in
+waiting."""
+
+COMPRESSED_MEMBERS_MAX = 64
 """Gzip members or zstd frames of one body: senders write one, a few append; each costs a fresh
 inflater."""
+
+BODIES_IN_FLIGHT_BYTES_MAX = 640 * 1024 * 1024
+"""Bytes of request bodies, as sent and inflated, that all requests hold at the same time: two of
+the largest. Beyond it 429 with Retry-After. The queue of telemetry has a bound of its own."""
+
+SMALL_BODY_BYTES_MAX = 64 * 1024
+"""Bodies up to here may use the last eighth of `BODIES_IN_FLIGHT_BYTES_MAX`, so that large ones
+never keep sensors from checking in; above it, decoding leaves the event loop."""
+
+UNAUTHENTICATED_BODY_BYTES_MAX = 64 * 1024
+"""Bytes of a body whose credential is a member of it, as sent and inflated, before that credential
+was checked: enrolments have 1 kB."""
+
+UNAUTHENTICATED_PREFIX_BYTES_MAX = 4 * 1024
+"""Bytes at the beginning of a larger body in which its credential must stand."""
 
 ZSTD_WINDOW_BYTES_MAX = 128 * 1024 * 1024
 """Window of a zstd body, what `zstd --long` asks for by default."""
@@ -497,3 +516,23 @@ FACET_VALUES_HELD_MAX = 100_000
 
 INSTALLER_BYTES_MAX = 512 * 1024 * 1024
 """Bytes of a package for Windows or macOS; osquery's have about 30 MB."""
+
+REENROLMENT_APPROVAL_US = 24 * 3600 * 1_000_000
+"""How long an approved re-enrolment may be used: a sensor tries again every few minutes, a host
+that is rebuilt needs a working day."""
+
+KEY_REPLACEMENTS_MAX = 5
+"""Keys of one sensor that are replaced within `KEY_REPLACEMENTS_US`; further ones get 429."""
+
+KEY_REPLACEMENTS_US = 3600 * 1_000_000
+"""The time in which replaced keys are counted."""
+
+KEY_EVENTS_KEPT = 100
+"""Entries of one action in the audit of a sensor's keys; the oldest go first."""
+
+GROUP_SENSORS_MAX = SENSORS_MAX // 2
+"""Hosts of one sensor group: a credential of one group cannot use up the sensors of all."""
+
+SENSOR_COPIES_SHARE = 8
+"""A sensor may fill an eighth of the room for copies of programs, so that one host cannot keep
+the others from sending theirs."""

@@ -52,7 +52,9 @@ HOLDERS = {
     Right.SENSOR: set(),
     Right.SEND: {"administrator", "sender"},
     Right.READ: {"administrator", "analyst", "viewer", "nobody"},
+    Right.VIEW: {"administrator", "analyst", "viewer"},
     Right.ACT: {"administrator", "analyst"},
+    Right.ADMINISTER_GROUP: {"administrator"},
     Right.ADMINISTER: {"administrator"},
 }
 

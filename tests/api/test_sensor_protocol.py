@@ -85,7 +85,7 @@ def test_enrolling_again_ends_the_old_key(
     open_client: httpx.Client, secret: str, sensor: PlayedSensor
 ) -> None:
     assert sensor.check_in().status_code == 200
-    again = enrol(open_client, sensor.hostname, secret)
+    again = enrol(open_client, sensor.hostname, secret, sensor.key)
     assert again.id == sensor.id
     assert again.check_in().status_code == 200
     assert sensor.check_in().status_code == 401
@@ -314,7 +314,7 @@ def test_a_new_machine_of_the_same_name_begins_without_gaps(
 ) -> None:
     sensor.send([], 9)
     assert record_of(analyst, sensor)["missing_blocks"] == 8
-    enrol(open_client, sensor.hostname, secret, machine_id="m-2")
+    enrol(open_client, sensor.hostname, secret, sensor.key, machine_id="m-2")
     record = record_of(analyst, sensor)
     assert (record["missing_blocks"], record["reenrolled"]) == (0, 1)
 

@@ -76,8 +76,10 @@ def create_app(services: Services) -> FastAPI:
         _add(app, route)
     install_failures(app)
     metrics = HttpMetrics(services.metrics)
-    app.add_middleware(Conduct, metrics=metrics)
-    app.middleware_stack = Direct(app.build_middleware_stack(), all_routes(), metrics)
+    app.add_middleware(Conduct, metrics=metrics, bodies=services.bodies)
+    app.middleware_stack = Direct(
+        app.build_middleware_stack(), all_routes(), metrics, services.bodies
+    )
     return app
 
 

@@ -7,6 +7,7 @@ from fastapi import Request
 from prometheus_client import CollectorRegistry
 
 from vedette import limits
+from vedette.api.http.body_budget import BodyBudget
 from vedette.api.search_pool import SearchPool
 from vedette.clock import Clock
 from vedette.pipeline.filter_reload import FilterReloader
@@ -62,6 +63,9 @@ class Services:
         default_factory=lambda: CapacityLimiter(limits.HEALTH_THREADS)
     )
     turns: PartSequencer = field(default_factory=PartSequencer)
+    bodies: BodyBudget = field(
+        default_factory=lambda: BodyBudget(limits.BODIES_IN_FLIGHT_BYTES_MAX)
+    )
     splits: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_SPLITS_MAX)
     )

@@ -15,16 +15,13 @@ from anyio import to_thread
 from fastapi import Request
 
 from vedette.api.http.access import principal_of
-from vedette.api.http.request_bodies import raw_body
+from vedette.api.http.request_bodies import inflate_within, lease_of, raw_body
 from vedette.api.services import Services
 from vedette.errors import BadRequestError
-from vedette.ingest.framing.inflate import inflate
+from vedette.limits import SMALL_BODY_BYTES_MAX
 from vedette.model.principal import Principal
 from vedette.pipeline.submission import Submission, request_key
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
-
-INLINE_BYTES_MAX: Final = 64 * 1024
-"""Plain bodies up to here are split on the event loop: less work than handing them over."""
 
 SOURCE_HEADER: Final = "x-vedette-source"
 """`SHA-256 of a file:number of the part`, from importers: the same part of the same file is the
@@ -68,17 +65,20 @@ async def read_telemetry(
     principal = principal_of(request)
     source = source_of(request)
     encoding = request.headers.get("content-encoding", "")
-    raw = await raw_body(request, settings.body_bytes_max)
+    raw, lease = await raw_body(request, settings.body_bytes_max), lease_of(request)
 
     def work() -> Sent[T]:
-        body = inflate(raw, encoding, settings.body_inflated_bytes_max)
+        body = inflate_within(lease, raw, encoding, settings.body_inflated_bytes_max)
         group_id = principal.group_id or DEFAULT_GROUP_ID
         key = _key(principal, body, source)
         return Sent(split(body), len(body), key, group_id, principal.is_global_admin, source)
 
-    if not encoding and len(raw) <= INLINE_BYTES_MAX:
-        return work()
-    return await to_thread.run_sync(work, limiter=services.splits)
+    try:
+        if not encoding and len(raw) <= SMALL_BODY_BYTES_MAX:
+            return work()
+        return await to_thread.run_sync(work, limiter=services.splits)
+    finally:
+        lease.release()  # the records are copies, and the queue has a bound of its own
 
 
 def source_of(request: Request) -> str:

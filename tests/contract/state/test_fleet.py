@@ -33,8 +33,9 @@ from vedette.state.sensors import (
     sensor_queues,
 )
 from vedette.state.sensors.checkins import CheckIn, Pace, Progress, Report, Standing
-from vedette.state.sensors.enrolment import Enrolled, KeyKind, Machine
+from vedette.state.sensors.enrolment import Enrolled, Machine
 from vedette.state.sensors.host_registry import Sensors
+from vedette.state.sensors.key_replacement import KeyKind
 from vedette.state.sensors.sensor_changes import Changes
 from vedette.state.sensors.sensor_keys import SensorKeys
 from vedette.state.sensors.sensor_list import SensorQuery
@@ -46,10 +47,12 @@ NOW_US = 1_700_000_000_000_000
 SECOND_US = 1_000_000
 
 
-def enrolled(database: Database, hostname: str, kind: KeyKind = "sensor", **told: Any) -> Enrolled:
+def enrolled(
+    database: Database, hostname: str, kind: KeyKind = "sensor", previous_key: str = "", **told: Any
+) -> Enrolled:
     secret = enrolment.current_secret(database, groups.DEFAULT_GROUP_ID)
     machine = Machine(hostname, "linux", **told)
-    return enrolment.enrol(database, Sensors(database), secret, machine, kind, NOW_US)
+    return enrolment.enrol(database, Sensors(database), secret, machine, kind, NOW_US, previous_key)
 
 
 def check_in(
@@ -119,7 +122,7 @@ def test_another_server_learns_within_seconds_that_a_key_has_ended(
     keys.refresh(NOW_US)
     old = enrolled(here, "h")
     assert keys.authenticate(old.sensor.id, old.key, "sensor", NOW_US) is not None
-    enrolled(here, "h")
+    enrolled(here, "h", previous_key=old.key)
     keys.refresh(NOW_US + 5 * SECOND_US)
     assert keys.authenticate(old.sensor.id, old.key, "sensor", NOW_US) is None
 

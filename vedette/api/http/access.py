@@ -17,7 +17,7 @@ from vedette.api.services import Services, services_of
 from vedette.errors import ForbiddenError, UnauthorizedError
 from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
-from vedette.state.sensors.enrolment import KeyKind
+from vedette.state.sensors.key_replacement import KeyKind
 
 
 class Right(Enum):
@@ -35,9 +35,14 @@ class Right(Enum):
     """An ingest token, or a global administrator."""
     READ = auto()
     """Any user; what they see is their scope."""
+    VIEW = auto()
+    """A user with a role in any sensor group, for what concerns all groups."""
     ACT = auto()
     """A user who is Analyst or Administrator in any sensor group; the route asks for the role in
     the group that it is about."""
+    ADMINISTER_GROUP = auto()
+    """An Administrator of any sensor group; the route asks for the role in the group that it is
+    about."""
     ADMINISTER = auto()
     """A global administrator."""
 
@@ -64,7 +69,7 @@ _ELASTIC_SETUP: Final = (
 )
 
 _FILTERS: Final = tuple(
-    (method, path, Right.READ if method == "GET" else Right.ADMINISTER)
+    (method, path, Right.VIEW if method == "GET" else Right.ADMINISTER)
     for base in ("/api/v1/ingress_approvedlist", "/api/v1/ingress_whitelist")
     for path, methods in (
         (base, ("GET", "POST", "PUT")),
@@ -75,7 +80,7 @@ _FILTERS: Final = tuple(
 )
 
 _BANS: Final = tuple(
-    (method, path, Right.READ if method == "GET" else Right.ACT)
+    (method, path, Right.VIEW if method == "GET" else Right.ACT)
     for name in ("bannedlist", "blacklist", "restrictedlist")
     for path, methods in (
         (f"/api/v1/banning/{name}", ("GET", "POST")),
@@ -101,14 +106,15 @@ _PLACES: Final = tuple(
 )
 
 _GROUP_PARTS: Final = tuple(
-    ("GET", f"{base}/{{group_id}}/{part}")
+    ("GET", f"{base}/{{group_id}}/{part}", right)
     for base in ("/api/group", "/api/v1/group", "/api/v3/group")
-    for part in (
-        "datasharing",
-        "installer/windows/exe",
-        "installer/windows/msi",
-        "installer/osx",
-        "installer/linux",
+    for part, right in (
+        ("datasharing", Right.READ),
+        # Installers carry the group's enrolment secret.
+        ("installer/windows/exe", Right.ADMINISTER_GROUP),
+        ("installer/windows/msi", Right.ADMINISTER_GROUP),
+        ("installer/osx", Right.ADMINISTER_GROUP),
+        ("installer/linux", Right.ADMINISTER_GROUP),
     )
 )
 
@@ -139,7 +145,7 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/docs"): Right.OPEN,
     ("GET", "/docs/{file}"): Right.OPEN,
     ("GET", "/openapi.json"): Right.OPEN,
-    ("GET", "/metrics"): Right.READ,
+    ("GET", "/metrics"): Right.VIEW,
     ("GET", "/api/info"): Right.READ,
     ("GET", "/api/v1/binary"): Right.READ,
     ("POST", "/api/v1/binary"): Right.READ,
@@ -173,9 +179,13 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/v1/sensor/{sensor_id}/queued"): Right.READ,
     ("GET", "/api/v1/sensor/{sensor_id}/activity"): Right.READ,
     ("GET", "/api/v1/sensor/{sensor_id}/resourcestatus"): Right.READ,
+    ("GET", "/api/v1/sensor/{sensor_id}/enrolment"): Right.READ,
+    ("POST", "/api/v1/sensor/{sensor_id}/enrolment"): Right.ADMINISTER_GROUP,
     ("GET", "/api/v2/sensor"): Right.READ,
-    **{(method, path): right for method, path, right in (*_FILTERS, *_BANS, *_PLACES)},
-    **dict.fromkeys(_GROUP_PARTS, Right.READ),
+    **{
+        (method, path): right
+        for method, path, right in (*_FILTERS, *_BANS, *_PLACES, *_GROUP_PARTS)
+    },
     ("GET", "/api/builds"): Right.READ,
     ("GET", "/api/v1/builds"): Right.READ,
     ("GET", "/api/v2/builds"): Right.READ,
@@ -226,6 +236,10 @@ def may(principal: Principal, right: Right) -> bool:
             return principal.kind == "ingest" or principal.is_global_admin
         case Right.READ:
             return principal.kind == "user"
+        case Right.VIEW:
+            return principal.kind == "user" and principal.highest_role >= Role.VIEWER
+        case Right.ADMINISTER_GROUP:
+            return principal.kind == "user" and principal.highest_role >= Role.ADMINISTRATOR
         case Right.ACT:
             return principal.kind == "user" and principal.highest_role >= Role.ANALYST
         case Right.ADMINISTER:

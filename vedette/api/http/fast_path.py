@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vedette.api.http.access import authorize
+from vedette.api.http.body_budget import BodyBudget
 from vedette.api.http.error_responses import EXPECTED, expected_answer
 from vedette.api.http.middleware import Conduct, HttpMetrics
 from vedette.api.services import services_of
@@ -32,9 +33,15 @@ Call = Callable[[Request], Awaitable[Response]]
 class Direct:
     """ASGI layer in front of the framework's."""
 
-    def __init__(self, rest: ASGIApp, routes: Iterable[APIRoute], metrics: HttpMetrics) -> None:
+    def __init__(
+        self,
+        rest: ASGIApp,
+        routes: Iterable[APIRoute],
+        metrics: HttpMetrics,
+        bodies: BodyBudget | None = None,
+    ) -> None:
         self._rest = rest
-        self._answer = Conduct(_answer, metrics)
+        self._answer = Conduct(_answer, metrics, bodies)
         self._routes = {
             (method, route.path): (route, _call(route.endpoint))
             for route in routes

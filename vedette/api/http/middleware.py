@@ -16,7 +16,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from vedette.api.http.body_budget import BodyBudget, BodyLease
 from vedette.api.http.error_responses import bug_answer
+from vedette.limits import BODIES_IN_FLIGHT_BYTES_MAX
 
 log = structlog.get_logger("vedette.access")
 
@@ -73,9 +75,12 @@ class HttpMetrics:
 class Conduct:
     """ASGI layer around the whole application."""
 
-    def __init__(self, app: ASGIApp, metrics: HttpMetrics) -> None:
+    def __init__(
+        self, app: ASGIApp, metrics: HttpMetrics, bodies: BodyBudget | None = None
+    ) -> None:
         self.app = app
         self.metrics = metrics
+        self.bodies = bodies or BodyBudget(BODIES_IN_FLIGHT_BYTES_MAX)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -83,7 +88,11 @@ class Conduct:
             return
         exchange = _Exchange(scope, send)
         with self.metrics.in_progress.track_inprogress():
-            await self._guarded(exchange, receive)
+            lease = scope["state"]["body_lease"] = BodyLease(self.bodies)
+            try:
+                await self._guarded(exchange, receive)
+            finally:
+                lease.release()
         self._account(exchange)
 
     async def _guarded(self, exchange: "_Exchange", receive: Receive) -> None:

@@ -70,8 +70,16 @@ def _identity(row: SensorRow) -> dict[str, Any]:
         "os_environment_id": _OS_CODES.get(row.os_type, 0),
         "os_type": _OS_CODES.get(row.os_type, 0),
         "reenrolled": row.reenrolled,
+        "reenrolment": _reenrolment(row),
         "registration_time": _time(row.first_seen_us),
     }
+
+
+def _reenrolment(row: SensorRow) -> str:
+    """Whether an enrolment under the host's name waits for an administrator."""
+    if not row.reenrol_us:
+        return ""
+    return "approved" if row.reenrol_approved_us else "pending"
 
 
 def _standing(row: SensorRow, now_us: int) -> dict[str, Any]:

@@ -13,9 +13,8 @@ from fastapi import Request
 from msgspec import Meta, Struct
 
 from vedette import limits
-from vedette.api.http.request_bodies import raw_body
+from vedette.api.http.request_bodies import decoded_body
 from vedette.errors import BadRequestError, ForbiddenError
-from vedette.ingest.framing.inflate import inflate
 from vedette.model.principal import Principal
 
 Number = Annotated[int, Meta(ge=0, le=limits.SENSOR_NUMBER_MAX)]
@@ -49,6 +48,8 @@ class Host(Struct, kw_only=True):
 
 class Enrolment(Message, kw_only=True):
     secret: Text
+    previous_key: Text = ""
+    """The key that the host had before, which proves that it is the same one."""
     host: Host
     sensor_version: Text = ""
 
@@ -115,13 +116,12 @@ class Offer(Message, kw_only=True):
     files: Annotated[list[OfferedFile], Meta(max_length=limits.SENSOR_LIST_MAX)]
 
 
-async def message(request: Request, kind: type[T], principal: Principal | None) -> T:
+async def message(request: Request, kind: type[T], principal: Principal) -> T:
     """The message of a body. Raises BadRequestError with the member's name, TooLargeError, and
     ForbiddenError for a message that names another sensor than the one that sends it."""
-    raw = await raw_body(request, limits.SENSOR_BODY_BYTES_MAX)
-    encoding = request.headers.get("content-encoding", "")
-    found = decoded(inflate(raw, encoding, limits.SENSOR_BODY_BYTES_MAX), kind)
-    if principal is not None and found.sensor_id not in (None, principal.sensor_id):
+    most = limits.SENSOR_BODY_BYTES_MAX
+    found = await decoded_body(request, most, most, lambda body: decoded(body, kind))
+    if found.sensor_id not in (None, principal.sensor_id):
         raise ForbiddenError(f"this key is that of sensor {principal.sensor_id} and no other")
     return found
 

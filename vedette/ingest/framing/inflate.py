@@ -52,9 +52,15 @@ def _inflate_zlib(body: bytes, limit: int) -> bytes:
     for _ in range(COMPRESSED_MEMBERS_MAX):
         wbits = _EITHER_WBITS if position == 0 else _GZIP_WBITS
         position = _inflate_member(view, position, wbits, out, limit)
-        if position == len(body) or not body[position:].strip(b"\0"):
+        if position == len(body) or _is_padding(view[position:]):
             return bytes(out)
     raise _too_many()
+
+
+def _is_padding(rest: memoryview) -> bool:
+    """Whether only zero bytes follow, which some senders fill their last block with. Looks at the
+    first byte alone where a further member begins, and copies at most once a body."""
+    return rest[0] == 0 and not bytes(rest).strip(b"\0")
 
 
 def _inflate_member(view: memoryview, position: int, wbits: int, out: bytearray, limit: int) -> int:

@@ -134,6 +134,11 @@ SENSOR = Table(
     Column("node_key_sha256", LargeBinary),  # of osquery on the same host
     _text("machine_id"),
     _number("reenrolled"),  # how often the name came back with another machine id
+    # An enrolment that would replace a key and waits for an administrator; 0: none.
+    _number("reenrol_us"),
+    _number("reenrol_approved_us"),
+    _text("reenrol_machine_id"),
+    _text("reenrol_kind"),  # sensor or osquery
     # The last check-in; everything the sensor says of itself.
     _number("checkin_us"),
     _number("next_checkin_us"),
@@ -163,6 +168,7 @@ SENSOR = Table(
     _number("blocks_number"),  # name of the list of denied programs that was counted last
     # Orders beside the flags above.
     _number("flush_us"),  # 0: none
+    _number("flush_number"),  # of the latest flush order
     _number("uninstalled_us"),  # 0: not uninstalled
     Column("liveresponse_init", Boolean, nullable=False, server_default=false()),
     Index("ix_sensor_group_id", "group_id"),
@@ -244,7 +250,7 @@ BAN = Table(
     "ban",
     METADATA,
     Column("md5", Text, primary_key=True),  # lower case
-    _text("sha256"),  # "" until the file is seen with both
+    _text("sha256"),  # as older versions kept it, of what senders claimed; not read
     _text("text"),
     _flag("enabled"),
     _number("user_id"),

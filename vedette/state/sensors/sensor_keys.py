@@ -18,7 +18,7 @@ from vedette.model.principal import Principal
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
 from vedette.state.sensors.changed_sensors import ChangedSensors
-from vedette.state.sensors.enrolment import KEY_COLUMNS, KeyKind, digest
+from vedette.state.sensors.key_replacement import KEY_COLUMNS, KeyKind, digest
 
 ID_MAX = 2**31 - 1
 

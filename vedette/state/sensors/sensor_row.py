@@ -27,6 +27,9 @@ class SensorRow:
     has_sensor: bool = False
     """Whether our own sensor is enrolled there, which can be told what to do."""
     reenrolled: int = 0
+    reenrol_us: int = 0
+    """When an enrolment began to wait for approval; 0: none does."""
+    reenrol_approved_us: int = 0
     checkin_us: int = 0
     next_checkin_us: int = 0
     sensor_version: str = ""

@@ -11,8 +11,8 @@ from vedette.api.http.responses import json_answer
 from vedette.api.http.server_url import server_url
 from vedette.api.routes.fleet.groups import visible_group
 from vedette.api.services import Services, services
-from vedette.errors import NotFoundError
-from vedette.model.principal import Principal
+from vedette.errors import ForbiddenError, NotFoundError
+from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.respond.installers import linux_installer, packaged_installer, sensor_version
 from vedette.state.policy.groups import Group
 from vedette.state.sensors import installers
@@ -32,7 +32,7 @@ _OS_NAMES: Final = {"windows": "Windows", "osx": "OSX"}
 @router.get("/api/v3/group/{group_id}/installer/windows/exe", summary="A Windows installer, exe")
 def windows_exe(group_id: str, here: Here, caller: Caller, address: Address) -> Response:
     """A zip with the registered program, the group's settings and a script."""
-    return _packaged(here, visible_group(here, caller, group_id), "windows", "exe", address)
+    return _packaged(here, _administered(here, caller, group_id), "windows", "exe", address)
 
 
 @router.get("/api/group/{group_id}/installer/windows/msi", summary="A Windows installer, msi")
@@ -40,7 +40,7 @@ def windows_exe(group_id: str, here: Here, caller: Caller, address: Address) -> 
 @router.get("/api/v3/group/{group_id}/installer/windows/msi", summary="A Windows installer, msi")
 def windows_msi(group_id: str, here: Here, caller: Caller, address: Address) -> Response:
     """A zip with the registered package, the group's settings and a script."""
-    return _packaged(here, visible_group(here, caller, group_id), "windows", "msi", address)
+    return _packaged(here, _administered(here, caller, group_id), "windows", "msi", address)
 
 
 @router.get("/api/group/{group_id}/installer/osx", summary="A macOS installer")
@@ -48,7 +48,7 @@ def windows_msi(group_id: str, here: Here, caller: Caller, address: Address) -> 
 @router.get("/api/v3/group/{group_id}/installer/osx", summary="A macOS installer")
 def osx(group_id: str, here: Here, caller: Caller, address: Address) -> Response:
     """A zip with the registered package, the group's settings and a script."""
-    return _packaged(here, visible_group(here, caller, group_id), "osx", "pkg", address)
+    return _packaged(here, _administered(here, caller, group_id), "osx", "pkg", address)
 
 
 @router.get("/api/group/{group_id}/installer/linux", summary="A Linux installer")
@@ -56,7 +56,7 @@ def osx(group_id: str, here: Here, caller: Caller, address: Address) -> Response
 @router.get("/api/v3/group/{group_id}/installer/linux", summary="A Linux installer")
 def linux(group_id: str, here: Here, caller: Caller, address: Address) -> Response:
     """A tar.gz with the sensor, the group's settings and `install.sh`."""
-    group = visible_group(here, caller, group_id)
+    group = _administered(here, caller, group_id)
     archive = linux_installer(here.database, group, _address(group, address), _ca(here))
     return _file(archive, f"vedette-sensor-group-{group.id}.tar.gz", "application/gzip")
 
@@ -74,6 +74,19 @@ def builds(here: Here) -> Response:
         if entry not in found[_OS_NAMES[one.os]]:
             found[_OS_NAMES[one.os]].append(entry)
     return json_answer(found)
+
+
+def _administered(here: Services, caller: Principal, group_id: str) -> Group:
+    """The group of a path. An installer carries the group's enrolment secret.
+
+    Raises NotFoundError, ForbiddenError for callers who are not its Administrator.
+    """
+    group = visible_group(here, caller, group_id)
+    if caller.role_in(group.id) < Role.ADMINISTRATOR:
+        raise ForbiddenError(
+            f"{caller.name} must be {ROLE_NAMES[Role.ADMINISTRATOR]} in sensor group {group.id}"
+        )
+    return group
 
 
 def _packaged(here: Services, group: Group, os: str, kind: str, address: str) -> Response:

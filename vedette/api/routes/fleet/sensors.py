@@ -17,15 +17,18 @@ from vedette.api.schemas.sensor import activity_body, queued_body, resource_body
 from vedette.api.schemas.sensor_changes import needed_roles, read_changes
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
-from vedette.model.principal import ROLE_NAMES, Principal
+from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.model.scope import Scope
-from vedette.state.sensors import sensor_changes, sensor_list
+from vedette.search.bodies.wire_values import instant
+from vedette.state.sensors import key_replacement, sensor_changes, sensor_list
 from vedette.state.sensors.sensor_list import SensorQuery
 
 router = APIRouter(tags=["sensors"])
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]
+Caller = Annotated[Principal, Depends(principal_of)]
+Body = Annotated[dict[str, Any], Depends(json_object)]
 
 PAGE_DEFAULT: Final = 100
 """Rows of a page of v2 when `rows` is not given."""
@@ -108,6 +111,57 @@ def activity(sensor_id: str, here: Here, scope: Within) -> Response:
 def resource_status(sensor_id: str, here: Here, scope: Within) -> Response:
     row = sensor_list.get(here.database, scope, _sensor_number(sensor_id))
     return json_answer(resource_body(row))
+
+
+@router.get(
+    "/api/v1/sensor/{sensor_id}/enrolment", summary="Keys of a sensor, and who asks for one"
+)
+def enrolment(sensor_id: str, here: Here, scope: Within) -> Response:
+    """The re-enrolment that waits for approval, if any, and the audit of the sensor's keys."""
+    return json_answer(_enrolment_body(here, scope, _sensor_number(sensor_id)))
+
+
+@router.post("/api/v1/sensor/{sensor_id}/enrolment", summary="Approve or reject a re-enrolment")
+def decide_enrolment(
+    sensor_id: str, here: Here, scope: Within, caller: Caller, body: Body
+) -> Response:
+    """Takes `{"approve": true}` or `false`; 404 where none waits. It needs the Administrator role
+    in the sensor's group."""
+    number, is_approved = _sensor_number(sensor_id), body.get("approve")
+    row = sensor_list.get(here.database, scope, number)
+    if not isinstance(is_approved, bool):
+        raise BadRequestError("approve: must be true or false")
+    if caller.role_in(row.group_id) < Role.ADMINISTRATOR:
+        needed = ROLE_NAMES[Role.ADMINISTRATOR]
+        raise ForbiddenError(f"{caller.name} must be {needed} in sensor group {row.group_id}")
+    decide = key_replacement.approve if is_approved else key_replacement.reject
+    decide(here.database, number, caller.name, here.clock.now_us())
+    return json_answer(_enrolment_body(here, scope, number))
+
+
+def _enrolment_body(here: Services, scope: Scope, number: int) -> dict[str, Any]:
+    request = key_replacement.request_of(here.database, scope, number)
+    return {
+        "pending": None
+        if not request.requested_us
+        else {
+            "requested": instant(request.requested_us),
+            "approved": instant(request.approved_us) if request.approved_us else None,
+            "program": request.kind,
+            "machine_id": request.machine_id,
+        },
+        "history": [
+            {
+                "timestamp": instant(one.time_us),
+                "action": one.action,
+                "program": one.kind,
+                "machine_id": one.machine_id,
+                "address": one.address,
+                "username": one.username,
+            }
+            for one in key_replacement.history(here.database, number)
+        ],
+    }
 
 
 @router.get(

@@ -9,13 +9,12 @@ from starlette.responses import FileResponse, Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of
-from vedette.api.http.request_bodies import raw_body
+from vedette.api.http.request_bodies import decoded_body
 from vedette.api.http.responses import json_answer
 from vedette.api.schemas.parameters import whole_number
 from vedette.api.schemas.sensor_messages import Offer, message
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
-from vedette.ingest.framing.inflate import inflate
 from vedette.respond.binary_copies import OfferedFile, WrongOffsetError
 from vedette.state.sensors.sensor_packages import OS_TYPES, package_of
 
@@ -47,9 +46,8 @@ async def put(sha256: str, request: Request, here: Here) -> Response:
     name, offset = sha256.lower(), whole_number(request.query_params, "offset", 0)
     if not _SHA256.fullmatch(name):
         raise BadRequestError("sha256: 64 hexadecimal digits")
-    raw = await raw_body(request, limits.COPIED_PIECE_BYTES_MAX)
-    encoding = request.headers.get("content-encoding", "")
-    piece = inflate(raw, encoding, limits.COPIED_PIECE_BYTES_MAX)
+    most = limits.COPIED_PIECE_BYTES_MAX
+    piece = await decoded_body(request, most, most, bytes)
     try:
         received = await to_thread.run_sync(
             here.copies.put,
