@@ -35,13 +35,14 @@ class Assembly:
     """Closes everything: first what takes in, last the engines."""
 
 
-def assemble(settings: Settings, clock: Clock) -> Assembly:
-    """Opens the engines and starts the write path and the timer.
+def assemble(settings: Settings, clock: Clock, *, accept_store: bool = False) -> Assembly:
+    """Opens the engines and starts the write path and the timer. `accept_store` is for
+    `bootstrap/store_identity.py`.
 
     Raises StartError with what to do about it; then nothing stays open.
     """
     with ExitStack() as closing:
-        engines = open_engines(settings, closing)
+        engines = open_engines(settings, clock, closing, accept_store=accept_store)
         credentials = start(engines.state, clock.now_us())
         app = _connect(settings, clock, engines, closing)
         return Assembly(app, engines.state, credentials, closing.pop_all())

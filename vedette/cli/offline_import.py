@@ -23,7 +23,6 @@ from vedette.pipeline.ingest_queue import Intake
 from vedette.pipeline.receipt_report import report
 from vedette.pipeline.submission import Receipt, Submission, request_key
 from vedette.settings import Settings
-from vedette.state.db.start import migrate
 from vedette.state.jobs.leases import Leases
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 
@@ -46,8 +45,7 @@ def own_store(settings: Settings) -> Iterator["OwnStore"]:
     clock = SystemClock()
     with ExitStack() as closing:
         closing.enter_context(_garbage_left_to_jobs())
-        engines = open_engines(settings, closing, _PARTS_MERGED)
-        migrate(engines.state)
+        engines = open_engines(settings, clock, closing, _PARTS_MERGED)
         path = start_write_path(settings, clock, engines, closing)
         jobs = write_path_jobs(path, settings, clock, engines.telemetry)
         timer = Timer(jobs, Leases(engines.state, clock))

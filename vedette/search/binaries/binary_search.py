@@ -17,6 +17,7 @@ from vedette.search.processes.process_search import SearchSettings
 from vedette.search.query_guards import guarded_check
 from vedette.search.search_request import SearchRequest, Sort
 from vedette.store.engine.client import Engine
+from vedette.store.integrity.damage import damaged_parts
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.binaries import (
     SORTABLE,
@@ -59,7 +60,7 @@ def search(
     try:
         reach = Reach.within(settings.search_deadline_s)
         findings = _find(engine, scope, request, where, now_us, reach)
-        is_incomplete = False
+        is_incomplete = any(part.table == "binary" for part in damaged_parts(engine))
     except UnavailableError as error:
         if error.reason != "deadline":
             raise

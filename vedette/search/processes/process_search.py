@@ -16,7 +16,7 @@ from vedette.search.bodies.process import Body, process_body
 from vedette.search.bodies.search_results import search_body
 from vedette.search.comprehensive import is_comprehensive
 from vedette.search.deadline import patiently
-from vedette.search.partition_coverage import sees_all_segments
+from vedette.search.partition_coverage import lacks_damaged_parts, sees_all_segments
 from vedette.search.processes.highlights import process_highlights
 from vedette.search.query_guards import GuardSettings, guarded_check
 from vedette.search.search_request import SearchRequest, Sort
@@ -107,7 +107,7 @@ def search_processes(
         terms=terms(tree),
         filtered=findings.hidden,
         is_comprehensive=request.is_comprehensive or is_comprehensive(checked),
-        is_incomplete=not is_complete,
+        is_incomplete=not is_complete or lacks_damaged_parts(engine, checked),
         is_everywhere=is_complete and sees_all_segments(engine, checked),
         highlights=process_highlights(engine, tree, rows, Reach.within(left_s)),
         facets=facet_lists(findings.facets),

@@ -37,8 +37,8 @@ def partition_body(partition: Partition) -> dict[str, Any]:
     """A partition as the API lists it; cold ones do not tell their rows."""
     info: dict[str, Any] = {
         "sizeInBytes": partition.byte_count,
-        "startDate": _iso(partition.opened_ms),
-        "endDate": _iso(partition.closed_ms) if partition.closed_ms else None,
+        "startDate": time_text(partition.opened_ms),
+        "endDate": time_text(partition.closed_ms) if partition.closed_ms else None,
         "partitionId": partition.opened_ms // 1_000 << 16,
         "userMounted": partition.user_mounted,
         "isLegacy": False,
@@ -52,7 +52,8 @@ def partition_body(partition: Partition) -> dict[str, Any]:
     return {"name": partition.name, "status": partition.state, "info": info}
 
 
-def _iso(time_ms: int) -> str:
+def time_text(time_ms: int) -> str:
+    """A time in epoch milliseconds as ISO 8601 with microseconds, UTC."""
     return _instant(time_ms).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
