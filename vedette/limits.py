@@ -238,6 +238,24 @@ each attempt."""
 QUERY_KILL_INTERVAL_MAX_S = 1.0
 """A query that ends only when its present phase ends is not asked for more often."""
 
+STORE_CONTROL_CLIENTS = 2
+"""Connections of an engine for health checks and for killing queries, which must work while
+queries hold all `STORE_READERS`."""
+
+BROKEN_PARTS_MAX = 1_000_000
+"""Broken parts with which the embedded engine still starts: damage is reported, part by part, and
+what is whole can be searched."""
+
+BROKEN_PARTS_BYTES_MAX = 1 << 60
+"""Likewise for their size."""
+
+DAMAGE_AGE_S = 10
+"""How old the list of damaged parts may be that searches and `/readyz` use."""
+
+DISK_FREE_BYTES_MIN = 16 * 1024 * 1024
+"""With less free space on the disk of the data directory `/readyz` says that it is full: a commit
+of the usual size fails."""
+
 MEMBER_CHARS_MAX = 1_000
 """Characters of one text in the body of a group or an ingress filter."""
 

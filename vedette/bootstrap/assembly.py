@@ -43,13 +43,14 @@ class Assembly:
     """Closes everything: what accepts requests first, the engines last."""
 
 
-def assemble(settings: Settings, clock: Clock) -> Assembly:
-    """Opens the engines and starts the write path and the timer.
+def assemble(settings: Settings, clock: Clock, *, accept_store: bool = False) -> Assembly:
+    """Opens the engines and starts the write path and the timer. `accept_store` is for
+    `bootstrap/store_identity.py`.
 
     Raises StartError with advice for the operator; nothing stays open then.
     """
     with ExitStack() as closing:
-        engines = open_engines(settings, closing)
+        engines = open_engines(settings, clock, closing, accept_store=accept_store)
         credentials = start(engines.state, clock.now_us())
         app = _connect(settings, clock, engines, closing)
         return Assembly(app, engines.state, credentials, closing.pop_all())

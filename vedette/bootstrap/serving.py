@@ -90,14 +90,15 @@ def _closing(_number: int, _frame: object) -> None:
     """The server is being closed already."""
 
 
-def serve(settings: Settings, clock: Clock | None = None) -> None:
-    """Runs until SIGTERM or SIGINT. Raises StartError when it cannot start."""
+def serve(settings: Settings, clock: Clock | None = None, *, accept_store: bool = False) -> None:
+    """Runs until SIGTERM or SIGINT. Raises StartError when it cannot start; `accept_store` starts
+    on a state database and telemetry that do not belong together."""
     configure_logs(settings.log_level, settings.log_format)
     clock = clock or SystemClock()
     _check_plain_http(settings)
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     listener = _listen(settings)
-    assembly = assemble(settings, clock)
+    assembly = assemble(settings, clock, accept_store=accept_store)
     with listener, assembly.closing:
         pair = None if settings.http else certificate(settings, clock.now_us())
         tokens = LocalTokens(assembly.database, clock.now_us())

@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 
 from vedette.bootstrap.ingest_workers import WorkerLauncher, worker_count
 from vedette.bootstrap.record_policy import keep_of
+from vedette.bootstrap.store_identity import check_store
 from vedette.clock import Clock
 from vedette.errors import StartError
 from vedette.pipeline.filter_reload import FilterReloader
@@ -22,12 +23,14 @@ from vedette.pipeline.workers.store_lookup import StoreLookup
 from vedette.pipeline.workers.worker_pool import WorkerPool
 from vedette.settings import Settings
 from vedette.state.db.database import Database, open_database
+from vedette.state.db.start import migrate
 from vedette.state.sensors.channel_codes import Channels
 from vedette.state.sensors.host_registry import Sensors
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.client import Engine
 from vedette.store.engine.grants import check_rights
 from vedette.store.engine.open import PARTS_MERGED, connect_engine, open_engine
+from vedette.store.integrity.identity import check_tables
 from vedette.store.partitions.lifecycle import recover, unmounted
 from vedette.store.schema.create import create_tables
 
@@ -55,9 +58,15 @@ class WritePath:
 
 
 def open_engines(
-    settings: Settings, closing: ExitStack, parts_merged: int = PARTS_MERGED
+    settings: Settings,
+    clock: Clock,
+    closing: ExitStack,
+    parts_merged: int = PARTS_MERGED,
+    *,
+    accept_store: bool = False,
 ) -> Engines:
-    """Opens the engines, until `closing` is closed. `parts_merged` is for an embedded one.
+    """Opens the engines, until `closing` is closed, migrates the state database and checks that
+    both belong together. `parts_merged` is for an embedded engine.
 
     Raises StartError with what to do about it.
     """
@@ -69,6 +78,8 @@ def open_engines(
     closing.callback(telemetry.close)
     state = open_database(settings.state_dsn, settings.data)
     closing.callback(state.close)
+    migrate(state)
+    check_store(telemetry, state, clock, accept=accept_store)
     return Engines(telemetry, state)
 
 
@@ -96,6 +107,7 @@ def _telemetry(settings: Settings, parts_merged: int) -> Engine:
         check_rights(engine)
     else:
         engine = open_engine(settings.data / "telemetry", parts_merged=parts_merged)
+    check_tables(engine)
     create_tables(engine)
     recover(engine)
     return engine

@@ -24,7 +24,6 @@ from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.receipt_report import report
 from vedette.pipeline.submission import Receipt, Submission, request_key
 from vedette.settings import Settings
-from vedette.state.db.start import migrate
 from vedette.state.jobs.leases import Leases
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 
@@ -47,8 +46,7 @@ def own_store(settings: Settings) -> Iterator["OwnStore"]:
     clock = SystemClock()
     with ExitStack() as closing:
         closing.enter_context(_garbage_left_to_jobs())
-        engines = open_engines(settings, closing, _PARTS_MERGED)
-        migrate(engines.state)
+        engines = open_engines(settings, clock, closing, _PARTS_MERGED)
         path = start_write_path(settings, clock, engines, closing)
         context = WritePathContext(path, settings, clock, engines.telemetry)
         timer = Timer(bind(WRITE_PATH_JOBS, context), Leases(engines.state, clock))

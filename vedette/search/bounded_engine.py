@@ -17,7 +17,7 @@ import pyarrow as pa
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client import Engine, Params, Rows, Settings
-from vedette.store.engine.errors import deadline_error
+from vedette.store.engine.errors import PartName, deadline_error
 from vedette.store.read.process_cache import Unchanged
 
 
@@ -50,8 +50,15 @@ class BoundedEngine:
         return self._engine.database
 
     @property
+    def unreadable_parts(self) -> frozenset[PartName]:
+        return self._engine.unreadable_parts
+
+    @property
     def unchanged(self) -> Unchanged:
         return self._engine.unchanged
+
+    def ping(self) -> None:
+        self._engine.ping()
 
     def query(
         self,

@@ -19,6 +19,7 @@ from vedette.search.query_guards import guarded_check
 from vedette.search.search_request import SearchRequest, Sort
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
+from vedette.store.integrity.damage import damaged_parts
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.binaries import (
     SORTABLE,
@@ -97,7 +98,7 @@ def search(
         findings = _find(
             engine, scope, request, where, now_us, reach, settings.count_filtered_results
         )
-        is_incomplete = False
+        is_incomplete = any(part.table == "binary" for part in damaged_parts(engine))
     except UnavailableError as error:
         if error.reason != "deadline":
             raise

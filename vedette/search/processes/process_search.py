@@ -14,7 +14,7 @@ from vedette.query.compile.processes_sql import compile_processes
 from vedette.query.parse.query_params import carried_query
 from vedette.search.comprehensive import is_comprehensive
 from vedette.search.deadline import with_fallback
-from vedette.search.partition_coverage import sees_all_segments
+from vedette.search.partition_coverage import lacks_damaged_parts, sees_all_segments
 from vedette.search.processes.highlights import Highlight, process_highlights
 from vedette.search.processes.process_columns import Row
 from vedette.search.query_guards import GuardSettings, guarded_check
@@ -145,7 +145,7 @@ def search_processes(
         terms=terms(tree),
         filtered=findings.hidden,
         is_comprehensive=request.is_comprehensive or is_comprehensive(checked),
-        is_incomplete=not is_complete,
+        is_incomplete=not is_complete or lacks_damaged_parts(engine, checked),
         is_everywhere=is_complete and sees_all_segments(engine, checked),
         highlights=process_highlights(engine, tree, rows, Reach.within(left_s, cancel=cancel)),
         facets=findings.facets.counts,

@@ -11,6 +11,7 @@ What will surprise you:
 - Inserts are synchronous and arrive as one block: one part in each partition they touch.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
@@ -26,9 +27,16 @@ from vedette.model.suffix_columns import ENDS, ends_index
 from vedette.store.engine.cancel import CancelToken, QueryKiller
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client_pool import Pool
-from vedette.store.engine.errors import deadline_error, domain_errors
+from vedette.store.engine.errors import (
+    CorruptPartError,
+    PartName,
+    deadline_error,
+    domain_errors,
+)
 from vedette.store.engine.parameters import written
 from vedette.store.read.process_cache import Unchanged
+
+_LOG = logging.getLogger(__name__)
 
 Params = Mapping[str, Any]
 Settings = Mapping[str, str | int]
@@ -99,6 +107,11 @@ class Engine(Protocol):
     def database(self) -> str: ...
 
     @property
+    def unreadable_parts(self) -> frozenset[PartName]:
+        """Data parts that a read has found corrupt since the engine was opened."""
+        ...
+
+    @property
     def unchanged(self) -> Unchanged:
         """What is remembered of processes that nothing was written to since."""
         ...
@@ -148,6 +161,11 @@ class Engine(Protocol):
         """Run a statement without an answer: table definitions, partition commands."""
         ...
 
+    def ping(self) -> None:
+        """Raises UnavailableError when the engine does not answer. Uses no client of queries, so
+        it does not wait for them."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -168,9 +186,10 @@ class ClickHouseEngine:
         self._open_client = open_client
         self._readers = Pool(partial(open_client, database), limits.STORE_READERS)
         self._writer = Pool(partial(open_client, database), limits.STORE_WRITERS)
-        self._control = Pool(partial(open_client, database), 1)
+        self._control = Pool(partial(open_client, database), limits.STORE_CONTROL_CLIENTS)
         self._killer = QueryKiller(self._run_control)
         self._held = held or ExitStack()
+        self.unreadable_parts: frozenset[PartName] = frozenset()
 
     def query(
         self,
@@ -240,7 +259,11 @@ class ClickHouseEngine:
         """A client for one read and the settings to run it with. Waiting for a client counts
         towards the deadline."""
         until_s = None if deadline_s is None else time.monotonic() + deadline_s
-        with domain_errors(), self._readers.borrow(deadline_s) as client:
+        with (
+            self._noting_corrupt_parts(),
+            domain_errors(),
+            self._readers.borrow(deadline_s) as client,
+        ):
             merged: dict[str, str | int] = {**READ_SETTINGS, **(settings or {})}
             if until_s is not None:
                 merged["max_execution_time"] = f"{_left_s(until_s):.3f}"
@@ -252,6 +275,19 @@ class ClickHouseEngine:
                     yield client, {**merged, "log_comment": comment}
                 finally:
                     self._killer.finished(comment)
+
+    @contextmanager
+    def _noting_corrupt_parts(self) -> Iterator[None]:
+        try:
+            yield
+        except CorruptPartError as error:
+            if error.part is not None and error.part not in self.unreadable_parts:
+                self.unreadable_parts |= {error.part}
+                _LOG.error("%s; restore it from a backup", error)
+            raise
+
+    def ping(self) -> None:
+        self._run_control("SELECT 1")
 
     def _run_control(self, sql: str) -> None:
         with domain_errors(), self._control.borrow() as client:

@@ -4,6 +4,7 @@ import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from clickhouse_connect.driver.exceptions import (
     DatabaseError,
@@ -56,6 +57,27 @@ DISK_WORDS = ("No space left on device", "Disk quota exceeded", "Read-only file 
 DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE})
 
 
+CORRUPT_CODES = frozenset({3, 32, 33, 39, 40, 107, 117, 226, 246, 271, 432})
+"""Files of a part are missing, cut short or fail their checksum."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PartName:
+    """A data part of a table, named as `tables.TABLES` names it."""
+
+    table: str
+    part: str
+
+
+class CorruptPartError(UnavailableError):
+    """A query met a damaged part; `part` is None where the engine does not name it."""
+
+    def __init__(self, part: PartName | None) -> None:
+        named = "a data part" if part is None else f"part {part.part} of table {part.table}"
+        super().__init__(f"the telemetry store cannot answer: {named} is damaged")
+        self.part = part
+
+
 class ManyRowsError(VedetteError):
     """A set, or the groups of an answer, have more rows than a question allowed for
     (`store/plan/search_bounds.py`); who asks knows another way."""
@@ -71,6 +93,8 @@ def unavailable(text: str, code: int | None) -> UnavailableError | None:
         return deadline_error()
     if code in CANCELLED_CODES:
         return cancelled_error()
+    if code in CORRUPT_CODES:
+        return CorruptPartError(_part_name(text))
     if any(word in text for word in DISK_WORDS):
         return UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
     if code in UNAVAILABLE_CODES:
@@ -78,6 +102,16 @@ def unavailable(text: str, code: int | None) -> UnavailableError | None:
         told = UNAVAILABLE_CODES[code] + (f": {right[1]}" if right else "")
         return UnavailableError(f"the telemetry store cannot answer: {told}")
     return None
+
+
+def _part_name(text: str) -> PartName | None:
+    """The part in `... from part /path/of/PART/ in table DATABASE.TABLE (...`."""
+    path, in_table, after = text.partition("from part ")[2].partition("/ in table ")
+    if not in_table:
+        return None
+    names = [name for name in path.split("/") if not name.endswith(".proj")]
+    table = after.partition(" ")[0].partition(".")[2].removesuffix("_local")
+    return PartName(table, names[-1]) if names and table else None
 
 
 def _is_connection(error: DatabaseError) -> bool:

@@ -8,10 +8,12 @@ from typing import Any
 import clickhouse_connect
 from clickhouse_connect.driver.exceptions import ClickHouseError
 
+from vedette import limits
 from vedette.errors import StartError, VedetteError
 from vedette.store.engine.capabilities import EMBEDDED, Capabilities
 from vedette.store.engine.client import DATABASE, ClickHouseEngine, create_database
 from vedette.store.engine.directory_lock import directory_lock
+from vedette.store.integrity.directory import check_directory
 
 _MB = 1024 * 1024
 
@@ -28,6 +30,8 @@ ENGINE_CONFIG = f"""\
     <query_condition_cache_size>{16 * _MB}</query_condition_cache_size>
     <merge_tree>
         <merge_selector_base>{{parts_merged}}</merge_selector_base>
+        <max_suspicious_broken_parts>{limits.BROKEN_PARTS_MAX}</max_suspicious_broken_parts>
+        <max_suspicious_broken_parts_bytes>{limits.BROKEN_PARTS_BYTES_MAX}</max_suspicious_broken_parts_bytes>
     </merge_tree>
     {{extra}}
 </clickhouse>
@@ -56,11 +60,15 @@ def open_engine(
     held = ExitStack()
     held.enter_context(directory_lock(directory))
     try:
+        check_directory(directory / "clickhouse")
         config = directory / "engine.xml"
         config.write_text(ENGINE_CONFIG.format(parts_merged=parts_merged, extra=extra_config))
         path = f"{directory.resolve() / 'clickhouse'}?config-file={config.resolve()}"
         open_client = partial(_client, {"interface": "chdb", "path": path})
         create_database(open_client, database, capabilities)
+    except StartError:
+        held.close()
+        raise
     except (ClickHouseError, VedetteError, OSError) as error:
         held.close()
         raise StartError(f"the telemetry store in {directory} cannot start: {error}") from error

@@ -33,5 +33,10 @@ def partition_name(opened_ms: int) -> str:
     return _instant(opened_ms).strftime("events_%Y_%m_%d_%H%M%S")
 
 
+def time_text(time_ms: int) -> str:
+    """A time in epoch milliseconds as ISO 8601 with microseconds, UTC."""
+    return _instant(time_ms).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
 def _instant(time_ms: int) -> datetime:
     return datetime.fromtimestamp(time_ms / 1_000, UTC)

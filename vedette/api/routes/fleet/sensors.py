@@ -15,11 +15,11 @@ from vedette.api.http.responses import empty_answer, json_answer
 from vedette.api.schemas.parameters import DAYS_MAX, ID_MAX, bounded_number, described, whole_number
 from vedette.api.schemas.sensor import activity_body, queued_body, resource_body, sensor_body
 from vedette.api.schemas.sensor_changes import needed_roles, read_changes
+from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
 from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.model.scope import Scope
-from vedette.search.bodies.wire_values import instant
 from vedette.state.sensors import key_replacement, sensor_changes, sensor_list
 from vedette.state.sensors.sensor_list import SensorQuery
 
