@@ -10,7 +10,7 @@ from tests.support.linux_sensor import write_settings
 from tests.support.linux_server import PlayedServer, Signer, played_server
 from vedette.sensor.limits import ENROL_S, ENROL_S_MAX
 from vedette.sensor.settings import read_settings
-from vedette.sensor.transport.https_client import Client, ServerAwayError
+from vedette.sensor.transport.https_client import Client, ServerUnavailableError
 from vedette.sensor.transport.identity import Identity
 
 
@@ -37,10 +37,10 @@ def test_a_sensor_whose_key_is_refused_enrols_with_it(played: PlayedServer, tmp_
     first, client = _sensor(played, tmp_path)
     first.credential(client)
     identity, _ = _sensor(played, tmp_path)
-    identity.lost("7:key-0")
+    identity.invalidate("7:key-0")
     assert identity.credential(client) == "7:key-1"
     assert played.enrolments[-1]["previous_key"] == "key-0"
-    identity.lost("7:key-0")  # another thread's request, answered late
+    identity.invalidate("7:key-0")  # another thread's request, answered late
     assert identity.credential(client) == "7:key-1"
     client.close()
 
@@ -63,10 +63,10 @@ def test_an_approval_is_waited_for_with_growing_pauses_and_logged(
     pauses = []
     with caplog.at_level(logging.WARNING):
         for _ in range(8):
-            with pytest.raises(ServerAwayError, match="administrator's approval") as refused:
+            with pytest.raises(ServerUnavailableError, match="administrator's approval") as refused:
                 identity.credential(client)
             pauses.append(refused.value.retry_after_s)
-            with pytest.raises(ServerAwayError, match="administrator's approval"):
+            with pytest.raises(ServerUnavailableError, match="administrator's approval"):
                 identity.credential(client)  # before its time: nothing is sent
             identity._enrol_at = 0.0
     assert len(played.enrolments) == 8
@@ -90,7 +90,7 @@ def test_the_update_key_of_the_first_enrolment_stays_for_ever(
     identity.credential(client)
     held = identity.update_key
     assert held is not None
-    identity.lost("7:key-0")
+    identity.invalidate("7:key-0")
     identity._enrol_at = 0.0
     identity.credential(client)
     assert identity.update_key == held

@@ -30,7 +30,7 @@ from .limits import ASSEMBLE_S, BLOCK_AGE_AWAY_S, BLOCK_AGE_S, BLOCKS_WAITING_MA
 from .response import uninstall
 from .response.bans import Bans, BlockCounts
 from .response.firewall import IsolationError
-from .response.guard_keeper import GuardKeeper
+from .response.guard_supervisor import GuardSupervisor
 from .response.isolation import Isolation
 from .response.orders import Ending, Orders, Parts
 from .settings import Settings
@@ -43,7 +43,7 @@ from .transport.identity import Identity
 from .transport.upload import Uploader
 
 _log = logging.getLogger("vedette-sensor")
-_CHORES_S = 1.0
+_HOUSEKEEPING_S = 1.0
 _FLUSH_S = 5.0
 _JOIN_S = 10.0
 UNINSTALLED = 76
@@ -72,13 +72,13 @@ class Program:
         self._hashes = FileHashes(self._on_file)
         self._sources = Sources(settings, self._boot, self._hashes, self._inbox.put)
         self._assembler = self._new_assembler()
-        self._guard = GuardKeeper(self._bans, list(settings.mounts), self._on_block)
+        self._guard = GuardSupervisor(self._bans, list(settings.mounts), self._on_block)
         self._identity = Identity(folder / "identity.json", settings)
         self._stopping, self._ended = threading.Event(), Ending.STOP
-        self._is_told_to_stop = False
+        self._stop_requested = False
         self._close_block, self._block_closed = threading.Event(), threading.Event()
         self._uploading = threading.Event()
-        self._chores_at = 0.0
+        self._housekeeping_at = 0.0
         self._make_senders()
 
     def _new_assembler(self) -> Assembler:
@@ -106,7 +106,7 @@ class Program:
             self._flush_block,
         )
         orders = Orders(parts, self._settings.data_dir / "orders.json")
-        self._checkin = CheckIn(parts, orders, self._blocks, self.troubles)
+        self._checkin = CheckIn(parts, orders, self._blocks, self.problems)
         client = Client(self._settings, self._isolation.server_addresses)
         self._uploader = Uploader(
             self._queue, self._identity, client, self._uploading, self._binaries.send_some
@@ -148,15 +148,15 @@ class Program:
             if wanted:
                 self._close_block.clear()
                 self._block_closed.set()
-            self._chores()
+            self._housekeeping()
 
-    def _chores(self) -> None:
-        if time.monotonic() < self._chores_at + _CHORES_S:
+    def _housekeeping(self) -> None:
+        if time.monotonic() < self._housekeeping_at + _HOUSEKEEPING_S:
             return
-        self._chores_at = time.monotonic()
+        self._housekeeping_at = time.monotonic()
         self._sources.check()
         try:
-            self._guard.keep()
+            self._guard.check()
         except OSError as error:
             _log.warning("the guard does not start: %s", error)
 
@@ -186,13 +186,13 @@ class Program:
     def end(self, how: Ending) -> None:
         """Asks the program to end; from any thread. Who was told to stop does not start again,
         even if an order to do so was under way."""
-        if how is not Ending.RESTART or not self._is_told_to_stop:
+        if how is not Ending.RESTART or not self._stop_requested:
             self._ended = how
         self._stopping.set()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         del number, frame
-        self._is_told_to_stop = True
+        self._stop_requested = True
         self.end(Ending.STOP)
 
     def _on_failure(self, failure: threading.ExceptHookArgs) -> None:
@@ -203,8 +203,8 @@ class Program:
         self.end(Ending.FAIL)
 
     def _on_file(self, path: str, hashed: Hashed) -> None:
-        if self._collection.takes("storefiles"):
-            self._binaries.saw(path, hashed)
+        if self._collection.includes("storefiles"):
+            self._binaries.add_file(path, hashed)
 
     def _on_block(self, body: dict[str, object]) -> None:
         self._blocks.count(body)
@@ -220,9 +220,9 @@ class Program:
             ]
         )
 
-    def troubles(self) -> list[str]:
+    def problems(self) -> list[str]:
         """What the health of the sensor suffers from."""
-        found = self._sources.troubles()
+        found = self._sources.problems()
         counts = (
             (self._inbox.lost, "events did not fit between the threads"),
             (self._queue.dropped_blocks, "blocks were dropped from the queue"),
@@ -233,8 +233,8 @@ class Program:
             (self._guard.failures, "times the guard was replaced"),
         )
         found += [f"{number} {text}" for number, text in counts if number]
-        if self._uploader.trouble:
-            found.append(self._uploader.trouble)
+        if self._uploader.problem:
+            found.append(self._uploader.problem)
         if len(self._bans) and not self._guard.is_running:
             found.append("bans are not enforced: the guard does not run")
         return found

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 from .events.hashes import FileHashes
-from .events.observations import Seen
+from .events.observations import Observation
 from .events.written_files import WrittenFiles
 from .kernel import audit_rules, boot
 from .kernel.audit import LOCKED, REPLACE, AuditSession, Status
@@ -39,7 +39,7 @@ class Sources:
         settings: Settings,
         now: boot.Boot,
         hashes: FileHashes,
-        put: Callable[[list[Seen]], None],
+        put: Callable[[list[Observation]], None],
     ) -> None:
         self._settings, self._boot, self._hashes, self._put = settings, now, hashes, put
         self._session: AuditSession | None = None
@@ -52,7 +52,7 @@ class Sources:
         self._parser = AuditParser()
         self._lost_before = 0
         self._overflows_before = 0
-        self._wants_to_step_down = False
+        self._should_step_down = False
         self._checked = time.monotonic()
         self.missing: dict[str, str] = {}
         """Why a source is not there, by source."""
@@ -80,7 +80,7 @@ class Sources:
         """Audit and the proc connector: each is opened in the light of the other."""
         owns = self._begin_audit(may_own=may_own)
         try:
-            self._connector = ProcConnector(self._boot, boot.asleep_ns(), with_execs=not owns)
+            self._connector = ProcConnector(self._boot, boot.suspended_ns(), with_execs=not owns)
         except OSError as error:
             self.missing["proc connector"] = str(error)
             if owns:
@@ -123,7 +123,7 @@ class Sources:
         self,
         name: str,
         found: socket.socket,
-        feed: Callable[[bytes], list[Seen]],
+        feed: Callable[[bytes], list[Observation]],
         *,
         is_prompt: bool,
     ) -> None:
@@ -131,9 +131,9 @@ class Sources:
         self._readers.append(reader)
         reader.start()
 
-    def _feed_audit(self, data: bytes) -> list[Seen]:
+    def _feed_audit(self, data: bytes) -> list[Observation]:
         if data[4:6] == REPLACE.to_bytes(2, "little"):
-            self._wants_to_step_down = True
+            self._should_step_down = True
             return []
         return self._parser.feed(data)
 
@@ -151,9 +151,9 @@ class Sources:
 
     def check(self) -> None:
         """Follows an auditd that wants the audit system, took it, or left it."""
-        if self._wants_to_step_down:
-            self._wants_to_step_down = False
-            self._again(may_own=False)
+        if self._should_step_down:
+            self._should_step_down = False
+            self._reopen(may_own=False)
         if time.monotonic() < self._checked + _CHECK_S or self._session is None:
             return
         self._checked = time.monotonic()
@@ -163,17 +163,17 @@ class Sources:
             return
         if self._session.is_daemon:
             if status["pid"] != os.getpid():
-                self._again(may_own=False)
-        elif self._could_own(status):
-            self._again(may_own=True)
+                self._reopen(may_own=False)
+        elif self._may_become_daemon(status):
+            self._reopen(may_own=True)
 
-    def _could_own(self, status: Status) -> bool:
+    def _may_become_daemon(self, status: Status) -> bool:
         """Nobody has the audit system, and nothing kept us from taking it before."""
         assert self._session is not None
         is_free = not status["pid"] and status["enabled"] != LOCKED
         return is_free and not self._session.refusal and self._settings.audit == "auto"
 
-    def _again(self, *, may_own: bool) -> None:
+    def _reopen(self, *, may_own: bool) -> None:
         self._end_kernel()
         self._begin_kernel(may_own=may_own)
 
@@ -206,7 +206,7 @@ class Sources:
         written = self._written.overflows if self._written is not None else 0
         return self._overflows_before + now + written + self._parser.dropped
 
-    def troubles(self) -> list[str]:
+    def problems(self) -> list[str]:
         """What an operator should know, each a sentence."""
         found = [f"no {source}: {why}" for source, why in self.missing.items()]
         if self.lost:

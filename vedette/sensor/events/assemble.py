@@ -20,7 +20,7 @@ from ..limits import HOLD_US, INBOX_MAX, RECONCILE_S
 from . import event_format
 from .collection import Collection
 from .event_format import EventWriter
-from .filters import Filters, Subject, are_dropped, connection_subject, file_subject
+from .filters import Filters, Subject, connection_subject, file_subject, is_dropped
 from .hashes import FileHashes, Hashed
 from .observations import (
     Accessed,
@@ -31,13 +31,13 @@ from .observations import (
     FileChanged,
     Forked,
     Loaded,
-    Seen,
+    Observation,
 )
 from .process_table import Process, Processes
 
-_OF_ITSELF = Subject()
+_WHOLE_PROCESS = Subject()
 _COARSE_US = 12_000
-_WRITES_REMEMBERED = 4_096
+_WRITES_CACHED_MAX = 4_096
 _WRITE_AGAIN_US = 60_000_000
 _REFUSED_ERRORS = frozenset({-111, -113, -101, -1})
 _PENDING = frozenset({0, -115})
@@ -48,25 +48,25 @@ class Inbox:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seen: list[Seen] = []
+        self._observed: list[Observation] = []
         self.lost = 0
 
-    def put(self, seen: list[Seen]) -> None:
+    def put(self, seen: list[Observation]) -> None:
         if not seen:
             return
         with self._lock:
-            if len(self._seen) + len(seen) > INBOX_MAX:
+            if len(self._observed) + len(seen) > INBOX_MAX:
                 self.lost += len(seen)
             else:
-                self._seen += seen
+                self._observed += seen
 
-    def take(self) -> list[Seen]:
+    def take(self) -> list[Observation]:
         with self._lock:
-            taken, self._seen = self._seen, []
+            taken, self._observed = self._observed, []
         return taken
 
 
-def order(seen: Seen) -> int:
+def order(seen: Observation) -> int:
     """Audit's clock is up to a tick late, the proc connector's is not: a fork goes before what
     the child did, an end after what the process did."""
     if isinstance(seen, Forked):
@@ -95,12 +95,12 @@ class Assembler:
         self, processes: Processes, writer: EventWriter, outlets: Outlets, inbox: Inbox
     ) -> None:
         self._processes, self._writer, self._out, self._inbox = processes, writer, outlets, inbox
-        self._held: list[Seen] = []
+        self._held: list[Observation] = []
         self._written: dict[tuple[int, int, str], int] = {}
         self._reconciled = time.monotonic()
-        self.told = 0
+        self.emitted = 0
         self.filtered = 0
-        self._tell: dict[type, Callable[[Any], None]] = {
+        self._handlers: dict[type, Callable[[Any], None]] = {
             Executed: self._executed,
             Forked: self._processes.forked,
             Ended: self._ended,
@@ -122,37 +122,37 @@ class Assembler:
         self._find_addresses(arrived)
         self._held = sorted(self._held + arrived, key=order)
         until = now_us if final else now_us - HOLD_US
-        count = len(self._held) if final else _ripe(self._held, until)
-        ripe, self._held = self._held[:count], self._held[count:]
-        self.tell(ripe)
+        count = len(self._held) if final else _due(self._held, until)
+        due, self._held = self._held[:count], self._held[count:]
+        self.emit(due)
         if time.monotonic() > self._reconciled + RECONCILE_S:
             self._reconcile(now_us)
 
-    def tell(self, ripe: Iterable[Seen]) -> None:
+    def emit(self, due: Iterable[Observation]) -> None:
         """In this order."""
-        for seen in ripe:
-            self._tell[type(seen)](seen)
+        for seen in due:
+            self._handlers[type(seen)](seen)
 
     def _write(
         self, kind: str, time_us: int, process: Process, members: event_format.Event
     ) -> None:
-        self.told += 1
+        self.emitted += 1
         self._out.write(self._writer.line(kind, time_us, process, members))
 
     def _start(self, process: Process, time_us: int, *, implicit: bool = False) -> None:
         """`start`, or `exec` for a process that was told of before."""
         hashed = self._hashed(process)
-        kind = "exec" if process.is_told else "start"
-        process.is_told = True
+        kind = "exec" if process.is_reported else "start"
+        process.is_reported = True
         parent = self._processes.get(process.ppid)
         md5 = hashed.md5 if hashed else ""
-        inherited = parent.rulings if parent is not None else ()
-        process.rulings = self._out.filters.rule(process, md5, inherited)
-        if self._is_filtered(process, _OF_ITSELF):
+        inherited = parent.applied_filters if parent is not None else ()
+        process.applied_filters = self._out.filters.applied_to(process, md5, inherited)
+        if self._is_filtered(process, _WHOLE_PROCESS):
             return
         time_us = max(time_us, process.start_us)  # the clock of audit is a tick late
         members = self._writer.start(process, hashed, implicit=implicit)
-        if not self._out.collection.takes("usercontext"):
+        if not self._out.collection.includes("usercontext"):
             for name in ("uid", "user", "loginuid"):
                 del members[name]
         self._write(kind, time_us, process, members)
@@ -161,19 +161,19 @@ class Assembler:
         return self._out.hashes.of(process.path) if process.path.startswith("/") else None
 
     def _is_filtered(self, process: Process, subject: Subject) -> bool:
-        if subject is _OF_ITSELF and not self._out.collection.takes("processes"):
+        if subject is _WHOLE_PROCESS and not self._out.collection.includes("processes"):
             return True
-        if not process.rulings or not are_dropped(process.rulings, subject):
+        if not process.applied_filters or not is_dropped(process.applied_filters, subject):
             return False
         self.filtered += 1
         return True
 
     def _known(self, pid: int, time_us: int, exe: str = "", uid: int = -1) -> Process:
         """Whoever did it, told of before anything it did."""
-        process = self._processes.ensure(pid, time_us, exe, uid)
-        if not process.is_told:
+        process = self._processes.get_or_create(pid, time_us, exe, uid)
+        if not process.is_reported:
             parent = self._processes.get(process.ppid)
-            if parent is not None and not parent.is_told:
+            if parent is not None and not parent.is_reported:
                 self._start(parent, parent.start_us)
             self._start(process, process.start_us)
         return process
@@ -183,22 +183,22 @@ class Assembler:
         if process is None:
             return
         parent = self._processes.get(process.ppid)
-        if parent is not None and not parent.is_told and not process.is_told:
+        if parent is not None and not parent.is_reported and not process.is_reported:
             self._start(parent, parent.start_us)
         self._start(process, seen.time_us)
 
     def _ended(self, seen: Ended) -> None:
         process = self._processes.ended(seen.pid, seen.time_us)
-        if process is None or not process.is_told or self._is_filtered(process, _OF_ITSELF):
+        if process is None or not process.is_reported or self._is_filtered(process, _WHOLE_PROCESS):
             return
         members = {} if seen.exit_code is None else {"exit_code": seen.exit_code}
         self._write("end", max(seen.time_us, process.start_us), process, members)
 
     def _file(self, seen: FileChanged) -> None:
         collection = self._out.collection
-        if seen.pid == os.getpid() or not collection.takes_file(seen.path, seen.file_type):
+        if seen.pid == os.getpid() or not collection.includes_file(seen.path, seen.file_type):
             return
-        if not collection.takes("filewritemd5s"):
+        if not collection.includes("filewritemd5s"):
             seen = replace(seen, md5="", sha256="")
         process = self._known(seen.pid, seen.time_us, seen.exe, seen.uid)
         if seen.action == "write" and self._is_again(process, seen):
@@ -211,12 +211,12 @@ class Assembler:
         key = (process.pid, process.start_us, seen.path)
         if seen.time_us - self._written.get(key, 0) < _WRITE_AGAIN_US:
             return True
-        if len(self._written) >= _WRITES_REMEMBERED:
+        if len(self._written) >= _WRITES_CACHED_MAX:
             self._written.clear()
         self._written[key] = seen.time_us
         return False
 
-    def _find_addresses(self, arrived: list[Seen]) -> None:
+    def _find_addresses(self, arrived: list[Observation]) -> None:
         """While the sockets are there: at once, and one look for all that arrived together."""
         connections = [seen for seen in arrived if isinstance(seen, Connected)]
         table: SocketTable | None = read_table() if connections else None
@@ -229,7 +229,7 @@ class Assembler:
                 seen.local_ip = source_address(seen.remote_ip, seen.remote_port)
 
     def _connected(self, seen: Connected) -> None:
-        if not self._out.collection.takes("netconns"):
+        if not self._out.collection.includes("netconns"):
             return
         blocked = seen.is_outbound and self._out.is_blocked(seen.remote_ip, seen.remote_port)
         if seen.exit_code not in _PENDING and not (blocked and seen.exit_code in _REFUSED_ERRORS):
@@ -242,7 +242,7 @@ class Assembler:
             )
 
     def _accessed(self, seen: Accessed) -> None:
-        if not self._out.collection.takes("cross_procs"):
+        if not self._out.collection.includes("cross_procs"):
             return
         process = self._known(seen.pid, seen.time_us, seen.exe, seen.uid)
         target = self._known(seen.target, seen.time_us)
@@ -250,7 +250,7 @@ class Assembler:
             self._write("proc", seen.time_us, process, event_format.access(seen, target))
 
     def _loaded(self, seen: Loaded) -> None:
-        if not self._out.collection.takes("moduleloads"):
+        if not self._out.collection.includes("moduleloads"):
             return
         process = self._known(seen.pid, seen.time_us, seen.exe, seen.uid)
         if not self._is_filtered(process, Subject(("modload_filters",), (seen.path,))):
@@ -263,12 +263,12 @@ class Assembler:
 
     def _reconcile(self, now_us: int) -> None:
         self._reconciled = time.monotonic()
-        for process in self._processes.gone(procfs.pids(), now_us):
-            if process.is_told and not self._is_filtered(process, _OF_ITSELF):
+        for process in self._processes.remove_missing(procfs.pids(), now_us):
+            if process.is_reported and not self._is_filtered(process, _WHOLE_PROCESS):
                 self._write("end", now_us, process, {})
 
 
-def _ripe(held: list[Seen], until_us: int) -> int:
+def _due(held: list[Observation], until_us: int) -> int:
     """How many of the sorted are old enough."""
     count = len(held)
     while count and order(held[count - 1]) > until_us:

@@ -49,7 +49,7 @@ class Filter:
     md5s: frozenset[str]
     events: dict[str, tuple[Match, ...]] = field(default_factory=dict)
 
-    def means(self, process: Process, md5: str) -> bool:
+    def matches(self, process: Process, md5: str) -> bool:
         if self.paths and not any(match(process.path) for match in self.paths):
             return False
         if self.cmdlines and not any(match(process.cmdline) for match in self.cmdlines):
@@ -58,7 +58,7 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Ruling:
+class AppliedFilter:
     """A filter that means a process; `levels` are left for its children."""
 
     by: Filter
@@ -83,9 +83,9 @@ def connection_subject(ip: str, port: int) -> Subject:
     return Subject(("netconn_filters",), (ip, f"{ip}:{port}"))
 
 
-def are_dropped(rulings: tuple[Ruling, ...], subject: Subject) -> bool:
+def is_dropped(applied_filters: tuple[AppliedFilter, ...], subject: Subject) -> bool:
     """Whether one of the filters of a process drops such an event."""
-    for ruling in rulings:
+    for ruling in applied_filters:
         if ruling.by.drops_all:
             return True
         for name in subject.lists:
@@ -126,16 +126,22 @@ class Filters:
                 refused[str(body.get("id", ""))] = str(error)
         self._filters, self.version, self.refused = tuple(found), version, refused
 
-    def rule(self, process: Process, md5: str, parents: tuple[Ruling, ...]) -> tuple[Ruling, ...]:
+    def applied_to(
+        self, process: Process, md5: str, parents: tuple[AppliedFilter, ...]
+    ) -> tuple[AppliedFilter, ...]:
         """The filters that mean a process that starts, or runs another program from now on."""
         if not self._filters:
             return ()
-        found = [Ruling(one, one.levels) for one in self._filters if one.means(process, md5)]
+        found = [
+            AppliedFilter(one, one.levels) for one in self._filters if one.matches(process, md5)
+        ]
         own = {ruling.by.id for ruling in found}
         for ruling in parents:
             if ruling.levels and ruling.by.id not in own and ruling.by in self._filters:
                 endless = ruling.levels == _ALL_DESCENDANTS
-                found.append(Ruling(ruling.by, _ALL_DESCENDANTS if endless else ruling.levels - 1))
+                found.append(
+                    AppliedFilter(ruling.by, _ALL_DESCENDANTS if endless else ruling.levels - 1)
+                )
         return tuple(found)
 
 

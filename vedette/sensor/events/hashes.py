@@ -72,7 +72,7 @@ def hash_handle(
         at += len(chunk)
 
 
-class Budget:
+class TokenBucket:
     """So many bytes a second, and a burst; safe for threads."""
 
     def __init__(self, per_s: int = HASH_BYTES_PER_S, burst: int = HASH_BURST_BYTES) -> None:
@@ -98,9 +98,9 @@ class FileHashes:
         """`on_new` is told of every file that was hashed for the first time."""
         self._known: OrderedDict[Key, Hashed] = OrderedDict()
         self._lock = threading.Lock()
-        self._budget = Budget()
+        self._budget = TokenBucket()
         self._on_new = on_new
-        self.left_out = 0
+        self.skipped = 0
         """Files that were not hashed: too large, or no budget left."""
 
     def of(self, path: str) -> Hashed | None:
@@ -118,7 +118,7 @@ class FileHashes:
 
     def _read(self, path: str, key: Key) -> Hashed | None:
         if key[2] > HASH_BYTES_MAX or not self._budget.take(key[2]):
-            self.left_out += 1
+            self.skipped += 1
             return None
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOATIME)
         try:

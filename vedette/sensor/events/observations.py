@@ -113,6 +113,6 @@ class Blocked:
     sha256: str
 
 
-Seen = Union[  # noqa: UP007 - a name for all of them
+Observation = Union[  # noqa: UP007 - a name for all of them
     Executed, Forked, Ended, FileChanged, Connected, Accessed, Loaded, Blocked
 ]

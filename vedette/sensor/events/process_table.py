@@ -17,7 +17,7 @@ from ..limits import ENDED_KEPT_US, PROCESSES_MAX
 from .observations import Executed, Forked
 
 if TYPE_CHECKING:
-    from .filters import Ruling
+    from .filters import AppliedFilter
 
 _TICKS_APART = 3
 _GRACE_US = 5_000_000
@@ -25,20 +25,20 @@ _SAME_US = 30_000
 
 
 class Process:
-    """One process; `is_told` when the server has its start."""
+    """One process; `is_reported` when the server has its start."""
 
     __slots__ = (
+        "applied_filters",
         "cmdline",
         "cwd",
         "exact_us",
-        "is_told",
+        "is_reported",
         "loginuid",
         "parent_path",
         "parent_start_us",
         "path",
         "pid",
         "ppid",
-        "rulings",
         "sid",
         "start_us",
         "uid",
@@ -49,9 +49,9 @@ class Process:
         self.ppid = self.parent_start_us = 0
         self.uid = self.loginuid = self.sid = -1
         self.path = self.cmdline = self.cwd = self.parent_path = ""
-        self.is_told = False
+        self.is_reported = False
         self.exact_us = 0  # when audit last saw it start a program
-        self.rulings: tuple[Ruling, ...] = ()
+        self.applied_filters: tuple[AppliedFilter, ...] = ()
 
     def take_parent(self, parent: Process | None, ppid: int) -> None:
         self.ppid = ppid
@@ -88,12 +88,12 @@ class Processes:
 
     def scan(self) -> list[Process]:
         """Everything that runs now and has a program, parents before children where pids say so."""
-        found = [process for pid in procfs.pids() if (process := self.look(pid)) is not None]
+        found = [process for pid in procfs.pids() if (process := self.load(pid)) is not None]
         for process in found:
             process.take_parent(self._by_pid.get(process.ppid), process.ppid)
         return [process for process in found if not process.path.startswith("[")]
 
-    def look(self, pid: int, not_after_us: int = 0) -> Process | None:
+    def load(self, pid: int, not_after_us: int = 0) -> Process | None:
         """A process that was not known, from /proc; None when it is gone, or began later."""
         found = procfs.find(pid)
         if found is None:
@@ -107,12 +107,12 @@ class Processes:
         process.take_parent(self._by_pid.get(found.ppid), found.ppid)
         return process
 
-    def ensure(self, pid: int, time_us: int, exe: str = "", uid: int = -1) -> Process:
+    def get_or_create(self, pid: int, time_us: int, exe: str = "", uid: int = -1) -> Process:
         """Whoever did something at that time; of what is already gone, what the event says."""
         known = self._by_pid.get(pid)
         if known is None or known.start_us > time_us + _SAME_US:
             ended = self._ended.get(pid)
-            known = ended[0] if ended else known or self.look(pid, time_us)
+            known = ended[0] if ended else known or self.load(pid, time_us)
         if known is None:
             known = Process(pid, time_us)
             known.path, known.uid = exe, uid
@@ -121,7 +121,7 @@ class Processes:
 
     def forked(self, seen: Forked) -> None:
         process = Process(seen.pid, seen.start_us)
-        parent = self._by_pid.get(seen.parent) or self.look(seen.parent, seen.time_us)
+        parent = self._by_pid.get(seen.parent) or self.load(seen.parent, seen.time_us)
         process.take_parent(parent, seen.parent)
         if parent is not None:
             process.inherit(parent)
@@ -138,12 +138,12 @@ class Processes:
         if process is None or self._is_another(process, seen):
             process = Process(seen.pid, seen.time_us)
             self._keep(process)
-            parent = self._by_pid.get(seen.ppid) or self.look(seen.ppid, seen.time_us)
+            parent = self._by_pid.get(seen.ppid) or self.load(seen.ppid, seen.time_us)
             process.take_parent(parent, seen.ppid)
         process.take_program(seen)
         process.exact_us = seen.time_us if seen.is_exact else 0
-        if not process.is_told:
-            self._settle(process, seen.time_us)
+        if not process.is_reported:
+            self._use_procfs_start(process, seen.time_us)
         return process
 
     def _is_another(self, process: Process, seen: Executed) -> bool:
@@ -155,7 +155,7 @@ class Processes:
             return False
         return self._boot.start_us(ticks) > process.start_us + _TICKS_APART * TICK_US
 
-    def _settle(self, process: Process, time_us: int) -> None:
+    def _use_procfs_start(self, process: Process, time_us: int) -> None:
         """The start as /proc says it, for as long as it can be asked: the same after a restart."""
         ticks = procfs.start_ticks(process.pid)
         if ticks is not None:
@@ -173,7 +173,7 @@ class Processes:
             self._ended.popitem(last=False)
         return process
 
-    def gone(self, living: Iterable[int], now_us: int) -> list[Process]:
+    def remove_missing(self, living: Iterable[int], now_us: int) -> list[Process]:
         """Forgets, and names, those that ended without anybody telling."""
         alive = set(living)
         gone = [

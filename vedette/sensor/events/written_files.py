@@ -18,9 +18,9 @@ from ..kernel import fanotify
 from ..kernel.mounts import local_mounts
 from ..limits import WRITTEN_QUIET_S, WRITTEN_WAITING_MAX
 from .hashes import FileHashes
-from .observations import FileChanged, Seen
+from .observations import FileChanged, Observation
 
-_QUIET_PLACES = ("/proc/", "/sys/", "/dev/")
+_EXCLUDED_PREFIXES = ("/proc/", "/sys/", "/dev/")
 
 
 @dataclass
@@ -28,14 +28,14 @@ class _Waiting:
     pid: int
     path: str
     time_us: int
-    ripe_at: float
+    due_at: float
 
 
 class WrittenFiles:
     """An open watch on the file systems. `poll` is called by one thread, often."""
 
     def __init__(
-        self, hashes: FileHashes, mounts: list[str], put: Callable[[list[Seen]], None]
+        self, hashes: FileHashes, mounts: list[str], put: Callable[[list[Observation]], None]
     ) -> None:
         """OSError where nothing can be watched. No `mounts`: all local file systems."""
         self._hashes, self._put = hashes, put
@@ -88,37 +88,37 @@ class WrittenFiles:
             return
         try:
             if event.pid != os.getpid():
-                self._remember(event)
+                self._track(event)
         except OSError:
             pass
         finally:
             os.close(event.handle)
 
-    def _remember(self, event: fanotify.Event) -> None:
+    def _track(self, event: fanotify.Event) -> None:
         status = os.fstat(event.handle)
         path = os.readlink(f"/proc/self/fd/{event.handle}")
-        if not stat.S_ISREG(status.st_mode) or path.startswith(_QUIET_PLACES):
+        if not stat.S_ISREG(status.st_mode) or path.startswith(_EXCLUDED_PREFIXES):
             return
         if not status.st_nlink:  # deleted already: audit tells of that
             return
         key = status.st_dev, status.st_ino
         now_us = time.time_ns() // 1_000
-        ripe_at = time.monotonic() + WRITTEN_QUIET_S
+        due_at = time.monotonic() + WRITTEN_QUIET_S
         known = self._waiting.pop(key, None)
         if known is not None and known.pid != event.pid:
             self._put([_report_of(known, self._hashes, with_hash=False)])
         if len(self._waiting) >= WRITTEN_WAITING_MAX:
             self._put([FileChanged(now_us, event.pid, "last_write", path)])
             return
-        self._waiting[key] = _Waiting(event.pid, path, now_us, ripe_at)
+        self._waiting[key] = _Waiting(event.pid, path, now_us, due_at)
 
     def _report(self, now: float) -> None:
-        ripe = []
+        due = []
         for key, waiting in self._waiting.items():  # in the order of their last close
-            if waiting.ripe_at > now:
+            if waiting.due_at > now:
                 break
-            ripe.append(key)
-        for key in ripe:
+            due.append(key)
+        for key in due:
             waiting = self._waiting.pop(key)
             self._put([_report_of(waiting, self._hashes, with_hash=True)])
 
@@ -127,7 +127,7 @@ class WrittenFiles:
         self._report(float("inf"))
 
 
-def _report_of(waiting: _Waiting, hashes: FileHashes, *, with_hash: bool) -> Seen:
+def _report_of(waiting: _Waiting, hashes: FileHashes, *, with_hash: bool) -> Observation:
     seen = FileChanged(waiting.time_us, waiting.pid, "last_write", waiting.path)
     hashed = hashes.of(waiting.path) if with_hash else None
     if hashed is not None:

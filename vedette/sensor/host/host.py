@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..kernel.audit import boot_id
-from ..kernel.netlink import DUMP, ask, open_socket
+from ..kernel.netlink import DUMP, open_socket, request
 
 _NETLINK_ROUTE = 0
 _GET_ADDRESS = 22
@@ -86,7 +86,7 @@ def adapters() -> list[dict[str, str]]:
 def _addresses() -> list[tuple[int, str]]:
     try:
         with open_socket(_NETLINK_ROUTE) as found:
-            bodies = ask(found, _GET_ADDRESS, DUMP, 1, bytes(8))
+            bodies = request(found, _GET_ADDRESS, DUMP, 1, bytes(8))
     except OSError:
         return []
     return [one for body in bodies if (one := _address(body)) is not None]

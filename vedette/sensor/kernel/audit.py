@@ -23,7 +23,7 @@ from pathlib import Path
 from ..host.durable_files import write_durably
 from ..limits import AUDIT_BACKLOG, AUDIT_BACKLOG_WAIT
 from . import audit_rules
-from .netlink import ACK, DUMP, NetlinkError, ask, open_socket
+from .netlink import ACK, DUMP, NetlinkError, open_socket, request
 
 NETLINK_AUDIT = 9
 GROUP_READLOG = 1
@@ -57,7 +57,7 @@ class AuditControl:
 
     def _ask(self, kind: int, body: bytes = b"", flags: int = ACK) -> list[bytes]:
         self._sequence += 1
-        return ask(self._socket, kind, flags, self._sequence, body)
+        return request(self._socket, kind, flags, self._sequence, body)
 
     def status(self) -> Status:
         body = self._ask(_GET, flags=0)[0].ljust(_STATUS.size, b"\0")
@@ -110,12 +110,12 @@ class AuditSession:
         before = self._control.status()
         if may_own and not before["pid"] and before["enabled"] != LOCKED:
             try:
-                return self._own(before, list(rules))
+                return self._become_daemon(before, list(rules))
             except OSError as error:
                 self.refusal = str(error)
         return open_socket(NETLINK_AUDIT, groups=GROUP_READLOG)
 
-    def _own(self, before: Status, rules: list[bytes]) -> socket.socket:
+    def _become_daemon(self, before: Status, rules: list[bytes]) -> socket.socket:
         saved = {"boot": boot_id(), "before": before, "rules": [rule.hex() for rule in rules]}
         write_durably(self._state, json.dumps(saved).encode())
         records = open_socket(NETLINK_AUDIT)
@@ -153,7 +153,7 @@ class AuditSession:
 def _register(records: socket.socket) -> None:
     """The daemon is whoever owns the socket that says so."""
     members = {**dict.fromkeys(_MEMBERS, 0), "pid": os.getpid(), "mask": _PID}
-    ask(records, _SET, ACK, 1, _STATUS.pack(*(members[name] for name in _MEMBERS)))
+    request(records, _SET, ACK, 1, _STATUS.pack(*(members[name] for name in _MEMBERS)))
 
 
 def restore(state: Path, control: AuditControl) -> bool:

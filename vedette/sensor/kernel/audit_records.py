@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ..events.observations import Seen
+from ..events.observations import Observation
 from ..limits import AUDIT_PENDING_MAX
 from .audit_calls import CWD, EXECVE, KERN_MODULE, MAKE, PATH, SOCKADDR, SYSCALL, Call, Record
 from .syscalls import NAMES
@@ -33,7 +33,7 @@ class AuditParser:
         self.dropped = 0
         """Events whose end never came."""
 
-    def feed(self, data: bytes) -> list[Seen]:
+    def feed(self, data: bytes) -> list[Observation]:
         """One datagram as the kernel sent it: netlink header and record."""
         kind = int.from_bytes(data[4:6], "little")
         if kind not in _WANTED:
@@ -58,7 +58,7 @@ class AuditParser:
         self.dropped += 1
 
 
-def _event(key: bytes, records: list[Record]) -> list[Seen]:
+def _event(key: bytes, records: list[Record]) -> list[Observation]:
     kind, text = records[0]
     found = _CALL.match(text, 1) if kind == SYSCALL else None
     if found is None:

@@ -30,13 +30,13 @@ class Boot:
         """The wall time of `starttime` in /proc/PID/stat."""
         return self.began_us + ticks * TICK_US
 
-    def of_monotonic_us(self, monotonic_ns: int, asleep_ns: int) -> int:
+    def of_monotonic_us(self, monotonic_ns: int, suspended_ns: int) -> int:
         """The wall time of the proc connector's clock, cut to ticks as /proc cuts it."""
-        ticks = (monotonic_ns + asleep_ns) // 1_000 // TICK_US
+        ticks = (monotonic_ns + suspended_ns) // 1_000 // TICK_US
         return self.start_us(ticks)
 
 
-def asleep_ns() -> int:
+def suspended_ns() -> int:
     """How long the machine slept since boot: the proc connector does not count that."""
     slept = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns()
     return slept if slept > 1_000_000 else 0

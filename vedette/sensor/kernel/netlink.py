@@ -63,7 +63,7 @@ def raise_refusal(body: bytes) -> None:
         raise NetlinkError(-number, os.strerror(-number))
 
 
-def ask(found: socket.socket, kind: int, flags: int, sequence: int, body: bytes) -> list[bytes]:
+def request(found: socket.socket, kind: int, flags: int, sequence: int, body: bytes) -> list[bytes]:
     """The bodies that answer a request: up to its acknowledgement if ACK asks for one, up to the
     end of a dump for DUMP, else one.
 

@@ -12,7 +12,7 @@ import os
 import socket
 import struct
 
-from ..events.observations import Ended, Executed, Forked, Seen
+from ..events.observations import Ended, Executed, Forked, Observation
 from . import procfs
 from .boot import Boot
 from .netlink import HEADER_BYTES, message, open_socket
@@ -32,10 +32,10 @@ _FOUR = struct.Struct("=iiii")
 class ProcConnector:
     """An open connector; `with_execs` when audit does not tell of program starts."""
 
-    def __init__(self, boot: Boot, asleep_ns: int, *, with_execs: bool) -> None:
+    def __init__(self, boot: Boot, suspended_ns: int, *, with_execs: bool) -> None:
         self._boot = boot
-        self._asleep_ns = asleep_ns
-        self._began_ns = boot.began_us * 1_000 + asleep_ns
+        self._suspended_ns = suspended_ns
+        self._began_ns = boot.began_us * 1_000 + suspended_ns
         self.socket: socket.socket = open_socket(_NETLINK_CONNECTOR, groups=_INDEX)
         wanted = _FORK | _EXIT | (_EXEC if with_execs else 0)
         try:
@@ -52,7 +52,7 @@ class ProcConnector:
         with contextlib.suppress(OSError):
             self.socket.close()
 
-    def feed(self, data: bytes) -> list[Seen]:
+    def feed(self, data: bytes) -> list[Observation]:
         """One datagram: what was seen. Threads are no processes and are left out."""
         if len(data) < _DATA_AT + 16:
             return []
@@ -71,10 +71,10 @@ class ProcConnector:
         return self._executed(time_us, process)
 
     def _start_us(self, at_ns: int) -> int:
-        return self._boot.of_monotonic_us(at_ns, self._asleep_ns)
+        return self._boot.of_monotonic_us(at_ns, self._suspended_ns)
 
     @staticmethod
-    def _ended(time_us: int, data: bytes) -> list[Seen]:
+    def _ended(time_us: int, data: bytes) -> list[Observation]:
         thread, process, status = struct.unpack_from("=iiI", data, _DATA_AT)
         if thread != process:
             return []
@@ -82,7 +82,7 @@ class ProcConnector:
         return [Ended(time_us, process, 128 + signal if signal else (status >> 8) & 0xFF)]
 
     @staticmethod
-    def _executed(time_us: int, pid: int) -> list[Seen]:
+    def _executed(time_us: int, pid: int) -> list[Observation]:
         found = procfs.find(pid)
         if found is None:  # gone already; the fork and the end still tell of it
             return []

@@ -8,7 +8,7 @@ import socket
 import threading
 from collections.abc import Callable
 
-from ..events.observations import Seen
+from ..events.observations import Observation
 from ..limits import TICK_S
 
 _DATAGRAM_BYTES = 16 * 1024
@@ -23,8 +23,8 @@ class Reader(threading.Thread):
         self,
         name: str,
         found: socket.socket,
-        feed: Callable[[bytes], list[Seen]],
-        put: Callable[[list[Seen]], None],
+        feed: Callable[[bytes], list[Observation]],
+        put: Callable[[list[Observation]], None],
         *,
         is_prompt: bool,
     ) -> None:
@@ -50,7 +50,7 @@ class Reader(threading.Thread):
 
     def _drain(self) -> bool:
         """Up to a batch; True when there may be more."""
-        seen: list[Seen] = []
+        seen: list[Observation] = []
         receive, feed = self._socket.recv, self._feed
         more = True
         try:

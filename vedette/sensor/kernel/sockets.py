@@ -12,7 +12,7 @@ from ipaddress import IPv6Address
 from typing import NamedTuple
 
 from ..limits import SOCKETS_MAX
-from .netlink import DUMP, ask, open_socket
+from .netlink import DUMP, open_socket, request
 
 _NETLINK_SOCK_DIAG = 4
 _DIAG_BY_FAMILY = 20
@@ -92,8 +92,8 @@ def read_table() -> SocketTable | None:
                 for family in (socket.AF_INET, socket.AF_INET6)
                 for protocol in (TCP, UDP)
             ):
-                request = _REQUEST.pack(family, protocol, 0, 0xFFFFFFFF) + bytes(_ID_BYTES)
-                answers = ask(found, _DIAG_BY_FAMILY, DUMP, number + 1, request)
+                query = _REQUEST.pack(family, protocol, 0, 0xFFFFFFFF) + bytes(_ID_BYTES)
+                answers = request(found, _DIAG_BY_FAMILY, DUMP, number + 1, query)
                 bodies += [(protocol, body) for body in answers]
                 if len(bodies) > SOCKETS_MAX:
                     return None

@@ -85,7 +85,7 @@ class BlockCounts:
                 self.number = time.time_ns() // 1_000 if self._sent else 0
             return list(self._sent)
 
-    def told(self) -> None:
+    def acknowledge(self) -> None:
         """The server has what `take` gave."""
         with self._lock:
             self._sent = []

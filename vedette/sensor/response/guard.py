@@ -37,7 +37,7 @@ _WORKERS = 2
 _MOUNTS_S = 30.0
 
 
-class _Question:
+class _PendingExec:
     """A start that waits for the hash of its file."""
 
     __slots__ = ("deadline", "handle", "is_answered", "key", "pid")
@@ -57,8 +57,8 @@ class Guard:
         self._group = fanotify.Group(asks=True)
         self._known: OrderedDict[Key, tuple[str, str]] = OrderedDict()
         self._lock = threading.Lock()
-        self._pending: list[_Question] = []
-        self._work: queue.SimpleQueue[_Question] = queue.SimpleQueue()
+        self._pending: list[_PendingExec] = []
+        self._work: queue.SimpleQueue[_PendingExec] = queue.SimpleQueue()
         self._lines: list[str] = []
 
     def run(self) -> None:
@@ -69,21 +69,21 @@ class Guard:
         self._watch()
         beat, mounts_at = 0, time.monotonic()
         while True:
-            ready, _, _ = select.select([self._group.handle, 0], [], [], self._patience())
-            if 0 in ready and not self._obey():
+            ready, _, _ = select.select([self._group.handle, 0], [], [], self._poll_timeout_s())
+            if 0 in ready and not self._read_command():
                 return
             for event in self._group.read() if self._group.handle in ready else ():
                 self._decide(event)
-            self._give_up_late()
+            self._allow_overdue()
             now = time.monotonic()
             if now > mounts_at + _MOUNTS_S:
                 mounts_at = now
                 self._watch()
             if now > beat + _BEAT_S or self._lines:
                 beat = int(now)
-                self._say(json.dumps({"beat": beat}))
+                self._write_status(json.dumps({"beat": beat}))
 
-    def _patience(self) -> float:
+    def _poll_timeout_s(self) -> float:
         with self._lock:
             return 0.1 if self._pending or self._lines else _BEAT_S
 
@@ -94,7 +94,7 @@ class Guard:
                     self._group.watch(mount, fanotify.OPEN_EXEC_PERM)
                     self._watched.add(mount)
 
-    def _obey(self) -> bool:
+    def _read_command(self) -> bool:
         order = os.read(0, 4096)
         if b"reload" in order:
             self._bans = Bans(self._bans_path)
@@ -113,15 +113,15 @@ class Guard:
         key = key_of(status)
         known = self._known.get(key)
         if known is not None or event.pid == os.getpid() or status.st_size > HASH_BYTES_MAX:
-            self._judge(event.handle, event.pid, known or ("", ""))
+            self._decide_by_hash(event.handle, event.pid, known or ("", ""))
             os.close(event.handle)
             return
-        question = _Question(event.handle, event.pid, key)
+        question = _PendingExec(event.handle, event.pid, key)
         with self._lock:
             self._pending.append(question)
         self._work.put(question)
 
-    def _judge(self, handle: int, pid: int, hashes: tuple[str, str]) -> None:
+    def _decide_by_hash(self, handle: int, pid: int, hashes: tuple[str, str]) -> None:
         if self._bans.matches(*hashes):
             path = os.readlink(f"/proc/self/fd/{handle}")
             self._answer(handle, fanotify.DENY)
@@ -154,10 +154,10 @@ class Guard:
                 if question in self._pending:
                     self._pending.remove(question)
             if not late:
-                self._judge(question.handle, question.pid, read[:2] if read else ("", ""))
+                self._decide_by_hash(question.handle, question.pid, read[:2] if read else ("", ""))
             os.close(question.handle)
 
-    def _give_up_late(self) -> None:
+    def _allow_overdue(self) -> None:
         """Allows what has waited too long; the hash is still finished, for the next time."""
         now = time.monotonic()
         with self._lock:
@@ -167,7 +167,7 @@ class Guard:
                 self._pending.remove(one)
                 self._answer(one.handle, fanotify.ALLOW)
 
-    def _say(self, line: str) -> None:
+    def _write_status(self, line: str) -> None:
         """Never waits for the sensor: what does not fit in the pipe is said later."""
         lines = [*self._lines, line]
         for at, text in enumerate(lines):

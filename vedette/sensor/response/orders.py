@@ -25,7 +25,7 @@ from ..limits import PROBLEM_CHARS_MAX, QUEUE_BYTES_MIN, UPDATE_RETRY_S
 from ..settings import Settings
 from ..transport.binary_copies import Binaries
 from ..transport.disk_queue import DiskQueue
-from ..transport.https_client import Client, ServerAwayError
+from ..transport.https_client import Client, ServerUnavailableError
 from ..transport.identity import Identity
 from .bans import Bans
 from .firewall import IsolationError
@@ -83,12 +83,12 @@ class Orders:
         self.flushed_before_us = 0
         self.has_restarted = False
         self.is_uninstalling = False
-        self.troubles: dict[str, str] = {}
+        self.problems: dict[str, str] = {}
         """What an order could not do, by order."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             self.has_restarted = bool(json.loads(state.read_bytes())["restarted"])
 
-    def told(self) -> None:
+    def acknowledge(self) -> None:
         """The server has heard that we restarted."""
         if self.has_restarted:
             self.has_restarted = False
@@ -105,7 +105,7 @@ class Orders:
 
         self._try("isolation", enforce)
 
-    def obey(self, answer: dict[str, Any], client: Client) -> None:
+    def execute(self, answer: dict[str, Any], client: Client) -> None:
         """Everything a check-in answered. An order that fails is told of, and stops no other."""
         self._try("isolation", lambda: self._isolate(answer, client.peer))
         self._try("bans", lambda: self._ban(answer.get("bans")))
@@ -120,22 +120,22 @@ class Orders:
         elif answer.get("restart"):
             self._restart()
         if not answer.get("update"):
-            self.troubles.pop("update", None)
+            self.problems.pop("update", None)
 
     def _try(self, name: str, order: Callable[[], None]) -> None:
         try:
             order()
-            self.troubles.pop(name, None)
+            self.problems.pop(name, None)
         except (
             IsolationError,
             UpdateError,
-            ServerAwayError,
+            ServerUnavailableError,
             OSError,
             KeyError,
             TypeError,
             ValueError,
         ) as error:
-            self.troubles[name] = f"{type(error).__name__}: {error}"[:PROBLEM_CHARS_MAX]
+            self.problems[name] = f"{type(error).__name__}: {error}"[:PROBLEM_CHARS_MAX]
 
     def _isolate(self, answer: dict[str, Any], peer: tuple[str, int] | None) -> None:
         isolation = self._parts.isolation
@@ -180,7 +180,7 @@ class Orders:
             self._parts.close_block()
             self._flush_until = self._parts.queue.next
 
-    def look_at_flush(self) -> None:
+    def update_flush(self) -> None:
         """Notes that the blocks of a flush are with the server."""
         if self._flush_us and self._parts.queue.first_waiting >= self._flush_until:
             self.flushed_before_us, self._flush_us = self._flush_us, 0

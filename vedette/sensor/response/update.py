@@ -25,7 +25,7 @@ from .. import SENSOR_VERSION
 from ..host.durable_files import sync_folder, write_durably
 from ..host.self_exec import home
 from ..limits import UPDATE_BYTES_MAX, VERSION_CHARS_MAX
-from ..transport.https_client import Client, ServerAwayError
+from ..transport.https_client import Client, ServerUnavailableError
 from . import ed25519
 
 _TRIAL_TIMEOUT_S = 30.0
@@ -94,8 +94,8 @@ def parse(order: dict[str, Any]) -> Update:
 
 def install(update: Update, client: Client, credential: str, folder: Path) -> None:
     """Fetches a checked update and puts it in place of this program, which then has to be started
-    again. `folder`: where the new file is tried. UpdateError, ServerAwayError, OSError: the old
-    program is as it was."""
+    again. `folder`: where the new file is tried. UpdateError, ServerUnavailableError, OSError:
+    nothing was changed."""
     program = home()
     if not program.is_file():
         raise UpdateError("this sensor does not run from a file of its own")
@@ -103,7 +103,7 @@ def install(update: Update, client: Client, credential: str, folder: Path) -> No
         "GET", update.url_path, credential=credential, bytes_max=UPDATE_BYTES_MAX
     )
     if answer.status != 200:
-        raise ServerAwayError(f"the server answers {answer.status} to the update")
+        raise ServerUnavailableError(f"the server answers {answer.status} to the update")
     if hashlib.sha256(answer.content).hexdigest() != update.sha256:
         raise UpdateError("the file has another hash than the one that was signed")
     draft = folder / "update.pyz"

@@ -25,7 +25,7 @@ class Binaries:
         self._new: deque[str] = deque(maxlen=BINARIES_WAITING_MAX)
         self._wanted: deque[tuple[str, int]] = deque(maxlen=BINARIES_WAITING_MAX)
 
-    def saw(self, path: str, hashed: Hashed) -> None:
+    def add_file(self, path: str, hashed: Hashed) -> None:
         """A file was hashed for the first time."""
         if not self._is_wanted or hashed.file_type not in {_ELF, _PE}:
             return
@@ -58,7 +58,7 @@ class Binaries:
         return sum(min(size, BINARY_BYTES_MAX) for size in sizes)
 
     def send_some(self, client: Client, credential: str) -> bool:
-        """One request; False when there is nothing to send. ServerAwayError as `Client`."""
+        """One request; False when there is nothing to send. ServerUnavailableError as `Client`."""
         if self._wanted:
             self._send_piece(client, credential)
         elif self._new:

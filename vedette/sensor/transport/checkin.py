@@ -14,7 +14,7 @@ from ..kernel.audit import boot_id
 from ..limits import CHECKIN_S, CHECKIN_S_RANGE
 from ..response.bans import BlockCounts
 from ..response.orders import Ending, Orders, Parts
-from .https_client import BackOff, Client, ServerAwayError
+from .https_client import BackOff, Client, ServerUnavailableError
 
 _FLUSH_LOOK_S = 0.5
 _MESSAGE_CHARS_MAX = 1_000
@@ -22,16 +22,16 @@ _MESSAGE_CHARS_MAX = 1_000
 
 @dataclass(frozen=True)
 class Health:
-    """100 and no troubles, or less and which."""
+    """100 and no problems, or less and which."""
 
     status: int
     message: str
 
 
-def health(troubles: list[str]) -> Health:
-    """Each trouble costs 20; a sensor that speaks has at least 10."""
-    text = "; ".join(troubles)[:_MESSAGE_CHARS_MAX]
-    return Health(max(10, 100 - 20 * len(troubles)), text or "Healthy")
+def health(problems: list[str]) -> Health:
+    """Each problem costs 20; a sensor that speaks has at least 10."""
+    text = "; ".join(problems)[:_MESSAGE_CHARS_MAX]
+    return Health(max(10, 100 - 20 * len(problems)), text or "Healthy")
 
 
 class CheckIn:
@@ -42,10 +42,10 @@ class CheckIn:
         parts: Parts,
         orders: Orders,
         blocks: BlockCounts,
-        troubles: Callable[[], list[str]],
+        problems: Callable[[], list[str]],
     ) -> None:
         self._parts, self._orders, self._blocks = parts, orders, blocks
-        self._identity, self._troubles = parts.identity, troubles
+        self._identity, self._problems = parts.identity, problems
         self._client = Client(parts.settings, parts.isolation.server_addresses)
         self._began = time.monotonic()
         self._back_off = BackOff()
@@ -58,7 +58,7 @@ class CheckIn:
                 self.once()
                 self._back_off.succeeded()
                 self._wait(stopping)
-            except ServerAwayError as error:
+            except ServerUnavailableError as error:
                 pause_s = min(self.interval_s, self._back_off.pause_s(error.retry_after_s))
                 self._pause(stopping, max(pause_s, error.retry_after_s))
         self._client.close()
@@ -77,39 +77,39 @@ class CheckIn:
         until = time.monotonic() + self.interval_s
         flushed = self._orders.flushed_before_us
         while time.monotonic() < until and not stopping.wait(min(_FLUSH_LOOK_S, self.interval_s)):
-            self._orders.look_at_flush()
+            self._orders.update_flush()
             if self._orders.flushed_before_us != flushed:
                 return
 
     def once(self) -> None:
-        """One check-in, and what it orders. ServerAwayError."""
+        """One check-in, and what it orders. ServerUnavailableError."""
         credential = self._identity.credential(self._client)
         blocks = self._blocks.take()
         uninstalling = self._orders.is_uninstalling
         answer = self._client.post("/sensor/v1/checkin", self.body(blocks), credential)
         if answer.status != 200:
             if answer.status in {401, 403}:
-                self._identity.lost(credential)
-            raise ServerAwayError(f"the server answers {answer.status}")
-        self._blocks.told()
-        self._orders.told()
+                self._identity.invalidate(credential)
+            raise ServerUnavailableError(f"the server answers {answer.status}")
+        self._blocks.acknowledge()
+        self._orders.acknowledge()
         if uninstalling:
             self._parts.end(Ending.UNINSTALL)
             return
         low, high = CHECKIN_S_RANGE
         self.interval_s = min(high, max(low, float(answer.body.get("checkin_interval_s", 30))))
-        self._orders.obey(answer.body, self._client)
+        self._orders.execute(answer.body, self._client)
         if self._orders.is_uninstalling:
             self.once()
 
     def body(self, blocks: list[dict[str, Any]]) -> dict[str, Any]:
         """What is sent."""
         parts, orders = self._parts, self._orders
-        orders.look_at_flush()
+        orders.update_flush()
         total, free = host.volume()
         isolation_problems = parts.isolation.problems
-        failed = [f"{name}: {text}" for name, text in orders.troubles.items()]
-        state = health(self._troubles() + failed + isolation_problems)
+        failed = [f"{name}: {text}" for name, text in orders.problems.items()]
+        state = health(self._problems() + failed + isolation_problems)
         return {
             "boot_id": boot_id(),
             "clock_us": time.time_ns() // 1_000,

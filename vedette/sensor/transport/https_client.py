@@ -1,8 +1,8 @@
 """HTTPS to the server: one connection a thread, one request after the other.
 
 The server is trusted by the CA file of the settings, or by the fingerprint of its certificate,
-and by nothing else. A request that cannot be answered raises `ServerAwayError` with the pause
-the server asked for; who sends decides what to do with answers.
+and by nothing else. A request without an answer, and one answered with 429 or 5xx, raises
+`ServerUnavailableError` with the pause that the server asked for.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .. import SENSOR_VERSION
 from ..limits import ANSWER_BYTES_MAX, BACK_OFF_S_MAX, REQUEST_S
 from ..settings import Settings
 
-_AGAIN = frozenset({429, 500, 502, 503, 504})
+_RETRY_STATUSES = frozenset({429, 500, 502, 503, 504})
 _CHUNK = 1024 * 1024
 
 
-class ServerAwayError(Exception):
+class ServerUnavailableError(Exception):
     """No answer, or one that says: later. `retry_after_s` is 0 when none was named."""
 
     def __init__(self, text: str, retry_after_s: float = 0.0) -> None:
@@ -136,28 +136,30 @@ class Client:
         credential: str = "",
         bytes_max: int = ANSWER_BYTES_MAX,
     ) -> Answer:
-        """Raises ServerAwayError when there is no answer, or one that means: again."""
+        """Raises ServerUnavailableError when there is no answer, or one that means: again."""
         sent = {"User-Agent": f"vedette-sensor/{SENSOR_VERSION}", **(headers or {})}
         if credential:
             sent["Authorization"] = f"Sensor {credential}"
         was_open = self._connection is not None
         try:
             try:
-                response = self._ask(method, path, content, sent)
+                response = self._send(method, path, content, sent)
             except (ConnectionError, http.client.BadStatusLine):
                 if not was_open:
                     raise
                 self.close()  # a server closes connections that were idle
-                response = self._ask(method, path, content, sent)
+                response = self._send(method, path, content, sent)
             received = _read(response, bytes_max)
         except (OSError, http.client.HTTPException) as error:
             self.close()
-            raise ServerAwayError(str(error) or type(error).__name__) from error
-        if response.status in _AGAIN:
-            raise ServerAwayError(f"the server answers {response.status}", _retry_after(response))
+            raise ServerUnavailableError(str(error) or type(error).__name__) from error
+        if response.status in _RETRY_STATUSES:
+            raise ServerUnavailableError(
+                f"the server answers {response.status}", _retry_after(response)
+            )
         return Answer(response.status, _object(received), received)
 
-    def _ask(
+    def _send(
         self, method: str, path: str, content: bytes, headers: dict[str, str]
     ) -> http.client.HTTPResponse:
         connection = self._connected()

@@ -27,7 +27,7 @@ from ..host.durable_files import write_durably
 from ..limits import ENROL_S, ENROL_S_MAX, UPDATE_RETRY_S
 from ..response import ed25519
 from ..settings import Settings
-from .https_client import Answer, BackOff, Client, ServerAwayError
+from .https_client import Answer, BackOff, Client, ServerUnavailableError
 
 _log = logging.getLogger("vedette-sensor")
 _APPROVAL_NEEDED = "reenrolment_pending"
@@ -60,13 +60,13 @@ class Identity:
         return self._settings.update_public_key or self._update_key
 
     def credential(self, client: Client) -> str:
-        """`id:key`, after enrolling if there is none. ServerAwayError when that fails."""
+        """`id:key`, after enrolling if there is none. ServerUnavailableError when that fails."""
         with self._lock:
             if not self._key:
                 self._enrol(client)
             return f"{self.sensor_id}:{self._key}"
 
-    def lost(self, credential: str) -> None:
+    def invalidate(self, credential: str) -> None:
         """The server refused this credential: the next call of `credential` enrols again."""
         with self._lock:
             if self._key and credential == f"{self.sensor_id}:{self._key}":
@@ -74,7 +74,8 @@ class Identity:
 
     def ensure_update_key(self, client: Client) -> bytes | None:
         """The update key; without one, asks for it by enrolling again with the current key, at
-        most once an hour. The current key stays good when the server refuses. ServerAwayError."""
+        most once an hour. The current key stays good when the server refuses.
+        ServerUnavailableError."""
         with self._lock:
             now = time.monotonic()
             if self.update_key is None and self._key and now >= self._update_key_at:
@@ -87,7 +88,7 @@ class Identity:
     def _enrol(self, client: Client) -> None:
         wait_s = self._enrol_at - time.monotonic()
         if wait_s > 0:
-            raise ServerAwayError(self.refused or "the key was refused", wait_s)
+            raise ServerUnavailableError(self.refused or "the key was refused", wait_s)
         answer = self._post(client, self._previous_key)
         if answer.status != 200:
             self._refuse(answer)
@@ -116,14 +117,16 @@ class Identity:
         else:
             self.refused = f"enrolment refused: {why}"
         _log.warning("%s; asking again in %.0f s", self.refused, pause_s)
-        raise ServerAwayError(self.refused, pause_s)
+        raise ServerUnavailableError(self.refused, pause_s)
 
     def _take(self, body: dict[str, Any]) -> None:
         """Keeps id and key of an enrolment answer, and its update key if there is none yet."""
         try:
             self.sensor_id, self._key = int(body["sensor_id"]), str(body["key"])
         except (KeyError, TypeError, ValueError) as error:
-            raise ServerAwayError(f"an enrolment answer without id and key: {error}") from error
+            raise ServerUnavailableError(
+                f"an enrolment answer without id and key: {error}"
+            ) from error
         offered = ed25519.decode_key(body.get("update_public_key"))
         if self.update_key is None:
             self._update_key = offered

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from .disk_queue import DiskQueue
-from .https_client import BackOff, Client, ServerAwayError
+from .https_client import BackOff, Client, ServerUnavailableError
 from .identity import Identity
 
 _IDLE_S = 0.5
@@ -33,21 +33,21 @@ class Uploader:
         self.acknowledged = 0
         self.rejected = 0
         """Events that the server did not take."""
-        self.trouble = ""
+        self.problem = ""
 
     def run(self) -> None:
         while not self._stopping.is_set():
             try:
                 busy = self.step()
-                self.trouble = ""
+                self.problem = ""
                 self._back_off.succeeded()
                 if not busy:
                     self._stopping.wait(_IDLE_S)
-            except ServerAwayError as error:
-                self.trouble = str(error)
+            except ServerUnavailableError as error:
+                self.problem = str(error)
                 self._stopping.wait(self._back_off.pause_s(error.retry_after_s))
             except OSError as error:  # the disk of the queue
-                self.trouble = f"the queue cannot be read: {error}"
+                self.problem = f"the queue cannot be read: {error}"
                 self._stopping.wait(self._back_off.pause_s())
         self._client.close()
 
@@ -69,8 +69,8 @@ class Uploader:
             self.rejected += len(answer.body.get("rejected") or ())
             self._queue.sent(number)
         elif answer.status in {401, 403}:
-            self._identity.lost(credential)
-            raise ServerAwayError(f"the server answers {answer.status}")
+            self._identity.invalidate(credential)
+            raise ServerUnavailableError(f"the server answers {answer.status}")
         elif answer.status == 409:  # it knows other blocks by our numbers: a restored disk
             self._queue.renumber()
         else:
@@ -82,4 +82,4 @@ class Uploader:
         if self._refusals >= _REFUSALS_MAX:
             self._refusals = 0
             self._queue.drop(number)
-        raise ServerAwayError(f"the server refuses a block: {status}")
+        raise ServerUnavailableError(f"the server refuses a block: {status}")

@@ -18,7 +18,7 @@ from vedette.sensor.events.observations import (
     Executed,
     FileChanged,
     Forked,
-    Seen,
+    Observation,
 )
 from vedette.sensor.events.process_table import Processes
 from vedette.sensor.kernel.boot import Boot
@@ -45,7 +45,7 @@ class Bench:
         self.collection = outlets.collection
         self.assembler = Assembler(Processes(boot), EventWriter("b", T), outlets, self.inbox)
 
-    def tell(self, *seen: Seen) -> list[dict[str, Any]]:
+    def tell(self, *seen: Observation) -> list[dict[str, Any]]:
         """What is written for these, in this order of arrival."""
         self.inbox.put(list(seen))
         self.assembler.round(T + 10**9)
@@ -202,7 +202,7 @@ def test_an_inbox_that_is_full_counts_what_it_loses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left_out", "kinds"),
+    ("skipped", "kinds"),
     [
         ("netconns", ["start", "file", "end"]),
         ("filemods", ["start", "net", "end"]),
@@ -212,9 +212,9 @@ def test_an_inbox_that_is_full_counts_what_it_loses() -> None:
     ],
 )
 def test_what_the_group_does_not_collect_is_not_told(
-    bench: Bench, left_out: str, kinds: list[str]
+    bench: Bench, skipped: str, kinds: list[str]
 ) -> None:
-    bench.collection.replace([left_out])
+    bench.collection.replace([skipped])
     connected = Connected(T + 20_000, NOBODY + 2, True, "198.51.100.7", 443, 0, exe="/bin/exe")
     bench.tell(executed(2, 10), wrote(2, 15), connected, ended(2, 30))
     assert [kind for kind, _ in bench.kinds()] == kinds
@@ -232,4 +232,4 @@ def test_what_is_not_collected_is_remembered(tmp_path: Path) -> None:
     path = tmp_path / "collection.json"
     Collection(path).replace(["netconns"])
     again = Collection(path)
-    assert (again.takes("netconns"), again.takes("filemods")) == (False, True)
+    assert (again.includes("netconns"), again.includes("filemods")) == (False, True)

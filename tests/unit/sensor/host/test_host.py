@@ -9,7 +9,7 @@ import pytest
 
 from vedette.sensor import settings
 from vedette.sensor.events.file_type import file_type
-from vedette.sensor.events.hashes import Budget, FileHashes
+from vedette.sensor.events.hashes import FileHashes, TokenBucket
 from vedette.sensor.events.observations import Ended
 from vedette.sensor.host.host import host_type
 from vedette.sensor.kernel import audit_rules
@@ -169,10 +169,10 @@ def test_blocks_that_were_not_answered_are_told_again_as_they_were() -> None:
     assert first == [{**body, "time_us": 6, "count": 2}]
     counts.count({**body, "time_us": 7})
     assert (counts.take(), counts.number) == (first, number)
-    counts.told()
+    counts.acknowledge()
     assert counts.take() == [{**body, "time_us": 7, "count": 1}]
     assert counts.number > number
-    counts.told()
+    counts.acknowledge()
     assert (counts.take(), counts.number) == ([], 0)
 
 
@@ -202,7 +202,7 @@ def test_what_is_no_file_has_no_hash(tmp_path: Path, name: str) -> None:
 
 
 def test_a_budget_runs_out() -> None:
-    budget = Budget(per_s=0, burst=10)
+    budget = TokenBucket(per_s=0, burst=10)
     assert [budget.take(6), budget.take(6), budget.take(4)] == [True, False, True]
 
 

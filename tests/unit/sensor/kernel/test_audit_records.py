@@ -22,7 +22,7 @@ from vedette.sensor.events.observations import (
     Executed,
     FileChanged,
     Loaded,
-    Seen,
+    Observation,
 )
 from vedette.sensor.kernel.audit_records import AuditParser
 from vedette.sensor.kernel.audit_text import address, arguments, joined, value
@@ -31,7 +31,7 @@ from vedette.sensor.limits import AUDIT_PENDING_MAX
 HOME = (CWD, 'cwd="/home/ann"')
 
 
-def parse(*datagrams: bytes) -> list[Seen]:
+def parse(*datagrams: bytes) -> list[Observation]:
     parser = AuditParser()
     return [seen for data in datagrams for seen in parser.feed(data)]
 

@@ -17,7 +17,7 @@ from .bans import Bans
 _RESTART_S = 5.0
 
 
-class GuardKeeper:
+class GuardSupervisor:
     """`keep` is called about once a second by one thread."""
 
     def __init__(
@@ -26,14 +26,14 @@ class GuardKeeper:
         self._bans, self._mounts, self._on_block = bans, mounts, on_block
         self._process: subprocess.Popen[bytes] | None = None
         self._version = -1
-        self._heard_at = self._next_at = 0.0
+        self._last_heartbeat_at = self._next_at = 0.0
         self.failures = 0
 
     @property
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def keep(self) -> None:
+    def check(self) -> None:
         """Starts, stops, informs or replaces the guard, whichever is due."""
         if self._process is not None and self._is_dead():
             self.stop()
@@ -48,12 +48,12 @@ class GuardKeeper:
             self._order(b"reload\n")
 
     def _is_dead(self) -> bool:
-        silent = time.monotonic() > self._heard_at + GUARD_SILENT_S
+        silent = time.monotonic() > self._last_heartbeat_at + GUARD_SILENT_S
         return not self.is_running or silent
 
     def _start(self) -> None:
         self._version = self._bans.version
-        self._heard_at = time.monotonic()
+        self._last_heartbeat_at = time.monotonic()
         arguments = ["guard", str(self._bans.path), *self._mounts]
         self._process = subprocess.Popen(  # noqa: S603 - ourselves
             command(arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -73,7 +73,7 @@ class GuardKeeper:
         for line in output:
             with contextlib.suppress(ValueError):
                 said = json.loads(line)
-                self._heard_at = time.monotonic()
+                self._last_heartbeat_at = time.monotonic()
                 if "block" in said:
                     self._on_block(said["block"])
         output.close()
