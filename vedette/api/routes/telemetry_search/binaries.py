@@ -78,7 +78,7 @@ def file(md5: str, here: Here, scope: Within) -> Response:
     """A zip with `filedata` and `metadata`, where a sensor sent a copy. 404 where none did: log
     shippers tell about files and do not send them."""
     known = binary_search.summary(here.engine, scope, md5)
-    copy = here.copies.path_of(str(known["md5"]))
+    copy = here.copies.path_of(str(known["md5"]), scope)
     if copy is not None:
         return zip_answer(copy, known, str(known["md5"]))
     raise NotFoundError(f"the bytes of binary {md5!r} are not stored, only what is known of it")
