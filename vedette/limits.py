@@ -554,3 +554,22 @@ GROUP_SENSORS_MAX = SENSORS_MAX // 2
 SENSOR_COPIES_SHARE = 8
 """A sensor may fill an eighth of the room for copies of programs, so that one host cannot keep
 the others from sending theirs."""
+
+CONNECTIONS_MAX = 4_096
+"""Connections of clients at the same time, or half of the file descriptors that the process may
+have, whichever is less. Above it an idle one is closed for a new one, or the new one refused."""
+
+HEAD_DEADLINE_S = 30.0
+"""How long a client may take for a request line and headers, from its connection on."""
+
+BODY_GRACE_S = 30.0
+"""How long a body may take whatever its size."""
+
+BODY_BYTES_A_SECOND_MIN = 1_024
+"""The least average rate of a body that takes longer; a modem has four times that."""
+
+WRITE_DEADLINE_S = 60.0
+"""How long an answer waits for a client that reads nothing of it."""
+
+CONNECTION_CHECK_S = 5.0
+"""How often the deadlines of a connection are checked; they are late by at most that."""

@@ -174,6 +174,7 @@ def test_a_check_in_is_answered_with_all_orders(sensor: PlayedSensor) -> None:
         "isolate": False,
         "isolation_allow": [],
         "flush_before_us": None,
+        "flush_number": None,
         "restart": False,
         "uninstall": False,
         "bans": None,

@@ -4,7 +4,10 @@ from dataclasses import dataclass
 from typing import Final
 
 MANUAL: Final = "Manual"
-"""Sensor version that means: nobody updates sensors by themselves."""
+"""Sensor version that means: sensors keep the version they have."""
+
+LATEST: Final = "latest"
+"""Sensor version, in any case, that means: sensors install whatever package is registered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ def gaps(database: Database, sensor_id: int) -> tuple[int, int]:
 @given(numbers=st.lists(st.integers(1, 12), max_size=25))
 def test_every_block_is_new_once_in_whatever_order(database: Database, numbers: list[int]) -> None:
     epoch = f"e{next(EPOCHS)}"
-    sensor_id = enrolled(database, "queue-host").sensor.id
+    sensor_id = enrolled(database, f"queue-host-{epoch}").sensor.id
     seen: set[int] = set()
     for number in numbers:
         assert upload(database, sensor_id, number, epoch) is (number not in seen)

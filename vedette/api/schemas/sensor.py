@@ -115,7 +115,7 @@ def _report(row: SensorRow) -> dict[str, Any]:
         "physical_memory_size": str(row.memory_bytes),
         "power_state": row.power_state,
         "sensor_health_message": row.health_message,
-        "sensor_health_status": row.health_status,
+        "sensor_health_status": row.health_status if row.has_health else None,
         "sensor_uptime": str(row.sensor_uptime_s),
         "systemvolume_free_size": str(row.volume_free_bytes),
         "systemvolume_total_size": str(row.volume_total_bytes),
@@ -168,7 +168,7 @@ def resource_body(row: SensorRow) -> list[dict[str, Any]]:
             "physical_memory_size": str(row.memory_bytes),
             "systemvolume_free_size": str(row.volume_free_bytes),
             "systemvolume_total_size": str(row.volume_total_bytes),
-            "health_status": row.health_status,
+            "health_status": row.health_status if row.has_health else None,
             "health_message": row.health_message,
             "timestamp": _time(row.checkin_us),
         }

@@ -97,6 +97,7 @@ class Checkin(Message, kw_only=True):
     utc_offset_min: Annotated[int, Meta(ge=-1_440, le=1_440)] | None = None
     is_isolating: bool | None = None
     flushed_before_us: Number = 0
+    flushed_number: Number | None = None
     restarted: bool = False
     uninstalling: bool = False
     ban_version: Number = 0

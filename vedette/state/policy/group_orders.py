@@ -1,4 +1,4 @@
-"""What sensors are told because of their group, read for a whole batch of check-ins at once."""
+"""What a sensor's group asks of it, read for a whole batch of check-ins at once."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields
@@ -16,15 +16,16 @@ MARKED: tuple[str, ...] = (
     "ingress_filter_version",
     *(package_name(os_type) for os_type in OS_TYPES),
 )
-"""The kept values that say that a list of sensors changed."""
+"""The stored values that change with a list that sensors get."""
 
 _COLLECT = "collect_"
 _QUOTA = "quota_"
+_VERSION = "sensor_version_"
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """What of a group's options is for its sensors to do."""
+    """The options of a group that its sensors apply."""
 
     interval_s: int = 0
     """Between check-ins; 0: the server's setting."""
@@ -32,6 +33,8 @@ class GroupSettings:
     """Kinds of events, as the options `collect_*` name them."""
     quotas: tuple[tuple[str, int], ...] = ()
     """The options `quota_*`."""
+    versions: tuple[tuple[str, str], ...] = ()
+    """The options `sensor_version_*`, by operating system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,11 @@ def settings_of(text: str) -> GroupSettings:
             (name.removeprefix(_QUOTA), getattr(options, name))
             for name in names
             if name.startswith(_QUOTA)
+        ),
+        tuple(
+            (name.removeprefix(_VERSION), getattr(options, name))
+            for name in names
+            if name.startswith(_VERSION)
         ),
     )
 

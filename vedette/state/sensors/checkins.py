@@ -50,6 +50,9 @@ class Progress:
     """How far a sensor has come with its orders."""
 
     flushed_before_us: int = 0
+    flushed_number: int | None = None
+    """The flush order that is done; None from sensors that do not know numbers, for which the
+    time decides."""
     has_restarted: bool = False
     is_uninstalling: bool = False
 
@@ -66,6 +69,8 @@ class Standing:
     isolate: bool
     flush_before_us: int
     """0: no flush is wanted."""
+    flush_number: int
+    """Of the latest flush order."""
     restart: bool
     uninstall: bool
     interval_s: int
@@ -95,13 +100,14 @@ _READ = (
     "sensor_version",
     "last_seen_us",
     "flush_us",
+    "flush_number",
     "restart_queued",
     "is_isolating",
     "uninstall",
     "uninstalled_us",
     "network_isolation_enabled",
 )
-_TOLD = tuple(field.name for field in fields(Report))
+_REPORTED = tuple(field.name for field in fields(Report))
 _KEPT = (
     "last_seen_us",
     "flush_us",
@@ -122,9 +128,9 @@ _UPDATE = BulkStatement(
     .values(
         {name: bindparam(f"new_{name}", type_=SENSOR.c[name].type) for name in _KEPT}
         | {
-            # What is not told stays. One statement for all, so that a batch is one call.
+            # What is not reported stays. One statement for all, so that a batch is one call.
             name: func.coalesce(bindparam(f"new_{name}", type_=SENSOR.c[name].type), SENSOR.c[name])
-            for name in _TOLD
+            for name in _REPORTED
         }
     )
 )
@@ -154,16 +160,16 @@ def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[Standing 
 
 def _take(row: dict[str, Any], item: CheckIn, interval_s: int) -> dict[str, Any]:
     """Brings a row up to date with a check-in; returns the parameters that write it."""
-    told = {name: getattr(item.report, name) for name in _TOLD}
-    row |= {name: value for name, value in told.items() if value is not None and name in row}
+    reported = {name: getattr(item.report, name) for name in _REPORTED}
+    row |= {name: value for name, value in reported.items() if value is not None and name in row}
     row |= _after(row, item.progress, item.now_us)
     row["checkin_us"] = item.now_us
     row["next_checkin_us"] = item.now_us + interval_s * 1_000_000
     row["last_seen_us"] = max(item.now_us, row["last_seen_us"])
     if row["uninstalled_us"]:
-        told["is_isolating"] = False
-    values = told | {name: row[name] for name in _KEPT}
-    return {"sensor": item.sensor_id} | {f"new_{name}": told for name, told in values.items()}
+        reported["is_isolating"] = False
+    values = reported | {name: row[name] for name in _KEPT}
+    return {"sensor": item.sensor_id} | {f"new_{name}": value for name, value in values.items()}
 
 
 def note_contact(connection: Connection, sensor_id: int, now_us: int) -> str:
@@ -192,7 +198,7 @@ def note_contact(connection: Connection, sensor_id: int, now_us: int) -> str:
 def _after(row: Mapping[str, Any], progress: Progress, now_us: int) -> dict[str, Any]:
     """The orders that this check-in says are done."""
     values: dict[str, Any] = {}
-    if row["flush_us"] and progress.flushed_before_us >= row["flush_us"]:
+    if row["flush_us"] and _is_flushed(row, progress):
         values["flush_us"] = 0
     if row["restart_queued"] and progress.has_restarted:
         values["restart_queued"] = False
@@ -201,6 +207,12 @@ def _after(row: Mapping[str, Any], progress: Progress, now_us: int) -> dict[str,
     elif row["uninstalled_us"]:
         values["uninstalled_us"] = 0  # it is still there
     return values
+
+
+def _is_flushed(row: Mapping[str, Any], progress: Progress) -> bool:
+    if progress.flushed_number is not None:
+        return bool(progress.flushed_number >= row["flush_number"])
+    return bool(progress.flushed_before_us >= row["flush_us"])
 
 
 def _standing(row: Mapping[str, Any], of_group: GroupOrders, interval_s: int) -> Standing:
@@ -212,6 +224,7 @@ def _standing(row: Mapping[str, Any], of_group: GroupOrders, interval_s: int) ->
         sensor_version=row["sensor_version"],
         isolate=row["network_isolation_enabled"] and not row["uninstalled_us"],
         flush_before_us=row["flush_us"],
+        flush_number=row["flush_number"],
         restart=row["restart_queued"],
         uninstall=row["uninstall"],
         interval_s=interval_s,

@@ -18,6 +18,9 @@ from vedette.store.read.segment_search import Found, Order
 NAMES_MAX = 1_000
 """File names, hosts and groups that are told of one binary."""
 
+CLAIMS_MAX = 10
+"""Different SHA-256 of one MD5 that are shown."""
+
 SORTABLE = frozenset(BINARY_COLUMNS) - BINARY_LISTS
 """What binaries can be ordered by."""
 
@@ -94,11 +97,16 @@ def binaries_of(engine: Engine, hashes: Sequence[str], scope: Scope) -> list[dic
     return _binaries(engine, f"hash GLOBAL IN ({rows})", hashes, scope)
 
 
-def sha256_of(engine: Engine, md5: str) -> str:
-    """The SHA-256 of the file with this MD5, "" when it was never seen with both."""
-    found = engine.query("SELECT max(sha256) FROM binary WHERE md5 = {md5:String}", {"md5": md5})
-    digest: str = found.rows[0][0]
-    return digest
+def claimed_sha256(engine: Engine, md5: str, scope: Scope) -> list[str]:
+    """The SHA-256 that sensors of the scope report for the file with this MD5, in order; more than
+    one where they contradict each other. At most `CLAIMS_MAX`."""
+    found = engine.query(
+        f"SELECT arraySort(groupUniqArray({CLAIMS_MAX:d})(sha256)) FROM binary "
+        f"WHERE md5 = {{md5:String}} AND sha256 != '' AND {IN_SCOPE}",
+        {"md5": md5, **scope_params(scope)},
+    )
+    claims: list[str] = list(found.rows[0][0])
+    return claims
 
 
 def _binaries(

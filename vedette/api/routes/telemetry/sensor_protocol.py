@@ -31,6 +31,7 @@ from vedette.respond import orders
 from vedette.state.sensors import checkins, enrolment, sensor_queues
 from vedette.state.sensors.checkins import CheckIn, Progress, Report, Standing
 from vedette.state.sensors.sensor_queues import Block
+from vedette.state.sensors.update_signing import update_public_key
 
 router = APIRouter(prefix="/sensor/v1", tags=["sensor protocol"])
 
@@ -88,6 +89,7 @@ async def enrol(request: Request) -> Response:
             "sensor_id": made.sensor.id,
             "key": made.key,
             "checkin_interval_s": here.pace.interval_s,
+            "update_public_key": await to_thread.run_sync(update_public_key, here.database),
         }
     )
 
@@ -98,7 +100,9 @@ async def check_in(request: Request) -> Response:
     here, principal = services_of(request), principal_of(request)
     sent = await message(request, Checkin, principal)
     now_us, pace = here.clock.now_us(), here.pace
-    progress = Progress(sent.flushed_before_us, sent.restarted, sent.uninstalling)
+    progress = Progress(
+        sent.flushed_before_us, sent.flushed_number, sent.restarted, sent.uninstalling
+    )
     report = _report(sent, now_us)
     item = CheckIn(principal.sensor_id, report, progress, now_us, pace.interval_s, pace.least_s)
     future = here.commits.submit_to(checkins.check_in, principal.sensor_id, item)
@@ -109,6 +113,7 @@ async def check_in(request: Request) -> Response:
         "isolate": standing.isolate,
         "isolation_allow": list(here.settings.isolation_allow),
         "flush_before_us": standing.flush_before_us or None,
+        "flush_number": standing.flush_number if standing.flush_before_us else None,
         "restart": standing.restart,
         "uninstall": standing.uninstall,
         "not_collected": standing.group.settings.not_collected,
