@@ -163,6 +163,8 @@ def test_frequency_counts_hosts_and_processes(analyst: httpx.Client, told: Story
     body = analyst.get("/api/v1/process/host/count", params=asked).json()
     assert set(body) == {"hostCount", "globalCount", "numDocs"}
     assert 1 <= body["hostCount"] <= body["globalCount"] <= body["numDocs"]
+    segments = analyst.get("/api/v1/process", params={"rows": 0}).json()["total_results"]
+    assert body["numDocs"] == segments
     asked["md5"] = "fe" * 16
     assert analyst.get("/api/v1/process/host/count", params=asked).json()["hostCount"] == 0
 

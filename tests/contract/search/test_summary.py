@@ -122,3 +122,65 @@ def test_the_segments_of_one_window_are_told_apart(contract_engine: ClickHouseEn
     for number in (0, 1, 999):
         body = flat_summary(contract_engine, EVERYTHING, P1, HOUR_MS + number)
         assert (body["segment_id"], body["exit_status"]) == (HOUR_MS + number, str(number))
+
+
+class Counting:
+    """An engine that counts the reads it is asked for."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.reads = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def query(self, *arguments: Any, **named: Any) -> Any:
+        self.reads += 1
+        return self._engine.query(*arguments, **named)
+
+
+def family(engine: ClickHouseEngine) -> None:
+    store(engine, partial(1, process_name="up.exe", start=1, last_update=1))
+    for number in (2, 7, 8):
+        store(engine, partial(number, parent_id=P1, start=number, last_update=1))
+    store(engine, partial(3, parent_id=P2, start=9, last_update=1))
+
+
+def test_a_summary_that_is_asked_for_again_reads_nothing(engine: ClickHouseEngine) -> None:
+    family(engine)
+    counting: Any = Counting(engine)
+    first = summary(counting, EVERYTHING, P2, 0, 15, NOTHING_SUPPRESSED)
+    read = counting.reads
+    assert read > 0
+    assert summary(counting, EVERYTHING, P2, 0, 15, NOTHING_SUPPRESSED) == first
+    assert counting.reads == read
+
+
+def names(found: Any) -> tuple[Any, list[str], list[str]]:
+    siblings = [one.row["process_name"] for one in found.siblings]
+    return found.parent["process_name"], siblings, [one.row["cmdline"] for one in found.children]
+
+
+def test_a_summary_follows_what_is_written_to_each_relative(engine: ClickHouseEngine) -> None:
+    family(engine)
+
+    def ask() -> tuple[Any, list[str], list[str]]:
+        return names(summary(engine, EVERYTHING, P2, 0, 15, NOTHING_SUPPRESSED))
+
+    assert ask() == ("up.exe", ["", ""], [""])
+    store(engine, partial(7, process_name="seven.exe", window_ms=NEXT_MS, last_update=2))
+    assert ask() == ("up.exe", ["seven.exe", ""], [""])
+    store(engine, partial(4, parent_id=P2, cmdline="late /c", start=10, last_update=2))
+    assert ask() == ("up.exe", ["seven.exe", ""], ["", "late /c"])
+    store(engine, partial(9, parent_id=P1, process_name="nine.exe", start=11, last_update=2))
+    assert ask() == ("up.exe", ["seven.exe", "", "nine.exe"], ["", "late /c"])
+
+
+def test_a_cached_summary_shows_nothing_outside_of_the_scope(engine: ClickHouseEngine) -> None:
+    family(engine)
+    foreign = partial(5, sensor_id=2, parent_id=P2, process_name="secret.exe", last_update=1)
+    store(engine, foreign)
+    for _ in range(2):
+        everything = summary(engine, EVERYTHING, P2, 0, 15, NOTHING_SUPPRESSED)
+        own = summary(engine, Scope(frozenset({1})), P2, 0, 15, NOTHING_SUPPRESSED)
+        assert (len(everything.children), len(own.children)) == (2, 1)

@@ -100,7 +100,7 @@ def summary(
     parent: Row | None = None
     siblings: Sequence[Row] = ()
     if parent_id:
-        parent = stored.process_rows(engine, [parent_id], scope).get(parent_id)
+        parent = stored.cached_process_rows(engine, [parent_id], scope).get(parent_id)
         most = limits.SIBLINGS_MAX
         siblings = stored.siblings_of(engine, process_id, parent_id, scope, limit=most)
     children: Sequence[Row] = ()

@@ -12,7 +12,7 @@ from vedette.model.ids import EARLIEST_SEGMENT
 from vedette.model.scope import Scope
 from vedette.search.processes.process_columns import PROCESS_COLUMNS, Row
 from vedette.store.engine.client import Engine
-from vedette.store.read.process import process_rows
+from vedette.store.read.process import cached_process_rows
 from vedette.store.read.relatives import Report, reports_of
 
 _HOST_COLUMNS: Final = (
@@ -27,8 +27,13 @@ def with_suppressed(
     """The first `limit` children by start: stored ones and suppressed ones. The latter are rows
     without events, in segment 1."""
     parent_id = parent["process_id"]
-    reports = reports_of(engine, [parent_id], scope, limit=limit, only_suppressed=True)
-    with_records = process_rows(engine, [report.child_id for report in reports], scope)
+    reports = engine.unchanged.told(
+        parent_id,
+        ("suppressed", scope, limit),
+        lambda: reports_of(engine, [parent_id], scope, limit=limit, only_suppressed=True),
+        lambda found: 1_000 + 1_000 * len(found),
+    )
+    with_records = cached_process_rows(engine, [report.child_id for report in reports], scope)
     hidden = [_row(parent, report) for report in reports if report.child_id not in with_records]
     return sorted([*children, *hidden], key=_start_order)[:limit] if hidden else list(children)
 

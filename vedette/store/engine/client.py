@@ -294,7 +294,7 @@ class ClickHouseEngine:
             client.command(sql)
 
     def insert_arrow(self, table: str, data: pa.Table) -> None:
-        written = data.column("process_id") if "process_id" in data.column_names else _NO_PROCESS
+        written = _written_processes(data)
         with domain_errors(), self._writer.borrow() as client, self.unchanged.writing(written):
             client.insert_arrow(table, data, settings=self._insert_settings(data.num_rows))
 
@@ -318,6 +318,18 @@ class ClickHouseEngine:
         self._readers.close()
         self._control.close()
         self._held.close()
+
+
+def _written_processes(data: pa.Table) -> pa.ChunkedArray:
+    """Processes of which cached answers are wrong once rows are written: their own, and those of
+    the parents that the rows name, whose children they are."""
+    if "process_id" not in data.column_names:
+        return _NO_PROCESS
+    own = data.column("process_id")
+    if "parent_id" not in data.column_names:
+        return own
+    parents = data.column("parent_id").cast(own.type)
+    return pa.chunked_array([*own.chunks, *parents.chunks], own.type)
 
 
 def create_database(open_client: OpenClient, name: str, capabilities: Capabilities) -> None:

@@ -10,10 +10,10 @@ from vedette.model.scope import Scope
 from vedette.query.compile.binary_sql import BINARY_COLUMNS, IN_SCOPE, binaries_sql
 from vedette.query.compile.condition import SETTINGS, BinaryCondition, Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import scope_params, scoped
+from vedette.store.plan.scope_filter import ALL, scope_params, scoped
 from vedette.store.read.column_lists import quoted
 from vedette.store.read.process_events import BY_KEY
-from vedette.store.read.segment_search import Found, Order
+from vedette.store.read.segment_search import Found, Order, count_segments
 
 NAMES_MAX = 1_000
 """File names, hosts and groups that are told of one binary."""
@@ -156,8 +156,8 @@ class Frequency:
     """Hosts that reported the file."""
     executions: int
     """Processes that ran it."""
-    processes: int
-    """All processes."""
+    segments: int
+    """All segments."""
 
 
 def frequency_of(engine: Engine, column: str, digest: str, scope: Scope) -> Frequency:
@@ -173,11 +173,7 @@ def frequency_of(engine: Engine, column: str, digest: str, scope: Scope) -> Freq
     executions = engine.query(
         f"SELECT uniqExact(sensor_id, process_id) FROM segment WHERE {ran.sql}", ran.params
     ).rows[0][0]
-    every = scoped(Condition("1"), scope)
-    processes = engine.query(
-        f"SELECT uniqExact(sensor_id, process_id) FROM process WHERE {every.sql}", every.params
-    ).rows[0][0]
-    return Frequency(hosts, executions, processes)
+    return Frequency(hosts, executions, count_segments(engine, ALL, scope))
 
 
 def _ordering(order: Order) -> str:

@@ -20,7 +20,7 @@ from vedette.store.engine.client import Engine, Rows
 from vedette.store.plan.scope_filter import guided, scoped
 from vedette.store.read.column_lists import BEST, COUNTS, quoted, readable_array
 from vedette.store.read.process_events import BY_KEY
-from vedette.store.read.segment_counts import of_process
+from vedette.store.read.segment_counts import of_process, row_size, sees
 
 _LAST = (1 << 63) - 1
 
@@ -181,7 +181,31 @@ def _event_time(named: tuple[str, ProcessEvent]) -> int:
 def children_of(
     engine: Engine, process_id: str, scope: Scope, *, limit: int = RELATIVES_MAX
 ) -> list[dict[str, Any]]:
-    """The processes that name this one as their parent, by start time; rows as `process_rows`."""
+    """The processes that name this one as their parent, by start time; rows as `process_rows`.
+    Cached by process: a summary asks for them every time."""
+    ids = engine.unchanged.told(
+        process_id,
+        ("children", scope, limit),
+        lambda: _child_ids(engine, process_id, scope, limit),
+        lambda found: 1_000 + 100 * len(found),
+    )
+    known = cached_process_rows(engine, ids, scope)
+    return [known[name] for name in ids if name in known]
+
+
+def cached_process_rows(
+    engine: Engine, process_ids: Sequence[str], scope: Scope
+) -> dict[str, dict[str, Any]]:
+    """`process_rows`, cached by process. The rows belong to the cache: do not change them."""
+    return engine.unchanged.get_or_load_many(
+        process_ids,
+        lambda process_id: ("whole", sees(scope, process_id)),
+        lambda missing: process_rows(engine, missing, scope),
+        row_size,
+    )
+
+
+def _child_ids(engine: Engine, process_id: str, scope: Scope, limit: int) -> list[str]:
     where = scoped(Condition("parent_id = {parent:String}", {"parent": process_id}), scope)
     # The row that brings a process into a window names its parent; any partial row will do.
     found = engine.query(
@@ -189,9 +213,7 @@ def children_of(
         f"GROUP BY process_id ORDER BY started, process_id LIMIT {limit:d}",
         where.params,
     )
-    ids = [row[0] for row in found.rows]
-    known = process_rows(engine, ids, scope)
-    return [known[name] for name in ids if name in known]
+    return [row[0] for row in found.rows]
 
 
 def siblings_of(

@@ -6,7 +6,7 @@ a cluster has others, so there nothing is kept.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -59,6 +59,33 @@ class Unchanged:
             if is_quiet and begun == self._begun:
                 self._keep(key, _Kept(answer, size(answer)))
         return answer
+
+    def get_or_load_many(
+        self,
+        process_ids: Sequence[str],
+        question: Callable[[str], Hashable],
+        load: Callable[[list[str]], Mapping[str, T]],
+        size: Callable[[T | None], int],
+    ) -> dict[str, T]:
+        """One answer for each process that has one, as `told`; those that are not cached are
+        loaded together. That a process has none is cached, too."""
+        keys = {one: (one, question(one)) for one in process_ids}
+        found: dict[str, T | None] = {}
+        with self._lock:
+            for one, key in keys.items():
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    found[one] = cast("T | None", self._kept[key].answer)
+            begun, is_quiet = self._begun, not self._running
+        missing = [one for one in keys if one not in found]
+        if missing:
+            loaded = load(missing)
+            found |= {one: loaded.get(one) for one in missing}
+            with self._lock:
+                if is_quiet and begun == self._begun:
+                    for one in missing:
+                        self._keep(keys[one], _Kept(found[one], size(found[one])))
+        return {one: answer for one in keys if (answer := found[one]) is not None}
 
     @contextmanager
     def writing(self, process_ids: pa.ChunkedArray | None = None) -> Iterator[None]:

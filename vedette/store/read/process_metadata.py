@@ -14,7 +14,7 @@ from vedette.store.engine.client import Engine
 from vedette.store.engine.query_pool import beside
 from vedette.store.read.column_lists import COUNTS, KNOWN, quoted, row_with
 from vedette.store.read.process_events import BY_KEY
-from vedette.store.read.segment_counts import of_process, sees
+from vedette.store.read.segment_counts import of_process, row_size, sees
 
 _NEWEST_WINDOW: Final = (
     "(SELECT arrayMax(arrayPushFront(groupArrayArray(windows), 0)) "
@@ -149,12 +149,7 @@ def _told(
     ask: Callable[[], R],
 ) -> R:
     """The answer of `ask`, remembered until something is written to the process."""
-    return engine.unchanged.told(process_id, (sees(scope, process_id), *question), ask, _size)
-
-
-def _size(row: dict[str, Any] | None) -> int:
-    """About what a row takes in memory."""
-    return 3_000 + sum(len(value) for value in (row or {}).values() if isinstance(value, str))
+    return engine.unchanged.told(process_id, (sees(scope, process_id), *question), ask, row_size)
 
 
 def _newest_heard_of(

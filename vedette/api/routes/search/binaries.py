@@ -106,7 +106,7 @@ async def file(md5: str, request: Request, here: Here, scope: Within) -> Respons
     "/api/v1/process/host/count", summary="How common a program is", openapi_extra=_FREQUENCY
 )
 async def frequency(request: Request, here: Here, scope: Within) -> Response:
-    """Hosts that reported the program, processes that ran it, and all processes."""
+    """Hosts that reported the program, processes that ran it, and all segments."""
     query = request.query_params
     name = query.get("name") or "md5"
     if name not in ("md5", "sha256"):

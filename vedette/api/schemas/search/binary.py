@@ -85,5 +85,5 @@ def frequency_body(found: Frequency) -> Body:
     return {
         "hostCount": found.hosts,
         "globalCount": found.executions,
-        "numDocs": found.processes,
+        "numDocs": found.segments,
     }
