@@ -33,6 +33,7 @@ from vedette.store.engine.open import PARTS_MERGED, connect_engine, open_engine
 from vedette.store.partitions.lifecycle import recover, unmounted
 from vedette.store.schema.create import create_tables
 from vedette.store.schema.index_build import settle
+from vedette.store.write.corrections import apply_corrections
 from vedette.store.write.idle_merge import merge_when_quiet
 
 PROCESSES_REMEMBERED = 100_000
@@ -109,6 +110,7 @@ def write_path_jobs(
         Job("garbage", 300, gc.collect, shared=False),
         Job("partitions", 60, lambda: path.partitions.maintain(settings)),
         Job("ends", 600, lambda: settle(telemetry)),
+        Job("corrections", 3, lambda: apply_corrections(telemetry)),
         Job("quiet", 5, lambda: merge_when_quiet(telemetry)),
     ]
 

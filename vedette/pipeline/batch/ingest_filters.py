@@ -11,20 +11,10 @@ from typing import Any, Protocol
 from vedette.ingest.filter import CompiledFilters, Judge, Subject, sift
 from vedette.model.event import BinarySeen, Facts, Kept, Outcome
 from vedette.model.host import SensorRef
+from vedette.model.metadata_rank import merge_ranked, ranked
 
 ANCESTORS_RECALLED = 4
 """Generations of parents that are read back from the store when they are not in memory."""
-
-_COLUMNS = (
-    "path",
-    "cmdline",
-    "process_md5",
-    "parent_id",
-    "parent_path",
-    "parent_cmdline",
-    "parent_md5",
-)
-"""What filters ask of a process, and of a parent that is known from its child alone."""
 
 
 class Memory(Protocol):
@@ -54,7 +44,8 @@ class Sifting:
         if len(kept) < len(outcomes):
             for outcome in outcomes:
                 if type(outcome) is Facts and outcome.process_id in self._verdicts:
-                    self._memory.remember(outcome.process_id, outcome.values)
+                    claims = ranked(outcome.values, outcome.rank, outcome.time_us)
+                    self._memory.remember(outcome.process_id, claims)
         return kept
 
 
@@ -136,14 +127,6 @@ def _gathered(
             if process_id not in subjects:
                 subjects[process_id] = subject
             if kind is Facts:
-                _tell(told, process_id, outcome.values)  # type: ignore[union-attr]
+                claims = ranked(outcome.values, outcome.rank, outcome.time_us)  # type: ignore[union-attr]
+                merge_ranked(told.setdefault(process_id, {}), claims)
     return subjects, told
-
-
-def _tell(told: dict[str, dict[str, Any]], process_id: str, values: dict[str, Any]) -> None:
-    known = told.get(process_id)
-    if known is None:
-        told[process_id] = values  # never changed: the next one makes a copy
-        return
-    merged = {column: max(known.get(column, ""), values.get(column, "")) for column in _COLUMNS}
-    told[process_id] = merged
