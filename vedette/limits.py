@@ -144,6 +144,23 @@ sensors and health checks."""
 STORE_WRITERS = 4
 """Clients that write at the same time: a commit has as many tables."""
 
+UPGRADE_STATEMENT_S = 0.5
+"""About what a statement that changes the definition of `segment` takes, for the estimate of an
+upgrade: the engine analyses all expressions anew."""
+
+UPGRADE_REWRITE_BYTES_A_SECOND = 30 * 1024 * 1024
+"""Bytes of `segment` on disk that an upgrade rewrites a second, for the same estimate."""
+
+CORRECTED_PROCESSES_MAX = 200
+"""Processes that one mutation corrects: their values are written into its text, about 2 kB each."""
+
+CORRECTION_TEXT_CHARS = 2 * 1024 * 1024
+"""Characters of values in it, but for a single process that has more."""
+
+CORRECTION_STATEMENT_BYTES = 64 * 1024 * 1024
+"""Text of such a mutation at most: a character takes up to 8 hexadecimal digits, and what one
+process has at most are some command lines of `TEXT_CHARS_MAX`."""
+
 STORE_WAIT_S = 30
 """How long a read waits for a free client before it is refused with 503."""
 

@@ -18,6 +18,7 @@ from vedette.settings import Settings
 from vedette.state.jobs.streams import remove_dead
 from vedette.store.engine.client import Engine
 from vedette.store.schema.index_build import settle
+from vedette.store.write.corrections import apply_corrections
 from vedette.store.write.idle_merge import merge_when_quiet
 
 Context = TypeVar("Context")
@@ -77,6 +78,10 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
     BackgroundJob(
         "ends", 600, True, "build the suffix index of data that no longer changes",
         lambda here: settle(here.telemetry),
+    ),
+    BackgroundJob(
+        "corrections", 3, True, "apply corrections of process metadata to stored segments",
+        lambda here: apply_corrections(here.telemetry),
     ),
     BackgroundJob(
         "quiet", 5, True, "merge small parts while nothing is written",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vedette.model import event
+from vedette.model.metadata_rank import RANK_COLUMN_OF, RANK_COLUMNS
 
 ColumnType = Literal["text", "u8", "u16", "u32", "u64", "i32", "time", "ip"]
 """text String; time DateTime64(6, 'UTC') given as epoch microseconds; ip 16 bytes, IPv6."""
@@ -87,6 +88,7 @@ PROCESS: tuple[Column, ...] = (
 DERIVED: tuple[Column, ...] = (
     Column("cmdline_tokens", "text"),  # model/tokens.py, made by fold whenever cmdline is known
     Column("parent_cmdline_tokens", "text"),
+    *(Column(name, "u64") for name in RANK_COLUMNS),  # model/metadata_rank.py
 )
 
 TOUCHED: tuple[Column, ...] = (
@@ -98,6 +100,13 @@ TOUCHED: tuple[Column, ...] = (
 """Given by the writer at commit."""
 
 METADATA: tuple[Column, ...] = HOST + PROCESS + DERIVED + TOUCHED
+
+CORRECTED: tuple[Column, ...] = tuple(
+    column
+    for column in (*PROCESS, *DERIVED)
+    if column.name in RANK_COLUMN_OF or column.name in RANK_COLUMNS
+)
+"""Metadata that is decided by rank (`model/metadata_rank.py`)."""
 
 BINARY: tuple[Column, ...] = (
     Column("file_version", "text"),

@@ -14,6 +14,8 @@ from enum import IntEnum
 
 from msgspec import Struct
 
+from vedette.model.metadata_rank import Rank
+
 UNKNOWN_IP = bytes(16)
 
 
@@ -66,6 +68,8 @@ class Facts(Struct, gc=False):
     process_id: str
     time_us: int
     values: dict[str, str | int | bytes]
+    rank: int = int(Rank.OWN)
+    """How far the source is to be believed (`model/metadata_rank.py`)."""
 
 
 class Filemod(Struct, gc=False):

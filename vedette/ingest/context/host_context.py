@@ -19,6 +19,7 @@ from vedette.limits import (
     HOST_NAMES_MAX,
 )
 from vedette.model.event import UNKNOWN_IP
+from vedette.model.metadata_rank import Rank
 
 ANSWER_LATE_US = 5_000_000
 """A DNS answer may be logged this long after the connection that used it."""
@@ -151,9 +152,9 @@ class HostContext(Processes):
         """The md5 of a process's image, also where only its sha256 was told."""
         return known.md5 or self.md5_of(known.sha256)
 
-    def learn_path(self, known: Known, path: str) -> None:
-        """The path of a process; with a drive, it may tell what drive an NT device is."""
-        known.learn(path)
+    def learn_path(self, known: Known, path: str, rank: int = Rank.OWN) -> None:
+        """The path of a process; one with a drive may show which drive an NT device is."""
+        known.learn(path, rank=rank)
         self.learn_file_name(known)
         if path[1:3] == ":\\":
             self._tails[path[2:].lower()] = path[:2].upper()

@@ -18,6 +18,7 @@ from vedette.ingest.context.two_generation_cache import Generations
 from vedette.ingest.paths import file_name, split_device, tail_of
 from vedette.limits import HOST_PROCESSES_MAX
 from vedette.model.ids import guid_start_us, process_id_from_guid, process_id_from_start
+from vedette.model.metadata_rank import Rank
 
 SAME_START_US = 2_000_000
 """How far apart two reports of the start or the end of one process may be."""
@@ -159,27 +160,37 @@ class Processes:
         known = self._known.get(process_id) or self._add(process_id, pid, 0)
         if path != known.path and _rank(path) > _rank(known.path):
             known.path = path
+            known.path_rank = known.path_rank or Rank.OTHERS
             known.told = False
             if split_device(path)[0]:
                 self.device_paths.append(known)
         return known
 
-    def alive(self, pid: int, time_us: int, path: str = "") -> Known:
+    def alive(
+        self, pid: int, time_us: int, path: str = "", tolerance_us: int = SAME_START_US
+    ) -> Known:
         """The process that had this pid at that time; one of unknown start when none is known."""
-        known = self.find(pid, time_us)
+        known = self.find(pid, time_us, tolerance_us)
         if known is None and not path:
             mentioned = [some for some in self._pids.get(pid, ()) if some.start_us == 0]
             known = max(mentioned, key=lambda some: (some.path, some.id), default=None)
         return known or self.mention(pid, path)
 
-    def find(self, pid: int, time_us: int) -> Known | None:
-        """The process with known start that had this pid at that time (0: the latest)."""
-        latest_us = time_us + SAME_START_US if time_us else 1 << 62
+    def find(self, pid: int, time_us: int, tolerance_us: int = SAME_START_US) -> Known | None:
+        """The process with known start that had this pid at that time (0: the latest).
+
+        By `tolerance_us` a start that another log reports may be later than the event; a start of
+        the same log ends the process that had the pid before.
+        """
+        latest_us = time_us or 1 << 62
+        keyed_us = latest_us + tolerance_us
         best: Known | None = None
         for known in self._pids.get(pid, ()):
-            if 0 < known.start_us <= latest_us and (best is None or _age(known) > _age(best)):
+            limit_us = keyed_us if known.keyed else latest_us
+            if 0 < known.start_us <= limit_us and (best is None or _age(known) > _age(best)):
                 best = known
-        if best is not None and time_us and self._end_us(best) + SAME_START_US < time_us:
+        late_us = 2 * SAME_START_US - tolerance_us
+        if best is not None and time_us and self._end_us(best) + late_us < time_us:
             return None
         return best
 

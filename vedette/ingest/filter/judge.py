@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 from vedette.ingest.context.two_generation_cache import Generations
 from vedette.ingest.filter.compile import CompiledFilters
 from vedette.limits import FILTER_PROCESSES_REMEMBERED
+from vedette.model.metadata_rank import merge_ranked
 
 Facts = Mapping[str, Any]
 """Metadata columns of a process, as `model/columns.py` names them; {} when nothing is known."""
-
-_ASKED = ("path", "cmdline", "process_md5", "parent_id")
-"""Columns that filters ask of a process itself."""
 
 DROP_ALL = -1
 """What `Meant.verdicts` has for a process all of whose events are dropped."""
@@ -113,7 +111,8 @@ class Judge:
                 and get("parent_id", "") in ("", has("parent_id"))
             ):
                 continue
-            merged = {column: max(has(column, ""), get(column, "")) for column in _ASKED}
+            merged = dict(base)
+            merge_ranked(merged, news)
             self._remember(process_id, merged, before)
         return self._epoch
 

@@ -38,6 +38,7 @@ from vedette.model.event import (
     Netconn,
     Outcome,
 )
+from vedette.model.metadata_rank import Rank
 
 Row = dict[str, Any]
 
@@ -254,7 +255,8 @@ def _learn_etw(row: Row, ctx: HostContext, time_us: int) -> None:
     if _text(row, "type") == "ProcessStart":
         mention(ctx, parent_pid, time_us)
         known = ctx.started(pid, time_us)
-        known.learn(path=_text(row, "path"), username=_text(row, "username"))
+        path, username = _text(row, "path"), _text(row, "username")
+        known.learn(path=path, username=username, rank=Rank.CREATION)
         known.learn_parent(parent_pid, "")
     else:
         mention(ctx, pid, time_us, _text(row, "path"))

@@ -35,6 +35,7 @@ from vedette.model.event import (
     Regmod,
 )
 from vedette.model.ids import unknown_parent_id
+from vedette.model.metadata_rank import Rank
 
 Data = dict[str, Any]
 Learn = Callable[[Record, HostContext, int], None]
@@ -70,7 +71,7 @@ def _learn_start(record: Record, ctx: HostContext, time_us: int) -> None:
         return
     known = ctx.started(pid, time_us)
     path = known_text(data.get("NewProcessName"))
-    ctx.learn_path(known, path)
+    ctx.learn_path(known, path, Rank.OTHER_CREATION)
     parent_pid, parent_path = _pid(data, "ProcessId"), known_text(data.get("ParentProcessName"))
     if parent_pid:
         ctx.mention(parent_pid, parent_path)
@@ -110,7 +111,9 @@ def _start(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
         values["parent_pid"] = parent.pid
         values["parent_path"] = known_text(data.get("ParentProcessName")) or parent.path
         values["parent_name"] = file_name(str(values["parent_path"]))
-    out: list[Outcome] = [Facts(known.id, time_us, {k: v for k, v in values.items() if v})]
+    out: list[Outcome] = [
+        Facts(known.id, time_us, {k: v for k, v in values.items() if v}, Rank.OTHER_CREATION)
+    ]
     if parent is not None:
         if not known.created:
             out.append(_child_start(known, parent, time_us, values))

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_index import SAME_START_US
 from vedette.ingest.context.process_state import Known
 from vedette.ingest.hashes import NO_HASHES, Hashes
 from vedette.ingest.normalise.keep import kept
@@ -20,6 +19,7 @@ from vedette.ingest.normalise.values import free_text
 from vedette.ingest.paths import file_name
 from vedette.ingest.record import Record
 from vedette.model.event import ChildKind, Childproc, Facts, Filemod, Outcome
+from vedette.model.metadata_rank import Rank
 
 Values = dict[str, str | int | bytes]
 """Metadata of a process, by column."""
@@ -30,12 +30,12 @@ WRONG_TYPE = (TypeError, AttributeError, ValueError, KeyError, IndexError)
 
 def process_at(ctx: HostContext, pid: int, time_us: int, path: str = "") -> Known:
     """The process that had this pid at that time, by one clock: one that began later is another."""
-    return ctx.alive(pid, time_us - SAME_START_US, path)
+    return ctx.alive(pid, time_us, path, tolerance_us=0)
 
 
 def find_at(ctx: HostContext, pid: int, time_us: int) -> Known | None:
     """Like `process_at`, None when no start is known."""
-    return ctx.find(pid, time_us - SAME_START_US)
+    return ctx.find(pid, time_us, tolerance_us=0)
 
 
 def mention(ctx: HostContext, pid: int, time_us: int, path: str = "", username: str = "") -> None:
@@ -84,7 +84,8 @@ def start_facts(
         }
     for name, value in (extra or {}).items():
         values[name] = free_text(value)
-    return Facts(known.id, time_us, {name: value for name, value in values.items() if value})
+    rank = Rank.OTHER_CREATION if known.keyed else Rank.CREATION
+    return Facts(known.id, time_us, {name: value for name, value in values.items() if value}, rank)
 
 
 def executed(
@@ -126,7 +127,8 @@ def learn_executed(
     """Learns of an exec; returns the new process."""
     known = ctx.started(pid, time_us)
     known.created = known.created or not known.keyed
-    known.learn(path=path, username=username)
+    rank = Rank.OTHER_CREATION if known.keyed else Rank.CREATION
+    known.learn(path=path, username=username, rank=rank)
     known.learn_parent(parent_pid, "")
     return known
 

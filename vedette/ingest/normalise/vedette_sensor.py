@@ -36,6 +36,7 @@ from vedette.model.event import (
     Outcome,
     Processblock,
 )
+from vedette.model.metadata_rank import Rank
 
 Event = dict[str, Any]
 
@@ -130,7 +131,7 @@ def _image(event: Event, ctx: HostContext, time_us: int) -> Known:
 def _learn_image(event: Event, ctx: HostContext, time_us: int) -> None:
     parent = _parent(event, ctx, time_us)
     if parent is not None and not parent.path:
-        parent.learn(path=_text(event, "parent_path"))
+        parent.learn(path=_text(event, "parent_path"), rank=Rank.OTHERS)
     known, hashes = _image(event, ctx, time_us), _hashes(event)
     known.created = not event.get("implicit") or known.created
     known.learn(
@@ -138,6 +139,7 @@ def _learn_image(event: Event, ctx: HostContext, time_us: int) -> None:
         username=_text(event, "user"),
         md5=hashes.md5,
         sha256=hashes.sha256,
+        rank=Rank.CREATION,
     )
     known.learn_parent(number(event.get("ppid")), _text(event, "parent_path"))
     known.guid = known.guid or _key(event)
@@ -236,7 +238,7 @@ def _crossed(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     """A debugger attached, or a signal that ends; seen from both processes."""
     known, target = _at(event["proc"], ctx, time_us), _at(event["target"], ctx, time_us)
     if not target.path:
-        target.learn(path=_text(event["target"], "path"))
+        target.learn(path=_text(event["target"], "path"), rank=Rank.OTHERS)
     default = _TERMINATE if event["action"] == "kill" else _MEMORY_ACCESS
     access = number(event.get("access")) or default
     out: list[Outcome] = [

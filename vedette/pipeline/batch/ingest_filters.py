@@ -11,20 +11,10 @@ from typing import Any, Protocol
 from vedette.ingest.filter import CompiledFilters, Judge, Subject, sift
 from vedette.model.event import BinarySeen, Facts, Kept, Outcome
 from vedette.model.host import SensorRef
+from vedette.model.metadata_rank import merge_ranked, ranked
 
 ANCESTORS_LOADED = 4
 """Generations of parents that are loaded from the store when they are not in memory."""
-
-_COLUMNS = (
-    "path",
-    "cmdline",
-    "process_md5",
-    "parent_id",
-    "parent_path",
-    "parent_cmdline",
-    "parent_md5",
-)
-"""Columns that filters test, of a process and of a parent that is known only from its child."""
 
 
 class ProcessFacts(Protocol):
@@ -56,7 +46,8 @@ class FilterVerdicts:
         if len(kept) < len(outcomes):
             for outcome in outcomes:
                 if type(outcome) is Facts and outcome.process_id in self._verdicts:
-                    self._memory.remember(outcome.process_id, outcome.values)
+                    claims = ranked(outcome.values, outcome.rank, outcome.time_us)
+                    self._memory.remember(outcome.process_id, claims)
         return kept
 
 
@@ -139,14 +130,6 @@ def _collect(
             if process_id not in subjects:
                 subjects[process_id] = subject
             if kind is Facts:
-                _merge(facts, process_id, outcome.values)  # type: ignore[union-attr]
+                claims = ranked(outcome.values, outcome.rank, outcome.time_us)  # type: ignore[union-attr]
+                merge_ranked(facts.setdefault(process_id, {}), claims)
     return subjects, facts
-
-
-def _merge(facts: dict[str, dict[str, Any]], process_id: str, values: dict[str, Any]) -> None:
-    known = facts.get(process_id)
-    if known is None:
-        facts[process_id] = values  # not modified: the next value makes a copy
-        return
-    merged = {column: max(known.get(column, ""), values.get(column, "")) for column in _COLUMNS}
-    facts[process_id] = merged

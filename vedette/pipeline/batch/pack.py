@@ -48,6 +48,8 @@ def commit_of(prepared: ProcessedBatch) -> Commit:
             ProcessWindow(part.partition_ms, part.process_id, part.sensor_id, part.window_ms)
             for part in prepared.placement.entered
         ],
+        corrections=prepared.placement.corrections,
+        seq=prepared.seq,
     )
 
 

@@ -32,6 +32,8 @@ RIGHTS: Final = (
     Right("TABLE ENGINE", "Distributed", "the tables that stand for all shards"),
     Right("SELECT, INSERT, SHOW", "{database}.*", "reading and writing"),
     Right("ALTER DELETE", "{database}.*", "unmounting and deleting partitions"),
+    Right("ALTER ADD COLUMN", "{database}.*", "upgrading tables of an older version"),
+    Right("ALTER UPDATE", "{database}.*", "correcting metadata of processes"),
     Right(
         "ALTER ADD INDEX, ALTER MATERIALIZE INDEX, ALTER SETTINGS",
         "{database}.*",

@@ -12,9 +12,11 @@ from pyroaring import BitMap
 from vedette.limits import SEGMENT_WINDOW_MS
 from vedette.model.columns import DERIVED, PROCESS
 from vedette.model.host import HostProcess
+from vedette.model.metadata_rank import RANK_COLUMN_OF
 from vedette.store.engine.client import Engine
 from vedette.store.plan.scope_filter import guided
 from vedette.store.read.column_lists import COUNTS
+from vedette.store.write.corrections import newest_corrections
 
 PROCESSES_PER_QUERY = 2_000
 """Ids bound to one query: the time to bind them grows with their square above 10,000."""
@@ -79,7 +81,19 @@ def _known_processes(engine: Engine, process_ids: list[str]) -> dict[str, KnownP
         places.setdefault(process_id, []).append(stays)
         latest[process_id] = (stays.window_ms, sensor_id, process_id)
     facts = _facts(engine, list(latest.values()))
+    for name, values in newest_corrections(engine, process_ids).items():
+        facts[name] = _corrected(facts.get(name, {}), values)
     return {name: KnownProcess(facts.get(name, {}), stays) for name, stays in places.items()}
+
+
+def _corrected(facts: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Facts with a correction that is not applied yet; empty values are left out."""
+    merged = {
+        name: value
+        for name, value in {**facts, **values}.items()
+        if facts.get(RANK_COLUMN_OF.get(name, ""), 0) <= values.get(RANK_COLUMN_OF.get(name, ""), 0)
+    }
+    return {name: value for name, value in merged.items() if value}
 
 
 def heard_of(engine: Engine, most: int) -> BitMap | None:

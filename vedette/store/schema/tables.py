@@ -5,6 +5,7 @@
 - `record`   records without a process, or without a place in the model.
 - `binary`   what was seen of a file's image, by hash and sensor.
 - `process`  a guide: in which windows a process has segments. A superset; `segment` decides.
+- `correction` metadata that replaces what `segment` has (`store/write/corrections.py`).
 - `partition` what each time partition is meant to be (`store/partitions/lifecycle.py`).
 - `settled`  which time partitions have all their indexes (`store/schema/index_build.py`).
 - `merging`  since when merges make which indexes (`store/schema/merge_indexes.py`).
@@ -17,13 +18,22 @@ partition of all of them can be detached, attached and dropped as files.
 from dataclasses import dataclass
 from typing import Literal
 
-from vedette.model.columns import EVENT_KINDS, KEY, METADATA, SIGHTING, Column, ColumnType
+from vedette.model.columns import (
+    CORRECTED,
+    EVENT_KINDS,
+    KEY,
+    METADATA,
+    SIGHTING,
+    Column,
+    ColumnType,
+)
 from vedette.model.indexes import INDEX_TYPES, INDEXES, IndexKind, index_name, indexed_sql
 from vedette.model.suffix_columns import ENDS, ENDS_TYPE, MERGED_ENDS, ends_index, ends_sql
 from vedette.store.engine.capabilities import OUTLINES, Capabilities
 from vedette.store.plan.scope_filter import SEGMENT_KEY
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Of the tables below; `store/schema/upgrade.py` has a step for each version after the first."""
 
 Family = Literal["MergeTree", "AggregatingMergeTree"]
 
@@ -242,6 +252,22 @@ PROCESS = Table(
     settings=(*DURABLE, *COMPACT, "index_granularity = 256"),
 )
 
+CORRECTION = Table(
+    "correction",
+    "MergeTree",
+    columns=(
+        "partition_ms UInt64 CODEC(ZSTD(1))",
+        "sensor_id UInt32 CODEC(ZSTD(1))",
+        "process_id String CODEC(ZSTD(1))",
+        "windows Array(UInt64) CODEC(ZSTD(1))",
+        "seq UInt64 CODEC(ZSTD(1))",
+        *map(_plain, CORRECTED),
+    ),
+    order_by="(partition_ms, process_id, seq)",
+    settings=(*DURABLE, *COMPACT),
+)
+"""Corrections that are not applied yet; empty most of the time."""
+
 PARTITION = Table(
     "partition",
     "MergeTree",
@@ -290,6 +316,7 @@ TABLES: tuple[Table, ...] = (
     RECORD,
     BINARY_SEEN,
     PROCESS,
+    CORRECTION,
     PARTITION,
     SETTLED,
     MERGING,

@@ -14,6 +14,7 @@ from vedette.ingest.normalise.values import known_text, number
 from vedette.ingest.paths import file_name
 from vedette.model.event import ChildKind, Childproc, Facts, Outcome
 from vedette.model.ids import unknown_parent_id
+from vedette.model.metadata_rank import Rank
 
 _START_COLUMNS = (
     ("cmdline", "CommandLine"),
@@ -54,7 +55,9 @@ def start(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
     for column, name in _START_COLUMNS:
         values[column] = known_text(get(name))
     values |= parent_columns(parent, ctx, data)
-    out: list[Outcome] = [Facts(known.id, time_us, {k: v for k, v in values.items() if v})]
+    out: list[Outcome] = [
+        Facts(known.id, time_us, {k: v for k, v in values.items() if v}, Rank.CREATION)
+    ]
     if parent is not None:
         out.append(
             Childproc(

@@ -11,6 +11,9 @@ from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import Known
 from vedette.ingest.normalise.values import UNKNOWN_TEXT, known_text, number
 from vedette.model.event import Outcome
+from vedette.model.metadata_rank import Rank
+
+_OWN = int(Rank.OWN)
 
 SYSTEM_PID = 4
 """The process that drivers are loaded into."""
@@ -23,8 +26,10 @@ Make = Callable[[Data, HostContext, int], list[Outcome] | None]
 """From event data and the event's time; None when the event names no process."""
 
 
-def see_process(ctx: HostContext, guid: Any, pid: Any, image: Any, user: Any) -> None:
-    """Learns one process as an event names it."""
+def see_process(
+    ctx: HostContext, guid: Any, pid: Any, image: Any, user: Any, rank: int = _OWN
+) -> None:
+    """Learns one process as an event names it; `rank` says whose event it is."""
     known = ctx.named(guid) if guid else None
     if known is None or (pid and pid != known.pid_sent):
         known = ctx.by_guid(guid, number(pid)) if guid else None
@@ -33,10 +38,20 @@ def see_process(ctx: HostContext, guid: Any, pid: Any, image: Any, user: Any) ->
                 ctx.mention(number(pid), known_text(image))
             return
         known.pid_sent = pid
-    if image != known.path and image not in UNKNOWN_TEXT and image:
-        ctx.learn_path(known, known_text(image))
-    if user and user != known.username and user not in UNKNOWN_TEXT:
-        known.learn("", known_text(user))
+    if (
+        (image != known.path or known.path_rank < rank)
+        and image not in UNKNOWN_TEXT
+        and image
+        and known.path_rank <= rank
+    ):
+        ctx.learn_path(known, known_text(image), rank)
+    if (
+        user
+        and (user != known.username or known.username_rank < rank)
+        and user not in UNKNOWN_TEXT
+        and known.username_rank <= rank
+    ):
+        known.learn("", known_text(user), rank=rank)
 
 
 def find_process(ctx: HostContext, guid: Any, pid: Any, image: Any, time_us: int) -> Known | None:
