@@ -103,7 +103,7 @@ class Orders:
             isolation.resume(self._parts.settings.server)
             isolation.enforce()
 
-        self._try("isolation", enforce)
+        self._try("isolation table", enforce)
 
     def execute(self, answer: dict[str, Any], client: Client) -> None:
         """Executes a check-in answer. An order that fails is reported in `problems` and does not
@@ -112,8 +112,8 @@ class Orders:
         self._try("bans", lambda: self._ban(answer.get("bans")))
         self._try("filters", lambda: self._filter(answer.get("filters")))
         self._try("collection", lambda: self._collect(answer))
-        self._flush(answer.get("flush_before_us"))
-        self._parts.binaries.want(answer.get("want_binaries") or [])
+        self._try("flush", lambda: self._flush(answer.get("flush_before_us")))
+        self._try("binaries", lambda: self._parts.binaries.want(answer.get("want_binaries") or []))
         if answer.get("uninstall"):
             self.is_uninstalling = True
         elif answer.get("update"):
@@ -132,6 +132,7 @@ class Orders:
             UpdateError,
             ServerUnavailableError,
             OSError,
+            AttributeError,
             KeyError,
             TypeError,
             ValueError,

@@ -54,7 +54,8 @@ class Binaries:
     @property
     def waiting_bytes(self) -> int:
         with self._lock:
-            sizes = [self._files[sha256][1].size for sha256, _ in self._wanted]
+            known = [self._files.get(sha256) for sha256, _ in self._wanted]  # some are evicted
+            sizes = [file[1].size for file in known if file is not None]
         return sum(min(size, BINARY_BYTES_MAX) for size in sizes)
 
     def send_some(self, client: Client, credential: str) -> bool:

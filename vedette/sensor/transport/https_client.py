@@ -104,18 +104,12 @@ class Client:
         self._settings, self._addresses = settings, addresses
         self._context = _context(settings)
         self._connection: _Connection | None = None
+        self._peer: tuple[str, int] | None = None
 
     @property
     def peer(self) -> tuple[str, int] | None:
-        """IP address and port of the other end of the open connection."""
-        sock = self._connection.sock if self._connection is not None else None
-        if sock is None:
-            return None
-        try:
-            ip, port = sock.getpeername()[:2]
-        except OSError:
-            return None
-        return str(ip).partition("%")[0], int(port)
+        """IP address and port of the server on the last verified connection."""
+        return self._peer
 
     def close(self) -> None:
         if self._connection is not None:
@@ -171,6 +165,8 @@ class Client:
             self._connection = _Connection(self._settings.server, self._context, self._addresses())
             self._connection.connect()
             self._check_fingerprint(self._connection)
+            ip, port = self._connection.sock.getpeername()[:2]
+            self._peer = str(ip).partition("%")[0], int(port)
         return self._connection
 
     def _check_fingerprint(self, connection: http.client.HTTPSConnection) -> None:
