@@ -22,8 +22,8 @@ from bench.figure import Figure, Outcome, Part
 from bench.watch import cpu_seconds
 from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.server_process import ServerProcess, api_client
+from vedette.simulate.bulk_client import Target
 from vedette.simulate.load import LoadPlan, Tally, run_load
-from vedette.simulate.post import Target
 
 FILTERS = 1_000
 ENDPOINTS = 200

@@ -15,8 +15,8 @@ import pytest
 
 from tests.support.archives import unpack
 from tests.support.linux_sensor import (
-    PATIENCE_S,
     ROOT,
+    TIMEOUT_S,
     Sensor,
     as_user,
     audit_state,
@@ -61,7 +61,7 @@ def sensor(
     write_settings(fast_server, folder, name, mounts=room)
     started = launch(fast_server, folder, name, command=[sys.executable, "-I", str(program)])
     try:
-        wait_for(lambda: "missing:" in started.log, True, PATIENCE_S)
+        wait_for(lambda: "missing:" in started.log, True, TIMEOUT_S)
         yield started
     finally:
         if started.process.poll() is None:
@@ -86,17 +86,17 @@ def test_a_flush_is_done_and_clears_itself(
     number = sensor.record(client)["id"]
     as_user("/bin/true before-the-flush; exit 0", room)
     _put(client, sensor, event_log_flush_time="Sat, 20 Nov 2027 13:24:20 GMT")
-    cleared = wait_for(lambda: _record(client, number)["event_log_flush_time"], None, PATIENCE_S)
+    cleared = wait_for(lambda: _record(client, number)["event_log_flush_time"], None, TIMEOUT_S)
     assert cleared is None
     query = f'hostname:{sensor.hostname} process_name:true cmdline:"before-the-flush"'
     assert client.get("/api/v1/process", params={"q": query}).json()["total_results"] == 1
 
 
-def test_a_restart_is_done_once_and_told(client: httpx.Client, sensor: Sensor) -> None:
+def test_a_restart_is_done_once_and_reported(client: httpx.Client, sensor: Sensor) -> None:
     pid = sensor.process.pid
     number = _put(client, sensor, restart_queued=True)
-    assert wait_for(lambda: sensor.log.count("missing:"), 2, PATIENCE_S) == 2
-    assert wait_for(lambda: _record(client, number)["restart_queued"], False, PATIENCE_S) is False
+    assert wait_for(lambda: sensor.log.count("missing:"), 2, TIMEOUT_S) == 2
+    assert wait_for(lambda: _record(client, number)["restart_queued"], False, TIMEOUT_S) is False
     time.sleep(6)
     assert sensor.log.count("missing:") == 2
     assert sensor.process.poll() is None
@@ -105,7 +105,7 @@ def test_a_restart_is_done_once_and_told(client: httpx.Client, sensor: Sensor) -
 
 def test_an_uninstall_leaves_nothing_behind(client: httpx.Client, sensor: Sensor) -> None:
     number = _put(client, sensor, uninstall=True)
-    assert sensor.process.wait(PATIENCE_S) == 76
+    assert sensor.process.wait(TIMEOUT_S) == 76
     assert _record(client, number)["uninstalled"] is True
     assert not (sensor.folder / "program").exists()
     assert not (sensor.folder / "data").exists()
@@ -127,7 +127,7 @@ def test_filters_for_the_sensor_drop_processes_and_their_children(
     made = client.post("/api/v1/ingress_approvedlist", json=[wanted])
     assert made.status_code == 200, made.text
     kept = sensor.folder / "data" / "filters.json"
-    assert wait_for(lambda: kept.exists() and b"quiet" in kept.read_bytes(), True, PATIENCE_S)
+    assert wait_for(lambda: kept.exists() and b"quiet" in kept.read_bytes(), True, TIMEOUT_S)
     as_user(": quiet-one; /bin/true quiet-child; exit 0", room)
     as_user(": loud-one; /bin/true loud-child; exit 0", room)
     host = f"hostname:{sensor.hostname}"
@@ -153,7 +153,7 @@ def _updating(folder: Path, room: Path, signer: Signer) -> Iterator[tuple[Played
         command = [sys.executable, "-I", str(program)]
         sensor = launch(played.server, folder / "s", "updated.example", command=command)
         try:
-            assert wait_for(lambda: bool(played.check_ins), True, PATIENCE_S), sensor.log
+            assert wait_for(lambda: bool(played.check_ins), True, TIMEOUT_S), sensor.log
             yield played, sensor
         finally:
             sensor.stop()
@@ -165,13 +165,13 @@ def test_an_update_is_fetched_checked_and_started(tmp_path: Path, room: Path) ->
     signer = Signer()
     with _updating(tmp_path, room, signer) as (played, sensor):
         played.offer(signer.order(content, "1.0.1"), content)
-        started = wait_for(lambda: "version 1.0.1" in sensor.log, True, PATIENCE_S)
+        started = wait_for(lambda: "version 1.0.1" in sensor.log, True, TIMEOUT_S)
         assert started, played.health()
-        wait_for(lambda: played.check_ins[-1]["sensor_version"], "1.0.1", PATIENCE_S)
+        wait_for(lambda: played.check_ins[-1]["sensor_version"], "1.0.1", TIMEOUT_S)
         assert played.check_ins[-1]["sensor_version"] == "1.0.1"
         assert (sensor.folder / "program" / "vedette-sensor.pyz").read_bytes() == content
         played.offer(signer.order(b"an old one", "1.0.0"), b"an old one")
-        wait_for(lambda: "1.0.0 is not newer than 1.0.1" in played.health(), True, PATIENCE_S)
+        wait_for(lambda: "1.0.0 is not newer than 1.0.1" in played.health(), True, TIMEOUT_S)
         assert "1.0.0 is not newer than 1.0.1" in played.health()
 
 
@@ -192,10 +192,10 @@ def test_an_update_that_was_not_signed_for_this_file_is_refused_and_reported(
         before = (sensor.folder / "program" / "vedette-sensor.pyz").read_bytes()
         for order, fetched, reason in attempts:
             played.offer(order, fetched)
-            wait_for(lambda reason=reason: reason in played.health(), True, PATIENCE_S)
+            wait_for(lambda reason=reason: reason in played.health(), True, TIMEOUT_S)
             assert reason in played.health()
         count = len(played.check_ins)
-        wait_for(lambda: len(played.check_ins) > count + 2, True, PATIENCE_S)
+        wait_for(lambda: len(played.check_ins) > count + 2, True, TIMEOUT_S)
         assert len(played.fetched) == 2, "what was refused is not fetched again"
         assert (sensor.folder / "program" / "vedette-sensor.pyz").read_bytes() == before
         assert sensor.log.count("version 1.0.0") == 1

@@ -1,5 +1,5 @@
-"""The server's side of the sensor protocol as tests play it, over HTTPS: it answers what a test
-says, also what a real server would never answer."""
+"""A test double of the server's side of the sensor protocol, over HTTPS: it answers what the test
+sets, including answers that the real server never gives."""
 
 import base64
 import gzip
@@ -117,7 +117,7 @@ def _handler(played: PlayedServer) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(content)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Says nothing."""
+            """Logs nothing."""
 
     return Handler
 

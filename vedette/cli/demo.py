@@ -29,9 +29,9 @@ from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.printing import print_table
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.errors import StartError, UnavailableError, VedetteError
+from vedette.simulate.bulk_client import BulkConnection, Target
 from vedette.simulate.day import Batch, iter_batches
 from vedette.simulate.fleet import build_fleet
-from vedette.simulate.post import BulkConnection, Target
 from vedette.simulate.stories import STORIES
 
 FILE_NAME = "demo.json"

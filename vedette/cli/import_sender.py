@@ -15,7 +15,7 @@ import httpx
 from vedette.errors import BadRequestError, UnauthorizedError, UnavailableError
 from vedette.importer.file_sequence import Chunk
 from vedette.limits import IMPORT_IN_FLIGHT
-from vedette.simulate.post import tls_context
+from vedette.simulate.bulk_client import tls_context
 
 ATTEMPTS_MAX = 60
 """How often a part is sent or handed in before an import gives up."""

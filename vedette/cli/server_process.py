@@ -17,7 +17,7 @@ import httpx
 
 from vedette.bootstrap.local_access import LocalAccess, read_access
 from vedette.errors import StartError
-from vedette.simulate.post import tls_context
+from vedette.simulate.bulk_client import tls_context
 
 START_S = 60
 """How long a server may take until it is ready: it may have a log of commits to read."""

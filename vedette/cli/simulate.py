@@ -10,8 +10,8 @@ from rich.text import Text
 
 from vedette.cli.printing import print_json, print_table
 from vedette.errors import UnavailableError
+from vedette.simulate.bulk_client import Target
 from vedette.simulate.load import SECONDS_DEFAULT, LoadPlan, LoadResult, Tally, run_load
-from vedette.simulate.post import Target
 
 REQUEST_EVENTS_MAX = 4_000
 """A few such requests in flight stand for the many small ones of as many hosts."""

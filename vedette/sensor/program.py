@@ -1,8 +1,8 @@
-"""The program: opens the sources, assembles, and ends when it is told to.
+"""The sensor process: starts the sources and threads, assembles events, shuts down.
 
-Threads: one a source, one that uploads, one that checks in; the main thread assembles events and
-looks after the guard. Everything that may fail on a host is tried, and named in the health that
-the check-in reports, so a sensor with one source is still a sensor.
+Threads: one per source, one that uploads, one that checks in; the main thread assembles events and
+supervises the guard. A source that cannot be opened on this host is reported in the health of the
+check-in, the others go on.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _HOUSEKEEPING_S = 1.0
 _FLUSH_S = 5.0
 _JOIN_S = 10.0
 UNINSTALLED = 76
-"""Exit status that tells the service manager not to start us again."""
+"""Exit status on which the service manager does not restart the program."""
 
 
 class Program:
@@ -113,7 +113,7 @@ class Program:
         )
 
     def run(self) -> Ending:
-        """Until `end` is called or a signal asks for it."""
+        """Returns when `end` is called or a signal arrives."""
         threading.excepthook = self._on_failure
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
@@ -161,7 +161,7 @@ class Program:
             _log.warning("the guard does not start: %s", error)
 
     def _stop(self, checking: threading.Thread, sending: threading.Thread) -> None:
-        """Gives back what was changed first; then what was seen goes to disk."""
+        """Restores what was changed on the host first; then flushes events to disk."""
         self._stopping.set()
         self._guard.stop()
         self._sources.end()
@@ -178,14 +178,14 @@ class Program:
             uninstall.remove(self._settings, self._isolation)
 
     def _flush_block(self) -> None:
-        """For another thread: what was seen until now goes to disk. Waits for it."""
+        """Called by another thread: closes the open block and waits until it is on disk."""
         self._block_closed.clear()
         self._close_block.set()
         self._block_closed.wait(_FLUSH_S)
 
     def end(self, how: Ending) -> None:
-        """Asks the program to end; from any thread. Who was told to stop does not start again,
-        even if an order to do so was under way."""
+        """Asks the program to end; called by any thread. After SIGTERM a restart that was ordered
+        no longer counts."""
         if how is not Ending.RESTART or not self._stop_requested:
             self._ended = how
         self._stopping.set()
@@ -196,8 +196,8 @@ class Program:
         self.end(Ending.STOP)
 
     def _on_failure(self, failure: threading.ExceptHookArgs) -> None:
-        """A sensor without one of its threads would look well and see nothing: it ends, gives
-        back what it changed, and the service manager starts it again."""
+        """A sensor without one of its threads would look healthy and miss events: it restores the
+        host and exits, and the service manager starts it again."""
         name = failure.thread.name if failure.thread else "?"
         _log.error("thread %s failed", name, exc_info=failure.exc_value)
         self.end(Ending.FAIL)
@@ -221,7 +221,7 @@ class Program:
         )
 
     def problems(self) -> list[str]:
-        """What the health of the sensor suffers from."""
+        """Sentences for the health of the check-in; empty when all is well."""
         found = self._sources.problems()
         counts = (
             (self._inbox.lost, "events did not fit between the threads"),
@@ -229,14 +229,14 @@ class Program:
             (self._queue.dropped_events, "events were dropped: the disk refuses"),
             (self._uploader.rejected, "events were rejected by the server"),
             (len(self._filters.refused), "filters cannot be enforced here"),
-            (self._bans.refused, "bans are too many"),
+            (self._bans.refused, "bans exceed the limit"),
             (self._guard.failures, "times the guard was replaced"),
         )
         found += [f"{number} {text}" for number, text in counts if number]
         if self._uploader.problem:
             found.append(self._uploader.problem)
         if len(self._bans) and not self._guard.is_running:
-            found.append("bans are not enforced: the guard does not run")
+            found.append("bans are not enforced: the guard is not running")
         return found
 
 
@@ -245,7 +245,7 @@ def _now_us() -> int:
 
 
 def run(settings: Settings) -> int:
-    """The sensor as a program; the exit status. Does not return when it restarts itself."""
+    """Runs the sensor; returns the exit status. Does not return when it restarts itself."""
     _log.info("version %s, server %s", SENSOR_VERSION, settings.server_url)
     ending = Program(settings).run()
     if ending is Ending.RESTART:

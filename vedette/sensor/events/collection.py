@@ -1,4 +1,4 @@
-"""What the sensor's group does not collect, in a file so that a restart keeps it."""
+"""Event kinds that the sensor's group does not collect, saved so that a restart keeps them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _BINARY_ENDINGS = (".so", ".ko")
 
 
 class Collection:
-    """Everything, until a check-in says otherwise. Safe for threads: it is replaced whole."""
+    """Includes everything until a check-in excludes something. Safe for threads: replaced whole."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Without a path nothing is kept."""
+        """Without a path nothing is saved."""
         self._path = path
         self._excluded: frozenset[str] = frozenset()
         if path is not None:
@@ -25,7 +25,7 @@ class Collection:
                 self._excluded = frozenset(str(name) for name in saved["not_collected"])
 
     def replace(self, skipped: Iterable[str]) -> None:
-        """OSError when it cannot be kept: nothing changed."""
+        """OSError when it cannot be saved: nothing changed."""
         names = frozenset(skipped)
         if names == self._excluded:
             return
@@ -35,12 +35,11 @@ class Collection:
         self._excluded = names
 
     def includes(self, kind: str) -> bool:
-        """Whether events of a kind are collected: the name of a group's option after
-        `collect_`."""
+        """`kind`: the name of a group's option without `collect_`."""
         return kind not in self._excluded
 
     def includes_file(self, path: str, file_type: int) -> bool:
-        """Whether what happens to this file is collected."""
+        """Whether operations on this file are collected."""
         if not self.includes("filemods"):
             return False
         is_binary = bool(file_type) or path.lower().endswith(_BINARY_ENDINGS)

@@ -1,11 +1,11 @@
-"""Ingress filters that the server wants enforced on the sensor (api.md 2.19).
+"""Ingress filters that the sensor applies itself (api.md 2.19).
 
-A filter means the processes that fit one entry of each of its lists, and their descendants to
-the level that it says. Of those it drops all events, or the events that its lists of events
-match. What filters mean is the same as on the server; so is that each is taken by itself.
+A filter selects the processes that match one entry of each of its lists, and their descendants down
+to its level. It drops all events of those, or the events that its event lists match. Meanings are
+the same as on the server; each filter applies independently.
 
-A filter with a pattern that the sensor does not run is refused as a whole, and counted in the
-sensor's health: half a filter would drop what the operator wanted to keep.
+A filter with an unsupported pattern is refused as a whole and counted in the health: half a filter
+would drop events that the operator wants to keep.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BINARY_ENDINGS = (
 
 @dataclass(frozen=True)
 class Filter:
-    """One filter, ready to be asked."""
+    """One compiled filter."""
 
     id: str
     drops_all: bool
@@ -59,7 +59,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class AppliedFilter:
-    """A filter that means a process; `levels` are left for its children."""
+    """A filter that selects a process; `levels`: remaining levels of descendants."""
 
     by: Filter
     levels: int
@@ -67,7 +67,8 @@ class AppliedFilter:
 
 @dataclass(frozen=True)
 class Subject:
-    """An event as the lists of events see it; no lists for those never dropped alone."""
+    """An event as the event lists see it; without lists for events that only a whole-process filter
+    drops."""
 
     lists: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
@@ -96,14 +97,14 @@ def is_dropped(applied_filters: tuple[AppliedFilter, ...], subject: Subject) -> 
 
 
 class Filters:
-    """The filters in force, in a file so that a restart keeps them."""
+    """The filters in force, saved so that a restart keeps them."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._filters: tuple[Filter, ...] = ()
         self.version = 0
         self.refused: dict[str, str] = {}
-        """Why, by the id of the filter."""
+        """Reason by the id of the refused filter."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             saved = json.loads(path.read_bytes())
             self._set(int(saved["version"]), saved["filters"])
@@ -112,7 +113,7 @@ class Filters:
         return len(self._filters)
 
     def replace(self, version: int, bodies: list[dict[str, Any]]) -> None:
-        """All filters at once, as a check-in brings them."""
+        """Replaces all filters with those of a check-in."""
         saved = {"version": version, "filters": bodies}
         write_durably(self._path, json.dumps(saved).encode())
         self._set(version, bodies)
@@ -129,7 +130,7 @@ class Filters:
     def applied_to(
         self, process: Process, md5: str, parents: tuple[AppliedFilter, ...]
     ) -> tuple[AppliedFilter, ...]:
-        """The filters that mean a process that starts, or runs another program from now on."""
+        """The filters that apply to a process that starts or executes another program."""
         if not self._filters:
             return ()
         found = [
@@ -146,7 +147,7 @@ class Filters:
 
 
 def parse(body: dict[str, Any]) -> Filter:
-    """A filter of the wire. PatternError, ValueError for what cannot be enforced here."""
+    """Compiles a filter of the check-in. PatternError, ValueError if it cannot be applied."""
     made = Filter(
         id=str(body["id"]),
         drops_all=bool(body.get("filter_all_events", True)),

@@ -1,6 +1,6 @@
-"""What the sources saw, before the assembling thread knows which process it was.
+"""What the sources observe, before it is attributed to a process.
 
-Times are microseconds of the wall clock; pids are those of the sensor's own pid namespace.
+Times are microseconds of the wall clock; pids are those of the sensor's pid namespace.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Union
 
 @dataclass
 class Executed:
-    """A process began to run a program."""
+    """A process executed a program."""
 
     time_us: int
     pid: int
@@ -23,12 +23,12 @@ class Executed:
     loginuid: int
     sid: int
     is_exact: bool = True
-    """False when it was read from /proc afterwards and may be another, later program."""
+    """False when read from /proc afterwards: it may be a later program of the process."""
 
 
 @dataclass
 class Forked:
-    """A process made another."""
+    """A process forked."""
 
     time_us: int
     parent: int
@@ -38,7 +38,7 @@ class Forked:
 
 @dataclass
 class Ended:
-    """A process is no more; `exit_code` as a shell would say it (128 + signal)."""
+    """A process exited; `exit_code` as in a shell (128 + signal)."""
 
     time_us: int
     pid: int
@@ -47,7 +47,7 @@ class Ended:
 
 @dataclass
 class FileChanged:
-    """create, write, last_write, delete, rename (then `to`)."""
+    """`action`: create, write, last_write, delete, or rename (then `to` is set)."""
 
     time_us: int
     pid: int
@@ -63,7 +63,7 @@ class FileChanged:
 
 @dataclass
 class Connected:
-    """A connection made or taken; `exit_code` as the call returned it."""
+    """An outgoing or accepted connection; `exit_code` is the result of the system call."""
 
     time_us: int
     pid: int
@@ -81,7 +81,7 @@ class Connected:
 
 @dataclass
 class Accessed:
-    """A process reached into another."""
+    """A process accessed the memory of another."""
 
     time_us: int
     pid: int
@@ -104,7 +104,7 @@ class Loaded:
 
 @dataclass
 class Blocked:
-    """A banned program was kept from starting."""
+    """A banned program was denied to start."""
 
     time_us: int
     pid: int
@@ -113,6 +113,6 @@ class Blocked:
     sha256: str
 
 
-Observation = Union[  # noqa: UP007 - a name for all of them
+Observation = Union[  # noqa: UP007 - evaluated at runtime, by Python 3.9 too
     Executed, Forked, Ended, FileChanged, Connected, Accessed, Loaded, Blocked
 ]

@@ -1,4 +1,4 @@
-"""Small files that must be whole after a crash."""
+"""Small files that survive a crash undamaged."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 def write_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """The file has the old content or the new one, whatever happens. OSError when the disk
-    refuses; then the old one stays."""
+    """Replaces the file atomically: it has the old or the new content at any time. OSError when the
+    disk refuses; the old content stays."""
     draft = path.with_name(path.name + ".new")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
     try:
@@ -23,7 +23,7 @@ def write_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes names that were added or removed durable."""
+    """Makes added and removed names durable."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

@@ -1,7 +1,7 @@
-"""System calls that audit reported, to what was seen: one function a kind of call.
+"""Converts audited system calls to observations: one function for each kind of call.
 
-The table `MAKE` says which. Paths are made whole with the process's folder of work, as the
-kernel would read them; what lies under /proc, /sys and /dev is no file for us.
+`MAKE` is the dispatch table. Relative paths are resolved against the working directory of the
+process as the kernel would; paths below /proc, /sys and /dev are ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..events.observations import (
 from .audit_text import address, arguments, joined, member, value
 
 SYSCALL, PATH, SOCKADDR, CWD, EXECVE, KERN_MODULE = 1300, 1302, 1306, 1307, 1309, 1330
-_HERE = "ffffff9c"  # AT_FDCWD, as the low half of a register
+_AT_FDCWD = "ffffff9c"  # AT_FDCWD, as the low half of a register
 _WRITE_FLAGS, _CREATE_FLAG = 0x3, 0x40
 _UNSET = 0xFFFFFFFF
 _PTRACE_OPENS = frozenset({4, 5, 16, 0x4206})
@@ -32,7 +32,7 @@ Record = tuple[int, bytes]
 
 
 class Call:
-    """A system call with the records that belong to it."""
+    """A system call with the records of its audit event."""
 
     __slots__ = ("a0", "a1", "a2", "exit", "name", "pid", "ppid", "records", "text", "time_us")
 
@@ -101,12 +101,12 @@ def _is_file(path: bytes) -> bool:
 
 
 def _full(call: Call, path: bytes, folder: bytes) -> str:
-    """`folder`: the register that held the folder's descriptor, empty for the plain calls."""
+    """Absolute path. `folder`: the register with the directory descriptor, empty if none."""
     name = value(member(path, b" name="))
     if name.startswith("/"):
         return joined("/", name)
-    if folder and not folder.decode().endswith(_HERE):
-        try:  # the process may be gone; then its folder of work is the better guess
+    if folder and not folder.decode().endswith(_AT_FDCWD):
+        try:  # the process may have ended; then use its working directory
             number = int(folder, 16) & 0xFFFFFFFF
             return joined(os.readlink(f"/proc/{call.pid}/fd/{number}"), name)
         except OSError:
@@ -246,4 +246,4 @@ MAKE: dict[str, Callable[[Call], list[Observation]]] = {
     "init_module": _module,
     "finit_module": _module,
 }
-"""By the name of the call."""
+"""Converter by the name of the system call."""

@@ -1,7 +1,7 @@
-"""Raw audit records to what was seen: records of one event share a serial and end with EOE.
+"""Parses raw audit records: the records of one event share a serial number and end with EOE.
 
-The hot path of the sensor: a program start is six records. Types that say nothing are dropped
-before they are looked at; a record is kept as it came until its event is whole.
+The hot path of the sensor: a program start is six records. Irrelevant record types are skipped by
+their number; other records are kept unparsed until their event is complete.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _MAY_FAIL = frozenset({"connect", "exit_group"})
 
 
 class AuditParser:
-    """Datagrams in, what was seen out. Not for two threads."""
+    """Datagrams in, observations out. Not safe for threads."""
 
     def __init__(self) -> None:
         self._pending: dict[bytes, list[Record]] = {}
         self.dropped = 0
-        """Events whose end never came."""
+        """Number of events evicted before their last record."""
 
     def feed(self, data: bytes) -> list[Observation]:
-        """One datagram as the kernel sent it: netlink header and record."""
+        """Parses one datagram from the kernel: netlink header and record."""
         kind = int.from_bytes(data[4:6], "little")
         if kind not in _WANTED:
             return []

@@ -1,8 +1,8 @@
-"""The kernel's proc connector: forks, program starts and ends of every process, without argv.
+"""The kernel's proc connector: forks, execs and exits of every process, without arguments.
 
-It sees what audit rules leave out: processes beside the rules of an auditd, forks that never
-start a program, ends by a signal. A message is `nlmsghdr, cn_msg, proc_event`. It exists only
-in the machine's first network and user namespace; elsewhere `open` raises OSError.
+It reports what audit rules miss: processes outside an auditd's rules, forks without an exec, exits
+by a signal. A message is `nlmsghdr, cn_msg, proc_event`. It exists only in the initial network and
+user namespace; elsewhere opening it raises OSError.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FOUR = struct.Struct("=iiii")
 
 
 class ProcConnector:
-    """An open connector; `with_execs` when audit does not tell of program starts."""
+    """An open connector; `with_execs`: audit does not report program starts."""
 
     def __init__(self, boot: Boot, suspended_ns: int, *, with_execs: bool) -> None:
         self._boot = boot
@@ -39,7 +39,9 @@ class ProcConnector:
         self.socket: socket.socket = open_socket(_NETLINK_CONNECTOR, groups=_INDEX)
         wanted = _FORK | _EXIT | (_EXEC if with_execs else 0)
         try:
-            self._listen(struct.pack("=II", _LISTEN, wanted))  # Linux 6.6 drops the others
+            self._listen(
+                struct.pack("=II", _LISTEN, wanted)
+            )  # filtered in the kernel since Linux 6.6
         except OSError:
             self._listen(struct.pack("=I", _LISTEN))
         self._wanted = wanted
@@ -53,7 +55,7 @@ class ProcConnector:
             self.socket.close()
 
     def feed(self, data: bytes) -> list[Observation]:
-        """One datagram: what was seen. Threads are no processes and are left out."""
+        """Parses one datagram. Threads are ignored."""
         if len(data) < _DATA_AT + 16:
             return []
         what, _, at_ns = _EVENT.unpack_from(data, _EVENT_AT)
@@ -84,7 +86,7 @@ class ProcConnector:
     @staticmethod
     def _executed(time_us: int, pid: int) -> list[Observation]:
         found = procfs.find(pid)
-        if found is None:  # gone already; the fork and the end still tell of it
+        if found is None:  # ended already; the fork and the exit are still reported
             return []
         return [
             Executed(

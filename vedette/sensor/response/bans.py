@@ -1,4 +1,4 @@
-"""The banned hashes, kept in a file: the guard reads it, and a restart forgets nothing."""
+"""The list of banned hashes, kept in a file that the guard reads and that survives restarts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..limits import BANS_MAX
 
 
 class Bans:
-    """Banned programs by md5, with their sha256 where the server knows it."""
+    """Banned programs by MD5, with the SHA-256 where the server sent one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.version = 0
         self._sha256: dict[str, str] = {}
         self.refused = 0
-        """Bans beyond the bound."""
+        """Number of bans above BANS_MAX, which are not enforced."""
         try:
             saved = json.loads(path.read_bytes())
             self._sha256 = {str(md5): str(sha) for md5, sha in saved["hashes"].items()}
@@ -35,7 +35,8 @@ class Bans:
     def apply(
         self, version: int, *, full: bool, add: Iterable[dict[str, Any]], remove: Iterable[str]
     ) -> None:
-        """A change as a check-in brings it. OSError when it cannot be kept: nothing changed."""
+        """Applies the ban changes of a check-in answer. OSError when they cannot be saved: the list
+        is then unchanged."""
         hashes = {} if full else dict(self._sha256)
         for md5 in remove:
             hashes.pop(str(md5).lower(), None)
@@ -56,10 +57,10 @@ class Bans:
 
 
 class BlockCounts:
-    """Blocks that the server has not been told of; safe for threads.
+    """Counts of blocked starts that the server has not acknowledged; safe for threads.
 
-    What was sent and not answered is sent again as it was, under the same number: the server may
-    have counted it. What came meanwhile waits for the next check-in.
+    A list that was sent and not acknowledged is sent again unchanged, with the same number, because
+    the server may have counted it. Later blocks wait for the next list.
     """
 
     def __init__(self) -> None:
@@ -67,7 +68,7 @@ class BlockCounts:
         self._counts: dict[tuple[str, str, str], dict[str, Any]] = {}
         self._sent: list[dict[str, Any]] = []
         self.number = 0
-        """Names what `take` gave last; 0 when it was nothing."""
+        """Number of the list that `take` returned last; 0 for an empty list."""
 
     def count(self, body: dict[str, Any]) -> None:
         """`body`: md5, sha256, path, pid, time_us of one block."""
@@ -78,7 +79,7 @@ class BlockCounts:
             self._counts[key] = {**body, "count": times + 1}
 
     def take(self) -> list[dict[str, Any]]:
-        """What is to be told now."""
+        """The list to send with this check-in."""
         with self._lock:
             if not self._sent:
                 self._sent, self._counts = list(self._counts.values()), {}
@@ -86,6 +87,6 @@ class BlockCounts:
             return list(self._sent)
 
     def acknowledge(self) -> None:
-        """The server has what `take` gave."""
+        """The server has the list that `take` returned."""
         with self._lock:
             self._sent = []

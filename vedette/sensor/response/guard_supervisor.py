@@ -1,4 +1,4 @@
-"""Keeps the guard alive for as long as there are bans, and kills one that hangs."""
+"""Runs the guard while there are bans, and replaces one that dies or hangs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RESTART_S = 5.0
 
 
 class GuardSupervisor:
-    """`keep` is called about once a second by one thread."""
+    """`check` is called about once a second, by one thread."""
 
     def __init__(
         self, bans: Bans, mounts: list[str], on_block: Callable[[dict[str, Any]], None]
@@ -34,7 +34,7 @@ class GuardSupervisor:
         return self._process is not None and self._process.poll() is None
 
     def check(self) -> None:
-        """Starts, stops, informs or replaces the guard, whichever is due."""
+        """Starts, stops, reloads or replaces the guard, whichever is due."""
         if self._process is not None and self._is_dead():
             self.stop()
             self.failures += 1
@@ -45,41 +45,43 @@ class GuardSupervisor:
             if time.monotonic() >= self._next_at:
                 self._start()
         elif self._version != self._bans.version:
-            self._order(b"reload\n")
+            self._send(b"reload\n")
 
     def _is_dead(self) -> bool:
-        silent = time.monotonic() > self._last_heartbeat_at + GUARD_SILENT_S
-        return not self.is_running or silent
+        is_silent = time.monotonic() > self._last_heartbeat_at + GUARD_SILENT_S
+        return not self.is_running or is_silent
 
     def _start(self) -> None:
         self._version = self._bans.version
         self._last_heartbeat_at = time.monotonic()
         arguments = ["guard", str(self._bans.path), *self._mounts]
-        self._process = subprocess.Popen(  # noqa: S603 - ourselves
+        self._process = subprocess.Popen(  # noqa: S603 - this program
             command(arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         assert self._process.stdout is not None
-        threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
+        threading.Thread(
+            target=self._read_output, args=(self._process.stdout,), daemon=True
+        ).start()
 
-    def _order(self, order: bytes) -> None:
+    def _send(self, command_line: bytes) -> None:
         self._version = self._bans.version
         assert self._process is not None
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
-            self._process.stdin.write(order)
+            self._process.stdin.write(command_line)
             self._process.stdin.flush()
 
-    def _listen(self, output: IO[bytes]) -> None:
+    def _read_output(self, output: IO[bytes]) -> None:
         for line in output:
             with contextlib.suppress(ValueError):
-                said = json.loads(line)
+                message = json.loads(line)
                 self._last_heartbeat_at = time.monotonic()
-                if "block" in said:
-                    self._on_block(said["block"])
+                if "block" in message:
+                    self._on_block(message["block"])
         output.close()
 
     def stop(self) -> None:
-        """Kills the guard: the kernel allows at once what it held up."""
+        """Kills the guard: the kernel then allows the execs that it had suspended."""
         process, self._process = self._process, None
         if process is None:
             return

@@ -1,14 +1,14 @@
-"""Network isolation: the order, the addresses it allows, and whether it is in force.
+"""Network isolation: the order, the endpoints it allows, and whether it is in force.
 
-An order is kept in a file, so that a restart of the sensor or of the host isolates again until
-the server ends it. The addresses of the server and of the name servers are looked up once, when
-the order arrives, and stay as they are for as long as it holds: who changes /etc/resolv.conf,
-/etc/hosts or a DNS answer on an isolated host opens nothing. Only the server's list of further
-endpoints may change meanwhile; it comes over the authenticated connection.
+The order is saved to a file, so that a restart of the sensor or of the host isolates again until
+the server ends it. The addresses of the server and of the name servers are resolved once, when the
+order arrives, and are frozen for as long as it holds: changing /etc/resolv.conf, /etc/hosts or a
+DNS answer on an isolated host opens nothing. Only the server's list of further endpoints may change
+meanwhile; it arrives over the authenticated connection.
 
-`enforce` compares the table in the kernel with what was loaded, and loads it again when somebody
-changed or deleted it. An entry of the server's list that cannot be read is left out and
-reported; the host is isolated without it.
+`enforce` compares the table in the kernel with the one that was loaded, and reloads it when it was
+changed or deleted. An invalid entry of the server's list is skipped and reported; the host is
+isolated without it.
 """
 
 from __future__ import annotations
@@ -100,8 +100,7 @@ class Isolation:
 
     @property
     def problems(self) -> list[str]:
-        """What an operator should know of the isolation in force, at most
-        ISOLATION_PROBLEMS_MAX sentences."""
+        """Sentences for the check-in, at most ISOLATION_PROBLEMS_MAX; empty when all is well."""
         found = self._entry_problems[:ISOLATION_PROBLEMS_MAX]
         if self._repairs:
             times = f"{self._repairs} time{'s' if self._repairs > 1 else ''}"
@@ -110,7 +109,7 @@ class Isolation:
         return found
 
     def blocks(self, ip: str, port: int) -> bool:
-        """Whether a connection there is refused now."""
+        """Whether a connection to this endpoint is refused now."""
         allowed = self._allowed
         return allowed is not None and not allowed.has(ip, port)
 
@@ -178,8 +177,8 @@ class Isolation:
             self._is_saved = True
 
     def enforce(self) -> None:
-        """Compares the table in the kernel with the order, and loads it where it differs.
-        Does nothing without an order. IsolationError when the host is not isolated."""
+        """Compares the table in the kernel with the order, and reloads it where it differs. Does
+        nothing without an order. IsolationError when the host is not isolated."""
         order = self._order
         if order is None:
             return

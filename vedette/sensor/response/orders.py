@@ -1,8 +1,8 @@
-"""What a check-in asks of the sensor, carried out; each order once, and told of at the next.
+"""Executes the orders of a check-in answer, and keeps what has to be reported with the next one.
 
-Bans, filters and isolation are states: what the server wants is compared with what is. Restart,
-update and uninstall end the program, so they come last, and are remembered in a file where the
-next run has to tell of them.
+Bans, filters and isolation are states: the wanted state is compared with the current one. Restart,
+update and uninstall end the program, so they come last; a file tells the next run that it has to
+report a restart.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .update import Update, UpdateError, install, parse
 
 
 class Ending(Enum):
-    """How the program is to end."""
+    """Why the program ends."""
 
     STOP = "stop"
     RESTART = "restart"
@@ -44,7 +44,7 @@ class Ending(Enum):
 
 @dataclass(frozen=True)
 class Parts:
-    """What orders act on."""
+    """The components that orders act on."""
 
     settings: Settings
     bans: Bans
@@ -56,12 +56,12 @@ class Parts:
     identity: Identity
     end: Callable[[Ending], None]
     close_block: Callable[[], None]
-    """Asks for what is in memory to go to disk now."""
+    """Closes the open block of the queue and waits for it."""
 
 
 @dataclass(frozen=True)
 class _Refusal:
-    """An update that was refused; `until` on the monotonic clock, seconds."""
+    """An update that was refused. `until`: seconds of the monotonic clock."""
 
     update: Update
     key: bytes | None
@@ -73,7 +73,7 @@ class _Refusal:
 
 
 class Orders:
-    """For the check-in thread."""
+    """Used by the check-in thread only."""
 
     def __init__(self, parts: Parts, state: Path) -> None:
         self._parts, self._state = parts, state
@@ -84,35 +84,36 @@ class Orders:
         self.has_restarted = False
         self.is_uninstalling = False
         self.problems: dict[str, str] = {}
-        """What an order could not do, by order."""
+        """Error text by the name of the order that failed last."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             self.has_restarted = bool(json.loads(state.read_bytes())["restarted"])
 
     def acknowledge(self) -> None:
-        """The server has heard that we restarted."""
+        """The server was notified of the restart."""
         if self.has_restarted:
             self.has_restarted = False
             self._state.unlink(missing_ok=True)
 
     def enforce_isolation(self) -> None:
-        """Puts the isolation that is ordered into force where it is not, also the one from before
-        a restart. Called before every check-in, and while the server is away."""
+        """Puts an ordered isolation into force where it is not, also one from before a restart.
+        Called before every check-in and while the server is unreachable."""
         isolation = self._parts.isolation
 
         def enforce() -> None:
             isolation.resume(self._parts.settings.server)
             isolation.enforce()
 
-        self._try("isolation", enforce)
+        self._try("isolation table", enforce)
 
     def execute(self, answer: dict[str, Any], client: Client) -> None:
-        """Everything a check-in answered. An order that fails is told of, and stops no other."""
+        """Executes a check-in answer. An order that fails is reported in `problems` and does not
+        affect the others."""
         self._try("isolation", lambda: self._isolate(answer, client.peer))
         self._try("bans", lambda: self._ban(answer.get("bans")))
         self._try("filters", lambda: self._filter(answer.get("filters")))
         self._try("collection", lambda: self._collect(answer))
-        self._flush(answer.get("flush_before_us"))
-        self._parts.binaries.want(answer.get("want_binaries") or [])
+        self._try("flush", lambda: self._flush(answer.get("flush_before_us")))
+        self._try("binaries", lambda: self._parts.binaries.want(answer.get("want_binaries") or []))
         if answer.get("uninstall"):
             self.is_uninstalling = True
         elif answer.get("update"):
@@ -131,6 +132,7 @@ class Orders:
             UpdateError,
             ServerUnavailableError,
             OSError,
+            AttributeError,
             KeyError,
             TypeError,
             ValueError,
@@ -172,7 +174,8 @@ class Orders:
         parts.queue.bytes_max = max(QUEUE_BYTES_MIN, min(least))
 
     def _flush(self, before_us: int | None) -> None:
-        """Everything seen until now is to reach the server; `flushed` says when it has."""
+        """Starts a flush: every event before `before_us` has to reach the server;
+        `flushed_before_us` is set when it has."""
         if before_us is None or before_us <= self.flushed_before_us:
             return
         if before_us != self._flush_us:
@@ -181,12 +184,12 @@ class Orders:
             self._flush_until = self._parts.queue.next
 
     def update_flush(self) -> None:
-        """Notes that the blocks of a flush are with the server."""
+        """Completes a flush whose blocks the server has acknowledged."""
         if self._flush_us and self._parts.queue.first_waiting >= self._flush_until:
             self.flushed_before_us, self._flush_us = self._flush_us, 0
 
     def _update(self, order: dict[str, Any], client: Client) -> None:
-        """Becomes another version. What was refused is fetched again when the order or the key
+        """Installs an update. One that was refused is tried again when the order or the key
         changes, or after UPDATE_RETRY_S."""
         identity = self._parts.identity
         if str(order.get("version")) == SENSOR_VERSION:

@@ -2,8 +2,8 @@
 
 An update order names a version, the SHA-256 of the file, and an Ed25519 signature over both
 (`signed_text`). The order is refused, and the reason reported, unless the signature verifies with
-the key that this sensor holds and the version is newer than the running one. Whoever controls
-the server or its database, but not the signing key, can neither put a program on a host nor
+the key that this sensor holds and the version is newer than the running one. An attacker who
+controls the server or its database, but not the signing key, can neither install a program nor
 bring back an old one with a known fault.
 
 Only a sensor that runs from one file (a zip) replaces itself. The new file has to have the

@@ -1,4 +1,4 @@
-"""The check-in: how the sensor is, and what it is to do."""
+"""The check-in: reports the state of the sensor and receives orders."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _MESSAGE_CHARS_MAX = 1_000
 
 @dataclass(frozen=True)
 class Health:
-    """100 and no problems, or less and which."""
+    """100 without problems; the message lists them."""
 
     status: int
     message: str
 
 
 def health(problems: list[str]) -> Health:
-    """Each problem costs 20; a sensor that speaks has at least 10."""
+    """Each problem costs 20; the minimum is 10."""
     text = "; ".join(problems)[:_MESSAGE_CHARS_MAX]
     return Health(max(10, 100 - 20 * len(problems)), text or "Healthy")
 
 
 class CheckIn:
-    """One thread's work: `run` returns when `stopping` is set, or after an uninstall."""
+    """The check-in thread: `run` returns when `stopping` is set, or after an uninstall."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class CheckIn:
         self._client.close()
 
     def _pause(self, stopping: threading.Event, pause_s: float) -> None:
-        """Waits while the server is away; isolation is checked as often as with it."""
+        """Waits while the server is unreachable; isolation is enforced at the usual interval."""
         until = time.monotonic() + pause_s
         while True:
             left_s = until - time.monotonic()
@@ -73,7 +73,7 @@ class CheckIn:
             self._orders.enforce_isolation()
 
     def _wait(self, stopping: threading.Event) -> None:
-        """Until the next check-in, which comes early when a flush is done."""
+        """Waits for the next check-in, which is early when a flush completes."""
         until = time.monotonic() + self.interval_s
         flushed = self._orders.flushed_before_us
         while time.monotonic() < until and not stopping.wait(min(_FLUSH_LOOK_S, self.interval_s)):
@@ -82,7 +82,7 @@ class CheckIn:
                 return
 
     def once(self) -> None:
-        """One check-in, and what it orders. ServerUnavailableError."""
+        """One check-in, and its orders. ServerUnavailableError."""
         credential = self._identity.credential(self._client)
         blocks = self._blocks.take()
         uninstalling = self._orders.is_uninstalling
@@ -103,7 +103,7 @@ class CheckIn:
             self.once()
 
     def body(self, blocks: list[dict[str, Any]]) -> dict[str, Any]:
-        """What is sent."""
+        """The request body; docs/sensor-protocol.md lists the members."""
         parts, orders = self._parts, self._orders
         orders.update_flush()
         total, free = host.volume()

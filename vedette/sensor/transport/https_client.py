@@ -27,7 +27,7 @@ _CHUNK = 1024 * 1024
 
 
 class ServerUnavailableError(Exception):
-    """No answer, or one that says: later. `retry_after_s` is 0 when none was named."""
+    """No answer, or one that asks to retry. `retry_after_s` is 0 when the server named no pause."""
 
     def __init__(self, text: str, retry_after_s: float = 0.0) -> None:
         super().__init__(text)
@@ -36,7 +36,7 @@ class ServerUnavailableError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer below 500; `body` is {} when it was no JSON object."""
+    """A response below 500; `body` is {} unless the content is a JSON object."""
 
     status: int
     body: dict[str, Any]
@@ -44,7 +44,7 @@ class Answer:
 
 
 class BackOff:
-    """Growing pauses between failures, not shorter than the server asks."""
+    """Exponential back-off with jitter, never shorter than the server asks."""
 
     def __init__(self, first_s: float = 1.0, most_s: float = BACK_OFF_S_MAX) -> None:
         self._first_s, self._most_s = first_s, most_s
@@ -54,7 +54,7 @@ class BackOff:
         self._next_s = self._first_s
 
     def pause_s(self, retry_after_s: float = 0.0) -> float:
-        """How long to wait now; a part of it is chance, so that a fleet does not return at once."""
+        """The next pause in seconds; random, so that a fleet does not reconnect at once."""
         pause = self._next_s * (0.5 + random.random() / 2)  # noqa: S311 - no secret
         self._next_s = min(self._most_s, self._next_s * 2)
         return min(self._most_s, max(pause, retry_after_s))
@@ -91,7 +91,7 @@ class _Connection(http.client.HTTPSConnection):
 
 
 class Client:
-    """Not for two threads. Reconnects by itself."""
+    """One connection, for one thread. Reconnects by itself."""
 
     def __init__(
         self,
@@ -104,18 +104,12 @@ class Client:
         self._settings, self._addresses = settings, addresses
         self._context = _context(settings)
         self._connection: _Connection | None = None
+        self._peer: tuple[str, int] | None = None
 
     @property
     def peer(self) -> tuple[str, int] | None:
-        """IP address and port of the other end of the open connection."""
-        sock = self._connection.sock if self._connection is not None else None
-        if sock is None:
-            return None
-        try:
-            ip, port = sock.getpeername()[:2]
-        except OSError:
-            return None
-        return str(ip).partition("%")[0], int(port)
+        """IP address and port of the server on the last verified connection."""
+        return self._peer
 
     def close(self) -> None:
         if self._connection is not None:
@@ -136,7 +130,7 @@ class Client:
         credential: str = "",
         bytes_max: int = ANSWER_BYTES_MAX,
     ) -> Answer:
-        """Raises ServerUnavailableError when there is no answer, or one that means: again."""
+        """Sends one request. ServerUnavailableError without an answer, and for 429 and 5xx."""
         sent = {"User-Agent": f"vedette-sensor/{SENSOR_VERSION}", **(headers or {})}
         if credential:
             sent["Authorization"] = f"Sensor {credential}"
@@ -147,7 +141,7 @@ class Client:
             except (ConnectionError, http.client.BadStatusLine):
                 if not was_open:
                     raise
-                self.close()  # a server closes connections that were idle
+                self.close()  # the server closed an idle connection
                 response = self._send(method, path, content, sent)
             received = _read(response, bytes_max)
         except (OSError, http.client.HTTPException) as error:
@@ -171,6 +165,8 @@ class Client:
             self._connection = _Connection(self._settings.server, self._context, self._addresses())
             self._connection.connect()
             self._check_fingerprint(self._connection)
+            ip, port = self._connection.sock.getpeername()[:2]
+            self._peer = str(ip).partition("%")[0], int(port)
         return self._connection
 
     def _check_fingerprint(self, connection: http.client.HTTPSConnection) -> None:
@@ -186,7 +182,7 @@ class Client:
 def _context(settings: Settings) -> ssl.SSLContext:
     if settings.server_fingerprint and not settings.ca_pem_file:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False  # the fingerprint says who it is
+        context.check_hostname = False  # the fingerprint identifies the server
         context.verify_mode = ssl.CERT_NONE
         return context
     return ssl.create_default_context(cafile=settings.ca_pem_file or None)

@@ -35,7 +35,7 @@ _APPROVAL_NEEDED = "reenrolment_pending"
 
 
 class Identity:
-    """Safe for threads: one enrols, the others wait for it."""
+    """Safe for threads: one enrols while the others wait."""
 
     def __init__(self, path: Path, settings: Settings) -> None:
         self._path, self._settings = path, settings

@@ -69,7 +69,7 @@ def test_a_missing_settings_file_is_refused(tmp_path: Path) -> None:
 # --- audit rules ------------------------------------------------------------------------
 
 
-def test_our_rules_are_told_from_an_operators() -> None:
+def test_the_sensors_rules_are_distinguished_from_an_operators() -> None:
     scope = audit_rules.Scope(77)
     ours = audit_rules.rules(MACHINES["x86_64"], scope, with_ends=True)
     keyed = [rule for rule in ours if audit_rules.is_ours(rule)]
@@ -160,7 +160,7 @@ def test_bans_change_by_full_lists_and_by_differences(tmp_path: Path) -> None:
     assert len(again) == 0
 
 
-def test_blocks_that_were_not_answered_are_told_again_as_they_were() -> None:
+def test_blocks_that_were_not_acknowledged_are_sent_again_unchanged() -> None:
     counts = BlockCounts()
     body = {"md5": "a", "sha256": "b", "path": "/x", "pid": 1, "time_us": 5}
     counts.count(body)
@@ -180,15 +180,15 @@ def test_blocks_that_were_not_answered_are_told_again_as_they_were() -> None:
 
 
 def test_a_file_is_hashed_once_until_it_changes(tmp_path: Path) -> None:
-    told: list[str] = []
-    hashes = FileHashes(lambda _, hashed: told.append(hashed.md5))
+    found_events: list[str] = []
+    hashes = FileHashes(lambda _, hashed: found_events.append(hashed.md5))
     path = tmp_path / "x"
     path.write_bytes(b"\x7fELF...")
     for _ in range(3):
         found = hashes.of(str(path))
     assert found is not None
     assert found.md5 == hashlib.md5(b"\x7fELF...").hexdigest()
-    assert (found.file_type, found.size, len(told)) == (2, 7, 1)
+    assert (found.file_type, found.size, len(found_events)) == (2, 7, 1)
     path.write_bytes(b"other")
     os.utime(path, (1, 1))
     assert hashes.of(str(path)) != found

@@ -10,7 +10,7 @@ import zstandard
 
 from vedette.errors import BadRequestError, UnauthorizedError
 from vedette.ingest.framing.inflate import inflate
-from vedette.simulate.post import BulkConnection, Target
+from vedette.simulate.bulk_client import BulkConnection, Target
 
 ITEMS = b'{"errors":true,"items":[%b]}'
 CREATED, NOOP, REFUSED = (b'{"create":{"status":%d}}' % code for code in (201, 200, 400))

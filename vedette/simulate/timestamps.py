@@ -1,10 +1,10 @@
-"""Times as the wire formats write them, cheaply: a second is put together once, of ready parts."""
+"""Timestamps in the wire formats, from cached parts of each second."""
 
 from datetime import UTC, datetime
 from functools import lru_cache
 
 MILLIS: tuple[bytes, ...] = tuple(b".%03d" % n for n in range(1000))
-"""With the point before them."""
+"""Including the decimal point."""
 
 _MINUTES: tuple[bytes, ...] = tuple(b"%02d:%02d:" % divmod(n, 60) for n in range(24 * 60))
 _SECONDS: tuple[bytes, ...] = tuple(b"%02d" % n for n in range(60))
@@ -12,8 +12,8 @@ _SECONDS: tuple[bytes, ...] = tuple(b"%02d" % n for n in range(60))
 
 @lru_cache(maxsize=8192)
 def second_text(second: int) -> tuple[bytes, bytes]:
-    """An epoch second, UTC, in ISO 8601 and as Sysmon has it:
-    (b"2026-03-01T07:05:09", b"2026-03-01 07:05:09")."""
+    """An epoch second, UTC, in ISO 8601 and in Sysmon's form: (b"2026-03-01T07:05:09", b"2026-03-01
+    07:05:09")."""
     day, rest = divmod(second, 24 * 3600)
     date, clock = _date_text(day), _MINUTES[rest // 60] + _SECONDS[rest % 60]
     return date + b"T" + clock, date + b" " + clock
@@ -38,5 +38,5 @@ def iso_text(at_us: int) -> bytes:
 
 
 def json_text(text: str) -> bytes:
-    """The inside of a JSON string. For our own texts: no control characters but line breaks."""
+    """The inside of a JSON string. Input has no control characters but line breaks."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").encode()

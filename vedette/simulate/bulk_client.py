@@ -1,7 +1,8 @@
-"""One keep-alive connection that posts `_bulk` bodies, as shippers do.
+"""HTTP client that posts `_bulk` bodies over one keep-alive connection, as shippers do.
 
-The answer says what became of every event; it is counted, not parsed, because it is long and
-always the same. 429 and 503 are no errors: the sender waits and sends the same body again.
+The response lists the outcome of every event; outcomes are counted in the text without parsing it,
+because it is long and repetitive. 429 and 503 are no errors: the client waits and sends the same
+body again.
 """
 
 import ssl
@@ -17,7 +18,7 @@ from vedette.errors import BadRequestError, UnauthorizedError, UnavailableError
 _PATH = "/_bulk?filter_path=errors,items.*.error,items.*.status"
 _RETRY_S_MAX = 10.0
 _ATTEMPTS_MAX = 60
-"""Unanswered or refused attempts of one body, before it is given up."""
+"""Failed attempts of one body before it is given up."""
 
 _TIMEOUT_S = 120
 
@@ -44,11 +45,8 @@ class Target:
 
 
 def tls_context(ca: Path | None, *, insecure: bool = False) -> ssl.SSLContext:
-    """Trusts the certificate `ca` (None: those of the system), or any when `insecure`.
-
-    A server's own certificate may not name every address it is reached at, so with `ca` only
-    the certificate counts, not the name.
-    """
+    """Trusts the certificate `ca` (None: those of the system), or any when `insecure`. A server's
+    own certificate may lack some of its addresses, so with `ca` the host name is not checked."""
     context = ssl.create_default_context(cafile=ca)
     if insecure or ca is not None:
         context.check_hostname = False
@@ -59,18 +57,18 @@ def tls_context(ca: Path | None, *, insecure: bool = False) -> ssl.SSLContext:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What became of one body."""
+    """The outcome of one body."""
 
     stored: int
     """Events newly stored."""
     known: int
     """Events stored before, or not kept by the server's settings."""
     refused: int
-    """Events that the server will not take."""
+    """Events that the server rejected."""
     waits: int
-    """How often the server asked to wait (429, 503) or the connection broke."""
+    """Number of 429 and 503 responses and broken connections."""
     seconds: float
-    """From the first byte sent to the answer that acknowledged."""
+    """Seconds from the first byte sent to the acknowledging response."""
 
     @property
     def acknowledged(self) -> int:
@@ -78,7 +76,7 @@ class Delivery:
 
 
 class BulkConnection:
-    """Posts bodies one after the other. Not for use by several threads."""
+    """Posts bodies one after the other. Not safe for threads."""
 
     def __init__(self, target: Target, pause: Callable[[float], None] = time.sleep) -> None:
         self._target = target
@@ -90,11 +88,9 @@ class BulkConnection:
         }
 
     def deliver(self, body: bytes | bytearray, encoding: str = "") -> Delivery:
-        """Posts until it is acknowledged; `encoding` is the body's Content-Encoding, if any.
-
-        Raises UnauthorizedError for a refused token, BadRequestError for any other 4xx, and
-        UnavailableError when the server does not answer or refuses for too long.
-        """
+        """Posts until the body is acknowledged; `encoding`: its Content-Encoding, if any. Raises
+        UnauthorizedError for a refused token, BadRequestError for any other 4xx, and
+        UnavailableError when the server does not answer or refuses for too long."""
         for attempt in range(_ATTEMPTS_MAX):
             begin = time.perf_counter()
             try:

@@ -1,4 +1,4 @@
-"""Short programs on Windows: start, load modules, end."""
+"""Short-lived programs on Windows: start, load modules, end."""
 
 from vedette.simulate.machine import Process
 from vedette.simulate.software import WINDOWS_MODULES
@@ -17,7 +17,7 @@ def load_modules(m: WindowsMachine, at: int, process: Process, most: int) -> Non
 def run_tool(
     m: WindowsMachine, at: int, path: str, line: str, parent: Process, modules: int = 5
 ) -> Process:
-    """A short program: starts, loads, ends."""
+    """A short-lived program: starts, loads modules, ends."""
     process = m.run(at, path, line, parent)
     load_modules(m, at, process, modules)
     m.exit(at + 60_000 + m.within(2), process)

@@ -1,4 +1,4 @@
-"""What people do at Windows desks: browse, write, talk, build."""
+"""Activities of Windows users: browsing, documents, chat, development."""
 
 from vedette.simulate.addresses import (
     CHAT_NAMES,
@@ -12,7 +12,7 @@ from vedette.simulate.addresses import (
 from vedette.simulate.machine import SECOND_US
 from vedette.simulate.software import PROGRAM
 from vedette.simulate.windows.machine import WindowsMachine
-from vedette.simulate.windows.tools import load_modules, run_tool
+from vedette.simulate.windows.short_programs import load_modules, run_tool
 
 
 def browse(m: WindowsMachine, at: int) -> None:
@@ -89,7 +89,7 @@ def edit_document(m: WindowsMachine, at: int) -> None:
     m.exit(at + (saves + 1) * 40 * SECOND_US + m.within(300), office)
 
 
-def chat(m: WindowsMachine, at: int) -> None:
+def use_chat(m: WindowsMachine, at: int) -> None:
     program = m.resident["chat"]
     name = m.rng.choice(CHAT_NAMES)
     m.connect(at, program, address_of(name), 443, name)
@@ -121,8 +121,8 @@ def use_files(m: WindowsMachine, at: int) -> None:
         m.write(at + SECOND_US + 30_000, zipper, archive)
 
 
-def help_desk(m: WindowsMachine, at: int) -> None:
-    """Somebody looks why the network is slow: the commands that attackers also like."""
+def run_diagnostics(m: WindowsMachine, at: int) -> None:
+    """Network troubleshooting: commands that attackers use as well."""
     shell = m.run(at, "cmd.exe", r'"C:\Windows\system32\cmd.exe"', m.resident["explorer"])
     console = m.run(
         at + 20_000,
