@@ -107,9 +107,11 @@ def audit_text_of(obj: dict[str, Any]) -> str:
         or any(isinstance(obj.get(name), dict) for name in WRAPPERS)
     ):
         return ""
-    first = next(one for one in possible_formats(obj) if one.recognises(obj))
-    if first.decode is not auditd.decode:
-        return ""
+    for one in possible_formats(obj):
+        if one.decode is auditd.decode:
+            break
+        if one.recognises(obj):
+            return ""
     carried = shipper.inner_of(obj)
     return "" if carried is not None and _is_known(carried[0]) else text
 

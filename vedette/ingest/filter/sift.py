@@ -9,6 +9,7 @@ a process (`Kept`) are no events of a process and always stay.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from vedette.ingest.file_types import EXECUTABLE
 from vedette.ingest.filter.compile import CompiledFilters
 from vedette.ingest.filter.judge import DROP_ALL
 from vedette.model.address import address_text
@@ -68,7 +69,7 @@ def _path_of(name: str) -> Callable[[Any], _Texts]:
 
 def _of_filemod(event: Filemod) -> _Texts:
     texts = (event.path,)
-    if event.file_type or event.path.lower().endswith(_BINARY_ENDINGS):
+    if event.file_type in EXECUTABLE or event.path.lower().endswith(_BINARY_ENDINGS):
         return (("filemod_filters", texts),)
     return (("filemod_filters", texts), ("non_binary_filemod_filters", texts))
 

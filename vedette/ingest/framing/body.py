@@ -51,7 +51,8 @@ def text_record(line: bytes, host: str = "") -> bytes | None:
     if not any(mark in line for mark in _TEXT_MARKS):
         return None
     text = line.decode("utf-8", "replace")
-    if not (auditd.begins_line(text) or santa.begins_line(text)):
+    is_audit = line.startswith((b"type=", b"node=")) or auditd.begins_line(text)
+    if not is_audit and not santa.begins_line(text):
         return None
     fields = {"message": text}
     if host:

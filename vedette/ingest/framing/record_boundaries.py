@@ -14,8 +14,7 @@ import msgspec
 from vedette.limits import RECORD_BYTES_MAX, RECORD_NESTING_MAX
 
 _TOKEN = re.compile(
-    rb'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+"'  # a whole string
-    rb'|"'  # or the beginning of one that does not end in its line
+    rb'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+(")?+'  # a string, or an open one
     rb"|[{}\[\],:]"
     rb'|[^\s"{}\[\],:]++'  # a number, a literal, or rubbish
 )
@@ -281,7 +280,7 @@ def _object_end(data: bytes, start: int) -> tuple[int, int]:
                 if stack[-1:] == b"{" and before != 58:
                     return 0, at
                 stack.append(char)
-            elif char == 34 and token.end() == at + 1:
+            elif char == 34 and token.lastindex is None:
                 return 0, at if data.find(b"\n", at, until) >= 0 else until
         before = char
     return 0, until

@@ -12,14 +12,15 @@ from vedette.ingest.normalise.values import free_text, known_text, number
 from vedette.ingest.record import Record
 from vedette.model.event import Outcome, Scriptblock
 
-_MESSAGE = re.compile(
-    r"[^\r\n(]*\((?P<MessageNumber>\d{1,6}) of (?P<MessageTotal>\d{1,6})\):\r?\n"
-    r"(?P<ScriptBlockText>.*)"
-    r"\r?\n\r?\nScriptBlock ID: (?P<ScriptBlockId>[0-9A-Fa-f-]{36})"
-    r"\r?\nPath: ?(?P<Path>[^\r\n]*)\s*",
-    re.DOTALL,
+_BEGINNING = re.compile(
+    r"[^\r\n(]{0,256}\((?P<MessageNumber>\d{1,6}) of (?P<MessageTotal>\d{1,6})\):\r?\n"
 )
-"""The message of a 4104 in English, its parts under the names of the event data."""
+_END_MARK = "ScriptBlock ID: "
+_END = re.compile(
+    r"ScriptBlock ID: (?P<ScriptBlockId>[0-9A-Fa-f-]{36})\r?\nPath: ?(?P<Path>[^\r\n]*+)"
+)
+"""Beginning and end of the message of a 4104 in English, its parts under the names of the event
+data; between them, the text of the block and an empty line."""
 
 
 def learn_block(record: Record, ctx: HostContext, _time_us: int) -> None:
@@ -53,5 +54,19 @@ def _block(data: dict[str, Any]) -> dict[str, Any] | None:
     if data.get("ScriptBlockText") is not None:
         return data
     message = data.get("Message")
-    told = _MESSAGE.fullmatch(message) if isinstance(message, str) else None
-    return None if told is None else told.groupdict()
+    return _parts(message) if isinstance(message, str) else None
+
+
+def _parts(message: str) -> dict[str, Any] | None:
+    """The parts of a message; what a script says of its own end does not count, since the last
+    mark is taken."""
+    first = _BEGINNING.match(message)
+    last = _END.match(message, max(message.rfind(_END_MARK), 0))
+    if first is None or last is None or last.start() < first.end() or message[last.end() :].strip():
+        return None
+    text = message[first.end() : last.start()]
+    for _ in range(2):
+        if not text.endswith("\n"):
+            return None
+        text = text[:-1].removesuffix("\r")
+    return {**first.groupdict(), **last.groupdict(), "ScriptBlockText": text}

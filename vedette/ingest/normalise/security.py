@@ -10,6 +10,7 @@ from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import Known
+from vedette.ingest.file_types import file_type_of
 from vedette.ingest.normalise.network import netconn
 from vedette.ingest.normalise.sysmon.lifetime import ended
 from vedette.ingest.normalise.values import (
@@ -216,7 +217,7 @@ def _object_used(record: Record, ctx: HostContext, time_us: int) -> list[Outcome
         case "File":
             path = ctx.drive_path(name)
             out += [
-                Filemod(known.id, time_us, operation, path)
+                Filemod(known.id, time_us, operation, path, file_type=file_type_of(path))
                 for bits, operation in _FILE_OPERATIONS
                 if mask & bits
             ]

@@ -13,6 +13,7 @@ from typing import Any
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_index import SAME_START_US
 from vedette.ingest.context.process_state import Known
+from vedette.ingest.file_types import file_type_of
 from vedette.ingest.hashes import NO_HASHES, Hashes
 from vedette.ingest.normalise.keep import kept
 from vedette.ingest.normalise.normaliser import Keep
@@ -165,7 +166,8 @@ def end_facts(known: Known, time_us: int, exit_status: str = "") -> Facts:
 
 
 def filemod(known: Known, time_us: int, operation: int, path: str, note: str = "") -> Filemod:
-    return Filemod(known.id, time_us, operation, free_text(path), note=note)
+    name = free_text(path)
+    return Filemod(known.id, time_us, operation, name, file_type=file_type_of(name), note=note)
 
 
 def told(*events: Outcome, of: tuple[Known, ...]) -> list[Outcome]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import Known
+from vedette.ingest.file_types import file_type_of
 from vedette.ingest.hashes import Hashes, hashes_of
 from vedette.ingest.normalise.network import TCP
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
@@ -209,6 +210,8 @@ def _file(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     known, hashes = _at(event["proc"], ctx, time_us), _hashes(event)
     operation = _OPERATIONS[event["action"]]
     path, kind = _text(event, "path"), number(event.get("file_type"), 256)
+    if "file_type" not in event:
+        kind = file_type_of(path)
     out: list[Outcome] = [
         Filemod(known.id, time_us, operation, path, hashes.md5, hashes.sha256, hashes.sha1, kind)
     ]
