@@ -1,8 +1,8 @@
-"""The Security and System channels: processes known by pid, objects, connections, services.
+"""Normaliser of the Security and System channels.
 
-These records name processes by pid only. The process is the one that had the pid at that time;
-when Sysmon reports the same host, that is Sysmon's process, and what both tell of its start and
-end is told once (telemetry.md 6, 4688).
+These records identify processes by pid alone: the process is the one that had the pid at that time.
+If Sysmon reports the same host it is Sysmon's process, and start and end that both report are
+stored once (telemetry.md 6, 4688).
 """
 
 from collections.abc import Callable
@@ -40,7 +40,8 @@ from vedette.model.ids import unknown_parent_id
 Data = dict[str, Any]
 Learn = Callable[[Record, HostContext, int], None]
 Make = Callable[[Record, HostContext, int], list[Outcome]]
-"""From a record and the event's time; an empty list when there is nothing to model."""
+"""Makes outcomes from a record and the event time in microseconds; empty when there is nothing to
+model."""
 
 _NOBODY = frozenset({"S-1-0-0", ""})
 _NO_LOGON = frozenset({"", "0x0"})
@@ -52,7 +53,7 @@ def _user(data: Data, who: str) -> str:
 
 
 def _actor(data: Data) -> str:
-    """The prefix of the account that the new process runs as: Target when one is named."""
+    """Prefix of the account that the new process runs as: Target if named, else Subject."""
     sid = known_text(data.get("TargetUserSid"))
     return "Target" if sid not in _NOBODY or known_text(data.get("TargetUserName")) else "Subject"
 
@@ -150,7 +151,7 @@ _INTEGRITY = {
     "S-1-16-16384": "System",
     "S-1-16-20480": "Protected",
 }
-"""Mandatory labels in Sysmon's words."""
+"""Integrity levels by mandatory label, in Sysmon's spelling."""
 
 
 def _learn_end(record: Record, ctx: HostContext, time_us: int) -> None:
@@ -206,7 +207,7 @@ def _learn_by_pid(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 
 def _object_used(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """4663: only what changes something is an event; reading is kept as a record."""
+    """4663: accesses that change an object are events; reads are stored as records."""
     data = record.data
     known = _by_pid(data, ctx, time_us)
     if known is None:
@@ -236,7 +237,7 @@ def _object_used(record: Record, ctx: HostContext, time_us: int) -> list[Outcome
 
 
 def _handle_requested(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """4656: opening a process is what counts there; for files and keys 4663 tells the use."""
+    """4656: only opened processes; for files and keys 4663 reports the actual use."""
     return _object_used(record, ctx, time_us) if record.data.get("ObjectType") == "Process" else []
 
 
@@ -276,12 +277,12 @@ def _value_changed(record: Record, ctx: HostContext, time_us: int) -> list[Outco
 
 _OUTBOUND = "%%14593"
 _MESSAGE_CHARS_MAX = 1_024
-"""Characters of a message in which its first value is."""
+"""Characters of a message that are searched for its first value."""
 
 
 def _connected_pid(data: Data) -> int:
-    """The process of a 5156. NXLog of 2019 overwrote it with the logger's own pid in the envelope:
-    there it is only in the message, as its first value whatever the language."""
+    """Process id of a 5156. NXLog of 2019 overwrites it with the logger's pid, so it is then read
+    from the message, where it is the first value in every language."""
     pid = _pid(data, "ProcessID") or _pid(data, "ProcessId")
     message = data.get("Message")
     if pid or not isinstance(message, str):
@@ -339,7 +340,7 @@ def _learn_logon(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 
 def _logged_on(record: Record, ctx: HostContext, _time_us: int) -> list[Outcome]:
-    """What a logon tells of processes; the record itself is kept beside it."""
+    """Metadata that a logon adds to processes; the record itself is stored too."""
     out: list[Outcome] = []
     for known in ctx.logon_processes(known_text(record.data.get("TargetLogonId")).lower()):
         known.tell(out)
@@ -360,7 +361,7 @@ def _services_pid(record: Record) -> int:
 
 
 def _service_installed(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """A service's key written by services.exe; the record is kept as well."""
+    """A registry write of services.exe to the service's key; the record itself is stored too."""
     data = record.data
     name = known_text(data.get("ServiceName"))
     if not name:
@@ -397,4 +398,4 @@ SYSTEM_LEARN: dict[int, Learn] = {7045: _learn_service}
 SYSTEM_MAKE: dict[int, Make] = {7045: _service_installed}
 
 ALSO_KEPT = frozenset({4624, 4697, 7045})
-"""Ids that are kept as records beside what they tell of processes."""
+"""Event ids stored both as records and as process events."""

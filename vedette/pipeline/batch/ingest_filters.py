@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from threading import Lock
 from typing import Any, Protocol
 
-from vedette.ingest.filter import CompiledFilters, Judge, Subject, sift
+from vedette.ingest.filter import CompiledFilters, FilterEvaluator, Subject, apply_filters
 from vedette.model.event import BinarySeen, Facts, Kept, Outcome
 from vedette.model.host import SensorRef
 
@@ -50,7 +50,7 @@ class Sifting:
     def kept(self, outcomes: list[Outcome]) -> list[Outcome]:
         """Those that are stored. What the others tell of a process is remembered, not stored:
         its later events are judged by it, and have it once the filter is gone."""
-        kept = sift(outcomes, self._verdicts, self._filters)
+        kept = apply_filters(outcomes, self._verdicts, self._filters)
         if len(kept) < len(outcomes):
             for outcome in outcomes:
                 if type(outcome) is Facts and outcome.process_id in self._verdicts:
@@ -63,14 +63,14 @@ class Sieve:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._judge: Judge | None = None
+        self._judge: FilterEvaluator | None = None
         self._looked_at = 0
         self._hits: dict[str, int] = {}
         self._lock = Lock()
 
     def use(self, filters: CompiledFilters) -> None:
         """From the next commit on, these are the filters."""
-        self._judge = Judge(filters, self._memory.facts) if filters else None
+        self._judge = FilterEvaluator(filters, self._memory.facts) if filters else None
 
     def counts(self) -> tuple[int, dict[str, int]]:
         """Processes judged since the last call, and how many of them each filter meant, by its
@@ -88,9 +88,9 @@ class Sieve:
             return None
         subjects, told = _gathered(told_by)
         self._recall(judge, subjects, told)
-        meant = judge.judge(subjects, told)
+        meant = judge.evaluate(subjects, told)
         with self._lock:
-            self._looked_at += meant.looked_at
+            self._looked_at += meant.evaluated
             for name, count in meant.hits.items():
                 self._hits[name] = self._hits.get(name, 0) + count
         if not meant.verdicts:
@@ -98,10 +98,10 @@ class Sieve:
         return Sifting(meant.verdicts, judge.filters, self._memory)
 
     def _recall(
-        self, judge: Judge, subjects: dict[str, Subject], told: dict[str, dict[str, Any]]
+        self, judge: FilterEvaluator, subjects: dict[str, Subject], told: dict[str, dict[str, Any]]
     ) -> None:
         read_back = self._memory.recall(subjects)
-        if not judge.filters.levelled:
+        if not judge.filters.inherited_mask:
             return
         # The parents of all others were read back when those were met first.
         generation, facts = {*told, *read_back}, self._memory.facts

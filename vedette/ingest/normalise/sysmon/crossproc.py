@@ -1,4 +1,4 @@
-"""What a process does to another: Sysmon 8, 10."""
+"""Events between two processes: remote threads (Sysmon 8) and opens (Sysmon 10)."""
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import Known
@@ -8,18 +8,18 @@ from vedette.model.event import CrossKind, Crossproc, Outcome
 
 _OPEN = int(CrossKind.PROCESS_OPEN)
 _HANDLE_TO_PROCESS = 1
-"""api.md 2.6: sub-type of ProcessOpen."""
+"""Sub-type of ProcessOpen (api.md 2.6)."""
 
 MIRRORED_ACCESS = 0xC08FB
-"""Access rights with which a process can be read, changed, controlled or ended: TERMINATE,
-CREATE_THREAD, VM_OPERATION, VM_READ, VM_WRITE, DUP_HANDLE, CREATE_PROCESS, SUSPEND_RESUME,
-WRITE_DAC and WRITE_OWNER. An open with any of them is also an event of the target. The others,
-which only query (0x1000, 0x1400), are about 94% of all opens."""
+"""Access rights to read, change, control or end a process: TERMINATE, CREATE_THREAD,
+VM_OPERATION, VM_READ, VM_WRITE, DUP_HANDLE, CREATE_PROCESS, SUSPEND_RESUME, WRITE_DAC,
+WRITE_OWNER. An open with any of them is also an event of the target. Opens without (0x1000,
+0x1400: queries) are about 94% of all."""
 
 
 def opened(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
-    """10, by far the most frequent event: an event of the source, and of the target for rights in
-    MIRRORED_ACCESS."""
+    """Sysmon 10, the most frequent event: an event of the source and, for MIRRORED_ACCESS, of
+    the target."""
     get = data.get
     guid, target_guid = get("SourceProcessGUID"), get("TargetProcessGUID")
     source = (ctx.named(guid) if guid else None) or source_of(data, ctx, time_us)
@@ -45,7 +45,7 @@ def opened(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
 def _suffered(
     data: Data, ctx: HostContext, time_us: int, access: int, source: Known, target: Known
 ) -> Crossproc:
-    """The open as an event of the process that was opened."""
+    """The open as an event of its target."""
     source_id, md5, sha256 = _identity(ctx, source)
     return Crossproc(
         target.id,
@@ -62,14 +62,14 @@ def _suffered(
 
 
 def _identity(ctx: HostContext, known: Known | None) -> tuple[str, str, str]:
-    """Id and hashes of the other process, as far as it is known."""
+    """Id, md5 and sha256 of the other process; "" where unknown."""
     if known is None:
         return "", "", ""
     return known.id, known.md5 or ctx.md5_of(known.sha256), known.sha256
 
 
 def thread_created(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
-    """8: on the source, and mirrored on the target."""
+    """Sysmon 8: an event of the source, mirrored on the target."""
     source, target = source_of(data, ctx, time_us), target_of(data, ctx, time_us)
     if source is None:
         return None

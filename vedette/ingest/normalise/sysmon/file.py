@@ -1,4 +1,4 @@
-"""Files and modules: Sysmon 2, 6, 7, 11, 15, 23, 26 to 29."""
+"""File and module events: Sysmon 2, 6, 7, 11, 15, 23, 26 to 29."""
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import Known
@@ -82,7 +82,7 @@ def executable_written(data: Data, ctx: HostContext, time_us: int) -> list[Outco
 
 
 def executable_blocked(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
-    """27: what was written is told as a write, what Sysmon did about it as a block."""
+    """Sysmon 27: the write as a filemod, the block as a processblock."""
     known = subject_of(data, ctx, time_us)
     if known is None:
         return None
@@ -104,7 +104,7 @@ def executable_blocked(data: Data, ctx: HostContext, time_us: int) -> list[Outco
 
 
 def shredding_blocked(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
-    """28: an attempt to overwrite a file beyond recovery, which Sysmon refused."""
+    """Sysmon 28: a secure deletion that Sysmon blocked."""
     known = subject_of(data, ctx, time_us)
     if known is None:
         return None

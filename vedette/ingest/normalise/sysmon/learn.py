@@ -1,4 +1,4 @@
-"""What Sysmon events teach before any is normalised: processes, images, addresses, names."""
+"""Learners of Sysmon events: processes, images, addresses and names."""
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.image_cache import Image
@@ -105,7 +105,7 @@ def learn_file(data: Data, ctx: HostContext, time_us: int) -> None:
 def _learn_image(
     data: Data, ctx: HostContext, path: str, hashes: str, time_us: int
 ) -> Image | None:
-    """Learns a file with its version and signature fields; None when it has no path or hash."""
+    """Register a file with its version and signature; None without a path or hash."""
     get = data.get
     name, found = known_text(get(path)), get(hashes)
     if not name or not found:

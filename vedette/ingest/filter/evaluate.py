@@ -1,8 +1,8 @@
-"""Which processes of a commit the filters mean, by what is known of them and their parents.
+"""Evaluates ingress filters for the processes of a batch, by their metadata and their ancestors.
 
-A process is judged by its best known path, command line and md5, as they are when its records
-are stored: what was stored before a better name was known stays. A parent that is not known
-itself is judged by what its child tells of it.
+A process is evaluated by its best known path, command line and md5 when its records are stored;
+what was stored before better metadata arrived stays. An ancestor without metadata of its own is
+evaluated by what its child reports of it.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,17 +13,17 @@ from vedette.ingest.filter.compile import CompiledFilters
 from vedette.limits import FILTER_PROCESSES_REMEMBERED
 
 Facts = Mapping[str, Any]
-"""Metadata columns of a process, as `model/columns.py` names them; {} when nothing is known."""
+"""Metadata columns of a process (`model/columns.py`); {} if unknown."""
 
 _ASKED = ("path", "cmdline", "process_md5", "parent_id")
-"""Columns that filters ask of a process itself."""
+"""Columns of a process that filters use."""
 
 DROP_ALL = -1
-"""What `Meant.verdicts` has for a process all of whose events are dropped."""
+"""Value in `Evaluation.verdicts` of a process whose events are all dropped."""
 
 
 class Subject(NamedTuple):
-    """The sensor a process runs on."""
+    """Sensor of a process."""
 
     sensor_id: int
     group_id: int
@@ -32,51 +32,51 @@ class Subject(NamedTuple):
     """Whether the sensor applies `filter_on_sensor` filters itself."""
 
 
-class Meant(NamedTuple):
-    """What the filters say of one commit."""
+class Evaluation(NamedTuple):
+    """Result for one batch."""
 
     verdicts: dict[str, int]
-    """By process id, only of those that lose anything: `DROP_ALL`, or bits of the filters whose
-    lists of events count."""
-    looked_at: int
-    """Processes that were judged."""
+    """By process id, only for processes that lose events: DROP_ALL, or the mask of filters whose
+    event lists apply."""
+    evaluated: int
+    """Number of processes evaluated."""
     hits: dict[str, int]
-    """How many of them each filter means by itself, not as a descendant; by id of the filter."""
+    """Number of processes that each filter matches directly, not as descendants, by filter id."""
 
 
 class _Entry(NamedTuple):
-    """What is remembered of a process."""
+    """Cached result for a process."""
 
     own: int
-    """Bits of the filters that mean it by what it is."""
+    """Mask of filters that match it directly."""
     parent_id: str
     inherited: int
-    """Bits of the filters that mean it as a descendant."""
+    """Mask of filters that match it as a descendant."""
     epoch: int
-    """When `inherited` was found: it counts while this is the judge's."""
+    """Epoch of `inherited`; valid only while it is the evaluator's current one."""
 
 
-class Judge:
-    """The memory of one set of filters: a process is looked up once until more is known of it.
+class FilterEvaluator:
+    """Evaluator with a cache: a process is looked up once until its metadata change.
 
-    What a process inherits is found anew when anything about some ancestor changed: then the
-    epoch ends. It does so rarely, since what is new in a commit is mostly nobody's ancestor yet.
+    Inherited masks are invalidated as a whole, by a new epoch, when metadata of any ancestor
+    change. That is rare, since new processes of a batch are mostly no ancestors yet.
     """
 
     def __init__(self, filters: CompiledFilters, facts: Callable[[str], Facts]) -> None:
-        """`facts` tells what is known of a process beside what the commit tells."""
+        """`facts` returns stored metadata of a process, in addition to those of the batch."""
         self.filters = filters
         self._facts = facts
         self._known: Generations[str, _Entry] = Generations(FILTER_PROCESSES_REMEMBERED)
         self._awaited: set[str] = set()
-        """Ancestors that were asked for and not known."""
+        """Ancestors that were looked up and are unknown."""
         self._epoch = 0
 
-    def judge(
+    def evaluate(
         self, subjects: Mapping[str, Subject], told: Mapping[str, Mapping[str, Any]]
-    ) -> Meant:
-        """The verdicts on the processes of a commit. `told` is what the commit tells of
-        processes, which need not be among the subjects."""
+    ) -> Evaluation:
+        """Evaluate the processes of a batch. `told` is metadata from the batch by process id,
+        which need not be among the subjects."""
         filters, known, epoch = self.filters, self._known, self._learn_all(told)
         verdicts: dict[str, int] = {}
         hits: dict[int, int] = {}
@@ -94,13 +94,13 @@ class Judge:
                 verdicts[process_id] = DROP_ALL
             elif bits & filters.thins:
                 verdicts[process_id] = bits & filters.thins
-            own &= filters.metered
+            own &= filters.measured
             if own:
                 hits[own] = hits.get(own, 0) + 1
-        return Meant(verdicts, len(subjects), self._named(hits))
+        return Evaluation(verdicts, len(subjects), self._named(hits))
 
     def _learn_all(self, told: Mapping[str, Facts]) -> int:
-        """Takes what a commit tells; returns the epoch that holds for it."""
+        """Add metadata of a batch; returns the current epoch."""
         for process_id, news in told.items():
             base = self._facts(process_id)
             before = self._known.get(process_id)
@@ -121,17 +121,17 @@ class Judge:
         own = self._own(facts, "path", "cmdline", "process_md5")
         entry = _Entry(own, facts.get("parent_id", ""), 0, -1)
         self._known[process_id] = entry
-        levelled = self.filters.levelled
+        inherited_mask = self.filters.inherited_mask
         if process_id in self._awaited or (
             before is not None
-            and (before.parent_id != entry.parent_id or (before.own ^ own) & levelled)
+            and (before.parent_id != entry.parent_id or (before.own ^ own) & inherited_mask)
         ):
             self._awaited.discard(process_id)
             self._epoch += 1
         return entry
 
     def _look_up(self, process_id: str, told: Facts | None) -> _Entry:
-        """The entry of a process with what it inherits now."""
+        """Entry of a process with an up-to-date inherited mask."""
         entry = self._known.get(process_id)
         if entry is None:
             facts = self._facts(process_id)
@@ -150,7 +150,7 @@ class Judge:
         return self.filters.own(get(path, ""), get(cmdline, ""), get(md5, ""))
 
     def _inherited(self, process_id: str, parent_id: str, told: Facts | None) -> int:
-        """Bits of the filters that mean the process as a descendant."""
+        """Mask of filters that match the process as a descendant."""
         found, depth, child_id = 0, 1, process_id
         while parent_id and (wanted := self.filters.deeper(depth)):
             known = self._known.get(parent_id)
