@@ -1,6 +1,6 @@
-"""Types of files by the extension of their name, for sources that do not read the content.
+"""File types by extension, for sources that do not read file content.
 
-The numbers are those of api.md 2.6, which the sensor takes from the content itself.
+The numbers are those of api.md 2.6, which the sensor determines from the content.
 """
 
 from typing import Final
@@ -26,7 +26,7 @@ _TYPES: Final = {name: number for number, names in _EXTENSIONS for name in names
 
 
 def file_type_of(path: str) -> int:
-    """The type that the extension of a path stands for; 0 for any other name. A hint, not a proof:
-    whoever writes a file chooses its name."""
+    """File type of the path's extension; 0 if unknown. Only a hint: the writer of a file chooses
+    its name."""
     dot = path.rfind(".", -6)
     return _TYPES.get(path[dot + 1 :].lower(), 0) if dot >= 0 else 0

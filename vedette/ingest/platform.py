@@ -1,4 +1,4 @@
-"""Which operating system a record comes from."""
+"""Operating system of a record's host."""
 
 from vedette.ingest.record import Record
 
@@ -12,7 +12,7 @@ _BY_SOURCE = {
 
 
 def os_type_of(record: Record) -> str:
-    """windows, linux or osx, as api.md 2.1 names them."""
+    """windows, linux or osx (api.md 2.1)."""
     source = record.vedette_record
     if source == "windows":
         return "linux" if record.channel.startswith("Linux-") else "windows"

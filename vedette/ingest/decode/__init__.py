@@ -127,7 +127,7 @@ def _is_known(obj: dict[str, Any]) -> bool:
 
 def _check_nesting(value: Any, raw: bytes) -> None:
     """Raise RecordError too_deep if the value exceeds RECORD_NESTING_MAX; `raw` is its text."""
-    # What `count` does byte by byte, `replace` does by leaps: a quarter of the time.
+    # `replace` takes a quarter of the time of `count`.
     opened = len(raw) - len(raw.replace(b"{", b"").replace(b"[", b""))
     if opened <= RECORD_NESTING_MAX:
         return

@@ -40,7 +40,7 @@ def decode(obj: dict[str, Any], raw: bytes = b"") -> list[Record]:
     if not time_us:
         raise RecordError("no_time", "the audit event has no time")
     data = {name: value for name, value in obj.items() if name.isupper()}
-    # Seldom, and to look through text is quicker than to look at every value.
+    # Rare, and one scan of the text is faster than one of every value.
     if (not raw or b"%" in raw) and b"%" in _encode(data):
         data = {name: _plain(value) for name, value in data.items()}
     main = "SYSCALL" if "SYSCALL" in data else next(iter(sorted(data.keys() - _PARTS)), "")
@@ -62,7 +62,7 @@ def event_key(text: str) -> tuple[int, int]:
     return _key(text) if len(text) <= _ID_CHARS_MAX else _NO_KEY
 
 
-@lru_cache(maxsize=16_384)  # every event names those that began its process and its parent
+@lru_cache(maxsize=16_384)  # every event references the starts of its process and parent
 def _key(text: str) -> tuple[int, int]:
     found = _ID.fullmatch(text)
     if found is None:

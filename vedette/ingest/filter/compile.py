@@ -116,8 +116,8 @@ class CompiledFilters:
             for bit, one in self._bits()
             for text in getattr(one, name)
         ]
-        # A filter without this list is content with any text; one without any list means all
-        # processes where it drops single events, and none where it would drop everything.
+        # A filter without this list accepts any text; one without any list matches all
+        # processes if it drops single events, and none if it would drop everything.
         return PatternSet(
             texts, self._which(lambda one: not getattr(one, name) and _means_any(one))
         )

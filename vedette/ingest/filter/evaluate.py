@@ -138,7 +138,7 @@ class FilterEvaluator:
             own = self._own(facts, "path", "cmdline", "process_md5")
             entry = _Entry(own, facts.get("parent_id", ""), 0, -1)
             if not facts:
-                return entry  # nothing is known yet, so nothing is to be remembered
+                return entry  # no metadata yet, so there is nothing to cache
         if entry.epoch != self._epoch:
             inherited = self._inherited(process_id, entry.parent_id, told)
             entry = entry._replace(inherited=inherited, epoch=self._epoch)

@@ -10,7 +10,7 @@ WHOLE: tuple[str, ...] = (
     "user_events",
     "yara_events",
     "santa",
-    "tetragon",  # probes are there because somebody asked for them
+    "tetragon",  # probes are configured by the user
 )
 """Channels stored completely."""
 

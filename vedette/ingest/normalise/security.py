@@ -166,7 +166,7 @@ def _end(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
     if known is None:
         return []
     status = number(record.data.get("Status"))
-    if known.ended:  # told by Sysmon, but not with its status
+    if known.ended:  # Sysmon reported the end, but not the exit status
         out: list[Outcome] = [
             Facts(known.id, time_us, {"terminated": 1, "exit_status": str(status)})
         ]
@@ -356,7 +356,7 @@ def _learn_service(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 
 def _services_pid(record: Record) -> int:
-    # The Service Control Manager logs 7045 itself; 4697 comes from elsewhere.
+    # 7045 is logged by the Service Control Manager itself; 4697 is not.
     return record.pid if record.event_id == 7045 else 0
 
 

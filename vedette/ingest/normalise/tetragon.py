@@ -90,7 +90,7 @@ def _exec(event: Any, known: Known, ctx: HostContext, time_us: int) -> list[Outc
     }
     cmdline = _cmdline(process)
     facts = start_facts(known, time_us, cmdline=cmdline, parent=parent, extra=extra)
-    if "procFS" in flags:  # was there when Tetragon began
+    if "procFS" in flags:  # running before Tetragon started
         del facts.values["creation_observed"]
         return with_metadata(facts, of=(known, *((parent,) if parent else ())))
     out: list[Outcome] = [facts]

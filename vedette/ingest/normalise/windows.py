@@ -64,7 +64,7 @@ def learn(record: Record, ctx: HostContext) -> None:
     elif record.event_id in TICKETS and record.channel == SECURITY:
         ctx.host_type = "domain_controller"
     elif record.event_id in _LEARN.get(record.channel, _NOTHING):
-        # These are told apart by pid and time: first all of Sysmon's processes and the clock.
+        # Resolved by pid and time, so Sysmon's processes and the clock offset are needed first.
         ctx.waiting.append(record)
         if len(ctx.waiting) >= WAITING_MAX:
             _learn_waiting(ctx)

@@ -28,7 +28,7 @@ def opened(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
     target = (ctx.named(target_guid) if target_guid else None) or target_of(data, ctx, time_us)
     target_id, md5, sha256 = _identity(ctx, target)
     path, access = known_text(get("TargetImage")), access_mask(get("GrantedAccess") or "")
-    # Positional, in the order of the struct: operation, target, image, sub-type, access.
+    # Positional for speed: operation, target, image, sub-type, access.
     event = Crossproc(
         source.id, time_us, _OPEN, target_id, path, md5, sha256, _HANDLE_TO_PROCESS, access
     )

@@ -91,7 +91,7 @@ def executable_blocked(data: Data, ctx: HostContext, time_us: int) -> list[Outco
     block = Processblock(
         known.id,
         time_us,
-        0,  # by Sysmon's own rule, not by a ban of this server
+        0,  # blocked by Sysmon's configuration, not by a ban
         path=event.path,
         md5=event.md5,
         sha256=event.sha256,
@@ -120,7 +120,7 @@ def _hashed_file(
     path, executable = free_text(data.get("TargetFilename")), data.get("IsExecutable")
     kind = PE if is_true(executable) else file_type_of(path)
     if kind == PE and executable is not None and not is_true(executable):
-        kind = 0  # Sysmon read the content, whatever the name says
+        kind = 0  # Sysmon checked the content, which outweighs the extension
     return Filemod(
         known.id,
         time_us,
