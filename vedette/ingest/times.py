@@ -52,17 +52,17 @@ def _learn(text: str) -> int:
     if second_us > 0 and text[17:20] in _SECONDS and text[20:23] in _MILLISECONDS:
         minute_us = second_us - _SECONDS[text[17:20]]
         if minute_us > TIME_MIN_US and minute_us + _MINUTE_US <= _LAST_US:
-            _remember(_minutes, text[:17], minute_us)
-            _remember(_ends, text[23:], _rest_us(".000" + text[23:]))
+            _cache_put(_minutes, text[:17], minute_us)
+            _cache_put(_ends, text[23:], _rest_us(".000" + text[23:]))
             return moment
-    _remember(_moments, text, moment)
+    _cache_put(_moments, text, moment)
     return moment
 
 
-def _remember(memory: dict[str, int], text: str, value: int) -> None:
-    if len(memory) >= _CACHE_MAX:
-        memory.clear()
-    memory[text] = value
+def _cache_put(cache: dict[str, int], text: str, value: int) -> None:
+    if len(cache) >= _CACHE_MAX:
+        cache.clear()
+    cache[text] = value
 
 
 def any_time_us(value: Any) -> int:

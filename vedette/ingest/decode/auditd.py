@@ -215,9 +215,9 @@ def _sockaddr(fields: dict[str, str]) -> dict[str, str]:
     raw = socket_address(fields.get("saddr", ""))
     if raw:
         return raw
-    told = parse_fields(fields.get("SADDR", "").strip("{ }"))
+    enriched = parse_fields(fields.get("SADDR", "").strip("{ }"))
     return {
-        "saddr_fam": told.get("saddr_fam", ""),
-        "addr": told.get("laddr", ""),
-        "port": told.get("lport", ""),
+        "saddr_fam": enriched.get("saddr_fam", ""),
+        "addr": enriched.get("laddr", ""),
+        "port": enriched.get("lport", ""),
     }

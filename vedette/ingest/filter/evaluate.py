@@ -68,22 +68,22 @@ class FilterEvaluator:
         self.filters = filters
         self._facts = facts
         self._known: Generations[str, _Entry] = Generations(FILTER_PROCESSES_REMEMBERED)
-        self._awaited: set[str] = set()
+        self._unknown_ancestors: set[str] = set()
         """Ancestors that were looked up and are unknown."""
         self._epoch = 0
 
     def evaluate(
-        self, subjects: Mapping[str, Subject], told: Mapping[str, Mapping[str, Any]]
+        self, subjects: Mapping[str, Subject], batch_facts: Mapping[str, Mapping[str, Any]]
     ) -> Evaluation:
-        """Evaluate the processes of a batch. `told` is metadata from the batch by process id,
-        which need not be among the subjects."""
-        filters, known, epoch = self.filters, self._known, self._learn_all(told)
+        """Evaluate the processes of a batch. `batch_facts` is metadata from the batch by process
+        id, which need not be among the subjects."""
+        filters, known, epoch = self.filters, self._known, self._update(batch_facts)
         verdicts: dict[str, int] = {}
         hits: dict[int, int] = {}
         for process_id, subject in subjects.items():
             entry = known.young.get(process_id)
             if entry is None or entry[3] != epoch:
-                entry = self._look_up(process_id, told.get(process_id))
+                entry = self._look_up(process_id, batch_facts.get(process_id))
             own, _, inherited, _ = entry
             if not (own or inherited):
                 continue
@@ -99,12 +99,12 @@ class FilterEvaluator:
                 hits[own] = hits.get(own, 0) + 1
         return Evaluation(verdicts, len(subjects), self._named(hits))
 
-    def _learn_all(self, told: Mapping[str, Facts]) -> int:
+    def _update(self, batch_facts: Mapping[str, Facts]) -> int:
         """Add metadata of a batch; returns the current epoch."""
-        for process_id, news in told.items():
+        for process_id, changes in batch_facts.items():
             base = self._facts(process_id)
             before = self._known.get(process_id)
-            get, has = news.get, base.get
+            get, has = changes.get, base.get
             if (
                 before is not None
                 and get("path", "") in ("", has("path"))
@@ -114,23 +114,23 @@ class FilterEvaluator:
             ):
                 continue
             merged = {column: max(has(column, ""), get(column, "")) for column in _ASKED}
-            self._remember(process_id, merged, before)
+            self._cache(process_id, merged, before)
         return self._epoch
 
-    def _remember(self, process_id: str, facts: Facts, before: _Entry | None) -> _Entry:
+    def _cache(self, process_id: str, facts: Facts, before: _Entry | None) -> _Entry:
         own = self._own(facts, "path", "cmdline", "process_md5")
         entry = _Entry(own, facts.get("parent_id", ""), 0, -1)
         self._known[process_id] = entry
         inherited_mask = self.filters.inherited_mask
-        if process_id in self._awaited or (
+        if process_id in self._unknown_ancestors or (
             before is not None
             and (before.parent_id != entry.parent_id or (before.own ^ own) & inherited_mask)
         ):
-            self._awaited.discard(process_id)
+            self._unknown_ancestors.discard(process_id)
             self._epoch += 1
         return entry
 
-    def _look_up(self, process_id: str, told: Facts | None) -> _Entry:
+    def _look_up(self, process_id: str, batch_facts: Facts | None) -> _Entry:
         """Entry of a process with an up-to-date inherited mask."""
         entry = self._known.get(process_id)
         if entry is None:
@@ -140,7 +140,7 @@ class FilterEvaluator:
             if not facts:
                 return entry  # no metadata yet, so there is nothing to cache
         if entry.epoch != self._epoch:
-            inherited = self._inherited(process_id, entry.parent_id, told)
+            inherited = self._inherited(process_id, entry.parent_id, batch_facts)
             entry = entry._replace(inherited=inherited, epoch=self._epoch)
             self._known[process_id] = entry
         return entry
@@ -149,7 +149,7 @@ class FilterEvaluator:
         get = facts.get
         return self.filters.own(get(path, ""), get(cmdline, ""), get(md5, ""))
 
-    def _inherited(self, process_id: str, parent_id: str, told: Facts | None) -> int:
+    def _inherited(self, process_id: str, parent_id: str, batch_facts: Facts | None) -> int:
         """Mask of filters that match the process as a descendant."""
         found, depth, child_id = 0, 1, process_id
         while parent_id and (wanted := self.filters.deeper(depth)):
@@ -157,20 +157,23 @@ class FilterEvaluator:
             if known is None:
                 facts = self._facts(parent_id)
                 if not facts.get("path"):
-                    self._await(parent_id)
-                    child = {**self._facts(child_id), **((told if depth == 1 else None) or {})}
+                    self._wait_for(parent_id)
+                    child = {
+                        **self._facts(child_id),
+                        **((batch_facts if depth == 1 else None) or {}),
+                    }
                     own = self._own(child, "parent_path", "parent_cmdline", "parent_md5")
                     return found | own & wanted
-                known = self._remember(parent_id, facts, None)
+                known = self._cache(parent_id, facts, None)
             found |= known.own & wanted
             child_id, parent_id, depth = parent_id, known.parent_id, depth + 1
         return found
 
-    def _await(self, process_id: str) -> None:
-        if len(self._awaited) >= FILTER_PROCESSES_REMEMBERED:
-            self._awaited.clear()
+    def _wait_for(self, process_id: str) -> None:
+        if len(self._unknown_ancestors) >= FILTER_PROCESSES_REMEMBERED:
+            self._unknown_ancestors.clear()
             self._epoch += 1
-        self._awaited.add(process_id)
+        self._unknown_ancestors.add(process_id)
 
     def _named(self, hits: Mapping[int, int]) -> dict[str, int]:
         named: dict[str, int] = {}

@@ -109,7 +109,7 @@ def executed(
     out: list[Outcome] = [facts]
     before = find_at(ctx, known.pid, time_us - 1)
     if known.keyed and known.created:
-        pass  # Sysmon told the parent
+        pass  # Sysmon reported the parent
     elif before is not None and before.created and before.parent_pid == parent_pid:
         out.append(child(before, known, time_us, ChildKind.EXEC, cmdline=cmdline, hashes=hashes))
         out.append(end_facts(before, time_us))

@@ -111,8 +111,8 @@ def _learn_image(
     if not name or not found:
         return None
     image = ctx.learn_image(name, found, time_us)
-    # The same content has the same version. What can change is how its signature is judged, and
-    # how many fields this kind or version of event has.
+    # Content determines the version. What can change is the verdict on its signature, and
+    # the number of fields of this event id or version.
     status, field_count = get("SignatureStatus"), len(data)
     if image.status != status or image.field_count != field_count:
         image.learn(_image_values(data, image.hashes))
