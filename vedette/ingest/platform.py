@@ -1,4 +1,4 @@
-"""Which operating system a record comes from."""
+"""Operating system of a record's host."""
 
 from vedette.ingest.record import Record
 
@@ -11,8 +11,7 @@ _BY_SOURCE = {
 
 
 def os_type_of(record: Record) -> str:
-    """windows, linux or osx, as api.md 2.1 names them. "" for events of our own sensors: those
-    do not say, the enrolment of the sensor did."""
+    """windows, linux or osx (api.md 2.1); "" for our own sensor, whose enrolment says it."""
     source = record.vedette_record
     if source == "vedette":
         return ""

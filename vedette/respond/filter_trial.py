@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from vedette.ingest.filter import CompiledFilters, compile_filters, sift
+from vedette.ingest.filter import CompiledFilters, apply_filters, compile_filters
 from vedette.ingest.filter.compile import DEPTH_MAX
 from vedette.limits import DRY_RUN_EVENT_PROCESSES_MAX, DRY_RUN_PROCESSES_MAX
 from vedette.model.host import SensorRef
@@ -89,11 +89,11 @@ def _try(
             continue
         if filters.own(process.path, process.cmdline, process.md5):
             meant.add(process.process_id)
-        if filters.levelled and process.parent_id:
+        if filters.inherited_mask and process.parent_id:
             parents[process.process_id] = process.parent_id
             if process.parent_id not in parents and _means_parent(filters, process):
                 meant.add(process.parent_id)
-    if filters.levelled:
+    if filters.inherited_mask:
         meant |= _descendants(meant, parents, wanted.descendant_filtering_level)
     meant &= counts.keys()
     dropped = sum(counts[process_id] for process_id in meant)
@@ -143,5 +143,5 @@ def _of_sample(engine: Engine, filters: CompiledFilters, sample: list[str], most
         found = events(engine, process_id, EVERYTHING, count=_EVENTS_READ).by_kind
         told: list[Any] = [event for kind in found.values() for event in kind]
         read += len(told)
-        dropped += len(told) - len(sift(told, {process_id: filters.thins}, filters))
+        dropped += len(told) - len(apply_filters(told, {process_id: filters.thins}, filters))
     return round(most * dropped / read) if read else 0

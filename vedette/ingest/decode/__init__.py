@@ -1,8 +1,8 @@
-"""How do bytes become records? One file a wire format; `formats.py` has the order of recognition.
+"""Decoding of bytes into records, one module per wire format; `formats.py` has the order.
 
-`decode` looks at the first bytes for the three formats that come in volume, which are decoded
-into typed structs; all else becomes a dict and is recognised by its members. A record that no
-format recognises is refused, never guessed at.
+Three high-volume formats are recognised by their first bytes and decoded into typed structs. All
+others are decoded into a dict and recognised by their members. A record that no format recognises
+is rejected with `unknown_format`.
 """
 
 import json
@@ -19,20 +19,19 @@ from vedette.ingest.record import Record, RecordError, unknown_format
 from vedette.limits import RECORD_BYTES_MAX, RECORD_NESTING_MAX
 
 WRAPPERS: tuple[str, ...] = ("_source", "result")
-"""Members under which exports of other stores put the record itself."""
+"""Members that hold the record in exports of other stores."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 MARK_BYTES_MAX = 256
-"""How far into a record its first members are looked for."""
+"""Bytes in which the marks of high-volume formats are searched."""
 
 _decoder = Decoder()
 
 
 def decode(raw: bytes, host: str = "") -> list[Record]:
-    """The records of one JSON text or one `<Event>` element; mostly one.
-
-    With `host` all of them are of that host, whatever they say.
+    """Records of one JSON text or one `<Event>` element; mostly one. `host` overrides the host of
+    all.
 
     Raises RecordError with the reason not_json, not_an_object, too_deep, too_large, bad_text,
     bad_xml, no_host, no_time, bad_time or unknown_format.
@@ -53,8 +52,8 @@ def decode(raw: bytes, host: str = "") -> list[Record]:
 
 
 def _decode_typed(raw: bytes) -> Record | None:
-    """The record of a format that comes in volume; None for all others, and mostly for what is
-    broken. Raises RecordError, UnicodeDecodeError or RecursionError."""
+    """Record of a high-volume format; None for other formats and mostly for broken text. Raises
+    RecordError, UnicodeDecodeError or RecursionError."""
     if raw.startswith(native.PREFIX):
         return native.decode(raw)
     if raw.startswith(winlogbeat.PREFIX) or raw.find(winlogbeat.MARK, 0, MARK_BYTES_MAX) >= 0:
@@ -75,7 +74,7 @@ def _decode_any(raw: bytes, host: str) -> list[Record]:
 
 
 def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:
-    """The records of a JSON value; `raw` is its text, for the check of its nesting."""
+    """Records of a JSON value; `raw` is its text, used to check nesting."""
     if not isinstance(obj, dict):
         raise RecordError("not_an_object", "a record is a JSON object")
     possible = possible_formats(obj)
@@ -98,8 +97,8 @@ def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:
 
 
 def audit_text_of(obj: dict[str, Any]) -> str:
-    """The text of a record that `decode_object` reads as lines of a Linux audit log; "" for a
-    record of any other format."""
+    """Text of a record that `decode_object` would decode as Linux audit lines; "" for any other
+    record."""
     text = auditd.text_of(obj)
     if (
         not text
@@ -107,9 +106,11 @@ def audit_text_of(obj: dict[str, Any]) -> str:
         or any(isinstance(obj.get(name), dict) for name in WRAPPERS)
     ):
         return ""
-    first = next(one for one in possible_formats(obj) if one.recognises(obj))
-    if first.decode is not auditd.decode:
-        return ""
+    for one in possible_formats(obj):
+        if one.decode is auditd.decode:
+            break
+        if one.recognises(obj):
+            return ""
     carried = shipper.inner_of(obj)
     return "" if carried is not None and _is_known(carried[0]) else text
 
@@ -125,8 +126,8 @@ def _is_known(obj: dict[str, Any]) -> bool:
 
 
 def _check_nesting(value: Any, raw: bytes) -> None:
-    """Raises RecordError too_deep for a value, of which `raw` is the text."""
-    # What `count` does byte by byte, `replace` does by leaps: a quarter of the time.
+    """Raise RecordError too_deep if the value exceeds RECORD_NESTING_MAX; `raw` is its text."""
+    # `replace` takes a quarter of the time of `count`.
     opened = len(raw) - len(raw.replace(b"{", b"").replace(b"[", b""))
     if opened <= RECORD_NESTING_MAX:
         return

@@ -1,12 +1,11 @@
-"""Linux audit: lines of audit.log, alone or in a `message` member of a shipper's JSON.
+"""Decoder of Linux audit lines, from audit.log or the text member of a shipper's record.
 
-One event is all lines with the same node, time and serial. `assemble` gives its record the shape
-that laurel gives it: `SYSCALL` and `CWD` objects, `EXECVE.ARGV`, `PATH` and `SOCKADDR` lists,
-everything else under the name of its record type. Values are text; hexadecimal ones are decoded
-where the kernel only writes them so because of their characters, and what ENRICHED adds after
-0x1d stands beside them (`uid` and `UID`).
+All lines with the same node, time and serial are one event. `assemble` builds the record in
+laurel's shape: `SYSCALL` and `CWD` objects, `EXECVE.ARGV`, `PATH` and `SOCKADDR` lists, others
+under their record type. Values are text. Values that the kernel encodes as hexadecimal because of
+their characters are decoded; ENRICHED values after 0x1d are separate members (`uid` and `UID`).
 
-The serial starts anew at boot, so it is no record id by itself: see `record_id_of`.
+The serial restarts at boot, so it is no record id by itself: see `record_id_of`.
 """
 
 import re
@@ -34,17 +33,17 @@ _MAYBE_HEX = frozenset(
     {"exe", "comm", "ocomm", "cwd", "name", "proctitle", "acct", "cmd", "data", "path", "key"}
     | {"dir", "file", "grp", "new_group", "sw", "unit", "vm", "old-name", "new-name"}
 )
-"""Fields whose text the kernel writes as hexadecimal when it holds odd characters."""
+"""Fields that the kernel encodes as hexadecimal if they contain special characters."""
 
 _PARTS = frozenset({"EXECVE", "PATH", "CWD", "SOCKADDR", "PROCTITLE", "OBJ_PID", "KERN_MODULE"})
-"""Record types that only add to an event: without its other lines they are a fragment."""
+"""Record types that only add to an event; without its other lines they are a fragment."""
 
 _DROPPED = frozenset({"EOE"})
 _NONE = frozenset({"(null)", "(none)", "?", ""})
 
 
 class AuditLine(NamedTuple):
-    """One line: where it belongs, and its fields still as text."""
+    """One parsed line; `text` holds the fields after the head, unparsed."""
 
     node: str
     type: str
@@ -54,10 +53,10 @@ class AuditLine(NamedTuple):
 
 
 def parse_line(text: str) -> AuditLine | None:
-    """The audit line that a text is, after an optional syslog header; None for any other text.
+    """Parse a text that begins with an audit line, after an optional syslog header; else None.
 
-    What exceeds AUDIT_LINE_CHARS_MAX is cut off. Split texts at "\n" and not by `splitlines`,
-    which also splits at 0x1d.
+    Text beyond AUDIT_LINE_CHARS_MAX is ignored. Callers split lines at line feeds, not with
+    `splitlines`, which also splits at 0x1d.
     """
     found = _head(text)
     if found is None:
@@ -85,7 +84,7 @@ def begins_line(text: str) -> bool:
 
 
 def text_of(obj: dict[str, Any]) -> str:
-    """The text member of a shipper's record that begins with an audit line; "" when none does."""
+    """First text member of a shipper's record that begins with an audit line; "" if none."""
     return shipper.text_of(obj, begins_line)
 
 
@@ -94,13 +93,13 @@ def recognises(obj: dict[str, Any]) -> bool:
 
 
 def decode(obj: dict[str, Any]) -> list[Record]:
-    """The events in the text of a shipper's record. Raises RecordError: no_host, no_time."""
+    """Events of the text in a shipper's record. Raises RecordError: no_host, no_time."""
     return assemble_all(text_of(obj).split("\n"), shipper.host_of(obj))
 
 
 def assemble_all(texts: Iterable[str], host: str) -> list[Record]:
-    """The events of some lines, in the order in which they begin. `host` is for lines without
-    `node=`. Raises RecordError: no_host, no_time, unknown_format (no line is an audit line)."""
+    """Events of lines, in order of their first line. `host` applies to lines without `node=`.
+    Raises RecordError: no_host, no_time, unknown_format (no audit line)."""
     events: dict[tuple[str, int, int], list[AuditLine]] = {}
     for text in texts:
         line = parse_line(text)
@@ -112,7 +111,7 @@ def assemble_all(texts: Iterable[str], host: str) -> list[Record]:
 
 
 def assemble(lines: list[AuditLine], host: str) -> Record:
-    """The record of one event from all its lines, in any order.
+    """Record of one event from all its lines, in any order.
 
     Raises RecordError: no_host, no_time.
     """
@@ -140,13 +139,13 @@ def assemble(lines: list[AuditLine], host: str) -> Record:
 
 
 def record_id_of(time_us: int, serial: int) -> int:
-    """Record id of an event: the low 22 bits of its second and 26 of its serial, so that it
-    repeats neither after a reboot nor within 48 days."""
+    """Record id of an event: the low 22 bits of its second and 26 bits of its serial, unique
+    across reboots and for 48 days."""
     return (time_us // 1_000_000 & 0x3FFFFF) << 26 | serial & 0x3FFFFFF
 
 
 class _Data:
-    """Gathers the lines of one event."""
+    """Collects the lines of one event."""
 
     def __init__(self) -> None:
         self.kinds: set[str] = set()
@@ -192,7 +191,7 @@ def _item_number(path: dict[str, str]) -> int:
 
 
 def parse_fields(text: str) -> dict[str, str]:
-    """`name=value` pairs of a line; what means "none" becomes ""."""
+    """`name=value` pairs of a line; markers for "none" become ""."""
     begin = text.find(_MESSAGE)
     end = text.rfind("'") if begin >= 0 else -1
     if end >= begin + len(_MESSAGE) > 0:
@@ -212,13 +211,13 @@ def _value(written: str, maybe_hex: bool) -> str:
 
 
 def _sockaddr(fields: dict[str, str]) -> dict[str, str]:
-    """Family, address and port, from the kernel's bytes or from what ENRICHED says of them."""
+    """Family, address and port, from the raw bytes or else from the ENRICHED value."""
     raw = socket_address(fields.get("saddr", ""))
     if raw:
         return raw
-    told = parse_fields(fields.get("SADDR", "").strip("{ }"))
+    enriched = parse_fields(fields.get("SADDR", "").strip("{ }"))
     return {
-        "saddr_fam": told.get("saddr_fam", ""),
-        "addr": told.get("laddr", ""),
-        "port": told.get("lport", ""),
+        "saddr_fam": enriched.get("saddr_fam", ""),
+        "addr": enriched.get("laddr", ""),
+        "port": enriched.get("lport", ""),
     }

@@ -19,7 +19,7 @@ from vedette.ingest.record import Record, RecordError
 _MARK = "type=AUOMS_"
 _TAIL = re.compile(r" (?:proctitle=|argc=|cmdline=)")
 _REDACTORS = " redactors="
-"""The member after the command line or the title."""
+"""Member after the command line or process title."""
 
 
 def recognises(obj: dict[str, Any]) -> bool:
@@ -65,7 +65,7 @@ def decode(obj: dict[str, Any]) -> list[Record]:
 
 
 def _data(kind: str, serial: int, call: dict[str, str], head: str, tail: str) -> dict[str, Any]:
-    """The event in laurel's shape; `user` names who runs it, as laurel's `UID` does."""
+    """Event in laurel's shape; auoms's `user` becomes laurel's `UID`."""
     syscall = dict(call)
     syscall["SYSCALL"] = call.get("syscall", "")
     syscall["UID"] = call.get("user", "")
@@ -89,8 +89,8 @@ def _data(kind: str, serial: int, call: dict[str, str], head: str, tail: str) ->
 
 
 def _unescaped(tail: str, name: str) -> str | None:
-    """The value of the first member `name` up to the last `redactors=`, without its quotes: what
-    stands between may hold anything, the names of members too."""
+    """Value of the first member `name` up to the last `redactors=`, unquoted: the text between
+    is not escaped and may contain member names."""
     begin = tail.find(name)
     end = tail.rfind(_REDACTORS, begin + len(name)) if begin >= 0 else -1
     return _unquoted(tail[begin + len(name) : end]) if end >= 0 else None

@@ -1,8 +1,8 @@
-"""Rows of Azure Log Analytics: the tables `Event`, `SecurityEvent` and `WindowsEvent`.
+"""Decoder of Azure Log Analytics rows of the tables `Event`, `SecurityEvent` and `WindowsEvent`.
 
-`EventData` is XML in `Event`, an object or its JSON text in `WindowsEvent`, and columns of the row
-in `SecurityEvent`, which adds XML for events without columns of their own. Rows of `Syslog` carry
-a line of a log: they belong to `eventxml` and `auoms`.
+`EventData` is XML in `Event`, an object or JSON text in `WindowsEvent`, and columns of the row in
+`SecurityEvent`, which adds XML for events without columns. `Syslog` rows carry a log line and are
+decoded by `eventxml` and `auoms`.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from vedette.ingest.record import Record, RecordError, unknown_format
 
 _TABLES = frozenset({"Event", "SecurityEvent", "WindowsEvent"})
 _COLUMNS = frozenset({"TenantId", "EventLog", "EventData", "EventSourceName", "EventRecordId"})
-"""Columns that no other sender's flat records have beside `EventID` and `Computer`."""
+"""Columns that distinguish these rows from other flat records with `EventID` and `Computer`."""
 
 
 def recognises(obj: dict[str, Any]) -> bool:
@@ -30,7 +30,7 @@ def recognises(obj: dict[str, Any]) -> bool:
 
 def decode(obj: dict[str, Any]) -> list[Record]:
     """Raises RecordError: no_host, no_time, bad_time, bad_xml, not_json, unknown_format (event
-    data of another shape, or neither channel nor provider)."""
+    data of an unknown shape, or neither channel nor provider)."""
     provider = obj.get("Provider") or obj.get("Source") or obj.get("EventSourceName")
     channel = obj.get("EventLog") or obj.get("Channel")
     record = make_record(
@@ -49,7 +49,7 @@ def decode(obj: dict[str, Any]) -> list[Record]:
 
 
 def _data(obj: dict[str, Any]) -> dict[str, Any]:
-    """Event data by name, of the row itself where no column holds them."""
+    """Event data by name; the row itself if no column holds event data."""
     for name in ("EventData", "RawEventData", "ParameterXml"):
         data = _parsed(obj, name)
         if data:
@@ -79,7 +79,7 @@ def _parsed(obj: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _by_name(value: Any) -> dict[str, Any]:
-    """Event data of an object, or of XML turned into JSON: lists of names with their values."""
+    """Event data of an object, or of XML converted to JSON: lists of name and value."""
     for holder in ("Event", "EventData", "UserData"):
         inner = value.get(holder) if isinstance(value, dict) else None
         if isinstance(inner, dict | list):
@@ -92,7 +92,7 @@ def _by_name(value: Any) -> dict[str, Any]:
 
 
 def _member(item: dict[str, Any], *names: str) -> Any:
-    """The first member of these names, which writers spell `Name`, `@Name`, `-Name` or `name`."""
+    """Value of the first member of these names, spelled `Name`, `@Name`, `-Name` or `name`."""
     for name in names:
         for written in (name, f"@{name}", f"-{name}", name.lower()):
             if written in item:

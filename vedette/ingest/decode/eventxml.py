@@ -1,8 +1,7 @@
-"""`<Event>` XML: EVTX and forwarded events as text, Splunk lines, Sysmon for Linux in syslog.
+"""Decoder of `<Event>` XML: EVTX and forwarded events, Splunk lines, Sysmon for Linux in syslog.
 
-One parser serves them all, alone or inside a member of a JSON record. Document types and
-entities are refused before the parser sees them: no real event has them, and they are how XML
-reads files and eats memory.
+Parses events alone or inside a member of a JSON record. Document types and entities are rejected
+before parsing: real events have none, and they allow file access and memory exhaustion.
 """
 
 import re
@@ -29,7 +28,7 @@ MEMBERS: tuple[str, ...] = (
     "_raw",
     "log",
 )
-"""Members of JSON records in which senders put a whole event."""
+"""Members of JSON records that may contain a whole event."""
 
 _END = "</Event>"
 _FORBIDDEN = ("<!DOCTYPE", "<!ENTITY")
@@ -38,7 +37,7 @@ _NOT_XML = re.compile(
     r"|&#(?:x0*(?:[0-8bcef]|1[0-9a-f])|0*(?:[0-8]|1[124-9]|2\d|3[01]));",
     re.IGNORECASE,
 )
-"""Characters that XML 1.0 cannot hold, plain or by number; Windows writes them all the same."""
+"""Characters forbidden in XML 1.0, plain or as references; Windows writes them anyway."""
 
 
 def recognises(obj: dict[str, Any]) -> bool:
@@ -60,7 +59,7 @@ def decode_text(raw: bytes) -> list[Record]:
 
 
 def parse_event(text: str) -> Record:
-    """The record of the one `<Event>` in a text that may have a syslog header before it."""
+    """Record of the one `<Event>` in a text."""
     start = _event_start(text)
     if start < 0:
         raise RecordError("unknown_format", "XML without an Event element")
@@ -142,9 +141,9 @@ def _parse(text: str) -> "ElementTree.Element[str]":
 def _salvage(text: str) -> "tuple[ElementTree.Element[str], dict[str, Any]]":
     """`System` and event data of an event that is not well-formed.
 
-    Sysmon for Linux escapes badly (`&lt unknown`), and syslog cuts long messages off. `System`
-    has to be whole; of the data, what is there. A name counts the first time: what a command
-    line brings along cannot replace a field before it.
+    Sysmon for Linux escapes badly (`&lt unknown`), and syslog truncates long messages. `System`
+    must be complete; event data are read as far as they go. The first value of a name wins, so a
+    command line cannot replace a field before it.
     """
     head, mark, rest = text.partition("</System>")
     try:

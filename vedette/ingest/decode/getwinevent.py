@@ -1,7 +1,7 @@
-"""Flat event-log records of other senders: Get-WinEvent exports, Fluent Bit's in_winevtlog.
+"""Decoder of flat event-log records: Get-WinEvent exports, Fluent Bit's in_winevtlog.
 
-Event data stand beside the envelope. Fluent Bit gives values without names
-(`StringInserts`), which become param1, param2, ...
+Event data and envelope share one object. Fluent Bit sends positional values (`StringInserts`),
+which become param1, param2, ...
 """
 
 from typing import Any

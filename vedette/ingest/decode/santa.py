@@ -47,7 +47,7 @@ _ACTIONS: dict[str, str] = {
     "tcc_modification": "TCC_MODIFICATION",
     "gatekeeper_override": "GATEKEEPER_OVERRIDE",
 }
-"""Actions of the log by the member that a JSON event has."""
+"""Actions of the log by the member of a JSON event."""
 
 
 def recognises(obj: dict[str, Any]) -> bool:
@@ -61,7 +61,7 @@ def recognises_text(obj: dict[str, Any]) -> bool:
 
 
 def decode_text(obj: dict[str, Any]) -> list[Record]:
-    """The log lines that a shipper's record carries. Raises RecordError: no_host, no_time."""
+    """Records of the log lines in a shipper's record. Raises RecordError: no_host, no_time."""
     lines = shipper.text_of(obj, begins_line).split("\n")
     return [parse_line(line, shipper.host_of(obj)) for line in lines if begins_line(line)]
 
@@ -86,7 +86,7 @@ def _head(text: str) -> re.Match[str] | None:
 
 
 def parse_line(text: str, host: str) -> Record:
-    """The record of one log line. Raises RecordError: no_host, no_time, unknown_format."""
+    """Record of one log line. Raises RecordError: no_host, no_time, unknown_format."""
     found = _head(text)
     if found is None:
         raise RecordError("unknown_format", "no Santa log line")
@@ -108,7 +108,7 @@ def _machine(value: Any) -> str:
 
 
 def _plain(value: str) -> str:
-    """Santa writes what would break its lines as `<pipe>` and backslash escapes."""
+    """Undo Santa's escapes of separators and line breaks."""
     value = value.replace("<pipe>", "|").replace("\\n", "\n").replace("\\r", "\r")
     return "" if value == "(null)" else value
 
@@ -125,14 +125,14 @@ def _snake_name(name: str) -> str:
 
 
 def _snake(value: Any) -> Any:
-    """A value with the names of its members in the spelling of Santa's schema."""
+    """A value with member names converted to snake case."""
     if isinstance(value, dict):
         return {_snake_name(name): _snake(item) for name, item in value.items()}
     return [_snake(item) for item in value] if isinstance(value, list) else value
 
 
 def _fields(kind: str, event: dict[str, Any]) -> dict[str, str]:
-    """The flat fields of a JSON event, under the names of the log lines."""
+    """Flat fields of a JSON event, named as in log lines."""
     action = _ACTIONS[_snake_name(kind)]
     subject = {"EXEC": "target", "FORK": "child"}.get(action, "instigator")
     process = event.get(subject) or {}
@@ -176,7 +176,7 @@ def _newpath(event: dict[str, Any]) -> Any:
 
 
 def _argument(value: Any) -> str:
-    """An argument: bytes, which JSON of protocol buffers writes as base64."""
+    """An argument, decoded from base64, the JSON encoding of bytes in protocol buffers."""
     if not isinstance(value, str):
         return ""
     try:

@@ -1,7 +1,7 @@
-"""What log shippers put around a line of a log: the host it is from, the text, the time.
+"""Envelope of log shippers: host, text and time around a log line.
 
-For formats whose own lines do not say which host they are from (audit.log, Santa, Endpoint
-Security), the shipper's word counts: there the shipper runs on the host.
+Formats whose lines do not name their host (audit.log, Santa, Endpoint Security) take it from the
+shipper, which runs on that host.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ HOST_MEMBERS: tuple[tuple[str, ...], ...] = (
     ("node_name",),
     ("fqdn",),
 )
-"""Where shippers name the host, the most telling first."""
+"""Paths of members that name the host, most specific first."""
 
 TEXT_MEMBERS: tuple[str, ...] = (
     "message",
@@ -40,20 +40,20 @@ TEXT_MEMBERS: tuple[str, ...] = (
     "raw",
     "_raw",
 )
-"""Members that hold the line as it was in the log."""
+"""Members that contain the original log line."""
 
 TIME_MEMBERS: tuple[str, ...] = ("@timestamp", "timestamp", "time", "TimeGenerated", "date")
 
 
 def member(obj: Any, path: tuple[str, ...]) -> Any:
-    """The value under nested members; None where one is missing."""
+    """Value at a path of members; None if one is missing."""
     for name in path:
         obj = obj.get(name) if isinstance(obj, dict) else None
     return obj
 
 
 def host_of(obj: dict[str, Any]) -> str:
-    """The host in lower case, "" when no member names it."""
+    """Host in lower case; "" if no member names it."""
     for path in HOST_MEMBERS:
         value = member(obj, path)
         if isinstance(value, str) and value.strip() not in {"", "-", "localhost"}:
@@ -62,7 +62,7 @@ def host_of(obj: dict[str, Any]) -> str:
 
 
 def text_of(obj: dict[str, Any], matches: Callable[[str], bool]) -> str:
-    """The first text member that `matches`; "" when none does."""
+    """First text member that `matches`; "" if none."""
     for name in TEXT_MEMBERS:
         value = obj.get(name)
         if isinstance(value, str) and matches(value):
@@ -72,8 +72,8 @@ def text_of(obj: dict[str, Any], matches: Callable[[str], bool]) -> str:
 
 
 def inner_of(obj: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
-    """The JSON object that a shipper carries as text, completed by the host and time that the
-    shipper tells, and that text; None when there is none."""
+    """The JSON object that a shipper carries as text, completed with the shipper's host and
+    time, and its text; None if there is none."""
     for name in TEXT_MEMBERS:
         value = obj.get(name)
         if isinstance(value, str) and value.lstrip().startswith("{"):
@@ -93,7 +93,7 @@ def _object_of(text: str) -> dict[str, Any] | None:
 
 
 def time_of(obj: dict[str, Any]) -> int:
-    """The shipper's time, epoch microseconds; 0 when there is none."""
+    """The shipper's time in epoch microseconds; 0 if none."""
     for name in TIME_MEMBERS:
         moment_us = any_time_us(obj.get(name))
         if moment_us:

@@ -1,8 +1,8 @@
-"""The Security and System channels: processes known by pid, objects, connections, services.
+"""Normaliser of the Security and System channels.
 
-These records name processes by pid only. The process is the one that had the pid at that time;
-when Sysmon reports the same host, that is Sysmon's process, and what both tell of its start and
-end is told once (telemetry.md 6, 4688).
+These records identify processes by pid alone: the process is the one that had the pid at that time.
+If Sysmon reports the same host it is Sysmon's process, and start and end that both report are
+stored once (telemetry.md 6, 4688).
 """
 
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import Known
+from vedette.ingest.file_types import file_type_of
 from vedette.ingest.normalise.network import netconn
 from vedette.ingest.normalise.sysmon.lifetime import ended
 from vedette.ingest.normalise.values import (
@@ -40,7 +41,8 @@ from vedette.model.metadata_rank import Rank
 Data = dict[str, Any]
 Learn = Callable[[Record, HostContext, int], None]
 Make = Callable[[Record, HostContext, int], list[Outcome]]
-"""From a record and the event's time; an empty list when there is nothing to model."""
+"""Makes outcomes from a record and the event time in microseconds; empty when there is nothing to
+model."""
 
 _NOBODY = frozenset({"S-1-0-0", ""})
 _NO_LOGON = frozenset({"", "0x0"})
@@ -52,7 +54,7 @@ def _user(data: Data, who: str) -> str:
 
 
 def _actor(data: Data) -> str:
-    """The prefix of the account that the new process runs as: Target when one is named."""
+    """Prefix of the account that the new process runs as: Target if named, else Subject."""
     sid = known_text(data.get("TargetUserSid"))
     return "Target" if sid not in _NOBODY or known_text(data.get("TargetUserName")) else "Subject"
 
@@ -152,7 +154,7 @@ _INTEGRITY = {
     "S-1-16-16384": "System",
     "S-1-16-20480": "Protected",
 }
-"""Mandatory labels in Sysmon's words."""
+"""Integrity levels by mandatory label, in Sysmon's spelling."""
 
 
 def _learn_end(record: Record, ctx: HostContext, time_us: int) -> None:
@@ -167,7 +169,7 @@ def _end(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
     if known is None:
         return []
     status = number(record.data.get("Status"))
-    if known.ended:  # told by Sysmon, but not with its status
+    if known.ended:  # Sysmon reported the end, but not the exit status
         out: list[Outcome] = [
             Facts(known.id, time_us, {"terminated": 1, "exit_status": str(status)})
         ]
@@ -208,7 +210,7 @@ def _learn_by_pid(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 
 def _object_used(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """4663: only what changes something is an event; reading is kept as a record."""
+    """4663: accesses that change an object are events; reads are stored as records."""
     data = record.data
     known = _by_pid(data, ctx, time_us)
     if known is None:
@@ -219,7 +221,7 @@ def _object_used(record: Record, ctx: HostContext, time_us: int) -> list[Outcome
         case "File":
             path = ctx.drive_path(name)
             out += [
-                Filemod(known.id, time_us, operation, path)
+                Filemod(known.id, time_us, operation, path, file_type=file_type_of(path))
                 for bits, operation in _FILE_OPERATIONS
                 if mask & bits
             ]
@@ -238,7 +240,7 @@ def _object_used(record: Record, ctx: HostContext, time_us: int) -> list[Outcome
 
 
 def _handle_requested(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """4656: opening a process is what counts there; for files and keys 4663 tells the use."""
+    """4656: only opened processes; for files and keys 4663 reports the actual use."""
     return _object_used(record, ctx, time_us) if record.data.get("ObjectType") == "Process" else []
 
 
@@ -278,12 +280,12 @@ def _value_changed(record: Record, ctx: HostContext, time_us: int) -> list[Outco
 
 _OUTBOUND = "%%14593"
 _MESSAGE_CHARS_MAX = 1_024
-"""Characters of a message in which its first value is."""
+"""Characters of a message that are searched for its first value."""
 
 
 def _connected_pid(data: Data) -> int:
-    """The process of a 5156. NXLog of 2019 overwrote it with the logger's own pid in the envelope:
-    there it is only in the message, as its first value whatever the language."""
+    """Process id of a 5156. NXLog of 2019 overwrites it with the logger's pid, so it is then read
+    from the message, where it is the first value in every language."""
     pid = _pid(data, "ProcessID") or _pid(data, "ProcessId")
     message = data.get("Message")
     if pid or not isinstance(message, str):
@@ -341,7 +343,7 @@ def _learn_logon(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 
 def _logged_on(record: Record, ctx: HostContext, _time_us: int) -> list[Outcome]:
-    """What a logon tells of processes; the record itself is kept beside it."""
+    """Metadata that a logon adds to processes; the record itself is stored too."""
     out: list[Outcome] = []
     for known in ctx.logon_processes(known_text(record.data.get("TargetLogonId")).lower()):
         known.tell(out)
@@ -357,12 +359,12 @@ def _learn_service(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 
 def _services_pid(record: Record) -> int:
-    # The Service Control Manager logs 7045 itself; 4697 comes from elsewhere.
+    # 7045 is logged by the Service Control Manager itself; 4697 is not.
     return record.pid if record.event_id == 7045 else 0
 
 
 def _service_installed(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """A service's key written by services.exe; the record is kept as well."""
+    """A registry write of services.exe to the service's key; the record itself is stored too."""
     data = record.data
     name = known_text(data.get("ServiceName"))
     if not name:
@@ -399,4 +401,4 @@ SYSTEM_LEARN: dict[int, Learn] = {7045: _learn_service}
 SYSTEM_MAKE: dict[int, Make] = {7045: _service_installed}
 
 ALSO_KEPT = frozenset({4624, 4697, 7045})
-"""Ids that are kept as records beside what they tell of processes."""
+"""Event ids stored both as records and as process events."""

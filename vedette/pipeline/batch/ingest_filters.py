@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from threading import Lock
 from typing import Any, Protocol
 
-from vedette.ingest.filter import CompiledFilters, Judge, Subject, sift
+from vedette.ingest.filter import CompiledFilters, FilterEvaluator, Subject, apply_filters
 from vedette.model.event import BinarySeen, Facts, Kept, Outcome
 from vedette.model.host import SensorRef
 from vedette.model.metadata_rank import merge_ranked, ranked
@@ -42,7 +42,7 @@ class FilterVerdicts:
     def kept(self, outcomes: list[Outcome]) -> list[Outcome]:
         """The outcomes that are stored. Facts of dropped processes are kept in memory, so that
         their later events are filtered too, and have metadata once the filter is removed."""
-        kept = sift(outcomes, self._verdicts, self._filters)
+        kept = apply_filters(outcomes, self._verdicts, self._filters)
         if len(kept) < len(outcomes):
             for outcome in outcomes:
                 if type(outcome) is Facts and outcome.process_id in self._verdicts:
@@ -56,14 +56,14 @@ class IngestFilters:
 
     def __init__(self, memory: ProcessFacts) -> None:
         self._memory = memory
-        self._judge: Judge | None = None
+        self._judge: FilterEvaluator | None = None
         self._judged = 0
         self._hits: dict[str, int] = {}
         self._lock = Lock()
 
     def use(self, filters: CompiledFilters) -> None:
         """Sets the filters from the next commit on."""
-        self._judge = Judge(filters, self._memory.facts) if filters else None
+        self._judge = FilterEvaluator(filters, self._memory.facts) if filters else None
 
     def take_counts(self) -> tuple[int, dict[str, int]]:
         """Processes judged since the last call, and matches by filter id. A process counts once
@@ -81,9 +81,9 @@ class IngestFilters:
             return None
         subjects, facts = _collect(records)
         self._load(judge, subjects, facts)
-        result = judge.judge(subjects, facts)
+        result = judge.evaluate(subjects, facts)
         with self._lock:
-            self._judged += result.looked_at
+            self._judged += result.evaluated
             for name, count in result.hits.items():
                 self._hits[name] = self._hits.get(name, 0) + count
         if not result.verdicts:
@@ -91,11 +91,11 @@ class IngestFilters:
         return FilterVerdicts(result.verdicts, judge.filters, self._memory)
 
     def _load(
-        self, judge: Judge, subjects: dict[str, Subject], new: dict[str, dict[str, Any]]
+        self, judge: FilterEvaluator, subjects: dict[str, Subject], new: dict[str, dict[str, Any]]
     ) -> None:
         """Loads metadata of the processes, and of their ancestors where filters test these."""
         loaded = self._memory.recall(subjects)
-        if not judge.filters.levelled:
+        if not judge.filters.inherited_mask:
             return
         # The parents of all others were loaded together with them.
         generation, facts = {*new, *loaded}, self._memory.facts

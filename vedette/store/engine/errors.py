@@ -1,7 +1,6 @@
 """Failures of the engine, told apart: what passes (503, the sender retries) and what is a bug."""
 
 import errno
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -48,8 +47,8 @@ UNAVAILABLE_CODES: dict[int, str] = {
 }
 """ClickHouse error codes that say nothing against the statement."""
 
-_RIGHT = re.compile(r"necessary to have the grant (.+?)\.? \(ACCESS_DENIED\)")
-"""Which right a user lacks, as the engine tells it."""
+_BEFORE_RIGHT, _AFTER_RIGHT = "necessary to have the grant ", " (ACCESS_DENIED)"
+"""What surrounds the missing right in the engine's message."""
 
 DISK_WORDS = ("No space left on device", "Disk quota exceeded", "Read-only file system")
 """Some disk failures come as a generic code; only the text tells."""
@@ -98,9 +97,9 @@ def unavailable(text: str, code: int | None) -> UnavailableError | None:
     if any(word in text for word in DISK_WORDS):
         return UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
     if code in UNAVAILABLE_CODES:
-        right = _RIGHT.search(text)
-        told = UNAVAILABLE_CODES[code] + (f": {right[1]}" if right else "")
-        return UnavailableError(f"the telemetry store cannot answer: {told}")
+        right = _missing_right(text)
+        cause = UNAVAILABLE_CODES[code] + (f": {right}" if right else "")
+        return UnavailableError(f"the telemetry store cannot answer: {cause}")
     return None
 
 
@@ -112,6 +111,12 @@ def _part_name(text: str) -> PartName | None:
     names = [name for name in path.split("/") if not name.endswith(".proj")]
     table = after.partition(" ")[0].partition(".")[2].removesuffix("_local")
     return PartName(table, names[-1]) if names and table else None
+
+
+def _missing_right(text: str) -> str:
+    _, before, rest = text.partition(_BEFORE_RIGHT)
+    right, after, _ = rest.partition(_AFTER_RIGHT)
+    return right.removesuffix(".") if before and after else ""
 
 
 def _is_connection(error: DatabaseError) -> bool:

@@ -1,4 +1,4 @@
-"""What Sysmon events teach before any is normalised: processes, images, addresses, names."""
+"""Learners of Sysmon events: processes, images, addresses and names."""
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.image_cache import Image
@@ -110,14 +110,14 @@ def learn_file(data: Data, ctx: HostContext, time_us: int) -> None:
 def _learn_image(
     data: Data, ctx: HostContext, path: str, hashes: str, time_us: int
 ) -> Image | None:
-    """Learns a file with its version and signature fields; None when it has no path or hash."""
+    """Register a file with its version and signature; None without a path or hash."""
     get = data.get
     name, found = known_text(get(path)), get(hashes)
     if not name or not found:
         return None
     image = ctx.learn_image(name, found, time_us)
-    # The same content has the same version. What can change is how its signature is judged, and
-    # how many fields this kind or version of event has.
+    # Content determines the version. What can change is the verdict on its signature, and
+    # the number of fields of this event id or version.
     status, field_count = get("SignatureStatus"), len(data)
     if image.status != status or image.field_count != field_count:
         image.learn(_image_values(data, image.hashes))

@@ -1,7 +1,7 @@
-"""Finding the processes that a Sysmon event names, and what all its makers share.
+"""Lookup of the processes that a Sysmon event names, and other parts shared by its makers.
 
-A process is named by ProcessGuid, pid, image and user. An all-zero or malformed GUID names
-nobody: then the pid in event time does.
+A process is named by ProcessGuid, pid, image and user. For an all-zero or malformed GUID the pid at
+the event's time decides.
 """
 
 from collections.abc import Callable
@@ -16,20 +16,20 @@ from vedette.model.metadata_rank import Rank
 _OWN = int(Rank.OWN)
 
 SYSTEM_PID = 4
-"""The process that drivers are loaded into."""
+"""Pid of the System process, into which drivers are loaded."""
 
 Data = dict[str, Any]
 Learn = Callable[[Data, HostContext, int], None]
-"""Takes event data and the event's time."""
+"""Takes event data, the host context and the event time in microseconds."""
 
 Make = Callable[[Data, HostContext, int], list[Outcome] | None]
-"""From event data and the event's time; None when the event names no process."""
+"""Makes outcomes from event data, host context and event time; None if no process is named."""
 
 
 def see_process(
     ctx: HostContext, guid: Any, pid: Any, image: Any, user: Any, rank: int = _OWN
 ) -> None:
-    """Learns one process as an event names it; `rank` says whose event it is."""
+    """Registers one process as an event names it; `rank` says whose event it is."""
     known = ctx.named(guid) if guid else None
     if known is None or (pid and pid != known.pid_sent):
         known = ctx.by_guid(guid, number(pid)) if guid else None
@@ -55,7 +55,7 @@ def see_process(
 
 
 def find_process(ctx: HostContext, guid: Any, pid: Any, image: Any, time_us: int) -> Known | None:
-    """The process that an event names, by its ProcessGuid or else by pid in event time."""
+    """The process that an event names, by ProcessGuid, else by pid at the event's time."""
     known = ctx.named(guid) if guid else None
     if known is not None:
         return known
@@ -91,7 +91,7 @@ def target_of(data: Data, ctx: HostContext, time_us: int) -> Known | None:
 
 
 def with_news(event: Outcome, known: Known) -> list[Outcome]:
-    """The event, and what is new of its process."""
+    """The event, followed by metadata of its process that was not emitted before."""
     out: list[Outcome] = [event]
     if not known.told:
         known.tell(out)

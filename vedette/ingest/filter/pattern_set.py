@@ -1,9 +1,9 @@
-"""Thousands of expressions asked at once, each answer remembered.
+"""Matches thousands of RE2 expressions at once, with a cache of results by text.
 
-`re2.Filter` looks for the literal parts of all expressions in one pass and tries only those
-whose parts are there: 7 microseconds for a thousand expressions, where `re2.Set` takes 300 for a
-text it has not seen. An automaton that runs out of memory would answer "none" without a word, so
-every set carries an expression that must be found, and a set that does not find it is halved.
+`re2.Filter` searches for the literal parts of all expressions in one pass and runs only those whose
+parts are present: 7 microseconds for a thousand expressions, where `re2.Set` takes 300 for a new
+text. An automaton that exceeds its memory would silently match nothing, so each set contains a
+canary expression that must match; a set in which it does not is split in half.
 """
 
 from collections.abc import Sequence
@@ -18,19 +18,19 @@ _CANARY = "\x00a set that works finds this\x00"
 _SET_MAX = 1_000
 
 
-class Patterns:
-    """Expressions, each with the bits that stand for its filters."""
+class PatternSet:
+    """Expressions with the masks of their filters."""
 
     __slots__ = ("_always", "_sets", "_texts")
 
     def __init__(self, patterns: Sequence[tuple[str, int]], always: int = 0) -> None:
-        """`patterns` are expressions with bits; `always` is part of every answer."""
+        """`patterns` are pairs of expression and mask; `always` is part of every result."""
         self._always = always
         self._sets = _sets(_merged(patterns))
         self._texts: Generations[str, int] = Generations(FILTER_TEXTS_REMEMBERED)
 
     def bits(self, text: str) -> int:
-        """The bits of all expressions that are found in the text, and those of `always`."""
+        """Mask of all expressions found in the text, and `always`. Cached."""
         known = self._texts.young.get(text)
         if known is not None:
             return known
@@ -52,7 +52,7 @@ _Set = tuple[re2.Filter, list[int]]
 
 
 def _merged(patterns: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """The same expression of several filters is asked once."""
+    """Merge equal expressions of several filters."""
     bits: dict[str, int] = {}
     for expression, owner in patterns:
         bits[expression] = bits.get(expression, 0) | owner
@@ -67,7 +67,7 @@ def _sets(patterns: list[tuple[str, int]]) -> list[_Set]:
 
 
 def _halved(patterns: list[tuple[str, int]]) -> list[_Set]:
-    """One set where it works, else two of half the size."""
+    """One set, or two of half the size if it exceeds its memory."""
     made = _set([expression for expression, _ in patterns])
     if made is not None:
         return [(made, [*(owner for _, owner in patterns), 0])]

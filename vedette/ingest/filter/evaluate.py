@@ -1,8 +1,8 @@
-"""Which processes of a commit the filters mean, by what is known of them and their parents.
+"""Evaluates ingress filters for the processes of a batch, by their metadata and their ancestors.
 
-A process is judged by its best known path, command line and md5, as they are when its records
-are stored: what was stored before a better name was known stays. A parent that is not known
-itself is judged by what its child tells of it.
+A process is evaluated by its best known path, command line and md5 when its records are stored;
+what was stored before better metadata arrived stays. An ancestor without metadata of its own is
+evaluated by what its child reports of it.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,14 +14,14 @@ from vedette.limits import FILTER_PROCESSES_REMEMBERED
 from vedette.model.metadata_rank import merge_ranked
 
 Facts = Mapping[str, Any]
-"""Metadata columns of a process, as `model/columns.py` names them; {} when nothing is known."""
+"""Metadata columns of a process (`model/columns.py`); {} if unknown."""
 
 DROP_ALL = -1
-"""What `Meant.verdicts` has for a process all of whose events are dropped."""
+"""Value in `Evaluation.verdicts` of a process whose events are all dropped."""
 
 
 class Subject(NamedTuple):
-    """The sensor a process runs on."""
+    """Sensor of a process."""
 
     sensor_id: int
     group_id: int
@@ -30,58 +30,58 @@ class Subject(NamedTuple):
     """Whether the sensor applies `filter_on_sensor` filters itself."""
 
 
-class Meant(NamedTuple):
-    """What the filters say of one commit."""
+class Evaluation(NamedTuple):
+    """Result for one batch."""
 
     verdicts: dict[str, int]
-    """By process id, only of those that lose anything: `DROP_ALL`, or bits of the filters whose
-    lists of events count."""
-    looked_at: int
-    """Processes that were judged."""
+    """By process id, only for processes that lose events: DROP_ALL, or the mask of filters whose
+    event lists apply."""
+    evaluated: int
+    """Number of processes evaluated."""
     hits: dict[str, int]
-    """How many of them each filter means by itself, not as a descendant; by id of the filter."""
+    """Number of processes that each filter matches directly, not as descendants, by filter id."""
 
 
 class _Entry(NamedTuple):
-    """What is remembered of a process."""
+    """Cached result for a process."""
 
     own: int
-    """Bits of the filters that mean it by what it is."""
+    """Mask of filters that match it directly."""
     parent_id: str
     inherited: int
-    """Bits of the filters that mean it as a descendant."""
+    """Mask of filters that match it as a descendant."""
     epoch: int
-    """When `inherited` was found: it counts while this is the judge's."""
+    """Epoch of `inherited`; valid only while it is the evaluator's current one."""
 
 
-class Judge:
-    """The memory of one set of filters: a process is looked up once until more is known of it.
+class FilterEvaluator:
+    """Evaluator with a cache: a process is looked up once until its metadata change.
 
-    What a process inherits is found anew when anything about some ancestor changed: then the
-    epoch ends. It does so rarely, since what is new in a commit is mostly nobody's ancestor yet.
+    Inherited masks are invalidated as a whole, by a new epoch, when metadata of any ancestor
+    change. That is rare, since new processes of a batch are mostly no ancestors yet.
     """
 
     def __init__(self, filters: CompiledFilters, facts: Callable[[str], Facts]) -> None:
-        """`facts` tells what is known of a process beside what the commit tells."""
+        """`facts` returns stored metadata of a process, in addition to those of the batch."""
         self.filters = filters
         self._facts = facts
         self._known: Generations[str, _Entry] = Generations(FILTER_PROCESSES_REMEMBERED)
-        self._awaited: set[str] = set()
-        """Ancestors that were asked for and not known."""
+        self._unknown_ancestors: set[str] = set()
+        """Ancestors that were looked up and are unknown."""
         self._epoch = 0
 
-    def judge(
-        self, subjects: Mapping[str, Subject], told: Mapping[str, Mapping[str, Any]]
-    ) -> Meant:
-        """The verdicts on the processes of a commit. `told` is what the commit tells of
-        processes, which need not be among the subjects."""
-        filters, known, epoch = self.filters, self._known, self._learn_all(told)
+    def evaluate(
+        self, subjects: Mapping[str, Subject], batch_facts: Mapping[str, Mapping[str, Any]]
+    ) -> Evaluation:
+        """Evaluate the processes of a batch. `batch_facts` is metadata from the batch by process
+        id, which need not be among the subjects."""
+        filters, known, epoch = self.filters, self._known, self._update(batch_facts)
         verdicts: dict[str, int] = {}
         hits: dict[int, int] = {}
         for process_id, subject in subjects.items():
             entry = known.young.get(process_id)
             if entry is None or entry[3] != epoch:
-                entry = self._look_up(process_id, told.get(process_id))
+                entry = self._look_up(process_id, batch_facts.get(process_id))
             own, _, inherited, _ = entry
             if not (own or inherited):
                 continue
@@ -92,17 +92,17 @@ class Judge:
                 verdicts[process_id] = DROP_ALL
             elif bits & filters.thins:
                 verdicts[process_id] = bits & filters.thins
-            own &= filters.metered
+            own &= filters.measured
             if own:
                 hits[own] = hits.get(own, 0) + 1
-        return Meant(verdicts, len(subjects), self._named(hits))
+        return Evaluation(verdicts, len(subjects), self._named(hits))
 
-    def _learn_all(self, told: Mapping[str, Facts]) -> int:
-        """Takes what a commit tells; returns the epoch that holds for it."""
-        for process_id, news in told.items():
+    def _update(self, batch_facts: Mapping[str, Facts]) -> int:
+        """Add metadata of a batch; returns the current epoch."""
+        for process_id, changes in batch_facts.items():
             base = self._facts(process_id)
             before = self._known.get(process_id)
-            get, has = news.get, base.get
+            get, has = changes.get, base.get
             if (
                 before is not None
                 and get("path", "") in ("", has("path"))
@@ -112,34 +112,34 @@ class Judge:
             ):
                 continue
             merged = dict(base)
-            merge_ranked(merged, news)
-            self._remember(process_id, merged, before)
+            merge_ranked(merged, changes)
+            self._cache(process_id, merged, before)
         return self._epoch
 
-    def _remember(self, process_id: str, facts: Facts, before: _Entry | None) -> _Entry:
+    def _cache(self, process_id: str, facts: Facts, before: _Entry | None) -> _Entry:
         own = self._own(facts, "path", "cmdline", "process_md5")
         entry = _Entry(own, facts.get("parent_id", ""), 0, -1)
         self._known[process_id] = entry
-        levelled = self.filters.levelled
-        if process_id in self._awaited or (
+        inherited_mask = self.filters.inherited_mask
+        if process_id in self._unknown_ancestors or (
             before is not None
-            and (before.parent_id != entry.parent_id or (before.own ^ own) & levelled)
+            and (before.parent_id != entry.parent_id or (before.own ^ own) & inherited_mask)
         ):
-            self._awaited.discard(process_id)
+            self._unknown_ancestors.discard(process_id)
             self._epoch += 1
         return entry
 
-    def _look_up(self, process_id: str, told: Facts | None) -> _Entry:
-        """The entry of a process with what it inherits now."""
+    def _look_up(self, process_id: str, batch_facts: Facts | None) -> _Entry:
+        """Entry of a process with an up-to-date inherited mask."""
         entry = self._known.get(process_id)
         if entry is None:
             facts = self._facts(process_id)
             own = self._own(facts, "path", "cmdline", "process_md5")
             entry = _Entry(own, facts.get("parent_id", ""), 0, -1)
             if not facts:
-                return entry  # nothing is known yet, so nothing is to be remembered
+                return entry  # no metadata yet, so there is nothing to cache
         if entry.epoch != self._epoch:
-            inherited = self._inherited(process_id, entry.parent_id, told)
+            inherited = self._inherited(process_id, entry.parent_id, batch_facts)
             entry = entry._replace(inherited=inherited, epoch=self._epoch)
             self._known[process_id] = entry
         return entry
@@ -148,28 +148,31 @@ class Judge:
         get = facts.get
         return self.filters.own(get(path, ""), get(cmdline, ""), get(md5, ""))
 
-    def _inherited(self, process_id: str, parent_id: str, told: Facts | None) -> int:
-        """Bits of the filters that mean the process as a descendant."""
+    def _inherited(self, process_id: str, parent_id: str, batch_facts: Facts | None) -> int:
+        """Mask of filters that match the process as a descendant."""
         found, depth, child_id = 0, 1, process_id
         while parent_id and (wanted := self.filters.deeper(depth)):
             known = self._known.get(parent_id)
             if known is None:
                 facts = self._facts(parent_id)
                 if not facts.get("path"):
-                    self._await(parent_id)
-                    child = {**self._facts(child_id), **((told if depth == 1 else None) or {})}
+                    self._wait_for(parent_id)
+                    child = {
+                        **self._facts(child_id),
+                        **((batch_facts if depth == 1 else None) or {}),
+                    }
                     own = self._own(child, "parent_path", "parent_cmdline", "parent_md5")
                     return found | own & wanted
-                known = self._remember(parent_id, facts, None)
+                known = self._cache(parent_id, facts, None)
             found |= known.own & wanted
             child_id, parent_id, depth = parent_id, known.parent_id, depth + 1
         return found
 
-    def _await(self, process_id: str) -> None:
-        if len(self._awaited) >= FILTER_PROCESSES_REMEMBERED:
-            self._awaited.clear()
+    def _wait_for(self, process_id: str) -> None:
+        if len(self._unknown_ancestors) >= FILTER_PROCESSES_REMEMBERED:
+            self._unknown_ancestors.clear()
             self._epoch += 1
-        self._awaited.add(process_id)
+        self._unknown_ancestors.add(process_id)
 
     def _named(self, hits: Mapping[int, int]) -> dict[str, int]:
         named: dict[str, int] = {}

@@ -1,14 +1,14 @@
-"""Patterns of ingress filters: globs, expressions, and what RE2 refuses."""
+"""PatternSet of ingress filters: globs, expressions, and what RE2 refuses."""
 
 import pytest
 
 from vedette.ingest.filter.pattern import PatternError, check_patterns, path_expression
-from vedette.ingest.filter.patterns import Patterns
+from vedette.ingest.filter.pattern_set import PatternSet
 from vedette.model.ingress_filter import IngressFilter
 
 
 def fits(path_filter: str, path: str) -> bool:
-    return Patterns([(path_expression(path_filter), 1)]).bits(path) == 1
+    return PatternSet([(path_expression(path_filter), 1)]).bits(path) == 1
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_an_expression_that_needs_too_much_memory_is_refused() -> None:
 
 
 def test_every_one_of_thousands_of_patterns_is_found() -> None:
-    patterns = Patterns([(path_expression(rf"*\p{n:05}\*.exe"), 1 << n) for n in range(3_000)])
+    patterns = PatternSet([(path_expression(rf"*\p{n:05}\*.exe"), 1 << n) for n in range(3_000)])
     for n in (0, 1, 999, 1_000, 2_999):
         assert patterns.bits(rf"C:\x\P{n:05}\a.exe") == 1 << n
     assert patterns.bits(r"C:\x\q\a.exe") == 0
@@ -65,10 +65,10 @@ def test_every_one_of_thousands_of_patterns_is_found() -> None:
 
 def test_a_set_too_large_for_one_automaton_is_divided() -> None:
     long = [("x".join(f"{n:04}{m:04}" for m in range(60)), 1 << n) for n in range(900)]
-    patterns = Patterns([(f"{text}.*{text}", bit) for text, bit in long])
+    patterns = PatternSet([(f"{text}.*{text}", bit) for text, bit in long])
     text, bit = long[-1]
     assert patterns.bits(f"{text} {text}") == bit
 
 
 def test_a_text_that_is_no_unicode_is_looked_at_all_the_same() -> None:
-    assert Patterns([("evil", 1)]).bits("\ud800 evil") == 1
+    assert PatternSet([("evil", 1)]).bits("\ud800 evil") == 1

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from vedette.ingest.filter import Judge, Subject, compile_filters, sift
-from vedette.ingest.filter.judge import DROP_ALL
+from vedette.ingest.filter import FilterEvaluator, Subject, apply_filters, compile_filters
+from vedette.ingest.filter.evaluate import DROP_ALL
 from vedette.model.address import pack_address
 from vedette.model.event import (
     BinarySeen,
@@ -36,8 +36,8 @@ def verdicts(
     known: dict[str, dict[str, Any]] | None = None,
     subject: Subject = WINDOWS,
 ) -> dict[str, int]:
-    judge = Judge(compile_filters(filters), lambda name: (known or {}).get(name, {}))
-    return judge.judge(dict.fromkeys(told, subject), told).verdicts
+    judge = FilterEvaluator(compile_filters(filters), lambda name: (known or {}).get(name, {}))
+    return judge.evaluate(dict.fromkeys(told, subject), told).verdicts
 
 
 def dropped(wanted: IngressFilter, told: dict[str, Any], subject: Subject = WINDOWS) -> bool:
@@ -120,20 +120,20 @@ def test_hits_count_processes_meant_by_themselves_also_of_filters_that_are_off()
         IngressFilter("off", enabled=False, path_filters=("/a", "/b")),
         IngressFilter("silent", enabled=False, track_metrics=False, path_filters=("*",)),
     ]
-    judge = Judge(compile_filters(filters), lambda _: {})
-    meant = judge.judge(dict.fromkeys(TREE, WINDOWS), TREE)
-    assert (meant.looked_at, meant.hits) == (4, {"on": 1, "off": 2})
+    judge = FilterEvaluator(compile_filters(filters), lambda _: {})
+    meant = judge.evaluate(dict.fromkeys(TREE, WINDOWS), TREE)
+    assert (meant.evaluated, meant.hits) == (4, {"on": 1, "off": 2})
 
 
 def test_what_becomes_known_of_a_process_later_counts_from_then_on() -> None:
     filters = compile_filters([IngressFilter("x", cmdline_filters=("noise",))])
     known: dict[str, dict[str, Any]] = {"p": facts()}
-    judge = Judge(filters, lambda name: known.get(name, {}))
-    assert judge.judge({"p": WINDOWS}, {}).verdicts == {}
+    judge = FilterEvaluator(filters, lambda name: known.get(name, {}))
+    assert judge.evaluate({"p": WINDOWS}, {}).verdicts == {}
     told = {"p": {"cmdline": "make noise"}}
-    assert judge.judge({"p": WINDOWS}, told).verdicts == {"p": DROP_ALL}
+    assert judge.evaluate({"p": WINDOWS}, told).verdicts == {"p": DROP_ALL}
     known["p"] |= told["p"]
-    assert judge.judge({"p": WINDOWS}, {}).verdicts == {"p": DROP_ALL}
+    assert judge.evaluate({"p": WINDOWS}, {}).verdicts == {"p": DROP_ALL}
 
 
 def binary() -> BinarySeen:
@@ -149,7 +149,7 @@ def test_all_that_is_the_process_own_goes_and_nothing_else() -> None:
         Crossproc("other", 1, 1, "p"),
     ]
     own: list[Outcome] = [Facts("p", 1, {}), Filemod("p", 1, 1, "/x"), Childproc("p", 1, 1, 0, "q")]
-    assert sift([*own, *others], {"p": DROP_ALL}, filters) == others
+    assert apply_filters([*own, *others], {"p": DROP_ALL}, filters) == others
 
 
 def netconn(address: str, domain: str = "") -> Netconn:
@@ -176,7 +176,7 @@ def test_single_events_go_by_the_list_of_their_kind(
     filters = compile_filters([wanted])
     told: list[Outcome] = [Facts("p", 1, {}), gone, stays]
     bits = verdicts(wanted, told={"p": facts("/p")})
-    assert sift(told, bits, filters) == [told[0], stays]
+    assert apply_filters(told, bits, filters) == [told[0], stays]
 
 
 def test_a_filter_of_events_without_processes_means_every_process() -> None:
@@ -190,21 +190,21 @@ def test_an_event_list_counts_only_for_the_processes_of_its_filter() -> None:
         "b", path_filters=("/b",), filter_all_events=False, regmod_filters=("s",)
     )
     filters = compile_filters([first, second])
-    judge = Judge(filters, lambda _: {})
+    judge = FilterEvaluator(filters, lambda _: {})
     told = {"a": facts("/a"), "b": facts("/b")}
-    bits = judge.judge(dict.fromkeys(told, WINDOWS), told).verdicts
+    bits = judge.evaluate(dict.fromkeys(told, WINDOWS), told).verdicts
     of_a = Regmod("a", 1, 2, "s")
-    assert sift([of_a, Regmod("b", 1, 2, "s")], bits, filters) == [of_a]
+    assert apply_filters([of_a, Regmod("b", 1, 2, "s")], bits, filters) == [of_a]
 
 
 def test_children_follow_what_becomes_known_of_an_ancestor_later() -> None:
     wanted = IngressFilter("x", path_filters=("/a",), descendant_filtering_level=-1)
     known: dict[str, dict[str, Any]] = {}
-    judge = Judge(compile_filters([wanted]), lambda name: known.get(name, {}))
+    judge = FilterEvaluator(compile_filters([wanted]), lambda name: known.get(name, {}))
 
     def judged(told: dict[str, dict[str, Any]]) -> list[str]:
         subjects = dict.fromkeys([*told, "c"], WINDOWS)
-        found = judge.judge(subjects, told).verdicts
+        found = judge.evaluate(subjects, told).verdicts
         known.update({name: {**known.get(name, {}), **facts} for name, facts in told.items()})
         return sorted(found)
 

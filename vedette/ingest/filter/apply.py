@@ -1,16 +1,16 @@
-"""Leaves out of a record's outcomes what the filters drop.
+"""Removes from a record's outcomes what the filters drop.
 
-Of a process that is dropped whole goes everything that is its own: what is known of it and its
-events of every kind. What others tell of it stays with them: the event of its start on its
-parent, a handle that another process opened to it. Files seen (`BinarySeen`) and records without
-a process (`Kept`) are no events of a process and always stay.
+For a process that is dropped completely, its metadata and all of its own events are removed. Events
+of other processes about it stay: its start on the parent, a handle opened to it. Files seen
+(`BinarySeen`) and records without a process (`Kept`) always stay.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from vedette.ingest.file_types import EXECUTABLE
 from vedette.ingest.filter.compile import CompiledFilters
-from vedette.ingest.filter.judge import DROP_ALL
+from vedette.ingest.filter.evaluate import DROP_ALL
 from vedette.model.address import address_text
 from vedette.model.event import (
     BinarySeen,
@@ -30,10 +30,10 @@ _BINARY_ENDINGS: Final = (
 )  # fmt: skip
 
 
-def sift(
+def apply_filters(
     outcomes: Sequence[Outcome], verdicts: Mapping[str, int], filters: CompiledFilters
 ) -> list[Outcome]:
-    """The outcomes that are stored, in their order."""
+    """The outcomes to store, in order."""
     kept: list[Outcome] = []
     for outcome in outcomes:
         kind = type(outcome)
@@ -59,7 +59,7 @@ def _is_dropped(outcome: Any, bits: int, filters: CompiledFilters) -> bool:
 
 
 _Texts = Sequence[tuple[str, Sequence[str]]]
-"""Lists of a filter that an event is held against, each with the event's texts for it."""
+"""Pairs of a filter's list and the event's texts to match against it."""
 
 
 def _path_of(name: str) -> Callable[[Any], _Texts]:
@@ -68,7 +68,7 @@ def _path_of(name: str) -> Callable[[Any], _Texts]:
 
 def _of_filemod(event: Filemod) -> _Texts:
     texts = (event.path,)
-    if event.file_type or event.path.lower().endswith(_BINARY_ENDINGS):
+    if event.file_type in EXECUTABLE or event.path.lower().endswith(_BINARY_ENDINGS):
         return (("filemod_filters", texts),)
     return (("filemod_filters", texts), ("non_binary_filemod_filters", texts))
 
@@ -85,4 +85,4 @@ _TEXTS: Final[Mapping[type, Callable[[Any], _Texts]]] = {
     Filemod: _of_filemod,
     Netconn: _of_netconn,
 }
-"""All other kinds of events are never dropped alone."""
+"""Text extractors by event class; classes without one are never dropped singly."""
