@@ -189,6 +189,14 @@ incident, few enough for the processes in it to be remembered (HOST_PROCESSES_MA
 IMPORT_ERRORS_MAX = 1_000
 """Rejected records that the importer lists one by one; all are counted."""
 
+IMPORT_HOSTS_MAX = 10_000
+"""Hosts that the summary of an import lists."""
+
+IMPORT_DECODED_FIRST = 1_000
+IMPORT_DECODED_EVERY = 50
+"""Records without a common envelope that an import decodes for its summary of hosts and times: the
+first ones, and then one in so many."""
+
 IMPORT_IN_FLIGHT = 12
 """Parts of files on their way to the store at once: those of a commit that is written, and of one
 that is prepared; for a server, those that travel too."""
