@@ -54,6 +54,15 @@ QUERY_DEPTH_MAX = 64
 """Nesting of brackets of a query; real ones have at most 8. At 200 the engine takes seconds to
 understand the condition, before it reads a row."""
 
+QUERY_LEAVES_MAX = 2_000
+"""Values that a query may ask for. The largest known one, a converted rule, has 1,394; the largest
+that a person wrote has 76. 20,000 take the engine minutes."""
+
+QUERY_OPERANDS_MAX = 128
+"""Operands of one AND or OR that are tested one by one: of an AND all but negated values, of an OR
+brackets. The engine's time grows with their square: 1,024 ANDed words of a command line took 29 s
+over 20,000 segments, 512 ORed pairs 35 s. Known queries have at most 20 and 13."""
+
 ROWS_MAX = 10_000
 """Rows of one page of search results."""
 
@@ -305,6 +314,14 @@ incident, few enough for the processes in it to be remembered (HOST_PROCESSES_MA
 
 IMPORT_ERRORS_MAX = 1_000
 """Rejected records that the importer lists one by one; all are counted."""
+
+IMPORT_HOSTS_MAX = 10_000
+"""Hosts that the summary of an import lists."""
+
+IMPORT_DECODED_FIRST = 1_000
+IMPORT_DECODED_EVERY = 50
+"""Records without a common envelope that an import decodes for its summary of hosts and times: the
+first ones, and then one in so many."""
 
 IMPORT_IN_FLIGHT = 12
 """Parts of files on their way to the store at once: those of a commit that is written, and of one

@@ -24,6 +24,7 @@ from vedette.bootstrap.certificate import Certificate, certificate
 from vedette.bootstrap.http_protocol import BoundedHttpProtocol
 from vedette.bootstrap.local_access import LocalAccess, LocalTokens, remove_access, write_access
 from vedette.bootstrap.logs import configure_logs
+from vedette.bootstrap.plain_http import answer_plain_http
 from vedette.clock import Clock, SystemClock
 from vedette.errors import StartError
 from vedette.settings import Settings
@@ -123,7 +124,7 @@ def serve(settings: Settings, clock: Clock | None = None, *, accept_store: bool 
 
 
 def _config(app: object, pair: Certificate | None) -> uvicorn.Config:
-    return uvicorn.Config(
+    config = uvicorn.Config(
         app,  # type: ignore[arg-type]
         loop="uvloop",
         http=BoundedHttpProtocol,
@@ -137,6 +138,10 @@ def _config(app: object, pair: Certificate | None) -> uvicorn.Config:
         ssl_certfile=None if pair is None else str(pair.cert),
         ssl_keyfile=None if pair is None else str(pair.key),
     )
+    config.load()
+    if config.ssl is not None:
+        answer_plain_http(config.ssl)
+    return config
 
 
 def _check_plain_http(settings: Settings) -> None:

@@ -11,7 +11,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -65,9 +65,15 @@ class Demo:
 def demo(
     data: Annotated[Path, typer.Option(metavar="DIR", help="Data directory.")] = DIRECTORY,
     port: Annotated[int | None, typer.Option(help="Port; 0 lets the system choose.")] = None,
-    hosts: Annotated[int, typer.Option(min=HOSTS_MIN, help="Hosts of the fleet.")] = 60,
-    events: Annotated[int, typer.Option(min=1, help="Events of the day, about.")] = 1_000_000,
-    seed: Annotated[int, typer.Option(help="Another seed is another company.")] = 1,
+    hosts: Annotated[
+        int | None, typer.Option(min=HOSTS_MIN, help="Hosts of the fleet.", show_default="60")
+    ] = None,
+    events: Annotated[
+        int | None, typer.Option(min=1, help="Events of the day, about.", show_default="1000000")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Another seed is another company.", show_default="1")
+    ] = None,
     exit_when_ready: Annotated[
         bool, typer.Option("--exit-when-ready", help="Stop once everything is sent.")
     ] = False,
@@ -75,23 +81,41 @@ def demo(
     """Run a server with a simulated fleet: a day of 60 hosts with six attacks in it."""
     begin = time.monotonic()
     console = Console(highlight=False)
-    wanted = Demo(seed, hosts, events, time.time_ns() // 1_000 - _DAY_US)
+    typed = {"seed": seed, "hosts": hosts, "events": events}
+    given = {name: value for name, value in typed.items() if value is not None}
+    begins_us = time.time_ns() // 1_000 - _DAY_US
+    wanted = Demo(
+        given.get("seed", 1), given.get("hosts", 60), given.get("events", 1_000_000), begins_us
+    )
     with _signals(_interrupt):
         server = ServerProcess(data, port)
         try:
             ready = _when_ready(server)
             plan = _begun(data) or wanted
+            if ignored := [name for name in given if getattr(plan, name) != given[name]]:
+                console.print(_ignored_text(data, plan, ignored), soft_wrap=True)
             if not plan.is_finished:
                 _write(data, plan)
                 _send_day(plan, ready, console)
                 _write(data, replace(plan, is_finished=True))
-            _introduce(ready.result(), console, time.monotonic() - begin)
+            access = ready.result()
+            if server.printed:
+                console.print(server.printed, soft_wrap=True, markup=False)
+            _introduce(access, console, time.monotonic() - begin)
             if not exit_when_ready:
                 _stay(server, console)
         except KeyboardInterrupt:
             console.print("\nstopping ...")
         finally:
             server.stop()
+
+
+def _ignored_text(data: Path, plan: Demo, names: Sequence[str]) -> str:
+    options = ", ".join(f"--{name}" for name in names)
+    return (
+        f"vedette: {options} ignored: {data} holds a demo of {plan.events:,} events on "
+        f"{plan.hosts} hosts already, seed {plan.seed}. Name another directory with --data."
+    )
 
 
 def _when_ready(server: ServerProcess) -> Future[LocalAccess]:

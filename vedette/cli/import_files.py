@@ -126,13 +126,14 @@ def run_import(
             sequence = coming.pop().result()
             coming = [_reading(some, host) for some in paths[position + 1 : position + 2]]
             progress.update(task, description=f"sending {path.name}")
-            byte_count = _byte_count(path)
+            byte_count, before = _byte_count(path), summary.counts["read"]
             with sequence:
                 for answered in _send(sender, sequence):
                     summary.add_answer(sequence, answered)
                     share = byte_count * answered.chunk.share
                     progress.update(task, advance=share, records=summary.counts["read"])
                 summary.add_sequence(sequence)
+            summary.add_empty(path, has_records=summary.counts["read"] > before)
     return summary
 
 

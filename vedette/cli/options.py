@@ -13,6 +13,9 @@ from vedette.settings import Loaded, SettingsError, load
 from vedette.state.db.database import Database, open_database
 from vedette.state.db.start import check_current
 
+_OPTIONS = {"listen_host": "--host", "listen_port": "--port"}
+"""Options of `serve` that have another name than their setting."""
+
 DataOption = Annotated[
     Path | None,
     typer.Option("--data", metavar="DIR", help="Data directory of the server."),
@@ -41,8 +44,12 @@ def load_settings(
     given = {name: value for name, value in flags.items() if value is not None}
     if data is not None:
         given["data"] = data
+    assigned = _assigned(assignments or ())
+    typed_as = {name: f"--set {name}" for name in assigned}
+    typed_as |= {name: option for name, option in _OPTIONS.items() if name in given}
+    typed_as |= {name: f"--{name}" for name in given if name in assigned and name not in _OPTIONS}
     try:
-        return load(flags=_assigned(assignments or ()) | given, environ=os.environ, config=config)
+        return load(flags=assigned | given, environ=os.environ, config=config, typed_as=typed_as)
     except SettingsError as error:
         raise StartError(str(error)) from None
 

@@ -1,9 +1,10 @@
-"""Where a request carries its secret.
+"""Read the credential of a request.
 
 Tools of analysts send `X-Auth-Token` (api.md 5.1). Senders use what Elasticsearch outputs can be
 configured with: Basic with the secret as the password, `ApiKey` with base64 of `id:secret`, or
-`Bearer secret`. The id of an ApiKey must be that of the token; the user name of Basic may be
-anything, since some senders insist on one and log it.
+`Bearer`. Wherever a token may stand, `ID:SECRET` as the server prints it is understood as well as
+the secret alone. An id that is given must be that of the token; only the user name of Basic may
+be anything, since some senders insist on one and log it.
 """
 
 import base64
@@ -27,16 +28,16 @@ def credential_of(request: Request) -> Credential:
     """What a request presents. Raises UnauthorizedError when that is nothing."""
     token = request.headers.get("x-auth-token", "").strip()
     if token:
-        return Credential(token)
+        return _token(token)
     scheme, _, value = request.headers.get("authorization", "").strip().partition(" ")
     match scheme.lower():
         case "bearer":
-            credential = Credential(value.strip())
+            credential = _token(value.strip())
         case "basic":
-            credential = Credential(_pair(value)[1])
+            credential = Credential(_token(_pair(value)[1]).secret)
         case "apikey":
-            token_id, secret = _pair(value)
-            credential = Credential(secret, token_id or None)
+            plain = value.strip()
+            credential = _token(plain if ":" in plain else ":".join(_pair(plain)))
         case _:
             credential = Credential("")
     if not credential.secret:
@@ -59,6 +60,12 @@ def sensor_credential(request: Request) -> tuple[int, str]:
     if not is_sensor(request) or not (number.isascii() and number.isdecimal() and key):
         raise UnauthorizedError("a sensor's key is needed: Authorization: Sensor ID:KEY")
     return int(number[:20]), key
+
+
+def _token(text: str) -> Credential:
+    """`ID:SECRET`, or the secret alone: neither holds a colon."""
+    before, colon, after = text.rpartition(":")
+    return Credential(after, before.strip() or None) if colon else Credential(text)
 
 
 def _pair(encoded: str) -> tuple[str, str]:

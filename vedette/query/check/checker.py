@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from vedette.errors import BadRequestError, QueryError
+from vedette.limits import QUERY_LEAVES_MAX, QUERY_OPERANDS_MAX
 from vedette.model.binary_fields import BINARY
 from vedette.model.field import Catalogue, Field, FieldType, Join
 from vedette.model.fields import PROCESS
@@ -34,6 +35,7 @@ from vedette.query.nodes import (
 )
 from vedette.query.parse.escape import escape, unescape
 from vedette.query.parse.field_names import unknown_field
+from vedette.query.parse.render import leaves
 from vedette.query.typed import (
     NEVER,
     Checked,
@@ -91,8 +93,10 @@ def check(
 
     Raises QueryError at the leaf: values that are no number, date, address or truth value,
     ranges of text, wildcards at the beginning of a value when `leading_wildcards` is False, and
-    fields of another kind of document when `joins` is False.
+    fields of another kind of document when `joins` is False; and at the first leaf beyond
+    `QUERY_LEAVES_MAX` or `QUERY_OPERANDS_MAX`.
     """
+    _check_size(tree)
     return _Check(catalogue, now_us, leading_wildcards, joins).node(tree)
 
 
@@ -200,6 +204,41 @@ class _Check:
             case "process_id":
                 return _process_id(field, leaf)
         return Match(_text_tests(field, leaf), leaf)
+
+
+def _check_size(tree: Tree) -> None:
+    asked = leaves(tree)
+    if len(asked) > QUERY_LEAVES_MAX:
+        message = f"a query asks for at most {QUERY_LEAVES_MAX:,} values, this one {len(asked):,}"
+        raise _too_large(message, asked[QUERY_LEAVES_MAX])
+    waiting = [tree]
+    while waiting:
+        match waiting.pop():
+            case Not(child):
+                waiting.append(child)
+            case Or(children):
+                waiting.extend(children)
+                _check_operands("OR", [one for one in children if not isinstance(one, Leaf)])
+            case And(children):
+                waiting.extend(children)
+                _check_operands("AND", [one for one in children if not _is_exclusion(one)])
+
+
+def _is_exclusion(node: Tree) -> bool:
+    return isinstance(node, Not) and isinstance(node.child, Leaf)
+
+
+def _check_operands(joint: str, operands: list[Tree]) -> None:
+    """The values of one OR, and the negated ones of one AND, are one pass over their columns:
+    only the other operands count."""
+    if len(operands) > QUERY_OPERANDS_MAX:
+        most, found = QUERY_OPERANDS_MAX, len(operands)
+        message = f"at most {most:,} conditions can be joined by {joint}, these are {found:,}"
+        raise _too_large(message, leaves(operands[most])[0])
+
+
+def _too_large(message: str, at: Leaf) -> QueryError:
+    return QueryError(message, at.start, at.end)
 
 
 def _constant(holds: bool, leaf: Leaf) -> Checked:

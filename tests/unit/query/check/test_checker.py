@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from vedette import limits
 from vedette.errors import QueryError
 from vedette.model.address import address_text
 from vedette.model.binary_fields import BINARY
@@ -263,3 +264,37 @@ def test_an_endpoint_without_its_number_is_a_host(value: str, column: str) -> No
     checked = check(parse(f"endpoint:{value}", BINARY), BINARY, now_us=0)
     assert isinstance(checked, Match)
     assert {source_of(test) for test in checked.tests} == {column}
+
+
+@pytest.mark.parametrize(
+    ("joint", "count", "message"),
+    [
+        (" OR ", limits.QUERY_LEAVES_MAX + 1, "at most 2,000 values, this one 2,001"),
+        (" ", limits.QUERY_OPERANDS_MAX + 1, "at most 128 conditions can be joined by AND"),
+        (" -", limits.QUERY_LEAVES_MAX + 1, "at most 2,000 values"),
+    ],
+)
+def test_a_query_that_is_too_large_says_the_limit_and_the_place(
+    joint: str, count: int, message: str
+) -> None:
+    words = [f"cmdline:w{number}" for number in range(count)]
+    text = joint.join(words)
+    with pytest.raises(QueryError, match=message) as caught:
+        check(parse(text), now_us=NOW_US)
+    assert text[caught.value.start : caught.value.end] == words[-1]
+    check(parse(joint.join(words[:-1])), now_us=NOW_US)
+
+
+def test_the_limit_of_an_and_holds_inside_brackets_and_of_them() -> None:
+    inner = " ".join(f"a{number}" for number in range(limits.QUERY_OPERANDS_MAX + 1))
+    groups = " ".join(f"(a{n} OR b{n})" for n in range(limits.QUERY_OPERANDS_MAX + 1))
+    for text in (f"x OR -({inner})", groups):
+        with pytest.raises(QueryError, match="joined by AND"):
+            check(parse(text), now_us=NOW_US)
+    pairs = " OR ".join(f"(a{n} b{n})" for n in range(limits.QUERY_OPERANDS_MAX + 1))
+    with pytest.raises(QueryError, match="at most 128 conditions can be joined by OR"):
+        check(parse(pairs), now_us=NOW_US)
+
+
+def test_many_exclusions_are_no_large_query() -> None:
+    check(parse(" ".join(f"-path:{number}.exe" for number in range(1_500))), now_us=NOW_US)
