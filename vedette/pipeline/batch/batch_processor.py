@@ -44,6 +44,7 @@ from vedette.pipeline.receipt_outcomes import (
     NOT_KEPT,
     RECORD,
     REJECTED,
+    note_hosts,
     note_outcomes,
 )
 from vedette.pipeline.submission import Receipt, Refusal
@@ -315,6 +316,9 @@ def _fold(batch: DecodedBatch, folded: Folded, verdicts: FilterVerdicts | None) 
         else:
             outcomes.append(result)
     note_outcomes(batch.receipt, batch.records, batch.positions, outcomes)
+    if batch.in_sequence:
+        names = [host.sensor.hostname for host in batch.hosts]
+        note_hosts(batch.receipt, names, batch.records, outcomes)
 
 
 def _outcome_without_events(made: list[Outcome], kept: list[Outcome]) -> int:
