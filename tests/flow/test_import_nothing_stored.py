@@ -15,7 +15,7 @@ def texts(*records: object) -> str:
 
 @pytest.mark.parametrize("record", [
     {"what": "is this", "values": [1, 2, 3]},
-    Host("quiet.example").record(999_999),
+    Host("quiet.example").record(999, 100),
 ], ids=["of no known shape", "that is not kept"])  # fmt: skip
 def test_nothing_stored_is_said_and_seen_by_the_exit_code(tmp_path: Path, record: object) -> None:
     log = tmp_path / "unknown.json"

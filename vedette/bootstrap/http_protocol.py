@@ -1,7 +1,7 @@
-"""uvicorn's HTTP protocol with a bound on what comes before a body.
+"""uvicorn's HTTP protocol with a limit on request line and headers.
 
-httptools keeps a request line and headers of any length, so anyone who can connect could fill
-the memory; and it refuses request lines over 64 KiB, which queries made of Sigma rules exceed.
+httptools buffers a request line and headers of any length, so anyone who can connect could exhaust
+memory; and it refuses request lines over 64 KiB, which queries converted from Sigma rules exceed.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ _URL_PARSER_BYTES_MAX: Final = 65_535
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):
-    """Answers 414 or 431 and closes once request line and headers pass the limit."""
+    """Answers 414 or 431 and closes when request line and headers exceed the limit."""
 
     _in_head = False
     _head_bytes = 0
@@ -44,7 +44,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             return
         self.url, _, query = self.url.partition(b"?")
         super().on_headers_complete()
-        # The application starts in the next round of the loop, and reads this scope.
+        # The application starts in the next iteration of the loop and reads this scope.
         self.scope["query_string"] = query
 
     def _refuse(self) -> None:

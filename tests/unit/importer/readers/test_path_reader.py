@@ -189,13 +189,13 @@ def test_a_process_that_dies_costs_nothing(
             os.kill(pid, signal.SIGKILL)
         return readers
 
-    give = ReaderPool.give
+    give = ReaderPool.submit
 
     def noted(self: ReaderPool, part: FileRange) -> None:
         given.append(part.number)
         give(self, part)
 
-    monkeypatch.setattr(ReaderPool, "give", noted)
+    monkeypatch.setattr(ReaderPool, "submit", noted)
     with Sequence(path, launch=launch) as sequence:
         assert told(sequence) == wanted
     assert len(given) > 5
