@@ -77,6 +77,7 @@ def import_files(
     else:
         import_summary.show(summary)
     if summary.refused_files and not summary.files:
+        console.print(f"NOTHING WAS READ of {len(summary.refused_files):,} files")
         raise typer.Exit(EXIT_NOTHING_READ)
     if _stored_nothing(summary):
         console.print(f"NOTHING WAS STORED of {summary.counts['read']:,} records that were read")
