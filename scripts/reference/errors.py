@@ -50,6 +50,8 @@ RECORD: Final[Mapping[str, str]] = {
     "no_time": "The record has no time.",
     "not_an_object": "JSON, but not an object.",
     "not_json": "Not JSON, not XML, and no log line that is known.",
+    "other_group": "The host belongs to another sensor group than the ingest token.",
+    "stuck": "The record stalled a worker process repeatedly, and is not processed again.",
     "too_deep": "Nested deeper than a record may be.",
     "too_large": "Larger than a record may be.",
     "unknown_format": "JSON or XML of no known format; the message names its members.",

@@ -72,7 +72,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             return
         self.url, _, query = self.url.partition(b"?")
         super().on_headers_complete()
-        # The application starts in the next round of the loop, and reads this scope.
+        # The application starts in the next iteration of the loop and reads this scope.
         self.scope["query_string"] = query
 
     def on_body(self, body: bytes) -> None:

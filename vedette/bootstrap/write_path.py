@@ -1,6 +1,6 @@
-"""The write path over its engines: what a server has, and an import where none runs.
+"""Builds the write path over its engines, for a server and for an import without a server.
 
-Whoever opens it owns the data directory until it is closed.
+The process that opens it has the data directory to itself until it is closed.
 """
 
 from contextlib import ExitStack
@@ -34,13 +34,13 @@ from vedette.store.integrity.identity import check_tables
 from vedette.store.partitions.lifecycle import recover, unmounted
 from vedette.store.schema.create import create_tables
 
-PROCESSES_REMEMBERED = 100_000
-"""Processes whose metadata the write path holds in memory, about 2 kB each."""
+PROCESS_CACHE_SIZE = 100_000
+"""Processes whose metadata is cached by all workers together, about 2 kB each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """Where telemetry and state lie."""
+    """The telemetry store and the state database."""
 
     telemetry: Engine
     state: Database
@@ -48,7 +48,7 @@ class Engines:
 
 @dataclass(frozen=True, slots=True)
 class WritePath:
-    """What takes telemetry, and what it needs to."""
+    """The write path, with the parts of it that others use."""
 
     metrics: CollectorRegistry
     sensors: Sensors
@@ -68,7 +68,7 @@ def open_engines(
     """Opens the engines, until `closing` is closed, migrates the state database and checks that
     both belong together. `parts_merged` is for an embedded engine.
 
-    Raises StartError with what to do about it.
+    Raises StartError with advice for the operator.
     """
     try:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def open_engines(
 def start_write_path(
     settings: Settings, clock: Clock, engines: Engines, closing: ExitStack
 ) -> WritePath:
-    """Takes submissions from now on; closing it stores what was taken first."""
+    """Starts accepting submissions. Closing `closing` stores what was accepted."""
     metrics = _metrics()
     sensors = Sensors(engines.state)
     preparation = _preparation(settings, clock, engines, sensors, closing)
@@ -123,21 +123,21 @@ def _metrics() -> CollectorRegistry:
 def _preparation(
     settings: Settings, clock: Clock, engines: Engines, sensors: Sensors, closing: ExitStack
 ) -> WorkerPool:
-    """What prepares commits, with what the store holds; it is asked nothing yet."""
-    guide = StoreLookup(engines.telemetry, clock)
+    """The worker pool, with state restored from the store."""
+    lookup = StoreLookup(engines.telemetry, clock)
     launcher = WorkerLauncher(settings.log_level, settings.log_format)
     preparation = WorkerPool(
         launcher,
-        LookupServer(sensors, Channels(engines.state), guide),
-        guide.windows(),
+        LookupServer(sensors, Channels(engines.state), lookup),
+        lookup.windows(),
         clock,
         keep_of(settings.keep),
-        PROCESSES_REMEMBERED,
+        PROCESS_CACHE_SIZE,
         settings.preparing_processes or worker_count(),
     )
     closing.callback(launcher.close)
     closing.callback(preparation.close)
-    preparation.begin(unmounted(engines.telemetry), is_empty=guide.is_ours_and_empty())
+    preparation.begin(unmounted(engines.telemetry), is_empty=lookup.is_ours_and_empty())
     return preparation
 
 
@@ -148,7 +148,7 @@ def _intake(
     preparation: WorkerPool,
     metrics: CollectorRegistry,
 ) -> IngestQueue:
-    """What takes submissions; it is not started yet."""
-    meter, ledger = IngestMetrics(metrics), StoreWriter(telemetry)
+    """The ingest queue, not started yet."""
+    writer = StoreWriter(telemetry)
     next_seq = StoreLookup(telemetry, clock).newest_seq() + 1
-    return IngestQueue(preparation, ledger, clock, settings, meter, next_seq)
+    return IngestQueue(preparation, writer, clock, settings, IngestMetrics(metrics), next_seq)

@@ -36,6 +36,8 @@ from vedette.limits import IMPORT_SHARED_BYTES_MIN
 from vedette.settings import Settings
 
 EXIT_NOTHING_READ = 2
+EXIT_NOTHING_STORED = 3
+"""Records were read, and none of them is in the store."""
 
 Opening = Callable[[], Sender]
 """Opens what takes the records: called once, while the first path is read."""
@@ -75,7 +77,19 @@ def import_files(
     else:
         import_summary.show(summary)
     if summary.refused_files and not summary.files:
+        console.print(f"NOTHING WAS READ of {len(summary.refused_files):,} files")
         raise typer.Exit(EXIT_NOTHING_READ)
+    if _stored_nothing(summary):
+        console.print(f"NOTHING WAS STORED of {summary.counts['read']:,} records that were read")
+        raise typer.Exit(EXIT_NOTHING_STORED)
+
+
+def _stored_nothing(summary: Summary) -> bool:
+    """Whether records were read, and none of them is stored now or was before."""
+    counts = summary.counts
+    return bool(counts["read"]) and not any(
+        counts[name] for name in ("stored", "records", "duplicate")
+    )
 
 
 @contextmanager

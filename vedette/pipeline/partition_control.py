@@ -1,8 +1,8 @@
-"""Changes of time partitions, done between two commits.
+"""Changes of time partitions, made between two commits.
 
-The write path must not write to a partition that is being closed, detached or dropped: rows
-written there would bring it back. So every change runs on the preparing thread with no commit
-under way, and the registry learns which partitions are out of reach.
+Nothing may be written to a partition that is being closed, detached or dropped: rows would recreate
+it. So every change runs on the preparing thread while no commit is under way, and the processor is
+given the detached partitions.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _DAY_MS = 24 * _HOUR_MS
 
 
 class PartitionControl:
-    """The changes that api.md 3.3 allows, and those that the settings ask for."""
+    """Changes on request (api.md 3.3), and those due by the settings."""
 
     def __init__(
         self, engine: Engine, intake: IngestQueue, preparation: CommitProcessor, clock: Clock
@@ -36,7 +36,7 @@ class PartitionControl:
         self._clock = clock
 
     def roll(self) -> str:
-        """Closes the hot partition and opens a new one; returns the closed one's name."""
+        """Closes the hot partition and opens a new one; returns the name of the closed one."""
         closed_ms = self._preparation.windows.partition_ms
         self._intake.between_commits(self._roll)
         return partition_name(closed_ms)
@@ -54,7 +54,7 @@ class PartitionControl:
         return self._change(stored.delete, name)
 
     def maintain(self, settings: Settings) -> None:
-        """Rolls and deletes what is due by age, size or free disk."""
+        """Rolls and deletes partitions that are due by age, size or free disk space."""
         due = decide(
             stored.list_partitions(self._engine),
             policy_of(settings),
@@ -80,7 +80,7 @@ class PartitionControl:
             try:
                 changed.append(change(self._engine, name))
             finally:
-                # Also after half a change: what is out of reach must get no late metadata.
+                # Also after a partial change: detached partitions must get no late metadata.
                 self._preparation.without_partitions(stored.unmounted(self._engine))
 
         self._intake.between_commits(order)

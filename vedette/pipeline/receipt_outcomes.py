@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from vedette.ingest.record import Record, RecordError
-from vedette.pipeline.submission import Outcome, Receipt, Refusal
+from vedette.pipeline.submission import HostCounts, Outcome, Receipt, Refusal
 
 # Plain numbers: an enumeration costs more to compare than a record to fold.
 EVENTS: Final = int(Outcome.EVENTS)
@@ -46,3 +46,29 @@ def note_refusal(
     receipt.refusals.append(Refusal(position, error.reason, error.message))
     entry = (channel, event_id, REJECTED)
     receipt.tally[entry] = receipt.tally.get(entry, 0) + 1
+
+
+def note_hosts(
+    receipt: Receipt, hosts: Sequence[str], records: Sequence[Record], outcomes: Sequence[int]
+) -> None:
+    """Adds the hosts of records that were not rejected."""
+    found: dict[str, list[int]] = {}
+    for host, record, outcome in zip(hosts, records, outcomes, strict=True):
+        if outcome == REJECTED:
+            continue
+        times = found.get(host)
+        if times is None:
+            times = found[host] = []
+        times.append(record.time_us)
+    for host, times in found.items():
+        known = [time_us for time_us in times if time_us]
+        first_us, last_us = min(known, default=0), max(known, default=0)
+        merge_hosts(receipt.hosts, {host: (len(times), first_us, last_us)})
+
+
+def merge_hosts(into: HostCounts, added: HostCounts) -> None:
+    """Adds counts and extends the times; a time of 0 is unknown."""
+    for host, (count, first_us, last_us) in added.items():
+        before, earliest_us, latest_us = into.get(host, (0, 0, 0))
+        first_us = min(earliest_us or first_us, first_us or earliest_us)
+        into[host] = before + count, first_us, max(latest_us, last_us)

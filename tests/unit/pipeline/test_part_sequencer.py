@@ -12,9 +12,9 @@ def arriving(turns: PartSequencer, sources: list[str]) -> list[str]:
     order: list[str] = []
 
     async def part(source: str) -> None:
-        await turns.come(source)
+        await turns.wait_for_turn(source)
         order.append(source)
-        turns.taken(source)
+        turns.queued(source)
 
     async def all_parts() -> None:
         tasks = []
@@ -42,7 +42,7 @@ def test_a_part_that_comes_again_does_not_wait() -> None:
 
 
 def test_a_part_whose_forerunner_never_comes_goes_in_after_a_while() -> None:
-    assert arriving(PartSequencer(turn_s=0.01), ["a:5", "a:6"]) == ["a:5", "a:6"]
+    assert arriving(PartSequencer(timeout_s=0.01), ["a:5", "a:6"]) == ["a:5", "a:6"]
 
 
 def test_a_part_waits_for_one_that_was_refused_and_comes_again() -> None:
@@ -50,14 +50,14 @@ def test_a_part_waits_for_one_that_was_refused_and_comes_again() -> None:
     order: list[int] = []
 
     async def refused_first() -> None:
-        await turns.come("a:0")
+        await turns.wait_for_turn("a:0")
         await asyncio.sleep(0.01)
-        await turns.come("a:0")
+        await turns.wait_for_turn("a:0")
         order.append(0)
-        turns.taken("a:0")
+        turns.queued("a:0")
 
     async def second() -> None:
-        await turns.come("a:1")
+        await turns.wait_for_turn("a:1")
         order.append(1)
 
     async def both(*parts: Coroutine[Any, Any, None]) -> None:

@@ -1,8 +1,8 @@
-"""Texts that stay on disk until they are sent.
+"""Keeps the texts of records on disk while their keys are sorted.
 
-To sort records nothing is needed but their times. So the lines of a large plain file stay in it;
-other texts, out of archives or EVTX, go to an unnamed temporary file, the spool. What is sorted
-says where a text is (`importer/scan/record_scanner.py`), and here it is read again.
+Sorting needs only the times of records. So lines of a large plain file stay in that file; other
+texts, from archives or EVTX, are appended to a spool, an unnamed temporary file. Sorted items refer
+to the offset of their text (`importer/scan/record_scanner.py`), which is read again to be sent.
 """
 
 import os
@@ -17,52 +17,52 @@ import xxhash
 from vedette.errors import VedetteError
 
 _OPEN_MAX: Final = 64
-"""Files that are open at a time: a directory may hold many more than a process may open."""
+"""Files that are open at once: a directory may have more files than a process may open."""
 
 _SPOOL_BUFFER_BYTES: Final = 1024 * 1024
 _BLOCK_BYTES: Final = 64 * 1024
 _BLOCKS_MAX: Final = 128
-"""Blocks that are kept: texts come nearly as they lie, or in as many streams as a log has hosts."""
+"""Blocks in the LRU cache: texts are read nearly in file order, or in one stream per host."""
 
 PARTS_MAX: Final = 1 << 26
 IN_PLACE: Final = 1 << 31
 _SPOOLED: Final = 1 << 30
-"""Added to the number of the part that a text is of: it lies in its own file, or in a spool, whose
-number times PARTS_MAX is added too."""
+"""Flags in the number of a file range: its text is in the file itself, or in a spool, whose number
+times PARTS_MAX is added as well."""
 
-check = xxhash.xxh3_64_intdigest
-"""What tells one text from another of the same time, and whether a file has changed meanwhile."""
+checksum = xxhash.xxh3_64_intdigest
+"""Distinguishes texts with the same time, and detects files that change during the import."""
 
 
 def in_spool(number: int) -> int:
-    """What is added for that spool."""
+    """The flags for texts in that spool."""
     return _SPOOLED | number * PARTS_MAX
 
 
 class ChangedError(VedetteError):
-    """A file is no longer what was read at first."""
+    """A file has changed since it was read first."""
 
 
 class Spool:
-    """Where texts go that have no place of their own. Who writes it is one, who reads others."""
+    """A temporary file of texts. One process writes it, others read it."""
 
     def __init__(self, number: int = 0, file: IO[bytes] | None = None) -> None:
-        """`file` where it is shared with whoever reads."""
+        """`file` where another process made it; otherwise a temporary file is made."""
         self.number = number
         self.size = 0
         self._file = file
 
     def write(self, texts: list[bytes]) -> None:
         """Appends texts, with a byte after each."""
-        file = self._made()
+        file = self._opened()
         written = b"\n".join(texts)
         file.write(written)
         file.write(b"\n")
         self.size += len(written) + 1
 
     def fileno(self) -> int:
-        """All that was written can be read from it."""
-        file = self._made()
+        """Flushes, and returns the descriptor to read from."""
+        file = self._opened()
         file.flush()
         return file.fileno()
 
@@ -70,7 +70,7 @@ class Spool:
         if self._file is not None:
             self._file.close()
 
-    def _made(self) -> IO[bytes]:
+    def _opened(self) -> IO[bytes]:
         if self._file is None:
             self._file = tempfile.TemporaryFile(  # noqa: SIM115
                 "w+b", _SPOOL_BUFFER_BYTES, prefix="vedette-import-"
@@ -78,27 +78,27 @@ class Spool:
         return self._file
 
 
-class Texts:
-    """The texts of a sequence: in spools, and in parts of files."""
+class TextStore:
+    """Reads the texts of a sequence from spools and file ranges."""
 
     def __init__(self) -> None:
         self._spools: dict[int, Spool] = {}
         self._paths: dict[int, str] = {}
         self._open: OrderedDict[str, int] = OrderedDict()
-        """Descriptors, the one used last at the end."""
+        """LRU cache of descriptors."""
         self._block = lru_cache(_BLOCKS_MAX)(self._read_block)
 
     def add_spool(self, spool: Spool) -> None:
         self._spools[spool.number] = spool
 
     def add_part(self, number: int, path: Path) -> None:
-        """From now on a part of a file has this number. Raises OSError."""
+        """Registers a file range under a number. Raises OSError."""
         self._paths[number] = str(path)
         self._descriptor(str(path))
 
     def read(self, part: int, checked: int, offset: int, length: int) -> bytes:
-        """The text of a part, to whose number it was added where the text lies. Raises ChangedError
-        when it is not what `check` has made `checked` of."""
+        """The text at an offset of a file range; `part` has the flags that say where it is. Raises
+        ChangedError when the text does not have the checksum `checked`."""
         file: str | int
         if part & IN_PLACE:
             file = self._paths[part ^ IN_PLACE]
@@ -112,7 +112,7 @@ class Texts:
             if not more:
                 break
             text += more
-        if check(text) != checked:
+        if checksum(text) != checked:
             name = "the temporary file" if isinstance(file, int) else file
             raise ChangedError(f"{name} has changed while it was imported: import it again")
         return text

@@ -44,6 +44,7 @@ from vedette.pipeline.receipt_outcomes import (
     NOT_KEPT,
     RECORD,
     REJECTED,
+    note_hosts,
     note_outcomes,
 )
 from vedette.pipeline.submission import Receipt, Refusal
@@ -170,6 +171,7 @@ class BatchProcessor:
         for host in commit.hosts:
             host.keys = []
             host.taken = set()
+            host.prints = set()
         for batch in commit.batches:
             for host, key in zip(batch.hosts, batch.keys, strict=True):
                 host.keys.append(key)
@@ -198,6 +200,7 @@ class BatchProcessor:
             _fold(batch, commit.folded, commit.verdicts)
         for host in commit.hosts:
             self.seen.add_records(host.sensor.id, host.taken)
+            self.seen.add_fingerprints(host.sensor.id, host.prints)
         commit.folded.binaries = self._binaries.new(commit.folded.binaries)
 
     def assign_segments(self, commit: Commit) -> None:
@@ -231,7 +234,7 @@ class BatchProcessor:
             if key:
                 print_ = fingerprint(host.sensor.id, key, record)
                 if key in host.taken or key in host.stored:
-                    if not self.seen.is_conflict(host.sensor.id, key, print_):
+                    if not self._is_conflict(host, key, print_):
                         results.append(DUPLICATE)
                         continue
                     # Another record has this number: this one is identified by its request.
@@ -246,7 +249,7 @@ class BatchProcessor:
                     host.reset_facts(result)
                     result = _without(result, *sent_before)
                 if key:
-                    self.seen.add_fingerprint(host.sensor.id, key, print_)
+                    host.prints.add(print_)
                 batch.receipt.conflicts += is_conflict and bool(result)
             results.append(result or DUPLICATE)
 
@@ -265,6 +268,12 @@ class BatchProcessor:
             host.context.retell()
             return internal_error(error)
         return outcomes or NOT_KEPT
+
+    def _is_conflict(self, host: Host, key: int, print_: int) -> bool:
+        """Whether a record's number is known from a record with other content."""
+        if print_ in host.prints:
+            return False
+        return key in host.taken or self.seen.is_conflict(host.sensor.id, key, print_)
 
     def _tables_with(self, request_key: int) -> list[str]:
         """The tables that have rows of this request already."""
@@ -315,6 +324,9 @@ def _fold(batch: DecodedBatch, folded: Folded, verdicts: FilterVerdicts | None) 
         else:
             outcomes.append(result)
     note_outcomes(batch.receipt, batch.records, batch.positions, outcomes)
+    if batch.in_sequence:
+        names = [host.sensor.hostname for host in batch.hosts]
+        note_hosts(batch.receipt, names, batch.records, outcomes)
 
 
 def _outcome_without_events(made: list[Outcome], kept: list[Outcome]) -> int:

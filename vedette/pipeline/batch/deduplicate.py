@@ -54,7 +54,8 @@ class _Pending:
     def __init__(self) -> None:
         self.records: dict[int, set[int]] = {}
         self.requests: set[tuple[str, int]] = set()
-        self.fingerprints: dict[tuple[int, int], set[int]] = {}
+        self.fingerprints: dict[int, set[int]] = {}
+        """Fingerprints by sensor; each of its `records` has one."""
 
 
 class Deduplicator:
@@ -109,14 +110,18 @@ class Deduplicator:
         """Keys that the current commit stores for a sensor."""
         self._open.records.setdefault(sensor_id, set()).update(keys)
 
-    def add_fingerprint(self, sensor_id: int, key: int, print_: int) -> None:
-        """Content of a record that the current commit stores."""
-        self._open.fingerprints.setdefault((sensor_id, key), set()).add(print_)
+    def add_fingerprints(self, sensor_id: int, prints: set[int]) -> None:
+        """Fingerprints of all records with a number that the current commit stores."""
+        self._open.fingerprints.setdefault(sensor_id, set()).update(prints)
 
     def is_conflict(self, sensor_id: int, key: int, print_: int) -> bool:
         """Whether a record with a known key has other content than all records with that key."""
-        pending = (one.fingerprints for one in self._pending.values())
-        return self._fingerprints.is_conflict(sensor_id, key, print_, pending)
+        has_key = self._fingerprints.has_key(sensor_id, key)
+        for pending in self._pending.values():
+            if print_ in pending.fingerprints.get(sensor_id, ()):
+                return False
+            has_key = has_key or key in pending.records.get(sensor_id, ())
+        return has_key and not self._fingerprints.has(print_)
 
     def add_request(self, table: str, key: int) -> None:
         self._open.requests.add((table, key))
@@ -127,13 +132,8 @@ class Deduplicator:
         for sensor_id, keys in pending.records.items():
             self.restore_records(sensor_id, keys)
         self._recent.requests |= pending.requests
-        self._fingerprints.add(
-            [
-                (sensor_id, key, print_)
-                for (sensor_id, key), prints in pending.fingerprints.items()
-                for print_ in prints
-            ]
-        )
+        for sensor_id, prints in pending.fingerprints.items():
+            self._fingerprints.add(sensor_id, pending.records.get(sensor_id, ()), prints)
 
     def forget_pending(self) -> None:
         """Drops pending commits: none became durable. The caller reads back what they did store."""

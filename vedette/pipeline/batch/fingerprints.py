@@ -18,12 +18,6 @@ from pyroaring import BitMap, BitMap64
 from vedette.ingest.record import Record
 from vedette.limits import CONFLICT_FINGERPRINTS_MAX
 
-PendingFingerprints = dict[tuple[int, int], set[int]]
-"""Fingerprints by sensor and record key."""
-
-Fingerprints = list[tuple[int, int, int]]
-"""Sensor, record key and fingerprint of records."""
-
 _MASK = (1 << 32) - 1
 
 
@@ -46,35 +40,24 @@ class FingerprintSet:
         self._recent = _Generation()
         self._old = _Generation()
 
-    def add(self, entries: Fingerprints) -> None:
+    def add(self, sensor_id: int, keys: Iterable[int], prints: Iterable[int]) -> None:
+        """Adds records of a sensor: their keys and their fingerprints, in any order."""
         if len(self._recent.fingerprints) >= CONFLICT_FINGERPRINTS_MAX // 2:
             self._old, self._recent = self._recent, _Generation()
-        self._recent.fingerprints.update(print_ for _, _, print_ in entries)
-        keys: dict[int, list[int]] = {}
-        for sensor_id, key, _ in entries:
-            keys.setdefault(sensor_id, []).append(key)
-        for sensor_id, found in keys.items():
-            self._recent.keys.setdefault(sensor_id, BitMap64()).update(found)
+        self._recent.fingerprints.update(prints)
+        bitmap = self._recent.keys.get(sensor_id)
+        if bitmap is None:
+            bitmap = self._recent.keys[sensor_id] = BitMap64()
+        bitmap.update(keys)
 
-    def is_conflict(
-        self,
-        sensor_id: int,
-        key: int,
-        print_: int,
-        pending: Iterable[dict[tuple[int, int], set[int]]],
-    ) -> bool:
-        """Whether this known key has fingerprints, and this is none of them. `pending` are those
-        of commits that are not durable yet, by sensor and key."""
-        is_known = False
-        for entries in pending:
-            prints = entries.get((sensor_id, key))
-            if prints is not None:
-                if print_ in prints:
-                    return False
-                is_known = True
+    def has(self, print_: int) -> bool:
+        """Whether a record with this fingerprint is stored."""
+        return print_ in self._recent.fingerprints or print_ in self._old.fingerprints
+
+    def has_key(self, sensor_id: int, key: int) -> bool:
+        """Whether the fingerprint of a record with this key is known."""
         for generation in (self._recent, self._old):
-            if print_ in generation.fingerprints:
-                return False
             keys = generation.keys.get(sensor_id)
-            is_known = is_known or (keys is not None and key in keys)
-        return is_known
+            if keys is not None and key in keys:
+                return True
+        return False

@@ -47,7 +47,7 @@ class HostHistory(Protocol):
 class Host:
     """A sensor with its learned context, and the record keys of the current commit."""
 
-    __slots__ = ("comms_ip", "context", "keys", "sensor", "stored", "taken")
+    __slots__ = ("comms_ip", "context", "keys", "prints", "sensor", "stored", "taken")
 
     def __init__(self, sensor: SensorRef, context: HostContext) -> None:
         self.sensor = sensor
@@ -60,6 +60,8 @@ class Host:
         """Those that earlier commits stored."""
         self.taken: set[int] = set()
         """Those that the commit stores."""
+        self.prints: set[int] = set()
+        """Fingerprints of the records with a number that the commit stores."""
 
     def columns(self) -> dict[str, Any]:
         """The current `columns.HOST` values."""

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from vedette.ingest.framing.host_prefilter import likely_hosts
 from vedette.ingest.record import RecordError
-from vedette.pipeline.receipt_outcomes import note_refusal
+from vedette.pipeline.receipt_outcomes import merge_hosts, note_refusal
 from vedette.pipeline.submission import NO_OUTCOME, Receipt, Submission
 from vedette.pipeline.workers.ownership import UnownedSensors
 
@@ -241,6 +241,7 @@ def _merge(into: Receipt, receipt: Receipt, positions: list[int]) -> None:
         into.refusals.append(refusal)
     into.refusals.sort(key=attrgetter("position"))
     into.conflicts += receipt.conflicts
+    merge_hosts(into.hosts, receipt.hosts)
     for entry, count in receipt.tally.items():
         into.tally[entry] = into.tally.get(entry, 0) + count
 

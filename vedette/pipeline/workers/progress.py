@@ -8,6 +8,8 @@ per record would not be affordable, and a worker that is stuck cannot send one.
 
 import mmap
 import os
+from collections.abc import Callable
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 _WORDS: Final = 3
@@ -32,8 +34,9 @@ class ProgressReporter(Protocol):
     def submission(self, number: int) -> None:
         """The records that follow are of this submission; 0: no record is being worked on."""
 
-    def position(self, position: int) -> None:
-        """The record at this index is being worked on."""
+    @property
+    def position(self) -> Callable[[int], None]:
+        """Reports that the record at an index is being worked on."""
 
 
 class NoProgress:
@@ -51,14 +54,13 @@ class ProgressSlot:
 
     def __init__(self, words: memoryview) -> None:
         self._words = words
+        self.position: Callable[[int], None] = partial(words.__setitem__, _POSITION)
+        """`ProgressReporter.position`, as a built-in: it is called for every record."""
 
     def submission(self, number: int) -> None:
         self._words[_STEPS] += 1
         self._words[_POSITION] = 0
         self._words[_SUBMISSION] = number
-
-    def position(self, position: int) -> None:
-        self._words[_POSITION] = position
 
     def read(self) -> Progress:
         return Progress(*self._words[:_WORDS])

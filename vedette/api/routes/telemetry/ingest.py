@@ -37,9 +37,9 @@ async def _submit(sent: Sent[list[bytes]], here: Services) -> Receipt:
     submission = sent.submission(sent.parts)
     if not sent.source:
         return await here.intake.submit(submission)
-    await here.turns.come(sent.source)
+    await here.turns.wait_for_turn(sent.source)
     answer = here.intake.enqueue(submission)
-    here.turns.taken(sent.source)
+    here.turns.queued(sent.source)
     return await asyncio.wrap_future(answer)
 
 
