@@ -476,3 +476,6 @@ WRITE_DEADLINE_S = 60.0
 
 CONNECTION_CHECK_S = 5.0
 """How often the deadlines of a connection are checked; they are late by at most that."""
+
+TOKEN_LIFETIME_US = 365 * 24 * 3600 * 1_000_000
+"""How long a token is good when nobody says otherwise: a forgotten one ends some day."""

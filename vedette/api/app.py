@@ -12,7 +12,7 @@ from vedette.api.http.error_responses import install_failures
 from vedette.api.http.fast_path import Direct
 from vedette.api.http.middleware import Conduct, HttpMetrics
 from vedette.api.http.openapi import DESCRIPTION
-from vedette.api.routes.fleet import groups, installers, live_queries, sensors, sites
+from vedette.api.routes.fleet import aliases, groups, installers, live_queries, sensors, sites
 from vedette.api.routes.policy import bans, filters
 from vedette.api.routes.server import docs, health, info, partitions
 from vedette.api.routes.telemetry import (
@@ -43,6 +43,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     analysis.router,
     queries.router,
     sensors.router,
+    aliases.router,
     filters.router,
     bans.router,
     groups.router,

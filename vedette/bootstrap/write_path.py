@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 
 from vedette.bootstrap.ingest_workers import Launcher, preparing_processes
+from vedette.bootstrap.private_folder import make_private
 from vedette.bootstrap.record_policy import keep_of
 from vedette.clock import Clock
-from vedette.errors import StartError
 from vedette.jobs.timer import Job
 from vedette.pipeline.filter_reload import FilterWatch
 from vedette.pipeline.ingest_metrics import IntakeMeter
@@ -65,10 +65,7 @@ def open_engines(
 
     Raises StartError with what to do about it.
     """
-    try:
-        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StartError(f"the data directory cannot be made: {error}") from None
+    make_private(settings.data)
     telemetry = _telemetry(settings, parts_merged)
     closing.callback(telemetry.close)
     state = open_database(settings.state_dsn, settings.data)

@@ -182,6 +182,9 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/v1/sensor/{sensor_id}/enrolment"): Right.READ,
     ("POST", "/api/v1/sensor/{sensor_id}/enrolment"): Right.ADMINISTER_GROUP,
     ("GET", "/api/v2/sensor"): Right.READ,
+    ("GET", "/api/v1/hostalias"): Right.ADMINISTER,
+    ("POST", "/api/v1/hostalias"): Right.ADMINISTER,
+    ("DELETE", "/api/v1/hostalias/{alias}"): Right.ADMINISTER,
     **{
         (method, path): right
         for method, path, right in (*_FILTERS, *_BANS, *_PLACES, *_GROUP_PARTS)

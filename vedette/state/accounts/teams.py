@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.model.principal import Role
@@ -36,18 +36,10 @@ def add(database: Database, name: str, access: Mapping[int, Role]) -> Team:
     with database.writing() as connection:
         if connection.scalar(select(TEAM.c.id).where(TEAM.c.name == name)) is not None:
             raise ConflictError(f"there is a team {name!r} already")
-        known = set(connection.scalars(select(GROUP.c.id).where(GROUP.c.id.in_(set(access)))))
-        if unknown := set(access) - known:
-            raise BadRequestError(f"there is no sensor group {min(unknown)}")
         team_id: int = connection.execute(
             insert(TEAM).values(name=name).returning(TEAM.c.id)
         ).scalar_one()
-        rows = [
-            {"team_id": team_id, "group_id": group_id, "role": int(role)}
-            for group_id, role in sorted(access.items())
-        ]
-        if rows:
-            connection.execute(insert(TEAM_ACCESS), rows)
+        _insert_access(connection, team_id, access)
         return next(team for team in _teams(connection) if team.id == team_id)
 
 
@@ -63,6 +55,42 @@ def get(database: Database, team_id: int) -> Team:
         if team.id == team_id:
             return team
     raise NotFoundError(f"there is no team {team_id}")
+
+
+def change(
+    database: Database,
+    team_id: int,
+    name: str | None = None,
+    access: Mapping[int, Role] | None = None,
+) -> Team:
+    """Rename a team, or replace its roles in all groups; None leaves as it is.
+
+    Raises NotFoundError, and as `add` does.
+    """
+    with database.writing() as connection:
+        if connection.scalar(select(TEAM.c.id).where(TEAM.c.id == team_id)) is None:
+            raise NotFoundError(f"there is no team {team_id}")
+        if name is not None:
+            taken = connection.scalar(select(TEAM.c.id).where(TEAM.c.name == checked_name(name)))
+            if taken not in (None, team_id):
+                raise ConflictError(f"there is a team {name!r} already")
+            connection.execute(update(TEAM).where(TEAM.c.id == team_id).values(name=name))
+        if access is not None:
+            connection.execute(delete(TEAM_ACCESS).where(TEAM_ACCESS.c.team_id == team_id))
+            _insert_access(connection, team_id, access)
+        return next(team for team in _teams(connection) if team.id == team_id)
+
+
+def _insert_access(connection: Connection, team_id: int, access: Mapping[int, Role]) -> None:
+    known = set(connection.scalars(select(GROUP.c.id).where(GROUP.c.id.in_(set(access)))))
+    if unknown := set(access) - known:
+        raise BadRequestError(f"there is no sensor group {min(unknown)}")
+    rows = [
+        {"team_id": team_id, "group_id": group_id, "role": int(role)}
+        for group_id, role in sorted(access.items())
+    ]
+    if rows:
+        connection.execute(insert(TEAM_ACCESS), rows)
 
 
 def remove(database: Database, team_id: int) -> None:

@@ -45,8 +45,8 @@ class NewToken:
     name: str = ""
     user_id: int | None = None
     group_id: int | None = None
-    expires_us: int = 0
-    """Epoch microseconds; 0 for never."""
+    expires_us: int | None = None
+    """Epoch microseconds; None: `TOKEN_LIFETIME_US` from now; 0: never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,9 @@ def insert_checked(connection: Connection, new: NewToken, now_us: int) -> Issued
     """Adds a token within a transaction. Raises as `issue`."""
     if new.name:
         checked_name(new.name)
-    if new.expires_us and new.expires_us <= now_us:
+    lifetime_us = limits.TOKEN_LIFETIME_US
+    expires_us = now_us + lifetime_us if new.expires_us is None else new.expires_us
+    if expires_us and expires_us <= now_us:
         raise BadRequestError("a token must expire in the future")
     table, holder = (USER, new.user_id) if new.kind == "api" else (GROUP, new.group_id)
     if connection.scalar(select(table.c.id).where(table.c.id == holder)) is None:
@@ -109,7 +111,7 @@ def insert_checked(connection: Connection, new: NewToken, now_us: int) -> Issued
         "group_id": new.group_id if new.kind == "ingest" else None,
         "secret_sha256": _digest(issued.secret),
         "created_us": now_us,
-        "expires_us": new.expires_us,
+        "expires_us": expires_us,
     }
     connection.execute(insert(TOKEN).values(row))
     return issued
@@ -127,6 +129,11 @@ def all_tokens(database: Database, username: str | None = None) -> list[Token]:
         query = query.where(USER.c.username == username.lower())
     with database.reading() as connection:
         return [_token(row) for row in connection.execute(query).mappings()]
+
+
+def without_expiry(database: Database, now_us: int) -> int:
+    """How many good tokens never expire: those of older versions, and those issued so."""
+    return sum(one.is_good(now_us) and not one.expires_us for one in all_tokens(database))
 
 
 def revoke(database: Database, token_id: str, now_us: int) -> None:

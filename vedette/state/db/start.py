@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -22,6 +23,8 @@ from vedette.state.accounts import tokens, users
 from vedette.state.db.database import Database
 from vedette.state.db.schema import USER
 from vedette.state.policy import groups
+
+log = structlog.get_logger(__name__)
 
 FIRST_USERNAME = "admin"
 
@@ -45,9 +48,11 @@ def start(database: Database, now_us: int) -> FirstCredentials | None:
     Raises StartError when the database cannot be reached or belongs to a newer version.
     """
     with _current(database) as connection:
-        if connection.scalar(select(func.count()).select_from(USER)):
-            return None
-        return _first_credentials(connection, now_us)
+        if not connection.scalar(select(func.count()).select_from(USER)):
+            return _first_credentials(connection, now_us)
+    if count := tokens.without_expiry(database, now_us):
+        log.warning("tokens never expire", count=count, see="vedette token list")
+    return None
 
 
 def migrate(database: Database) -> None:

@@ -1,9 +1,9 @@
-"""Which sensor stands for which host, for the write path.
+"""Cache of host names to sensors, for the write path.
 
-A host seen for the first time gets a sensor before anything of it is stored, in one durable
-transaction for all new hosts of a batch. After that a host costs a look into a dictionary.
-Two hosts are the same only if their full names are, in lower case, or if an alias says so.
-What is noted per commit (last seen, address) is written together by `flush`.
+A new host gets a sensor before any of its telemetry is stored, in one durable transaction for all
+new hosts of a batch; a known one costs a dictionary lookup. Names are compared in lower case. Two
+names are one host where an alias says so, or where one is the short form of the other
+(`host_names`). Last contact and address are collected in memory and written by `flush`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,7 @@ from sqlalchemy import (
     Connection,
     bindparam,
     case,
+    delete,
     func,
     insert,
     select,
@@ -28,8 +29,10 @@ from vedette.errors import ConflictError, NotFoundError
 from vedette.model.host import SensorRef, Sighting
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import ALIAS, GROUP, SENSOR
+from vedette.state.policy.group_options import options_of
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 from vedette.state.sensors.changed_sensors import ChangedSensors
+from vedette.state.sensors.host_names import join_names, short_names_of
 
 HOSTS_PER_STATEMENT = 500
 """Host names in one statement; both databases bound the parameters."""
@@ -152,7 +155,12 @@ class Sensors:
         new = [name for name in names if name not in found]
         if new:
             with self._database.writing() as connection:
-                _insert(connection, {name: hosts[name] for name in new}, group_id, now_us)
+                # Short names after the full ones that come with them, which they may join.
+                later = short_names_of(new)
+                first = [name for name in new if name not in later]
+                for some in (first, list(later)):
+                    left = join_names(connection, some, group_id, now_us) if some else []
+                    _insert(connection, {name: hosts[name] for name in left}, group_id, now_us)
                 found |= _known(connection, new)
         with self._lock:
             self._refs |= found
@@ -189,6 +197,26 @@ def add_alias(database: Database, alias: str, hostname: str) -> None:
         if not is_hostname(alias) or _known(connection, [alias]):
             raise ConflictError(f"{alias!r} is a host or an alias already, or cannot be one")
         connection.execute(insert(ALIAS).values(alias=alias, sensor_id=sensor_id))
+
+
+def remove_alias(database: Database, alias: str) -> None:
+    """Records of host `alias` get a sensor of their own again. Raises NotFoundError."""
+    with database.writing() as connection:
+        found = connection.scalar(select(ALIAS.c.sensor_id).where(ALIAS.c.alias == alias.lower()))
+        if found is None:
+            raise NotFoundError(f"there is no alias {alias[:80]!r}")
+        connection.execute(delete(ALIAS).where(ALIAS.c.alias == alias.lower()))
+
+
+def aliases(database: Database) -> list[tuple[str, int, str]]:
+    """Every alias with the id and the host name of its sensor, by alias."""
+    query = (
+        select(ALIAS.c.alias, ALIAS.c.sensor_id, SENSOR.c.hostname)
+        .join(SENSOR, SENSOR.c.id == ALIAS.c.sensor_id)
+        .order_by(ALIAS.c.alias)
+    )
+    with database.reading() as connection:
+        return [(row[0], row[1], row[2]) for row in connection.execute(query)]
 
 
 def all_sensors(database: Database) -> dict[int, SensorRef]:
@@ -232,10 +260,17 @@ def _refs(connection: Connection, condition: ColumnElement[bool]) -> list[Sensor
 def _insert(
     connection: Connection, hosts: Mapping[str, Sighting], group_id: int, now_us: int
 ) -> None:
-    room = limits.SENSORS_MAX - (connection.scalar(select(func.count()).select_from(SENSOR)) or 0)
-    group = select(GROUP.c.id).where(GROUP.c.id == group_id).with_for_update(read=True)
-    if connection.scalar(group) is None:  # deleted while its sender was sending
+    """Add sensors for new hosts, as many as the limits of the server and of the group allow."""
+    group = select(GROUP.c.options).where(GROUP.c.id == group_id).with_for_update(read=True)
+    options = connection.scalar(group) if hosts else None
+    if options is None:  # deleted while its sender was sending
         group_id = DEFAULT_GROUP_ID
+    count = select(func.count()).select_from(SENSOR)
+    all_of_them = connection.scalar(count) or 0
+    of_group = connection.scalar(count.where(SENSOR.c.group_id == group_id)) or 0
+    licences = options_of(options).max_licenses if options else -1
+    group_max = limits.GROUP_SENSORS_MAX if licences < 0 else licences
+    room = min(limits.SENSORS_MAX - all_of_them, group_max - of_group)
     rows = [
         {
             "hostname": host,

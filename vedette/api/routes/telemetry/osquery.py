@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import orjson
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
+from sqlalchemy import Connection
 from starlette.responses import Response
 
 from vedette import limits
@@ -21,6 +22,7 @@ from vedette.errors import BadRequestError
 from vedette.model.principal import Principal
 from vedette.pipeline.submission import Submission, request_key
 from vedette.respond.osquery_config import config_for
+from vedette.state.policy.group_orders import GroupOrders, group_orders
 from vedette.state.sensors import checkins, enrolment, live_queries
 from vedette.state.sensors.enrolment import Machine
 
@@ -60,16 +62,19 @@ async def enroll(request: Request, here: Here) -> Response:
 
 @router.post("/config", summary="osquery: its configuration")
 async def config(request: Request, here: Here) -> Response:
-    """The schedule for the host's operating system; counts as a check-in."""
+    """The schedule for the host's operating system and group; counts as a check-in."""
     sensor = await _node((await credential_object(request)).get("node_key"), here)
     if sensor is None:
         return json_answer(INVALID)
     now_us, number = here.clock.now_us(), sensor.sensor_id
-    future = here.commits.submit(
-        number, lambda connection: checkins.note_contact(connection, number, now_us)
-    )
-    os_type = await asyncio.wrap_future(future)
-    return json_answer(config_for(os_type) | {"node_invalid": False})
+
+    def contact(connection: Connection) -> tuple[str, tuple[str, ...]]:
+        os_type = checkins.note_contact(connection, number, now_us)
+        of_group = group_orders(connection, [sensor.group_id]).get(sensor.group_id, GroupOrders())
+        return os_type, of_group.settings.not_collected
+
+    os_type, not_collected = await asyncio.wrap_future(here.commits.submit(number, contact))
+    return json_answer(config_for(os_type, not_collected) | {"node_invalid": False})
 
 
 @router.post("/log", summary="osquery: results of its queries")
