@@ -311,3 +311,16 @@ def test_a_change_that_was_not_taken_is_told_again(database: Database) -> None:
     with database.reading() as connection:
         assert changed.look(connection, NOW_US) == [made.id]
         assert changed.look(connection, NOW_US + 1) == [made.id]
+
+
+def test_made_up_channel_names_do_not_use_up_the_codes(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CHANNELS_FREE", 10)
+    monkeypatch.setattr(limits, "CHANNELS_AN_HOUR_MAX", 3)
+    channels = Channels(database)
+    coded = []
+    for batch in range(6):
+        codes = channels.codes(f"made-up-{batch}-{number}" for number in range(4))
+        coded += [code for code in codes.values() if code != NO_CODE]
+    assert len(coded) == 13
