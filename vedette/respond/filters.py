@@ -24,7 +24,7 @@ class Sensor(Protocol):
 
 
 class SensorFilters:
-    """What sensors are told of filters; read once for a version. Safe to share between threads."""
+    """Filters that sensors apply themselves, cached by version. Safe to share between threads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,13 +1,13 @@
-"""Tokens: what requests are authenticated by.
+"""API and ingest tokens.
 
-A secret is 40 hex digits, 160 bits from the system's generator; only its SHA-256 is kept, which
-is enough because nobody can guess such a secret (a password needs Argon2, a token does not, and
-it is checked on every request). `api` tokens act as a user; `ingest` tokens may only send
-telemetry into one sensor group. How they travel is the HTTP layer's matter (telemetry.md 3:
-Basic `id:secret`, `ApiKey base64(id:secret)`, `Bearer secret`; api.md 5.1: X-Auth-Token).
+A secret is 40 hex digits, 160 bits from the system's generator; only its SHA-256 is kept: a fast
+hash is enough for a secret that cannot be guessed, and it is computed for every request. `api`
+tokens act as a user; `ingest` tokens may only send telemetry into one sensor group. The HTTP layer
+reads them from requests (telemetry.md 3: Basic `id:secret`, `ApiKey base64(id:secret)`, `Bearer
+secret`; api.md 5.1: X-Auth-Token).
 
-Authentication reads the database once per second and token at most; a revocation made by
-another program is believed within that second, one made here at once.
+Authentication reads the database at most once a second and token; a revocation by another program
+takes effect within that second, one by this server at once.
 """
 
 import secrets
@@ -51,7 +51,7 @@ class NewToken:
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A new token. The secret is nowhere else and cannot be shown again."""
+    """A new token. Only a hash of the secret is kept."""
 
     id: str
     secret: str
@@ -59,7 +59,7 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token as kept; `holder` is the user name, or the name of the sensor group."""
+    """A stored token; `holder` is the user name, or the name of the sensor group."""
 
     id: str
     kind: TokenKind
@@ -76,7 +76,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What the database said of a secret, and when it was asked."""
+    """Cache entry of a secret."""
 
     principal: Principal | None
     expires_us: int
@@ -139,7 +139,7 @@ def without_expiry(database: Database, now_us: int) -> int:
 def revoke(database: Database, token_id: str, now_us: int) -> None:
     """Ends a token; it stays listed. Raises NotFoundError. Twice is once.
 
-    A running server goes through `Tokens.revoke`, which forgets at once what it remembers.
+    A running server goes through `Tokens.revoke`, which clears its cache at once.
     """
     with database.writing() as connection:
         if connection.scalar(select(TOKEN.c.id).where(TOKEN.c.id == token_id)) is None:
@@ -152,7 +152,7 @@ def revoke(database: Database, token_id: str, now_us: int) -> None:
 
 
 class Tokens:
-    """Authenticates requests, from memory where it asked less than a second ago."""
+    """Authenticates requests, with a cache whose entries live a second."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -163,13 +163,13 @@ class Tokens:
 
     def authenticate(self, secret: str, token_id: str | None = None) -> Principal | None:
         """Whose secret it is; None for one that is unknown, revoked or expired, that belongs to
-        a disabled user, or that does not go with the `token_id` sent beside it."""
+        a disabled user, or that does not match the `token_id` sent with it."""
         digest, now_us = _digest(secret), self._clock.now_us()
         found = self._fresh(digest, now_us) or self._read(digest, now_us)
         return _good(found, token_id, now_us)
 
-    def remembered(self, secret: str, token_id: str | None = None) -> Principal | None:
-        """Like `authenticate`, without asking the database; None means ask."""
+    def cached(self, secret: str, token_id: str | None = None) -> Principal | None:
+        """`authenticate` from the cache alone; None on a cache miss or a bad token."""
         now_us = self._clock.now_us()
         found = self._fresh(_digest(secret), now_us)
         return None if found is None else _good(found, token_id, now_us)
@@ -186,7 +186,7 @@ class Tokens:
         self.forget()
 
     def forget(self) -> None:
-        """Makes the next request of everyone read again: call it after changing users or teams."""
+        """Clear the cache: call it after changing users or teams."""
         with self._lock:
             self._found.clear()
 

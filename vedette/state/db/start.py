@@ -1,4 +1,4 @@
-"""Brings the state database to this version's schema, and makes the first credentials.
+"""Migrates the state database to this version's schema, and creates the first credentials.
 
 Each is one transaction under one lock, so that of several servers that start at once on one
 PostgreSQL exactly one does it. A schema newer than this program is refused, never touched.
@@ -29,12 +29,12 @@ log = structlog.get_logger(__name__)
 FIRST_USERNAME = "admin"
 
 _LOCK = {"postgresql": "SELECT pg_advisory_xact_lock(7310014021)", "sqlite": "SELECT 1"}
-"""What keeps other servers out until the transaction ends; SQLite's writers exclude each other."""
+"""Excludes other servers until the transaction ends; SQLite's writers exclude each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstCredentials:
-    """What a new server prints once. Only hashes of it are kept."""
+    """Credentials that a new server prints once. Only hashes are kept."""
 
     username: str
     password: str
@@ -66,7 +66,7 @@ def migrate(database: Database) -> None:
 
 @contextmanager
 def _current(database: Database) -> Iterator[Connection]:
-    """A transaction that nobody else has, in a database of this version's schema."""
+    """An exclusive transaction in a database of this version's schema."""
     try:
         with database.writing() as connection:
             connection.execute(text(_LOCK[connection.dialect.name]))
@@ -78,8 +78,8 @@ def _current(database: Database) -> Iterator[Connection]:
 
 
 def check_current(database: Database) -> None:
-    """Raises StartError unless the schema is exactly this version's: what commands beside a
-    server ask for, so that they never migrate under it."""
+    """Raises StartError unless the schema is exactly this version's: for commands that run
+    while a server does, and must not migrate its database."""
     try:
         with database.reading() as connection:
             found, wanted = _revision(connection), _scripts().get_current_head()

@@ -79,7 +79,7 @@ class Reporter:
     sensor_id: int
     hostname: str
     number: int = 0
-    """Names the list: a check-in whose answer was lost is repeated with the same. 0: unknown."""
+    """Identifies the list, so that a repeated check-in is not counted twice. 0: unknown."""
 
 
 def version(connection: Connection) -> int:

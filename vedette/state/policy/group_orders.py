@@ -1,4 +1,4 @@
-"""What a sensor's group asks of it, read for a whole batch of check-ins at once."""
+"""Settings and orders that sensors get from their group, read once for a batch of check-ins."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields

@@ -47,7 +47,7 @@ class _Note:
 
 
 class Sensors:
-    """The sensors in memory, over those in the database. Safe to share between threads."""
+    """Write-through cache of the sensors in the database. Safe to share between threads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -56,7 +56,7 @@ class Sensors:
         self._group_names: dict[int, str] = {}
         self._changed = ChangedSensors()
         self._latest: set[int] = set()
-        """What changed at the last look: it may have been read by others before and kept after."""
+        """Changed at the last refresh: another thread may have cached an older read since."""
         self._lock = Lock()
 
     def resolve(
@@ -80,7 +80,7 @@ class Sensors:
         return found
 
     def forget(self, hostname: str) -> None:
-        """Reads the sensor of a host anew when it is asked for next: something changed."""
+        """Evict the sensor of a host from the cache after a change."""
         with self._lock:
             self._refs.pop(hostname, None)
 
@@ -93,7 +93,7 @@ class Sensors:
         interface_ip: str = "",
         host_type: str = "",
     ) -> None:
-        """Remembers for the next `flush` that a sensor was heard of; "" tells nothing."""
+        """Record a contact of a sensor for the next `flush`; "" leaves a value as it is."""
         with self._lock:
             note = self._notes.setdefault(sensor_id, _Note())
             note.seen_us = max(note.seen_us, seen_us)
@@ -102,7 +102,7 @@ class Sensors:
             note.host_type = host_type or note.host_type
 
     def flush(self, now_us: int) -> None:
-        """Writes what was noted. Call it every few seconds and at the end."""
+        """Write recorded contacts. Call it every few seconds and at the end."""
         with self._lock:
             notes, self._notes = self._notes, {}
         if not notes:
@@ -116,8 +116,8 @@ class Sensors:
             raise
 
     def refresh(self, now_us: int) -> None:
-        """Takes over what others changed: groups of sensors, names of groups. Call it every few
-        seconds; it reads what changed since the last time."""
+        """Update the cache with changes of other servers and commands. Call it every few seconds;
+        it reads what changed since the last call."""
         with self._database.reading() as connection:
             latest = set(self._changed.look(connection, now_us))
             changed = self._read(connection, latest | self._latest)
@@ -136,7 +136,7 @@ class Sensors:
                     self._refs[host] = replace(newest, group_name=name, os_type=os_type)
 
     def _read(self, connection: Connection, sensor_ids: set[int]) -> dict[int, SensorRef]:
-        """Those of the sensors that are in memory, as they are now."""
+        """The current rows of those sensors that are cached."""
         with self._lock:
             wanted = sorted({ref.id for ref in self._refs.values()} & sensor_ids)
         found: dict[int, SensorRef] = {}
@@ -155,7 +155,7 @@ class Sensors:
         new = [name for name in names if name not in found]
         if new:
             with self._database.writing() as connection:
-                # Short names after the full ones that come with them, which they may join.
+                # Short names after the full ones of the same batch, which they may join.
                 later = short_names_of(new)
                 first = [name for name in new if name not in later]
                 for some in (first, list(later)):

@@ -1,4 +1,4 @@
-"""Live queries: SQL that people ask of hosts with osquery, and the rows that came back."""
+"""Live queries: SQL for hosts with osquery, and the rows that they answered."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +29,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class LiveQuery:
-    """A query with the targets that the reader may see."""
+    """A query with its visible targets."""
 
     id: int
     sql: str
@@ -40,7 +40,7 @@ class LiveQuery:
 
 
 def place(database: Database, sql: str, sensor_ids: list[int], username: str, now_us: int) -> int:
-    """Asks hosts a query when they come next; its id.
+    """Create a query for hosts, which get it at their next request; returns its id.
 
     Raises BadRequestError for an empty or long query, ConflictError for a host without osquery.
     """

@@ -1,4 +1,4 @@
-"""What came of the numbered blocks of a sensor's queue: which are stored, which are missing.
+"""Progress of a sensor's upload queue: which numbered blocks are stored, which are missing.
 
 A sensor numbers the blocks of its queue from 1 on (docs/sensor-protocol.md). A number beyond the
 expected one leaves a gap; a late block fills it. A number below the expected one that is not
@@ -37,7 +37,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class QueueProgress:
     """A queue as far as it is known."""
 
     expected: int = 1
@@ -53,15 +53,15 @@ class Progress:
         return sum(last - first + 1 for first, last in self.missing)
 
 
-def progress(connection: Connection, sensor_id: int, epoch: str) -> Progress:
-    """How far a queue has come; one that was never heard of expects its first block."""
+def progress(connection: Connection, sensor_id: int, epoch: str) -> QueueProgress:
+    """Progress of one queue; an unknown queue expects its first block."""
     query = select(SENSOR_QUEUE).where(
         SENSOR_QUEUE.c.sensor_id == sensor_id, SENSOR_QUEUE.c.epoch == epoch
     )
     row = connection.execute(query.with_for_update()).mappings().first()
     if row is None:
-        return Progress()
-    return Progress(
+        return QueueProgress()
+    return QueueProgress(
         row["expected"],
         tuple((first, last) for first, last in orjson.loads(row["missing"])),
         tuple((number, content) for number, content in orjson.loads(row["hashes"])),
@@ -95,7 +95,7 @@ def record(connection: Connection, block: Block, now_us: int) -> int:
         "hashes": orjson.dumps(after.hashes).decode(),
         "changed_us": now_us,
     }
-    if before == Progress():
+    if before == QueueProgress():
         row = {"sensor_id": block.sensor_id, "epoch": block.epoch} | values
         if not connection.execute(insert_new(connection, SENSOR_QUEUE), row).rowcount:
             return record(connection, block, now_us)  # another server was faster
@@ -112,7 +112,7 @@ def record(connection: Connection, block: Block, now_us: int) -> int:
     return after.expected
 
 
-def taken(before: Progress, number: int, content: int) -> Progress:
+def taken(before: QueueProgress, number: int, content: int) -> QueueProgress:
     """The queue with one more block."""
     missing = list(before.missing)
     if number >= before.expected:
@@ -122,7 +122,7 @@ def taken(before: Progress, number: int, content: int) -> Progress:
         missing = [part for gap in missing for part in _without(gap, number)]
     hashes = dict(before.hashes) | {number: content}
     newest = sorted(hashes.items())[-limits.SENSOR_HASHES_KEPT :]
-    return Progress(
+    return QueueProgress(
         max(before.expected, number + 1),
         tuple(_bounded(sorted(missing))),
         tuple(newest),

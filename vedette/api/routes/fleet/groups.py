@@ -72,7 +72,7 @@ def change(group_id: str, here: Here, caller: Caller, address: Address, body: Bo
     """Takes any members of the record; what is not given stays. Options that are stored and have no
     effect are listed in `warnings`."""
     known = visible_group(here, caller, group_id)
-    # A record that comes back shows the server's own address where the group has none.
+    # Records show the server's own address where the group has none, and clients send them back.
     is_shown = body.get("sensorbackend_server") == address and not known.sensorbackend_server
     given = {k: v for k, v in body.items() if not (k == "sensorbackend_server" and is_shown)}
     wanted = group_changes(given, known.options)

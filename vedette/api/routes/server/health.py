@@ -33,7 +33,7 @@ def readyz(services: Annotated[Services, Depends(services)]) -> Response:
 
 @router.get("/metrics", summary="Prometheus metrics")
 def metrics(request: Request, services: Annotated[Services, Depends(services)]) -> Response:
-    """Text or OpenMetrics, as `Accept` asks."""
+    """Text or OpenMetrics, by `Accept`."""
     encode, media_type = choose_encoder(request.headers.get("accept", ""))
     return Response(encode(services.metrics), headers={"Content-Type": media_type})
 

@@ -18,7 +18,7 @@ from vedette.api.services import Services, services
 from vedette.state.sensors import installers
 
 SERVED_VERSION: Final = "7.7.1.230308"
-"""Release of the API that clients are told. From 6.1 on they use event route v4 and group v3,
+"""Release of the API that clients see. From 6.1 on they use event route v4 and group v3,
 and they parse it as a PEP 440 version (clients.md 1)."""
 
 INFO: Final[dict[str, Any]] = {

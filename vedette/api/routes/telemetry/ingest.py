@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from vedette.api.http.responses import json_answer
 from vedette.api.services import Services, services
-from vedette.api.telemetry_request import Sent, read_telemetry
+from vedette.api.telemetry_request import TelemetryBody, read_telemetry
 from vedette.errors import BadRequestError
 from vedette.ingest.framing.body import split_body
 from vedette.pipeline.receipt_report import report
@@ -33,7 +33,7 @@ async def ingest(request: Request, here: Annotated[Services, Depends(services)])
     return json_answer(body)
 
 
-async def _submit(sent: Sent[list[bytes]], here: Services) -> Receipt:
+async def _submit(sent: TelemetryBody[list[bytes]], here: Services) -> Receipt:
     submission = sent.submission(sent.parts)
     if not sent.source:
         return await here.intake.submit(submission)

@@ -1,7 +1,8 @@
 """osquery's TLS plugin: enrolment, configuration, log, distributed queries (docs/osquery.md).
 
-All POST JSON with the credential in the body: the group's secret to enrol, then the node key. A
-node key that is none is answered with `node_invalid`, status 200, upon which osquery enrols anew.
+All requests are POSTs of JSON with the credential in the body: the group's secret to enrol, then
+the node key. An unknown node key is answered with `node_invalid`, status 200, and osquery enrols
+again.
 """
 
 import asyncio
@@ -79,7 +80,7 @@ async def config(request: Request, here: Here) -> Response:
 
 @router.post("/log", summary="osquery: results of its queries")
 async def log(request: Request, here: Here) -> Response:
-    """200 means that the results are stored and synced; status lines are read and dropped."""
+    """200 means that the results are stored and synced; status lines are dropped."""
     sent = CredentialBody(request, here.settings.body_bytes_max)
     sensor = await _node(await sent.node_key(), here)
     if sensor is None:
@@ -91,9 +92,9 @@ async def log(request: Request, here: Here) -> Response:
     records = [_result(one) for one in data] if body.get("log_type") == "result" else []
     now_us, number = here.clock.now_us(), sensor.sensor_id
     if records:
-        told = b"\n".join([str(number).encode(), *records])
-        key = request_key(told)
-        submission = Submission(records, sensor.group_id, key, len(told), host=sensor.name)
+        content = b"\n".join([str(number).encode(), *records])
+        key = request_key(content)
+        submission = Submission(records, sensor.group_id, key, len(content), host=sensor.name)
         await here.intake.submit(submission)
     future = here.commits.submit(
         number, lambda connection: checkins.note_contact(connection, number, now_us)
@@ -119,7 +120,7 @@ async def read(request: Request, here: Here) -> Response:
 
 @router.post("/distributed/write", summary="osquery: the rows of live queries")
 async def write(request: Request, here: Here) -> Response:
-    """Answers to queries that this host was not asked are ignored."""
+    """Answers to queries that this host did not get are ignored."""
     sent = CredentialBody(request, here.settings.body_bytes_max)
     sensor = await _node(await sent.node_key(), here)
     if sensor is None:
@@ -161,7 +162,7 @@ def _result(one: Any) -> bytes:
 
 
 async def _node(node_key: object, here: Services) -> Principal | None:
-    """The sensor of a node key; None for a key that is none."""
+    """The sensor of a node key; None for an unknown key."""
     number, _, key = node_key.partition(":") if isinstance(node_key, str) else ("", "", "")
     if not (number.isascii() and number.isdecimal() and key):
         return None
