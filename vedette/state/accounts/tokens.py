@@ -39,7 +39,7 @@ _ID_CHARACTERS = string.ascii_uppercase + string.digits
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """What a token is made from: `user_id` for `api`, `group_id` for `ingest`."""
+    """The data of a new token: `user_id` for `api`, `group_id` for `ingest`."""
 
     kind: TokenKind
     name: str = ""
@@ -90,7 +90,7 @@ def issue(database: Database, new: NewToken, now_us: int) -> Issued:
 
 
 def insert_checked(connection: Connection, new: NewToken, now_us: int) -> Issued:
-    """Adds a token within a transaction. Raises as `issue`."""
+    """Add a token within a transaction. Raises as `issue`."""
     if new.name:
         checked_name(new.name)
     lifetime_us = limits.TOKEN_LIFETIME_US
@@ -162,8 +162,8 @@ class Tokens:
         self._lock = Lock()
 
     def authenticate(self, secret: str, token_id: str | None = None) -> Principal | None:
-        """Whose secret it is; None for one that is unknown, revoked or expired, that belongs to
-        a disabled user, or that does not match the `token_id` sent with it."""
+        """The principal of a secret; None for one that is unknown, revoked or expired, that
+        belongs to a disabled user, or that does not match the `token_id` sent with it."""
         digest, now_us = _digest(secret), self._clock.now_us()
         found = self._fresh(digest, now_us) or self._read(digest, now_us)
         return _good(found, token_id, now_us)
@@ -191,7 +191,7 @@ class Tokens:
             self._found.clear()
 
     def flush(self) -> None:
-        """Writes when tokens were last used. Call it every few seconds and at the end."""
+        """Write when tokens were last used. Call it every few seconds and at the end."""
         with self._lock:
             used, self._used = self._used, {}
         if not used:

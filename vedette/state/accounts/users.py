@@ -29,7 +29,7 @@ _HASHER = PasswordHasher()
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
-    """What a user is made from."""
+    """The data of a new user."""
 
     username: str
     first_name: str = ""
@@ -129,7 +129,7 @@ def remove(database: Database, username: str) -> None:
 
 
 def has_password(database: Database, username: str, password: str) -> bool:
-    """Whether it is the password of an enabled user. Takes tens of milliseconds on purpose."""
+    """Whether it is the password of an enabled user. Slow on purpose: tens of milliseconds."""
     with database.reading() as connection:
         kept = connection.scalar(
             select(USER.c.password_hash).where(

@@ -68,13 +68,13 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one state and changes nothing."""
+        """A read-only transaction over one snapshot."""
         with _translated(), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that is durable once the block ends, and undone if it raises."""
+        """A transaction that is durable once the block ends, and rolled back if it raises."""
         with _translated(), self.engine.execution_options(is_writing=True).begin() as connection:
             yield connection
 
@@ -145,7 +145,7 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _create_private(path: Path) -> None:
-    """Password and token hashes are in the file: only its owner may read it."""
+    """Create the file for its owner only: it holds password and token hashes."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))

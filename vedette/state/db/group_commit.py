@@ -41,7 +41,7 @@ class _Waiting:
 
 
 class GroupCommit:
-    """See the module. `close` finishes what was accepted."""
+    """See the module. `close` completes the accepted writes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -52,14 +52,14 @@ class GroupCommit:
         self._thread.start()
 
     def submit(self, key: int, work: Work[T]) -> "Future[T]":
-        """The future has the work's value once it is durable, or what it raised.
+        """The future has the work's result once it is durable, or its exception.
 
         Raises UnavailableError after `close`.
         """
         return self.submit_to(_each, key, work)
 
     def submit_to(self, bulk: BulkWork[Item, T], key: int, item: Item) -> "Future[T]":
-        """Like `submit`, for one item of work that is done for many at once."""
+        """Like `submit`, for one item of work that is done in bulk."""
         answer: Future[T] = Future()
         answer.set_running_or_notify_cancel()  # a client that disconnects cancels nothing
         with self._door:

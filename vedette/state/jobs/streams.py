@@ -38,9 +38,9 @@ class Stream:
 
 
 def create(database: Database, username: str, new: Stream, ttl_s: int, now_us: int) -> Stream:
-    """Adds a stream of a user under an id of its own, which is not that of `new`.
+    """Create a stream for a user, with a new id instead of that of `new`.
 
-    Raises ConflictError for one stream too many, NotFoundError for an unknown user.
+    Raises ConflictError above the limit of streams, NotFoundError for an unknown user.
     """
     made = replace(new, id=secrets.token_hex(16), used_us=now_us)
     with database.writing() as connection:
@@ -54,8 +54,8 @@ def create(database: Database, username: str, new: Stream, ttl_s: int, now_us: i
 
 
 def load(database: Database, username: str, stream_id: str, ttl_s: int, now_us: int) -> Stream:
-    """A living stream of a user. Raises NotFoundError; its reason is `stream_expired` for one
-    that expired recently."""
+    """A live stream of a user. Raises NotFoundError; its reason is `stream_expired` for one that
+    expired recently."""
     query = select(STREAM).join(USER).where(STREAM.c.id == stream_id, USER.c.username == username)
     with database.reading() as connection:
         row = connection.execute(query).one_or_none()

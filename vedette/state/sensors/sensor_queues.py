@@ -28,7 +28,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block as it was sent; `content` is a hash of its bytes."""
+    """One block as sent; `content` is a hash of its bytes."""
 
     sensor_id: int
     epoch: str
@@ -38,7 +38,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class QueueProgress:
-    """A queue as far as it is known."""
+    """Known state of a queue."""
 
     expected: int = 1
     missing: tuple[Range, ...] = ()
@@ -86,7 +86,7 @@ def stored_before(database: Database, block: Block) -> int | None:
 
 
 def record(connection: Connection, block: Block, now_us: int) -> int:
-    """Notes that a block is stored; returns the number expected next."""
+    """Record that a block is stored; returns the number expected next."""
     before = progress(connection, block.sensor_id, block.epoch)
     after = taken(before, block.number, block.content)
     values = {
@@ -130,8 +130,9 @@ def taken(before: QueueProgress, number: int, content: int) -> QueueProgress:
 
 
 def _bounded(gaps: list[Range]) -> list[Range]:
-    """At most SENSOR_GAPS_MAX gaps: the oldest become one, with the stored blocks between them.
-    Such a block, sent again, is known to the write path; one that was forgotten would be lost."""
+    """At most SENSOR_GAPS_MAX gaps: the oldest are merged, together with the stored blocks between
+    them. If such a block is sent again, the write path deduplicates it; dropping the gap
+    instead would lose a block."""
     extra = len(gaps) - limits.SENSOR_GAPS_MAX
     return gaps if extra <= 0 else [(gaps[0][0], gaps[extra][1]), *gaps[extra + 1 :]]
 
@@ -144,7 +145,8 @@ def _without(gap: Range, number: int) -> list[Range]:
 
 
 def _forget_oldest(connection: Connection, sensor_id: int, newest: str) -> None:
-    """A sensor that begins queue after queue must not fill the table."""
+    """Evict the oldest queues of a sensor, so that one that keeps starting queues does not fill
+    the table."""
     mine = (SENSOR_QUEUE.c.sensor_id == sensor_id) & (SENSOR_QUEUE.c.epoch != newest)
     oldest = (
         select(SENSOR_QUEUE.c.epoch)
@@ -158,7 +160,7 @@ def _forget_oldest(connection: Connection, sensor_id: int, newest: str) -> None:
 
 
 def _count_gaps(connection: Connection, sensor_id: int) -> None:
-    """Shows the gaps of all queues with the sensor."""
+    """Write the gaps of all queues of a sensor to its row."""
     texts = connection.scalars(
         select(SENSOR_QUEUE.c.missing).where(SENSOR_QUEUE.c.sensor_id == sensor_id)
     )

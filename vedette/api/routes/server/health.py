@@ -1,4 +1,4 @@
-"""Whether the server lives (`/healthz`), can work (`/readyz`), and what it counts (`/metrics`)."""
+"""Liveness (`/healthz`), readiness (`/readyz`) and metrics (`/metrics`)."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -21,7 +21,7 @@ async def healthz() -> Response:
 
 @router.get("/readyz", summary="Requests can be served")
 def readyz(services: Annotated[Services, Depends(services)]) -> Response:
-    """200 when telemetry is taken and searches answered; otherwise 503, and what is wrong."""
+    """200 when the server accepts telemetry and answers searches, else 503 with the reasons."""
     checks = {
         "intake": "ok" if services.intake.available else "takes no data at the moment",
         "store": _outcome(lambda: services.engine.query("SELECT 1")),

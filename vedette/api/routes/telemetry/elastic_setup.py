@@ -1,4 +1,4 @@
-"""The calls senders make before they send; see `api/schemas/elastic_setup.py`.
+"""The requests that senders make before they send; see `api/schemas/elastic_setup.py`.
 
 The last route matches `/{index}` for any index, so this router is the last of `app.ROUTERS`.
 """

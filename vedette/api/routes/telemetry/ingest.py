@@ -19,10 +19,10 @@ router = APIRouter(tags=["telemetry"])
 
 @router.post("/api/v1/ingest", summary="Telemetry as JSON")
 async def ingest(request: Request, here: Annotated[Services, Depends(services)]) -> Response:
-    """Takes an array, one object a line, or objects one after the other; gzip, deflate or zstd.
+    """Takes an array, one object a line, or concatenated objects; gzip, deflate or zstd.
 
-    200 means that everything taken is stored and synced; records that were not taken are in
-    `errors` by position. 400 means that no record could be taken.
+    200 means that everything accepted is stored and synced; rejected records are in `errors` by
+    position. 400 means that no record was accepted.
     """
     sent = await read_telemetry(request, here, _pieces)
     receipt = await _submit(sent, here)
