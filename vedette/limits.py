@@ -607,3 +607,13 @@ WRITE_DEADLINE_S = 60.0
 
 CONNECTION_CHECK_S = 5.0
 """How often the deadlines of a connection are checked; they are late by at most that."""
+
+TOKEN_LIFETIME_US = 365 * 24 * 3600 * 1_000_000
+"""How long a token is good when nobody says otherwise: a forgotten one ends some day."""
+
+CHANNELS_FREE = 4_096
+"""Channel names that get their code at once; a Windows host has about 1,200."""
+
+CHANNELS_AN_HOUR_MAX = 256
+"""Further channel names that get a code within an hour, so that one sender of made-up names does
+not use up the codes within a day's logs. Records of the others are deduplicated by request."""

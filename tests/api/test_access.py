@@ -28,6 +28,7 @@ PLACES = {
     "{filter_id}": "no-such-filter",
     "{group_id}": "1",
     "{site_id}": "1",
+    "{alias}": "no-such-alias",
 }
 
 

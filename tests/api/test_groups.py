@@ -150,3 +150,15 @@ def test_a_site_with_groups_stays(analyst: httpx.Client) -> None:
 def test_builds_are_listed_by_system(analyst: httpx.Client) -> None:
     for path in ("/api/v2/builds", "/api/builds", "/api/v1/builds"):
         assert set(analyst.get(path).json()) == {"Windows", "Linux", "OSX"}
+
+
+def test_an_option_without_effect_is_answered_with_a_warning(
+    server: Server, analyst: httpx.Client
+) -> None:
+    group_id, _ = open_group(server, "warned about options")
+    path = f"/api/v1/group/{group_id}"
+    changed = {"filter_known_dlls": True, "datastore_server": "x", "collect_netconns": False}
+    warnings = analyst.put(path, json=changed).json()["warnings"]
+    assert [one.partition(":")[0] for one in warnings] == ["datastore_server", "filter_known_dlls"]
+    (record,) = analyst.get(path).json()
+    assert "warnings" not in analyst.put(path, json=record).json()

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.support.sensor import secret_of
-from tests.support.served import Server, hire
+from tests.support.served import Server, hire, open_group
 from vedette.model.principal import Role
 
 CIPHERS = (
@@ -263,3 +263,14 @@ def test_live_queries_ask_for_the_role_and_the_program(
         assert analyst.post("/api/v1/livequery", json=wrong).status_code == 400
     assert analyst.post("/api/v1/livequery", json=body | {"sensor_ids": [99999]}).status_code == 404
     assert analyst.get("/api/v1/livequery/99999").status_code == 404
+
+
+def test_osquery_collects_what_its_group_wants(
+    server: Server, analyst: httpx.Client, client: httpx.Client
+) -> None:
+    group_id, _ = open_group(server, "quiet osquery")
+    options = {"collect_netconns": False, "collect_filemods": False}
+    analyst.put(f"/api/v1/group/{group_id}", json=options)
+    node = Osquery(client, "quiet.osquery.example")
+    assert node.enroll(secret_of(server, group_id)).status_code == 200
+    assert set(node.call("config")["schedule"]) == {"process_events", "user_events"}

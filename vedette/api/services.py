@@ -1,4 +1,4 @@
-"""What the routes need of the rest of the server, as one value that `build` makes."""
+"""The components that routes use, as one value that `bootstrap` assembles."""
 
 from dataclasses import dataclass, field
 
@@ -14,15 +14,15 @@ from vedette.pipeline.filter_reload import FilterReloader
 from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.part_sequencer import PartSequencer
 from vedette.pipeline.partition_control import PartitionControl
-from vedette.respond.binary_copies import CopiedFiles
-from vedette.respond.order_book import OrderBook
+from vedette.respond.binary_copies import BinaryCopies
+from vedette.respond.order_cache import OrderCache
 from vedette.search.streams.filtered_counts import FilteredCounts
 from vedette.settings import Settings
 from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import Tokens
 from vedette.state.db.database import Database
 from vedette.state.db.group_commit import GroupCommit
-from vedette.state.sensors.checkins import Pace
+from vedette.state.sensors.checkins import CheckinInterval
 from vedette.state.sensors.host_registry import Sensors
 from vedette.state.sensors.sensor_keys import SensorKeys
 from vedette.store.engine.client import Engine
@@ -30,7 +30,7 @@ from vedette.store.engine.client import Engine
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Everything a request can reach. All members are safe to share between threads."""
+    """All members are safe to share between threads."""
 
     settings: Settings
     clock: Clock
@@ -45,9 +45,9 @@ class Services:
     sensors: Sensors
     sensor_keys: SensorKeys
     commits: GroupCommit
-    pace: Pace
-    copies: CopiedFiles
-    order_book: OrderBook
+    pace: CheckinInterval
+    copies: BinaryCopies
+    order_cache: OrderCache
     searches: SearchPool
     """For requests that may read the whole store."""
     lookups: SearchPool
@@ -72,8 +72,8 @@ class Services:
 
 
 async def services(request: Request) -> Services:
-    """The services, for routes. A coroutine, because the framework runs plain dependencies in a
-    thread each."""
+    """The services, as a dependency of routes. A coroutine, because the framework runs synchronous
+    dependencies in threads."""
     return services_of(request)
 
 

@@ -18,8 +18,8 @@ from vedette.bootstrap.background_jobs import (
 from vedette.bootstrap.write_path import Engines, open_engines, start_write_path
 from vedette.clock import Clock
 from vedette.jobs.timer import Timer
-from vedette.respond.binary_copies import CopiedFiles
-from vedette.respond.order_book import OrderBook
+from vedette.respond.binary_copies import BinaryCopies
+from vedette.respond.order_cache import OrderCache
 from vedette.settings import Settings
 from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import Tokens
@@ -27,7 +27,7 @@ from vedette.state.db.database import Database
 from vedette.state.db.group_commit import GroupCommit
 from vedette.state.db.start import FirstCredentials, start
 from vedette.state.jobs.leases import Leases
-from vedette.state.sensors.checkins import Pace
+from vedette.state.sensors.checkins import CheckinInterval
 from vedette.state.sensors.sensor_keys import SensorKeys
 from vedette.store.engine.client import Engine
 
@@ -76,9 +76,9 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
         sensors=path.sensors,
         sensor_keys=SensorKeys(database),
         commits=commits,
-        pace=Pace(database, settings.checkin_interval_s),
-        copies=CopiedFiles(database, settings.data / "binaries", settings.copied_files_bytes_max),
-        order_book=OrderBook(database),
+        pace=CheckinInterval(database, settings.checkin_interval_s),
+        copies=BinaryCopies(database, settings.data / "binaries", settings.copied_files_bytes_max),
+        order_cache=OrderCache(database),
         searches=_searches(settings, engines.telemetry, closing),
         lookups=_lookups(engines.telemetry, closing),
     )

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 
 from vedette.bootstrap.ingest_workers import WorkerLauncher, worker_count
+from vedette.bootstrap.private_folder import make_private
 from vedette.bootstrap.record_policy import keep_of
 from vedette.bootstrap.store_identity import check_store
 from vedette.clock import Clock
-from vedette.errors import StartError
 from vedette.pipeline.filter_reload import FilterReloader
 from vedette.pipeline.ingest_metrics import IngestMetrics
 from vedette.pipeline.ingest_queue import IngestQueue
@@ -70,10 +70,7 @@ def open_engines(
 
     Raises StartError with advice for the operator.
     """
-    try:
-        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StartError(f"the data directory cannot be made: {error}") from None
+    make_private(settings.data)
     telemetry = _telemetry(settings, parts_merged)
     closing.callback(telemetry.close)
     state = open_database(settings.state_dsn, settings.data)

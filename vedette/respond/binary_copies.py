@@ -62,7 +62,7 @@ class WrongOffsetError(Exception):
         self.received = received
 
 
-class CopiedFiles:
+class BinaryCopies:
     """The copies of one server. Safe to share between threads as long as a sensor sends the
     pieces of a file one after the other."""
 

@@ -12,21 +12,21 @@ from vedette.respond import bans
 from vedette.state.db.database import Database
 from vedette.state.policy import groups
 from vedette.state.policy.bans import Reporter
-from vedette.state.sensors.checkins import Standing
+from vedette.state.sensors.checkins import WantedState
 from vedette.state.sensors.sensor_packages import package_of
 from vedette.state.sensors.update_signing import sign_update
 
 Body = dict[str, Any]
 
 
-def ban_orders(database: Database, sensor: Standing, version: int) -> Body | None:
+def ban_orders(database: Database, sensor: WantedState, version: int) -> Body | None:
     """What changed in the list of bans since the sensor's version: `{version, full, add, remove}`;
     None when nothing did."""
     return bans.ban_orders(database, sensor.group_id, version)
 
 
 def note_blocks(
-    database: Database, sensor: Standing, blocks: list[Body], number: int, now_us: int
+    database: Database, sensor: WantedState, blocks: list[Body], number: int, now_us: int
 ) -> None:
     """Count the blocks that the sensor reports: `{md5, sha256, path, pid, time_us, count}`. The
     list `number` that was counted last for this sensor is not counted again."""
@@ -34,7 +34,7 @@ def note_blocks(
     bans.count_blocks(database, reporter, blocks, now_us)
 
 
-def isolation_allow(database: Database, sensor: Standing, always: Sequence[str]) -> list[str]:
+def isolation_allow(database: Database, sensor: WantedState, always: Sequence[str]) -> list[str]:
     """What an isolated sensor may still reach, apart from the server: `address` or `address:port`,
     from the server's settings and the sensor's group."""
     if not sensor.isolate:
@@ -43,12 +43,12 @@ def isolation_allow(database: Database, sensor: Standing, always: Sequence[str])
     return [*always, *(one.ip_address for one in exclusions if one.enabled)]
 
 
-def update_order(database: Database, sensor: Standing) -> Body | None:
+def update_order(database: Database, sensor: WantedState) -> Body | None:
     """The package that the sensor should install: `{version, url_path, sha256, size, signature}`.
 
-    None where the sensor's group does not ask for its version (`sensor_version_*` is `Manual`
-    unless somebody sets a version or `Latest`), where no package is registered, and where it runs
-    already.
+    None where the sensor's group does not request its version (`sensor_version_*` is `Manual`
+    unless it is set to a version or `Latest`), where no package is registered, and where the sensor
+    runs it already.
     """
     package = package_of(database, sensor.os_type)
     wanted = dict(sensor.group.settings.versions).get(sensor.os_type, MANUAL)
@@ -65,7 +65,7 @@ def update_order(database: Database, sensor: Standing) -> Body | None:
     }
 
 
-def wanted_binaries(_database: Database, _sensor: Standing) -> list[Body]:
+def wanted_binaries(_database: Database, _sensor: WantedState) -> list[Body]:
     """Programs that somebody requested: `{md5, sha256}`. None: sensors offer what they see without
     being asked."""
     return []

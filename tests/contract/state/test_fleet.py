@@ -32,7 +32,7 @@ from vedette.state.sensors import (
     sensor_list,
     sensor_queues,
 )
-from vedette.state.sensors.checkins import CheckIn, Pace, Progress, Report, Standing
+from vedette.state.sensors.checkins import CheckIn, CheckinInterval, Progress, Report, WantedState
 from vedette.state.sensors.enrolment import Enrolled, Machine
 from vedette.state.sensors.host_registry import Sensors
 from vedette.state.sensors.key_replacement import KeyKind
@@ -57,7 +57,7 @@ def enrolled(
 
 def check_in(
     database: Database, sensor_id: int, progress: Progress | None = None, **report: Any
-) -> Standing:
+) -> WantedState:
     item = CheckIn(sensor_id, Report(**report), progress or Progress(), NOW_US, 30)
     with database.writing() as connection:
         (found,) = checkins.check_in(connection, [item])
@@ -192,7 +192,7 @@ def test_queues_gaps_and_hashes_of_a_sensor_are_bounded(database: Database) -> N
         count = connection.execute(text("SELECT count(*) FROM sensor_queue")).scalar()
     assert count is not None
     assert count == limits.SENSOR_EPOCHS_MAX
-    known = sensor_queues.Progress()
+    known = sensor_queues.QueueProgress()
     for number in range(1, 3 * limits.SENSOR_GAPS_MAX, 2):
         known = sensor_queues.taken(known, number, 1)
     assert len(known.missing) == limits.SENSOR_GAPS_MAX
@@ -238,8 +238,8 @@ def test_check_ins_of_one_sensor_in_a_batch_follow_each_other(database: Database
     ]
     with database.writing() as connection:
         first, second, gone = checkins.check_in(connection, items)
-    assert isinstance(first, Standing)
-    assert isinstance(second, Standing)
+    assert isinstance(first, WantedState)
+    assert isinstance(second, WantedState)
     assert (first.restart, first.flush_before_us) == (True, 5)
     assert (second.restart, second.flush_before_us) == (False, 0)
     assert isinstance(gone, UnauthorizedError)
@@ -278,7 +278,7 @@ def test_no_group_lets_a_large_fleet_come_too_often(database: Database) -> None:
     item = CheckIn(sensor_id, Report(), Progress(), NOW_US, 30, least_interval_s=20)
     with database.writing() as connection:
         (standing,) = checkins.check_in(connection, [item])
-    assert isinstance(standing, Standing)
+    assert isinstance(standing, WantedState)
     assert standing.interval_s == 20
 
 
@@ -342,7 +342,7 @@ def test_totals_are_those_of_the_scope(database: Database) -> None:
 
 
 def test_the_pace_slows_with_the_fleet(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    pace = Pace(database, 30)
+    pace = CheckinInterval(database, 30)
     for name in ("a", "b", "c"):
         check_in(database, enrolled(database, name).sensor.id)
     pace.refresh()
@@ -361,7 +361,7 @@ def test_works_of_one_batch_are_all_durable_and_answered(another: Callable[[], D
     commits = GroupCommit(database)
     with ThreadPoolExecutor(8) as threads:
 
-        def work(one: int) -> Standing:
+        def work(one: int) -> WantedState:
             item = CheckIn(one, Report(uptime_s=one), Progress(), NOW_US, 30)
             return commits.submit_to(checkins.check_in, one, item).result(30)
 

@@ -1,4 +1,4 @@
-"""Read the credential of a request.
+"""Reads the credential of a request.
 
 Tools of analysts send `X-Auth-Token` (api.md 5.1). Senders use what Elasticsearch outputs can be
 configured with: Basic with the secret as the password, `ApiKey` with base64 of `id:secret`, or
@@ -18,14 +18,14 @@ from vedette.errors import UnauthorizedError
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A secret as presented, and the token id that came with it, None without one."""
+    """A presented secret, and the token id sent with it, None without one."""
 
     secret: str
     token_id: str | None = None
 
 
 def credential_of(request: Request) -> Credential:
-    """What a request presents. Raises UnauthorizedError when that is nothing."""
+    """The credential of a request. Raises UnauthorizedError without one."""
     token = request.headers.get("x-auth-token", "").strip()
     if token:
         return _token(token)
@@ -46,14 +46,14 @@ def credential_of(request: Request) -> Credential:
 
 
 def is_sensor(request: Request) -> bool:
-    """Whether a request says that it comes from an enrolled sensor."""
+    """Whether a request presents the key of a sensor."""
     return request.headers.get("authorization", "").strip().lower().startswith("sensor ")
 
 
 def sensor_credential(request: Request) -> tuple[int, str]:
     """Sensor id and key of `Authorization: Sensor ID:KEY`.
 
-    Raises UnauthorizedError when a request presents nothing of the kind.
+    Raises UnauthorizedError without one.
     """
     value = request.headers.get("authorization", "").strip().partition(" ")[2]
     number, _, key = value.strip().partition(":")

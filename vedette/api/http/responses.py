@@ -1,4 +1,4 @@
-"""Answers as bytes: JSON through orjson, always an object, an array, or nothing."""
+"""JSON answers, encoded with orjson: an object, an array, or no body."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,5 +1,5 @@
-"""The address under which the caller reached the server: what sensors get where a group has no
-address of its own."""
+"""The address under which the caller reached the server, which sensors get where their group has
+none of its own."""
 
 import re
 from typing import Final
@@ -12,8 +12,8 @@ _HOST: Final = re.compile(r"([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-
 
 
 def server_url(request: Request) -> str:
-    """`https://host:port` without a slash at its end. Raises BadRequestError for a Host header
-    that names none: it would be written into files."""
+    """`https://host:port` without a trailing slash. Raises BadRequestError for a malformed Host
+    header: the address is written into files."""
     host = request.headers.get("host", "")
     if not _HOST.fullmatch(host):
         raise BadRequestError("the Host header does not name a host")

@@ -77,6 +77,27 @@ def group_changes(body: Mapping[str, Any], known: GroupOptions) -> Changes:
     return Changes(**own, options=replace(known, **members), team_roles=roles)
 
 
+UNUSED: Final = frozenset(
+    (
+        "address_resolution_hint", "alert_criticality", "collect_emet_events",
+        "collect_moduleinfo", "datastore_server", "event_exclusions", "filter_known_dlls",
+        "process_filter_level", "server_cert_id", "tamper_level", "vdi_enabled",
+    )
+)  # fmt: skip
+"""Options that are stored for clients which read them back, and change nothing."""
+
+
+def unused_options(changes: Changes, known: GroupOptions) -> list[str]:
+    """A warning for every option that was changed and has no effect."""
+    if changes.options is None:
+        return []
+    return [
+        f"{name}: is stored and has no effect on this server"
+        for name in sorted(UNUSED)
+        if getattr(changes.options, name) != getattr(known, name)
+    ]
+
+
 def _one_line(value: Any) -> str:
     text = as_text(value)
     if text and not text.isprintable():

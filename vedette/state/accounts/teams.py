@@ -1,4 +1,4 @@
-"""Teams: what gives users a role in sensor groups (clients.md 2.1, users and teams)."""
+"""Teams, which give users roles in sensor groups (clients.md 2.1, users and teams)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -95,7 +95,7 @@ def get(database: Database, team_id: int) -> Team:
 
 
 def remove(database: Database, team_id: int) -> None:
-    """Deletes a team; its members stay, without its roles. Raises NotFoundError."""
+    """Delete a team; its members remain users, without its roles. Raises NotFoundError."""
     with database.writing() as connection:
         if not connection.execute(delete(TEAM).where(TEAM.c.id == team_id)).rowcount:
             raise NotFoundError(f"there is no team {team_id}")

@@ -122,7 +122,7 @@ SENSOR = Table(
     _text("interface_ip"),  # latest local address seen in telemetry
     _number("first_seen_us"),
     _number("last_seen_us"),
-    _number("changed_us"),  # latest change of anything the write path keeps in memory
+    _number("changed_us"),  # latest change of a column that is cached
     _flag("network_isolation_enabled"),
     _flag("is_isolating"),
     _flag("restart_queued"),
@@ -133,7 +133,7 @@ SENSOR = Table(
     Column("key_sha256", LargeBinary),  # of the sensor program; null: never enrolled, or ended
     Column("node_key_sha256", LargeBinary),  # of osquery on the same host
     _text("machine_id"),
-    _number("reenrolled"),  # how often the name came back with another machine id
+    _number("reenrolled"),  # how often another machine id enrolled under the name
     # An enrolment that would replace a key and waits for an administrator; 0: none.
     _number("reenrol_us"),
     _number("reenrol_approved_us"),
@@ -166,7 +166,7 @@ SENSOR = Table(
     _number("sequence_gaps"),
     _number("missing_blocks"),
     _number("blocks_number"),  # name of the list of denied programs that was counted last
-    # Orders beside the flags above.
+    # Further orders.
     _number("flush_us"),  # 0: none
     _number("flush_number"),  # of the latest flush order
     _number("uninstalled_us"),  # 0: not uninstalled

@@ -1,4 +1,4 @@
-"""Brings the state database to this version's schema, and makes the first credentials.
+"""Migrates the state database to this version's schema, and creates the first credentials.
 
 Each is one transaction under one lock, so that of several servers that start at once on one
 PostgreSQL exactly one does it. A schema newer than this program is refused, never touched.
@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -23,15 +24,17 @@ from vedette.state.db.database import Database
 from vedette.state.db.schema import USER
 from vedette.state.policy import groups
 
+log = structlog.get_logger(__name__)
+
 FIRST_USERNAME = "admin"
 
 _LOCK = {"postgresql": "SELECT pg_advisory_xact_lock(7310014021)", "sqlite": "SELECT 1"}
-"""What keeps other servers out until the transaction ends; SQLite's writers exclude each other."""
+"""Excludes other servers until the transaction ends; SQLite's writers exclude each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstCredentials:
-    """What a new server prints once. Only hashes of it are kept."""
+    """Credentials that a new server prints once. Only hashes are kept."""
 
     username: str
     password: str
@@ -45,9 +48,11 @@ def start(database: Database, now_us: int) -> FirstCredentials | None:
     Raises StartError when the database cannot be reached or belongs to a newer version.
     """
     with _current(database) as connection:
-        if connection.scalar(select(func.count()).select_from(USER)):
-            return None
-        return _first_credentials(connection, now_us)
+        if not connection.scalar(select(func.count()).select_from(USER)):
+            return _first_credentials(connection, now_us)
+    if count := tokens.without_expiry(database, now_us):
+        log.warning("tokens never expire", count=count, see="vedette token list")
+    return None
 
 
 def migrate(database: Database) -> None:
@@ -61,7 +66,7 @@ def migrate(database: Database) -> None:
 
 @contextmanager
 def _current(database: Database) -> Iterator[Connection]:
-    """A transaction that nobody else has, in a database of this version's schema."""
+    """An exclusive transaction in a database of this version's schema."""
     try:
         with database.writing() as connection:
             connection.execute(text(_LOCK[connection.dialect.name]))
@@ -73,8 +78,8 @@ def _current(database: Database) -> Iterator[Connection]:
 
 
 def check_current(database: Database) -> None:
-    """Raises StartError unless the schema is exactly this version's: what commands beside a
-    server ask for, so that they never migrate under it."""
+    """Raises StartError unless the schema is exactly this version's: for commands that run
+    while a server does, and must not migrate its database."""
     try:
         with database.reading() as connection:
             found, wanted = _revision(connection), _scripts().get_current_head()

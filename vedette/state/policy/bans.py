@@ -45,7 +45,7 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class Ban:
-    """A ban as kept; `user_id`, `username` and `time_us` are of its latest change."""
+    """A stored ban; `user_id`, `username` and `time_us` are of its latest change."""
 
     md5: str
     sha256: str
@@ -79,11 +79,11 @@ class Reporter:
     sensor_id: int
     hostname: str
     number: int = 0
-    """Names the list: a check-in whose answer was lost is repeated with the same. 0: unknown."""
+    """Identifies the list, so that a repeated check-in is not counted twice. 0: unknown."""
 
 
 def version(connection: Connection) -> int:
-    """The number of the latest switch of any ban; 0 before the first."""
+    """The current version of the list; 0 before the first ban."""
     return list_versions.current(connection, _VERSION)
 
 
@@ -180,7 +180,7 @@ _QUERY = select(
 
 
 def _is_new(connection: Connection, reporter: Reporter) -> bool:
-    """Whether a list of blocks is another one than the sensor's last; now it is the last."""
+    """Whether a list of blocks differs from the sensor's last one, which it replaces."""
     changed = connection.execute(
         update(SENSOR)
         .where(SENSOR.c.id == reporter.sensor_id, SENSOR.c.blocks_number != reporter.number)

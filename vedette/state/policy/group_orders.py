@@ -1,4 +1,4 @@
-"""What a sensor's group asks of it, read for a whole batch of check-ins at once."""
+"""Settings and orders that sensors get from their group, read once for a batch of check-ins."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields
@@ -47,8 +47,7 @@ class GroupOrders:
 
 
 def group_orders(connection: Connection, group_ids: Collection[int]) -> dict[int, GroupOrders]:
-    """By group. Versions of lists and packages are kept values, and the group's row says what of
-    them counts."""
+    """By group. The mark combines the versions of lists and packages with the group's row."""
     kept = [tuple(row) for row in connection.execute(_KEPT_VALUES)]
     rows = connection.execute(_GROUPS, {"groups": sorted(group_ids)})
     return {row.id: GroupOrders(f"{tuple(row)} {kept}", settings_of(row.options)) for row in rows}
@@ -56,7 +55,7 @@ def group_orders(connection: Connection, group_ids: Collection[int]) -> dict[int
 
 @lru_cache(maxsize=1_024)
 def settings_of(text: str) -> GroupSettings:
-    """Of the options of a group as they are kept."""
+    """The settings in the stored options of a group."""
     options = options_of(text)
     names = [one.name for one in fields(GroupOptions)]
     return GroupSettings(

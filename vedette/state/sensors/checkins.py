@@ -1,9 +1,9 @@
-"""Check-ins: what a sensor says of itself is kept, and what is wanted of it is read.
+"""Check-ins: store a sensor's report, read the orders for it.
 
-`check_in` keeps many check-ins in one shared transaction (`state/db/group_commit.py`). The four
-phases of isolation (api.md 3.1) are two columns: `network_isolation_enabled` is what people want,
-`is_isolating` what the sensor last said of itself. So 0 -> 1 and 2 -> 3 are changes of the first,
-1 -> 2 and 3 -> 0 of the second, and each side writes only its own.
+`check_in` handles a batch in one transaction (`state/db/group_commit.py`). The four phases of
+isolation (api.md 3.1) are two columns: `network_isolation_enabled` is the wanted state,
+`is_isolating` the state last reported. Transitions 0 -> 1 and 2 -> 3 change the first, 1 -> 2 and
+3 -> 0 the second; users write only the first, sensors only the second.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _NO_ORDERS = GroupOrders()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a check-in says, by column of `sensor`; None where it says nothing."""
+    """The report of a check-in, by column of `sensor`; None leaves a column as it is."""
 
     boot_id: str | None = None
     clock_delta_s: int | None = None
@@ -47,7 +47,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a sensor has come with its orders."""
+    """Which orders a sensor has completed."""
 
     flushed_before_us: int = 0
     flushed_number: int | None = None
@@ -58,8 +58,8 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What is wanted of a sensor after its check-in."""
+class WantedState:
+    """The wanted state of a sensor after its check-in."""
 
     id: int
     hostname: str
@@ -87,9 +87,9 @@ class CheckIn:
     progress: Progress
     now_us: int
     interval_s: int
-    """Until the next one, where the group does not say."""
+    """Until the next one, unless the group sets it."""
     least_interval_s: int = 0
-    """Whatever the group says."""
+    """Lower bound, also for the group's setting."""
 
 
 _READ = (
@@ -136,14 +136,14 @@ _UPDATE = BulkStatement(
 )
 
 
-def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[Standing | VedetteError]:
-    """Keeps reports; returns what is wanted of each sensor now, UnauthorizedError for one that
-    is gone."""
+def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[WantedState | VedetteError]:
+    """Store reports; returns the wanted state of each sensor, UnauthorizedError for one that no
+    longer exists."""
     asked = {"sensors": sorted({item.sensor_id for item in items})}
     rows = {row["id"]: dict(row) for row in connection.execute(_ROWS, asked).mappings()}
     orders = group_orders(connection, {row["group_id"] for row in rows.values()})
     changes: list[dict[str, Any]] = []
-    found: list[Standing | VedetteError] = []
+    found: list[WantedState | VedetteError] = []
     for item in items:
         row = rows.get(item.sensor_id)
         if row is None:
@@ -159,7 +159,7 @@ def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[Standing 
 
 
 def _take(row: dict[str, Any], item: CheckIn, interval_s: int) -> dict[str, Any]:
-    """Brings a row up to date with a check-in; returns the parameters that write it."""
+    """Apply a check-in to a row; returns the parameters of its UPDATE."""
     reported = {name: getattr(item.report, name) for name in _REPORTED}
     row |= {name: value for name, value in reported.items() if value is not None and name in row}
     row |= _after(row, item.progress, item.now_us)
@@ -173,10 +173,10 @@ def _take(row: dict[str, Any], item: CheckIn, interval_s: int) -> dict[str, Any]
 
 
 def note_contact(connection: Connection, sensor_id: int, now_us: int) -> str:
-    """Notes that osquery was heard of; returns the operating system of its host. Where our own
-    sensor runs too, that alone says when it checks in.
+    """Record a contact of osquery; returns the operating system of its host. The check-in time is
+    left to Vedette's own sensor where that runs too.
 
-    Raises UnauthorizedError for a sensor that is gone.
+    Raises UnauthorizedError for a sensor that no longer exists.
     """
     is_alone = SENSOR.c.key_sha256.is_(None)
     next_us = now_us + limits.OSQUERY_CHECKIN_S * 1_000_000
@@ -196,7 +196,7 @@ def note_contact(connection: Connection, sensor_id: int, now_us: int) -> str:
 
 
 def _after(row: Mapping[str, Any], progress: Progress, now_us: int) -> dict[str, Any]:
-    """The orders that this check-in says are done."""
+    """Column values for the orders that the check-in completes."""
     values: dict[str, Any] = {}
     if row["flush_us"] and _is_flushed(row, progress):
         values["flush_us"] = 0
@@ -205,7 +205,7 @@ def _after(row: Mapping[str, Any], progress: Progress, now_us: int) -> dict[str,
     if progress.is_uninstalling:
         values["uninstalled_us"] = row["uninstalled_us"] or now_us
     elif row["uninstalled_us"]:
-        values["uninstalled_us"] = 0  # it is still there
+        values["uninstalled_us"] = 0  # it is still installed
     return values
 
 
@@ -215,8 +215,8 @@ def _is_flushed(row: Mapping[str, Any], progress: Progress) -> bool:
     return bool(progress.flushed_before_us >= row["flush_us"])
 
 
-def _standing(row: Mapping[str, Any], of_group: GroupOrders, interval_s: int) -> Standing:
-    return Standing(
+def _standing(row: Mapping[str, Any], of_group: GroupOrders, interval_s: int) -> WantedState:
+    return WantedState(
         id=row["id"],
         hostname=row["hostname"],
         group_id=row["group_id"],
@@ -232,22 +232,23 @@ def _standing(row: Mapping[str, Any], of_group: GroupOrders, interval_s: int) ->
     )
 
 
-class Pace:
-    """How often sensors should come: as the setting says, less often when they are too many."""
+class CheckinInterval:
+    """Time between check-ins: the setting, or longer when the fleet exceeds
+    `CHECKINS_A_SECOND_MAX`."""
 
     def __init__(self, database: Database, interval_s: int) -> None:
         self._database = database
         self._wanted_s = interval_s
         self.least_s = 0
-        """What a fleet of this size must keep to, whatever its groups say."""
+        """Lower bound for a fleet of this size, also for the settings of groups."""
 
     @property
     def interval_s(self) -> int:
-        """For sensors whose group does not say."""
+        """For sensors whose group sets none."""
         return max(self._wanted_s, self.least_s)
 
     def refresh(self) -> None:
-        """Counts the fleet anew. Call it every minute."""
+        """Count the fleet. Call it every minute."""
         query = select(func.count()).select_from(SENSOR).where(SENSOR.c.checkin_us > 0)
         with self._database.reading() as connection:
             count = connection.execute(query).scalar_one()

@@ -48,7 +48,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a host tells of itself when it enrols; "" and 0 are unknown."""
+    """What a host reports about itself when it enrols; "" and 0 are unknown."""
 
     hostname: str
     os_type: str
@@ -65,17 +65,17 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Enrolled:
-    """A sensor with its new key, which is nowhere else and cannot be shown again."""
+    """A sensor with its new key, of which only a hash is kept."""
 
     sensor: SensorRef
     key: str
 
 
 def current_secret(database: Database, group_id: int) -> str:
-    """The newest good secret of a group, for its installers; the first time, one is issued.
+    """The newest good secret of a group, for its installers; issues the first one.
 
-    Raises NotFoundError for an unknown group, ConflictError when all its secrets have ended:
-    that was somebody's decision, so a new one has to be, too.
+    Raises NotFoundError for an unknown group, ConflictError when all its secrets have ended: an
+    administrator has to issue a new one.
     """
     get_group(database, group_id)
     known = group_secrets(database, group_id)
@@ -128,7 +128,7 @@ def group_secrets(database: Database, group_id: int) -> list[Secret]:
 
 
 def revoke_secret(database: Database, group_id: int, secret_id: int) -> None:
-    """Nobody enrols with it any more; sensors that did stay. Raises NotFoundError."""
+    """End a secret; sensors that enrolled with it stay. Raises NotFoundError."""
     of_group = (ENROLMENT_SECRET.c.id == secret_id) & (ENROLMENT_SECRET.c.group_id == group_id)
     with database.writing() as connection:
         if connection.scalar(select(ENROLMENT_SECRET.c.id).where(of_group)) is None:
@@ -268,7 +268,7 @@ def _values(machine: Machine, kind: KeyKind, row: RowMapping, now_us: int) -> di
 
 
 def _another_machine(connection: Connection, row: RowMapping) -> dict[str, object]:
-    """The name came back with other hardware: its uploads have nothing to do with the old ones."""
+    """Reset the upload state: the host is another machine."""
     connection.execute(delete(SENSOR_QUEUE).where(SENSOR_QUEUE.c.sensor_id == row["id"]))
     return {"reenrolled": row["reenrolled"] + 1, "sequence_gaps": 0, "missing_blocks": 0}
 

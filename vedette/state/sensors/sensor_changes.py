@@ -56,7 +56,7 @@ def change(database: Database, sensor_id: int, changes: Changes, now_us: int) ->
             group = select(GROUP.c.id).where(GROUP.c.id == new["group_id"])
             if connection.scalar(group.with_for_update(read=True)) is None:
                 raise BadRequestError(f"group_id: there is no sensor group {new['group_id']}")
-            new["changed_us"] = now_us  # the write path remembers the group
+            new["changed_us"] = now_us  # the write path caches the group
         if new.get("notes") == "":
             new["notes"] = None
         if new:

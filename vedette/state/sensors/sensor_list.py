@@ -1,4 +1,4 @@
-"""Sensors as the API lists them (api.md 4.8): filtered, sorted, paged, within a scope."""
+"""Lists sensors (api.md 4.8): filtered, sorted, paged, within a scope."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ DEFAULT_SORT = "last_checkin_time"
 
 @dataclass(frozen=True, slots=True)
 class SensorQuery:
-    """What is asked for; defaults ask for everything, newest check-in first.
+    """Filters, order and page; the defaults give everything, the newest check-in first.
 
     `hostname` and `ip` match a part of the text, case-sensitive; with `ip` the `hostname` does
-    not count. `inactive_days` keeps sensors heard of within so many days. `sort` is a name of
+    not count. `inactive_days` keeps sensors with a contact within so many days. `sort` is a name of
     `sensor_sorts.SORTS`. `rows` None means all.
     """
 
@@ -107,7 +107,7 @@ class Totals:
 
     sensors: int
     active: int
-    """Heard of within a day."""
+    """With a contact within a day."""
     eventlog_bytes: int
     storefiles_bytes: int
 
@@ -150,8 +150,10 @@ def _condition(scope: Scope, query: SensorQuery, now_us: int) -> ColumnElement[b
     if scope.sensors is not None:
         condition &= _is_one_of(scope.sensors)
     if query.ip:
-        told = case((SENSOR.c.addresses == "", SENSOR.c.interface_ip), else_=SENSOR.c.addresses)
-        condition &= _contains(told, query.ip)
+        addresses = case(
+            (SENSOR.c.addresses == "", SENSOR.c.interface_ip), else_=SENSOR.c.addresses
+        )
+        condition &= _contains(addresses, query.ip)
     elif query.hostname:
         condition &= _contains(SENSOR.c.hostname, query.hostname) | _contains(
             SENSOR.c.computer_name, query.hostname

@@ -1,4 +1,4 @@
-"""What `sort.col` may name: every member of the sensor's record, by what it is made of."""
+"""Sort keys of sensors: every member of the sensor's record, for `sort.col`."""
 
 from typing import Any
 
@@ -80,7 +80,7 @@ SORTS: dict[str, ColumnElement[Any]] = {
 
 
 def sort_key(name: str, now_us: int) -> ColumnElement[Any]:
-    """What to order by for a name of `SORTS`."""
+    """The expression to order by for a name of `SORTS`."""
     return _status(now_us) if name == "status" else SORTS[name]
 
 

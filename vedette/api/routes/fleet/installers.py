@@ -1,4 +1,4 @@
-"""Installers of a group's sensors, and the versions there are (api.md 4.8, clients.md 2.1)."""
+"""Installers of a group's sensors, and available versions (api.md 4.8, clients.md 2.1)."""
 
 from collections.abc import Iterator
 from typing import IO, Annotated, Any, Final
@@ -101,7 +101,7 @@ def _address(group: Group, address: str) -> str:
 
 
 def _ca(here: Services) -> bytes:
-    """The certificate that sensors believe: the one that the server shows."""
+    """The certificate that sensors trust: the one of this server."""
     path = here.settings.tls_cert or here.settings.data / "tls" / "cert.pem"
     try:
         return path.read_bytes()

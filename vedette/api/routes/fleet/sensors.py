@@ -1,4 +1,4 @@
-"""Sensors: the programs that report, and the hosts they stand for (api.md 4.8, 2.17, 2.18)."""
+"""Sensors and their hosts (api.md 4.8, 2.17, 2.18)."""
 
 import time
 from typing import Annotated, Any, Final
@@ -37,7 +37,7 @@ _FILTERS: Final = (
     ("hostname", "Part of the host's name, case-sensitive"),
     ("ip", "Part of the address, case-sensitive; hostname does not count then"),
     ("groupid", "Id of a sensor group"),
-    ("inactive_filter_days", "Only sensors heard of within so many days"),
+    ("inactive_filter_days", "Only sensors whose last contact is within so many days"),
     ("sort.col", "Column to sort by; default last_checkin_time"),
     ("sort.dir", "asc or desc"),
 )
@@ -73,7 +73,7 @@ def sensor(sensor_id: str, here: Here, scope: Within) -> Response:
     return json_answer(sensor_body(row, here.clock.now_us()))
 
 
-@router.put("/api/v1/sensor/{sensor_id}", summary="Give a sensor orders, a group, notes")
+@router.put("/api/v1/sensor/{sensor_id}", summary="Change a sensor: orders, group, notes")
 async def change_sensor(sensor_id: str, request: Request, here: Here, scope: Within) -> Response:
     """Takes the seven members that api.md 4.8 names. A whole record may be sent back: members
     that cannot be changed are ignored, but a record of another sensor is refused."""
@@ -114,7 +114,8 @@ def resource_status(sensor_id: str, here: Here, scope: Within) -> Response:
 
 
 @router.get(
-    "/api/v1/sensor/{sensor_id}/enrolment", summary="Keys of a sensor, and who asks for one"
+    "/api/v1/sensor/{sensor_id}/enrolment",
+    summary="Audit of a sensor's keys, and pending re-enrolment",
 )
 def enrolment(sensor_id: str, here: Here, scope: Within) -> Response:
     """The re-enrolment that waits for approval, if any, and the audit of the sensor's keys."""
@@ -209,7 +210,7 @@ def _query(query: QueryParams, start: int = 0, rows: int | None = None) -> Senso
 
 
 def _sensor_number(text: str) -> int:
-    """A sensor id from a path. Whatever cannot be one names no sensor."""
+    """A sensor id from a path. Raises NotFoundError for what cannot be one."""
     try:
         return bounded_number("sensor_id", text, most=ID_MAX)
     except BadRequestError:

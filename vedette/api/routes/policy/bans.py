@@ -86,7 +86,7 @@ def create(here: Here, caller: Caller, scope: Within, body: Body) -> Response:
 @router.get(f"{_LIST}/{{md5}}", summary="One ban")
 def one(md5: str, here: Here, scope: Within) -> Response:
     """Also one that is disabled. `claimed_sha256` lists what sensors report for the MD5: more than
-    one means that one of them is wrong, or lies."""
+    one means that one of them is false."""
     ban = bans.get(here.database, checked_md5(md5))
     claims = claimed_sha256(here.engine, ban.md5, scope)
     return json_answer(_body(ban, scope) | {"claimed_sha256": claims})

@@ -1,4 +1,4 @@
-"""Whether the server lives (`/healthz`), can work (`/readyz`), and what it counts (`/metrics`)."""
+"""Liveness (`/healthz`), readiness (`/readyz`) and metrics (`/metrics`)."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -50,7 +50,7 @@ def _readiness(services: Services) -> Response:
 
 @router.get("/metrics", summary="Prometheus metrics")
 def metrics(request: Request, services: Annotated[Services, Depends(services)]) -> Response:
-    """Text or OpenMetrics, as `Accept` asks."""
+    """Text or OpenMetrics, by `Accept`."""
     encode, media_type = choose_encoder(request.headers.get("accept", ""))
     return Response(encode(services.metrics), headers={"Content-Type": media_type})
 

@@ -24,7 +24,7 @@ def partitions(here: Here) -> Response:
 
 @router.post("/api/v1/storage/events/new_partition", summary="Begin a new hot partition")
 def new_partition(here: Here) -> Response:
-    """The one that was hot stays readable as a warm one. Any body is ignored."""
+    """The hot partition becomes a warm one and stays readable. Any body is ignored."""
     name = here.partitions.roll()
     return _done(f"a new writer was begun; the one before it is now {name}")
 
@@ -37,7 +37,7 @@ def mount(partition_name: str, here: Here) -> Response:
 
 @router.post("/api/v1/storage/events/{partition_name}/unmount", summary="Make a warm one cold")
 def unmount(partition_name: str, here: Here) -> Response:
-    """Nothing of it is found until it is mounted again."""
+    """Searches find nothing of it until it is mounted again."""
     here.partitions.unmount(partition_name)
     return _done(f"{partition_name} is unmounted")
 

@@ -1,6 +1,6 @@
-"""The calls senders make before they send; see `api/schemas/elastic_setup.py`.
+"""The requests that senders make before they send; see `api/schemas/elastic_setup.py`.
 
-The last route answers `/{index}` for any index, so this router stands last in `app.ROUTERS`.
+The last route matches `/{index}` for any index, so this router is the last of `app.ROUTERS`.
 """
 
 from collections.abc import Callable

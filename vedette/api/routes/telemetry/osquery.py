@@ -1,7 +1,8 @@
 """osquery's TLS plugin: enrolment, configuration, log, distributed queries (docs/osquery.md).
 
-All POST JSON with the credential in the body: the group's secret to enrol, then the node key. A
-node key that is none is answered with `node_invalid`, status 200, upon which osquery enrols anew.
+All requests are POSTs of JSON with the credential in the body: the group's secret to enrol, then
+the node key. An unknown node key is answered with `node_invalid`, status 200, and osquery enrols
+again.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 import orjson
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
+from sqlalchemy import Connection
 from starlette.responses import Response
 
 from vedette import limits
@@ -21,6 +23,7 @@ from vedette.errors import BadRequestError
 from vedette.model.principal import Principal
 from vedette.pipeline.submission import Submission, request_key
 from vedette.respond.osquery_config import config_for
+from vedette.state.policy.group_orders import GroupOrders, group_orders
 from vedette.state.sensors import checkins, enrolment, live_queries
 from vedette.state.sensors.enrolment import Machine
 
@@ -61,21 +64,24 @@ async def enroll(request: Request, here: Here) -> Response:
 
 @router.post("/config", summary="osquery: its configuration")
 async def config(request: Request, here: Here) -> Response:
-    """The schedule for the host's operating system; counts as a check-in."""
+    """The schedule for the host's operating system and group; counts as a check-in."""
     sensor = await _node((await credential_object(request)).get("node_key"), here)
     if sensor is None:
         return json_answer(INVALID)
     now_us, number = here.clock.now_us(), sensor.sensor_id
-    future = here.commits.submit(
-        number, lambda connection: checkins.note_contact(connection, number, now_us)
-    )
-    os_type = await asyncio.wrap_future(future)
-    return json_answer(config_for(os_type) | {"node_invalid": False})
+
+    def contact(connection: Connection) -> tuple[str, tuple[str, ...]]:
+        os_type = checkins.note_contact(connection, number, now_us)
+        of_group = group_orders(connection, [sensor.group_id]).get(sensor.group_id, GroupOrders())
+        return os_type, of_group.settings.not_collected
+
+    os_type, not_collected = await asyncio.wrap_future(here.commits.submit(number, contact))
+    return json_answer(config_for(os_type, not_collected) | {"node_invalid": False})
 
 
 @router.post("/log", summary="osquery: results of its queries")
 async def log(request: Request, here: Here) -> Response:
-    """200 means that the results are stored and synced; status lines are read and dropped."""
+    """200 means that the results are stored and synced; status lines are dropped."""
     sent = CredentialBody(request, here.settings.body_bytes_max)
     sensor = await _node(await sent.node_key(), here)
     if sensor is None:
@@ -87,9 +93,9 @@ async def log(request: Request, here: Here) -> Response:
     records = [_result(one) for one in data] if body.get("log_type") == "result" else []
     now_us, number = here.clock.now_us(), sensor.sensor_id
     if records:
-        told = b"\n".join([str(number).encode(), *records])
-        key = request_key(told)
-        submission = Submission(records, sensor.group_id, key, len(told), host=sensor.name)
+        content = b"\n".join([str(number).encode(), *records])
+        key = request_key(content)
+        submission = Submission(records, sensor.group_id, key, len(content), host=sensor.name)
         await here.intake.submit(submission)
     future = here.commits.submit(
         number, lambda connection: checkins.note_contact(connection, number, now_us)
@@ -117,7 +123,7 @@ async def read(request: Request, here: Here) -> Response:
 
 @router.post("/distributed/write", summary="osquery: the rows of live queries")
 async def write(request: Request, here: Here) -> Response:
-    """Answers to queries that this host was not asked are ignored."""
+    """Answers to queries that this host did not get are ignored."""
     sent = CredentialBody(request, here.settings.body_bytes_max)
     sensor = await _node(await sent.node_key(), here)
     if sensor is None:
@@ -159,7 +165,7 @@ def _result(one: Any) -> bytes:
 
 
 async def _node(node_key: object, here: Services) -> Principal | None:
-    """The sensor of a node key; None for a key that is none."""
+    """The sensor of a node key; None for an unknown key."""
     number, _, key = node_key.partition(":") if isinstance(node_key, str) else ("", "", "")
     if not (number.isascii() and number.isdecimal() and key):
         return None

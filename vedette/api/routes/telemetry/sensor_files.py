@@ -1,4 +1,4 @@
-"""Files between sensors and the server: copies of programs in, update packages out."""
+"""Files of the sensor protocol: uploads of program copies, downloads of update packages."""
 
 import re
 from typing import Annotated, Final
@@ -25,9 +25,9 @@ Here = Annotated[Services, Depends(services)]
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
-@router.post("/binaries/offer", summary="Files that a sensor could send")
+@router.post("/binaries/offer", summary="Offer files")
 async def offer(request: Request, here: Here) -> Response:
-    """Which of them to send, and from which byte on: what came before a break is kept."""
+    """Which of them to send, and from which offset: interrupted uploads are resumed."""
     principal = principal_of(request)
     sent = await message(request, Offer, principal)
     files = [
@@ -41,8 +41,8 @@ async def offer(request: Request, here: Here) -> Response:
 
 @router.put("/binaries/{sha256}", summary="A piece of a file")
 async def put(sha256: str, request: Request, here: Here) -> Response:
-    """409 tells in `received` which byte comes next; 400 `hash_mismatch` that all of it is
-    thrown away."""
+    """409 has the expected offset in `received`; 400 `hash_mismatch` means that the file was
+    dropped."""
     name, offset = sha256.lower(), whole_number(request.query_params, "offset", 0)
     if not _SHA256.fullmatch(name):
         raise BadRequestError("sha256: 64 hexadecimal digits")

@@ -1,7 +1,7 @@
 """The sensor protocol: enrolment, check-in, events (docs/sensor-protocol.md).
 
-A fleet calls these all day, so they are lean: no dependency but the one that authorises, since the
-framework runs each plain one in a thread of its own.
+These are the most frequent requests of a fleet, so they take the fast path
+(`api/http/fast_path.py`) and use no dependencies of the framework.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from vedette.model.principal import Principal
 from vedette.pipeline.submission import Submission, request_key
 from vedette.respond import orders
 from vedette.state.sensors import checkins, enrolment, sensor_queues
-from vedette.state.sensors.checkins import CheckIn, Progress, Report, Standing
+from vedette.state.sensors.checkins import CheckIn, Progress, Report, WantedState
 from vedette.state.sensors.sensor_queues import Block
 from vedette.state.sensors.update_signing import update_public_key
 
@@ -50,7 +50,7 @@ class _BlockBody:
     """Hash of the whole block."""
 
 
-@router.post("/enrol", summary="Let a host in with its group's secret")
+@router.post("/enrol", summary="Enrol a host with its group's secret")
 async def enrol(request: Request) -> Response:
     """The key in the answer is shown once. A host that has a key already gives it as
     `previous_key`; without it 409 `reenrolment_pending` until an administrator approves."""
@@ -96,7 +96,7 @@ async def enrol(request: Request) -> Response:
 
 @router.post("/checkin", summary="A sensor's report, answered with its orders")
 async def check_in(request: Request) -> Response:
-    """What is reported is durable before the answer."""
+    """The report is durable before the answer."""
     here, principal = services_of(request), principal_of(request)
     sent = await message(request, Checkin, principal)
     now_us, pace = here.clock.now_us(), here.pace
@@ -120,7 +120,7 @@ async def check_in(request: Request) -> Response:
         "quotas": dict(standing.group.settings.quotas),
         "event_format": FORMAT,
     }
-    lists = here.order_book.remembered(standing, sent.ban_version, sent.filter_version)
+    lists = here.order_cache.cached(standing, sent.ban_version, sent.filter_version)
     if lists is None or sent.blocks or standing.isolate:
         lists = await to_thread.run_sync(
             _lists, here, standing, sent, now_us, limiter=here.checkins
@@ -128,12 +128,12 @@ async def check_in(request: Request) -> Response:
     return json_answer(body | lists)
 
 
-def _lists(here: Services, standing: Standing, sent: Checkin, now_us: int) -> dict[str, Any]:
+def _lists(here: Services, standing: WantedState, sent: Checkin, now_us: int) -> dict[str, Any]:
     if sent.blocks:
         blocks = [msgspec.structs.asdict(one) for one in sent.blocks]
         number = sent.sequence.blocks if sent.sequence else 0
         orders.note_blocks(here.database, standing, blocks, number, now_us)
-    lists = here.order_book.orders(standing, sent.ban_version, sent.filter_version)
+    lists = here.order_cache.orders(standing, sent.ban_version, sent.filter_version)
     allowed = orders.isolation_allow(here.database, standing, here.settings.isolation_allow)
     return {"isolation_allow": allowed} | lists
 
@@ -161,7 +161,7 @@ def _report(sent: Checkin, now_us: int) -> Report:
 
 
 def _adapters(sent: Checkin) -> str | None:
-    """Addresses and MACs as api.md 2.17 writes them: `ip,mac|ip,mac|`."""
+    """Addresses and MACs in the form of api.md 2.17: `ip,mac|ip,mac|`."""
     if sent.adapters is None:
         return None
     macs = (re.sub("[^0-9a-f]", "", one.mac.lower()) or _UNKNOWN_MAC for one in sent.adapters)
@@ -170,8 +170,8 @@ def _adapters(sent: Checkin) -> str | None:
 
 @router.post("/events", summary="One block of a sensor's queue of events")
 async def events(request: Request) -> Response:
-    """200 means that the block is stored and synced. A block that was stored before is answered
-    alike and not stored again."""
+    """200 means that the block is stored and synced. Idempotent: a repeated block gets the same
+    answer and is not stored again."""
     here, principal = services_of(request), principal_of(request)
     epoch = request.query_params.get("epoch", "")
     if not _EPOCH.fullmatch(epoch):
@@ -199,7 +199,7 @@ async def events(request: Request) -> Response:
 async def _store(
     here: Services, principal: Principal, block: Block, body: _BlockBody, client_ip: str
 ) -> list[dict[str, Any]]:
-    """Stores a block; returns the records that were not taken."""
+    """Store a block; returns its rejected records."""
     submission = Submission(
         body.records,
         principal.group_id,
@@ -232,6 +232,6 @@ def _block_body(body: bytes, sensor_id: int) -> _BlockBody:
 
 
 def _key(block: Block) -> int:
-    """What the store knows the block by, should the server stop before it is recorded."""
-    told = f"{block.sensor_id}:{block.epoch}:{block.number}:{block.content}"
-    return request_key(told.encode())
+    """Key by which the store deduplicates the block if the server stops before recording it."""
+    identity = f"{block.sensor_id}:{block.epoch}:{block.number}:{block.content}"
+    return request_key(identity.encode())

@@ -1,10 +1,10 @@
-"""What is to be told to sensors, so that a check-in that changes nothing asks nothing.
+"""Cache of the orders for sensors, so that a check-in without changes needs no database query.
 
 A fleet checks in hundreds of times a second and the lists change a few times a day. Bans and
-updates depend on the sensor's group, system and version, on what it has, and on the lists, which
-`GroupOrders.mark` stands for (it is read with the check-in itself). So they are remembered for all
-sensors of which these are the same: after a start or a new ban one of them asks, not each. Only a
-list of filters is the sensor's own, and all filters are read once for a version.
+updates depend on the sensor's group, operating system and version, on the version of the list that
+it has, and on the lists themselves, which `GroupOrders.mark` identifies (it is read with the
+check-in). So sensors with equal values share a cache entry. Only the list of filters is built for
+each sensor, from filters that are read once for a version.
 """
 
 from collections import OrderedDict
@@ -17,19 +17,19 @@ from vedette.respond import orders
 from vedette.respond.filters import SensorFilters, list_version
 from vedette.state.db.database import Database
 from vedette.state.policy import filters
-from vedette.state.sensors.checkins import Standing
+from vedette.state.sensors.checkins import WantedState
 
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """What sensors of one kind are told, and the version of the filters that they should have."""
+    """Orders shared by sensors of one kind, and the current version of the filters."""
 
     body: dict[str, Any]
     filter_version: int
 
 
-class OrderBook:
-    """The orders that are lists. Safe to share between threads."""
+class OrderCache:
+    """See the module. Safe to share between threads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -37,23 +37,23 @@ class OrderBook:
         self._known: OrderedDict[tuple[Any, ...], _Shared] = OrderedDict()
         self._lock = Lock()
 
-    def remembered(
-        self, sensor: Standing, ban_version: int, filter_version: int
+    def cached(
+        self, sensor: WantedState, ban_version: int, filter_version: int
     ) -> dict[str, Any] | None:
-        """`orders` without asking the database; None means ask."""
-        shared = self._remembered(sensor, ban_version)
+        """`orders` from the cache alone; None on a cache miss."""
+        shared = self._cached(sensor, ban_version)
         if shared is None or list_version(shared.filter_version, sensor.group_id) != filter_version:
             return None
         return shared.body
 
-    def orders(self, sensor: Standing, ban_version: int, filter_version: int) -> dict[str, Any]:
+    def orders(self, sensor: WantedState, ban_version: int, filter_version: int) -> dict[str, Any]:
         """The members `bans`, `filters`, `update` and `want_binaries` of a check-in's answer."""
-        shared = self._remembered(sensor, ban_version) or self._ask(sensor, ban_version)
+        shared = self._cached(sensor, ban_version) or self._ask(sensor, ban_version)
         if list_version(shared.filter_version, sensor.group_id) == filter_version:
             return shared.body
         return shared.body | {"filters": self._filters.of(sensor, shared.filter_version)}
 
-    def _remembered(self, sensor: Standing, ban_version: int) -> _Shared | None:
+    def _cached(self, sensor: WantedState, ban_version: int) -> _Shared | None:
         kind = _kind(sensor, ban_version)
         with self._lock:
             shared = self._known.get(kind)
@@ -61,7 +61,7 @@ class OrderBook:
                 self._known.move_to_end(kind)
         return shared
 
-    def _ask(self, sensor: Standing, ban_version: int) -> _Shared:
+    def _ask(self, sensor: WantedState, ban_version: int) -> _Shared:
         bans = orders.ban_orders(self._database, sensor, ban_version)
         body = {
             "bans": bans,
@@ -78,5 +78,5 @@ class OrderBook:
         return shared
 
 
-def _kind(sensor: Standing, ban_version: int) -> tuple[Any, ...]:
+def _kind(sensor: WantedState, ban_version: int) -> tuple[Any, ...]:
     return sensor.group.mark, sensor.group_id, sensor.os_type, sensor.sensor_version, ban_version
