@@ -85,12 +85,13 @@ class Highlights:
         if self._is_over:
             return
         try:
-            spans = _spans(self._patterns[column], value, self._reach)
+            raise_if_over(self._reach)
         except UnavailableError as error:
             if error.reason != "deadline":
                 raise
             self._is_over = True
             return
+        spans = _spans(self._patterns[column], value)
         if not spans:
             return
         name = _marked(value, spans)
@@ -106,7 +107,8 @@ def marked_text(value: str, patterns: Sequence[str], reach: Reach = EVERYWHERE) 
 
     Raises UnavailableError (`reason` "deadline" or "cancelled").
     """
-    spans = _spans([re2.compile(one) for one in patterns], value, reach) if patterns else []
+    raise_if_over(reach)
+    spans = _spans([re2.compile(one) for one in patterns], value) if patterns else []
     return _marked(value, spans) if spans else value
 
 
@@ -137,9 +139,9 @@ def _key(row: Row) -> Key:
     return row["window_ms"], row["sensor_id"], row["process_id"], row["segment_id"]
 
 
-def _spans(patterns: Sequence[Any], value: str, reach: Reach) -> list[tuple[int, int]]:
+def _spans(patterns: Sequence[Any], value: str) -> list[tuple[int, int]]:
     """Matches of the patterns as character ranges, in order, overlaps merged."""
-    found = sorted({span for pattern in patterns for span in _found(pattern, value, reach)})
+    found = sorted({span for pattern in patterns for span in _found(pattern, value)})
     merged: list[tuple[int, int]] = []
     for start, end in found:
         if merged and start <= merged[-1][1]:
@@ -149,7 +151,7 @@ def _spans(patterns: Sequence[Any], value: str, reach: Reach) -> list[tuple[int,
     return merged
 
 
-def _found(pattern: Any, value: str, reach: Reach) -> Iterable[tuple[int, int]]:
+def _found(pattern: Any, value: str) -> Iterable[tuple[int, int]]:
     """Every match of a pattern's first group; the end of one match may begin the next.
 
     A search beyond the end of the text is one at its end for RE2, where an empty match is found
@@ -157,7 +159,6 @@ def _found(pattern: Any, value: str, reach: Reach) -> Iterable[tuple[int, int]]:
     """
     position = 0
     while position <= len(value):
-        raise_if_over(reach)
         match = pattern.search(value, position)
         if match is None:
             return

@@ -132,6 +132,9 @@ def ordering_sql(order: Order) -> str:
     for column, descends in order:
         if column not in SORTABLE:
             raise BadRequestError(f"results cannot be sorted by {column!r}")
+        if column == "start" and not descends:
+            # An unknown start is stored as 0, and comes last in either direction.
+            terms.append(f"({quoted(column)} = fromUnixTimestamp64Micro(0, 'UTC')) ASC")
         terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")
     # The key makes equal rows keep their places from page to page.
     return ", ".join([*terms, "window_ms DESC", "key_hash"])
