@@ -1,7 +1,7 @@
-"""Whether a search could see all segments: partitions may be unmounted (api.md 3.3).
+"""Which time partitions a search reads, and whether unmounted ones may hold results (api.md 3.3).
 
-A cold partition counts as left out unless the query itself asks for later events than it can
-hold: what arrived before it was closed had happened by then, give or take a wrong clock.
+A closed partition cannot hold results when the query requires events later than its closing time
+(plus a tolerance of `TIME_AHEAD_US` for wrong clocks).
 """
 
 from typing import Final
@@ -10,22 +10,36 @@ from vedette import limits
 from vedette.query.nodes import And
 from vedette.query.typed import Checked, Match, TimeTest
 from vedette.store.engine.client import Engine
-from vedette.store.partitions.lifecycle import cold_partitions
+from vedette.store.partitions.lifecycle import cold_partitions, list_partitions
+from vedette.store.partitions.partition import Partition
 
 _EVENT_TIMES: Final = frozenset({"start", "last_update"})
+_MOUNTED: Final = frozenset({"hot", "warm"})
 
 
 def sees_all_segments(engine: Engine, tree: Checked) -> bool:
     """False when an unmounted partition may hold segments that answer the query."""
-    asked_since_us = _since_us(tree)
-    return all(
-        closed_ms * 1_000 + limits.TIME_AHEAD_US < asked_since_us
-        for closed_ms in cold_partitions(engine)
-    )
+    since_us = _since_us(tree)
+    return not any(_may_hold(closed_ms, since_us) for closed_ms in cold_partitions(engine))
+
+
+def searched_partitions(engine: Engine, tree: Checked) -> list[Partition]:
+    """The mounted partitions that may hold results of the query."""
+    since_us = _since_us(tree)
+    return [
+        one
+        for one in list_partitions(engine)
+        if one.state in _MOUNTED and (not one.closed_ms or _may_hold(one.closed_ms, since_us))
+    ]
+
+
+def _may_hold(closed_ms: int, since_us: int) -> bool:
+    """Whether a partition that was closed then may hold events since a time."""
+    return closed_ms * 1_000 + limits.TIME_AHEAD_US >= since_us
 
 
 def _since_us(tree: Checked) -> int:
-    """The earliest event time that the query cannot do without; 0 when there is none."""
+    """The earliest event time that the query requires; 0 when it requires none."""
     conjuncts = tree.children if isinstance(tree, And) else (tree,)
     found = [_low_us(one) for one in conjuncts if isinstance(one, Match) and one.tests]
     return max(found, default=0)
