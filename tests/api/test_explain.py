@@ -61,6 +61,7 @@ def test_the_partitions_that_are_searched_are_named(analyst: httpx.Client) -> No
     partitions = explained(analyst, "cmd.exe")["partitions"]
     assert {"name": "writer", "status": "hot", "searched": True} in partitions
     assert [p["name"] for p in partitions].count("writer") == 1
+    assert {p["status"] for p in partitions} <= {"hot", "warm"}
 
 
 def test_a_query_that_cannot_be_read_is_refused_with_its_place(analyst: httpx.Client) -> None:

@@ -5,7 +5,7 @@ which dominates the time of a search.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, assert_never
 
@@ -14,14 +14,15 @@ from vedette.errors import UnavailableError
 from vedette.model.fields import PROCESS
 from vedette.model.indexes import EXACT, INDEX_OF
 from vedette.model.scope import Scope
-from vedette.query import Checked, Tree, compile_segments, print_query
+from vedette.query import Checked, Condition, Tree, compile_segments, print_query
 from vedette.query.check.glob import begins_wild
+from vedette.query.compile.processes_sql import compile_processes
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text
 from vedette.query.typed import Match, Test, TextTest, source_of
+from vedette.search.partition_coverage import searched_partitions
 from vedette.search.processes.process_search import SearchSettings
 from vedette.search.query_guards import guarded_check
 from vedette.store.engine.client import Engine
-from vedette.store.partitions.lifecycle import list_partitions
 from vedette.store.partitions.partition import Partition
 from vedette.store.plan.scope_filter import ALL
 from vedette.store.plan.search_bounds import Reach
@@ -68,17 +69,26 @@ class Explanation:
     segments: int | None
     """All segments in scope."""
     partitions: Sequence[Partition]
+    """Those that the search reads."""
     cost: Cost
     elapsed_s: float
 
 
 def explain(
-    engine: Engine, scope: Scope, tree: Tree, settings: SearchSettings, now_us: int
+    engine: Engine,
+    scope: Scope,
+    tree: Tree,
+    settings: SearchSettings,
+    now_us: int,
+    *,
+    is_comprehensive: bool = False,
 ) -> Explanation:
-    """Explains a process search. Raises QueryError like the search itself."""
+    """Explains a process search; its counts are those of a comprehensive one where that is asked
+    for. Raises QueryError like the search itself."""
     began = time.perf_counter()
     checked = guarded_check(engine, tree, PROCESS, settings, now_us)
-    counter = _Counter(engine, scope, began + settings.search_deadline_s)
+    compiled = compile_processes if is_comprehensive else compile_segments
+    counter = _Counter(engine, scope, compiled, began + settings.search_deadline_s)
     leaves = list(_matches(checked))
     terms = [_term(match, counter) for match in leaves[: limits.EXPLAIN_TERMS_MAX]]
     segments = counter.count(None)
@@ -89,7 +99,7 @@ def explain(
         terms_left_out=max(0, len(leaves) - len(terms)),
         total=counter.count(checked),
         segments=segments,
-        partitions=list_partitions(engine),
+        partitions=searched_partitions(engine, checked),
         cost=_cost(leaves, terms, segments),
         elapsed_s=time.perf_counter() - began,
     )
@@ -98,9 +108,16 @@ def explain(
 class _Counter:
     """Counts segments until the deadline; None after it."""
 
-    def __init__(self, engine: Engine, scope: Scope, until_s: float) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        scope: Scope,
+        compiled: Callable[[Checked], Condition],
+        until_s: float,
+    ) -> None:
         self._engine = engine
         self._scope = scope
+        self._compiled = compiled
         self._until_s = until_s
 
     def count(self, part: Checked | None) -> int | None:
@@ -108,7 +125,7 @@ class _Counter:
         left_s = self._until_s - time.perf_counter()
         if left_s <= 0:
             return None
-        where = ALL if part is None else compile_segments(part)
+        where = ALL if part is None else self._compiled(part)
         try:
             return count_segments(self._engine, where, self._scope, reach=Reach.within(left_s))
         except UnavailableError as error:

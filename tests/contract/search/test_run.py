@@ -134,3 +134,17 @@ def test_an_unmounted_partition_is_admitted_unless_it_is_too_old(
     unmount(engine, partition_name(HOUR_MS))
     body = ask(engine, {"q": query})
     assert (body["all_segments"], body["incomplete_results"]) == (seen, False)
+
+
+@pytest.mark.parametrize("direction", ["asc", "desc"])
+def test_an_unknown_start_is_null_sorted_last_and_in_no_range(
+    contract_engine: ClickHouseEngine, direction: str
+) -> None:
+    starts = {1: NOW_US - 5, 2: 0, 3: NOW_US - 3}
+    rows = (partial(n, start=at, last_update=NOW_US - n) for n, at in starts.items())
+    store(contract_engine, *rows)
+    found = ask(contract_engine, {"q": "", "sort": f"start {direction}"})["results"]
+    assert found[-1]["start"] is None
+    assert all(one["start"] for one in found[:-1])
+    assert ask(contract_engine, {"q": "start:[* TO *]"})["total_results"] in (2, 3)
+    assert ask(contract_engine, {"q": "start:[* TO now]"})["total_results"] == 2

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, module, partial, process_id, store
 from vedette.api.schemas.search.analysis import metadata_body
 from vedette.api.schemas.search.process import process_body, summary_body
+from vedette.errors import NotFoundError
 from vedette.model.event import Childproc
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.search.processes.metadata import metadata
@@ -12,6 +15,8 @@ from vedette.search.processes.process import flat_summary, summary
 from vedette.search.processes.process_lookup import process_row, with_parent
 from vedette.search.processes.suppression import NOTHING_SUPPRESSED, Suppression
 from vedette.store.engine.client import ClickHouseEngine, Engine
+from vedette.store.partitions.lifecycle import mount, open_partition, unmount
+from vedette.store.partitions.partition import partition_name
 from vedette.store.write.commit import Commit, ProcessWindow
 from vedette.store.write.insert import write_commit
 
@@ -184,3 +189,22 @@ def test_a_cached_summary_shows_nothing_outside_of_the_scope(engine: ClickHouseE
         everything = summary(engine, EVERYTHING, P2, 0, 15, NOTHING_SUPPRESSED)
         own = summary(engine, Scope(frozenset({1})), P2, 0, 15, NOTHING_SUPPRESSED)
         assert (len(everything.children), len(own.children)) == (2, 1)
+
+
+def test_a_process_in_an_unmounted_partition_is_not_found_for_that_reason(
+    engine: ClickHouseEngine,
+) -> None:
+    open_partition(engine, HOUR_MS)
+    store(engine, partial(1, start=1, last_update=1))
+    open_partition(engine, HOUR_MS + 86_400_000)
+    unmount(engine, partition_name(HOUR_MS))
+    with pytest.raises(NotFoundError, match="mounted") as unmounted:
+        process_row(engine, EVERYTHING, P1, 0)
+    with pytest.raises(NotFoundError) as hidden:
+        process_row(engine, Scope(frozenset({2})), P1, 0)
+    assert (unmounted.value.reason, hidden.value.reason) == ("partition_unmounted", "not_found")
+    mount(engine, partition_name(HOUR_MS))
+    assert process_row(engine, EVERYTHING, P1, 0)["process_id"] == P1
+    with pytest.raises(NotFoundError) as never_seen:
+        process_row(engine, EVERYTHING, P7, 0)
+    assert never_seen.value.reason == "not_found"

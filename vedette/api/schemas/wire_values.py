@@ -20,6 +20,11 @@ def instant(time_us: int) -> str:
     return f"{_second_text(second, 'T')}.{micros:06d}Z"
 
 
+def known_instant(time_us: int) -> str | None:
+    """The same; None for 0, a time that is not known."""
+    return instant(time_us) if time_us else None
+
+
 def event_time(time_us: int) -> str:
     """Epoch microseconds as `2026-03-04 05:06:07.000008`, the form inside event strings."""
     second, micros = divmod(time_us, 1_000_000)

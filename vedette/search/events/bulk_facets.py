@@ -69,7 +69,7 @@ def bulk(
     end_s = time.monotonic() + timeout_s
     found = outline(engine, process_id, scope)
     if found is None:
-        raise unknown_process(process_id)
+        raise unknown_process(engine, scope, process_id)
     tally = _Tally()
     for numbers in _steps(process_id, found, segment):
         left_s = end_s - time.monotonic()

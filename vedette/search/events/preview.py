@@ -21,7 +21,7 @@ from vedette.query import Tree
 from vedette.query.highlight import markers
 from vedette.query.parse.query_params import carried_query
 from vedette.search.processes.highlights import marked_text, patterns_by_column
-from vedette.search.processes.process import LISTED_KINDS, ProcessEvents
+from vedette.search.processes.process import LISTED_KINDS
 from vedette.search.processes.process_columns import Row
 from vedette.search.processes.process_lookup import process_row, with_parent
 from vedette.search.query_guards import GuardSettings, guarded_check
@@ -48,6 +48,15 @@ class PreviewSettings(GuardSettings, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Preview:
+    """A process with some of its events, matches between markers."""
+
+    row: Row
+    by_kind: Mapping[str, Sequence[ProcessEvent]]
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class PreviewRequest:
     """Parameters of a preview."""
 
@@ -64,7 +73,7 @@ def preview(
     settings: PreviewSettings,
     now_us: int,
     cancel: CancelToken | None = None,
-) -> ProcessEvents:
+) -> Preview:
     """The preview. Raises NotFoundError, and QueryError for a query that cannot be understood."""
     began = time.perf_counter()
     tree = carried_query(request.parts, PROCESS)
@@ -82,7 +91,7 @@ def preview(
     shown = dict(with_parent(engine, scope, row))
     for name in _MARKED:
         shown[name] = marked_text(shown[name], patterns.get(name, ()), reach)
-    return ProcessEvents(shown, by_kind, time.perf_counter() - began)
+    return Preview(shown, by_kind, time.perf_counter() - began)
 
 
 def _patterns(tree: Tree) -> Patterns:

@@ -60,7 +60,7 @@ def timeline(engine: Engine, scope: Scope, process_id: str, request: TimelineReq
     most = limits.TIMELINE_BUCKETS_MAX * len(KINDS)
     found = count_events(engine, process_id, scope, within, step_us, limit=most + 1)
     if not found and process_id not in facts_of(engine, [process_id], scope):
-        raise unknown_process(process_id)
+        raise unknown_process(engine, scope, process_id)
     span = _span(found)
     if len(found) > most:
         span = span_of_events(engine, process_id, scope, within)

@@ -22,5 +22,5 @@ def metadata(engine: Engine, scope: Scope, process_id: str) -> Row:
     out. Raises NotFoundError."""
     known = process_row(engine, process_id, scope, _COLUMNS, ())
     if known is None:
-        raise unknown_process(process_id)
+        raise unknown_process(engine, scope, process_id)
     return with_parent(engine, scope, known, _PARENT_COLUMNS)

@@ -75,6 +75,10 @@ class ProcessEvents:
 
     row: Row
     by_kind: Mapping[str, Sequence[ProcessEvent]]
+    total: int
+    """All events of the process, or of the segment asked for."""
+    is_cut: bool
+    """Whether there are later events than these."""
     elapsed_s: float
 
 
@@ -126,7 +130,7 @@ def segments(engine: Engine, scope: Scope, process_id: str) -> Segments:
     began = time.perf_counter()
     found = stored.segments_of(engine, process_id, scope)
     if not found:
-        raise unknown_process(process_id)
+        raise unknown_process(engine, scope, process_id)
     return Segments(process_id, found, time.perf_counter() - began)
 
 
@@ -153,7 +157,8 @@ def events(
     if suppression is not None:
         children = [one for one in by_kind.get("childproc", ()) if isinstance(one, Childproc)]
         by_kind["childproc"] = suppression.mark(engine, scope, children)
-    return ProcessEvents(row, by_kind, time.perf_counter() - began)
+    is_cut = window.start + window.count < found.total
+    return ProcessEvents(row, by_kind, found.total, is_cut, time.perf_counter() - began)
 
 
 def _with_events(

@@ -11,6 +11,9 @@ Row = Mapping[str, Any]
 """A process or one of its segments by column name (`model/columns.py`): times in epoch
 microseconds, addresses as 16 bytes."""
 
+UNKNOWN_LAST_US: Final = 1 << 62
+"""Stands for an unknown start when processes are ordered by start."""
+
 COUNTED: Final = tuple(kind.name for kind in EVENT_KINDS if kind.counted)
 """Kinds of events with a list and a count, in the order of api.md 2.1."""
 
@@ -22,14 +25,15 @@ PROCESS_COLUMNS: Final = tuple(
 """Metadata columns of a process object, without keys, times of updates and counts."""
 
 
-def start_us(row: Row) -> int:
-    """Start of a process in epoch microseconds. Where no record has it, the time that is part of
-    the process id; 0 when that is not a plausible time either."""
-    if row["start"]:
-        return int(row["start"])
-    filetime = row["process_id"][19:36].replace("-", "")
+def time_in_id_us(process_id: str, before_us: int) -> int:
+    """The time that a process id made of pid and start carries, in epoch microseconds; 0 when it
+    is not before `before_us`.
+
+    An estimate: other ids hold other numbers there, so it is never shown as a start.
+    """
+    filetime = process_id[19:36].replace("-", "")
     try:
         from_id_us = int(filetime, 16) // 10 - FILETIME_EPOCH_US
     except ValueError:
         return 0
-    return from_id_us if 0 < from_id_us < row["last_update"] else 0
+    return from_id_us if 0 < from_id_us < before_us else 0

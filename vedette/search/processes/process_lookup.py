@@ -14,10 +14,18 @@ from typing import Any, Final
 from vedette.errors import NotFoundError
 from vedette.model.ids import EARLIEST_SEGMENT, MERGED_SEGMENT, names_process
 from vedette.model.scope import Scope
-from vedette.search.processes.process_columns import COUNT_COLUMNS, PROCESS_COLUMNS, Row
+from vedette.search.processes.absence import UNMOUNTED, Absence
+from vedette.search.processes.process_columns import (
+    COUNT_COLUMNS,
+    PROCESS_COLUMNS,
+    Row,
+    time_in_id_us,
+)
 from vedette.store.engine.client import Engine
 from vedette.store.read import process_metadata as stored
 from vedette.store.read.segment_counts import present_segment
+
+_ANY_TIME_US: Final = 1 << 63
 
 OF_PARENT: Final[Mapping[str, str]] = {
     "parent_pid": "process_pid",
@@ -50,7 +58,7 @@ def process_row(engine: Engine, scope: Scope, process_id: str, segment: int) -> 
 
 def _missing(engine: Engine, scope: Scope, process_id: str, segment: int) -> NotFoundError:
     if present_segment(engine, process_id, segment, scope) is None:
-        return unknown_process(process_id)
+        return unknown_process(engine, scope, process_id)
     return unknown_segment(process_id, segment)
 
 
@@ -58,7 +66,15 @@ def unknown_segment(process_id: str, segment: int) -> NotFoundError:
     return NotFoundError(f"process {process_id!r} has no segment {segment}")
 
 
-def unknown_process(process_id: str) -> NotFoundError:
+def unknown_process(engine: Engine, scope: Scope, process_id: str) -> NotFoundError:
+    """The error for a process without records; its `reason` is "partition_unmounted" when an
+    unmounted partition may hold them. Says nothing of hosts outside the scope."""
+    began_us = time_in_id_us(process_id, before_us=_ANY_TIME_US)
+    if Absence(engine, scope).reason(process_id, began_us) == UNMOUNTED:
+        return NotFoundError(
+            f"there is no process {process_id!r} in mounted partitions; mount those of its time",
+            reason=UNMOUNTED,
+        )
     return NotFoundError(f"there is no process {process_id!r}")
 
 

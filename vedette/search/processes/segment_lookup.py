@@ -112,12 +112,12 @@ def _present(
 ) -> int:
     present = present_segment(engine, process_id, segment, scope, deadline_s=deadline_s)
     if present is None:
-        raise unknown_process(process_id)
+        raise unknown_process(engine, scope, process_id)
     return present
 
 
 def _outline(engine: Engine, scope: Scope, process_id: str) -> Outline:
     found = outline(engine, process_id, scope)
     if found is None:
-        raise unknown_process(process_id)
+        raise unknown_process(engine, scope, process_id)
     return found

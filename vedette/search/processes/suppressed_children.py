@@ -10,7 +10,7 @@ from typing import Any, Final
 from vedette.model.columns import HOST
 from vedette.model.ids import EARLIEST_SEGMENT
 from vedette.model.scope import Scope
-from vedette.search.processes.process_columns import PROCESS_COLUMNS, Row
+from vedette.search.processes.process_columns import PROCESS_COLUMNS, UNKNOWN_LAST_US, Row
 from vedette.store.engine.client import Engine
 from vedette.store.read.process import cached_process_rows
 from vedette.store.read.relatives import Report, reports_of
@@ -44,7 +44,7 @@ def is_report_only(row: Row) -> bool:
 
 
 def _start_order(row: Row) -> tuple[int, str]:
-    return row["start"], row["process_id"]
+    return row["start"] or UNKNOWN_LAST_US, row["process_id"]
 
 
 def _row(parent: Row, report: Report) -> Row:

@@ -126,7 +126,7 @@ def _save(reader: Reader, stream: Stream) -> bool:
 def _view(reader: Reader, process_id: str, wanted: EventFilter) -> FilteredProcess:
     view = reader.counts.view(reader.engine, process_id, reader.scope, wanted)
     if view is None:
-        raise unknown_process(process_id)
+        raise unknown_process(reader.engine, reader.scope, process_id)
     return view
 
 

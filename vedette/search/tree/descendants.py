@@ -14,6 +14,7 @@ from typing import Final
 from vedette import limits
 from vedette.model.columns import Column
 from vedette.model.scope import Scope
+from vedette.search.processes.process_columns import UNKNOWN_LAST_US
 from vedette.search.tree.cursor import Cursor
 from vedette.store.engine.client import Engine
 from vedette.store.engine.query_pool import beside
@@ -65,7 +66,7 @@ class Descendant:
 
     @property
     def key(self) -> tuple[int, str]:
-        return self.began_us, self.position.process_id
+        return self.began_us or UNKNOWN_LAST_US, self.position.process_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ def descend(
 def _is_after(child: Descendant, cursor: Cursor | None) -> bool:
     return cursor is None or (child.position.depth, *child.key) > (
         cursor.depth,
-        cursor.began_us,
+        cursor.began_us or UNKNOWN_LAST_US,
         cursor.process_id,
     )
 

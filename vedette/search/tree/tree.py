@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from vedette.model.ids import names_process
 from vedette.model.scope import Scope
-from vedette.search.processes.process_columns import Row, start_us
+from vedette.search.processes.absence import Absence, Reason
+from vedette.search.processes.process_columns import Row, time_in_id_us
 from vedette.search.processes.process_lookup import completed, unknown_process
 from vedette.search.processes.suppression import Suppression
 from vedette.search.tree.cursor import Cursor
@@ -28,7 +29,6 @@ from vedette.search.tree.descendants import (
     descend,
     read_generation,
 )
-from vedette.search.tree.missing import Absence, Reason
 from vedette.store.engine.client import Engine
 from vedette.store.engine.query_pool import beside
 from vedette.store.read.relatives import FACTS, NODE, Known, Report, facts_of, known_of, reports_of
@@ -85,7 +85,7 @@ def tree(
     began = time.perf_counter()
     top = read_generation(engine, scope, [process_id], FACTS)
     if process_id not in top.known:
-        raise unknown_process(process_id)
+        raise unknown_process(engine, scope, process_id)
     root = top.known[process_id].row
     absence = Absence(engine, scope)
     lineage, walk = _both_ways(engine, scope, process_id, top, request)
@@ -167,8 +167,8 @@ def _missing_parent(top: Row, absence: Absence, generation: int) -> list[Ancesto
     parent_id = top["parent_id"]
     if not names_process(parent_id) and not top["parent_name"]:
         return []
-    known = {"process_id": parent_id, "start": 0, "last_update": top["last_update"]}
-    return [Ancestor(None, top, generation, absence.reason(parent_id, start_us(known)))]
+    began_us = time_in_id_us(parent_id, before_us=top["last_update"])
+    return [Ancestor(None, top, generation, absence.reason(parent_id, began_us))]
 
 
 def _root(

@@ -210,7 +210,8 @@ def _child_ids(engine: Engine, process_id: str, scope: Scope, limit: int) -> lis
     # The row that brings a process into a window names its parent; any partial row will do.
     found = engine.query(
         f"SELECT process_id, max(start) AS started FROM segment WHERE {where.sql} "
-        f"GROUP BY process_id ORDER BY started, process_id LIMIT {limit:d}",
+        "GROUP BY process_id ORDER BY started = fromUnixTimestamp64Micro(0, 'UTC'), started, "
+        f"process_id LIMIT {limit:d}",
         where.params,
     )
     return [row[0] for row in found.rows]

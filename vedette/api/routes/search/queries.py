@@ -20,7 +20,10 @@ from vedette.search.explain import explain
 
 router = APIRouter(tags=["queries"])
 
-_QUERY: Final = described(("q", "Query, as for the process search; svc.q.FIELD and svc.fq too"))
+_QUERY: Final = described(
+    ("q", "Query, as for the process search; svc.q.FIELD and svc.fq too"),
+    ("svc.comprehensive_search", "true explains a comprehensive search"),
+)
 
 
 @router.get("/api/v1/query/explain", summary="How a query is read", openapi_extra=_QUERY)
@@ -35,7 +38,14 @@ async def explained(
 
     def work(engine: BoundedEngine) -> Response:
         tree = carried_query(wanted.parts, PROCESS)
-        found = explain(engine, scope, tree, here.settings, here.clock.now_us())
+        found = explain(
+            engine,
+            scope,
+            tree,
+            here.settings,
+            here.clock.now_us(),
+            is_comprehensive=wanted.is_comprehensive,
+        )
         return json_answer(explanation_body(found))
 
     return await run_search(request, here, work)

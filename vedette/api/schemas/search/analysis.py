@@ -6,13 +6,13 @@ from typing import Any
 
 from vedette import limits
 from vedette.api.schemas.search.process import Body, parent_members
-from vedette.api.schemas.wire_values import instant
+from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.model.address import signed_int32
 from vedette.model.event_facets import EVENT_FACETS
 from vedette.model.host import minutes_ahead
 from vedette.model.ids import unique_id
 from vedette.search.events.bulk_facets import EventFacets
-from vedette.search.processes.process_columns import Row, start_us
+from vedette.search.processes.process_columns import Row
 from vedette.search.processes.segment_lookup import SuppressionCheck
 
 
@@ -93,11 +93,11 @@ def _run(row: Row) -> Body:
 def _times(row: Row) -> Body:
     """Weekday (0 is Sunday) and hour of the start are in the host's local time, null when the
     start is unknown."""
-    began_us = start_us(row)
+    began_us = row["start"]
     local_s = began_us // 1_000_000 + 60 * minutes_ahead(row["host_clock"])
     began = datetime.fromtimestamp(local_s, UTC) if began_us else None
     return {
-        "start": instant(began_us),
+        "start": known_instant(began_us),
         "day_of_week": None if began is None else began.isoweekday() % 7,
         "hour_of_day": None if began is None else began.hour,
         "last_update": instant(row["last_update"]),

@@ -57,7 +57,7 @@ def binary_body(row: Row) -> Body:
         "copied_mod_len": 0,
         "observed_filename": row["observed_filename"],
         "is_executable_image": bool(row["is_executable_image"]),
-        "is_64bit": bool(row["is_64bit"]),
+        "is_64bit": True if row["is_64bit"] else None,
         "tampered": bool(row["tampered"]),
         "signed": row["digsig_result"],
         "digsig_result": row["digsig_result"],

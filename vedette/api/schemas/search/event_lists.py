@@ -30,6 +30,7 @@ from vedette.model.event import (
     Regmod,
 )
 from vedette.model.ids import unique_id
+from vedette.search.events.preview import Preview
 from vedette.search.processes.process import ProcessEvents
 
 EventVersion = Literal[1, 2, 3, 4]
@@ -212,13 +213,19 @@ _BY_TIME: Final = attrgetter("time_us")
 
 
 def process_events_body(found: ProcessEvents, version: EventVersion) -> Body:
-    """A process with its event lists (api.md 2.6)."""
+    """A process with its event lists (api.md 2.6). `incomplete_events` says that the lists end
+    before the last of `total_events`."""
     body = process_body(found.row) | _event_members(found.by_kind, version)
     body["binaries"] = _binaries(found.by_kind.get("modload", ()))
-    return {"process": body, "elapsed": found.elapsed_s}
+    return {
+        "process": body,
+        "total_events": found.total,
+        "incomplete_events": found.is_cut,
+        "elapsed": found.elapsed_s,
+    }
 
 
-def preview_body(found: ProcessEvents) -> Body:
+def preview_body(found: Preview) -> Body:
     """A process with some of its events (api.md 2.7), in the form of version 1."""
     body = process_body(found.row) | _event_members(found.by_kind, 1)
     return body | {"segment": body["segment_id"], "elapsed": found.elapsed_s}

@@ -51,7 +51,7 @@ def _partition(partition: Partition) -> Body:
     return {
         "name": partition.name,
         "status": partition.state,
-        "searched": partition.state in {"hot", "warm"},
+        "searched": True,
     }
 
 

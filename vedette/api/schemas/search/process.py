@@ -1,17 +1,17 @@
 """Process objects (api.md 2.1, 2.4, 2.10; clients.md 4.1).
 
-Every member that clients read is always present with its type: they call string methods on
-`username`, parse `start` strictly, and unpack addresses as signed 32-bit numbers. Columns that
-only this server has follow under their own names, when they are known.
+Every member that clients read is always present with its type, except an unknown `start`, which is
+null: they call string methods on `username`, parse `start` strictly, and unpack addresses as signed
+32-bit numbers. Columns that only this server has follow under their own names, when known.
 """
 
 from typing import Any, Final
 
-from vedette.api.schemas.wire_values import instant
+from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.model.address import signed_int32
 from vedette.model.ids import names_process, unique_id, unknown_parent_id
 from vedette.search.processes.process import FeedHits, Relative, Segments, Summary
-from vedette.search.processes.process_columns import COUNTED, Row, start_us
+from vedette.search.processes.process_columns import COUNTED, Row
 from vedette.store.read.process import SegmentSummary
 
 Body = dict[str, Any]
@@ -54,7 +54,7 @@ def process_body(row: Row) -> Body:
         "path": row["path"],
         "cmdline": row["cmdline"],
         "username": row["username"],
-        "start": instant(start_us(row)),
+        "start": known_instant(row["start"]),
         "last_update": instant(row["last_update"]),
         "last_server_update": instant(row["last_server_update"]),
         "terminated": bool(row["terminated"]),
@@ -95,7 +95,6 @@ def parent_body(row: Row) -> Body:
     """Summary of a parent without a row of its own, from the parent columns of its child."""
     known = parent_members(row)
     sensor_id = row["sensor_id"]
-    placed = {"process_id": known["parent_id"], "start": 0, "last_update": row["last_update"]}
     return {
         "id": known["parent_id"],
         "segment_id": 1,
@@ -106,8 +105,7 @@ def parent_body(row: Row) -> Body:
         "path": row["parent_path"],
         "cmdline": row["parent_cmdline"],
         "username": row["parent_username"],
-        "start": instant(start_us(placed)),
-        "last_update": instant(0),
+        "start": None,
         "sensor_id": sensor_id,
         "hostname": row["hostname"],
         "group": row["group"],

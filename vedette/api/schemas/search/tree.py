@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from vedette.api.schemas.search.process import Body
 from vedette.api.schemas.search.tree_token import token_of
-from vedette.api.schemas.wire_values import instant
+from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.model.event import ChildKind
 from vedette.model.ids import unique_id, unknown_parent_id
-from vedette.search.processes.process_columns import COUNTED, Row, start_us
+from vedette.search.processes.process_columns import COUNTED, Row
 from vedette.search.tree.descendants import TreePosition
 from vedette.search.tree.tree import Ancestor, ProcessTree, TreeNode
 from vedette.store.read.relatives import Report
@@ -123,7 +123,6 @@ def _body(position: TreePosition, label: Body, own: Body | None, report: Report 
 
 def _known(row: Row) -> Body:
     """Members that need the process's own records."""
-    began_us = start_us(row)
     return {
         "unique_id": unique_id(row["process_id"], row["segment_id"]),
         "segment_id": row["segment_id"],
@@ -131,8 +130,8 @@ def _known(row: Row) -> Body:
         "process_md5": row["process_md5"],
         "process_sha256": row["process_sha256"],
         "username": row["username"],
-        "start": instant(began_us) if began_us else None,
-        "end": instant(row["end_time"]) if row["end_time"] else None,
+        "start": known_instant(row["start"]),
+        "end": known_instant(row["end_time"]),
         "terminated": bool(row["terminated"]),
         "sensor_id": row["sensor_id"],
         "hostname": row["hostname"],

@@ -6,7 +6,7 @@ is in it.
 """
 
 from functools import cached_property
-from typing import Literal
+from typing import Final, Literal
 
 from vedette import limits
 from vedette.model.ids import sensor_of
@@ -15,6 +15,8 @@ from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import cold_partitions
 
 Reason = Literal["never_seen", "suppressed", "partition_unmounted", "not_permitted"]
+
+UNMOUNTED: Final = "partition_unmounted"
 
 
 class Absence:
@@ -31,7 +33,7 @@ class Absence:
             return "not_permitted"
         if is_suppressed:
             return "suppressed"
-        return "partition_unmounted" if began_us < self._cold_until_us else "never_seen"
+        return UNMOUNTED if began_us < self._cold_until_us else "never_seen"
 
     @cached_property
     def _cold_until_us(self) -> int:
