@@ -15,6 +15,7 @@ from vedette.bootstrap.store_identity import check_store
 from vedette.clock import Clock
 from vedette.errors import StartError
 from vedette.jobs.timer import Job
+from vedette.pipeline.clock_watch import ClockWatch
 from vedette.pipeline.filter_reload import FilterWatch
 from vedette.pipeline.ingest_metrics import IntakeMeter
 from vedette.pipeline.ingest_queue import Intake
@@ -24,6 +25,8 @@ from vedette.pipeline.workers.lookup_server import Knowledge
 from vedette.pipeline.workers.store_lookup import StoreGuide
 from vedette.pipeline.workers.worker_pool import PreparationProcesses
 from vedette.settings import Settings
+from vedette.state.clock.guard import ClockGuard
+from vedette.state.clock.record import load_confirmation, load_reading
 from vedette.state.db.database import Database, open_database
 from vedette.state.db.start import migrate
 from vedette.state.sensors.channel_codes import Channels
@@ -59,6 +62,8 @@ class WritePath:
     intake: Intake
     partitions: PartitionControl
     filters: FilterWatch
+    clock_guard: ClockGuard
+    clock_watch: ClockWatch
 
 
 def open_engines(
@@ -94,15 +99,19 @@ def start_write_path(
     metrics = _metrics()
     sensors = Sensors(engines.state)
     preparation = _preparation(settings, clock, engines, sensors, closing)
-    intake = _intake(settings, clock, engines.telemetry, preparation, metrics)
-    partitions = PartitionControl(engines.telemetry, intake, preparation, clock)
+    guard = ClockGuard(clock, load_reading(engines.state))
+    watch = ClockWatch(guard, engines.state, load_confirmation(engines.state))
+    watch.look()
+    closing.callback(watch.save)
+    intake = _intake(settings, clock, guard, engines.telemetry, preparation, metrics)
+    partitions = PartitionControl(engines.telemetry, intake, preparation, clock, guard)
     filters = FilterWatch(engines.state, preparation, clock)
     filters.look()
     closing.callback(filters.flush)
     closing.callback(lambda: sensors.flush(clock.now_us()))
     intake.start()
     closing.callback(intake.close)
-    return WritePath(metrics, sensors, intake, partitions, filters)
+    return WritePath(metrics, sensors, intake, partitions, filters, guard, watch)
 
 
 def write_path_jobs(
@@ -114,6 +123,7 @@ def write_path_jobs(
     return [
         Job("sensors", 5, lambda: path.sensors.flush(now_us()), shared=False),
         Job("changes", 5, lambda: path.sensors.refresh(now_us()), shared=False),
+        Job("clock", 2, path.clock_watch.look, shared=False),
         Job("ingress filters", 2, path.filters.look, shared=False),
         Job("filter rates", 5, path.filters.flush, shared=False),
         Job("young garbage", 10, lambda: gc.collect(1), shared=False),
@@ -167,6 +177,7 @@ def _preparation(
 def _intake(
     settings: Settings,
     clock: Clock,
+    guard: ClockGuard,
     telemetry: Engine,
     preparation: PreparationProcesses,
     metrics: CollectorRegistry,
@@ -174,4 +185,4 @@ def _intake(
     """What takes submissions; it is not started yet."""
     meter, ledger = IntakeMeter(metrics), StoreLedger(telemetry)
     next_seq = StoreGuide(telemetry, clock).newest_seq() + 1
-    return Intake(preparation, ledger, clock, settings, meter, next_seq)
+    return Intake(preparation, ledger, clock, settings, meter, next_seq, guard)

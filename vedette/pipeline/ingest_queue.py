@@ -26,6 +26,7 @@ from vedette.errors import BusyError, UnavailableError, VedetteError
 from vedette.pipeline.batch.pack import Packed
 from vedette.pipeline.submission import Receipt, Submission
 from vedette.pipeline.workers.processor import Preparation
+from vedette.state.clock.guard import ClockGuard
 
 log = structlog.get_logger(__name__)
 
@@ -97,6 +98,7 @@ class Intake:
         limits: IntakeLimits,
         meter: Meter,
         first_seq: int,
+        clock_guard: ClockGuard | None = None,
     ) -> None:
         self._preparation = preparation
         self._ledger = ledger
@@ -104,6 +106,7 @@ class Intake:
         self._limits = limits
         self._meter = meter
         self._seq = first_seq
+        self._clock_guard = clock_guard
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._expected: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         """The same, once the preparation expects it."""
@@ -140,12 +143,15 @@ class Intake:
     async def submit(self, submission: Submission) -> Receipt:
         """Returns when every accepted record is stored and fsynced.
 
-        Raises BusyError when the queue is full, UnavailableError when the store is down.
+        Raises BusyError when the queue is full, UnavailableError when the store is down or the
+        clock is in doubt.
         """
         return await asyncio.wrap_future(self.enqueue(submission))
 
     def enqueue(self, submission: Submission) -> Future[Receipt]:
         """`submit` for callers without an event loop."""
+        if self._clock_guard is not None:
+            self._clock_guard.check()
         waiting = _Waiting(submission)
         with self._door:
             if self._failed.is_set():
