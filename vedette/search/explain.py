@@ -5,8 +5,8 @@ The cost is told in segments that have to be read, because that is what time goe
 """
 
 import time
-from collections.abc import Iterator
-from typing import Any, Final, assert_never
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar, assert_never
 
 from vedette import limits
 from vedette.errors import UnavailableError
@@ -20,11 +20,16 @@ from vedette.query.typed import Match, Test, TextTest, source_of
 from vedette.search.bodies.process import Body
 from vedette.search.processes.process_search import SearchSettings
 from vedette.search.query_guards import guarded_check
+from vedette.search.search_request import ROWS_DEFAULT
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import list_partitions
+from vedette.store.plan.choose import choose_plan
+from vedette.store.plan.plan import describe
 from vedette.store.plan.scope_filter import ALL
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.segment_search import count_segments
+from vedette.store.read.segment_search import NEWEST_FIRST, count_segments
+
+Answer = TypeVar("Answer")
 
 CHEAP_SEGMENTS: Final = 100_000
 """Segments that are read in a moment, whatever the query."""
@@ -45,6 +50,7 @@ def explain(
         "tree": _shown(tree),
         "terms": terms,
         "terms_left_out": max(0, len(leaves) - len(terms)),
+        "plan": counter.plan(checked),
         "total_results": counter.count(checked),
         "segments": segments,
         "partitions": _partitions(engine),
@@ -64,12 +70,26 @@ class _Counter:
 
     def count(self, part: Checked | None) -> int | None:
         """Segments that a part of the query finds by itself; all of them for None."""
+        where = ALL if part is None else compile_segments(part)
+        return self._in_time(
+            lambda reach: count_segments(self._engine, where, self._scope, reach=reach)
+        )
+
+    def plan(self, checked: Checked) -> dict[str, Any] | None:
+        """How the first page of the whole query is searched."""
+        where, order = compile_segments(checked), NEWEST_FIRST
+        return self._in_time(
+            lambda reach: describe(
+                choose_plan(self._engine, where, self._scope, order, ROWS_DEFAULT, reach)
+            )
+        )
+
+    def _in_time(self, ask: Callable[[Reach], Answer]) -> Answer | None:
         left_s = self._until_s - time.perf_counter()
         if left_s <= 0:
             return None
-        where = ALL if part is None else compile_segments(part)
         try:
-            return count_segments(self._engine, where, self._scope, reach=Reach.within(left_s))
+            return ask(Reach.within(left_s))
         except UnavailableError as error:
             if error.reason != "deadline":
                 raise
