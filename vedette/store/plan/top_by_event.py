@@ -41,8 +41,9 @@ _ORDER: Final = [("at", "descending"), ("window_ms", "descending"), ("key_hash",
 def first_found(
     engine: Engine, where: Condition, column: str, start: int, rows: int, reach: Reach
 ) -> tuple[int, list[Place]] | None:
-    """How many segments a condition selects for which `choose.can_rank_by_event` holds, and `rows` of them from
-    `start` on, the latest by a column first; None when their rows are too many to tell."""
+    """The number of segments that a condition selects (`choose.can_rank_by_event` holds for it),
+    and the places of `rows` of them from `start` on, ordered by the latest `column`; None when they
+    have too many rows. Raises UnavailableError."""
     found = _found(engine, where.apart, where.params, column, reach) if where.apart else None
     if found is None:
         return None

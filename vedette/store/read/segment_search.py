@@ -8,7 +8,8 @@ from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.choose import Order, can_group_rows, choose_ranking
+from vedette.store.plan import choose
+from vedette.store.plan.choose import can_group_rows, choose_ranking
 from vedette.store.plan.from_clause import grouped
 from vedette.store.plan.from_clause import merged as merged_source
 from vedette.store.plan.plan import CountOnly, MergedSort, TopByEvent, TopByKey
@@ -18,6 +19,8 @@ from vedette.store.plan.top_by_event import first_found
 from vedette.store.plan.top_by_key import first_places
 from vedette.store.read.column_lists import ROW, SORTABLE, merged, quoted
 from vedette.store.read.process_events import BY_KEY
+
+Order = choose.Order
 
 NEWEST_FIRST: Order = (("last_update", True),)
 
@@ -73,9 +76,10 @@ def _ranked(
             return Found(counting.result(), page)
         case TopByEvent():
             by_event = first_found(engine, where, order[0][0], start, rows, reach)
-            return (
-                None if by_event is None else Found(by_event[0], segment_rows(engine, by_event[1]))
-            )
+            if by_event is None:
+                return None
+            total, found_keys = by_event
+            return Found(total, segment_rows(engine, found_keys))
         case MergedSort():
             return None
         case _:
