@@ -192,7 +192,7 @@ def ways(
     told: list[Condition | None] = []
     for places_max, rows_max in BOUNDS:
         patch.setattr("vedette.store.plan.index_pruning.PLACES_MAX", places_max)
-        patch.setattr("vedette.store.plan.index_pruning.ROWS_MAX", rows_max)
+        patch.setattr("vedette.store.plan.choose.PREFILTER_ROWS_MAX", rows_max)
         where = choose_scan(store, whole, EVERYTHING, EVERYWHERE).condition
         if where not in told:
             yield where

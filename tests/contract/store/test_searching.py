@@ -201,7 +201,7 @@ def test_a_page_whose_segments_have_very_many_rows_is_found_too(
 def test_where_partitions_are_closed_only_few_answers_are_gathered(
     contract_engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vedette.store.plan.choose.PLACES_MAX", 1)
+    monkeypatch.setattr("vedette.store.plan.index_pruning.PLACES_MAX", 1)
     store(contract_engine, partial(1, process_name="a.exe"), partial(2, process_name="b.exe"))
     store(contract_engine, partial(3, process_name="b.exe", window_ms=NEXT_MS))
     open_partition(contract_engine, HOUR_MS)

@@ -24,8 +24,8 @@ from vedette.query.compile.document import SEGMENT
 from vedette.query.compile.segments_sql import keys_of
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import closed_partitions
+from vedette.store.plan import index_pruning
 from vedette.store.plan.index_pruning import (
-    PLACES_MAX,
     Narrowing,
     count_rows,
     find_places,
@@ -99,7 +99,7 @@ def choose_scan(engine: Engine, where: Condition, scope: Scope, reach: Reach) ->
     if not least:
         return NoMatch()
     ranked = [where.narrowings[n] for n in sorted(range(len(counts)), key=counts.__getitem__)]
-    if least <= PLACES_MAX:
+    if least <= index_pruning.PLACES_MAX:
         found = find_places(engine, where, ranked, params, reach)
         if found is None:
             return FullScan(where)
@@ -133,7 +133,7 @@ def choose_few_segments(
     if where.narrowings and closed_partitions(engine):
         params = {**where.params, **scope_params(scope)}
         (count,) = count_rows(engine, where.narrowings[:1], params, reach)
-        if not 0 < count <= PLACES_MAX:
+        if not 0 < count <= index_pruning.PLACES_MAX:
             return None if count else NoMatch()
     if where.found:
         asks_rows = where.merged or where.keys
