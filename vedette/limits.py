@@ -63,6 +63,9 @@ QUERY_OPERANDS_MAX = 128
 brackets. The engine's time grows with their square: 1,024 ANDed words of a command line took 29 s
 over 20,000 segments, 512 ORed pairs 35 s. Known queries have at most 20 and 13."""
 
+ROWS_DEFAULT = 10
+"""Rows of one page of search results when none are asked for."""
+
 ROWS_MAX = 10_000
 """Rows of one page of search results."""
 
@@ -263,6 +266,17 @@ each attempt."""
 
 QUERY_KILL_INTERVAL_MAX_S = 1.0
 """A query that ends only when its present phase ends is not asked for more often."""
+
+CLOCK_JUMP_US = 10 * 60 * 1_000_000
+"""A wall clock that differs from elapsed time by more was set. Corrections by NTP are smaller, or
+gradual."""
+
+CLOCK_ABSENCE_US = 3 * 24 * 3600 * 1_000_000
+"""A server that was off for longer, over a reboot, deletes nothing by age until the time is
+confirmed."""
+
+CLOCK_SAVE_S = 60
+"""Between two writes of the trusted time to the state database."""
 
 STORE_CONTROL_CLIENTS = 2
 """Connections of an engine for health checks and for killing queries, which must work while

@@ -20,6 +20,7 @@ from vedette.search.streams.filtered_counts import FilteredCounts
 from vedette.settings import Settings
 from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import Tokens
+from vedette.state.clock.guard import ClockGuard
 from vedette.state.db.database import Database
 from vedette.state.db.group_commit import GroupCommit
 from vedette.state.sensors.checkins import CheckinInterval
@@ -34,6 +35,7 @@ class Services:
 
     settings: Settings
     clock: Clock
+    clock_guard: ClockGuard
     metrics: CollectorRegistry
     database: Database
     tokens: Tokens

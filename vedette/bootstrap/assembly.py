@@ -65,6 +65,7 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
     services = Services(
         settings=settings,
         clock=clock,
+        clock_guard=path.clock_guard,
         metrics=path.metrics,
         database=database,
         tokens=Tokens(database, clock),

@@ -56,6 +56,10 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
         lambda here: here.path.sensors.refresh(here.clock.now_us()),
     ),
     BackgroundJob(
+        "clock", 2, False, "compare the clocks, save the trusted time, apply a confirmation",
+        lambda here: here.path.clock_watch.look(),
+    ),
+    BackgroundJob(
         "ingress filters", 2, False, "reload ingress filters that other servers changed",
         lambda here: here.path.filters.reload(),
     ),

@@ -13,6 +13,7 @@ from vedette.bootstrap.private_folder import make_private
 from vedette.bootstrap.record_policy import keep_of
 from vedette.bootstrap.store_identity import check_store
 from vedette.clock import Clock
+from vedette.pipeline.clock_watch import ClockWatch
 from vedette.pipeline.filter_reload import FilterReloader
 from vedette.pipeline.ingest_metrics import IngestMetrics
 from vedette.pipeline.ingest_queue import IngestQueue
@@ -22,6 +23,8 @@ from vedette.pipeline.workers.lookup_server import LookupServer
 from vedette.pipeline.workers.store_lookup import StoreLookup
 from vedette.pipeline.workers.worker_pool import WorkerPool
 from vedette.settings import Settings
+from vedette.state.clock.guard import ClockGuard
+from vedette.state.clock.record import load_confirmation, load_reading
 from vedette.state.db.database import Database, open_database
 from vedette.state.db.start import migrate
 from vedette.state.sensors.channel_codes import Channels
@@ -55,6 +58,8 @@ class WritePath:
     intake: IngestQueue
     partitions: PartitionControl
     filters: FilterReloader
+    clock_guard: ClockGuard
+    clock_watch: ClockWatch
 
 
 def open_engines(
@@ -87,15 +92,19 @@ def start_write_path(
     metrics = _metrics()
     sensors = Sensors(engines.state)
     preparation = _preparation(settings, clock, engines, sensors, closing)
-    intake = _intake(settings, clock, engines.telemetry, preparation, metrics)
-    partitions = PartitionControl(engines.telemetry, intake, preparation, clock)
+    guard = ClockGuard(clock, load_reading(engines.state))
+    watch = ClockWatch(guard, engines.state, load_confirmation(engines.state))
+    watch.look()
+    closing.callback(watch.save)
+    intake = _intake(settings, clock, guard, engines.telemetry, preparation, metrics)
+    partitions = PartitionControl(engines.telemetry, intake, preparation, clock, guard)
     filters = FilterReloader(engines.state, preparation, clock)
     filters.reload()
     closing.callback(filters.flush)
     closing.callback(lambda: sensors.flush(clock.now_us()))
     intake.start()
     closing.callback(intake.close)
-    return WritePath(metrics, sensors, intake, partitions, filters)
+    return WritePath(metrics, sensors, intake, partitions, filters, guard, watch)
 
 
 def _telemetry(settings: Settings, parts_merged: int) -> Engine:
@@ -141,6 +150,7 @@ def _preparation(
 def _intake(
     settings: Settings,
     clock: Clock,
+    guard: ClockGuard,
     telemetry: Engine,
     preparation: WorkerPool,
     metrics: CollectorRegistry,
@@ -148,4 +158,5 @@ def _intake(
     """The ingest queue, not started yet."""
     writer = StoreWriter(telemetry)
     next_seq = StoreLookup(telemetry, clock).newest_seq() + 1
-    return IngestQueue(preparation, writer, clock, settings, IngestMetrics(metrics), next_seq)
+    meter = IngestMetrics(metrics)
+    return IngestQueue(preparation, writer, clock, settings, meter, next_seq, guard)

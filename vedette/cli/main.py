@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from vedette import __version__
 from vedette.cli import (
+    clock,
     config,
     demo,
     groups,
@@ -73,6 +74,7 @@ app.add_typer(packages.app, name="package", help="Sensor packages for updates.")
 app.add_typer(installers.app, name="installer", help="Packages that installers carry.")
 app.add_typer(teams.app, name="team", help="Teams: who may see which sensor groups.")
 app.add_typer(config.app, name="config", help="Settings.")
+app.add_typer(clock.app, name="clock", help="The server's clock, when it is in doubt.")
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 app.command("import")(import_files.import_files)

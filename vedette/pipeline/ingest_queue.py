@@ -26,6 +26,7 @@ from vedette.errors import BusyError, UnavailableError, VedetteError
 from vedette.pipeline.batch.pack import PackedCommit
 from vedette.pipeline.submission import Receipt, Submission
 from vedette.pipeline.workers.processor import CommitProcessor
+from vedette.state.clock.guard import ClockGuard
 
 log = structlog.get_logger(__name__)
 
@@ -97,6 +98,7 @@ class IngestQueue:
         limits: QueueLimits,
         meter: QueueMetrics,
         first_seq: int,
+        clock_guard: ClockGuard | None = None,
     ) -> None:
         self._preparation = preparation
         self._ledger = ledger
@@ -104,6 +106,7 @@ class IngestQueue:
         self._limits = limits
         self._meter = meter
         self._seq = first_seq
+        self._clock_guard = clock_guard
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._expected: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         """Items of the inbox that were announced to the processor."""
@@ -143,12 +146,15 @@ class IngestQueue:
     async def submit(self, submission: Submission) -> Receipt:
         """The receipt, once every accepted record is stored and fsynced.
 
-        Raises BusyError when the queue is full, UnavailableError when the commit fails.
+        Raises BusyError when the queue is full, UnavailableError when the commit fails or the
+        clock is in doubt.
         """
         return await asyncio.wrap_future(self.enqueue(submission))
 
     def enqueue(self, submission: Submission) -> Future[Receipt]:
         """`submit` for callers without an event loop."""
+        if self._clock_guard is not None:
+            self._clock_guard.check()
         waiting = _Waiting(submission)
         with self._inbox_lock:
             if self._failed.is_set():

@@ -6,6 +6,7 @@ given the detached partitions.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import structlog
 
@@ -13,6 +14,7 @@ from vedette.clock import Clock
 from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.workers.processor import CommitProcessor
 from vedette.settings import Settings
+from vedette.state.clock.guard import ClockGuard
 from vedette.store.engine.client import Engine
 from vedette.store.partitions import lifecycle as stored
 from vedette.store.partitions.partition import Partition, partition_name
@@ -28,12 +30,18 @@ class PartitionControl:
     """Changes on request (api.md 3.3), and those due by the settings."""
 
     def __init__(
-        self, engine: Engine, intake: IngestQueue, preparation: CommitProcessor, clock: Clock
+        self,
+        engine: Engine,
+        intake: IngestQueue,
+        preparation: CommitProcessor,
+        clock: Clock,
+        clock_guard: ClockGuard | None = None,
     ) -> None:
         self._engine = engine
         self._intake = intake
         self._preparation = preparation
         self._clock = clock
+        self._clock_guard = clock_guard or ClockGuard(clock)
 
     def roll(self) -> str:
         """Closes the hot partition and opens a new one; returns the name of the closed one."""
@@ -54,10 +62,14 @@ class PartitionControl:
         return self._change(stored.delete, name)
 
     def maintain(self, settings: Settings) -> None:
-        """Rolls and deletes partitions that are due by age, size or free disk space."""
+        """Rolls and deletes partitions that are due by age, size or free disk space; by age nothing
+        while the clock is in doubt."""
+        policy = policy_of(settings)
+        if self._clock_guard.deletion_hold():
+            policy = replace(policy, roll_age_ms=0, keep_age_ms=0)
         due = decide(
             stored.list_partitions(self._engine),
-            policy_of(settings),
+            policy,
             self._clock.now_us() // 1_000,
             stored.free_disk_bytes(self._engine),
         )

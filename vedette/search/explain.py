@@ -7,7 +7,7 @@ which dominates the time of a search.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, assert_never
+from typing import Final, Literal, TypeVar, assert_never
 
 from vedette import limits
 from vedette.errors import UnavailableError
@@ -24,9 +24,13 @@ from vedette.search.processes.process_search import SearchSettings
 from vedette.search.query_guards import guarded_check
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.partition import Partition
+from vedette.store.plan.choose import choose_plan
+from vedette.store.plan.plan import Plan
 from vedette.store.plan.scope_filter import ALL
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.segment_search import count_segments
+from vedette.store.read.segment_search import NEWEST_FIRST, count_segments
+
+Answer = TypeVar("Answer")
 
 CHEAP_SEGMENTS: Final = 100_000
 """Up to so many segments to read, any query is cheap."""
@@ -64,6 +68,8 @@ class Explanation:
     terms: Sequence[Term]
     """The first `EXPLAIN_TERMS_MAX` leaves, in the query's order."""
     terms_left_out: int
+    plan: Plan | None
+    """How the first page is searched."""
     total: int | None
     """Results of the whole query."""
     segments: int | None
@@ -97,6 +103,7 @@ def explain(
         tree=tree,
         terms=terms,
         terms_left_out=max(0, len(leaves) - len(terms)),
+        plan=counter.plan(checked),
         total=counter.count(checked),
         segments=segments,
         partitions=searched_partitions(engine, checked),
@@ -122,12 +129,24 @@ class _Counter:
 
     def count(self, part: Checked | None) -> int | None:
         """Segments that a part of the query matches by itself; all segments for None."""
+        where = ALL if part is None else self._compiled(part)
+        return self._in_time(
+            lambda reach: count_segments(self._engine, where, self._scope, reach=reach)
+        )
+
+    def plan(self, checked: Checked) -> Plan | None:
+        """How the first page of the whole query is searched."""
+        where, order = self._compiled(checked), NEWEST_FIRST
+        return self._in_time(
+            lambda reach: choose_plan(self._engine, where, self._scope, order, limits.ROWS_DEFAULT, reach)
+        )
+
+    def _in_time(self, ask: Callable[[Reach], Answer]) -> Answer | None:
         left_s = self._until_s - time.perf_counter()
         if left_s <= 0:
             return None
-        where = ALL if part is None else self._compiled(part)
         try:
-            return count_segments(self._engine, where, self._scope, reach=Reach.within(left_s))
+            return ask(Reach.within(left_s))
         except UnavailableError as error:
             if error.reason != "deadline":
                 raise

@@ -11,7 +11,7 @@ from vedette.query.compile.suffix_index import IndexedEnds
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.partitions.lifecycle import mount, open_partition, unmount
 from vedette.store.partitions.partition import partition_name
-from vedette.store.plan.index_pruning import narrowed
+from vedette.store.plan.choose import choose_scan
 from vedette.store.plan.search_bounds import EVERYWHERE
 from vedette.store.read.segment_search import search_segments
 from vedette.store.schema.create import create_tables
@@ -65,7 +65,7 @@ def totals(engine: ClickHouseEngine) -> dict[str, int]:
 
 def total(engine: ClickHouseEngine, text: str) -> int:
     asked = compile_segments(check(parse(text), now_us=1))
-    where = narrowed(engine, asked, EVERYTHING, EVERYWHERE)
+    where = choose_scan(engine, asked, EVERYTHING, EVERYWHERE).condition
     return search_segments(engine, where, EVERYTHING).total if where else 0
 
 

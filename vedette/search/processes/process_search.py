@@ -22,7 +22,8 @@ from vedette.search.search_request import SearchRequest, Sort
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
 from vedette.store.engine.errors import ManyRowsError
-from vedette.store.plan.index_pruning import NOWHERE, gathering, narrowed
+from vedette.store.plan.choose import choose_few_segments, choose_scan
+from vedette.store.plan.plan import NoMatch
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.column_lists import SORTABLE
 from vedette.store.read.segment_facets import Facets, Value, count_facets
@@ -186,7 +187,7 @@ def _find(engine: Engine, question: _Question, reach: Reach) -> _Findings:
     """All store reads of a search, within one reach."""
     if (few := _few(engine, question, reach)) is not None:
         return _Findings(few, hidden=_hidden(engine, question, few.total, reach))
-    where = narrowed(engine, question.where, question.scope, reach)
+    where = choose_scan(engine, question.where, question.scope, reach).condition
     if where is None:
         nothing = _nothing(question.request)
         return replace(nothing, hidden=_hidden(engine, question, 0, reach))
@@ -200,15 +201,15 @@ def _few(engine: Engine, question: _Question, reach: Reach) -> Found | None:
     request, order = question.request, question.order
     if request.facets or question.group or not request.rows:
         return None
-    where = gathering(engine, question.where, question.scope, reach)
-    if where is None:
+    access = choose_few_segments(engine, question.where, question.scope, reach)
+    if access is None:
         return None
-    if where is NOWHERE:
+    if isinstance(access, NoMatch):
         return Found(0, [])
     start, rows, bound = request.start, request.rows, replace(reach, rows_max=limits.FEW_ROWS_MAX)
     try:
         return search_segments(
-            engine, where, question.scope, order, start=start, rows=rows, reach=bound
+            engine, access.condition, question.scope, order, start=start, rows=rows, reach=bound
         )
     except ManyRowsError:
         return None
@@ -255,7 +256,7 @@ def _hidden(engine: Engine, question: _Question, total: int, reach: Reach) -> in
     """Results outside the caller's scope (design.md 7, `filtered`)."""
     if not question.counts_filtered:
         return 0
-    where = narrowed(engine, question.where, EVERYTHING, reach)
+    where = choose_scan(engine, question.where, EVERYTHING, reach).condition
     if where is None:
         return 0
     if question.group:

@@ -1,4 +1,4 @@
-"""What follows FROM in a search of segments."""
+"""Prints what follows FROM in a search of segments; `choose.can_group_rows` decides which form."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -7,16 +7,18 @@ from vedette.query.compile.condition import Condition
 from vedette.query.compile.document import SEGMENT
 from vedette.store.read.column_lists import MERGES, quoted
 
-_PLACED: Final = frozenset({"window_ms", "sensor_id"})
+_KEY_COLUMNS: Final = frozenset({"window_ms", "sensor_id"})
 """Columns of a `Place`."""
 
 
-def selected(where: Condition, columns: Iterable[str] = ()) -> str:
-    """The segments that a condition selects, with these columns. The rows of few segments are
-    grouped, which costs half of what merging them in the order of keys does."""
-    if not where.before or where.merged is None or not MERGES.keys() >= where.merged:
-        return f"segment FINAL {where.clause}"
-    wanted = sorted({*where.merged, *where.keys, *columns} - _PLACED)
+def merged(where: Condition) -> str:
+    """The engine merges partial rows in key order (FINAL)."""
+    return f"segment FINAL {where.clause}"
+
+
+def grouped(where: Condition, columns: Iterable[str] = ()) -> str:
+    """Partial rows selected by `where.before` are grouped by key; `columns` are needed outside."""
+    wanted = sorted({*(where.merged or ()), *where.keys, *columns} - _KEY_COLUMNS)
     found = "".join(f", {MERGES[one]}({quoted(one)}) AS {quoted(one)}" for one in wanted)
     return (
         f"(SELECT {SEGMENT.key}, any(sensor_id) AS sensor_id{found} FROM segment "

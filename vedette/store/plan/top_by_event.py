@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vedette import limits
-from vedette.model.columns import METADATA
 from vedette.query.compile.condition import Apart, Condition
 from vedette.store.engine.client import Engine, Params
 from vedette.store.engine.query_pool import beside
-from vedette.store.plan.from_clause import selected
+from vedette.store.plan.choose import can_group_rows
+from vedette.store.plan.from_clause import grouped, merged
 from vedette.store.plan.scope_filter import PLACE, Place
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.column_lists import MERGES, quoted
+from vedette.store.read.column_lists import quoted
 
 _LATER_MAX: Final = 50_000
 """Rows that are later than the last of a page. In a search that finds only what is old there are
@@ -37,23 +37,13 @@ _PLACES: Final = pa.schema([("window_ms", pa.uint64()), ("sensor_id", pa.uint32(
 
 _ORDER: Final = [("at", "descending"), ("window_ms", "descending"), ("key_hash", "ascending")]
 
-_TIMES: Final = frozenset(
-    column.name for column in METADATA if column.type == "time" and MERGES[column.name] == "max"
-)
-
-
-def decides(where: Condition, order: Sequence[tuple[str, bool]]) -> bool:
-    """Whether the first segments can be told by the rows that events select, in one look at them.
-    Parts that no merge has seen are looked at apart; several looks cost more than they save."""
-    is_latest = len(order) == 1 and order[0][1] and order[0][0] in _TIMES
-    return is_latest and where.apart is not None and len(where.apart.rows) == 1
-
 
 def first_found(
     engine: Engine, where: Condition, column: str, start: int, rows: int, reach: Reach
 ) -> tuple[int, list[Place]] | None:
-    """How many segments a condition selects for which `decides` holds, and `rows` of them from
-    `start` on, the latest by a column first; None when their rows are too many to tell."""
+    """The number of segments that a condition selects (`choose.can_rank_by_event` holds for it),
+    and the places of `rows` of them from `start` on, ordered by the latest `column`; None when they
+    have too many rows. Raises UnavailableError."""
     found = _found(engine, where.apart, where.params, column, reach) if where.apart else None
     if found is None:
         return None
@@ -72,7 +62,7 @@ def _found(
     row = f"key_hash, {_at(column)} AS at"
     asked = [" UNION ALL ".join(f"SELECT {row} FROM segment WHERE {one}" for one in apart.rows)]
     if apart.others is not None:
-        asked.append(f"SELECT {row} FROM {selected(apart.others, [column])}")
+        asked.append(f"SELECT {row} FROM {_source(apart.others, column)}")
     most = limits.FEW_ROWS_MAX
     asking = [
         beside(reach.ask_table, engine, f"SELECT * FROM ({sql}) LIMIT {most + 1:d}", _KEYS, params)
@@ -82,6 +72,10 @@ def _found(
     if max(table.num_rows for table in tables) > most:
         return None
     return _grouped(pa.concat_tables(tables), _KEYS)
+
+
+def _source(where: Condition, column: str) -> str:
+    return grouped(where, [column]) if can_group_rows(where) else merged(where)
 
 
 def _later(

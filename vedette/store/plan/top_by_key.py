@@ -6,7 +6,6 @@ descending order name the segments in theirs: each first at its place, then agai
 segments, their keys are told apart.
 """
 
-from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Final
 
@@ -16,7 +15,6 @@ from vedette.store.engine.query_pool import beside
 from vedette.store.partitions.lifecycle import open_partitions
 from vedette.store.plan.scope_filter import PLACE, Place
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.column_lists import MERGES
 
 _ROWS_A_SEGMENT: Final = 8
 _ROWS_LEAST: Final = 100
@@ -25,16 +23,10 @@ _ROWS_LEAST: Final = 100
 _OPEN: Final = "partition_ms IN {open_partitions:Array(UInt64)}"
 
 
-def leads(where: Condition, order: Sequence[tuple[str, bool]]) -> bool:
-    """Whether the first segments can be told from partial rows."""
-    asks_keys = not where.asks_merged and not where.looks and not where.before
-    return asks_keys and len(order) == 1 and order[0][1] and MERGES[order[0][0]] == "max"
-
-
 def first_places(
     engine: Engine, where: Condition, ordering: str, start: int, rows: int, reach: Reach
 ) -> tuple[Future[int], list[Place]] | None:
-    """How many segments a condition selects for which `leads` holds, which is still being counted,
+    """How many segments a condition selects for which `choose.can_rank_by_key` holds,
     and `rows` of them from `start` on; None when their rows are too many to tell."""
     counting = beside(_count, engine, where, reach)
     most = max((start + rows) * _ROWS_A_SEGMENT, _ROWS_LEAST)

@@ -2,22 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.from_clause import selected
+from vedette.store.plan import choose
+from vedette.store.plan.choose import can_group_rows, choose_ranking
+from vedette.store.plan.from_clause import grouped
+from vedette.store.plan.from_clause import merged as merged_source
+from vedette.store.plan.plan import CountOnly, MergedSort, TopByEvent, TopByKey
 from vedette.store.plan.scope_filter import AT_PLACES, PLACE, PLACES, Place, scoped
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
-from vedette.store.plan.top_by_event import decides, first_found
-from vedette.store.plan.top_by_key import first_places, leads
+from vedette.store.plan.top_by_event import first_found
+from vedette.store.plan.top_by_key import first_places
 from vedette.store.read.column_lists import ROW, SORTABLE, merged, quoted
 from vedette.store.read.process_events import BY_KEY
 
-Order = Sequence[tuple[str, bool]]
-"""Columns to order by, each with whether it descends."""
+Order = choose.Order
 
 NEWEST_FIRST: Order = (("last_update", True),)
 
@@ -48,30 +51,39 @@ def search_segments(
     """
     ordering_sql(order)  # refuses what cannot be ordered by, whatever is found
     where = scoped(where, scope)
-    if not rows:
-        return Found(_count(engine, where, reach), [])
-    found = _first(engine, where, order, start, rows, reach)
+    found = _ranked(engine, where, order, start, rows, reach)
     if found is not None:
         return found
     total, keys = _page(engine, where, order, start, rows, reach)
     return Found(total, segment_rows(engine, keys))
 
 
-def _first(
+def _ranked(
     engine: Engine, where: Condition, order: Order, start: int, rows: int, reach: Reach
 ) -> Found | None:
-    """What partial rows tell without being merged; None when they do not."""
-    if leads(where, order):
-        led = first_places(engine, where, ordering_sql(order), start, rows, reach)
-        if led is None:
+    """The page as partial rows give it, unmerged; None when too many rows would be read."""
+    ranking = choose_ranking(where, order, rows)
+    match ranking:
+        case CountOnly():
+            return Found(_count(engine, where, reach), [])
+        case TopByKey():
+            ordering = ordering_sql(order)
+            by_key = first_places(engine, where, ordering, start, rows, reach)
+            if by_key is None:
+                return None
+            counting, keys = by_key
+            page = segment_rows(engine, keys)  # runs while segments are counted
+            return Found(counting.result(), page)
+        case TopByEvent():
+            by_event = first_found(engine, where, order[0][0], start, rows, reach)
+            if by_event is None:
+                return None
+            total, found_keys = by_event
+            return Found(total, segment_rows(engine, found_keys))
+        case MergedSort():
             return None
-        counting, keys = led
-        page = segment_rows(engine, keys)  # while they are counted
-        return Found(counting.result(), page)
-    if not where.before or not decides(where, order):
-        return None
-    first = first_found(engine, where, order[0][0], start, rows, reach)
-    return None if first is None else Found(first[0], segment_rows(engine, first[1]))
+        case _:
+            assert_never(ranking)
 
 
 def count_segments(
@@ -102,9 +114,13 @@ def _key(row: dict[str, Any]) -> Place:
 
 
 def _count(engine: Engine, where: Condition, reach: Reach) -> int:
-    sql = f"SELECT count() FROM {selected(where)}"
+    sql = f"SELECT count() FROM {_source(where)}"
     total: int = reach.ask(engine, sql, where.params).rows[0][0]
     return total
+
+
+def _source(where: Condition, columns: Sequence[str] = ()) -> str:
+    return grouped(where, columns) if can_group_rows(where) else merged_source(where)
 
 
 def _page(
@@ -112,7 +128,7 @@ def _page(
 ) -> tuple[int, list[Place]]:
     """Total and keys of a page; metadata is read for the page alone."""
     ordering = ordering_sql(order)
-    found = selected(where, [column for column, _ in order])
+    found = _source(where, [column for column, _ in order])
     page = reach.ask(
         engine,
         f"SELECT {PLACE}, count() OVER () FROM {found} "

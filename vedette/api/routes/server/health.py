@@ -39,10 +39,14 @@ def _readiness(services: Services) -> Response:
         "store": _outcome(services.engine.ping),
         "state": _outcome(lambda: _ask_state(services)),
         "disk": _disk(services.settings.data),
+        "clock": services.clock_guard.doubt() or "ok",
         "parts": _outcome(lambda: _check_parts(services, damaged)),
     }
     ready = all(outcome == "ok" for outcome in checks.values())
     body: dict[str, object] = {"ready": ready, "checks": checks}
+    hold = services.clock_guard.deletion_hold()
+    if hold:
+        body["deletion_by_age"] = f"on hold: {hold}"
     if damaged:
         body["damaged_parts"] = [part.text() for part in damaged]
     return json_answer(body, 200 if ready else 503)

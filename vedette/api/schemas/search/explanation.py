@@ -8,6 +8,7 @@ from vedette.query.nodes import And, Everything, Exact, Leaf, Not, Or, Range, Te
 from vedette.query.typed import Test, TextTest, source_of
 from vedette.search.explain import Explanation, Term
 from vedette.store.partitions.partition import Partition
+from vedette.store.plan.plan import describe
 
 
 def explanation_body(found: Explanation) -> Body:
@@ -16,6 +17,7 @@ def explanation_body(found: Explanation) -> Body:
         "tree": _tree(found.tree),
         "terms": [_term(one) for one in found.terms],
         "terms_left_out": found.terms_left_out,
+        "plan": None if found.plan is None else describe(found.plan),
         "total_results": found.total,
         "segments": found.segments,
         "partitions": [_partition(one) for one in found.partitions],
