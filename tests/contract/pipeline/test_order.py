@@ -11,6 +11,7 @@ from vedette.model.columns import PROCESS
 from vedette.model.scope import EVERYTHING
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.read import process as stored
+from vedette.store.write.corrections import apply_corrections
 
 SEED = 20_231_115
 ROUNDS = 25
@@ -57,7 +58,8 @@ def records(name: str) -> list[dict[str, Any]]:
 
 
 def answers(engine: Engine, sensor_id: int) -> dict[str, Any]:
-    """Everything of the processes of one sensor, without the sensor."""
+    """Everything of the processes of one sensor, without the sensor, once corrected."""
+    apply_corrections(engine)
     mark = f"{sensor_id:08x}-"
     names = [name for name in processes(engine) if name.startswith(mark)]
     rows = stored.process_rows(engine, names, EVERYTHING)
