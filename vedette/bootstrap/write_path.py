@@ -123,6 +123,7 @@ def _telemetry(settings: Settings, parts_merged: int) -> Engine:
         engine = open_engine(settings.data / "telemetry", parts_merged=parts_merged)
     create_tables(engine)
     recover(engine)
+    apply_corrections(engine)
     return engine
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from vedette.model.address import signed_int32
 from vedette.model.columns import EVENT_KINDS
-from vedette.model.ids import FILETIME_EPOCH_US, names_process, unique_id, unknown_parent_id
+from vedette.model.ids import names_process, start_of_process_id, unique_id, unknown_parent_id
 from vedette.search.bodies.wire_values import instant
 from vedette.store.read.column_lists import KNOWN
 
@@ -134,15 +134,11 @@ def child_body(row: Row, is_suppressed: bool = False) -> Body:
 
 
 def start_us(row: Row) -> int:
-    """When a process started; read from its id where no record told, 0 where that fails too."""
+    """When a process started; read from its id where no record says it, 0 where that fails too."""
     if row["start"]:
         return int(row["start"])
-    filetime = row["process_id"][19:36].replace("-", "")
-    try:
-        told_us = int(filetime, 16) // 10 - FILETIME_EPOCH_US
-    except ValueError:
-        return 0
-    return told_us if 0 < told_us < row["last_update"] else 0
+    start_us = start_of_process_id(row["process_id"])
+    return start_us if start_us < row["last_update"] else 0
 
 
 def partition_number(partition_ms: int) -> int:

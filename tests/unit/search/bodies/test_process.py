@@ -1,11 +1,13 @@
 """Process objects and what surrounds them (api.md 2.1-2.5, clients.md 4.1, 4.5)."""
 
 from typing import Any
+from zlib import crc32
 
 import pytest
 
 from vedette.model.address import pack_address
 from vedette.model.columns import EVENT_KINDS, KEY, METADATA
+from vedette.model.ids import process_id_from_start
 from vedette.search.bodies.process import COUNTED, child_body, parent_body, process_body
 from vedette.search.bodies.search_results import search_body, segments_body
 from vedette.store.engine.arrow_arrays import UNKNOWN
@@ -71,6 +73,8 @@ def test_a_known_parent_is_named_by_its_first_segment() -> None:
         ({"start": 0, "process_id": "00000001-" + "f" * 4 + "-ffff-ffff-" + "f" * 12},
          "1970-01-01T00:00:00.000000Z"),
         ({"start": 0, "process_id": "not hex"}, "1970-01-01T00:00:00.000000Z"),
+        ({"start": 0, "process_id": process_id_from_start(1, 4, crc32(b"\\a.exe"))},
+         "1970-01-01T00:00:00.000000Z"),
     ],
 )  # fmt: skip
 def test_a_start_that_nobody_told_is_read_from_the_id(known: dict[str, Any], start: str) -> None:
