@@ -116,6 +116,7 @@ def _telemetry(settings: Settings, parts_merged: int) -> Engine:
     check_tables(engine)
     create_tables(engine)
     recover(engine)
+    apply_corrections(engine)
     return engine
 
 

@@ -138,7 +138,9 @@ class _Counter:
         """How the first page of the whole query is searched."""
         where, order = self._compiled(checked), NEWEST_FIRST
         return self._in_time(
-            lambda reach: choose_plan(self._engine, where, self._scope, order, limits.ROWS_DEFAULT, reach)
+            lambda reach: choose_plan(
+                self._engine, where, self._scope, order, limits.ROWS_DEFAULT, reach
+            )
         )
 
     def _in_time(self, ask: Callable[[Reach], Answer]) -> Answer | None:

@@ -18,7 +18,6 @@ Pairs = Iterable[tuple[str, str]]
 
 PREFIXES: Final = ("svc.", "cb.")
 
-ROWS_DEFAULT: Final = 10
 START_MAX: Final = 1 << 53
 
 PROCESS_SORT_DEFAULT: Final = "last_update desc"
@@ -57,7 +56,7 @@ def search_request(pairs: Pairs, sort_default: str = PROCESS_SORT_DEFAULT) -> Se
         values.setdefault(_without_prefix(name), value.strip())
     return SearchRequest(
         parts=tuple(part for name, value in given if (part := _part(name, value)) is not None),
-        rows=min(_number("rows", values, ROWS_DEFAULT), limits.ROWS_MAX),
+        rows=min(_number("rows", values, limits.ROWS_DEFAULT), limits.ROWS_MAX),
         start=_number("start", values, 0),
         sorts=_sorts(values.get("sort") or sort_default),
         group=_prefixed("group", given),
