@@ -36,6 +36,7 @@ from vedette.store.engine.open import PARTS_MERGED, connect_engine, open_engine
 from vedette.store.integrity.identity import check_tables
 from vedette.store.partitions.lifecycle import recover, unmounted
 from vedette.store.schema.create import create_tables
+from vedette.store.write.corrections import apply_corrections
 
 PROCESS_CACHE_SIZE = 100_000
 """Processes whose metadata is cached by all workers together, about 2 kB each."""
