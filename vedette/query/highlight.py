@@ -1,14 +1,14 @@
-r"""What to mark in the values of results (query-language 6, highlights): patterns on the original
-text, whose only group is the part that matched.
+r"""RE2 patterns that mark matches in the values of results (query-language 6, highlights). The
+first group of a pattern is the part to mark; `mark.py` applies them.
 
-Highlighting is by text, not by field: `process_name:notepad.exe` also marks the end of a path.
-So every leaf that is not negated and asks for a text is tried in all default fields, in each by
-the rule of its type. A leaf with a field is tried in that field and in the metadata alone: events
-of other kinds would have to be read for nothing but a mark. Numbers, dates, addresses, ranges,
-`*` alone, joins and exact filters mark nothing.
+Highlighting is by text, not by field: `process_name:notepad.exe` also marks the end of a path. A
+leaf that is not negated and has a text value is tried in all default fields, each by the rule of
+its type. A leaf with a field is tried in that field and in metadata only, because reading other
+kinds of events costs more than a mark is worth. Numbers, dates, addresses, ranges, `*`, joins and
+exact filters mark nothing.
 
-The rules are those of `query/check/text.py`, said of the text as stored: any run of separators for
-one, any case. A value that matches only by Unicode folding (`ß` for `ss`) is found and not marked.
+The rules are those of `query/check` on text as stored: any run of separators, any case. A
+value that matches only by Unicode folding (`ß` for `ss`) is found and not marked.
 """
 
 import re
@@ -27,15 +27,15 @@ from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text, Tree
 from vedette.query.parse.escape import unescape
 
 LEAVES_MAX = 100
-"""Leaves that are marked; a query of more was written by a program."""
+"""Leaves of a query that are marked; larger queries are made by programs."""
 
 PATTERN_CHARS_MAX = 2_000
-"""A value that makes a longer pattern is not marked: RE2 would need megabytes for it."""
+"""Characters of a pattern; a longer one is left out, since RE2 would need megabytes for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """In a value of the column, what the group of the RE2 pattern finds is to be marked."""
+    """A column, and an RE2 pattern whose first group is marked in its values."""
 
     column: str
     pattern: str
@@ -43,14 +43,14 @@ class Marker:
 
 Patterns = tuple[str, ...]
 Rule = Callable[[str], Patterns]
-"""A value as written to the patterns of its matches."""
+"""From a value as written to patterns."""
 
 _SEPARATOR = r"[\\/]"
 _IN_NAME = r"[^\\/]"
 _WORD = r"[\p{L}\p{N}_]"
 _GAP = r"[^\p{L}\p{N}_]"
 _CUT = r"""\s\\"'()\[\]{},=<>&|;"""
-"""What always separates the pieces of a command line, as the inside of a class."""
+"""Separators of a command line, as the inside of a character class."""
 
 _PIECE = rf"[^{_CUT}:/]"
 _HASH = re.compile(r"[0-9a-f*?]+")
@@ -60,10 +60,10 @@ _ROOTED = re.compile(r"(?:[a-z]:)?[\\/]|[a-z]:$", re.IGNORECASE)
 def markers(
     tree: Tree, catalogue: Catalogue = PROCESS, *, document: Document = SEGMENT
 ) -> list[Marker]:
-    """Every marker of the leaves that are not negated, without duplicates."""
+    """The distinct markers of the leaves that are not negated."""
     found: dict[Marker, None] = {}
     for leaf in _positive(tree, is_negated=False)[:LEAVES_MAX]:
-        # Nothing, or anything: such a value would mark the empty text, or every text.
+        # "" would match the empty text, "*" every text: neither marks anything.
         if isinstance(leaf.value, Text) and unescape(leaf.value.source).strip("*"):
             marks = _of_leaf(leaf, leaf.value.source, catalogue, document.lists)
             found.update(dict.fromkeys(marks))
@@ -108,7 +108,7 @@ def _columns(field: Field) -> tuple[str, ...]:
 
 
 def _rule_of(field: Field, column: str, rule: Rule) -> Rule:
-    """Names are stored as such, or are the last parts of paths."""
+    """The rule of a field, adapted for names that are the last parts of paths."""
     return _last_part if field.type == "name" and column in field.paths else rule
 
 
@@ -143,7 +143,7 @@ def _last_part(source: str) -> Patterns:
 
 
 def _stripped(value: str) -> str:
-    """A path or name without what stands before its first part."""
+    """A path or name without leading separators."""
     return value.removeprefix(":").lstrip("\\/")
 
 
@@ -171,7 +171,7 @@ def _path_reading(reading: str) -> Patterns:
 
 
 def _parts(value: str) -> str:
-    """A path with any separators where the value has one."""
+    """Pattern of a path in which any run of separators matches one."""
     parts = [part for part in re.split(_SEPARATOR + "+", value) if part]
     bodies = [
         "(?:currentcontrolset|controlset00[12])"
@@ -183,7 +183,7 @@ def _parts(value: str) -> str:
 
 
 def _cmdline(source: str) -> Patterns:
-    """Pieces in order. A `/` begins a piece after a space, and parts pieces elsewhere."""
+    """Pieces in order. A `/` begins a piece after a separator, and separates pieces elsewhere."""
     pieces = cmdline_pieces(unescape(source))
     while pieces and is_any(pieces[0]):
         del pieces[0]
@@ -281,4 +281,4 @@ RULES: Mapping[FieldType, Rule] = MappingProxyType(
         "sha256": _hexadecimal,
     }
 )
-"""Types of which texts are marked."""
+"""The rule of each type that is marked."""

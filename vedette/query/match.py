@@ -1,11 +1,8 @@
-"""Typed tree to a predicate over one document in memory: the same answers as the SQL.
+"""Compile a typed tree to a predicate over one document in memory, with the answers of the SQL.
 
-A segment is a mapping of the store's column names: metadata as plain values, event columns as
-sequences, times in epoch microseconds, addresses as 16 bytes. A missing column is unknown. A
-binary is a mapping of `binary_sql.BINARY_COLUMNS` in the same manner.
-
-`Prepared` keeps the forms of a document's texts, so that many queries over one document fold its
-paths once.
+A segment is a mapping of column names: metadata as plain values, event columns as sequences, times
+in epoch microseconds, addresses as 16 bytes; a missing column is unknown. A binary is a mapping of
+`binary_sql.BINARY_COLUMNS` in the same way. Patterns are RE2, so time is linear in the text.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,7 +50,7 @@ _UNKNOWN = 255
 
 
 Binaries = Callable[[str], Sequence["Prepared"]]
-"""The binaries, as documents, that have an MD5 or SHA-256."""
+"""Lookup of binary documents by MD5 or SHA-256."""
 
 
 def _no_binaries(_: str) -> Sequence["Prepared"]:
@@ -61,7 +58,8 @@ def _no_binaries(_: str) -> Sequence["Prepared"]:
 
 
 class Prepared:
-    """A document with its texts made ready on demand, and the binaries its joins ask."""
+    """A document with a cache of the normal forms of its texts, so that many queries normalise each
+    once, and the lookup for its joins."""
 
     __slots__ = ("_lists", "_texts", "binaries", "segment")
 
@@ -78,7 +76,7 @@ class Prepared:
         self._texts: dict[tuple[str, Form], Sequence[str]] = {}
 
     def values(self, column: str) -> Sequence[Any]:
-        """All values of a column; of metadata the only one."""
+        """The values of a column; metadata has one, or none when unknown."""
         if column in WRITTEN:
             return self._written(WRITTEN[column])
         found = self.segment.get(column)
@@ -93,7 +91,7 @@ class Prepared:
         return [value for value, operation in pairs if operation != NOT_WRITTEN]
 
     def texts(self, column: str, form: Form) -> Sequence[str]:
-        """All values of a text column in a form."""
+        """The values of a text column in a normal form."""
         key = (column, form)
         found = self._texts.get(key)
         if found is None:
@@ -105,7 +103,7 @@ class Prepared:
         return found if found or column in self._lists or column in WRITTEN else ("",)
 
     def numbers(self, source: str) -> Iterable[int]:
-        """All values of a number column, or of a number of `fields.DERIVED`."""
+        """The values of a number column, or of a number of `fields.DERIVED`."""
         match source:
             case "destination_port":
                 connections = zip(
@@ -133,7 +131,7 @@ class Prepared:
 
 
 def binaries_by_hash(binaries: Iterable[Segment]) -> Binaries:
-    """The lookup of some binaries."""
+    """Index some binaries by hash."""
     found: dict[str, list[Prepared]] = {}
     for binary in binaries:
         prepared = Prepared(binary, document=BINARY)
@@ -147,7 +145,7 @@ Predicate = Callable[[Prepared], bool]
 
 
 def compile_match(tree: Checked) -> Predicate:
-    """A predicate for `Prepared` segments. Compile once, ask often."""
+    """A predicate over `Prepared` documents."""
     match tree:
         case Everything():
             return lambda _: True
@@ -176,12 +174,12 @@ def _any(options: Sequence[Predicate]) -> Predicate:
 
 
 def match_segment(tree: Checked, segment: Segment) -> bool:
-    """Whether one segment answers the query. For many, use `compile_match`."""
+    """Whether one segment matches. For many, use `compile_match`."""
     return compile_match(tree)(Prepared(segment))
 
 
 def _any_test(tests: Sequence[Test]) -> Predicate:
-    """One of the tests is true; those of one text in one form are asked together."""
+    """One of the tests is true; tests of one text in one form share a pass."""
     by_form: dict[tuple[str, Form], list[TextTest]] = {}
     options: list[Predicate] = []
     for test in tests:
@@ -218,7 +216,7 @@ def _hash_columns(source: str) -> tuple[str, ...]:
 
 
 def _join(columns: tuple[str, ...], ask: Predicate) -> Predicate:
-    """One of the hashes in the columns is that of a binary of which the predicate is true."""
+    """One of the hashes belongs to a binary that meets the predicate."""
     return lambda segment: any(
         ask(binary)
         for column in columns

@@ -1,4 +1,4 @@
-"""Meaning of numbers and truth values (query-language 3.9, 3.11): value to tests."""
+"""Rules of numbers and truth values (query-language 3.9, 3.11)."""
 
 import re
 
@@ -11,14 +11,14 @@ from vedette.query.typed import NEVER, NUMBER_MAX, NumberTest, Test
 _NUMBER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 _HEXADECIMAL = re.compile(r"0x[0-9a-f]{1,16}", re.ASCII)
 _BOUNDED = {"start_hour": 23, "start_weekday": 6}
-"""Derived numbers for which 0 is a value like any other, and their greatest value."""
+"""Maximum of derived numbers for which 0 is an ordinary value; unknown is above it."""
 
 _UNTOLD = frozenset({"is_64bit"})
-"""Truth values of which 0 is stored for: unknown. No value of them is known to be false."""
+"""Truth values whose stored 0 means unknown: no stored value of them means false."""
 
 
 def number(text: str) -> int:
-    """A decimal or 0x number. Raises ValueError with a message for people."""
+    """A decimal or 0x number. Raises ValueError with a message for the caller."""
     lowered = text.strip().lower()
     if _NUMBER.fullmatch(lowered):
         found = int(lowered)
@@ -32,7 +32,7 @@ def number(text: str) -> int:
 
 
 def bounds(value: Value) -> tuple[int, int] | None:
-    """The inclusive bounds that a value stands for; None for "any" (`*`, `[* TO *]`)."""
+    """Inclusive bounds of a value; None for any number (`*`, `[* TO *]`)."""
     match value:
         case Range(low="*", high="*"):
             return None
@@ -48,7 +48,7 @@ def bounds(value: Value) -> tuple[int, int] | None:
 
 
 def integer(field: Field, value: Value) -> tuple[Test, ...]:
-    """Present means greater than 0, which is also what an unknown number is."""
+    """Tests of a number. 0 is also unknown, so present means above 0."""
     found = bounds(value)
     if found is None:
         return tuple(_present(source) for source in field.sources)
@@ -59,7 +59,7 @@ def integer(field: Field, value: Value) -> tuple[Test, ...]:
 
 
 def _within(source: str, low: int, high: int) -> NumberTest:
-    """The test of a range; of a number in `_BOUNDED` the range ends before what says: unknown."""
+    """The test of a range, which for `_BOUNDED` numbers excludes unknown."""
     if source not in _BOUNDED:
         return NumberTest(source, low, high)
     return NumberTest(source, max(low, 0), min(high, _BOUNDED[source]))
@@ -72,7 +72,7 @@ def _present(source: str) -> NumberTest:
 
 
 def constant_zero(value: Value) -> bool:
-    """Whether the number 0 answers to the value."""
+    """Whether the number 0 matches the value."""
     found = bounds(value)
     return found is not None and found[0] <= 0 <= found[1]
 
