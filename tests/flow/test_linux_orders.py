@@ -144,12 +144,14 @@ def test_an_update_is_fetched_checked_and_started(
     package = Package("linux", "1.0.1", hashlib.sha256(content).hexdigest(), len(content))
     with state_of(fast_server) as database:
         register(database, fast_server.data, package, content)
+    client.put("/api/v1/group/1", json={"sensor_version_linux": "1.0.1"})
     try:
         told = wait_for(lambda: "version 1.0.1" in sensor.log, True, PATIENCE_S)
         assert told, _record(client, number)["sensor_health_message"]
     finally:
         with state_of(fast_server) as database:
             withdraw(database, "linux")
+        client.put("/api/v1/group/1", json={"sensor_version_linux": "Manual"})
     program = sensor.folder / "program" / "vedette-sensor.pyz"
     assert program.read_bytes() == content
 
