@@ -1,6 +1,7 @@
 """Orders that a real Linux sensor carries out: flush, restart, filters, update, uninstall. The
 program runs from one file (a zip), as installers bring it. As root."""
 
+import hashlib
 import subprocess
 import sys
 import time
@@ -27,7 +28,8 @@ from tests.support.linux_sensor import (
     write_settings,
 )
 from tests.support.linux_server import PlayedServer, Signer, played_server
-from tests.support.served import Server, wait_for
+from tests.support.served import Server, state_of, wait_for
+from vedette.state.sensors.sensor_packages import Package, register, withdraw
 
 pytestmark = [
     pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),
@@ -199,6 +201,27 @@ def test_an_update_that_was_not_signed_for_this_file_is_refused_and_reported(
         assert len(played.fetched) == 2, "what was refused is not fetched again"
         assert (sensor.folder / "program" / "vedette-sensor.pyz").read_bytes() == before
         assert sensor.log.count("version 1.0.0") == 1
+
+
+def test_an_update_that_the_server_signed_is_installed(
+    client: httpx.Client, fast_server: Server, sensor: Sensor, tmp_path: Path
+) -> None:
+    newer = pack(tmp_path / "newer.pyz", "1.0.1")
+    number = sensor.record(client)["id"]
+    content = newer.read_bytes()
+    package = Package("linux", "1.0.1", hashlib.sha256(content).hexdigest(), len(content))
+    with state_of(fast_server) as database:
+        register(database, fast_server.data, package, content)
+    client.put("/api/v1/group/1", json={"sensor_version_linux": "1.0.1"})
+    try:
+        updated = wait_for(lambda: "version 1.0.1" in sensor.log, True, TIMEOUT_S)
+        assert updated, _record(client, number)["sensor_health_message"]
+    finally:
+        with state_of(fast_server) as database:
+            withdraw(database, "linux")
+        client.put("/api/v1/group/1", json={"sensor_version_linux": "Manual"})
+    program = sensor.folder / "program" / "vedette-sensor.pyz"
+    assert program.read_bytes() == content
 
 
 def test_what_the_installer_of_a_group_brings_runs(

@@ -69,8 +69,10 @@ def test_a_host_seen_by_its_short_and_its_full_name_is_one(
     assert Sensors(database).resolve({"web": Sighting()}, GROUP_ID, NOW_US)["web"] == full
     row = sensor_list.get(database, EVERYTHING, full.id)
     assert (row.hostname, row.computer_name) == ("web.corp.example", "web")
+    assert not row.shares_name
     other = sensors.resolve({"web.lab.example": Sighting()}, GROUP_ID, NOW_US)["web.lab.example"]
     assert other.id != full.id
+    assert sensor_list.get(database, EVERYTHING, full.id).shares_name
 
 
 @pytest.mark.parametrize("names", [("pc.corp", "pc"), ("pc", "pc.corp")])

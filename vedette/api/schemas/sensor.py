@@ -72,6 +72,7 @@ def _identity(row: SensorRow) -> dict[str, Any]:
         "reenrolled": row.reenrolled,
         "reenrolment": _reenrolment(row),
         "registration_time": _time(row.first_seen_us),
+        "shares_name": row.shares_name,
     }
 
 

@@ -28,6 +28,7 @@ class Bans:
             self.version = int(saved["version"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             pass
+        self._known_sha256 = frozenset(self._sha256.values()) - {""}
 
     def __len__(self) -> int:
         return len(self._sha256)
@@ -49,11 +50,12 @@ class Bans:
         saved = json.dumps({"version": version, "hashes": hashes})
         write_durably(self.path, saved.encode())
         self._sha256, self.version, self.refused = hashes, version, refused
+        self._known_sha256 = frozenset(hashes.values()) - {""}
 
     def matches(self, md5: str, sha256: str) -> bool:
-        """Whether a program with these hashes is banned."""
-        known = self._sha256.get(md5)
-        return known is not None and known in {"", sha256}
+        """Whether a program is banned by either of its hashes: a wrong SHA-256 in the list must not
+        let a program pass whose MD5 is banned."""
+        return md5 in self._sha256 or sha256 in self._known_sha256
 
 
 class BlockCounts:

@@ -136,12 +136,25 @@ def get(database: Database, scope: Scope, sensor_id: int) -> SensorRow:
 
 
 _SHOWN = tuple(
-    SENSOR.c[name] for name in SensorRow.__slots__ if name not in ("group_name", "has_sensor")
+    SENSOR.c[name]
+    for name in SensorRow.__slots__
+    if name not in ("group_name", "has_sensor", "shares_name")
+)
+_OTHER = SENSOR.alias("other")
+_SHARES_NAME = (
+    select(_OTHER.c.id)
+    .where(
+        _OTHER.c.computer_name == SENSOR.c.computer_name,
+        _OTHER.c.group_id == SENSOR.c.group_id,
+        _OTHER.c.id != SENSOR.c.id,
+    )
+    .exists()
 )
 _QUERY = select(
     *_SHOWN,
     GROUP.c.name.label("group_name"),
     SENSOR.c.key_sha256.is_not(None).label("has_sensor"),
+    _SHARES_NAME.label("shares_name"),
 ).join(GROUP)
 
 

@@ -26,6 +26,8 @@ class SensorRow:
     enrolled_us: int = 0
     has_sensor: bool = False
     """Whether Vedette's own sensor is enrolled there, which takes orders."""
+    shares_name: bool = False
+    """Whether another sensor of the group has the same short name."""
     reenrolled: int = 0
     reenrol_us: int = 0
     """When an enrolment began to wait for approval; 0: none does."""

@@ -54,7 +54,7 @@ SORTS: dict[str, ColumnElement[Any]] = {
     "uninstall": _S.uninstall,
     "uninstalled": _S.uninstalled_us > 0,
     "uptime": _S.uptime_s,
-    # The same for every sensor: their order is that of the ids.
+    # The same for every sensor, or nearly: their order is that of the ids.
     **dict.fromkeys(
         (
             "build_id",
@@ -71,6 +71,7 @@ SORTS: dict[str, ColumnElement[Any]] = {
             "node_id",
             "parity_host_id",
             "shard_id",
+            "shares_name",
             "supports_2nd_gen_modloads",
             "supports_cblr",
         ),

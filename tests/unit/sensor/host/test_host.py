@@ -154,7 +154,10 @@ def test_bans_change_by_full_lists_and_by_differences(tmp_path: Path) -> None:
     again = Bans(tmp_path / "bans.json")
     assert (again.version, len(again)) == (2, 2)
     assert again.matches("bb", "cc")
-    assert not again.matches("bb", "other")
+    assert again.matches("bb", "other")
+    assert again.matches("other", "cc")
+    assert not again.matches("other", "other")
+    assert not again.matches("other", "")
     assert again.matches("dd", "any")
     again.apply(3, full=True, add=[], remove=[])
     assert len(again) == 0
