@@ -120,6 +120,20 @@ def test_an_absurd_host_is_400(
     assert answer.json()["message"].startswith(member + ":")
 
 
+def test_events_carry_the_address_that_the_sensor_reported(
+    open_client: httpx.Client, analyst: httpx.Client, secret: str
+) -> None:
+    sensor = enrol(open_client, "with-address.example", secret)
+    adapters = [{"ip": "fd00::7", "mac": ""}, {"ip": "10.20.30.40", "mac": "02:00:00:00:00:01"}]
+    assert sensor.check_in(adapters=adapters).status_code == 200
+    base_us = now_us() - 60_000_000
+    assert sensor.send(session(base_us)[:2]).status_code == 200
+    (row, *_) = processes(analyst, sensor, "")
+    assert row["interface_ip"] == int.from_bytes(bytes([10, 20, 30, 40]), "big", signed=True)
+    assert sensor.send(session(base_us)[2:]).status_code == 200
+    assert len(processes(analyst, sensor, "interface_ip:10.20.30.40")) >= 2
+
+
 @pytest.mark.parametrize("os_type", ["windows", "osx", "linux"])
 def test_events_carry_the_operating_system_that_the_sensor_enrolled_with(
     open_client: httpx.Client, analyst: httpx.Client, secret: str, os_type: str

@@ -30,6 +30,9 @@ class SensorRef:
     """Whether the sensor is a program of ours that applies `filter_on_sensor` filters itself."""
     host_type: str = ""
     """workstation, server or domain_controller, as the sensor says; "" until it does."""
+    addresses: str = ""
+    """Addresses of the network interfaces, separated by `|`, as the sensor reported them when it
+    checked in; "" for hosts without an enrolled sensor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import time
 from types import FrameType
 
 from . import SENSOR_VERSION
-from .events.assemble import Assembler, Inbox, Outlets
+from .events.assemble import Assembler, Inbox, Outputs
 from .events.collection import Collection
 from .events.event_format import EventWriter
 from .events.filters import Filters
@@ -32,7 +32,7 @@ from .response.bans import Bans, BlockCounts
 from .response.firewall import IsolationError
 from .response.guard_supervisor import GuardSupervisor
 from .response.isolation import Isolation
-from .response.orders import Ending, Orders, Parts
+from .response.orders import ExitReason, Orders, Parts
 from .settings import Settings
 from .sources import Sources
 from .transport.binary_copies import Binaries
@@ -74,7 +74,7 @@ class Program:
         self._assembler = self._new_assembler()
         self._guard = GuardSupervisor(self._bans, list(settings.mounts), self._on_block)
         self._identity = Identity(folder / "identity.json", settings)
-        self._stopping, self._ended = threading.Event(), Ending.STOP
+        self._stopping, self._ended = threading.Event(), ExitReason.STOP
         self._stop_requested = False
         self._close_block, self._block_closed = threading.Event(), threading.Event()
         self._uploading = threading.Event()
@@ -83,14 +83,14 @@ class Program:
 
     def _new_assembler(self) -> Assembler:
         writer = EventWriter(self._boot.id, _now_us())
-        outlets = Outlets(
+        outputs = Outputs(
             self._queue.add,
             self._hashes,
             self._filters,
             self._isolation.blocks,
             self._collection,
         )
-        return Assembler(Processes(self._boot), writer, outlets, self._inbox)
+        return Assembler(Processes(self._boot), writer, outputs, self._inbox)
 
     def _make_senders(self) -> None:
         parts = Parts(
@@ -112,7 +112,7 @@ class Program:
             self._queue, self._identity, client, self._uploading, self._binaries.send_some
         )
 
-    def run(self) -> Ending:
+    def run(self) -> ExitReason:
         """Returns when `end` is called or a signal arrives."""
         threading.excepthook = self._on_failure
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -171,10 +171,10 @@ class Program:
         for thread in (checking, sending):
             if thread.is_alive():
                 thread.join(_JOIN_S)
-        if self._ended is Ending.STOP:
+        if self._ended is ExitReason.STOP:
             with contextlib.suppress(IsolationError):
                 self._isolation.lift()
-        elif self._ended is Ending.UNINSTALL:
+        elif self._ended is ExitReason.UNINSTALL:
             uninstall.remove(self._settings, self._isolation)
 
     def _flush_block(self) -> None:
@@ -183,24 +183,24 @@ class Program:
         self._close_block.set()
         self._block_closed.wait(_FLUSH_S)
 
-    def end(self, how: Ending) -> None:
+    def end(self, how: ExitReason) -> None:
         """Asks the program to end; called by any thread. After SIGTERM a restart that was ordered
         no longer counts."""
-        if how is not Ending.RESTART or not self._stop_requested:
+        if how is not ExitReason.RESTART or not self._stop_requested:
             self._ended = how
         self._stopping.set()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         self._stop_requested = True
-        self.end(Ending.STOP)
+        self.end(ExitReason.STOP)
 
     def _on_failure(self, failure: threading.ExceptHookArgs) -> None:
         """A sensor without one of its threads would look healthy and miss events: it restores the
         host and exits, and the service manager starts it again."""
         name = failure.thread.name if failure.thread else "?"
         _log.error("thread %s failed", name, exc_info=failure.exc_value)
-        self.end(Ending.FAIL)
+        self.end(ExitReason.FAIL)
 
     def _on_file(self, path: str, hashed: Hashed) -> None:
         if self._collection.includes("storefiles"):
@@ -248,8 +248,8 @@ def run(settings: Settings) -> int:
     """Runs the sensor; returns the exit status. Does not return when it restarts itself."""
     _log.info("version %s, server %s", SENSOR_VERSION, settings.server_url)
     ending = Program(settings).run()
-    if ending is Ending.RESTART:
+    if ending is ExitReason.RESTART:
         sys.stdout.flush()
         command = self_exec.command(sys.argv[1:])
         os.execv(command[0], command)  # noqa: S606 - ourselves
-    return {Ending.UNINSTALL: UNINSTALLED, Ending.FAIL: 1}.get(ending, 0)
+    return {ExitReason.UNINSTALL: UNINSTALLED, ExitReason.FAIL: 1}.get(ending, 0)

@@ -81,7 +81,7 @@ class LoadResult:
         return self.stored + self.known
 
 
-class Pace:
+class RateLimiter:
     """Rate limiter shared by all connections."""
 
     def __init__(self, events_per_s: float, now_s: float) -> None:
@@ -100,7 +100,7 @@ class Pace:
 
 
 @dataclass(slots=True)
-class Tally:
+class LoadCounters:
     """Counters of all senders together."""
 
     sent: int = 0
@@ -127,7 +127,7 @@ class Tally:
 def run_load(
     plan: LoadPlan,
     target: Target,
-    watch: Callable[[Tally, float], None] | None = None,
+    watch: Callable[[LoadCounters, float], None] | None = None,
 ) -> LoadResult:
     """Sends until the plan's time or count is used up; `watch` is called four times a second with
     the counters and the elapsed seconds. Templates are recorded before the clock starts."""
@@ -135,12 +135,14 @@ def run_load(
         record_templates(part, plan.templates_each, plan.events_per_request, int(time.time()))
         for part in split_fleet(plan)
     ]
-    tally = Tally()
+    counters = LoadCounters()
     begin, begin_cpu = time.monotonic(), _cpu_s()
-    pace = Pace(plan.events_per_s, begin)
+    limiter = RateLimiter(plan.events_per_s, begin)
     end = begin + plan.seconds
     senders = [
-        threading.Thread(target=_send, args=(plan, target, part, pace, tally, end), daemon=True)
+        threading.Thread(
+            target=_send, args=(plan, target, part, limiter, counters, end), daemon=True
+        )
         for part in parts
     ]
     for sender in senders:
@@ -149,8 +151,8 @@ def run_load(
         while sender.is_alive():
             sender.join(0.25)
             if watch is not None:
-                watch(tally, time.monotonic() - begin)
-    return _result(tally, time.monotonic() - begin, _cpu_s() - begin_cpu)
+                watch(counters, time.monotonic() - begin)
+    return _result(counters, time.monotonic() - begin, _cpu_s() - begin_cpu)
 
 
 def split_fleet(plan: LoadPlan) -> list[Fleet]:
@@ -166,26 +168,26 @@ def _send(
     plan: LoadPlan,
     target: Target,
     part: tuple[list[Template], Cycle],
-    pace: Pace,
-    tally: Tally,
+    limiter: RateLimiter,
+    counters: LoadCounters,
     end_s: float,
 ) -> None:
     templates, cycle = part
     connection = BulkConnection(target)
     turn = 0
     try:
-        while not (plan.events_max and tally.sent >= plan.events_max):
+        while not (plan.events_max and counters.sent >= plan.events_max):
             template = templates[turn % len(templates)]
             turn += 1
-            wait_s = pace.wait_s(template.events, time.monotonic())
+            wait_s = limiter.wait_s(template.events, time.monotonic())
             if time.monotonic() + max(0.0, wait_s) >= end_s:
                 break
             if wait_s > 0:
                 time.sleep(wait_s)
             template.fill(cycle, int(time.time()))
-            tally.add(len(template.body), connection.deliver(template.body))
+            counters.add(len(template.body), connection.deliver(template.body))
     except VedetteError as error:
-        tally.errors.append(error.message)
+        counters.errors.append(error.message)
     finally:
         connection.close()
 
@@ -195,21 +197,21 @@ def _cpu_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _result(tally: Tally, seconds: float, cpu_s: float) -> LoadResult:
-    ordered = sorted(tally.latencies_s) or [0.0]
+def _result(counters: LoadCounters, seconds: float, cpu_s: float) -> LoadResult:
+    ordered = sorted(counters.latencies_s) or [0.0]
     return LoadResult(
         seconds=seconds,
-        sent=tally.sent,
-        stored=tally.stored,
-        known=tally.known,
-        refused=tally.refused,
-        waits=tally.waits,
-        errors=tuple(tally.errors),
-        events_per_s=(tally.stored + tally.known) / seconds,
+        sent=counters.sent,
+        stored=counters.stored,
+        known=counters.known,
+        refused=counters.refused,
+        waits=counters.waits,
+        errors=tuple(counters.errors),
+        events_per_s=(counters.stored + counters.known) / seconds,
         latency_p50_ms=ordered[len(ordered) // 2] * 1000,
         latency_p95_ms=ordered[int((len(ordered) - 1) * 0.95)] * 1000,
         latency_max_ms=ordered[-1] * 1000,
-        bytes_per_event=tally.sent_bytes / max(1, tally.sent),
+        bytes_per_event=counters.sent_bytes / max(1, counters.sent),
         sender_cpu_s=cpu_s,
         sender_cpu_share=cpu_s / seconds,
     )

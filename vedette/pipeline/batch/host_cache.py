@@ -14,7 +14,7 @@ from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.platform import os_type_of
 from vedette.ingest.record import Record
 from vedette.limits import HOSTS_WHOLE_MAX
-from vedette.model.address import address_text, is_ipv4
+from vedette.model.address import address_text, is_ipv4, pack_address
 from vedette.model.event import UNKNOWN_IP, Facts, Outcome
 from vedette.model.host import UTC_CLOCK, HostProcess, SensorRef, Sighting
 
@@ -72,8 +72,14 @@ class Host:
             "host_type": self.context.host_type or self.sensor.host_type,
             "comms_ip": self.comms_ip,
             "host_clock": UTC_CLOCK + self.sensor.utc_offset_min,
-            "interface_ip": min(filter(is_ipv4, self.context.local), default=UNKNOWN_IP),
+            "interface_ip": self._interface_ip(),
         }
+
+    def _interface_ip(self) -> bytes:
+        """The first IPv4 address that the enrolled sensor reported, else the lowest one of the
+        host's connections; packed, UNKNOWN_IP without any."""
+        reported = filter(is_ipv4, map(pack_address, self.sensor.addresses.split("|")))
+        return next(reported, min(filter(is_ipv4, self.context.local), default=UNKNOWN_IP))
 
     def reset_facts(self, outcomes: list[Outcome]) -> None:
         """Marks process facts in these outcomes as unreported: the outcomes are dropped, so the

@@ -77,7 +77,7 @@ def order(observed: Observation) -> int:
 
 
 @dataclass
-class Outlets:
+class Outputs:
     """Where events go, and what the assembler asks on the way."""
 
     write: Callable[[bytes], None]
@@ -92,9 +92,9 @@ class Assembler:
     """For one thread; `round` is called several times a second."""
 
     def __init__(
-        self, processes: Processes, writer: EventWriter, outlets: Outlets, inbox: Inbox
+        self, processes: Processes, writer: EventWriter, outputs: Outputs, inbox: Inbox
     ) -> None:
-        self._processes, self._writer, self._out, self._inbox = processes, writer, outlets, inbox
+        self._processes, self._writer, self._out, self._inbox = processes, writer, outputs, inbox
         self._held: list[Observation] = []
         self._written: dict[tuple[int, int, str], int] = {}
         self._reconciled = time.monotonic()

@@ -61,7 +61,7 @@ class Process:
         self.path, self.cmdline, self.cwd = observed.path, observed.cmdline, observed.cwd
         self.uid, self.loginuid, self.sid = observed.uid, observed.loginuid, observed.sid
 
-    def take_found(self, found: procfs.Found) -> None:
+    def take_found(self, found: procfs.ProcessInfo) -> None:
         self.path, self.cmdline, self.cwd = found.path, found.cmdline, found.cwd
         self.uid, self.loginuid, self.sid = found.uid, found.loginuid, found.sid
 

@@ -13,7 +13,7 @@ _UNSET = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
-class Found:
+class ProcessInfo:
     """A process in /proc; `start_ticks` since boot."""
 
     pid: int
@@ -38,7 +38,7 @@ def start_ticks(pid: int) -> int | None:
     return int(fields[_STAT_STARTTIME]) if fields else None
 
 
-def find(pid: int) -> Found | None:
+def find(pid: int) -> ProcessInfo | None:
     """All fields of a running process; None when it ended or its pid was reused meanwhile.
 
     Kernel threads have no program: their path is their name in brackets.
@@ -51,7 +51,7 @@ def find(pid: int) -> Found | None:
     uid = _uid(pid)
     if uid is None or start_ticks(pid) != int(fields[_STAT_STARTTIME]):
         return None
-    return Found(
+    return ProcessInfo(
         pid,
         int(fields[_STAT_PPID]),
         int(fields[_STAT_SESSION]),

@@ -33,7 +33,7 @@ from .isolation import Isolation
 from .update import Update, UpdateError, install, parse
 
 
-class Ending(Enum):
+class ExitReason(Enum):
     """Why the program ends."""
 
     STOP = "stop"
@@ -54,7 +54,7 @@ class Parts:
     queue: DiskQueue
     binaries: Binaries
     identity: Identity
-    end: Callable[[Ending], None]
+    end: Callable[[ExitReason], None]
     close_block: Callable[[], None]
     """Closes the open block of the queue and waits for it."""
 
@@ -210,4 +210,4 @@ class Orders:
 
     def _restart(self) -> None:
         write_durably(self._state, json.dumps({"restarted": True}).encode())
-        self._parts.end(Ending.RESTART)
+        self._parts.end(ExitReason.RESTART)

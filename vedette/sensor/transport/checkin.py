@@ -13,7 +13,7 @@ from ..host import host
 from ..kernel.audit import boot_id
 from ..limits import CHECKIN_S, CHECKIN_S_RANGE
 from ..response.bans import BlockCounts
-from ..response.orders import Ending, Orders, Parts
+from ..response.orders import ExitReason, Orders, Parts
 from .https_client import BackOff, Client, ServerUnavailableError
 
 _FLUSH_LOOK_S = 0.5
@@ -94,7 +94,7 @@ class CheckIn:
         self._blocks.acknowledge()
         self._orders.acknowledge()
         if uninstalling:
-            self._parts.end(Ending.UNINSTALL)
+            self._parts.end(ExitReason.UNINSTALL)
             return
         low, high = CHECKIN_S_RANGE
         self.interval_s = min(high, max(low, float(answer.body.get("checkin_interval_s", 30))))

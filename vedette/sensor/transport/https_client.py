@@ -35,7 +35,7 @@ class ServerUnavailableError(Exception):
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """A response below 500; `body` is {} unless the content is a JSON object."""
 
     status: int
@@ -116,7 +116,7 @@ class Client:
             self._connection.close()
             self._connection = None
 
-    def post(self, path: str, body: dict[str, Any], credential: str = "") -> Answer:
+    def post(self, path: str, body: dict[str, Any], credential: str = "") -> Response:
         content = gzip.compress(json.dumps(body).encode(), 1)
         headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
         return self.request("POST", path, content, headers, credential)
@@ -129,7 +129,7 @@ class Client:
         headers: dict[str, str] | None = None,
         credential: str = "",
         bytes_max: int = ANSWER_BYTES_MAX,
-    ) -> Answer:
+    ) -> Response:
         """Sends one request. ServerUnavailableError without an answer, and for 429 and 5xx."""
         sent = {"User-Agent": f"vedette-sensor/{SENSOR_VERSION}", **(headers or {})}
         if credential:
@@ -151,7 +151,7 @@ class Client:
             raise ServerUnavailableError(
                 f"the server answers {response.status}", _retry_after(response)
             )
-        return Answer(response.status, _object(received), received)
+        return Response(response.status, _object(received), received)
 
     def _send(
         self, method: str, path: str, content: bytes, headers: dict[str, str]

@@ -27,7 +27,7 @@ from ..host.durable_files import write_durably
 from ..limits import ENROL_S, ENROL_S_MAX, UPDATE_RETRY_S
 from ..response import ed25519
 from ..settings import Settings
-from .https_client import Answer, BackOff, Client, ServerUnavailableError
+from .https_client import BackOff, Client, Response, ServerUnavailableError
 
 _log = logging.getLogger("vedette-sensor")
 _APPROVAL_NEEDED = "reenrolment_pending"
@@ -98,7 +98,7 @@ class Identity:
         self._take(answer.body)
         _log.info("enrolled as sensor %s", self.sensor_id)
 
-    def _post(self, client: Client, previous_key: str) -> Answer:
+    def _post(self, client: Client, previous_key: str) -> Response:
         body = {
             "secret": self._settings.group_secret,
             "host": host.facts(self._settings.hostname),
@@ -108,7 +108,7 @@ class Identity:
             body["previous_key"] = previous_key
         return client.post("/sensor/v1/enrol", body)
 
-    def _refuse(self, answer: Answer) -> None:
+    def _refuse(self, answer: Response) -> None:
         pause_s = self._back_off.pause_s()
         self._enrol_at = time.monotonic() + pause_s
         why = answer.body.get("message") or answer.status

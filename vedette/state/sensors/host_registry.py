@@ -250,6 +250,7 @@ def _refs(connection: Connection, condition: ColumnElement[bool]) -> list[Sensor
             SENSOR.c.utc_offset_min,
             SENSOR.c.key_sha256.is_not(None),
             SENSOR.c.host_type,
+            SENSOR.c.addresses,
         )
         .join(GROUP)
         .where(condition)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vedette.sensor.events.assemble import Assembler, Inbox, Outlets
+from vedette.sensor.events.assemble import Assembler, Inbox, Outputs
 from vedette.sensor.events.collection import Collection
 from vedette.sensor.events.event_format import EventWriter
 from vedette.sensor.events.filters import Filters
@@ -35,15 +35,15 @@ class Bench:
         self.events: list[dict[str, Any]] = []
         self.inbox = Inbox()
         boot = Boot("b", T - 10**12)
-        outlets = Outlets(
+        outputs = Outputs(
             lambda line: self.events.append(json.loads(line)),
             FileHashes(),
             Filters(folder / "filters.json"),
             lambda ip, port: (ip, port) == ("203.0.113.9", 80),
             Collection(folder / "collection.json"),
         )
-        self.collection = outlets.collection
-        self.assembler = Assembler(Processes(boot), EventWriter("b", T), outlets, self.inbox)
+        self.collection = outputs.collection
+        self.assembler = Assembler(Processes(boot), EventWriter("b", T), outputs, self.inbox)
 
     def emit(self, *seen: Observation) -> list[dict[str, Any]]:
         """What is written for these, in this order of arrival."""
