@@ -17,7 +17,7 @@ from vedette.model.scope import Scope
 from vedette.search.bodies.tree import Place
 from vedette.search.tree.cursor import Cursor
 from vedette.store.engine.client import Engine
-from vedette.store.engine.query_pool import beside
+from vedette.store.engine.query_pool import submit
 from vedette.store.read.relatives import (
     NODE,
     Known,
@@ -98,7 +98,7 @@ def met(
     most: int = _FEW,
 ) -> Met:
     """Asks for processes; named by at most `most` others."""
-    named = beside(children_named, engine, process_ids, most)
+    named = submit(children_named, engine, process_ids, most)
     known = known_of(engine, process_ids, scope, columns)
     return Met(known, named.result())
 
@@ -151,7 +151,7 @@ def _generation(
     """The children of some processes that were not met before, in order; notes them as seen."""
     ids = [parent.place.process_id for parent in parents]
     below = _UNASKED
-    told = beside(_reported, engine, scope, parents)
+    told = submit(_reported, engine, scope, parents)
     named = top.named
     # A child that came and went is told of twice.
     if named is None and sum(parent.count for parent in parents) <= few:

@@ -1,4 +1,4 @@
-"""Failures of the engine, told apart: what passes (503, the sender retries) and what is a bug."""
+"""Maps failures of the engine: transient ones become UnavailableError (503), others are bugs."""
 
 import errno
 import re
@@ -46,13 +46,13 @@ UNAVAILABLE_CODES: dict[int, str] = {
     516: "its user is refused",
     999: "the coordination service refuses",
 }
-"""ClickHouse error codes that say nothing against the statement."""
+"""ClickHouse error codes that are no fault of the statement."""
 
 _RIGHT = re.compile(r"necessary to have the grant (.+?)\.? \(ACCESS_DENIED\)")
-"""Which right a user lacks, as the engine tells it."""
+"""The missing grant in an error message."""
 
 DISK_WORDS = ("No space left on device", "Disk quota exceeded", "Read-only file system")
-"""Some disk failures come as a generic code; only the text tells."""
+"""Texts of disk failures that come with a generic code."""
 
 DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE})
 
@@ -79,8 +79,8 @@ class CorruptPartError(UnavailableError):
 
 
 class ManyRowsError(VedetteError):
-    """A set, or the groups of an answer, have more rows than a question allowed for
-    (`store/plan/search_bounds.py`); who asks knows another way."""
+    """A set, or the groups of a result, exceed `Reach.rows_max` (`store/plan/search_bounds.py`);
+    the caller falls back to another plan."""
 
 
 def deadline_error() -> UnavailableError:
@@ -88,7 +88,7 @@ def deadline_error() -> UnavailableError:
 
 
 def unavailable(text: str, code: int | None) -> UnavailableError | None:
-    """The domain error of an engine's failure; None when it is a bug of ours."""
+    """The domain error for an engine failure; None for a bug of this project."""
     if code in DEADLINE_CODES:
         return deadline_error()
     if code in CANCELLED_CODES:
@@ -99,8 +99,8 @@ def unavailable(text: str, code: int | None) -> UnavailableError | None:
         return UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
     if code in UNAVAILABLE_CODES:
         right = _RIGHT.search(text)
-        told = UNAVAILABLE_CODES[code] + (f": {right[1]}" if right else "")
-        return UnavailableError(f"the telemetry store cannot answer: {told}")
+        cause = UNAVAILABLE_CODES[code] + (f": {right[1]}" if right else "")
+        return UnavailableError(f"the telemetry store cannot answer: {cause}")
     return None
 
 
@@ -115,18 +115,18 @@ def _part_name(text: str) -> PartName | None:
 
 
 def _is_connection(error: DatabaseError) -> bool:
-    # A statement that fails in the middle of a stream has the connection's class, too.
+    # A statement that fails in mid-stream has the class of a connection error, too.
     return isinstance(error, OperationalError) and not isinstance(error, StreamFailureError)
 
 
 @contextmanager
 def domain_errors() -> Iterator[None]:
-    """Raise UnavailableError for what will pass; let bugs through as they are."""
+    """Raises UnavailableError for transient failures, ManyRowsError, and bugs unchanged."""
     try:
         yield
     except DatabaseError as error:
         if error.code in MANY_CODES:
-            raise ManyRowsError("there are more rows than were asked for") from error
+            raise ManyRowsError("the result has more rows than allowed") from error
         mapped = unavailable(str(error), error.code)
         if mapped is None and _is_connection(error):
             mapped = UnavailableError("the telemetry store cannot be reached")

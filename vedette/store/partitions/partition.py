@@ -29,12 +29,12 @@ class Partition:
 
 
 def partition_name(opened_ms: int) -> str:
-    """The time-stamped name of a partition; partitions are at least a second apart."""
+    """The name of a partition by its opening time; partitions open at least a second apart."""
     return _instant(opened_ms).strftime("events_%Y_%m_%d_%H%M%S")
 
 
 def partition_body(partition: Partition) -> dict[str, Any]:
-    """A partition as the API lists it; cold ones do not tell their rows."""
+    """A partition in the API's shape; row counts of cold ones are not known."""
     info: dict[str, Any] = {
         "sizeInBytes": partition.byte_count,
         "startDate": time_text(partition.opened_ms),

@@ -1,4 +1,4 @@
-"""Texts of events that match patterns, of a few segments: what highlights are made of."""
+"""Event texts of a few segments that match patterns, for highlights."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ def matching_texts(
     *,
     reach: Reach = EVERYWHERE,
 ) -> list[Texts]:
-    """The different texts that one of the RE2 patterns of their event column finds, by segment
-    and column; `HIGHLIGHT_VALUES_MAX` of each at most.
+    """Distinct texts that match an RE2 pattern of their event column, by segment and column; at
+    most `HIGHLIGHT_VALUES_MAX` of each.
 
     Raises UnavailableError when it takes longer than `reach` allows.
     """
@@ -46,7 +46,7 @@ def matching_texts(
         return []
     bind = Binder("t")
     selected = ", ".join(_matching(column, patterns[column], bind) for column in columns)
-    # Each event is in one partial row, so rows need no merging.
+    # Without FINAL, since an event is in exactly one partial row.
     rows = engine.query(
         f"SELECT {SEGMENT_KEY}, seq, {selected} FROM segment PREWHERE ({SEGMENT_KEY}) IN {_KEYS}",
         {**bind.params, "keys": list(keys)},
