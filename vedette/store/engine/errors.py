@@ -54,7 +54,12 @@ _RIGHT = re.compile(r"necessary to have the grant (.+?)\.? \(ACCESS_DENIED\)")
 DISK_WORDS = ("No space left on device", "Disk quota exceeded", "Read-only file system")
 """Texts of disk failures that come with a generic code."""
 
-DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE})
+DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+
+DESCRIPTOR_WORDS = ("Too many open files", "errno: 24", "errno: 23")
+"""The process or the machine is out of file descriptors; the engine's codes for this vary."""
+
+DESCRIPTOR_ERRNOS = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 CORRUPT_CODES = frozenset({3, 32, 33, 39, 40, 107, 117, 226, 246, 271, 432})
@@ -87,6 +92,10 @@ def deadline_error() -> UnavailableError:
     return UnavailableError("the search took longer than allowed", reason="deadline")
 
 
+def descriptors_error() -> UnavailableError:
+    return UnavailableError("the server is out of file descriptors")
+
+
 def unavailable(text: str, code: int | None) -> UnavailableError | None:
     """The domain error for an engine failure; None for a bug of this project."""
     if code in DEADLINE_CODES:
@@ -95,6 +104,8 @@ def unavailable(text: str, code: int | None) -> UnavailableError | None:
         return cancelled_error()
     if code in CORRUPT_CODES:
         return CorruptPartError(_part_name(text))
+    if any(words in text for words in DESCRIPTOR_WORDS):
+        return descriptors_error()
     if any(word in text for word in DISK_WORDS):
         return UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
     if code in UNAVAILABLE_CODES:
@@ -134,10 +145,14 @@ def domain_errors() -> Iterator[None]:
             raise
         raise mapped from error
     except ProgrammingError as error:
+        if any(words in str(error) for words in DESCRIPTOR_WORDS):
+            raise descriptors_error() from error
         if "closed" in str(error):
             raise UnavailableError("the telemetry store is closed") from error
         raise
     except OSError as error:
+        if error.errno in DESCRIPTOR_ERRNOS:
+            raise descriptors_error() from error
         if error.errno in DISK_ERRNOS:
             raise UnavailableError(f"the disk refuses: {error.strerror}") from error
         raise

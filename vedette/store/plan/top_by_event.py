@@ -60,13 +60,14 @@ def _found(
 ) -> pa.Table | None:
     """Matching segments, each with the latest time of its matching rows; None above the limit."""
     row = f"key_hash, {_at(column)} AS at"
-    asked = [" UNION ALL ".join(f"SELECT {row} FROM segment WHERE {one}" for one in apart.rows)]
+    selects = [f"SELECT {row} FROM segment WHERE {one}" for one in apart.rows]
+    statements = [" UNION ALL ".join(selects)]
     if apart.others is not None:
-        asked.append(f"SELECT {row} FROM {_source(apart.others, column)}")
+        statements.append(f"SELECT {row} FROM {_source(apart.others, column)}")
     most = limits.FEW_ROWS_MAX
     asking = [
         submit(reach.ask_table, engine, f"SELECT * FROM ({sql}) LIMIT {most + 1:d}", _KEYS, params)
-        for sql in asked
+        for sql in statements
     ]
     tables = [one.result() for one in asking]
     if max(table.num_rows for table in tables) > most:

@@ -58,7 +58,7 @@ def search_binaries(
         settings=SETTINGS,
         deadline_s=deadline_s,
     ).rows
-    if not page:  # A page beyond the end tells nothing of the total.
+    if not page:  # A page beyond the end has no row with the total.
         return Found(count_binaries(engine, where, scope, deadline_s=deadline_s), [])
     hashes = [row[0] for row in page]
     by_hash = _binaries(engine, "hash IN {hashes:Array(String)}", hashes, scope)

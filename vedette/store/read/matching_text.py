@@ -58,7 +58,7 @@ def matching_texts(
         for column, values in zip(columns, row[5:], strict=True):
             found.setdefault((row[:4], column), {}).update(dict.fromkeys(values))
     most = limits.HIGHLIGHT_VALUES_MAX
-    return [Texts(*told, list(values)[:most]) for told, values in found.items() if values]
+    return [Texts(*key, list(values)[:most]) for key, values in found.items() if values]
 
 
 def _matching(column: str, patterns: Sequence[str], bind: Binder) -> str:

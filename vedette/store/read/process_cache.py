@@ -89,7 +89,7 @@ class ProcessCache:
             self._kept.clear()
             self.bytes_kept = 0
             return
-        asked = pa.array([process_id for process_id, _ in self._kept], process_ids.type)
-        written = pc.is_in(asked, value_set=process_ids.combine_chunks()).to_pylist()
+        cached = pa.array([process_id for process_id, _ in self._kept], process_ids.type)
+        written = pc.is_in(cached, value_set=process_ids.combine_chunks()).to_pylist()
         for key in [key for key, is_written in zip(self._kept, written, strict=True) if is_written]:
             self.bytes_kept -= self._kept.pop(key).size

@@ -91,7 +91,7 @@ def read_wanted(
     process_id: str,
     scope: Scope,
     wanted: EventFilter,
-    told: Outline,
+    outline: Outline,
     numbers: Sequence[int],
     start: int,
     count: int,
@@ -99,9 +99,9 @@ def read_wanted(
     """`count` events that pass a filter from offset `start`, of the segments of an outline with
     these indexes. Kinds that the segments lack are not read."""
     tests, params = compile_events(wanted)
-    present = told.kinds_in(numbers)
+    present = outline.kinds_in(numbers)
     tests = [test for test in tests if test.kind in present]
-    places = [(told.window_ms[number], told.segment_ids[number]) for number in numbers]
+    places = [(outline.window_ms[number], outline.segment_ids[number]) for number in numbers]
     if not (tests and places and count):
         return []
     found: list[SequencedEvent] = []

@@ -141,7 +141,7 @@ _CHILDPROC: Final = (
 )
 _WITH_REPORTS: Final = (
     f"groupArrayArray({REPORTS_AT_ONCE:d})"
-    f"(arrayZip({', '.join(f'childproc_{name}' for name in _CHILDPROC)})) AS best_told"
+    f"(arrayZip({', '.join(f'childproc_{name}' for name in _CHILDPROC)})) AS best_events"
 )
 
 
@@ -188,15 +188,15 @@ def facts_of(
 def known_of(
     engine: Engine, process_ids: Sequence[str], scope: Scope, columns: Sequence[Column]
 ) -> dict[str, Known]:
-    """The same with the children that each reported: one question in place of two."""
+    """`facts_of` with the children that each reported: one query in place of two."""
     if len(process_ids) > _PROCESSES_WITH_REPORTS:
         rows = _facts(engine, process_ids, scope, columns)
         return {row["process_id"]: Known(row, None) for row in rows}
     found: dict[str, Known] = {}
     for row in _facts(engine, process_ids, scope, columns, _WITH_REPORTS):
-        told = row.pop("told")
+        process_id, events = row["process_id"], row.pop("events")
         is_all = row["childproc_count"] <= REPORTS_AT_ONCE
-        found[row["process_id"]] = Known(row, _reports(row["process_id"], told) if is_all else None)
+        found[process_id] = Known(row, _reports(process_id, events) if is_all else None)
     return found
 
 
@@ -208,12 +208,12 @@ def _facts(
     *others: str,
 ) -> Iterator[dict[str, Any]]:
     sensor_and_segment = "any(sensor_id) AS best_sensor_id, max(segment_id) AS best_segment_id"
-    told = ", ".join((sensor_and_segment, *map(best, columns), BEST_COUNTS, *others))
+    selected = ", ".join((sensor_and_segment, *map(best, columns), BEST_COUNTS, *others))
     by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
     for ids in _batches(process_ids):
         where = scoped(Condition(by_guide, {"ids": ids}), scope)
         rows = engine.query(
-            f"SELECT process_id, {told} FROM segment WHERE {where.sql} GROUP BY process_id",
+            f"SELECT process_id, {selected} FROM segment WHERE {where.sql} GROUP BY process_id",
             where.params,
             settings=BY_KEY,
         )
@@ -221,12 +221,12 @@ def _facts(
         yield from (dict(zip(names, row, strict=True)) for row in rows.rows)
 
 
-def _reports(parent_id: str, told: Sequence[tuple[Any, ...]]) -> list[Report]:
+def _reports(parent_id: str, rows: Sequence[tuple[Any, ...]]) -> list[Report]:
     """The children of a process's own events, each once, as `reports_of` has them."""
     first: dict[str, tuple[Any, ...]] = {}
     since: dict[str, int] = {}
     suppressed: set[str] = set()
-    for event in told:
+    for event in rows:
         time_us, started, _, child_id, *_ = event
         since[child_id] = min(time_us, since.get(child_id, time_us))
         if event[-1]:

@@ -92,12 +92,12 @@ def _outline(
         where.params,
         deadline_s=deadline_s,
     )
-    windows, segment_ids, totals, met, terminated, *others = found.rows[0]
+    windows, segment_ids, totals, kind_bits, terminated, *others = found.rows[0]
     if not segment_ids:
         return None
     counts = array("Q", totals)
     chosen = counts if is_all else array("Q", others[0])
-    lists = (array("Q", windows), array("Q", segment_ids), counts, chosen, array("Q", met))
+    lists = (array("Q", windows), array("Q", segment_ids), counts, chosen, array("Q", kind_bits))
     return Outline(*lists, bool(terminated))
 
 
