@@ -564,7 +564,7 @@ VIEW_COUNTS_MAX = 64
 """Filters whose counts of events by segment are remembered, 16 bytes a segment; the least
 recently used go first. What is forgotten is counted again."""
 
-UNCHANGED_BYTES_MAX = 16 << 20
+PROCESS_CACHE_BYTES_MAX = 16 << 20
 """What is remembered of processes until something is written to them, most of all the outlines of
 those that are read: 200 kB for 5,000 segments. The least recently used go first."""
 

@@ -18,7 +18,7 @@ from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client import Engine, Params, Rows, Settings
 from vedette.store.engine.errors import PartName, deadline_error
-from vedette.store.read.process_cache import Unchanged
+from vedette.store.read.process_cache import ProcessCache
 
 
 class BoundedEngine:
@@ -54,8 +54,8 @@ class BoundedEngine:
         return self._engine.unreadable_parts
 
     @property
-    def unchanged(self) -> Unchanged:
-        return self._engine.unchanged
+    def process_cache(self) -> ProcessCache:
+        return self._engine.process_cache
 
     def ping(self) -> None:
         self._engine.ping()

@@ -27,7 +27,7 @@ def with_suppressed(
     """The first `limit` children by start: stored ones and suppressed ones. The latter are rows
     without events, in segment 1."""
     parent_id = parent["process_id"]
-    reports = engine.unchanged.told(
+    reports = engine.process_cache.get_or_load(
         parent_id,
         ("suppressed", scope, limit),
         lambda: reports_of(engine, [parent_id], scope, limit=limit, only_suppressed=True),

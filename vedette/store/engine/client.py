@@ -1,14 +1,12 @@
-"""The telemetry engine: ClickHouse, embedded (chDB) or a cluster, behind one small protocol.
+"""The telemetry engine: ClickHouse, embedded (chDB) or a cluster, behind one protocol.
 
-What will surprise you:
-
-- A chDB handle runs one call at a time, and a query on a handle whose stream is open answers
-  nothing at all; so every call borrows a client of its own from a pool.
-- chDB holds one data directory per process and one process per data directory. Its own refusal
-  is unreadable, so a lock file is taken first (`store/engine/directory_lock.py`).
-- Times come back as epoch microseconds, not as datetimes: building those costs more than the
-  query. Addresses are selected as 16 bytes (`store/read/column_lists.py`).
-- Inserts are synchronous and arrive as one block: one part in each partition they touch.
+- A chDB handle runs one call at a time, and a query on a handle with an open stream returns an
+  empty result. Every call therefore borrows a client of its own from a pool.
+- chDB opens one data directory per process, and one process may open it; a lock file gives a
+  readable error (`store/engine/directory_lock.py`).
+- Times are returned as epoch microseconds, since building datetimes costs more than the query;
+  addresses as 16 bytes (`store/read/column_lists.py`).
+- Inserts are synchronous and sent as one block: one part in each partition they touch.
 """
 
 import logging
@@ -33,8 +31,8 @@ from vedette.store.engine.errors import (
     deadline_error,
     domain_errors,
 )
-from vedette.store.engine.parameters import written
-from vedette.store.read.process_cache import Unchanged
+from vedette.store.engine.parameters import escaped
+from vedette.store.read.process_cache import ProcessCache
 
 _LOG = logging.getLogger(__name__)
 
@@ -46,7 +44,7 @@ OpenClient = Callable[[str], Any]
 DATABASE = "vedette"
 
 READ_SETTINGS: Settings = {
-    # A segment never lies in two partitions, so FINAL need not look across them.
+    # A segment never spans partitions, so FINAL need not merge across them.
     "do_not_merge_across_partitions_select_final": 1,
     "max_query_size": 16 * 1024 * 1024,
     "max_memory_usage": limits.STORE_QUERY_BYTES_MAX,
@@ -61,28 +59,28 @@ INSERT_SETTINGS: Settings = {
     "min_insert_block_size_bytes": 1 << 40,
     "input_format_parallel_parsing": 0,
     "max_insert_threads": 1,
-    # Replays and old logs bring as many partitions as they like.
+    # Replays and old logs may touch any number of partitions.
     "max_partitions_per_insert_block": 0,
-    # The batch is already one row a segment: merging it again would only cost.
+    # A batch has one row per segment already.
     "optimize_on_insert": 0,
-    # Columns that are left out are empty either way. To find that out before the rows are handed
-    # over, the definition of the table is written and read for each insert.
+    # Omitted columns are empty either way; evaluating defaults serialises and parses the table
+    # definition for each insert.
     "input_format_defaults_for_omitted_fields": 0,
-    # Those are made once, when a partition is settled (`store/schema/index_build.py`).
+    # Built once per closed partition (`store/schema/index_build.py`).
     "exclude_materialize_skip_indexes_on_insert": ",".join(map(ends_index, ENDS)),
 }
 
 _NO_PROCESS = pa.chunked_array([], pa.string())
 
 INDEXED_ROWS_MIN = 2_000
-"""An insert of fewer rows makes no skip indexes. They are half of what it costs, 20 ms whatever its
-size, and the part is merged within seconds, which makes them. Until then all its rows are looked
-at, with the same answers, in 2 ms for 1,000 rows."""
+"""Smaller inserts build no skip indexes: that costs 20 ms whatever the size, half of the insert,
+and the merge a few seconds later builds them. Until then searches scan the part (2 ms for 1,000
+rows), with the same answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """An answer: column names and rows, in the order of the SELECT."""
+    """A result: column names and rows, in the order of the SELECT."""
 
     names: tuple[str, ...]
     rows: Sequence[tuple[Any, ...]]
@@ -93,7 +91,7 @@ class Rows:
 
 
 class Engine(Protocol):
-    """What the rest of the store needs of a ClickHouse. Safe to share between threads.
+    """A ClickHouse as the rest of the store uses it. Thread-safe.
 
     Every call raises UnavailableError when the engine cannot answer now: closed, out of disk,
     connection lost, deadline passed (`reason` "deadline"), cancelled (`reason` "cancelled").
@@ -112,8 +110,8 @@ class Engine(Protocol):
         ...
 
     @property
-    def unchanged(self) -> Unchanged:
-        """What is remembered of processes that nothing was written to since."""
+    def process_cache(self) -> ProcessCache:
+        """Results about single processes, invalidated by writes to them."""
         ...
 
     def query(
@@ -125,7 +123,7 @@ class Engine(Protocol):
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> Rows:
-        """Run a SELECT without a SETTINGS clause; `params` fill its `{name:Type}` places."""
+        """Run a SELECT without a SETTINGS clause; `params` are bound to its `{name:Type}`."""
         ...
 
     def query_table(
@@ -138,7 +136,7 @@ class Engine(Protocol):
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> pa.Table:
-        """The same for many rows, whose columns are those of the schema."""
+        """`query` for many rows, as a table with this schema."""
         ...
 
     def stream(
@@ -150,7 +148,7 @@ class Engine(Protocol):
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> AbstractContextManager[Iterator[Sequence[tuple[Any, ...]]]]:
-        """The same, block of rows by block of rows, for answers of any size."""
+        """`query` in blocks of rows, for results of any size."""
         ...
 
     def insert_arrow(self, table: str, data: pa.Table) -> None:
@@ -158,7 +156,7 @@ class Engine(Protocol):
         ...
 
     def command(self, sql: str, params: Params | None = None) -> None:
-        """Run a statement without an answer: table definitions, partition commands."""
+        """Run a statement without a result: table definitions, partition commands."""
         ...
 
     def ping(self) -> None:
@@ -179,10 +177,12 @@ class ClickHouseEngine:
         capabilities: Capabilities,
         held: ExitStack | None = None,
     ) -> None:
-        """`held` is let go after the last client is closed: the lock on the data directory."""
+        """`held` is released after the last client is closed: the lock on the data directory."""
         self.capabilities = capabilities
         self.database = database
-        self.unchanged = Unchanged(0 if capabilities.cluster else limits.UNCHANGED_BYTES_MAX)
+        self.process_cache = ProcessCache(
+            0 if capabilities.cluster else limits.PROCESS_CACHE_BYTES_MAX
+        )
         self._open_client = open_client
         self._readers = Pool(partial(open_client, database), limits.STORE_READERS)
         self._writer = Pool(partial(open_client, database), limits.STORE_WRITERS)
@@ -203,7 +203,7 @@ class ClickHouseEngine:
         with self._reading(settings, deadline_s, cancel) as (client, read_settings):
             result = client.query(
                 sql,
-                parameters=written(params),
+                parameters=escaped(params),
                 settings=read_settings,
                 query_formats=READ_FORMATS,
             )
@@ -223,7 +223,7 @@ class ClickHouseEngine:
             # Not `query_arrow`: for that the driver sets each setting by a statement of its own.
             result = client.query(
                 sql,
-                parameters=written(params),
+                parameters=escaped(params),
                 settings=read_settings,
                 query_formats=READ_FORMATS,
                 column_oriented=True,
@@ -245,7 +245,7 @@ class ClickHouseEngine:
             self._reading(settings, deadline_s, cancel) as (client, read_settings),
             client.query_row_block_stream(
                 sql,
-                parameters=written(params),
+                parameters=escaped(params),
                 settings=read_settings,
                 query_formats=READ_FORMATS,
             ) as blocks,
@@ -295,7 +295,7 @@ class ClickHouseEngine:
 
     def insert_arrow(self, table: str, data: pa.Table) -> None:
         written = _written_processes(data)
-        with domain_errors(), self._writer.borrow() as client, self.unchanged.writing(written):
+        with domain_errors(), self._writer.borrow() as client, self.process_cache.writing(written):
             client.insert_arrow(table, data, settings=self._insert_settings(data.num_rows))
 
     def _insert_settings(self, rows: int) -> dict[str, str | int]:
@@ -304,16 +304,16 @@ class ClickHouseEngine:
         return {**INSERT_SETTINGS, "materialize_skip_indexes_on_insert": indexed, **of_engine}
 
     def command(self, sql: str, params: Params | None = None) -> None:
-        with domain_errors(), self._readers.borrow() as client, self.unchanged.writing():
-            client.command(sql, parameters=written(params))
+        with domain_errors(), self._readers.borrow() as client, self.process_cache.writing():
+            client.command(sql, parameters=escaped(params))
 
     def sibling(self, database: str, capabilities: Capabilities) -> "ClickHouseEngine":
-        """The same ClickHouse with another database; close it before this one."""
+        """An engine on another database of the same ClickHouse; close it before this one."""
         self.command(_creation(database, capabilities))
         return ClickHouseEngine(self._open_client, database, capabilities)
 
     def close(self) -> None:
-        """Wait for running calls, then let go of the engine and its data directory."""
+        """Wait for running calls, then release the engine and its data directory."""
         self._writer.close()
         self._readers.close()
         self._control.close()

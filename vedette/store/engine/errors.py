@@ -1,4 +1,4 @@
-"""Failures of the engine, told apart: what passes (503, the sender retries) and what is a bug."""
+"""Maps failures of the engine: transient ones become UnavailableError (503), others are bugs."""
 
 import errno
 from collections.abc import Iterator
@@ -45,15 +45,20 @@ UNAVAILABLE_CODES: dict[int, str] = {
     516: "its user is refused",
     999: "the coordination service refuses",
 }
-"""ClickHouse error codes that say nothing against the statement."""
+"""ClickHouse error codes that are no fault of the statement."""
 
 _BEFORE_RIGHT, _AFTER_RIGHT = "necessary to have the grant ", " (ACCESS_DENIED)"
 """What surrounds the missing right in the engine's message."""
 
 DISK_WORDS = ("No space left on device", "Disk quota exceeded", "Read-only file system")
-"""Some disk failures come as a generic code; only the text tells."""
+"""Texts of disk failures that come with a generic code."""
 
-DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE})
+DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+
+DESCRIPTOR_WORDS = ("Too many open files", "errno: 24", "errno: 23")
+"""The process or the machine is out of file descriptors; the engine's codes for this vary."""
+
+DESCRIPTOR_ERRNOS = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 CORRUPT_CODES = frozenset({3, 32, 33, 39, 40, 107, 117, 226, 246, 271, 432})
@@ -78,22 +83,28 @@ class CorruptPartError(UnavailableError):
 
 
 class ManyRowsError(VedetteError):
-    """A set, or the groups of an answer, have more rows than a question allowed for
-    (`store/plan/search_bounds.py`); who asks knows another way."""
+    """A set, or the groups of a result, exceed `Reach.rows_max` (`store/plan/search_bounds.py`);
+    the caller falls back to another plan."""
 
 
 def deadline_error() -> UnavailableError:
     return UnavailableError("the search took longer than allowed", reason="deadline")
 
 
+def descriptors_error() -> UnavailableError:
+    return UnavailableError("the server is out of file descriptors")
+
+
 def unavailable(text: str, code: int | None) -> UnavailableError | None:
-    """The domain error of an engine's failure; None when it is a bug of ours."""
+    """The domain error for an engine failure; None for a bug of this project."""
     if code in DEADLINE_CODES:
         return deadline_error()
     if code in CANCELLED_CODES:
         return cancelled_error()
     if code in CORRUPT_CODES:
         return CorruptPartError(_part_name(text))
+    if any(words in text for words in DESCRIPTOR_WORDS):
+        return descriptors_error()
     if any(word in text for word in DISK_WORDS):
         return UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
     if code in UNAVAILABLE_CODES:
@@ -120,18 +131,18 @@ def _missing_right(text: str) -> str:
 
 
 def _is_connection(error: DatabaseError) -> bool:
-    # A statement that fails in the middle of a stream has the connection's class, too.
+    # A statement that fails in mid-stream has the class of a connection error, too.
     return isinstance(error, OperationalError) and not isinstance(error, StreamFailureError)
 
 
 @contextmanager
 def domain_errors() -> Iterator[None]:
-    """Raise UnavailableError for what will pass; let bugs through as they are."""
+    """Raises UnavailableError for transient failures, ManyRowsError, and bugs unchanged."""
     try:
         yield
     except DatabaseError as error:
         if error.code in MANY_CODES:
-            raise ManyRowsError("there are more rows than were asked for") from error
+            raise ManyRowsError("the result has more rows than allowed") from error
         mapped = unavailable(str(error), error.code)
         if mapped is None and _is_connection(error):
             mapped = UnavailableError("the telemetry store cannot be reached")
@@ -139,10 +150,14 @@ def domain_errors() -> Iterator[None]:
             raise
         raise mapped from error
     except ProgrammingError as error:
+        if any(words in str(error) for words in DESCRIPTOR_WORDS):
+            raise descriptors_error() from error
         if "closed" in str(error):
             raise UnavailableError("the telemetry store is closed") from error
         raise
     except OSError as error:
+        if error.errno in DESCRIPTOR_ERRNOS:
+            raise descriptors_error() from error
         if error.errno in DISK_ERRNOS:
             raise UnavailableError(f"the disk refuses: {error.strerror}") from error
         raise

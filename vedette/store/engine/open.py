@@ -1,4 +1,4 @@
-"""Opening an engine: the embedded one over a directory, or a cluster by its DSN."""
+"""Opens an engine: the embedded one on a directory, or a cluster by its DSN."""
 
 from contextlib import ExitStack
 from functools import partial
@@ -36,12 +36,11 @@ ENGINE_CONFIG = f"""\
     {{extra}}
 </clickhouse>
 """
-"""The engine's own defaults suppose a server with the machine to itself: 5 GB a cache, and merges
-of five parts each."""
+"""The engine's defaults assume a dedicated server: 5 GB per cache, and merges of five parts."""
 
 PARTS_MERGED = 8
-"""Parts of a size that are merged at once: a row is merged one time in four less often than with
-the engine's five, and a search has few parts to look into."""
+"""Parts of similar size per merge: 25% fewer merges of each row than with the engine's default of
+five, and still few parts per search."""
 
 
 def open_engine(
@@ -52,7 +51,7 @@ def open_engine(
     parts_merged: int = PARTS_MERGED,
     extra_config: str = "",
 ) -> ClickHouseEngine:
-    """Open (or make) the embedded engine whose data lie in `directory`.
+    """Open or create the embedded engine in `directory`.
 
     `extra_config` is further ClickHouse configuration (XML), such as `remote_servers`.
     Raises StartError when another process holds the directory or the engine cannot start.
@@ -82,7 +81,7 @@ def connect_engine(
 
     Raises StartError when it cannot be reached.
     """
-    # Without a session, any client may be used for any call, in any order.
+    # Without a session, clients are interchangeable between calls.
     open_client = partial(_client, {"dsn": dsn, "autogenerate_session_id": False})
     try:
         create_database(open_client, database, capabilities)

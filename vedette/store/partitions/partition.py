@@ -29,7 +29,7 @@ class Partition:
 
 
 def partition_name(opened_ms: int) -> str:
-    """The time-stamped name of a partition; partitions are at least a second apart."""
+    """The name of a partition by its opening time; partitions open at least a second apart."""
     return _instant(opened_ms).strftime("events_%Y_%m_%d_%H%M%S")
 
 

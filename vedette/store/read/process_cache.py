@@ -1,8 +1,8 @@
-"""What the engine told of single processes, kept until something is written to them.
+"""Cache of query results about single processes, invalidated by writes to them.
 
-Who reads a process asks for its outline again with every page, which takes longer than reading the
-page. An embedded engine has no other writer than this server, and all that is written passes here;
-a cluster has others, so there nothing is kept.
+Paging through a process reads its outline with every page, which takes longer than the page itself.
+All writes to an embedded engine pass through this server; a cluster has other writers, so nothing
+is cached there.
 """
 
 from collections import OrderedDict
@@ -24,12 +24,11 @@ class _Kept:
     size: int
 
 
-class Unchanged:
-    """Answers about processes, of `bytes_max` in all; the least recently used go first. Safe to
-    share between threads."""
+class ProcessCache:
+    """LRU cache of at most `bytes_max`. Thread-safe."""
 
     def __init__(self, bytes_max: int) -> None:
-        """With 0, nothing is kept."""
+        """0 disables the cache."""
         self._bytes_max = bytes_max
         self.bytes_kept = 0
         self._kept: OrderedDict[tuple[str, Hashable], _Kept] = OrderedDict()
@@ -37,26 +36,28 @@ class Unchanged:
         self._begun = 0
         self._running = 0
 
-    def told(
+    def get_or_load(
         self,
         process_id: str,
         question: Hashable,
         ask: Callable[[], T],
         size: Callable[[T], int],
     ) -> T:
-        """The answer of `ask`, or the one it gave when the process was as it is now. `question`
-        says all that the answer depends on, `size` how many bytes it takes; who gets the answer
-        leaves it as it is."""
+        """The cached result for a process and `question`, else that of `ask`.
+
+        `question` holds everything that the result depends on besides the process; `size` gives
+        the result's bytes. Results are shared: callers must not change them.
+        """
         key = (process_id, question)
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return cast(T, self._kept[key].answer)
-            begun, is_quiet = self._begun, not self._running
+            begun, is_unwritten = self._begun, not self._running
         answer = ask()
         with self._lock:
-            # What was read beside a write may lack what it wrote.
-            if is_quiet and begun == self._begun:
+            # A read that overlapped a write may lack its rows.
+            if is_unwritten and begun == self._begun:
                 self._keep(key, _Kept(answer, size(answer)))
         return answer
 
@@ -89,7 +90,7 @@ class Unchanged:
 
     @contextmanager
     def writing(self, process_ids: pa.ChunkedArray | None = None) -> Iterator[None]:
-        """To be held while something is written to these processes; None: to any."""
+        """Invalidates these processes (None: all); hold it for the duration of a write."""
         with self._lock:
             self._begun += 1
             self._running += 1
@@ -115,7 +116,7 @@ class Unchanged:
             self._kept.clear()
             self.bytes_kept = 0
             return
-        asked = pa.array([process_id for process_id, _ in self._kept], process_ids.type)
-        written = pc.is_in(asked, value_set=process_ids.combine_chunks()).to_pylist()
+        cached = pa.array([process_id for process_id, _ in self._kept], process_ids.type)
+        written = pc.is_in(cached, value_set=process_ids.combine_chunks()).to_pylist()
         for key in [key for key, is_written in zip(self._kept, written, strict=True) if is_written]:
             self.bytes_kept -= self._kept.pop(key).size

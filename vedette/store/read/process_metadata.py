@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from vedette import limits
 from vedette.model.scope import Scope
 from vedette.store.engine.client import Engine
-from vedette.store.engine.query_pool import beside
+from vedette.store.engine.query_pool import submit
 from vedette.store.read.column_lists import COUNTS, KNOWN, quoted, row_with
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.read.segment_counts import of_process, row_size, sees
@@ -88,7 +88,7 @@ def process_row(
     the newest one tells the metadata, and the outline what has to be summed up. The two are
     asked at once.
     """
-    summing = beside(_summed, engine, process_id, scope, counts)
+    summing = submit(_summed, engine, process_id, scope, counts)
     question = ("newest", tuple(names))
     newest = _told(
         engine, process_id, scope, question, lambda: _newest(engine, process_id, scope, names)
@@ -149,7 +149,9 @@ def _told(
     ask: Callable[[], R],
 ) -> R:
     """The answer of `ask`, remembered until something is written to the process."""
-    return engine.unchanged.told(process_id, (sees(scope, process_id), *question), ask, row_size)
+    return engine.process_cache.get_or_load(
+        process_id, (sees(scope, process_id), *question), ask, row_size
+    )
 
 
 def _newest_heard_of(

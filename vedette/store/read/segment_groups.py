@@ -1,9 +1,7 @@
-"""Searching segments in groups: of all segments with one value of a column, the first
-(`svc.group`, api.md 4.1).
+"""Grouped search of segments: the first segment per value of a column (`svc.group`, api.md 4.1).
 
-The first of a group, and the order of groups, come from the order of segments: the page begins
-with the first segment of all, and leaves out every one whose group was met before. So the page
-is found among the first segments in order; the groups of all are only counted.
+Groups are ordered by their first segments. A page therefore consists of the first segments in
+order, without those whose group occurred before; all other groups are only counted.
 """
 
 from collections.abc import Iterable
@@ -19,7 +17,7 @@ from vedette.store.read.column_lists import SORTABLE, quoted
 from vedette.store.read.segment_search import NEWEST_FIRST, Found, Order, ordering_sql, segment_rows
 
 _AHEAD = 4
-"""Segments read for a row of the page: a process has two or three in most stores."""
+"""Segments read per row of the page: a process typically has two or three."""
 
 _AHEAD_LEAST = 1_000
 

@@ -1,4 +1,4 @@
-"""Searching segments: how many match, and the metadata of one page of them."""
+"""Runs a search of segments: the number of matches, and the metadata of one page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ NEWEST_FIRST: Order = (("last_update", True),)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`total` segments match; `rows` is the page asked for, by column name
-    (`columns.KEY`, `columns.METADATA` without what is only searched for, and the counts)."""
+    """`total` segments match; `rows` is the requested page, by column name (`columns.KEY`,
+    `columns.METADATA` without search-only columns, and the counts)."""
 
     total: int
     rows: list[dict[str, Any]]
@@ -44,12 +44,12 @@ def search_segments(
     rows: int = 10,
     reach: Reach = EVERYWHERE,
 ) -> Found:
-    """The segments a condition selects: an exact total, and `rows` of them from `start` on.
+    """The exact number of segments a condition selects, and `rows` of them from `start` on.
 
     Raises BadRequestError for a column that cannot be ordered by, UnavailableError (`reason`
     "deadline") when it takes longer than `reach` allows.
     """
-    ordering_sql(order)  # refuses what cannot be ordered by, whatever is found
+    ordering_sql(order)  # raises even when nothing matches
     where = scoped(where, scope)
     found = _ranked(engine, where, order, start, rows, reach)
     if found is not None:
@@ -89,15 +89,15 @@ def _ranked(
 def count_segments(
     engine: Engine, where: Condition, scope: Scope, *, reach: Reach = EVERYWHERE
 ) -> int:
-    """How many segments a condition selects, exactly."""
+    """The exact number of segments a condition selects."""
     return _count(engine, scoped(where, scope), reach)
 
 
 def segment_rows(engine: Engine, keys: Sequence[Place]) -> list[dict[str, Any]]:
-    """Metadata and counts of segments named by `PLACE`, in the order of the keys."""
+    """Metadata and counts of segments by `PLACE`, in the order of `keys`."""
     if not keys:
         return []
-    # A few partial rows are merged here in a fraction of the time that FINAL takes.
+    # Merging a few partial rows here takes a fraction of the time of FINAL.
     found = engine.query(
         f"SELECT key_hash, {ROW} FROM segment PREWHERE {AT_PLACES}",
         {PLACES: list(keys)},
@@ -126,7 +126,7 @@ def _source(where: Condition, columns: Sequence[str] = ()) -> str:
 def _page(
     engine: Engine, where: Condition, order: Order, start: int, rows: int, reach: Reach
 ) -> tuple[int, list[Place]]:
-    """Total and keys of a page; metadata is read for the page alone."""
+    """Total and places of a page; metadata is then read for the page alone."""
     ordering = ordering_sql(order)
     found = _source(where, [column for column, _ in order])
     page = reach.ask(
@@ -138,7 +138,7 @@ def _page(
     keys = [(row[0], row[1], row[2]) for row in page]
     if page or not start:
         return (page[0][3] if page else 0), keys
-    # A page beyond the end tells nothing of the total.
+    # A page beyond the end has no row with the total.
     return _count(engine, where, reach), keys
 
 
@@ -152,7 +152,7 @@ direction."""
 
 
 def ordering_sql(order: Order) -> str:
-    """What follows ORDER BY. Raises BadRequestError for a column that is none of `SORTABLE`."""
+    """The ORDER BY terms. Raises BadRequestError for a column not in `SORTABLE`."""
     terms = []
     for column, descends in order:
         if column not in SORTABLE:
@@ -160,5 +160,5 @@ def ordering_sql(order: Order) -> str:
         if column in _UNKNOWN and not descends:
             terms.append(_UNKNOWN[column])
         terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")
-    # The key makes equal rows keep their places from page to page.
+    # The key as tie-breaker keeps the order stable from page to page.
     return ", ".join([*terms, "window_ms DESC", "key_hash"])
