@@ -1,4 +1,4 @@
-r"""Rules of keywords, hosts, accounts, hashes, texts and names of kinds (query-language 3.1, 3.3)."""
+r"""Rules of keywords, hosts, accounts, hashes, texts and kinds (query-language 3.1 to 3.3)."""
 
 import re
 from collections.abc import Iterable
