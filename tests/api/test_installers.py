@@ -138,3 +138,21 @@ def test_the_linux_installer_installs_below_a_folder_and_goes_again(
     assert "/usr/lib/vedette-sensor/vedette-sensor.pyz" in unit.read_text()
     subprocess.run(["sh", script, "uninstall"], env=environment | path, check=True)
     assert [one for one in root.rglob("*") if one.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("host", "is_warned"),
+    [
+        ("127.0.0.1:8443", True),
+        ("localhost", True),
+        ("[::1]:8443", True),
+        ("edr.example:8443", False),
+        ("192.0.2.7", False),
+    ],
+)
+def test_an_installer_that_names_loopback_warns(
+    analyst: httpx.Client, host: str, is_warned: bool
+) -> None:
+    answer = analyst.get("/api/group/1/installer/linux", headers={"Host": host})
+    assert answer.status_code == 200, answer.text
+    assert ("own host only" in answer.headers.get("warning", "")) is is_warned
