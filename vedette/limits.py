@@ -333,9 +333,11 @@ IMPORT_HOSTS_MAX = 10_000
 """Hosts that the summary of an import lists."""
 
 IMPORT_DECODED_FIRST = 1_000
+"""Records without a common envelope that an import decodes for its summary of hosts and times,
+before it takes samples only: decoding all would double its work."""
+
 IMPORT_DECODED_EVERY = 50
-"""Records without a common envelope that an import decodes for its summary of hosts and times: the
-first ones, and then one in so many."""
+"""After those, one record in so many is decoded."""
 
 IMPORT_IN_FLIGHT = 12
 """Parts of files on their way to the store at once: those of a commit that is written, and of one

@@ -23,6 +23,7 @@ REQUEST: Final[Mapping[str, str]] = {
     "forbidden": "A good token that may not do this.",
     "hash_mismatch": "A copied file is not what the sensor offered; nothing of it is kept.",
     "http_error": "The framework refused the request; the status says why.",
+    "https_required": "Plain HTTP at the HTTPS port.",
     "illegal_argument_exception": "A line of a bulk body is no action; nothing of it was taken.",
     "internal_error": "A bug; the message names the request id to look for in the log.",
     "method_not_allowed": "The route does not have this method.",
@@ -61,6 +62,7 @@ RECORD: Final[Mapping[str, str]] = {
 FILE: Final[Mapping[str, str]] = {
     "bomb": "The archive inflates beyond all proportion, or has too many members.",
     "damaged": "The file, member or chunk cannot be read; what came before it was.",
+    "empty": "The file has no bytes.",
     "link": "A link, a device or a sparse file: never followed.",
     "no_records": "Nothing in the file is a record of a known format.",
     "outside": "The member's name leads out of the archive.",
@@ -70,7 +72,11 @@ FILE: Final[Mapping[str, str]] = {
 }
 """Of files and members of archives."""
 
-_EXTRA_STATUSES: Final[Mapping[str, str]] = {"nothing_taken": "400", "http_error": "any"}
+_EXTRA_STATUSES: Final[Mapping[str, str]] = {
+    "nothing_taken": "400",
+    "http_error": "any",
+    "https_required": "400",
+}
 
 _INTRODUCTION = """
 Every error of the API is `{"reason": WORD, "message": TEXT}`. The word is stable and for

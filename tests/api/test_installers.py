@@ -176,3 +176,21 @@ def test_an_installer_carries_the_key_that_signs_updates(
     text = (tmp_path / "vedette-sensor" / "sensorsettings.ini").read_bytes()
     with state_of(server) as database:
         assert settings_in(text)["update_public_key"] == update_public_key(database)
+
+
+@pytest.mark.parametrize(
+    ("host", "is_warned"),
+    [
+        ("127.0.0.1:8443", True),
+        ("localhost", True),
+        ("[::1]:8443", True),
+        ("edr.example:8443", False),
+        ("192.0.2.7", False),
+    ],
+)
+def test_an_installer_that_names_loopback_warns(
+    analyst: httpx.Client, host: str, is_warned: bool
+) -> None:
+    answer = analyst.get("/api/group/1/installer/linux", headers={"Host": host})
+    assert answer.status_code == 200, answer.text
+    assert ("own host only" in answer.headers.get("warning", "")) is is_warned

@@ -1,9 +1,8 @@
-"""`vedette demo`: a server, and a day of a company that is attacked six times.
+"""`vedette demo`: run a server and fill it with a day of a simulated company under attack.
 
-The day ends now and goes through `_bulk` like anybody's telemetry; its first hours are made while
-the server starts. What was begun is kept in `demo.json` of the data directory: the same day is
-sent again after an interruption (the server knows the records it has), and a finished demo just
-starts.
+The day ends now and is sent through `_bulk`; its first hours are generated while the server
+starts. `demo.json` in the data directory is the checkpoint: an interrupted day is sent again (the
+server deduplicates), a finished demo only starts the server.
 """
 
 import json
@@ -39,11 +38,11 @@ DIRECTORY = Path("demo-data")
 HOSTS_MIN = 50
 
 _SENDERS = 40
-"""Requests in flight: as many as fill one commit while another is prepared."""
+"""Requests in flight: enough to fill one commit while another is prepared."""
 _REFRESHES = 4
-"""Of the progress bar in a second: each is a millisecond and more that the day waits."""
+"""Refreshes of the progress bar a second; each delays sending by a millisecond and more."""
 _EARLY_MAX = 200
-"""Batches that are made while the server starts; compressed they take 25 MB."""
+"""Batches generated while the server starts; compressed they take 25 MB."""
 
 _DAY_US = 24 * 3600 * 1_000_000
 _QUERIES = 5
@@ -53,7 +52,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The content of `demo.json`: what makes the day, and whether all of it was sent."""
+    """The content of `demo.json`: the parameters of the day, and whether it was sent."""
 
     seed: int
     hosts: int
@@ -119,7 +118,7 @@ def _ignored_text(data: Path, plan: Demo, names: Sequence[str]) -> str:
 
 
 def _when_ready(server: ServerProcess) -> Future[LocalAccess]:
-    """Its result raises StartError when the server does not start."""
+    """Wait in the background; the result raises StartError when the server does not start."""
     waiting = ThreadPoolExecutor(1)
     ready = waiting.submit(server.wait_until_ready)
     waiting.shutdown(wait=False)
@@ -127,7 +126,7 @@ def _when_ready(server: ServerProcess) -> Future[LocalAccess]:
 
 
 def _stay(server: ServerProcess, console: Console) -> None:
-    """Until Ctrl-C or SIGTERM. Raises StartError when the server ends by itself."""
+    """Wait for Ctrl-C or SIGTERM. Raises StartError when the server ends by itself."""
     asked: list[int] = []
     with _signals(lambda number, _frame: asked.append(number)):
         console.print("\nCtrl-C stops the server.")
@@ -139,7 +138,7 @@ def _stay(server: ServerProcess, console: Console) -> None:
 
 @contextmanager
 def _signals(handler: Callable[[int, Any], object]) -> Iterator[None]:
-    """SIGTERM ends the demo like Ctrl-C, so that the server is stopped too."""
+    """Handle SIGTERM like Ctrl-C, so that the server is stopped too."""
     before = {number: signal.signal(number, handler) for number in _ENDING}
     try:
         yield
@@ -166,8 +165,8 @@ def _write(data: Path, plan: Demo) -> None:
 
 
 def _send_day(plan: Demo, ready: Future[LocalAccess], console: Console) -> None:
-    """Raises StartError when the server does not start, UnavailableError when it stops taking
-    events, or refuses some."""
+    """Send the whole day. Raises StartError when the server does not start, UnavailableError when
+    it stops accepting events or rejects some."""
     batches = iter_batches(build_fleet(plan.seed, plan.hosts), plan.start_us, events=plan.events)
     columns = (
         TextColumn("a day of {task.fields[hosts]} hosts"),
@@ -185,8 +184,8 @@ def _send_day(plan: Demo, ready: Future[LocalAccess], console: Console) -> None:
 
 
 def _made_until(ready: Future[LocalAccess], batches: Iterator[Batch]) -> list[Batch]:
-    """What can be made until the server is there. It waits compressed, a twentieth of the bytes;
-    what is made later is not: compressing costs as much as sending."""
+    """Batches generated until the server is ready, compressed to a twentieth to save memory. Later
+    batches are not compressed: that costs as much as sending."""
     compressor = zstandard.ZstdCompressor(1)
     early: list[Batch] = []
     while not ready.done() and len(early) < _EARLY_MAX and (batch := next(batches, None)):
@@ -195,14 +194,14 @@ def _made_until(ready: Future[LocalAccess], batches: Iterator[Batch]) -> list[Ba
 
 
 class _Outbox:
-    """Batches on their way to the senders; at most a few wait."""
+    """Bounded queue between the generator and the senders."""
 
     def __init__(self) -> None:
         self._queue: queue.Queue[Batch | None] = queue.Queue(_SENDERS)
         self.error: VedetteError | None = None
 
     def put(self, batch: Batch | None) -> None:
-        """Waits while the senders are busy. Raises what made one of them give up."""
+        """Queue a batch, waiting while the queue is full. Raises the error of a failed sender."""
         while True:
             if self.error is not None:
                 raise self.error
@@ -217,7 +216,7 @@ class _Outbox:
 
 @contextmanager
 def _senders(access: LocalAccess, sent: Callable[[int], None]) -> Iterator[_Outbox]:
-    """An outbox that is empty, and all of it acknowledged, when the block ends well."""
+    """Sender threads and their queue; all batches are acknowledged when the block ends."""
     outbox = _Outbox()
     certificate = Path(access.certificate) if access.certificate else None
     target = Target(access.url, access.ingest_token, certificate)
@@ -246,7 +245,7 @@ def _senders(access: LocalAccess, sent: Callable[[int], None]) -> Iterator[_Outb
 
 
 def _introduce(access: LocalAccess, console: Console, seconds: float) -> None:
-    """Address, token, and queries that find the attacks."""
+    """Print the address, the token, and queries that find the attacks."""
     stories = STORIES[:_QUERIES]
     with api_client(access) as client, ThreadPoolExecutor(_QUERIES) as pool:
         found = pool.map(lambda story: _found(client, story.query), stories)

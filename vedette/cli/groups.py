@@ -83,13 +83,13 @@ def list_groups(
 def secret(
     group: GroupArgument,
     rotate: Annotated[
-        bool, typer.Option("--rotate", help="Issue a new secret; older ones stay good.")
+        bool, typer.Option("--rotate", help="Issue a new secret; older ones stay valid.")
     ] = False,
     revoke: Annotated[
-        int | None, typer.Option(metavar="ID", help="End the secret with this id.")
+        int | None, typer.Option(metavar="ID", help="Revoke the secret with this id.")
     ] = None,
     revoke_all: Annotated[
-        bool, typer.Option("--revoke-all", help="End all secrets: nobody enrols any more.")
+        bool, typer.Option("--revoke-all", help="Revoke all secrets: no host can enrol any more.")
     ] = False,
     data: DataOption = None,
     config: ConfigOption = None,

@@ -1,8 +1,8 @@
-"""Hosts and time span of imported records, as they say it themselves.
+"""Hosts and time span of imported records, as the records state them.
 
 Common envelopes are read without decoding. Of other formats, whose files come from one host or a
-few, the first records are decoded and then every `IMPORT_DECODED_EVERY`th: decoding all of them
-would double the work of an import.
+few, the first records are decoded and then every `IMPORT_DECODED_EVERY`th: decoding all would
+double the work of an import.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from vedette.ingest.record import RecordError
 
 
 class Contents:
-    """Gathers what records tell of themselves; times in epoch microseconds, 0 for none."""
+    """Hosts and times seen so far; times in epoch microseconds, 0 for none."""
 
     def __init__(self) -> None:
         self.hosts: set[str] = set()
@@ -27,7 +27,7 @@ class Contents:
         """Records without a common envelope."""
 
     def add(self, records: Iterable[bytes]) -> None:
-        """Look at the records of one chunk."""
+        """Scan the records of one chunk."""
         for record in records:
             seen = envelope(record)
             if seen is not None:

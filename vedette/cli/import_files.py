@@ -1,8 +1,8 @@
-"""`vedette import PATH...`: files of telemetry into a server.
+"""`vedette import PATH...`: import files of telemetry.
 
-Reads each path as one sequence in the order of its events (`importer/file_sequence.py`) and sends
-it to the server that runs on the data directory, or stores it there itself when none runs. The
-first path is read while the store is opened, and the next while one is sent.
+Each path is read as one sequence in order of event time (`importer/file_sequence.py`) and sent to
+the server that runs on the data directory, or stored directly when none runs. The next path is
+read while one is sent, and the first while the store is opened.
 """
 
 import threading
@@ -40,7 +40,7 @@ EXIT_NOTHING_STORED = 3
 """Records were read, and none of them is in the store."""
 
 Opening = Callable[[], Sender]
-"""Opens what takes the records: called once, while the first path is read."""
+"""Opens the destination; called once, while the first path is read."""
 
 
 def import_files(
@@ -94,8 +94,8 @@ def _stored_nothing(summary: Summary) -> bool:
 
 @contextmanager
 def _sender(data: Path | None, url: str, token: str, ca: Path | None) -> Iterator[Opening]:
-    """What takes the records: the server that is named, the one that runs, or the store itself.
-    It is opened when it is called for, and closed at the end."""
+    """The destination: the server given by URL, the running server, or the store itself. Opened
+    on demand, closed at the end."""
     with ExitStack() as closing:
         if url:
             named = LocalAccess(url, token, token, str(ca or ""), 0)
@@ -125,9 +125,9 @@ def _own_store(settings: Settings, closing: ExitStack) -> Sender:
 def run_import(
     paths: Sequence[Path], opening: Opening, console: Console, host: str = ""
 ) -> Summary:
-    """Sends all records under the paths, and says what became of them.
+    """Send all records under the paths; returns the summary.
 
-    Progress goes to `console`. Raises what `opening` and `Sender.send` raise.
+    Progress is shown on `console`. Raises what `opening` and `Sender.send` raise.
     """
     summary = Summary()
     with _progress(console) as progress:
@@ -166,8 +166,8 @@ def _progress(console: Console) -> Progress:
 
 
 def _reading(path: Path, host: str) -> "Future[file_sequence.Sequence]":
-    """The sequence of a path, read by a thread that does not outlive the command: when the store
-    cannot be opened, nobody waits for a long file."""
+    """Read a path in a daemon thread, so that the command can end before a long file is read when
+    the store cannot be opened."""
     coming: Future[file_sequence.Sequence] = Future()
 
     def read() -> None:

@@ -1,4 +1,4 @@
-"""What an import tells at its end: counts, reasons, and a line a channel and event id."""
+"""Summary of an import: counts, reasons, hosts, time span, and a line per channel and event id."""
 
 from collections import Counter
 from pathlib import Path
@@ -28,7 +28,7 @@ _OUTCOMES = ("events", "record", "duplicate", "not_kept", "filtered", "rejected"
 
 
 class Summary:
-    """Gathers the answers of the server and what was refused before."""
+    """Aggregates the server's answers and what was rejected before sending."""
 
     def __init__(self) -> None:
         self.files: list[str] = []
@@ -45,7 +45,7 @@ class Summary:
         """Hosts and time span of the records."""
 
     def add_answer(self, sequence: file_sequence.Sequence, answered: Answered) -> None:
-        """What the server made of one chunk."""
+        """Add the server's answer to one chunk."""
         answer = answered.answer
         self.contents.add(answered.chunk.records)
         for name in _COUNTS:
@@ -61,7 +61,8 @@ class Summary:
             self.reasons["not_listed"] += unlisted
 
     def add_sequence(self, sequence: file_sequence.Sequence) -> None:
-        """What was never sent: records and files that cannot be read. Call it at the end."""
+        """Add what was never sent: unreadable records and files, and duplicates within the
+        sequence. Call it after the last chunk."""
         self.files += sequence.files
         self.refused_files += sequence.refusals
         rejected = sequence.reasons.total()
@@ -78,8 +79,8 @@ class Summary:
             self._add_error(name, refused.position, refused.reason, refused.message)
 
     def add_empty(self, path: Path, *, has_records: bool) -> None:
-        """Files under a path that hold nothing, and the path itself when nothing was found in it
-        for no other reason."""
+        """List empty files under a path, and the path itself when it had no records and no other
+        reason is listed."""
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         found = [one for one in files if one.is_file() and not one.stat().st_size]
         known = {refusal.name for refusal in self.refused_files}
@@ -110,7 +111,7 @@ class Summary:
 
 
 def show(summary: Summary, errors_shown: int = 10) -> None:
-    """Prints a summary for people."""
+    """Print a summary as text."""
     print_table(
         ("channel", "id", *(name.replace("_", " ") for name in _OUTCOMES)),
         _rows(summary.tally),
@@ -123,8 +124,8 @@ def show(summary: Summary, errors_shown: int = 10) -> None:
         console.print(f"{name.replace('_', ' '):<10} {counts[name]:>12,}   {meaning}".rstrip())
     _show_contents(console, summary.contents)
     if summary.reasons:
-        told = ", ".join(f"{reason} {count:,}" for reason, count in summary.reasons.most_common())
-        console.print(f"\nrejected: {told}")
+        found = ", ".join(f"{reason} {count:,}" for reason, count in summary.reasons.most_common())
+        console.print(f"\nrejected: {found}")
     for file, position, reason, message in summary.errors[:errors_shown]:
         console.print(f"  {file}, record {position}: {reason}: {message}")
     if len(summary.errors) > errors_shown:

@@ -1,7 +1,7 @@
-"""The `vedette` command. Every sub-command is one line at the end of this file.
+"""The `vedette` command; every sub-command is registered at the end of this file.
 
-Errors that the operator can mend are one line on standard error and exit code 2; anything else
-is a bug and shows its traceback, exit code 1.
+An error that the operator can correct is one line on standard error and exit code 2. Anything else
+is a bug: a traceback and exit code 1.
 """
 
 from typing import Annotated, Any
@@ -30,7 +30,7 @@ EXIT_REFUSED = 2
 
 
 class OneLineErrors(TyperGroup):
-    """Prints the errors of the server as one line, in place of a traceback."""
+    """Command group that prints a VedetteError as one line instead of a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:

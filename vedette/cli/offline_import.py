@@ -1,7 +1,6 @@
-"""The write path in this very process: where files are imported into when no server runs.
+"""Import without a server: the server's own write path in this process, without HTTP.
 
-It is the server's own write path without HTTP in front of it, so a part of a file is stored,
-recognised when it comes again and refused by the same code.
+Parts of files are committed, deduplicated and rejected by the same code as in the server.
 """
 
 import gc
@@ -30,14 +29,14 @@ from vedette.state.policy.groups import DEFAULT_GROUP_ID
 _COMES_AGAIN = (BusyError, UnavailableError)
 _RETRY_S = 1.0
 _PARTS_MERGED = 24
-"""Parts of a size that are merged at once: nobody searches meanwhile, and what a server merges
-later it merges once."""
+"""Parts of one size that are merged together. Larger than in a server, since nothing searches
+meanwhile: each row is merged fewer times."""
 
 
 @contextmanager
 def own_store(settings: Settings) -> Iterator["OwnStore"]:
-    """The store of a data directory, which nobody else has open meanwhile. Closing it stores all
-    that was taken.
+    """The store of a data directory, under an exclusive lock. Leaving the block commits all that
+    was accepted.
 
     Raises StartError with what to do about it.
     """
@@ -65,7 +64,8 @@ def _settings(settings: Settings) -> Settings:
 
 @contextmanager
 def _garbage_left_to_jobs() -> Iterator[None]:
-    """On its own the collector would look at every part many times, and find nothing."""
+    """Switch automatic garbage collection off; a background job collects. It would scan every
+    batch many times and free nothing."""
     gc.disable()
     try:
         yield
@@ -75,7 +75,7 @@ def _garbage_left_to_jobs() -> Iterator[None]:
 
 @dataclass(slots=True)
 class _Handed:
-    """A part that was handed in, and what becomes of it."""
+    """A submitted chunk and its pending receipt."""
 
     chunk: Chunk
     submission: Submission
@@ -83,16 +83,16 @@ class _Handed:
 
 
 class OwnStore:
-    """Takes chunks like `sending.Connection`. Not for use by several threads."""
+    """Destination of chunks as `import_sender.Connection`. Not thread-safe."""
 
     def __init__(self, intake: IngestQueue) -> None:
         self._intake = intake
         self._under_way: list[_Handed] = []
 
     def send(self, chunk: Chunk) -> Iterator[Answered]:
-        """Hands a chunk in; gives the answers to earlier ones that had to be waited for.
+        """Submit a chunk; yields answers to earlier chunks that had to complete first.
 
-        Raises UnavailableError when the store takes nothing for a minute.
+        Raises UnavailableError when the store accepts nothing for a minute.
         """
         while len(self._under_way) >= IMPORT_IN_FLIGHT:
             yield self._oldest()
@@ -104,7 +104,7 @@ class OwnStore:
         self._under_way.append(_Handed(chunk, submission, self._hand_in(submission)))
 
     def flush(self) -> Iterator[Answered]:
-        """Waits for everything that is under way."""
+        """Wait for all chunks in flight; yields their answers."""
         while self._under_way:
             yield self._oldest()
 
@@ -122,7 +122,7 @@ class OwnStore:
         raise UnavailableError(f"the store took nothing in {ATTEMPTS_MAX} attempts: {reason}")
 
     def _hand_in_again(self) -> None:
-        """All that failed, in its order: with a commit fails what was prepared on top of it."""
+        """Resubmit all failed chunks in order: a failed commit fails those prepared after it."""
         time.sleep(_RETRY_S)
         for handed in self._under_way:
             if isinstance(handed.answer.exception(), _COMES_AGAIN):

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how they become settings."""
+"""Options shared by commands, and their conversion to settings."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -37,9 +37,9 @@ def load_settings(
     assignments: Sequence[str] | None = None,
     **flags: object,
 ) -> Loaded:
-    """Settings of all layers; `flags` by name, None where not given, go before `--set`.
+    """Settings of all layers. `flags` by name, None where not given, override `--set`.
 
-    Raises StartError that names the setting and where its value came from.
+    Raises StartError that names the argument, variable or line, and the setting.
     """
     given = {name: value for name, value in flags.items() if value is not None}
     if data is not None:

@@ -1,4 +1,4 @@
-"""`vedette serve`: runs the server until it is told to stop."""
+"""`vedette serve`: run the server until SIGINT or SIGTERM."""
 
 from typing import Annotated
 

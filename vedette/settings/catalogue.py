@@ -1,5 +1,5 @@
-"""Everything that can be set: the fields of `Settings` are the one list, with name, type,
-default, unit and text. The reference and `vedette config show` are made from it.
+"""The catalogue of settings: the fields of `Settings`, each with name, type, default, unit and
+description. The reference and `vedette config show` are made from it.
 
 Some settings also answer to the name that api.md gives them (`Setting.alias`). 0 switches a
 limit off where the text says so, and nowhere else.
@@ -16,19 +16,19 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 ENVIRONMENT_PREFIX = "VEDETTE_"
 
 _PASSWORD = re.compile(r"((?<=://)[^/:@]*:|\bpassword=)(?:.*(?=@)|[^&@]*)")
-"""What is hidden of a DSN when it is shown: up to the last @, or up to the next parameter."""
+"""The password in a DSN, which is hidden: up to the last @, or up to the next parameter."""
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "json", "console"]
 
 
 class SettingsError(ValueError):
-    """A setting that cannot be used; the text names it and the place it came from."""
+    """A bad setting; the text names it and the origin of its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is written beside a setting: its text, its unit, its bounds where it is a number."""
+    """Metadata of a setting: description, unit, bounds of a number."""
 
     text: str
     unit: str = ""
@@ -40,7 +40,7 @@ class About:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """One value for everything that can be set."""
+    """The value of every setting."""
 
     data: Annotated[Path, About("Directory that holds all data of a server on one machine.")] = (
         Path("vedette-data")
@@ -201,7 +201,7 @@ class Settings:
     checkin_interval_s: Annotated[
         int,
         About(
-            "Time between two check-ins of a sensor; large fleets are told to come less often.",
+            "Time between two check-ins of a sensor; large fleets get a longer one.",
             unit="seconds",
             least=5,
             most=3600,
@@ -240,7 +240,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is known of one setting: its entry in the reference."""
+    """A setting as in the reference: name, type, default, metadata."""
 
     name: str
     type: Any
@@ -258,7 +258,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value came from; `place` is the file and line, the variable or the flag."""
+    """Origin of a value; `place` is the file and line, the variable or the argument."""
 
     layer: Literal["default", "file", "environment", "flag"]
     place: str = ""

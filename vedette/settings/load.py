@@ -1,4 +1,4 @@
-"""Reads the settings from their layers and remembers where each value came from.
+"""Load the settings from their layers, with the origin of each value.
 
 The later wins: default, the TOML file (`--config FILE`, else `vedette.toml` in the data
 directory), environment (`VEDETTE_` + the name in capitals), flags (`--name-with-dashes`). An

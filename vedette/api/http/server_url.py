@@ -1,8 +1,10 @@
 """The address under which the caller reached the server, which sensors get where their group has
 none of its own."""
 
+import ipaddress
 import re
 from typing import Final
+from urllib.parse import urlsplit
 
 from fastapi import Request
 
@@ -18,3 +20,12 @@ def server_url(request: Request) -> str:
     if not _HOST.fullmatch(host):
         raise BadRequestError("the Host header does not name a host")
     return f"{request.url.scheme}://{host}"
+
+
+def names_loopback(url: str) -> bool:
+    """Whether a URL leads to the host that follows it: `localhost`, 127.0.0.0/8 or ::1."""
+    try:
+        host = urlsplit(url).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

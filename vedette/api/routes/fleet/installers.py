@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from typing import IO, Annotated, Any, Final
 
+import structlog
 from fastapi import APIRouter, Depends
 from starlette.responses import Response, StreamingResponse
 
 from vedette.api.http.access import principal_of
 from vedette.api.http.responses import json_answer
-from vedette.api.http.server_url import server_url
+from vedette.api.http.server_url import names_loopback, server_url
 from vedette.api.routes.fleet.groups import visible_group
 from vedette.api.services import Services, services
 from vedette.errors import ForbiddenError, NotFoundError
@@ -16,6 +17,8 @@ from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.respond.installers import linux_installer, packaged_installer, sensor_version
 from vedette.state.policy.groups import Group
 from vedette.state.sensors import installers
+
+log = structlog.get_logger(__name__)
 
 router = APIRouter(tags=["installers"])
 
@@ -58,7 +61,8 @@ def linux(group_id: str, here: Here, caller: Caller, address: Address) -> Respon
     """A tar.gz with the sensor, the group's settings and `install.sh`."""
     group = _administered(here, caller, group_id)
     archive = linux_installer(here.database, group, _address(group, address), _ca(here))
-    return _file(archive, f"vedette-sensor-group-{group.id}.tar.gz", "application/gzip")
+    made = _file(archive, f"vedette-sensor-group-{group.id}.tar.gz", "application/gzip")
+    return _warned(made, _address(group, address))
 
 
 @router.get("/api/builds", summary="Versions of sensors")
@@ -93,11 +97,22 @@ def _packaged(here: Services, group: Group, os: str, kind: str, address: str) ->
     archive = packaged_installer(
         here.database, group, os, kind, _address(group, address), _ca(here)
     )
-    return _file(archive, f"vedette-{os}-{kind}-group-{group.id}.zip", "application/zip")
+    made = _file(archive, f"vedette-{os}-{kind}-group-{group.id}.zip", "application/zip")
+    return _warned(made, _address(group, address))
 
 
 def _address(group: Group, address: str) -> str:
     return group.sensorbackend_server or address
+
+
+def _warned(answer: Response, address: str) -> Response:
+    """The installer with a `Warning` header, and a line in the log, when its sensors would look
+    for the server on their own host."""
+    if names_loopback(address):
+        text = f"sensors of this installer reach {address} on the server's own host only"
+        log.warning("an installer names a loopback address", address=address)
+        answer.headers["Warning"] = f'199 vedette "{text}"'
+    return answer
 
 
 def _ca(here: Services) -> bytes:
