@@ -6,5 +6,5 @@ search_pool.py         admission, threads and cancellation of searches
 telemetry_request.py   request -> Submission
 http/                  access table, middleware, errors -> statuses, bodies with limits
 schemas/               every JSON shape, in and out; schemas/search: searches and processes
-routes/                one file a group of routes; handlers are short and call `search` or `pipeline`
+routes/                one file a group of routes; short handlers that call `search` or `pipeline`
 """
