@@ -176,9 +176,10 @@ process has at most are some command lines of `TEXT_CHARS_MAX`."""
 STORE_WAIT_S = 30
 """How long a read waits for a free client before it is refused with 503."""
 
-SEARCHES_RUNNING_MAX = 4
-"""Searches that run at the same time; further ones wait within their deadline. Each uses all
-cores, so more would only make all of them slower, and ingest with them."""
+SEARCHES_RUNNING_MIN = 3
+"""Searches that run at the same time: half of the cores and one more, at least so many; further
+ones wait within their deadline. One user may run all but one of them. More would leave ingest less
+than half of the cores."""
 
 SEARCH_READERS = 5
 """Reads of the telemetry engine that searches make at the same time."""

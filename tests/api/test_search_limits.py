@@ -18,7 +18,9 @@ from vedette.model.principal import Role
 
 SEARCHES = 6
 DEADLINE_S = 30
-QUERY = "cmdline:(" + " ".join(f"w{number}" for number in range(300)) + ")"
+QUERY = " OR ".join(
+    f"cmdline:({' '.join(f'w{group}x{number}' for number in range(120))})" for group in range(15)
+)
 """The engine takes a second or two to plan it, whatever is stored."""
 
 

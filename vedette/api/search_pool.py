@@ -2,8 +2,8 @@
 
 Searches have threads and readers of the store of their own, so that however many are asked for,
 ingest, sensors and health checks are left with theirs. Requests beyond `running_max` wait in one
-queue for each user, and users take turns: a user with 40 waiting searches delays another user by
-one search, not by 40.
+queue for each user, and users take turns. One user may run all but one of the searches, so that
+another user's first search does not wait for them.
 
 A request that waits or runs ends when its client disconnects and at its deadline, in the store
 too (`CancelToken`). A thread cannot be stopped while it computes, so a place is free again only
@@ -11,9 +11,10 @@ when its thread has ended, even if the request was answered before.
 """
 
 import asyncio
+import os
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -44,8 +45,9 @@ class SearchPool:
         self._readers = threading.BoundedSemaphore(readers_max)
         self._running_max = running_max
         self._a_user_max = a_user_max
-        self._running = 0
-        self._of_user: dict[str, int] = {}
+        self._running: Counter[str] = Counter()
+        self._of_user: Counter[str] = Counter()
+        """Running and waiting."""
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
         self._tokens: set[CancelToken] = set()
 
@@ -82,7 +84,7 @@ class SearchPool:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def _admit(self, user: str) -> None:
-        count = self._of_user.get(user, 0)
+        count = self._of_user[user]
         if count >= self._a_user_max:
             raise BusyError(
                 f"{user} has {count} searches running or waiting, and the limit is "
@@ -92,17 +94,15 @@ class SearchPool:
         self._of_user[user] = count + 1
 
     def _leave(self, user: str) -> None:
-        self._of_user[user] -= 1
-        if not self._of_user[user]:
-            del self._of_user[user]
+        _decrement(self._of_user, user)
 
     async def _place(self, user: str, gone: asyncio.Future[None], until_s: float) -> None:
         """Waits for one of `running_max` places."""
-        if self._running < self._running_max:
-            self._running += 1
-            return
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(user, deque()).append(place)
+        self._give_places()
+        if place.done():
+            return
         try:
             await asyncio.wait(
                 {place, gone},
@@ -120,21 +120,30 @@ class SearchPool:
 
     def _give_up(self, user: str, place: asyncio.Future[None]) -> None:
         if place.done():  # the place was given in the same moment
-            self._free_place()
+            self._free_place(user)
             return
         self._waiting[user].remove(place)
         if not self._waiting[user]:
             del self._waiting[user]
 
-    def _free_place(self) -> None:
-        """Gives a place to the next user in turn, or counts it as free."""
-        if not self._waiting:
-            self._running -= 1
-            return
-        user, places = self._waiting.popitem(last=False)
-        places.popleft().set_result(None)
-        if places:
-            self._waiting[user] = places
+    def _free_place(self, user: str) -> None:
+        _decrement(self._running, user)
+        self._give_places()
+
+    def _give_places(self) -> None:
+        """Gives free places to users in turn; those who have all they may have wait on."""
+        while self._running.total() < self._running_max:
+            user = next(filter(self._may_run, self._waiting), None)
+            if user is None:
+                return
+            places = self._waiting.pop(user)
+            places.popleft().set_result(None)
+            self._running[user] += 1
+            if places:
+                self._waiting[user] = places
+
+    def _may_run(self, user: str) -> bool:
+        return self._running[user] < max(1, self._running_max - 1)
 
     async def _run(
         self,
@@ -144,14 +153,15 @@ class SearchPool:
         until_s: float,
     ) -> T:
         token = CancelToken()
-        engine = BoundedEngine(self._engine, self._readers, until_s, token)
+        threads = max(1, (os.cpu_count() or 1) // self._running.total())
+        engine = BoundedEngine(self._engine, self._readers, until_s, token, threads)
         self._tokens.add(token)
         loop = asyncio.get_running_loop()
         worker = asyncio.ensure_future(loop.run_in_executor(self._threads, work, engine))
 
         def ended(finished: asyncio.Future[T]) -> None:
             self._tokens.discard(token)
-            self._free_place()
+            self._free_place(user)
             self._leave(user)
             if not finished.cancelled():
                 finished.exception()  # seen: the request may have been answered before
@@ -173,6 +183,12 @@ class SearchPool:
         if gone.done():
             raise ClientDisconnect
         raise deadline_error()
+
+
+def _decrement(counts: Counter[str], user: str) -> None:
+    counts[user] -= 1
+    if not counts[user]:
+        del counts[user]
 
 
 def _result(worker: asyncio.Future[T]) -> T:

@@ -1,5 +1,6 @@
 """Assembles a server from its settings, and closes its parts in the right order."""
 
+import os
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -96,7 +97,7 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
 def _searches(settings: Settings, engine: Engine, closing: ExitStack) -> SearchPool:
     pool = SearchPool(
         engine,
-        running_max=limits.SEARCHES_RUNNING_MAX,
+        running_max=max(limits.SEARCHES_RUNNING_MIN, (os.cpu_count() or 1) // 2 + 1),
         readers_max=limits.SEARCH_READERS,
         a_user_max=settings.user_searches_max,
     )

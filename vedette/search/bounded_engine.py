@@ -34,12 +34,16 @@ class BoundedEngine:
         readers: threading.BoundedSemaphore,
         until_s: float,
         cancel: CancelToken,
+        threads_max: int = 0,
     ) -> None:
-        """`readers` is shared by the requests of one pool: how many reads run at once."""
+        """`readers` is shared by the requests of one pool: how many reads run at once.
+        `threads_max` is the number of threads of the engine that one read uses; 0 for its own
+        choice."""
         self._engine = engine
         self._readers = readers
         self._until_s = until_s
         self.cancel = cancel
+        self._settings: Settings = {"max_threads": threads_max} if threads_max else {}
 
     @property
     def capabilities(self) -> Capabilities:
@@ -73,7 +77,7 @@ class BoundedEngine:
             return self._engine.query(
                 sql,
                 params,
-                settings=settings,
+                settings={**self._settings, **(settings or {})},
                 deadline_s=left_s,
                 cancel=cancel or self.cancel,
             )
@@ -93,7 +97,7 @@ class BoundedEngine:
                 sql,
                 schema,
                 params,
-                settings=settings,
+                settings={**self._settings, **(settings or {})},
                 deadline_s=left_s,
                 cancel=cancel or self.cancel,
             )
@@ -113,7 +117,7 @@ class BoundedEngine:
             self._engine.stream(
                 sql,
                 params,
-                settings=settings,
+                settings={**self._settings, **(settings or {})},
                 deadline_s=left_s,
                 cancel=cancel or self.cancel,
             ) as blocks,

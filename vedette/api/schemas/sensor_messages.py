@@ -1,8 +1,8 @@
-"""What sensors send, as typed messages (docs/sensor-protocol.md).
+"""Messages from sensors as typed structs (docs/sensor-protocol.md).
 
-Every number and text has its bounds here: a message outside them is refused as a whole, with the
-member's name, and changes nothing. Members that are not known are ignored, so that a newer sensor
-can talk to an older server.
+Bounds of numbers and texts are part of the types: a message with a member out of bounds is refused
+as a whole, naming the member. Unknown members are ignored, so that newer sensors work with older
+servers.
 """
 
 import re
@@ -26,13 +26,13 @@ T = TypeVar("T", bound="Message")
 
 
 class Message(Struct):
-    """Any message of an enrolled sensor. It may name the sensor, and then it must be its own."""
+    """A message of an enrolled sensor. A sensor id in it must be the sender's own."""
 
     sensor_id: int | None = None
 
 
 class Host(Struct, kw_only=True):
-    """What a host tells of itself when it enrols."""
+    """Properties of a host at enrolment."""
 
     hostname: Annotated[str, Meta(min_length=1, max_length=limits.HOSTNAME_CHARS_MAX)]
     machine_id: Text = ""
@@ -60,7 +60,7 @@ class Adapter(Struct):
 
 
 class Blocked(Struct):
-    """A banned program that was kept from starting."""
+    """A banned program whose start was blocked."""
 
     md5: Md5 = ""
     sha256: Annotated[str, Meta(pattern="^([0-9a-fA-F]{64})?$")] = ""
@@ -74,11 +74,11 @@ class Sequence(Struct):
     epoch: Text = ""
     next: Number = 0
     blocks: Number = 0
-    """Names the list of blocks; the same for the same list. 0: it has no name."""
+    """Idempotency key of the list of blocks; 0 without one."""
 
 
 class Checkin(Message, kw_only=True):
-    """Sizes are bytes. What is None is not told."""
+    """A check-in. Sizes are in bytes; None is unknown."""
 
     clock_us: Number
     boot_id: Text | None = None
@@ -128,7 +128,7 @@ async def message(request: Request, kind: type[T], principal: Principal) -> T:
 
 
 def decoded(body: bytes, kind: type[T]) -> T:
-    """Raises BadRequestError with the name of the member that cannot be taken."""
+    """A decoded message. Raises BadRequestError that names the invalid member."""
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:

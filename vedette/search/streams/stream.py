@@ -38,7 +38,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is asked of a stream: a move, then `rows` events from there on."""
+    """A read of a stream: a move, then `rows` events from the position on."""
 
     rows: int = limits.STREAM_ROWS_DEFAULT
     move: Move | None = None

@@ -1,4 +1,4 @@
-"""What the routes of process analysis are asked: ids, moves, times and criteria (api.md 4.2).
+"""Parameters of process analysis: ids, moves, times and criteria (api.md 4.2).
 
 Every function raises BadRequestError, naming the parameter, for what it cannot understand.
 """
@@ -24,7 +24,7 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.A)
 
 
 def process_id(text: object, name: str = "process_id") -> str:
-    """A process id; of a unique id the process."""
+    """A process id, or the process id in a unique id; lower case."""
     plain = str(text)
     if len(plain) in (45, 49):
         plain = split_unique_id(plain)[0]
@@ -70,7 +70,7 @@ def end_time(query: QueryParams) -> int | None:
 
 
 def page(query: QueryParams) -> Page:
-    """Rows, move and end of a read."""
+    """Rows, move and end time of a read."""
     rows = whole_number(query, "rows", limits.STREAM_ROWS_DEFAULT)
     return Page(min(rows, limits.ROWS_MAX), move(query), end_time(query))
 

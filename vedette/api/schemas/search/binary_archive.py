@@ -1,4 +1,4 @@
-"""The bytes of a program as clients expect them: a zip with `filedata` and `metadata`."""
+"""Download of a binary: a zip with `filedata` and `metadata`."""
 
 import os
 import tempfile
@@ -12,8 +12,8 @@ from starlette.responses import FileResponse
 
 
 def zip_answer(copy: Path, metadata: dict[str, Any], name: str) -> FileResponse:
-    """A zip of a kept copy and what is known of it (clients.md 2.1). It is made on disk, since
-    copies have up to 25 MiB, and taken away when it is sent."""
+    """A zip of a stored copy and its metadata (clients.md 2.1). Written to a temporary file, since
+    copies have up to 25 MiB, which is removed after sending."""
     handle, path = tempfile.mkstemp(prefix="vedette-", suffix=".zip")
     with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
         made.write(copy, "filedata")
