@@ -232,7 +232,7 @@ class BatchProcessor:
             report(position)
             key, print_, is_conflict = keys[n], 0, False
             if key:
-                print_ = fingerprint(host.sensor.id, key, record)
+                print_ = fingerprint(key, record)
                 if key in host.taken or key in host.stored:
                     if not self._is_conflict(host, key, print_):
                         results.append(DUPLICATE)

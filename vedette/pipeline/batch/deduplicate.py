@@ -121,7 +121,7 @@ class Deduplicator:
             if print_ in pending.fingerprints.get(sensor_id, ()):
                 return False
             has_key = has_key or key in pending.records.get(sensor_id, ())
-        return has_key and not self._fingerprints.has(print_)
+        return has_key and not self._fingerprints.has(sensor_id, print_)
 
     def add_request(self, table: str, key: int) -> None:
         self._open.requests.add((table, key))
