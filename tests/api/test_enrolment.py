@@ -31,7 +31,7 @@ def secret(server: Server) -> str:
 
 @pytest.fixture
 def victim(client: httpx.Client, secret: str) -> PlayedSensor:
-    return enrol(client, f"victim-{next(NUMBERS)}.enrol.example", secret)
+    return enrol(client, f"settled-{next(NUMBERS)}.enrol.example", secret)
 
 
 def attempt(client: httpx.Client, name: str, secret: str, **members: Any) -> httpx.Response:

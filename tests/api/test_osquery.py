@@ -131,10 +131,20 @@ def test_a_node_key_that_is_none_is_told_to_enroll_anew(
 
 
 def test_enrolling_again_ends_the_old_node_key(server: Server, node: Osquery) -> None:
-    again = Osquery(node.client, node.host)
-    again.enroll(secret_of(server))
+    again = Osquery(node.client, node.host, headers=dict(node.headers))  # with the old key
+    assert again.enroll(secret_of(server)).status_code == 200
     assert again.call("config")["node_invalid"] is False
     assert node.call("config") == {"node_invalid": True}
+
+
+def test_enrolling_again_without_the_old_node_key_waits_for_approval(
+    server: Server, client: httpx.Client, analyst: httpx.Client, node: Osquery
+) -> None:
+    body = {"enroll_secret": secret_of(server), "host_identifier": node.host}
+    answer = client.post("/osquery/enroll", json=body)
+    assert (answer.status_code, answer.json()["reason"]) == (409, "reenrolment_pending")
+    assert sensor_of(analyst, node)["reenrolment"] == "pending"
+    assert node.call("config")["node_invalid"] is False
 
 
 @pytest.mark.parametrize(

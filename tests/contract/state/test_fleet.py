@@ -19,6 +19,7 @@ from vedette.errors import (
     VedetteError,
 )
 from vedette.model.group import GroupOptions
+from vedette.model.host import Sighting
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.state.db import key_values
 from vedette.state.db.database import Database
@@ -125,6 +126,16 @@ def test_another_server_learns_within_seconds_that_a_key_has_ended(
     enrolled(here, "h", previous_key=old.key)
     keys.refresh(NOW_US + 5 * SECOND_US)
     assert keys.authenticate(old.sensor.id, old.key, "sensor", NOW_US) is None
+
+
+def test_records_do_not_rename_an_enrolled_sensor(database: Database) -> None:
+    made = enrolled(database, "web")
+    sensors = Sensors(database)
+    first = sensors.resolve({"web.corp": Sighting()}, 1, NOW_US)["web.corp"]
+    assert (first.id, first.hostname) == (made.sensor.id, "web")
+    second = sensors.resolve({"web.evil": Sighting()}, 1, NOW_US)["web.evil"]
+    assert second.id != first.id
+    assert Sensors(database).resolve({"web": Sighting()}, 1, NOW_US)["web"].id == first.id
 
 
 def test_a_key_is_kept_as_a_hash(database: Database) -> None:

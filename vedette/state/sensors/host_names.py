@@ -1,9 +1,10 @@
 """Joins the short and the full name of one host: `web` and `web.corp.example` are one sensor.
 
 Logs of one host often use both. A new name joins a known sensor of the same group where that is
-unambiguous: a short name joins the only full name that begins with it, and a full name takes the
-place of its short one. Two full names that share a label stay two sensors. Addresses, numbers and
-`localhost` are never joined.
+unambiguous: a short name becomes an alias of the only full name that begins with it, and a full
+name takes the place of its short one. A sensor that is enrolled keeps its name, since anybody who
+may send for the group chooses the names in records; the first full name becomes its alias. Two full
+names that share a label stay two sensors. Addresses, numbers and `localhost` are never joined.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,7 +34,8 @@ def join_names(
         sensors = known.get(label, {})
         dotted = {hostname for hostname in sensors if "." in hostname}
         if "." in name and label in sensors and not dotted and len(full[label]) == 1:
-            _rename(connection, sensors[label], label, name, now_us)
+            if not _join_full(connection, sensors[label], label, name, now_us):
+                left.append(name)
             known[label] = {name: sensors[label]}
         elif label and "." not in name and len(dotted) == 1 and len(full.get(label, ())) == 0:
             sensor_id = sensors[dotted.pop()]
@@ -91,7 +93,18 @@ def _known(
     return found
 
 
-def _rename(connection: Connection, sensor_id: int, short: str, full: str, now_us: int) -> None:
+def _join_full(connection: Connection, sensor_id: int, short: str, full: str, now_us: int) -> bool:
+    """Give a sensor its full name; False for an enrolled one that has a full alias already."""
+    row = connection.execute(
+        select(SENSOR.c.key_sha256, SENSOR.c.node_key_sha256).where(SENSOR.c.id == sensor_id)
+    ).one()
+    if row.key_sha256 or row.node_key_sha256:
+        aliases = connection.scalars(select(ALIAS.c.alias).where(ALIAS.c.sensor_id == sensor_id))
+        if any("." in alias for alias in aliases):
+            return False
+        connection.execute(insert_new(connection, ALIAS), {"alias": full, "sensor_id": sensor_id})
+        return True
     changed = update(SENSOR).where(SENSOR.c.id == sensor_id)
     connection.execute(changed.values(hostname=full, changed_us=now_us))
     connection.execute(insert_new(connection, ALIAS), {"alias": short, "sensor_id": sensor_id})
+    return True

@@ -29,6 +29,8 @@ def register(database: Database, data: Path, package: Package, content: bytes) -
     Raises BadRequestError for a system that has no sensor."""
     if package.os_type not in OS_TYPES:
         raise BadRequestError(f"{package.os_type}: one of {', '.join(OS_TYPES)}")
+    if not package.version.isprintable() or not package.version:
+        raise BadRequestError("version: must be printable")  # it is signed as one line
     folder = data / "packages"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = folder / f"{package.sha256}.new"
