@@ -18,7 +18,7 @@ from vedette.model.scope import EVERYTHING
 from vedette.pipeline.batch.batch_processor import Preparer
 from vedette.pipeline.batch.deduplicate import Seen
 from vedette.pipeline.batch.host_cache import Hosts
-from vedette.pipeline.batch.segment_assigner import Registry
+from vedette.pipeline.batch.segment_assigner import SegmentAssigner
 from vedette.pipeline.ingest_metrics import IntakeMeter
 from vedette.pipeline.ingest_queue import Intake
 from vedette.pipeline.partition_control import PartitionControl
@@ -97,7 +97,7 @@ def prepared_here(
     preparer = Preparer(
         Hosts(sensors, guide),
         Channels(database),
-        Registry(guide, remembered),
+        SegmentAssigner(guide, remembered),
         Seen(clock.now_us()),
         guide.windows(),
         keep_of(["default"]),

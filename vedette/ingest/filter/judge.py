@@ -8,7 +8,7 @@ itself is judged by what its child tells of it.
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from vedette.ingest.context.two_generation_cache import Generations
+from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.filter.compile import CompiledFilters
 from vedette.limits import FILTER_PROCESSES_REMEMBERED
 from vedette.model.metadata_rank import merge_ranked
@@ -65,7 +65,7 @@ class Judge:
         """`facts` tells what is known of a process beside what the commit tells."""
         self.filters = filters
         self._facts = facts
-        self._known: Generations[str, _Entry] = Generations(FILTER_PROCESSES_REMEMBERED)
+        self._known: GenerationCache[str, _Entry] = GenerationCache(FILTER_PROCESSES_REMEMBERED)
         self._awaited: set[str] = set()
         """Ancestors that were asked for and not known."""
         self._epoch = 0

@@ -2,9 +2,9 @@
 
 A preparer prepares one commit at a time, in a process of its own
 (`pipeline/workers/worker_main.py`), and owns all memory of the write path for its share of the
-hosts: what was stored before (`Seen`), what is known of processes (`Registry`), the hosts' learned
-context. The steps are those of design.md 4: decode (`decoded_batch.py`), find the host, recognise
-what was stored before, learn, normalise, filter, fold, place.
+hosts: what was stored before (`Seen`), what is known of processes (`SegmentAssigner`), the hosts'
+learned context. The steps are those of design.md 4: decode (`decoded_batch.py`), find the host,
+recognise what was stored before, learn, normalise, filter, fold, place.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from vedette.pipeline.batch.decoded_batch import ChannelCodes, Finder, Part, our
 from vedette.pipeline.batch.deduplicate import Seen
 from vedette.pipeline.batch.host_cache import Host, Hosts
 from vedette.pipeline.batch.ingest_filters import Sieve, Sifting
-from vedette.pipeline.batch.segment_assigner import Placement, Registry
+from vedette.pipeline.batch.segment_assigner import Placement, SegmentAssigner
 from vedette.pipeline.receipt_outcomes import (
     DUPLICATE,
     EVENTS,
@@ -64,7 +64,7 @@ class Preparer:
         self,
         hosts: Hosts,
         channels: ChannelCodes,
-        registry: Registry,
+        registry: SegmentAssigner,
         seen: Seen,
         windows: Windows,
         keep: Keep,

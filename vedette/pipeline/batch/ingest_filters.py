@@ -18,7 +18,7 @@ ANCESTORS_RECALLED = 4
 
 
 class Memory(Protocol):
-    """What is known of processes (`Registry`)."""
+    """What is known of processes (`SegmentAssigner`)."""
 
     def recall(self, process_ids: Iterable[str]) -> list[str]: ...
 

@@ -27,7 +27,7 @@ class Begin(Struct, tag=True):
     processes_remembered: int
     now_us: int
     is_empty: bool
-    """Whether nothing is stored, and nobody else stores (`Registry.begin_empty`)."""
+    """Whether nothing is stored, and nobody else stores (`SegmentAssigner.begin_empty`)."""
     processes: int
     """How many processes share the hosts, and the memory that may be used for them."""
 

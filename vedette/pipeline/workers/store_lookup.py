@@ -35,7 +35,7 @@ class StoreGuide:
     def processes(
         self, process_ids: list[str]
     ) -> dict[str, tuple[dict[str, Any], list[SegmentPlace]]]:
-        """Known metadata and segments of processes (`Registry`)."""
+        """Known metadata and segments of processes (`SegmentAssigner`)."""
         return {
             process_id: (
                 known.facts,

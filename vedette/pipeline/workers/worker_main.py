@@ -21,7 +21,7 @@ from vedette.pipeline.batch.decoded_batch import Part, decoded
 from vedette.pipeline.batch.deduplicate import Seen
 from vedette.pipeline.batch.host_cache import Hosts
 from vedette.pipeline.batch.pack import pack
-from vedette.pipeline.batch.segment_assigner import Registry, SegmentPlace
+from vedette.pipeline.batch.segment_assigner import SegmentAssigner, SegmentPlace
 from vedette.pipeline.time_windows import Windows
 from vedette.pipeline.workers.message_channel import Link
 from vedette.pipeline.workers.ownership import Met, Share, SharedAnewError
@@ -155,7 +155,7 @@ class Preparing:
             return
 
     def _preparer(self, begin: Begin) -> Preparer:
-        registry = Registry(self._asking, begin.processes_remembered // begin.processes)
+        registry = SegmentAssigner(self._asking, begin.processes_remembered // begin.processes)
         if begin.is_empty:
             registry.begin_empty()
         if begin.processes > 1:
