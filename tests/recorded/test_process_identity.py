@@ -19,7 +19,7 @@ from vedette.ingest.record import Record
 from vedette.ingest.times import time_us
 from vedette.model.event import Outcome
 from vedette.model.ids import process_id_from_guid
-from vedette.pipeline.batch.segment_assigner import Registry, SegmentPlace
+from vedette.pipeline.batch.segment_assigner import SegmentAssigner, SegmentPlace
 from vedette.pipeline.time_windows import Windows
 
 pytestmark = NEEDED
@@ -44,7 +44,7 @@ class Writer:
     """Batches of records to metadata, as the write path merges it."""
 
     def __init__(self) -> None:
-        self.registry = Registry(Empty(), 1_000_000)
+        self.registry = SegmentAssigner(Empty(), 1_000_000)
         self.contexts: dict[str, HostContext] = {}
         self._windows = Windows(1_700_000_000_000, 1)
 

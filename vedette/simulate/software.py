@@ -108,7 +108,7 @@ WINDOWS_PROGRAMS: tuple[Image, ...] = (
     _system("nslookup.exe", "nslookup"),
     _system("gpupdate.exe", "Microsoft® Group Policy Update Utility"),
     _system("rundll32.exe", "Windows host process (Rundll32)"),
-    _system("reg.exe", "Registry Console Tool"),
+    _system("reg.exe", "SegmentAssigner Console Tool"),
     _system("schtasks.exe", "Task Scheduler Configuration Tool"),
     _system("taskhostw.exe", "Host Process for Windows Tasks"),
     _system("dllhost.exe", "COM Surrogate"),

@@ -20,7 +20,7 @@ from vedette.model.scope import EVERYTHING
 from vedette.pipeline.batch.batch_processor import BatchProcessor
 from vedette.pipeline.batch.deduplicate import Deduplicator
 from vedette.pipeline.batch.host_cache import HostCache
-from vedette.pipeline.batch.segment_assigner import Registry
+from vedette.pipeline.batch.segment_assigner import SegmentAssigner
 from vedette.pipeline.ingest_metrics import IngestMetrics
 from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.partition_control import PartitionControl
@@ -100,7 +100,7 @@ def prepared_here(
     preparer = BatchProcessor(
         HostCache(sensors, guide),
         Channels(database),
-        Registry(guide, remembered),
+        SegmentAssigner(guide, remembered),
         Deduplicator(clock.now_us()),
         guide.windows(),
         keep_of(["default"]),

@@ -8,7 +8,7 @@ evaluated by what its child reports of it.
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from vedette.ingest.context.two_generation_cache import Generations
+from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.filter.compile import CompiledFilters
 from vedette.limits import FILTER_PROCESSES_REMEMBERED
 from vedette.model.metadata_rank import merge_ranked
@@ -65,7 +65,7 @@ class FilterEvaluator:
         """`facts` returns stored metadata of a process, in addition to those of the batch."""
         self.filters = filters
         self._facts = facts
-        self._known: Generations[str, _Entry] = Generations(FILTER_PROCESSES_REMEMBERED)
+        self._known: GenerationCache[str, _Entry] = GenerationCache(FILTER_PROCESSES_REMEMBERED)
         self._unknown_ancestors: set[str] = set()
         """Ancestors that were looked up and are unknown."""
         self._epoch = 0

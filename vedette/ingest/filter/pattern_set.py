@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import re2
 
-from vedette.ingest.context.two_generation_cache import Generations
+from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.filter.pattern import options
 from vedette.limits import FILTER_TEXT_REMEMBERED_CHARS, FILTER_TEXTS_REMEMBERED
 
@@ -27,7 +27,7 @@ class PatternSet:
         """`patterns` are pairs of expression and mask; `always` is part of every result."""
         self._always = always
         self._sets = _sets(_merged(patterns))
-        self._texts: Generations[str, int] = Generations(FILTER_TEXTS_REMEMBERED)
+        self._texts: GenerationCache[str, int] = GenerationCache(FILTER_TEXTS_REMEMBERED)
 
     def bits(self, text: str) -> int:
         """Mask of all expressions found in the text, and `always`. Cached."""

@@ -2,8 +2,8 @@
 
 A batch processor processes one commit at a time. It runs in a worker process
 (`pipeline/workers/worker_main.py`) and owns all in-memory state of the write path for the hosts of
-that worker: keys of stored records (`Deduplicator`), metadata of processes (`Registry`), context of
-hosts (`HostCache`).
+that worker: keys of stored records (`Deduplicator`), metadata of processes (`SegmentAssigner`),
+context of hosts (`HostCache`).
 
 `STAGES` lists what happens to a commit, in order; each stage reads and extends the `Commit`. To
 look at all events of a host as they arrive (detection), add a stage after `normalise`: there
@@ -36,7 +36,7 @@ from vedette.pipeline.batch.deduplicate import Deduplicator
 from vedette.pipeline.batch.fingerprints import fingerprint
 from vedette.pipeline.batch.host_cache import Host, HostCache
 from vedette.pipeline.batch.ingest_filters import FilterVerdicts, IngestFilters
-from vedette.pipeline.batch.segment_assigner import Placement, Registry
+from vedette.pipeline.batch.segment_assigner import Placement, SegmentAssigner
 from vedette.pipeline.receipt_outcomes import (
     DUPLICATE,
     EVENTS,
@@ -102,7 +102,7 @@ class BatchProcessor:
         self,
         hosts: HostCache,
         channels: ChannelCodes,
-        registry: Registry,
+        registry: SegmentAssigner,
         seen: Deduplicator,
         windows: TimeWindows,
         keep: Keep,

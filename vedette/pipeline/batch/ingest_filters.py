@@ -14,11 +14,11 @@ from vedette.model.host import SensorRef
 from vedette.model.metadata_rank import merge_ranked, ranked
 
 ANCESTORS_LOADED = 4
-"""Generations of parents that are loaded from the store when they are not in memory."""
+"""GenerationCache of parents that are loaded from the store when they are not in memory."""
 
 
 class ProcessFacts(Protocol):
-    """Metadata of processes (`Registry`)."""
+    """Metadata of processes (`SegmentAssigner`)."""
 
     def recall(self, process_ids: Iterable[str]) -> list[str]: ...
 

@@ -27,7 +27,7 @@ from vedette.model.metadata_rank import (
 )
 from vedette.model.segment import Correction, Draft, PartialSegment
 from vedette.model.tokens import cmdline_tokens
-from vedette.pipeline.batch.parent_backfill import Parents, learned
+from vedette.pipeline.batch.parent_backfill import ParentBackfill, backfill
 from vedette.pipeline.batch.process_filter import ProcessFilter, ProcessHashes
 from vedette.pipeline.time_windows import TimeWindows
 
@@ -50,7 +50,7 @@ class Placement(Struct):
     corrections: list[Correction] = field(default_factory=list)
 
 
-class Guide(ProcessHashes, Protocol):
+class ProcessLookup(ProcessHashes, Protocol):
     """Lookup of stored processes."""
 
     def processes(
@@ -68,7 +68,7 @@ class _Known(Struct, gc=False):
     against what is stored, and every change is a correction too."""
 
 
-_NOTHING: dict[str, Any] = {}
+_EMPTY: dict[str, Any] = {}
 
 _UNIQUE = frozenset(("process_guid", "parent_id", *TOKENS_OF, *TOKENS_OF.values()))
 """Texts that hardly two processes have in common."""
@@ -80,14 +80,14 @@ _SNAPSHOT = (*RANK_COLUMN_OF, *RANK_COLUMNS)
 """What a correction carries."""
 
 
-class Registry:
+class SegmentAssigner:
     """LRU cache of processes, at most `capacity` of them, and their assignment to segments."""
 
-    def __init__(self, guide: Guide, capacity: int) -> None:
+    def __init__(self, guide: ProcessLookup, capacity: int) -> None:
         self._guide = guide
         self._capacity = capacity
         self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._parents = Parents()
+        self._parents = ParentBackfill()
         self._unmounted: frozenset[int] = frozenset()
         self._heard_of = ProcessFilter(guide)
 
@@ -113,7 +113,7 @@ class Registry:
     def facts(self, process_id: str) -> dict[str, Any]:
         """Cached metadata of a process, empty on a miss: not to be changed."""
         known = self._known.get(process_id)
-        return _NOTHING if known is None else known.facts
+        return _EMPTY if known is None else known.facts
 
     def remember(self, process_id: str, told: dict[str, Any]) -> None:
         """Caches metadata that is not stored: of a process whose events are filtered. `told` has
@@ -141,29 +141,29 @@ class Registry:
                 known = self._known[process_id] = _Known({}, [])
             else:
                 self._known.move_to_end(process_id)
-            self._learn_of_parent(draft, known.facts)
+            self._complete_from_parent(draft, known.facts)
             news = _place(draft, known, windows, hosts[draft.sensor_id], placement)
             self._parents.note(process_id, draft.sensor_id, known.facts)
-            self._teach_children(draft, news, known.facts, placement)
+            self._backfill_children(draft, news, known.facts, placement)
         while len(self._known) > self._capacity:
             forgotten, known = self._known.popitem(last=False)
             self._heard_of.note([forgotten])
             self._parents.drop(forgotten, known.facts)
         return placement
 
-    def _learn_of_parent(self, draft: Draft, facts: dict[str, Any]) -> None:
+    def _complete_from_parent(self, draft: Draft, facts: dict[str, Any]) -> None:
         """Completes a draft that names a cached parent with the parent's metadata."""
         parent = self._known.get(draft.facts.get("parent_id", ""))
         if parent is not None:
-            draft.facts.update(learned(parent.facts, facts, draft.facts))
+            draft.facts.update(backfill(parent.facts, facts, draft.facts))
 
-    def _teach_children(
+    def _backfill_children(
         self, draft: Draft, news: dict[str, Any], facts: dict[str, Any], placement: Placement
     ) -> None:
         """Backfills what became known of a process into all segments of its children."""
         for child_id in self._parents.waiting_for(draft.process_id, news):
             known = self._known[child_id]
-            told = learned(facts, known.facts)
+            told = backfill(facts, known.facts)
             known.facts.update(told)
             child = Draft(child_id, draft.sensor_id)
             if told:

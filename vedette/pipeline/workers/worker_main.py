@@ -22,7 +22,7 @@ from vedette.pipeline.batch.decoded_batch import Decode, DecodedBatch, decode_su
 from vedette.pipeline.batch.deduplicate import Deduplicator
 from vedette.pipeline.batch.host_cache import HostCache
 from vedette.pipeline.batch.pack import pack
-from vedette.pipeline.batch.segment_assigner import Registry, SegmentPlace
+from vedette.pipeline.batch.segment_assigner import SegmentAssigner, SegmentPlace
 from vedette.pipeline.submission import Submission
 from vedette.pipeline.time_windows import TimeWindows
 from vedette.pipeline.workers.message_channel import MessageChannel
@@ -168,7 +168,7 @@ class WorkerProcess:
             return
 
     def _preparer(self, begin: Begin) -> BatchProcessor:
-        registry = Registry(self._lookups, begin.process_cache_size // begin.workers)
+        registry = SegmentAssigner(self._lookups, begin.process_cache_size // begin.workers)
         if begin.is_empty:
             registry.begin_empty()
         if begin.workers > 1:

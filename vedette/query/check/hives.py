@@ -1,4 +1,4 @@
-r"""Registry hives by the names people use, as the kernel's names that are stored.
+r"""SegmentAssigner hives by the names people use, as the kernel's names that are stored.
 
 `HKLM\x` is stored as `\registry\machine\x`, `HKU\x` as `\registry\user\x`. `HKCU\x` lies below
 `\registry\user\` and the SID of some user; `HKCR\x` is a view of the classes of the machine and

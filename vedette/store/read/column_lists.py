@@ -1,4 +1,4 @@
-"""Column lists of reads, made from the catalogue: nothing else writes a column into SQL."""
+"""Column lists of reads, generated from the column catalogue."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
@@ -9,7 +9,7 @@ from vedette.model.columns import EVENT_KINDS, HOST, KEY, METADATA, PROCESS, TOU
 COUNTS: tuple[str, ...] = tuple(f"{kind.name}_count" for kind in EVENT_KINDS)
 
 SORTABLE: frozenset[str] = frozenset([column.name for column in (*KEY, *METADATA)] + list(COUNTS))
-"""What results can be ordered by."""
+"""Columns that results can be sorted by."""
 
 _TYPES = {column.name: column.type for column in (*KEY, *METADATA)}
 
@@ -36,7 +36,7 @@ def _plain(column: Column) -> str:
 
 
 def best(column: Column) -> str:
-    """What several rows tell of a column together, under a name that begins `best_`."""
+    """The aggregate of a column over rows, named `best_<column>`."""
     value = f"{column.merge}({quoted(column.name)})"
     # Another name: within one SELECT, an alias would shadow the column it is made from.
     return f"{readable(value, column.type)} AS `best_{column.name}`"
@@ -46,8 +46,7 @@ ROW: str = ", ".join([*map(_plain, (*KEY, *HOST, *PROCESS, *TOUCHED)), *map(quot
 """A segment with its metadata and counts, under FINAL; nothing that is only searched for."""
 
 KNOWN: tuple[str, ...] = tuple(column.name for column in (*HOST, *PROCESS))
-"""What a segment tells of its process; nothing that is summed up over segments, nothing that is
-only searched for."""
+"""Metadata columns of host and process: neither counts nor columns that only serve searches."""
 
 
 def row_with(names: Iterable[str]) -> str:
@@ -78,4 +77,4 @@ def merged(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 BEST_COUNTS: str = ", ".join(f"sum({quoted(name)}) AS `best_{name}`" for name in COUNTS)
 
 BEST: str = ", ".join([*map(best, METADATA), BEST_COUNTS])
-"""What several partial rows or segments tell together, in a GROUP BY. Names begin `best_`."""
+"""Aggregates of partial rows or segments, for a GROUP BY. Names begin `best_`."""

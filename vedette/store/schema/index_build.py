@@ -1,14 +1,12 @@
-"""Partitions whose end tokens are in an index (`model/suffix_columns.py`): making those indexes,
-and knowing
-which partitions have them.
+"""Builds the suffix-token indexes (`model/suffix_columns.py`) of closed partitions, and tells which
+partitions have them.
 
-Making them costs as much processor time as an insert and half as much again in every merge, so
-neither does, but for a few (`store/schema/merge_indexes.py`). They are made once, when a partition
-is one part and nothing is written to it any more: a mutation that adds the files that are not there
-yet and leaves all others. Which blocks the parts had then is written down (table `settled`); when
-they are merged with late rows, it is done again.
+Building them costs as much CPU time as an insert and half of that again in every merge, so inserts
+and merges leave out all but a few (`store/schema/merge_indexes.py`). They are built once, by a
+mutation, when a partition is closed and merged to one part. The blocks of that part are recorded
+(table `settled`); when late rows change them, the indexes are built again.
 
-What is known may be some seconds old, or wrong: the expression means the same without an index.
+The answer may be some seconds old, or wrong: searches give the same result without an index.
 """
 
 import math
@@ -28,15 +26,15 @@ from vedette.store.schema.merge_indexes import merged_after
 _KNOWN_FOR_S: Final = 10
 
 _UNINDEXED_ROWS_MAX: Final = 4_000
-"""So many rows are asked the expression in the time that a look into other indexes for them takes:
-the inserts of some seconds, until they are merged."""
+"""Rows for which evaluating the expression takes no longer than reading other indexes: the inserts
+of some seconds, until they are merged."""
 
 _known: WeakKeyDictionary[Engine, tuple[float, IndexedEnds]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
 def indexed_ends(engine: Engine) -> IndexedEnds:
-    """Where the indexes are, as of some seconds ago."""
+    """Which partitions have the indexes, cached for some seconds."""
     now = time.monotonic()
     with _lock:
         since, found = _known.get(engine, (-math.inf, IndexedEnds()))
@@ -63,9 +61,9 @@ def _indexed(
 
 
 def settle(engine: Engine) -> int | None:
-    """The next step of making the indexes of the oldest partition that is one part, closed, and
-    has none: begin, or see that they are made. Waits for nothing; the opening time of the
-    partition, None when there is none."""
+    """One step of building the indexes of the oldest closed partition that is one part and lacks
+    them: start the mutation, or record that it is done. Does not block. Returns the partition's
+    opening time, None when there is nothing to do."""
     noted, hot = _noted(engine), hot_partition(engine)
     for opened_ms, parts in sorted(_parts(engine).items()):
         if parts.count != 1 or opened_ms == hot or noted.get(opened_ms) == (parts.blocks, True):
@@ -80,7 +78,7 @@ def settle(engine: Engine) -> int | None:
 
 
 def add_ends(engine: Engine, opened_ms: int) -> None:
-    """Makes the indexes of a partition that nothing is written to; returns when they are made."""
+    """Builds the indexes of a closed partition; blocks until they are built."""
     _begin(engine, opened_ms, sync=2)
     parts = _parts(engine).get(opened_ms)
     if parts is not None:
@@ -116,17 +114,15 @@ def _note(engine: Engine, opened_ms: int, blocks: int, *, is_made: bool) -> None
 
 
 def _noted(engine: Engine) -> dict[int, tuple[int, bool]]:
-    """What `_Parts.blocks` of each partition was when its indexes were begun, and whether they
-    were made."""
+    """By partition: `_Parts.blocks` when the build was started, and whether it is done."""
     found = engine.query("SELECT opened_ms, blocks, is_made FROM settled ORDER BY noted")
     return {row[0]: (row[1], bool(row[2])) for row in found.rows}
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The parts of a partition: the most on a server, a number that says which blocks and merges
-    they are made of, and which indexes there are to make; and the rows of those that were never
-    merged, the most on a server."""
+    """Parts of a partition: the greatest count on any server; a hash of their blocks, levels and
+    indexes to build; and the rows of unmerged parts, the most on any server."""
 
     count: int
     blocks: int

@@ -4,12 +4,12 @@
              segment are merged by the engine; read it with FINAL.
 - `record`   records without a process, or without a place in the model.
 - `binary`   what was seen of a file's image, by hash and sensor.
-- `process`  a guide: in which windows a process has segments. A superset; `segment` decides.
+- `process`  lookup: in which windows a process has segments. A superset; `segment` decides.
 - `correction` metadata that replaces what `segment` has (`store/write/corrections.py`).
-- `partition` what each time partition is meant to be (`store/partitions/lifecycle.py`).
+- `partition` the wanted state of each time partition (`store/partitions/lifecycle.py`).
 - `settled`  which time partitions have all their indexes (`store/schema/index_build.py`).
-- `merging`  since when merges make which indexes (`store/schema/merge_indexes.py`).
-- `schema`   the version of all this.
+- `merging`  since when merges build which indexes (`store/schema/merge_indexes.py`).
+- `schema`   the schema versions that were applied.
 
 Rows that carry telemetry lie in partitions of time (`partition_ms`, api.md 2.23), so that a
 partition of all of them can be detached, attached and dropped as files.
@@ -65,7 +65,7 @@ DURABLE = (
 LATER_ENDS = ",".join(ends_index(column) for column in ENDS if column not in MERGED_ENDS)
 NO_ENDS_ON_MERGE = f"exclude_materialize_skip_indexes_on_merge = '{LATER_ENDS}'"
 SETTLED_AFTER_S = 6 * 3600
-"""Late rows reach a closed partition now and then, and each time it is merged anew."""
+"""Seconds after the last write. Late rows of a closed partition cause another merge."""
 
 COMPACT = (
     # A part is one file of data until it is worth a file for each of 150 columns: an insert
@@ -74,8 +74,7 @@ COMPACT = (
 )
 
 IN_SMALL_BLOCKS = "SETTINGS (min_compress_block_size = 32768, max_compress_block_size = 65536)"
-"""Texts: a page of results is ten rows from ten places, a page of events a segment or two, and each
-costs the blocks that they lie in."""
+"""For text: a page of results reads ten rows from ten places, each a block to decompress."""
 
 REPEATED = frozenset(
     (
@@ -83,8 +82,8 @@ REPEATED = frozenset(
         *("path", "process_name", "process_md5", "parent_name"),
     )
 )
-"""Texts of which few differ. A dictionary makes grouping by them, and asking each row for them,
-several times faster: what is done to a text is done once for each word of the dictionary."""
+"""Low-cardinality text. Functions run once for each dictionary entry, which makes grouping and
+predicates several times faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ class Table:
     projections: tuple[str, ...] = ()
     settings: tuple[str, ...] = DURABLE
     sharded: bool = True
-    """False for what every server holds for itself."""
+    """False for tables of which every server holds a full copy."""
 
     @property
     def index_names(self) -> tuple[str, ...]:
@@ -150,10 +149,10 @@ OUTLINE: tuple[str, ...] = (
     *("last_update", "last_server_update", "first_server_update", "terminated"),
     *(f"{kind.name}_count" for kind in EVENT_KINDS),
 )
-"""What is kept a second time, in the order of processes: `segment` is in the order of time, and
-the segments of a long process lie in as many places as it has. A question about one process that
-asks for these columns only, without FINAL, reads its few rows here, however large the store is.
-Partial rows are rows here too: sum the counts, and take the `max` of the rest."""
+"""Columns of the projection, sorted by process: `segment` is sorted by time, and the segments of a
+long process are spread over it. A query of one process for these columns only, without FINAL, reads
+few rows here, whatever the size of the store. Partial rows are not merged here: sum the counts,
+and take the `max` of the rest."""
 
 SEGMENT = Table(
     "segment",
@@ -328,7 +327,7 @@ PARTITIONED: tuple[str, ...] = tuple(table.name for table in TABLES if table.par
 
 
 def definitions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
-    """The statements that make a table where it does not exist yet."""
+    """The statements that create a table where it does not exist."""
     storage = capabilities.storage(table.name) if table.sharded else table.name
     engine = capabilities.engine(table.family, storage, sharded=table.sharded)
     partition = f"PARTITION BY {table.partition_by}\n" if table.partition_by else ""
@@ -349,8 +348,8 @@ def definitions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
 
 
 def additions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
-    """The statements that give a table of an older version the indexes of this one. They change
-    nothing on the disk: parts that have no index yet are read without it."""
+    """The statements that add missing indexes to a table of an older version. Metadata only: parts
+    without an index are read without it."""
     if not table.indexes:
         return ()
     added = ", ".join(

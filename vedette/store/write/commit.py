@@ -33,7 +33,7 @@ class RecordRow(Struct, gc=False):
 
 
 class BinaryRow(Struct, gc=False):
-    """A binary as one sensor saw it."""
+    """A sighting of a binary by one sensor."""
 
     sensor_id: int
     hostname: str
@@ -45,7 +45,7 @@ class BinaryRow(Struct, gc=False):
 
 
 class ProcessWindow(Struct, gc=False):
-    """That a process has a segment in a window."""
+    """A (process, window) pair that has a segment."""
 
     partition_ms: int
     process_id: str
@@ -67,14 +67,13 @@ class Commit(Struct):
 
 
 class CommitTables(Struct):
-    """The rows of a commit, by what has to be written after what."""
+    """Arrow tables of a commit, grouped by write order."""
 
     aside: list[tuple[str, pa.Table]]
-    """By table: they do not depend on one another, and come first."""
+    """By table name: independent of one another, written first."""
     segments: list[pa.Table]
-    """Of `segment`, in their order: one insert a partition, the earliest first. Late metadata of
-    earlier segments comes before new events, whose record keys would otherwise vouch for metadata
-    that a crash lost."""
+    """Of `segment`: one insert a partition, the earliest first. Late metadata of earlier segments
+    precedes new events: after a crash their record keys must not mark lost metadata as stored."""
 
 
 def commit_tables(commit: Commit) -> CommitTables:

@@ -1,4 +1,4 @@
-"""Registry events: Sysmon 12, 13, 14."""
+"""SegmentAssigner events: Sysmon 12, 13, 14."""
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.normalise.sysmon.subject import Data, subject_of, with_news
