@@ -517,7 +517,7 @@ PREVIEW_EVENTS_MAX = 30
 """Events of each list of a preview (api.md 2.7: tens of entries, not all)."""
 
 TREE_DEPTH_DEFAULT = 8
-"""GenerationCache below a process that its tree shows when `depth` is not given."""
+"""Generations below a process that its tree shows when `depth` is not given."""
 
 TREE_DEPTH_MAX = 64
 """Generations of a tree, up and down; each costs one or two questions to the store. Real chains of

@@ -13,7 +13,7 @@ from vedette.limits import FILTER_SENSORS_REMEMBERED
 from vedette.model.ingress_filter import ALL_DESCENDANTS, EVENT_LISTS, IngressFilter
 
 DEPTH_MAX = 64
-"""GenerationCache of parents that are followed."""
+"""Generations of parents that are followed."""
 
 
 class CompiledFilters:

@@ -14,7 +14,7 @@ from vedette.model.host import SensorRef
 from vedette.model.metadata_rank import merge_ranked, ranked
 
 ANCESTORS_LOADED = 4
-"""GenerationCache of parents that are loaded from the store when they are not in memory."""
+"""Generations of parents that are loaded from the store when they are not in memory."""
 
 
 class ProcessFacts(Protocol):

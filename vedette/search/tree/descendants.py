@@ -36,7 +36,7 @@ class TreePosition:
     process_id: str
     parent_id: str
     depth: int
-    """GenerationCache below the process whose tree it is; negative above it."""
+    """Generations below the process whose tree it is; negative above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class TreeRequest:
     """Which part of a tree is wanted."""
 
     depth: int
-    """GenerationCache, up and down."""
+    """Generations, up and down."""
     max_nodes: int
     after: Cursor | None = None
     """Last descendant of the previous answer."""
@@ -83,7 +83,7 @@ class Walk:
 
 
 _LARGE: Final = 1_000
-"""GenerationCache up to this size are read with their rows, whether they are shown or not."""
+"""Generations up to this size are read with their rows, whether they are shown or not."""
 
 NO_WALK: Final = Walk([], None, frozenset(), is_complete=True)
 

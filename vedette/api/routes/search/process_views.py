@@ -35,7 +35,7 @@ Within = Annotated[Scope, Depends(scope_of_request)]
 _TREE: Final = described(
     (
         "depth",
-        f"GenerationCache up and down; default {limits.TREE_DEPTH_DEFAULT}, "
+        f"Generations up and down; default {limits.TREE_DEPTH_DEFAULT}, "
         f"at most {limits.TREE_DEPTH_MAX}",
     ),
     (
