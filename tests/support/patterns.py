@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from re import _constants as sre  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
 _MADE_AT_RUN_TIME = frozenset({"sensor/events/pattern.py"})
 """Makes patterns of the texts of filters, without backtracking by its own means."""
+
+sre: Any = importlib.import_module("re._constants")
+parser: Any = importlib.import_module("re._parser")
 
 ROOT = Path(__file__).parents[2] / "vedette"
 _METHODS = ("search", "match", "fullmatch", "sub", "subn", "findall", "finditer", "split")
@@ -115,9 +116,26 @@ def _pattern(path: Path, call: ast.Call, name: str | None) -> "re.Pattern[Any]":
     if isinstance(call.func, ast.Attribute) and call.func.attr == "compile" and call.args[1:]:
         flags = call.args[1]
     names = vars(module)
-    text = eval(compile(ast.Expression(call.args[0]), str(path), "eval"), names)
-    given = eval(compile(ast.Expression(flags), str(path), "eval"), names) if flags else 0
+    text = _value(call.args[0], names)
+    given = 0 if flags is None else _value(flags, names)
     return re.compile(text, given)
+
+
+def _value(node: ast.expr, names: dict[str, Any]) -> Any:
+    """The value of an expression of constants, names of the module and flags of `re`."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return names[name]
+        case ast.Attribute(value=ast.Name(id="re"), attr=name):
+            return getattr(re, name)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _value(left, names) + _value(right, names)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _value(left, names) | _value(right, names)
+        case _:
+            raise AssertionError(f"a pattern that cannot be checked: {ast.unparse(node)}")
 
 
 # --- hostile texts ----------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import DecodeError
 from msgspec.json import Decoder
 
-from vedette.ingest.decode import auditd, eventxml, evtx_json, native, shipper, winlogbeat
+from vedette.ingest.decode import auditd, auoms, eventxml, evtx_json, native, shipper, winlogbeat
 from vedette.ingest.decode.formats import possible_formats
 from vedette.ingest.record import Record, RecordError, unknown_format
 from vedette.limits import RECORD_BYTES_MAX, RECORD_NESTING_MAX
@@ -25,6 +25,8 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 MARK_BYTES_MAX = 256
 """Bytes in which the marks of high-volume formats are searched."""
+
+_TEXT_MEMBERS = frozenset({*shipper.TEXT_MEMBERS, *eventxml.MEMBERS, *WRAPPERS})
 
 _decoder = Decoder()
 
@@ -106,7 +108,10 @@ def audit_text_of(obj: dict[str, Any]) -> str:
         or any(isinstance(obj.get(name), dict) for name in WRAPPERS)
     ):
         return ""
-    for one in possible_formats(obj):
+    possible = possible_formats(obj)
+    if possible[0].is_text and len(_TEXT_MEMBERS.intersection(obj)) == 1:
+        return "" if auoms.begins_line(text) else text  # the common case, without all the rest
+    for one in possible:
         if one.decode is auditd.decode:
             break
         if one.recognises(obj):

@@ -27,10 +27,11 @@ def recognises(obj: dict[str, Any]) -> bool:
 
 
 def _text_of(obj: dict[str, Any]) -> str:
-    return shipper.text_of(obj, _begins_line)
+    return shipper.text_of(obj, begins_line)
 
 
-def _begins_line(text: str) -> bool:
+def begins_line(text: str) -> bool:
+    """Whether a text begins with a line of auoms, after an optional syslog header."""
     if _MARK not in text:
         return False
     begin = 0 if text.startswith(_MARK) else header_end(text)
