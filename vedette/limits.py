@@ -262,30 +262,25 @@ STORE_QUERY_BYTES_MAX = 1024 * 1024 * 1024
 """Memory of one question to the telemetry store: it must not take that of the write path."""
 
 QUERY_KILL_INTERVAL_S = 0.02
-"""Between two attempts to kill a cancelled query, which the engine may not list yet; doubles with
-each attempt."""
+"""Before the second attempt to kill a query that the engine may not list yet; then doubles."""
 
 QUERY_KILL_INTERVAL_MAX_S = 1.0
-"""A query that ends only when its present phase ends is not asked for more often."""
+"""Longest time between two attempts: some phases of a query cannot be interrupted."""
 
 CLOCK_JUMP_US = 10 * 60 * 1_000_000
-"""A wall clock that differs from elapsed time by more was set. Corrections by NTP are smaller, or
-gradual."""
+"""A wall clock that differs more from elapsed time was set; NTP corrects less, or gradually."""
 
 CLOCK_ABSENCE_US = 3 * 24 * 3600 * 1_000_000
-"""A server that was off for longer, over a reboot, deletes nothing by age until the time is
-confirmed."""
+"""After a longer absence over a reboot nothing is deleted by age until the time is confirmed."""
 
 CLOCK_SAVE_S = 60
 """Between two writes of the trusted time to the state database."""
 
 STORE_CONTROL_CLIENTS = 2
-"""Connections of an engine for health checks and for killing queries, which must work while
-queries hold all `STORE_READERS`."""
+"""Connections for health checks and killing queries, which work while all readers are busy."""
 
 BROKEN_PARTS_MAX = 1_000_000
-"""Broken parts with which the embedded engine still starts: damage is reported, part by part, and
-what is whole can be searched."""
+"""Broken parts with which the embedded engine still starts, to report them part by part."""
 
 BROKEN_PARTS_BYTES_MAX = 1 << 60
 """Likewise for their size."""
@@ -294,8 +289,7 @@ DAMAGE_AGE_S = 10
 """How old the list of damaged parts may be that searches and `/readyz` use."""
 
 DISK_FREE_BYTES_MIN = 16 * 1024 * 1024
-"""With less free space on the disk of the data directory `/readyz` says that it is full: a commit
-of the usual size fails."""
+"""With less free space `/readyz` reports a full disk: a usual commit no longer fits."""
 
 MEMBER_CHARS_MAX = 1_000
 """Characters of one text in the body of a group or an ingress filter."""

@@ -16,6 +16,8 @@ REQUEST: Final[Mapping[str, str]] = {
     "bad_member": "A member of a sensor's message is missing or out of bounds; `message` has it.",
     "bad_request": "A parameter or a body cannot be understood; the message names it.",
     "busy": "The queue is full. Keep the data and send it again after `Retry-After`.",
+    "cancelled": "The query was cancelled: its caller went away, or an operator killed it.",
+    "clock_in_doubt": "The server's clock was set. Keep the data; come back after `Retry-After`.",
     "conflict": "The thing exists already, or its state forbids the change.",
     "deadline": "A read took longer than it may.",
     "empty_body": "The body holds no record.",

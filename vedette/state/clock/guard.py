@@ -21,9 +21,6 @@ from vedette import limits
 from vedette.clock import Clock
 from vedette.errors import UnavailableError
 
-IN_DOUBT: Final = "clock_in_doubt"
-"""`reason` of the error for telemetry while the clock is in doubt."""
-
 _DAY_US: Final = 24 * 3600 * 1_000_000
 
 
@@ -65,7 +62,9 @@ class ClockGuard:
         """Raises UnavailableError (`reason` "clock_in_doubt") while the clock is in doubt."""
         doubt = self.doubt()
         if doubt:
-            raise UnavailableError(f"the server's clock is in doubt: {doubt}", reason=IN_DOUBT)
+            raise UnavailableError(
+                f"the server's clock is in doubt: {doubt}", reason="clock_in_doubt"
+            )
 
     def deletion_hold(self) -> str:
         """Why nothing may be deleted by age, for people; "" while it may."""

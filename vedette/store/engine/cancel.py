@@ -12,7 +12,6 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
 from uuid import uuid4
 
 from vedette import limits
@@ -23,12 +22,9 @@ Kill = Callable[[str], None]
 
 _LOG = logging.getLogger(__name__)
 
-CANCELLED: Final = "cancelled"
-"""`reason` of the error that a cancelled query raises."""
-
 
 def cancelled_error() -> UnavailableError:
-    return UnavailableError("the query was cancelled", reason=CANCELLED)
+    return UnavailableError("the query was cancelled", reason="cancelled")
 
 
 class CancelToken:
