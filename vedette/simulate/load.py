@@ -1,9 +1,8 @@
-"""The load generator: a fleet that sends as fast as it is told to, for as long as it is told to.
+"""Load generator: the simulated fleet at a given rate and for a given time.
 
-Every connection has its own endpoints and one request in flight, so an endpoint's events
-arrive in order. Bodies come from templates (`template.py`); the pace is kept over all
-connections, and a server that falls behind is not chased: what was not sent in time is not
-sent at all.
+Each connection has its own endpoints and one request in flight, so that the events of an endpoint
+arrive in order. Bodies are made from templates (`template.py`). The rate is limited over all
+connections; what could not be sent in time is dropped, never sent later in a burst.
 """
 
 import resource
@@ -19,11 +18,11 @@ from vedette.simulate.template import Cycle, Template, record_templates
 
 SECONDS_DEFAULT = 60
 RECORDED_EVENTS = 96_000
-"""Events in all templates together, about 130 MB: as many different ones as memory allows."""
+"""Events of all templates together, about 130 MB."""
 
 TEMPLATES_MIN = 3
 _BEHIND_S_MAX = 0.5
-"""How far behind its pace a sender may be before it forgets what it missed."""
+"""How far a sender may fall behind its rate before it drops what it missed, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class LoadPlan:
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """What was sent and what came of it. Times in seconds unless named otherwise."""
+    """Result of a run. Times in seconds unless named otherwise."""
 
     seconds: float
     sent: int
@@ -83,7 +82,7 @@ class LoadResult:
 
 
 class Pace:
-    """Tells senders when their next body is due. Shared by all connections."""
+    """Rate limiter shared by all connections."""
 
     def __init__(self, events_per_s: float, now_s: float) -> None:
         self._events_per_s = events_per_s
@@ -91,7 +90,7 @@ class Pace:
         self._lock = threading.Lock()
 
     def wait_s(self, events: int, now_s: float) -> float:
-        """Books `events`; how long to wait before sending them, seconds."""
+        """Reserve `events`; returns how long to wait before sending them, seconds."""
         if not self._events_per_s:
             return 0.0
         with self._lock:
@@ -102,7 +101,7 @@ class Pace:
 
 @dataclass(slots=True)
 class Tally:
-    """What all senders together have done so far."""
+    """Running totals of all senders."""
 
     sent: int = 0
     sent_bytes: int = 0

@@ -64,7 +64,7 @@ class Machine(ABC):
 
     @abstractmethod
     def adopt(self, name: str, path: str, command_line: str, user: str, start_us: int) -> Process:
-        """A process that runs since before the sensor told of it: no creation event."""
+        """A process that started before the sensor did: it has no creation event."""
 
     @abstractmethod
     def run(

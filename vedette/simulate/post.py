@@ -1,7 +1,7 @@
-"""One keep-alive connection that posts `_bulk` bodies, as shippers do.
+"""A keep-alive connection that posts `_bulk` bodies, as shippers do.
 
-The answer says what became of every event; it is counted, not parsed, because it is long and
-always the same. 429 and 503 are no errors: the sender waits and sends the same body again.
+Outcomes in an answer are counted by searching its text, not by parsing it, because it is long. 429
+and 503 are backpressure: the same body is sent again after a wait.
 """
 
 import ssl
@@ -17,7 +17,7 @@ from vedette.errors import BadRequestError, UnauthorizedError, UnavailableError
 _PATH = "/_bulk?filter_path=errors,items.*.error,items.*.status"
 _RETRY_S_MAX = 10.0
 _ATTEMPTS_MAX = 60
-"""Unanswered or refused attempts of one body, before it is given up."""
+"""Failed attempts of one body before it is an error."""
 
 _TIMEOUT_S = 120
 

@@ -1,7 +1,7 @@
 """A Mac: the verbs of `Machine` as Endpoint Security messages, or as osquery result lines.
 
 Neither reports connections; macOS sensors of this kind see processes and files. osquery's
-process table has no file events either, so those hosts tell of processes only.
+process table has no file events either, so those hosts report processes only.
 """
 
 from vedette.simulate.fleet import Host

@@ -1,4 +1,4 @@
-"""What Linux and macOS machines share: who runs since before the sensor told of it."""
+"""Base of Linux and macOS machines: processes that started before the sensor did."""
 
 from abc import abstractmethod
 

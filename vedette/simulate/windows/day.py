@@ -59,7 +59,7 @@ _SESSION: tuple[tuple[str, str, str], ...] = (
 
 
 def boot(m: WindowsMachine) -> None:
-    """What already runs when the day begins; the sensor never told of its start."""
+    """A process that already runs when the day begins, without a creation event."""
     for number, (name, path, line) in enumerate(_SERVICES + _ROLE_SERVICES.get(m.host.role, ())):
         m.adopt(name, path, line, LOCAL_SYSTEM, m.boot_us + (number + 3) * SECOND_US)
 

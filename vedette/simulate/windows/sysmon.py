@@ -50,7 +50,7 @@ def _hashes(path: str, ring: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Logon:
-    """A logon session, as id 1 tells it."""
+    """A logon session, as in Sysmon event 1."""
 
     user: str
     id: int
