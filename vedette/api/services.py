@@ -58,9 +58,8 @@ class Services:
     checkins: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CHECKIN_THREADS)
     )
-    health_checks: CapacityLimiter = field(
-        default_factory=lambda: CapacityLimiter(limits.HEALTH_THREADS)
-    )
+    health_checks: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
+    """One thread for `/readyz`, which nothing else can hold."""
     turns: Turns = field(default_factory=Turns)
     splits: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_SPLITS_MAX)
