@@ -149,9 +149,7 @@ SENSOR_ONLINE_US = 15 * 60 * 1_000_000
 """A sensor heard of within this time is Online; shippers of quiet hosts post every few minutes."""
 
 STORE_READERS = 12
-"""Clients of the telemetry engine that read at the same time; each holds a few MB. Searches and
-lookups may hold SEARCH_READERS and LOOKUP_READERS of them; the rest is reserved for ingest,
-sensors and health checks."""
+"""Clients of the engine that read at once, a few MB each; three are reserved for ingest."""
 
 STORE_WRITERS = 4
 """Clients that write at the same time: a commit has as many tables."""
@@ -177,9 +175,7 @@ STORE_WAIT_S = 30
 """How long a read waits for a free client before it is refused with 503."""
 
 SEARCHES_RUNNING_MIN = 3
-"""Searches that run at the same time: half of the cores and one more, at least so many; further
-ones wait within their deadline. One user may run all but one of them. More would leave ingest less
-than half of the cores."""
+"""Searches that run at once: half of the cores and one more, at least so many."""
 
 SEARCH_READERS = 5
 """Reads of the telemetry engine that searches make at the same time."""
@@ -188,24 +184,16 @@ LOOKUPS_RUNNING_MAX = 8
 """Requests about one process or binary that run at the same time, apart from searches."""
 
 LOOKUP_READERS = 4
-"""Reads of the telemetry engine that lookups make at the same time."""
+"""The same for lookups."""
 
 USER_SEARCHES_MAX = 40
-"""(setting) Searches of one user that run or wait at the same time; above it 429."""
-
-USER_LOOKUPS_MAX = 100
-"""Lookups of one user that run or wait at the same time; above it 429. Tools that read processes
-in parallel use up to 32."""
+"""(setting) Searches, and lookups, of one user that run or wait; above it 429. Tools use 32."""
 
 SEARCH_GRACE_S = 2
-"""How long after its deadline a search is waited for before it is answered with 503. A search
-keeps its deadline by itself, except in phases of the engine that do not check it."""
+"""How long after its deadline a search is answered with 503, if the engine has not ended it."""
 
 CHECKIN_THREADS = 8
-"""Threads for check-ins and enrolment of sensors, shared with nothing else."""
-
-HEALTH_THREADS = 2
-"""Threads for `/readyz`, shared with nothing else."""
+"""Threads for check-ins and enrolment of sensors alone."""
 
 REQUEST_BODY_BYTES_MAX = 8 * 1024 * 1024
 """Bytes of a JSON body that is not telemetry: a query in a body, a bulk update of 10,000 ids."""

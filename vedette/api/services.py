@@ -61,9 +61,8 @@ class Services:
     checkins: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CHECKIN_THREADS)
     )
-    health_checks: CapacityLimiter = field(
-        default_factory=lambda: CapacityLimiter(limits.HEALTH_THREADS)
-    )
+    health_checks: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
+    """One thread for `/readyz`, which nothing else can hold."""
     turns: PartSequencer = field(default_factory=PartSequencer)
     bodies: BodyBudget = field(
         default_factory=lambda: BodyBudget(limits.BODIES_IN_FLIGHT_BYTES_MAX)

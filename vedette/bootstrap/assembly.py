@@ -82,7 +82,7 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
         copies=BinaryCopies(database, settings.data / "binaries", settings.copied_files_bytes_max),
         order_cache=OrderCache(database),
         searches=_searches(settings, engines.telemetry, closing),
-        lookups=_lookups(engines.telemetry, closing),
+        lookups=_lookups(settings, engines.telemetry, closing),
     )
     services.pace.refresh()
     closing.callback(services.tokens.flush)
@@ -105,12 +105,12 @@ def _searches(settings: Settings, engine: Engine, closing: ExitStack) -> SearchP
     return pool
 
 
-def _lookups(engine: Engine, closing: ExitStack) -> SearchPool:
+def _lookups(settings: Settings, engine: Engine, closing: ExitStack) -> SearchPool:
     pool = SearchPool(
         engine,
         running_max=limits.LOOKUPS_RUNNING_MAX,
         readers_max=limits.LOOKUP_READERS,
-        a_user_max=limits.USER_LOOKUPS_MAX,
+        a_user_max=max(settings.user_searches_max, limits.USER_SEARCHES_MAX),
     )
     closing.callback(pool.close)
     return pool

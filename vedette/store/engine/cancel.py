@@ -12,6 +12,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 from uuid import uuid4
 
 from vedette import limits
@@ -20,11 +21,14 @@ from vedette.errors import UnavailableError, VedetteError
 Kill = Callable[[str], None]
 """Asks for the end of the query with this `log_comment`; returns at once."""
 
+CANCELLED: Final = "cancelled"
+"""The `reason` of the error that a cancelled query raises."""
+
 _LOG = logging.getLogger(__name__)
 
 
 def cancelled_error() -> UnavailableError:
-    return UnavailableError("the query was cancelled", reason="cancelled")
+    return UnavailableError("the query was cancelled", reason=CANCELLED)
 
 
 class CancelToken:
