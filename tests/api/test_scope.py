@@ -115,8 +115,13 @@ def test_a_binary_that_only_others_have_does_not_exist(
     host = divided.theirs.host
     parent = host.process(900, "C:\\Windows\\explorer.exe")
     rare = host.process(0xABCDE, "C:\\x\\rare.exe", after_s=60)
+    # An administrator may send for every group; an ingest token only for its own.
+    assert analyst.post("/api/v1/ingest", json=[host.created(rare, parent)]).status_code == 200
     with server.sender() as client:
-        assert client.post("/api/v1/ingest", json=[host.created(rare, parent)]).status_code == 200
+        (refused,) = client.post("/api/v1/ingest", json=[host.created(rare, parent)]).json()[
+            "errors"
+        ]
+        assert refused["reason"] == "other_group"
     for path in (f"/api/v1/binary/{rare.md5}/summary", f"/api/v1/binary/{rare.md5}"):
         assert divided.client.get(path).status_code == 404
     assert analyst.get(f"/api/v1/binary/{rare.md5}/summary").status_code == 200

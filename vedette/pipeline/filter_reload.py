@@ -15,9 +15,9 @@ from vedette.state.policy import filters
 class FilterReloader:
     """See the module. Thread-safe."""
 
-    def __init__(self, database: Database, preparation: CommitProcessor, clock: Clock) -> None:
+    def __init__(self, database: Database, processor: CommitProcessor, clock: Clock) -> None:
         self._database = database
-        self._preparation = preparation
+        self._processor = processor
         self._clock = clock
         self._version = 0
         self._lock = Lock()
@@ -27,11 +27,11 @@ class FilterReloader:
         with self._lock:
             if filters.version(self._database) != self._version:
                 version, found = filters.load(self._database)
-                self._preparation.use_filters(found)
+                self._processor.use_filters(found)
                 self._version = version
 
     def flush(self) -> None:
         """Writes the hit counts of filters. Call it every few seconds, and at shutdown."""
-        judged, hits = self._preparation.filter_counts()
+        judged, hits = self._processor.filter_counts()
         if judged:
             filters.count_hits(self._database, judged, hits, self._clock.now_us())

@@ -92,7 +92,7 @@ class IngestQueue:
 
     def __init__(
         self,
-        preparation: CommitProcessor,
+        processor: CommitProcessor,
         ledger: CommitWriter,
         clock: Clock,
         limits: QueueLimits,
@@ -100,7 +100,7 @@ class IngestQueue:
         first_seq: int,
         clock_guard: ClockGuard | None = None,
     ) -> None:
-        self._preparation = preparation
+        self._processor = processor
         self._ledger = ledger
         self._clock = clock
         self._limits = limits
@@ -126,7 +126,7 @@ class IngestQueue:
         ]
 
     def start(self) -> None:
-        self._preparation.watch(self._fail)
+        self._processor.watch(self._fail)
         for thread in self._threads:
             thread.start()
 
@@ -141,7 +141,7 @@ class IngestQueue:
     @property
     def available(self) -> bool:
         """Whether submissions are accepted and processed, for /readyz."""
-        return not (self._closed or self._failed.is_set()) and self._preparation.is_responding
+        return not (self._closed or self._failed.is_set()) and self._processor.is_responding
 
     async def submit(self, submission: Submission) -> Receipt:
         """The receipt, once every accepted record is stored and fsynced.
@@ -197,7 +197,7 @@ class IngestQueue:
             item = self._inbox.get()
             if isinstance(item, _Waiting) and not self._failed.is_set():
                 try:
-                    self._preparation.expect(item.submission)
+                    self._processor.expect(item.submission)
                 except Exception:  # `prepare` reports the failure if it persists
                     log.exception("announcing a submission failed")
             self._expected.put(item)
@@ -255,7 +255,7 @@ class IngestQueue:
         began = time.perf_counter()
         try:
             submissions = [waiting.submission for waiting in group]
-            packed = self._preparation.prepare(submissions, self._seq, self._clock.now_us())
+            packed = self._processor.prepare(submissions, self._seq, self._clock.now_us())
         except Exception as error:
             # State may be changed in part; recovery from the store is always right.
             log.exception("processing a commit failed")
@@ -267,7 +267,7 @@ class IngestQueue:
 
     def _mark_durable(self) -> None:
         while not self._done.empty():
-            self._preparation.durable(self._done.get())
+            self._processor.durable(self._done.get())
 
     def _commit_loop(self) -> None:
         while (item := self._outbox.get()) is not None:
@@ -305,7 +305,7 @@ class IngestQueue:
         self._outbox.join()
         self._mark_durable()
         try:
-            self._preparation.begin_anew(self._first_uncertain())
+            self._processor.recover(self._first_uncertain())
         except VedetteError as error:
             log.warning("ingest is still unavailable", reason=str(error))
         except Exception:

@@ -169,7 +169,7 @@ def test_what_came_ahead_of_its_commit_is_of_no_commit_after_a_failure(apart: Wr
     ahead = [submission(records) for records in REQUESTS]
     for one in (*ahead, ahead[0]):
         apart.preparation.expect(one)
-    apart.intake.between_commits(lambda: apart.preparation.begin_anew(0))
+    apart.intake.between_commits(lambda: apart.preparation.recover(0))
     assert set(apart.outcomes(REQUESTS[1])) == {EVENTS}
     made = [apart.intake.enqueue(one).result(ANSWER_S).outcomes for one in ahead]
     assert list(map(set, made)) == [{EVENTS}, {DUPLICATE}, {EVENTS, RECORD}]

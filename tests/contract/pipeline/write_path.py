@@ -109,7 +109,7 @@ def prepared_here(
     preparation.without_partitions(unmounted(guide.engine))
     if guide.is_ours_and_empty():
         preparer.registry.begin_empty()
-    preparation.begin_anew(0)
+    preparation.recover(0)
     yield preparation
     sensors.flush(clock.now_us())
 

@@ -19,8 +19,8 @@ from vedette.model.event import UNKNOWN_IP, Facts, Outcome
 from vedette.model.host import UTC_CLOCK, HostProcess, SensorRef, Sighting
 
 HOSTS_MAX = 5_000
-"""HostCache whose learned context is kept in memory, a quarter to one MB each; the rest begins anew
-from the store."""
+"""Hosts in the caches of all workers together, a quarter to one MB each; the context of an evicted
+host is built again from the store."""
 
 _NO_KEYS: frozenset[int] = frozenset()
 

@@ -48,7 +48,7 @@ class CommitProcessor(Protocol):
 
     def watch(self, on_failure: Callable[[], None]) -> None:
         """Starts supervision. `on_failure` is called, on another thread, when processing has
-        failed at a time when no commit may be under way; `begin_anew` has to follow."""
+        failed at a time when no commit may be under way; `recover` has to follow."""
 
     def expect(self, submission: Submission) -> None:
         """Announces a submission of a later commit, so that decoding can begin. One thread at a
@@ -56,12 +56,12 @@ class CommitProcessor(Protocol):
 
     def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> PackedCommit:
         """The tables of one commit; its submissions need not have been announced. Raises
-        UnavailableError when workers or lookups fail. After any error call `begin_anew`."""
+        UnavailableError when workers or lookups fail. After any error call `recover`."""
 
     def durable(self, seq: int) -> None:
         """Commit `seq` is stored: its records are duplicates from now on."""
 
-    def begin_anew(self, since_seq: int) -> None:
+    def recover(self, since_seq: int) -> None:
         """Drops state that may describe rows that were not stored, and reads back what commits
         from `since_seq` on stored. Raises UnavailableError."""
 
@@ -102,7 +102,7 @@ class LocalProcessor:
     def durable(self, seq: int) -> None:
         self.preparer.seen.durable(seq)
 
-    def begin_anew(self, since_seq: int) -> None:
+    def recover(self, since_seq: int) -> None:
         self.preparer.forget()
         self._recovery.restore_seen(self.preparer.seen, since_seq)
 

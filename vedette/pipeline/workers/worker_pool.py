@@ -9,7 +9,7 @@ would otherwise be idle.
 
 A worker may end at any time (out of memory) or stall (stopped, or stuck on a record); the
 supervisor notices both (`supervisor.py`). Then the commit under way fails, its senders are answered
-503 and keep their records, and `begin_anew` replaces all workers, which read back from the store
+503 and keep their records, and `recover` replaces all workers, which read back from the store
 what is durable. A record that stalls workers repeatedly is rejected (`stuck_records.py`). Workers
 end by themselves when the server's process ends, however it ends.
 """
@@ -140,7 +140,7 @@ class WorkerPool:
         for worker in self._participants.pop(seq, ()):
             worker.durable.append(seq)
 
-    def begin_anew(self, since_seq: int) -> None:
+    def recover(self, since_seq: int) -> None:
         self._participants.clear()
         if not self._workers or not all(worker.is_connected for worker in self._workers):
             self._close_workers()
@@ -193,7 +193,7 @@ class WorkerPool:
 
     def _replace_failed(self, workers: Sequence[WorkerHandle], stalled: list[int]) -> None:
         """For the supervisor: disconnects workers of which one has ended or stalled, so that the
-        commit under way fails. `begin_anew` replaces them."""
+        commit under way fails. `recover` replaces them."""
         with self._delivery:
             if workers is not self._workers:
                 return  # somebody else has noticed, and replaced them
