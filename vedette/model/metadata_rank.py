@@ -131,6 +131,9 @@ def merge_ranked(known: dict[str, Any], claims: Values) -> dict[str, Any]:
     because the group's new source does not give it. Columns without a group take the greater
     value, and so do columns of a group that has no rank on either side.
     """
+    if not known:  # most drafts have one claim
+        known.update({column: value for column, value in claims.items() if value})
+        return dict(known)
     news: dict[str, Any] = {}
     for column, value in claims.items():
         rank_column = RANK_COLUMN_OF.get(column, "")
