@@ -199,7 +199,7 @@ REQUEST_BODY_BYTES_MAX = 8 * 1024 * 1024
 """Bytes of a JSON body that is not telemetry: a query in a body, a bulk update of 10,000 ids."""
 
 SIBLINGS_MAX = 15
-"""Siblings in a process summary (api.md 8)."""
+"""Siblings in a process summary (docs/api-objects.md#limits-of-answers)."""
 
 CHILDREN_DEFAULT = 15
 """Children in a process summary when `children` is not given: what the public clients ask for."""
@@ -466,7 +466,8 @@ SENSOR_NOTES_CHARS_MAX = 10_000
 """Characters of the notes that people keep with a sensor."""
 
 COPIED_FILE_BYTES_MAX = 25 * 1024 * 1024
-"""Bytes of a program that are copied; of a larger one the beginning (api.md 8)."""
+"""Bytes of a program that are copied; of a larger one the beginning
+(docs/api-objects.md#limits-of-answers)."""
 
 COPIED_PIECE_BYTES_MAX = 8 * 1024 * 1024
 """Bytes of one piece of a copied program."""
@@ -496,7 +497,8 @@ OSQUERY_CHECKIN_S = 60
 """How often osquery is told to come for its configuration."""
 
 PREVIEW_EVENTS_MAX = 30
-"""Events of each list of a preview (api.md 2.7: tens of entries, not all)."""
+"""Events of each list of a preview (docs/api-objects.md#process-preview: tens of entries, not
+all)."""
 
 TREE_DEPTH_DEFAULT = 8
 """Generations below a process that its tree shows when `depth` is not given."""
@@ -560,7 +562,8 @@ BULK_EVENTS_A_STEP = 250_000
 """Events that a bulk request looks at between two looks at its clock, about 0.3 seconds."""
 
 FACET_VALUES_MAX = 200
-"""Values of one facet field in an answer, the most frequent ones (api.md 8)."""
+"""Values of one facet field in an answer, the most frequent ones
+(docs/api-objects.md#limits-of-answers)."""
 
 FACET_VALUES_HELD_MAX = 100_000
 """Different values of one facet field that a bulk request counts; further ones are left out."""

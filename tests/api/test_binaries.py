@@ -1,4 +1,5 @@
-"""Search and reading of binaries, and joins, as they are on the wire (api.md 2.11, 4.3)."""
+"""Search and reading of binaries, and joins, as they are on the wire
+(docs/api-objects.md#binary)."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""Search and reading of processes, as they are on the wire (api.md 4.1, clients.md 4)."""
+"""Search and reading of processes, as they are on the wire
+(docs/http-api.md#searching-and-reading-processes, docs/clients.md)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a user does not see: hosts of other groups, by no route (design.md 3, Scope)."""
+"""What a user does not see: hosts of other groups, by no route (docs/telemetry-model.md, Scope)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

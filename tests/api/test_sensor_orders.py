@@ -1,4 +1,4 @@
-"""What people order, and what sensors do of it at check-in (api.md 3.1, 4.8)."""
+"""What people order, and what sensors do of it at check-in (docs/api-objects.md#isolation)."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sensors over HTTP (api.md 4.8, 2.17, 2.18; clients.md 3.2)."""
+"""Sensors over HTTP (docs/http-api.md#changing-a-sensor; docs/clients.md#aliases)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Binaries with the public client `cbapi`, unmodified (clients.md 2.1)."""
+"""Binaries with the public client `cbapi`, unmodified (docs/clients.md#requests)."""
 
 from typing import Any
 

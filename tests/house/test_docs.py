@@ -26,7 +26,7 @@ OUR_PAGES = [
         ROOT / "docs" / f"{name}.md"
         for name in (
             "README",
-            "query-language",
+            "docs/query-language.md",
             "senders",
             "import",
             "operations",

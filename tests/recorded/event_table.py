@@ -1,9 +1,10 @@
-"""Which list of which process an event counts in: telemetry.md 6 as data.
+"""Which list of which process an event counts in: docs/telemetry-formats.md#what-each-event-becomes
+as data.
 
-Written for these tests and read by nothing else. Lists are those of api.md 2.6; `start`, `end`,
-`pipe`, `dns`, `script` and `facts` are kept too but no list of the API holds them. Every process
-that an event names has a document, `named` ones too: whoever follows a cross-process event finds
-its target.
+Written for these tests and read by nothing else. Lists are those of
+docs/api-objects.md#process-events; `start`, `end`, `pipe`, `dns`, `script` and `facts` are kept too
+but no list of the API holds them. Every process that an event names has a document, `named` ones
+too: whoever follows a cross-process event finds its target.
 """
 
 LISTS = ("filemod", "modload", "regmod", "netconn", "childproc", "crossproc")

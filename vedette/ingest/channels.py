@@ -1,7 +1,8 @@
 """Event-log channel names in canonical case.
 
-Senders write "Security" and "security" for one channel (telemetry.md 1), and the channel is part of
-a record's identity.
+Senders write "Security" and "security" for one channel
+(docs/telemetry-formats.md#wrappers-of-windows-events), and the channel is part of a record's
+identity.
 """
 
 from vedette.model.memoize import remembered

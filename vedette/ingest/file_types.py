@@ -1,6 +1,7 @@
 """File types by extension, for sources that do not read file content.
 
-The numbers are those of api.md 2.6, which the sensor determines from the content.
+The numbers are those of docs/api-objects.md#process-events, which the sensor determines from the
+content.
 """
 
 from typing import Final

@@ -11,7 +11,8 @@ _BY_SOURCE = {
 
 
 def os_type_of(record: Record) -> str:
-    """windows, linux or osx (api.md 2.1); "" for our own sensor, whose enrolment says it."""
+    """windows, linux or osx (docs/api-objects.md#process); "" for our own sensor, whose enrolment
+    says it."""
     source = record.vedette_record
     if source == "vedette":
         return ""

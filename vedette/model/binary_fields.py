@@ -1,4 +1,4 @@
-"""The catalogue of search fields of binaries (query-language 4.2).
+"""The catalogue of search fields of binaries (docs/query-language.md#binaries).
 
 A binary is what all sensors of the caller's scope saw of one hash, summed up
 (`query/compile/binary_sql.py`). Its columns are those of `columns.BINARY` and of its sightings;

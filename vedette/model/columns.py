@@ -1,6 +1,6 @@
 """The columns of a stored process segment, as data.
 
-One row of `segment` is what one process did in one window of server time (design.md 3).
+One row of `segment` is what one process did in one window of server time (docs/telemetry-model.md).
 From these tuples the store makes its tables, fold its drafts, and the field catalogue its
 targets; nothing else may name a column.
 
@@ -157,7 +157,7 @@ class EventKind:
     struct: type
     fields: tuple[tuple[str, ColumnType], ...]
     counted: bool = True
-    """False for kinds that api.md has no list and no count for."""
+    """False for kinds that docs/api-objects.md has no list and no count for."""
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -1,10 +1,10 @@
 """The catalogue of search fields of processes: names a query may use, how their values are read,
-and the columns that answer (query-language 4.1). The parser, the checker and the reference pages
-all read it; SQL takes column names from nowhere else.
+and the columns that answer (docs/reference/fields.md). The parser, the checker and the reference
+pages all read it; SQL takes column names from nowhere else.
 
-A field's `type` says how a value is understood (query-language 3). Its `sources` are columns of
-`segment`, or one of `DERIVED`; a value matches when it matches in any of them. A field without
-sources has the constant value 0: nothing of the kind is recorded yet.
+A field's `type` says how a value is understood (docs/query-language.md#values-by-type). Its
+`sources` are columns of `segment`, or one of `DERIVED`; a value matches when it matches in any of
+them. A field without sources has the constant value 0: nothing of the kind is recorded yet.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,8 @@ JOINS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "filewrite_binary": ("filemod_md5", "filemod_sha256"),
     }
 )
-"""Which binaries a segment leads to (query-language 5), by the columns of their hashes: a binary
+"""Which binaries a segment leads to (docs/query-language.md#processes-by-their-files), by the
+columns of their hashes: a binary
 is known by its MD5, or by its SHA-256 where a sender told no other hash."""
 
 WRITTEN: Mapping[str, str] = MappingProxyType(
@@ -85,7 +86,7 @@ EVENT_COLUMNS: frozenset[str] = frozenset(
 
 def is_event_source(source: str) -> bool:
     """Whether the source tells of events: it may be known in one partial row only, and in one
-    segment of a process only (query-language 6)."""
+    segment of a process only (docs/query-language.md#one-segment-at-a-time)."""
     return all(column in EVENT_COLUMNS for column in DERIVED.get(source, (source,)))
 
 

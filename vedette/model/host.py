@@ -19,7 +19,7 @@ class SensorRef:
 
     id: int
     hostname: str
-    """Full host name, lower case: the key of a sensor (design.md 7)."""
+    """Full host name, lower case: the key of a sensor (docs/http-api.md)."""
     group_id: int
     group_name: str
     os_type: str

@@ -1,4 +1,4 @@
-"""Names of processes and segments on the wire (clients.md 4.1).
+"""Names of processes and segments on the wire (docs/clients.md#ids-and-times).
 
 A process id is 36 characters, `%08x-%04x-%04x-%04x-%012x`: the sensor's id first, then what
 makes the process unique on its host. From a Sysmon ProcessGuid that is the GUID without its
@@ -43,7 +43,8 @@ def process_id_from_start(sensor_id: int, pid: int, start_us: int) -> str:
 
 
 def guid_start_us(guid: str) -> int:
-    """Start second that a Sysmon ProcessGuid carries (telemetry.md 2, fact 2), epoch us."""
+    """Start second that a Sysmon ProcessGuid carries
+    (docs/telemetry-formats.md#what-real-data-teach, fact 2), epoch us."""
     return int(guid[14:18] + guid[9:13], 16) * 1_000_000
 
 

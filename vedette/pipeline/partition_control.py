@@ -27,7 +27,7 @@ _DAY_MS = 24 * _HOUR_MS
 
 
 class PartitionControl:
-    """Changes on request (api.md 3.3), and those due by the settings."""
+    """Changes on request (docs/api-objects.md#time-partition), and those due by the settings."""
 
     def __init__(
         self,

@@ -1,4 +1,5 @@
-"""The query language: text to tree, tree to typed tree, and the readers of either (query-language).
+"""The query language: text to tree, tree to typed tree, and the readers of either
+(docs/query-language.md).
 
     parse/             text         -> Tree        syntax: brackets, operators, leaves
     check/             Tree         -> Checked     meaning: tests of columns; all decisions

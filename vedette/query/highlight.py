@@ -1,4 +1,5 @@
-r"""RE2 patterns that mark matches in the values of results (query-language 6, highlights). The
+r"""RE2 patterns that mark matches in the values of results
+(docs/query-language.md#one-segment-at-a-time, highlights). The
 first group of a pattern is the part to mark; `mark.py` applies them.
 
 Highlighting is by text, not by field: `process_name:notepad.exe` also marks the end of a path. A

@@ -81,7 +81,8 @@ ColumnTest: TypeAlias = TextTest | PresentTest | NumberTest | TimeTest | Address
 
 @dataclass(frozen=True, slots=True)
 class JoinTest:
-    """A binary joined to the document meets one of the tests (query-language 5)."""
+    """A binary joined to the document meets one of the tests
+    (docs/query-language.md#processes-by-their-files)."""
 
     source: str
     """Key of `fields.JOINS`: the hashes of the document that are joined."""

@@ -1,4 +1,5 @@
-"""Whether searching by segment gives the same as searching by process (query-language 6).
+"""Whether searching by segment gives the same as searching by process
+(docs/query-language.md#one-segment-at-a-time).
 
 A plain search tests each segment by itself, so `filemod:a domain:b` misses a process that did both
 in different windows, and `-filemod:a` still finds its other segments. `comprehensive_search` is

@@ -1,4 +1,5 @@
-"""Which time partitions a search reads, and whether unmounted ones may hold results (api.md 3.3).
+"""Which time partitions a search reads, and whether unmounted ones may hold results
+(docs/api-objects.md#time-partition).
 
 A closed partition cannot hold results when the query requires events later than its closing time
 (plus a tolerance of `TIME_AHEAD_US` for wrong clocks).

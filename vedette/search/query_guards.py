@@ -1,4 +1,5 @@
-"""Queries that a server refuses by its settings (query-language 3): leading wildcards, and joins
+"""Queries that a server refuses by its settings (docs/query-language.md#values-by-type): leading
+wildcards, and joins
 with very many binaries. By default it refuses neither."""
 
 from typing import Protocol

@@ -1,8 +1,8 @@
 """The catalogue of settings: the fields of `Settings`, each with name, type, default, unit and
 description. The reference and `vedette config show` are made from it.
 
-Some settings also answer to the name that api.md gives them (`Setting.alias`). 0 switches a
-limit off where the text says so, and nowhere else.
+Some settings also answer to the name that docs/api-objects.md gives them (`Setting.alias`). 0
+switches a limit off where the text says so, and nowhere else.
 """
 
 import dataclasses

@@ -99,7 +99,8 @@ class Template:
         self._fill_unique_ids(cycle)
 
     def _assign_process_ids(self, cycle: Cycle, second: int) -> None:
-        """A new GUID contains the second of its start (telemetry.md 2, fact 2)."""
+        """A new GUID contains the second of its start
+        (docs/telemetry-formats.md#what-real-data-teach, fact 2)."""
         start = b"%04x-%04x-" % (second & 0xFFFF, second >> 16)
         for process, host in self.births:
             cycle.sequence += 1

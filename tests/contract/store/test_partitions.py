@@ -1,4 +1,4 @@
-"""The life of a time partition (api.md 2.23, 3.3, 4.12)."""
+"""The life of a time partition (docs/api-objects.md#time-partition)."""
 
 import pytest
 

@@ -1,10 +1,10 @@
 """Reads the credential of a request.
 
-Tools of analysts send `X-Auth-Token` (api.md 5.1). Senders use what Elasticsearch outputs can be
-configured with: Basic with the secret as the password, `ApiKey` with base64 of `id:secret`, or
-`Bearer`. Wherever a token may stand, `ID:SECRET` as the server prints it is understood as well as
-the secret alone. An id that is given must be that of the token; only the user name of Basic may
-be anything, since some senders insist on one and log it.
+Tools of analysts send `X-Auth-Token` (docs/http-api.md#who-may-call-what). Senders use what
+Elasticsearch outputs can be configured with: Basic with the secret as the password, `ApiKey` with
+base64 of `id:secret`, or `Bearer`. Wherever a token may stand, `ID:SECRET` as the server prints it
+is understood as well as the secret alone. An id that is given must be that of the token; only the
+user name of Basic may be anything, since some senders insist on one and log it.
 """
 
 import base64

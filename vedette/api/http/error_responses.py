@@ -1,9 +1,9 @@
 """Maps exceptions to HTTP answers, by one table from error classes to statuses.
 
 Every body is `{"reason": <stable word>, "message": <text>}`; a query error also has `start` and
-`end`, offsets into the query (design.md 7). Answers to Elasticsearch clients have the same under
-Elasticsearch's names. Anything that is not in the table is a bug: it is logged with the request's
-id and answered as 500 without detail.
+`end`, offsets into the query (docs/http-api.md). Answers to Elasticsearch clients have the same
+under Elasticsearch's names. Anything that is not in the table is a bug: it is logged with the
+request's id and answered as 500 without detail.
 """
 
 from collections.abc import Mapping

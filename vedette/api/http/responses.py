@@ -21,7 +21,8 @@ class JsonResponse(Response):
 def json_answer(
     body: dict[str, Any] | list[Any], status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """A JSON answer; clients evaluate `"errorMessage" in body`, so no scalars (clients.md 1)."""
+    """A JSON answer; clients evaluate `"errorMessage" in body`, so no scalars
+    (docs/clients.md#transport-and-errors)."""
     return raw_json(orjson.dumps(body), status, headers)
 
 

@@ -1,7 +1,7 @@
 """The answer to `_bulk`: one item for every action, in order, as bytes.
 
-Senders decide by the status of an item (telemetry.md 3): below 300 is delivered, 429 and 5xx are
-retried, any other 4xx is dropped. So:
+Senders decide by the status of an item (docs/telemetry-formats.md#protocols): below 300 is
+delivered, 429 and 5xx are retried, any other 4xx is dropped. So:
 
 | outcome of the record | item |
 |---|---|

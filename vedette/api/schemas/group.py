@@ -1,4 +1,4 @@
-"""The sensor group object of the API (clients.md 2.1, 3.2), in and out.
+"""The sensor group object of the API (docs/clients.md#requests), in and out.
 
 Clients send whole records back, so read-only members are ignored; unknown members are refused by
 name.

@@ -1,4 +1,4 @@
-"""The ingress filter object of the API (api.md 2.19), in and out.
+"""The ingress filter object of the API (docs/ingress-filters.md), in and out.
 
 Clients send whole records back, so read-only members (times, users, the hit rate) are ignored.
 Unknown members are refused by name: a misspelt list would make a filter that matches too much.

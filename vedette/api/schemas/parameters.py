@@ -1,7 +1,7 @@
 """Parsing of query parameters: whole numbers with bounds, and flags.
 
-Unknown parameters are ignored (clients.md 3.2), so routes read each parameter from the query
-themselves and declare it for OpenAPI with `described`.
+Unknown parameters are ignored (docs/clients.md#aliases), so routes read each parameter from the
+query themselves and declare it for OpenAPI with `described`.
 """
 
 import re

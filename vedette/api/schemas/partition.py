@@ -1,4 +1,4 @@
-"""Time partitions (api.md 2.23)."""
+"""Time partitions (docs/api-objects.md#time-partition)."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,9 +1,10 @@
-"""The sensor object of the API (api.md 2.17), in the types that clients parse (clients.md 4.8).
+"""The sensor object of the API (docs/api-objects.md#sensor), in the types that clients parse
+(docs/clients.md#sensor-records).
 
 Sizes, uptimes and counts are numeric text; unknown values are null, "" or 0, never absent. A host
 that only a log shipper reports has no sensor program: its version, health and sizes are unknown,
-and its check-in is the time of its last record. Members beyond api.md: gaps in the sensor's
-uploads, and how often another machine enrolled under its name.
+and its check-in is the time of its last record. Members beyond docs/api-objects.md: gaps in the
+sensor's uploads, and how often another machine enrolled under its name.
 """
 
 from datetime import UTC, datetime

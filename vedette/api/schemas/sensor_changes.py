@@ -1,4 +1,5 @@
-"""The body of `PUT /api/v1/sensor/{id}` (api.md 4.8): updatable members, and the roles they need.
+"""The body of `PUT /api/v1/sensor/{id}` (docs/http-api.md#changing-a-sensor): updatable members,
+and the roles they need.
 
 Clients send a single member or the whole record. Seven members are updatable; read-only members are
 ignored, since they may have changed since the client read them; unknown members are refused.

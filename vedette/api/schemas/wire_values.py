@@ -1,7 +1,7 @@
 """Scalar encodings of the API: times, and text inside pipe-separated strings.
 
-The API has three forms of time (clients.md 4.1): `instant` in results and JSON events,
-`event_time` inside event strings, and the local time of sensors (`schemas/sensor.py`).
+The API has three forms of time (docs/clients.md#ids-and-times): `instant` in results and JSON
+events, `event_time` inside event strings, and the local time of sensors (`schemas/sensor.py`).
 """
 
 import re

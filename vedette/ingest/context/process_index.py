@@ -6,7 +6,7 @@ Processes are found in three ways:
 - `alive`: by pid at the time of an event, for senders that know no more. Call `mention` from
   `learn` for every such record: then the answers do not depend on the order in the batch.
 A process known by pid and start is the one with a ProcessGuid of the same pid that began within
-`SAME_START_US` (telemetry.md 6, 4688).
+`SAME_START_US` (docs/telemetry-formats.md#what-each-event-becomes, 4688).
 """
 
 from collections.abc import Iterable

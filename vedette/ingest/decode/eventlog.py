@@ -1,7 +1,7 @@
 """Shared parsers of event-log wrappers: numbers, names and times of any type.
 
 Every wrapper yields the same `Record` of source "windows"; only the location of the parts differs
-(telemetry.md 1).
+(docs/telemetry-formats.md#wrappers-of-windows-events).
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Ingress filters (api.md 2.19): compiled, and applied to the outcomes of records.
+"""Ingress filters (docs/ingress-filters.md): compiled, and applied to the outcomes of records.
 
 Pure, like all of `ingest`: `compile_filters` builds the filters, `FilterEvaluator` selects the
 processes of a batch that they match, `apply_filters` removes what those processes did.

@@ -416,6 +416,6 @@ _MAKE: dict[str, _Make] = {
     "finit_module": _module,
     "init_module": _module,
 }
-"""Event maker of each system call (telemetry.md 6)."""
+"""Event maker of each system call (docs/telemetry-formats.md#what-each-event-becomes)."""
 
 NORMALISER = Normaliser(learn, normalise)

@@ -255,6 +255,6 @@ _MAKE: dict[str, _Make] = {
     "mmap": _mapped,
     "kextload": _mapped,
 }
-"""Event maker of each kind of event (telemetry.md 6)."""
+"""Event maker of each kind of event (docs/telemetry-formats.md#what-each-event-becomes)."""
 
 NORMALISER = Normaliser(learn, normalise)

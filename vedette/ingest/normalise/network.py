@@ -22,7 +22,8 @@ def protocol_number(text: str) -> int:
 def local_is_source(
     ctx: HostContext, outbound: bool, protocol: int, source: bytes, destination: bytes
 ) -> bool:
-    """Whether the host is the source of a connection (telemetry.md 2, fact 8).
+    """Whether the host is the source of a connection
+    (docs/telemetry-formats.md#what-real-data-teach, fact 8).
 
     True for connections that this host initiated. Otherwise the known local addresses decide; if
     they do not, the host is the destination for TCP, and the source for UDP unless the source is a

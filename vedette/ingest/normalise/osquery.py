@@ -323,6 +323,6 @@ _MAKE: dict[str, _Make] = {
     "process_etw_events": _etw,
     "dns_lookup_events": _dns,
 }
-"""Event maker of each table (telemetry.md 6)."""
+"""Event maker of each table (docs/telemetry-formats.md#what-each-event-becomes)."""
 
 NORMALISER = Normaliser(learn, normalise)

@@ -163,6 +163,6 @@ _MAKE: dict[str, Callable[[Data, HostContext, int], list[Outcome]]] = {
     "EXIT": _exit,
     **dict.fromkeys(_FILE_OPERATIONS, _files),
 }
-"""Event maker of each action (telemetry.md 6)."""
+"""Event maker of each action (docs/telemetry-formats.md#what-each-event-becomes)."""
 
 NORMALISER = Normaliser(learn, normalise)

@@ -2,7 +2,7 @@
 
 These records identify processes by pid alone: the process is the one that had the pid at that time.
 If Sysmon reports the same host it is Sysmon's process, and start and end that both report are
-stored once (telemetry.md 6, 4688).
+stored once (docs/telemetry-formats.md#what-each-event-becomes, 4688).
 """
 
 from collections.abc import Callable

@@ -20,7 +20,8 @@ UNKNOWN_TEXT = frozenset(
         "< unknown process> ",  # Sysmon for Linux
     }
 )
-"""Markers for "unknown" of Sysmon, Windows and NXLog (telemetry.md 2, fact 12)."""
+"""Markers for "unknown" of Sysmon, Windows and NXLog
+(docs/telemetry-formats.md#what-real-data-teach, fact 12)."""
 
 _UNKNOWN_CHARS_MAX = max(map(len, UNKNOWN_TEXT))
 
@@ -86,7 +87,8 @@ _SIGNATURES = {
 
 
 def digsig_result(signed: object, status: str | None) -> str:
-    """Signature result from `Signed` and `SignatureStatus` (telemetry.md 6, Sysmon 7)."""
+    """Signature result from `Signed` and `SignatureStatus`
+    (docs/telemetry-formats.md#what-each-event-becomes, Sysmon 7)."""
     if signed is None and status is None:
         return ""
     return _signature(status or "") if is_true(signed) else "Unsigned"

@@ -44,7 +44,7 @@ Event = dict[str, Any]
 
 BLOCKED_BY_ISOLATION = 1
 BLOCKED_BY_BAN = 2
-"""Values of `block_type`; api.md 2.6 defines the first."""
+"""Values of `block_type`; docs/api-objects.md#process-events defines the first."""
 
 _OPERATIONS = {
     "create": FileOperation.CREATED,

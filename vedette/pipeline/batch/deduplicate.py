@@ -4,7 +4,8 @@ A record with a number of its own is identified by (sensor, channel, number): nu
 are dense, so a compressed bitmap per sensor stays small. The same number with other content is a
 conflict (`fingerprints.py`). A record without a number is identified with its whole request. Every
 key is in the stored row that the record made, so a crash between two inserts neither loses nor
-doubles a record, and after a restart the keys are read back from the rows (design.md 4).
+doubles a record, and after a restart the keys are read back from the rows
+(ARCHITECTURE.md#the-write-path).
 
 Some records make rows in both tables (a logon, a service install). `record` is written first, with
 `HALF` set in its key; after a crash in between, the record is known as half stored, and only its

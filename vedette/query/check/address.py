@@ -1,4 +1,4 @@
-"""Rules of addresses (query-language 3.8).
+"""Rules of addresses (docs/query-language.md#addresses).
 
 An unknown address is 16 zero bytes and never matches. Both families share a column, so a range is
 cut to the part of its family.

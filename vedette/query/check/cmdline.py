@@ -1,4 +1,4 @@
-"""Rule of command lines (query-language 3.5 and 3.6)."""
+"""Rule of command lines (docs/query-language.md#cmdline)."""
 
 from vedette.model.field import Field
 from vedette.model.indexes import INDEX_OF

@@ -1,4 +1,4 @@
-"""Rule of domain names (query-language 3.7)."""
+"""Rule of domain names (docs/query-language.md#domain)."""
 
 from itertools import chain
 

@@ -26,7 +26,8 @@ def is_any(value: str) -> bool:
 
 
 def begins_wild(value: str) -> bool:
-    """Whether the value begins with a wildcard, which no index helps with (query-language 3)."""
+    """Whether the value begins with a wildcard, which no index helps with
+    (docs/query-language.md#values-by-type)."""
     return value[:1] in ("*", "?") and not is_any(value)
 
 
@@ -81,7 +82,8 @@ def _whole_shape(value: str) -> tuple[Shape, str]:
 
 
 def suffix(column: str, form: Form, value: str, separator: str) -> TextTest:
-    """Test: a suffix that follows a separator matches the folded value (query-language 3.4 and
+    """Test: a suffix that follows a separator matches the folded value (docs/query-language.md#path
+    and
     3.7). The form begins with a separator, so that the whole text is one of the suffixes."""
     shape, needle = _suffix_shape(value, separator)
     tokens = index_words(column, f"{separator}{value} ")

@@ -1,4 +1,4 @@
-"""Rules of numbers and truth values (query-language 3.9, 3.11)."""
+"""Rules of numbers and truth values (docs/query-language.md#numbers)."""
 
 import re
 

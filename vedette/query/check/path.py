@@ -1,4 +1,4 @@
-r"""Rules of paths, registry paths and names of programs (query-language 3.1 and 3.4)."""
+r"""Rules of paths, registry paths and names of programs (docs/query-language.md#keyword)."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-r"""Rules of keywords, hosts, accounts, hashes, texts and kinds (query-language 3.1, 3.3)."""
+r"""Rules of keywords, hosts, accounts, hashes, texts and kinds (docs/query-language.md#keyword)."""
 
 import re
 from collections.abc import Iterable
@@ -57,7 +57,8 @@ def _host_tests(column: str, value: str) -> Tests:
 
 
 def endpoint(field: Field, source: str) -> Tests:
-    """A keyword on `HOST|sensor id`; without the bar on the host (query-language 4.2)."""
+    """A keyword on `HOST|sensor id`; without the bar on the host
+    (docs/query-language.md#binaries)."""
     whole_column, host_column = field.sources
     value = fold(unescape(source))
     if is_any(value):

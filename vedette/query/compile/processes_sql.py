@@ -1,4 +1,5 @@
-r"""Compile a typed tree for a comprehensive search: `svc.comprehensive_search` (query-language 6).
+r"""Compile a typed tree for a comprehensive search: `svc.comprehensive_search`
+(docs/query-language.md#one-segment-at-a-time).
 
     a test of events      true when some segment of the process meets it
     a test of a count     on the sum over the segments

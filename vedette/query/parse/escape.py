@@ -1,4 +1,5 @@
-r"""Backslash escapes of a query (query-language 2.1): removed before whitespace, `(`, `)`, `"` and
+r"""Backslash escapes of a query (docs/query-language.md#quotes-and-backslashes): removed before
+whitespace, `(`, `)`, `"` and
 `\`; kept before anything else, so that Windows paths are written as they are."""
 
 import re

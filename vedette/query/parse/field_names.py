@@ -19,7 +19,8 @@ def is_field_like(text: str, name: re.Match[str]) -> bool:
 
 
 def unknown_field(name: str, catalogue: Catalogue, start: int, end: int) -> QueryError:
-    """The error for an unknown field, with the nearest known names (query-language 2)."""
+    """The error for an unknown field, with the nearest known names
+    (docs/query-language.md#words-fields-operators)."""
     near = get_close_matches(name.lower(), catalogue.by_name, n=_SUGGESTIONS_MAX)
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     return QueryError(f"unknown field {name!r}{hint}", start, end)

@@ -1,4 +1,5 @@
-r"""Split a query into brackets, operators and leaves with their fields (query-language 2).
+r"""Split a query into brackets, operators and leaves with their fields
+(docs/query-language.md#words-fields-operators).
 
 - A backslash before a quote means an escaped quote in some real queries and the last separator of a
   path in others. The strict pass takes `\"` as an escape; when that leaves quotes in impossible

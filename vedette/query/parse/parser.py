@@ -1,4 +1,5 @@
-"""Build the tree of a query's tokens (query-language 2): NOT binds before AND, AND before OR.
+"""Build the tree of a query's tokens (docs/query-language.md#words-fields-operators): NOT binds
+before AND, AND before OR.
 
 Uses a stack of open brackets instead of recursion: a query may have thousands of branches, and
 brackets up to `limits.QUERY_DEPTH_MAX`.

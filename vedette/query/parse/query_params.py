@@ -1,4 +1,5 @@
-"""Read a query from the parameters of a URL or of a stored query string (query-language 1).
+"""Read a query from the parameters of a URL or of a stored query string
+(docs/query-language.md#parameters-beside-q).
 Parameters are decoded; keys other than these are ignored.
 
     q=<query>            the query

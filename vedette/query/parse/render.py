@@ -70,7 +70,8 @@ def _end(text: str) -> str:
 
 
 def terms(tree: Tree) -> list[str]:
-    """The distinct leaves in query order (query-language 6): field and value as typed, without
+    """The distinct leaves in query order (docs/query-language.md#one-segment-at-a-time): field and
+    value as typed, without
     escapes, quoted when the value has whitespace."""
     return list(dict.fromkeys(_term(leaf) for leaf in leaves(tree)))
 

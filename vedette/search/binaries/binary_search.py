@@ -1,4 +1,4 @@
-"""Searching and reading binaries (api.md 4.3)."""
+"""Searching and reading binaries (docs/http-api.md#binaries)."""
 
 import re
 import time
@@ -125,7 +125,7 @@ def identity(row: Row) -> str:
 
 
 def _highlights(tree: Tree, rows: Sequence[Row], reach: Reach) -> list[Highlight]:
-    """The highlights of a page of binaries (query-language 6)."""
+    """The highlights of a page of binaries (docs/query-language.md#one-segment-at-a-time)."""
     by_column = patterns_by_column(markers(tree, BINARY, document=_COMPLETE_ROWS)) if rows else {}
     if not by_column:
         return []
@@ -146,7 +146,8 @@ def summary(engine: Engine, scope: Scope, digest: str) -> Row:
 
 
 def frequency(engine: Engine, scope: Scope, name: str, digest: str) -> Frequency:
-    """How common a program is, by its MD5 or SHA-256 (clients.md 2.1). `name` is the parameter
+    """How common a program is, by its MD5 or SHA-256 (docs/clients.md#requests). `name` is the
+    parameter
     that BadRequestError names. An unknown program has counts of 0."""
     column = _HASH_CHARS.get(len(digest)) if _HEX.fullmatch(digest) else None
     if column is None:

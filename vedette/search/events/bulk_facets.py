@@ -1,4 +1,5 @@
-"""Facet counts over the events of a process from one segment on, with a time limit (api.md 2.9).
+"""Facet counts over the events of a process from one segment on, with a time limit
+(docs/process-analysis.md#facet-fields).
 
 Segments are counted in steps of `BULK_EVENTS_A_STEP` events, the earliest first; the time limit is
 checked between steps. A step that runs out of time is not counted.

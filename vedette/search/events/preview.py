@@ -1,4 +1,5 @@
-"""The preview of a process: its metadata, totals, and some events of each list (api.md 2.7).
+"""The preview of a process: its metadata, totals, and some events of each list
+(docs/api-objects.md#process-preview).
 
 With a query, matching events come first, and matches stand between markers, as in the highlights
 of a search (`query/highlight.py`).

@@ -1,5 +1,6 @@
-"""Highlights: values on a page of results with the matched pieces between markers (api.md 2.2,
-query-language 6).
+"""Highlights: values on a page of results with the matched pieces between markers
+(docs/api-objects.md#search-answer,
+docs/query-language.md#one-segment-at-a-time).
 
 Each distinct value is one entry, with the unique ids of the results that have it.
 `query/highlight.py` decides which patterns are looked for in which columns. Values of events are

@@ -1,4 +1,4 @@
-"""All that is known of a process besides its events (api.md 2.10)."""
+"""All that is known of a process besides its events (docs/api-objects.md#process-metadata)."""
 
 from typing import Final
 

@@ -1,4 +1,5 @@
-"""Reading one process: summary with relatives, segments, events (api.md 4.1).
+"""Reading one process: summary with relatives, segments, events
+(docs/http-api.md#searching-and-reading-processes).
 
 Segment numbers and errors for what does not exist: `process_lookup.py`.
 """
@@ -32,7 +33,8 @@ LISTED_KINDS: Final = tuple(kind for kind in EVENT_KINDS if kind.counted)
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """A sibling or child, and whether it counts as suppressed (api.md 2.6)."""
+    """A sibling or child, and whether it counts as suppressed
+    (docs/api-objects.md#process-events)."""
 
     row: Row
     is_suppressed: bool
@@ -149,7 +151,8 @@ def events(
     window: EventWindow,
     suppression: Suppression | None,
 ) -> ProcessEvents:
-    """The process with its events (api.md 2.6); order: docs/event-strings.md. With `suppression`,
+    """The process with its events (docs/api-objects.md#process-events); order:
+    docs/event-strings.md. With `suppression`,
     suppressed children are marked."""
     began = time.perf_counter()
     row, found = _with_events(engine, scope, process_id, segment, window)

@@ -15,7 +15,7 @@ UNKNOWN_LAST_US: Final = 1 << 62
 """Stands for an unknown start when processes are ordered by start."""
 
 COUNTED: Final = tuple(kind.name for kind in EVENT_KINDS if kind.counted)
-"""Kinds of events with a list and a count, in the order of api.md 2.1."""
+"""Kinds of events with a list and a count, in the order of docs/api-objects.md#process."""
 
 COUNT_COLUMNS: Final = tuple(f"{kind}_count" for kind in COUNTED)
 

@@ -71,7 +71,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """The answer to a process search (api.md 2.2)."""
+    """The answer to a process search (docs/api-objects.md#search-answer)."""
 
     rows: Sequence[Row]
     """One page."""
@@ -253,7 +253,7 @@ def _facets(engine: Engine, question: _Question, total: int, reach: Reach) -> Fa
 
 
 def _hidden(engine: Engine, question: _Question, total: int, reach: Reach) -> int:
-    """Results outside the caller's scope (design.md 7, `filtered`)."""
+    """Results outside the caller's scope (docs/http-api.md, `filtered`)."""
     if not question.counts_filtered:
         return 0
     where = choose_scan(engine, question.where, EVERYTHING, reach).condition

@@ -1,5 +1,5 @@
 """Segments of a process in batches, the check whether a segment exists, and the check whether a
-child was suppressed (api.md 2.6, 4.2)."""
+child was suppressed (docs/api-objects.md#process-events)."""
 
 import time
 from dataclasses import dataclass

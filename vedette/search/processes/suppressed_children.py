@@ -1,7 +1,8 @@
 """Suppressed children: left out by the sender, known only from events of their parent.
 
-They are listed like any other child, with user name and command line (api.md 2.6). Name, path and
-hashes come from the parent's event, the host is the parent's, and all other columns are empty.
+They are listed like any other child, with user name and command line
+(docs/api-objects.md#process-events). Name, path and hashes come from the parent's event, the host
+is the parent's, and all other columns are empty.
 """
 
 from collections.abc import Sequence

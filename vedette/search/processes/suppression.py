@@ -1,6 +1,7 @@
-"""Suppression of processes without events (api.md 2.6): those that only loaded modules.
+"""Suppression of processes without events (docs/api-objects.md#process-events): those that only
+loaded modules.
 
-A setting of each sensor group, off by default (design.md 7). It is applied at reading, not at
+A setting of each sensor group, off by default (docs/http-api.md). It is applied at reading, not at
 storing, so it can be switched at any time.
 """
 

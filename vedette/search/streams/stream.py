@@ -1,4 +1,5 @@
-"""Streams: stateful cursors over the events of a process, forward and backward (api.md 3.2).
+"""Streams: stateful cursors over the events of a process, forward and backward
+(docs/process-analysis.md#streams).
 
 A stream is a row of the state database: a process, a position in the sequence of its events, and
 criteria. Each request loads it, applies the caller's present scope, and saves it with optimistic

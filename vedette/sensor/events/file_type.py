@@ -1,4 +1,4 @@
-"""File types by magic number, with the codes of api.md 2.6."""
+"""File types by magic number, with the codes of docs/api-objects.md#process-events."""
 
 from __future__ import annotations
 

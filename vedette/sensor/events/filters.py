@@ -1,4 +1,4 @@
-"""Ingress filters that the sensor applies itself (api.md 2.19).
+"""Ingress filters that the sensor applies itself (docs/ingress-filters.md).
 
 A filter selects the processes that match one entry of each of its lists, and their descendants down
 to its level. It drops all events of those, or the events that its event lists match. Meanings are

@@ -30,7 +30,8 @@ Key = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True)
 class Hashed:
-    """Hexadecimal hashes of a file's content; `file_type` of api.md 2.6, or 0."""
+    """Hexadecimal hashes of a file's content; `file_type` of docs/api-objects.md#process-events, or
+    0."""
 
     md5: str
     sha256: str

@@ -1,4 +1,5 @@
-"""Values of audit records: texts, arguments, socket addresses (telemetry.md 3 (c)).
+"""Values of audit records: texts, arguments, socket addresses
+(docs/telemetry-formats.md#linux-audit).
 
 A value is quoted, or hexadecimal when it contains a space, a quote or a control character. The
 functions work on bytes and avoid copies: they run thousands of times a second.

@@ -1,4 +1,5 @@
-"""Audit events in laurel's format: one JSON object per event (telemetry.md 3c)."""
+"""Audit events in laurel's format: one JSON object per event
+(docs/telemetry-formats.md#linux-audit)."""
 
 from functools import lru_cache
 

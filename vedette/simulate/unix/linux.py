@@ -8,7 +8,8 @@ from vedette.simulate.unix import laurel
 from vedette.simulate.unix.machine import UnixMachine
 
 IN_PROGRESS = -115
-"""What a non-blocking connect returns; it counts as a connection (telemetry.md 6)."""
+"""What a non-blocking connect returns; it counts as a connection
+(docs/telemetry-formats.md#what-each-event-becomes)."""
 
 _SYSTEM_USERS = {"root": 0, "www-data": 33, "tomcat": 998, "postgres": 113, "builder": 1001}
 

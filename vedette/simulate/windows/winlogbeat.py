@@ -1,4 +1,5 @@
-"""Windows event-log records in the format of Winlogbeat 8 (telemetry.md 1, D)."""
+"""Windows event-log records in the format of Winlogbeat 8
+(docs/telemetry-formats.md#wrappers-of-windows-events, D)."""
 
 import json
 from collections.abc import Iterator

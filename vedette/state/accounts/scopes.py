@@ -1,4 +1,4 @@
-"""Scopes of principals: the sensors of their groups (design.md 3, Scope)."""
+"""Scopes of principals: the sensors of their groups (docs/telemetry-model.md, Scope)."""
 
 from collections import OrderedDict
 from threading import Lock

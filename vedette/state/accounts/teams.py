@@ -1,4 +1,4 @@
-"""Teams, which give users roles in sensor groups (clients.md 2.1, users and teams)."""
+"""Teams, which give users roles in sensor groups (docs/clients.md#requests, users and teams)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -3,8 +3,8 @@
 A secret is 40 hex digits, 160 bits from the system's generator; only its SHA-256 is kept: a fast
 hash is enough for a secret that cannot be guessed, and it is computed for every request. `api`
 tokens act as a user; `ingest` tokens may only send telemetry into one sensor group. The HTTP layer
-reads them from requests (telemetry.md 3: Basic `id:secret`, `ApiKey base64(id:secret)`, `Bearer
-secret`; api.md 5.1: X-Auth-Token).
+reads them from requests (docs/telemetry-formats.md#protocols: Basic `id:secret`, `ApiKey
+base64(id:secret)`, `Bearer secret`; docs/http-api.md#who-may-call-what: X-Auth-Token).
 
 Authentication reads the database at most once a second and token; a revocation by another program
 takes effect within that second, one by this server at once.

@@ -69,7 +69,8 @@ GROUP = Table(
     Column("name", Text, nullable=False, unique=True),
     Column("site_id", ForeignKey("site.id"), nullable=False),
     _text("sensorbackend_server"),
-    # Whether processes without events but module loads are shown as suppressed (api.md 2.6).
+    # Whether processes without events but module loads are shown as suppressed
+    # (docs/api-objects.md#process-events).
     Column("suppress_children", Boolean, nullable=False, server_default=false()),
     Column("options", Text, nullable=False, server_default="{}"),  # JSON: model/group.py
 )
@@ -154,7 +155,7 @@ SENSOR = Table(
     _number("volume_total_bytes"),
     _number("volume_free_bytes"),
     _number("memory_bytes"),
-    _text("network_adapters"),  # as api.md 2.17 writes them
+    _text("network_adapters"),  # as docs/api-objects.md#sensor writes them
     _text("addresses"),  # theirs alone, to be searched
     _number("power_state"),
     _number("utc_offset_min"),

@@ -1,4 +1,4 @@
-"""Streams of process analysis: owner, position and expiry (api.md 3.2).
+"""Streams of process analysis: owner, position and expiry (docs/process-analysis.md#streams).
 
 Any server reads and moves any stream, so changes use optimistic locking: each names the version it
 started from and fails if that has changed. A stream that is not persistent expires when it was not

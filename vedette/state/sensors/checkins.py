@@ -1,9 +1,9 @@
 """Check-ins: store a sensor's report, read the orders for it.
 
 `check_in` handles a batch in one transaction (`state/db/group_commit.py`). The four phases of
-isolation (api.md 3.1) are two columns: `network_isolation_enabled` is the wanted state,
-`is_isolating` the state last reported. Transitions 0 -> 1 and 2 -> 3 change the first, 1 -> 2 and
-3 -> 0 the second; users write only the first, sensors only the second.
+isolation (docs/api-objects.md#isolation) are two columns: `network_isolation_enabled` is the wanted
+state, `is_isolating` the state last reported. Transitions 0 -> 1 and 2 -> 3 change the first, 1 ->
+2 and 3 -> 0 the second; users write only the first, sensors only the second.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Changes of a sensor by users (api.md 4.8): orders, its group, notes.
+"""Changes of a sensor by users (docs/http-api.md#changing-a-sensor): orders, its group, notes.
 
 An order is refused where no sensor can carry it out, so that nobody believes a host isolated that
 is not.

@@ -1,4 +1,4 @@
-"""Lists sensors (api.md 4.8): filtered, sorted, paged, within a scope."""
+"""Lists sensors (docs/http-api.md#changing-a-sensor): filtered, sorted, paged, within a scope."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -103,7 +103,8 @@ def _ids(
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts over sensors (api.md 2.18); backlogs as of their last check-ins."""
+    """Counts over sensors (docs/api-objects.md#sensor-statistics); backlogs as of their last
+    check-ins."""
 
     sensors: int
     active: int

@@ -1,4 +1,5 @@
-"""Time partitions: listing, rolling, unmounting, mounting, deleting (api.md 2.23, 3.3, 4.12).
+"""Time partitions: listing, rolling, unmounting, mounting, deleting
+(docs/api-objects.md#time-partition).
 
 A partition is a ClickHouse partition of every table in `tables.PARTITIONED`. A change takes one
 command per table, so the intended state is recorded first (table `partition`); `recover` completes

@@ -1,4 +1,4 @@
-"""A time partition as a value, and its name (api.md 2.23)."""
+"""A time partition as a value, and its name (docs/api-objects.md#time-partition)."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -42,7 +42,8 @@ FACETS: Mapping[str, str] = MappingProxyType(
         "group": "`group`",
     }
 )
-"""Facets of binary search (api.md 2.3) and the SQL lists of their values. There is one
+"""Facets of binary search (docs/api-objects.md#facets) and the SQL lists of their values. There is
+one
 `alliance_score_<feed>` per feed, empty until feeds are read."""
 
 _IN_ORDER: Final = frozenset({"digsig_sign_time", "server_added_timestamp"})

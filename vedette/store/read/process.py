@@ -30,7 +30,7 @@ RELATIVES_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class SegmentSummary:
-    """One segment of a process (api.md 2.5); times in epoch microseconds."""
+    """One segment of a process (docs/api-objects.md#segment-list); times in epoch microseconds."""
 
     partition_ms: int
     window_ms: int

@@ -59,7 +59,8 @@ FACETS: Mapping[str, str] = MappingProxyType(
         "username_full": "username",
     }
 )
-"""Facets of process search (api.md 2.3) and their expressions. Hours, weekdays (0 is Sunday)
+"""Facets of process search (docs/api-objects.md#facets) and their expressions. Hours, weekdays (0
+is Sunday)
 and days are those of the host's clock; days are numbers."""
 
 Value = str | int

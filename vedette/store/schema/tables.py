@@ -11,8 +11,9 @@
 - `merging`  since when merges build which indexes (`store/schema/merge_indexes.py`).
 - `schema`   the schema versions that were applied.
 
-Rows that carry telemetry lie in partitions of time (`partition_ms`, api.md 2.23), so that a
-partition of all of them can be detached, attached and dropped as files.
+Rows that carry telemetry lie in partitions of time (`partition_ms`,
+docs/api-objects.md#time-partition), so that a partition of all of them can be detached, attached
+and dropped as files.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""One shape for every error, and one status for every error class (design.md 7)."""
+"""One shape for every error, and one status for every error class (docs/http-api.md)."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,5 @@
-"""Meaning: values, dates, addresses, and the errors of each (query-language 3)."""
+"""Meaning: values, dates, addresses, and the errors of each
+(docs/query-language.md#values-by-type)."""
 
 from datetime import UTC, datetime
 

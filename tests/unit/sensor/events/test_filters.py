@@ -1,4 +1,4 @@
-"""On-sensor ingress filters (api.md 2.19): the same meaning as on the server."""
+"""On-sensor ingress filters (docs/ingress-filters.md): the same meaning as on the server."""
 
 from pathlib import Path
 from typing import Any

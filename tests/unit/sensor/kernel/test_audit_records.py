@@ -1,4 +1,4 @@
-"""Audit records to what was seen (telemetry.md 3 (c), 6)."""
+"""Audit records to what was seen (docs/telemetry-formats.md#linux-audit)."""
 
 import pytest
 

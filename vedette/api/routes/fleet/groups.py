@@ -1,4 +1,4 @@
-"""Sensor groups under their three names, and their subresources (clients.md 3.2)."""
+"""Sensor groups under their three names, and their subresources (docs/clients.md#aliases)."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,5 @@
-"""Installers of a group's sensors, and available versions (api.md 4.8, clients.md 2.1)."""
+"""Installers of a group's sensors, and available versions (docs/http-api.md#changing-a-sensor,
+docs/clients.md#requests)."""
 
 from collections.abc import Iterator
 from typing import IO, Annotated, Any, Final

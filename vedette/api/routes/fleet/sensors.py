@@ -1,4 +1,4 @@
-"""Sensors and their hosts (api.md 4.8, 2.17, 2.18)."""
+"""Sensors and their hosts (docs/http-api.md#changing-a-sensor)."""
 
 import time
 from typing import Annotated, Any, Final
@@ -75,7 +75,8 @@ def sensor(sensor_id: str, here: Here, scope: Within) -> Response:
 
 @router.put("/api/v1/sensor/{sensor_id}", summary="Change a sensor: orders, group, notes")
 async def change_sensor(sensor_id: str, request: Request, here: Here, scope: Within) -> Response:
-    """Takes the seven members that api.md 4.8 names. A whole record may be sent back: members
+    """Takes the seven members that docs/http-api.md#changing-a-sensor names. A whole record may be
+    sent back: members
     that cannot be changed are ignored, but a record of another sensor is refused."""
     number, body = _sensor_number(sensor_id), await json_object(request)
     await to_thread.run_sync(_change, here, scope, principal_of(request), number, body)

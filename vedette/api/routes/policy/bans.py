@@ -1,4 +1,4 @@
-"""Banned hashes (api.md 4.10, 2.20) under all the names that clients know."""
+"""Banned hashes (docs/bans.md) under all the names that clients know."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Ingress filters, which drop telemetry before it is stored (api.md 4.9, 2.19)."""
+"""Ingress filters, which drop telemetry before it is stored (docs/ingress-filters.md)."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Final

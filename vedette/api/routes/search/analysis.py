@@ -1,4 +1,4 @@
-"""Process analysis: streams of events, bulk facets, metadata (api.md 4.2)."""
+"""Process analysis: streams of events, bulk facets, metadata (docs/process-analysis.md)."""
 
 from collections.abc import AsyncIterator, Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""Binaries: search, summary, how common they are (api.md 4.3)."""
+"""Binaries: search, summary, how common they are (docs/http-api.md#binaries)."""
 
 from typing import Annotated, Any, Final
 

@@ -1,4 +1,5 @@
-"""Processes: search, summary, segments, events (api.md 4.1). Their stories: `process_views.py`."""
+"""Processes: search, summary, segments, events (docs/http-api.md#searching-and-reading-processes).
+Their stories: `process_views.py`."""
 
 from typing import Annotated, Any, Final
 

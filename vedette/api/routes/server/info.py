@@ -1,7 +1,7 @@
 """`GET /` and `GET /api/info`: identification of the server.
 
 `/` has two kinds of callers: senders with an Elasticsearch output make their handshake there
-(telemetry.md 3), browsers are redirected to the pages.
+(docs/telemetry-formats.md#protocols), browsers are redirected to the pages.
 """
 
 from typing import Annotated, Any, Final
@@ -19,7 +19,7 @@ from vedette.state.sensors import installers
 
 SERVED_VERSION: Final = "7.7.1.230308"
 """Release of the API that clients see. From 6.1 on they use event route v4 and group v3,
-and they parse it as a PEP 440 version (clients.md 1)."""
+and they parse it as a PEP 440 version (docs/clients.md#transport-and-errors)."""
 
 INFO: Final[dict[str, Any]] = {
     "version": SERVED_VERSION,

@@ -1,4 +1,4 @@
-"""Time partitions of event storage (api.md 4.12, 2.23, 3.3)."""
+"""Time partitions of event storage (docs/api-objects.md#time-partition)."""
 
 from typing import Annotated, Any
 

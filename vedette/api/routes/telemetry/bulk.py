@@ -1,4 +1,5 @@
-"""`_bulk`, the Elasticsearch-compatible sink (telemetry.md 3), for any sender with an
+"""`_bulk`, the Elasticsearch-compatible sink (docs/telemetry-formats.md#protocols), for any sender
+with an
 Elasticsearch output. A 200 means that everything accepted is stored and synced."""
 
 import time

@@ -161,7 +161,7 @@ def _report(sent: Checkin, now_us: int) -> Report:
 
 
 def _adapters(sent: Checkin) -> str | None:
-    """Addresses and MACs in the form of api.md 2.17: `ip,mac|ip,mac|`."""
+    """Addresses and MACs in the form of docs/api-objects.md#sensor: `ip,mac|ip,mac|`."""
     if sent.adapters is None:
         return None
     macs = (re.sub("[^0-9a-f]", "", one.mac.lower()) or _UNKNOWN_MAC for one in sent.adapters)

@@ -1,4 +1,5 @@
-"""Process analysis: facets of events, metadata, suppression, segment checks (api.md 2.9, 2.10)."""
+"""Process analysis: facets of events, metadata, suppression, segment checks
+(docs/process-analysis.md#facet-fields)."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,7 +18,8 @@ from vedette.search.processes.segment_lookup import SuppressionCheck
 
 
 def event_facets_body(found: EventFacets) -> Body:
-    """Facets of a process's events (api.md 2.9). There are no threat feeds yet."""
+    """Facets of a process's events (docs/process-analysis.md#facet-fields). There are no threat
+    feeds yet."""
     return {
         "alliance_hits": {},
         "on_demand_hits": {},
@@ -48,7 +50,7 @@ def suppression_body(check: SuppressionCheck) -> Body:
 
 
 def metadata_body(row: Row) -> Body:
-    """All that is known of a process besides its events (api.md 2.10)."""
+    """All that is known of a process besides its events (docs/api-objects.md#process-metadata)."""
     return {"process_metadata": _names(row) | _host(row) | _run(row) | _times(row) | _flags(row)}
 
 

@@ -1,4 +1,4 @@
-"""Parameters of process analysis: ids, moves, times and criteria (api.md 4.2).
+"""Parameters of process analysis: ids, moves, times and criteria (docs/process-analysis.md).
 
 Every function raises BadRequestError, naming the parameter, for what it cannot understand.
 """

@@ -1,4 +1,4 @@
-"""Binary objects (api.md 2.11, clients.md 2.1 and 4.8).
+"""Binary objects (docs/api-objects.md#binary, docs/clients.md#requests).
 
 Members that clients read are always present; version and signature texts only when known.
 """
@@ -81,7 +81,7 @@ def binary_summary_body(row: Row) -> Body:
 
 
 def frequency_body(found: Frequency) -> Body:
-    """How common a program is (clients.md 2.1)."""
+    """How common a program is (docs/clients.md#requests)."""
     return {
         "hostCount": found.hosts,
         "globalCount": found.executions,

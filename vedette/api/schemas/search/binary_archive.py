@@ -12,7 +12,8 @@ from starlette.responses import FileResponse
 
 
 def zip_answer(copy: Path, metadata: dict[str, Any], name: str) -> FileResponse:
-    """A zip of a stored copy and its metadata (clients.md 2.1). Written to a temporary file, since
+    """A zip of a stored copy and its metadata (docs/clients.md#requests). Written to a temporary
+    file, since
     copies have up to 25 MiB, which is removed after sending."""
     handle, path = tempfile.mkstemp(prefix="vedette-", suffix=".zip")
     with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:

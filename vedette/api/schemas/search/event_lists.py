@@ -1,8 +1,9 @@
 """Events of a process: pipe-separated strings and JSON objects, by version of the API.
 
-Values: api.md 2.6. Clients split at every pipe and count the fields (clients.md 4.2), so each
-function always writes the same number of fields. Text that an attacker chooses (paths, registry
-keys, names) goes through `pipe_safe`. Rules: docs/event-strings.md.
+Values: docs/api-objects.md#process-events. Clients split at every pipe and count the fields
+(docs/clients.md#event-lists), so each function always writes the same number of fields. Text that
+an attacker chooses (paths, registry keys, names) goes through `pipe_safe`. Rules:
+docs/event-strings.md.
 
 `EVENT_LISTS` at the end says which version has which form.
 """
@@ -34,7 +35,7 @@ from vedette.search.events.preview import Preview
 from vedette.search.processes.process import ProcessEvents
 
 EventVersion = Literal[1, 2, 3, 4]
-"""The `/event` routes of api.md 9."""
+"""The `/event` routes of docs/event-strings.md#the-entries."""
 
 FIRST_SEGMENT: Final = 1
 """Segment in the unique id of another process, whose segments are not read."""
@@ -146,7 +147,8 @@ def childproc_text(event: Childproc) -> str:
 
 
 def childproc_object(event: Childproc) -> dict[str, Any]:
-    """The object of v3 and v4; `start` or `end` carries the event's time (clients.md 3.2)."""
+    """The object of v3 and v4; `start` or `end` carries the event's time
+    (docs/clients.md#aliases)."""
     moment = instant(event.time_us)
     return {
         "type": "start" if event.started else "end",
@@ -164,7 +166,8 @@ def childproc_object(event: Childproc) -> dict[str, Any]:
 
 
 def processblock_text(event: Processblock) -> str:
-    """A JSON object in a string, the form clients read in every version (clients.md 4.2)."""
+    """A JSON object in a string, the form clients read in every version
+    (docs/clients.md#event-lists)."""
     return orjson.dumps(
         {
             "block_type": event.block_type,
@@ -201,10 +204,10 @@ EVENT_LISTS: Final[dict[EventVersion, dict[str, Writer]]] = {
     4: {**_ALWAYS, "netconn": netconn_object_v4, "childproc": childproc_object},
 }
 """Kinds that have a list, and how each version writes them. DNS queries, pipes and script
-blocks have none (design.md 7)."""
+blocks have none (docs/http-api.md)."""
 
 SUPPRESSION_SINCE: Final[EventVersion] = 3
-"""The first version whose child events have suppression (api.md 2.6)."""
+"""The first version whose child events have suppression (docs/api-objects.md#process-events)."""
 
 ISOLATION: Final = 1
 """`Processblock.block_type` of a connection that an isolated host refused."""
@@ -213,7 +216,8 @@ _BY_TIME: Final = attrgetter("time_us")
 
 
 def process_events_body(found: ProcessEvents, version: EventVersion) -> Body:
-    """A process with its event lists (api.md 2.6). `incomplete_events` says that the lists end
+    """A process with its event lists (docs/api-objects.md#process-events). `incomplete_events` says
+    that the lists end
     before the last of `total_events`."""
     body = process_body(found.row) | _event_members(found.by_kind, version)
     body["binaries"] = _binaries(found.by_kind.get("modload", ()))
@@ -226,7 +230,8 @@ def process_events_body(found: ProcessEvents, version: EventVersion) -> Body:
 
 
 def preview_body(found: Preview) -> Body:
-    """A process with some of its events (api.md 2.7), in the form of version 1."""
+    """A process with some of its events (docs/api-objects.md#process-preview), in the form of
+    version 1."""
     body = process_body(found.row) | _event_members(found.by_kind, 1)
     return body | {"segment": body["segment_id"], "elapsed": found.elapsed_s}
 
@@ -241,7 +246,8 @@ def _event_members(by_kind: Mapping[str, Sequence[ProcessEvent]], version: Event
 
 
 def _block_type(blocks: Sequence[ProcessEvent]) -> int:
-    """1 when the host's isolation blocked the process (api.md 2.6), else 0."""
+    """1 when the host's isolation blocked the process (docs/api-objects.md#process-events), else
+    0."""
     return int(any(getattr(block, "block_type", 0) == ISOLATION for block in blocks))
 
 

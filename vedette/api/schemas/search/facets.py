@@ -1,4 +1,5 @@
-"""Counted facets as the API lists them (api.md 2.3; the forms that clients parse, clients.md 4.5
+"""Counted facets as the API lists them (docs/api-objects.md#facets; the forms that clients parse,
+docs/clients.md#search-and-facets
 and 4.9).
 
 The most frequent value is first; for times (`start`, `hour_of_day`, `day_of_week`) the earliest.

@@ -1,4 +1,4 @@
-"""Process objects (api.md 2.1, 2.4, 2.10; clients.md 4.1).
+"""Process objects (docs/api-objects.md#process; docs/clients.md#ids-and-times).
 
 Every member that clients read is always present with its type, except an unknown `start`, which is
 null: they call string methods on `username`, parse `start` strictly, and unpack addresses as signed
@@ -19,7 +19,8 @@ Body = dict[str, Any]
 UNKNOWN_PARENT_NAME: Final = "(unknown)"
 UNKNOWN_PARENT_PID: Final = -1
 UNKNOWN_PARENT_MD5: Final = "0" * 30
-"""Thirty zeros, not 32: what clients see for a parent without a hash (clients.md 4.1)."""
+"""Thirty zeros, not 32: what clients see for a parent without a hash
+(docs/clients.md#ids-and-times)."""
 
 _KNOWN_EXTRAS: Final = (
     "process_sha256",
@@ -116,7 +117,7 @@ def parent_body(row: Row) -> Body:
 
 
 def relative_body(relative: Relative) -> Body:
-    """An item of `siblings` or `children` (api.md 2.6)."""
+    """An item of `siblings` or `children` (docs/api-objects.md#process-events)."""
     return process_body(relative.row) | {"is_suppressed": relative.is_suppressed}
 
 
@@ -137,7 +138,7 @@ def summary_body(summary: Summary) -> Body:
 
 
 def segments_body(segments: Segments) -> Body:
-    """A list of segments (api.md 2.5)."""
+    """A list of segments (docs/api-objects.md#segment-list)."""
     items = [_segment_item(segments.process_id, one) for one in segments.segments]
     return {"process": {"segments": items}, "elapsed": segments.elapsed_s}
 
@@ -147,7 +148,8 @@ def feed_hits_body(hits: FeedHits) -> Body:
 
 
 def partition_number(partition_ms: int) -> int:
-    """Wire id of a time partition: epoch seconds shifted left by 16 bits (clients.md 4.1)."""
+    """Wire id of a time partition: epoch seconds shifted left by 16 bits
+    (docs/clients.md#ids-and-times)."""
     return partition_ms // 1_000 << 16
 
 

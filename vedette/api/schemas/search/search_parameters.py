@@ -1,4 +1,5 @@
-"""The parameters of a search, from a URL or a JSON body (clients.md 3.2, query-language 1).
+"""The parameters of a search, from a URL or a JSON body (docs/clients.md#aliases,
+docs/query-language.md#parameters-beside-q).
 
 Names may begin with `svc.` or `cb.`, with the same meaning. Unknown parameters are ignored, also
 `params`, which one client fills by mistake. Parts of the query are passed on unparsed to
@@ -35,7 +36,8 @@ _BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
     "min_last_server_update": ("svc.q.last_server_update", "[{} TO *]"),
     "max_last_server_update": ("svc.q.last_server_update", "[* TO {}]"),
 }
-"""Parameters that are ranges of a field, ends included (query-language 1, rule 5), as the
+"""Parameters that are ranges of a field, ends included (docs/query-language.md#parameters-beside-q,
+rule 5), as the
 equivalent part of a query."""
 
 
@@ -105,7 +107,8 @@ def _prefixed(wanted: str, pairs: Pairs) -> str:
 
 
 def _facets(pairs: Pairs, values: Mapping[str, str]) -> tuple[str, ...]:
-    """`facet` and `facets` are the same flag (design.md 7); without it no facets are counted."""
+    """`facet` and `facets` are the same flag (docs/http-api.md); without it no facets are
+    counted."""
     if not (_flag("facet", values) or _flag("facets", values)):
         return ()
     wanted = (value.strip() for name, value in pairs if name == "facet.field")

@@ -1,4 +1,5 @@
-"""The answers to process and binary searches (api.md 2.2; every member of clients.md 4.5)."""
+"""The answers to process and binary searches (docs/api-objects.md#search-answer; every member of
+docs/clients.md#search-and-facets)."""
 
 from collections.abc import Iterable
 

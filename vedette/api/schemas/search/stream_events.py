@@ -1,4 +1,5 @@
-"""Streams of events: the stream and its event records (api.md 2.8).
+"""Streams of events: the stream and its event records
+(docs/process-analysis.md#events-of-a-stream).
 
 The data of each kind of event: docs/process-analysis.md. Text is not escaped. Unknown text is "",
 other unknown values are null.

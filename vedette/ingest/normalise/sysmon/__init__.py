@@ -1,4 +1,5 @@
-"""Normaliser of Sysmon for Windows and Linux: telemetry.md 6 with the twelve facts of section 2.
+"""Normaliser of Sysmon for Windows and Linux: docs/telemetry-formats.md#what-each-event-becomes
+with the twelve facts of section 2.
 
 `LEARN` and `MAKE` are tables by event id. A maker takes event data, the host context and the event
 time, and returns outcomes, or None if the event names no process; the record is then stored

@@ -8,7 +8,7 @@ from vedette.model.event import CrossKind, Crossproc, Outcome
 
 _OPEN = int(CrossKind.PROCESS_OPEN)
 _HANDLE_TO_PROCESS = 1
-"""Sub-type of ProcessOpen (api.md 2.6)."""
+"""Sub-type of ProcessOpen (docs/api-objects.md#process-events)."""
 
 MIRRORED_ACCESS = 0xC08FB
 """Access rights to read, change, control or end a process: TERMINATE, CREATE_THREAD,

@@ -1,4 +1,5 @@
-"""The forms of single events, as api.md 2.6 and clients.md 4.2 give them."""
+"""The forms of single events, as docs/api-objects.md#process-events and docs/clients.md#event-lists
+give them."""
 
 from typing import Any
 

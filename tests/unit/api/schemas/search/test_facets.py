@@ -1,4 +1,4 @@
-"""Facets in the form clients parse (clients.md 4.5 and 4.9)."""
+"""Facets in the form clients parse (docs/clients.md#search-and-facets)."""
 
 from vedette.api.schemas.search.facets import facet_list, process_facets
 

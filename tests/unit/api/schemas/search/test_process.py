@@ -1,4 +1,5 @@
-"""Process objects and what surrounds them (api.md 2.1-2.5, clients.md 4.1, 4.5)."""
+"""Process objects and what surrounds them (docs/api-objects.md#process,
+docs/clients.md#ids-and-times)."""
 
 from typing import Any
 

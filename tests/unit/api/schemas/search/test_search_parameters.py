@@ -1,4 +1,5 @@
-"""How searches are carried (clients.md 3.2, query-language 1)."""
+"""How searches are carried (docs/clients.md#aliases,
+docs/query-language.md#parameters-beside-q)."""
 
 from typing import Any
 
