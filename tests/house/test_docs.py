@@ -26,7 +26,7 @@ OUR_PAGES = [
         ROOT / "docs" / f"{name}.md"
         for name in (
             "README",
-            "docs/query-language.md",
+            "query-language",
             "senders",
             "import",
             "operations",
