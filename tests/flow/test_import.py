@@ -141,7 +141,7 @@ def test_an_empty_file_is_told(tmp_path: Path) -> None:
         assert "empty.jsonl: empty: the file is empty" in done.stdout
     (folder / "blank.jsonl").write_text("\n\n")
     blank = run(folder / "blank.jsonl", "--data", tmp_path / "data")
-    assert (blank.returncode, "\n  blank.jsonl: " in blank.stdout) == (2, True)
+    assert (blank.returncode, "blank.jsonl: " in blank.stdout) == (2, True), blank.stdout
 
 
 def test_a_data_directory_in_use_is_refused(log: Path, tmp_path: Path) -> None:

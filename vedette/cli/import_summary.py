@@ -83,7 +83,7 @@ class Summary:
         reason is listed."""
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         found = [one for one in files if one.is_file() and not one.stat().st_size]
-        known = {refusal.name for refusal in self.refused_files}
+        known = {Path(refusal.name).name for refusal in self.refused_files}
         for file in found:
             if file.name not in known:
                 self.refused_files.append(Refusal(file.name, "empty", "the file is empty"))
