@@ -31,8 +31,8 @@ from vedette.query.compile.document import BINARY as BINARY_DOCUMENT
 from vedette.query.match import Prepared, binaries_by_hash
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.plan.choose import choose_scan
-from vedette.store.plan.scope_filter import scope_params, scoped
 from vedette.store.plan.search_bounds import EVERYWHERE
+from vedette.store.sql.scope_filter import scope_params, scoped
 from vedette.store.write.commit import BinaryRow, binary_table, segment_table
 
 PROCESSES = 120

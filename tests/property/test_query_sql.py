@@ -22,9 +22,9 @@ from vedette.query.nodes import Exact, Leaf
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.engine.errors import ManyRowsError
 from vedette.store.plan.choose import choose_scan
-from vedette.store.plan.scope_filter import scope_params
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.read.segment_search import search_segments
+from vedette.store.sql.scope_filter import scope_params
 from vedette.store.write.commit import segment_table
 
 WINDOW_MS = 1_700_000_400_000

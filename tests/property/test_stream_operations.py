@@ -38,7 +38,7 @@ from vedette.search.streams.filtered_counts import FilteredCounts
 from vedette.search.streams.stream import Page, Reader
 from vedette.search.streams.stream_cursor import JumpBy, JumpTo, Seek
 from vedette.state.db.database import Database, open_database
-from vedette.state.db.start import start
+from vedette.state.start import start
 from vedette.store.engine.client import ClickHouseEngine
 
 NOW_US = 1_700_000_500_000_000

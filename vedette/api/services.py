@@ -7,7 +7,7 @@ from fastapi import Request
 from prometheus_client import CollectorRegistry
 
 from vedette import limits
-from vedette.api.http.body_budget import BodyBudget
+from vedette.api.body_budget import BodyBudget
 from vedette.api.search_pool import SearchPool
 from vedette.clock import Clock
 from vedette.pipeline.filter_reload import FilterReloader

@@ -26,10 +26,10 @@ from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import Tokens
 from vedette.state.db.database import Database
 from vedette.state.db.group_commit import GroupCommit
-from vedette.state.db.start import FirstCredentials, start
 from vedette.state.jobs.leases import Leases
 from vedette.state.sensors.checkins import CheckinInterval
 from vedette.state.sensors.sensor_keys import SensorKeys
+from vedette.state.start import FirstCredentials, start
 from vedette.store.engine.client import Engine
 
 

@@ -17,7 +17,7 @@ from vedette.jobs.timer import Job
 from vedette.settings import Settings
 from vedette.state.jobs.streams import remove_dead
 from vedette.store.engine.client import Engine
-from vedette.store.schema.index_build import settle
+from vedette.store.partitions.index_build import settle
 from vedette.store.write.corrections import apply_corrections
 from vedette.store.write.idle_merge import merge_when_quiet
 

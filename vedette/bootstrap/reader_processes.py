@@ -11,11 +11,11 @@ from typing import Final
 
 from vedette.bootstrap.malloc_tuning import retain_freed_memory
 from vedette.bootstrap.signals import signals_blocked
-from vedette.importer.order.text_spool import Spool
 from vedette.importer.readers.reader_pool import Reader, read_ranges
 from vedette.importer.scan.file_ranges import FileRange
 from vedette.importer.scan.scan_result import ScanResult
 from vedette.importer.sources.digest import Hasher
+from vedette.importer.sources.text_spool import Spool
 from vedette.pipeline.workers.socket_channel import SocketChannel
 
 READERS_MAX: Final = 4

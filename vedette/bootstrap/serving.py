@@ -28,7 +28,7 @@ from vedette.bootstrap.plain_http import answer_plain_http
 from vedette.clock import Clock, SystemClock
 from vedette.errors import StartError
 from vedette.settings import Settings
-from vedette.state.db.start import FirstCredentials
+from vedette.state.start import FirstCredentials
 
 log = structlog.get_logger(__name__)
 

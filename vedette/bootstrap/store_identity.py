@@ -22,7 +22,7 @@ import structlog
 from vedette.clock import Clock
 from vedette.errors import StartError
 from vedette.state.db.database import Database
-from vedette.state.db.store_identity import (
+from vedette.state.store_identity import (
     StateIdentity,
     load_accepted_damage,
     load_identity,

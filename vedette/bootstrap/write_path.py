@@ -26,9 +26,9 @@ from vedette.settings import Settings
 from vedette.state.clock.guard import ClockGuard
 from vedette.state.clock.record import load_confirmation, load_reading
 from vedette.state.db.database import Database, open_database
-from vedette.state.db.start import migrate
 from vedette.state.sensors.channel_codes import Channels
 from vedette.state.sensors.host_registry import Sensors
+from vedette.state.start import migrate
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.client import Engine
 from vedette.store.engine.grants import check_rights

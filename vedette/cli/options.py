@@ -11,7 +11,7 @@ import typer
 from vedette.errors import StartError
 from vedette.settings import Loaded, SettingsError, load
 from vedette.state.db.database import Database, open_database
-from vedette.state.db.start import check_current
+from vedette.state.start import check_current
 
 _OPTIONS = {"listen_host": "--host", "listen_port": "--port"}
 """Options of `serve` that have another name than their setting."""

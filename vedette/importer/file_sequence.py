@@ -21,10 +21,10 @@ import msgspec
 
 from vedette.importer.order.context_first import order_by_context
 from vedette.importer.order.external_sort import Sorter
-from vedette.importer.order.text_spool import PARTS_MAX
 from vedette.importer.readers.path_reader import PathReader, RefusedRecord
 from vedette.importer.readers.reader_pool import LaunchReaders
 from vedette.importer.scan.record_scanner import AS_SENT, AUDIT_LINE, HEAD, HOST, PLACE, TEXT
+from vedette.importer.sources.text_spool import PARTS_MAX
 from vedette.ingest.context.host_context import HOUR_US
 from vedette.ingest.decode import auditd, decode
 from vedette.ingest.decode.auditd import AuditLine

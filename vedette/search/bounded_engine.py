@@ -18,7 +18,7 @@ from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client import Engine, Params, Rows, Settings
 from vedette.store.engine.errors import PartName, deadline_error
-from vedette.store.read.process_cache import ProcessCache
+from vedette.store.engine.process_cache import ProcessCache
 
 
 class BoundedEngine:

@@ -26,9 +26,9 @@ from vedette.store.engine.client import Engine
 from vedette.store.partitions.partition import Partition
 from vedette.store.plan.choose import choose_plan
 from vedette.store.plan.plan import Plan
-from vedette.store.plan.scope_filter import ALL
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.segment_search import NEWEST_FIRST, count_segments
+from vedette.store.sql.scope_filter import ALL
 
 Answer = TypeVar("Answer")
 

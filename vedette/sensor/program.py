@@ -22,10 +22,10 @@ from .events.collection import Collection
 from .events.event_format import EventWriter
 from .events.filters import Filters
 from .events.hashes import FileHashes, Hashed
-from .events.observations import Blocked
 from .events.process_table import Processes
 from .host import self_exec
 from .kernel import boot
+from .kernel.observations import Blocked
 from .limits import ASSEMBLE_S, BLOCK_AGE_AWAY_S, BLOCK_AGE_S, BLOCKS_WAITING_MANY
 from .response import uninstall
 from .response.bans import Bans, BlockCounts

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from . import ed25519
 from .limits import QUEUE_BYTES_MAX, QUEUE_BYTES_MIN
-from .response import ed25519
 
 SECTION = "sensor"
 AUDIT_MODES = ("auto", "listen", "off")

@@ -17,11 +17,11 @@ import time
 from collections.abc import Callable
 
 from .events.hashes import FileHashes
-from .events.observations import Observation
 from .events.written_files import WrittenFiles
 from .kernel import audit_rules, boot
 from .kernel.audit import LOCKED, REPLACE, AuditSession, Status
 from .kernel.audit_records import AuditParser
+from .kernel.observations import Observation
 from .kernel.proc_connector import ProcConnector
 from .kernel.reader_thread import Reader
 from .kernel.syscalls import MACHINES

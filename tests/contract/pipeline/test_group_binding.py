@@ -18,8 +18,8 @@ from tests.contract.pipeline.write_path import (
 from vedette.clock import DrivenClock
 from vedette.pipeline.submission import Outcome, Receipt, Submission
 from vedette.state.db.database import open_database
-from vedette.state.db.start import start
 from vedette.state.policy import groups
+from vedette.state.start import start
 from vedette.store.engine.client import ClickHouseEngine
 
 DUPLICATE, EVENTS, REJECTED = Outcome.DUPLICATE, Outcome.EVENTS, Outcome.REJECTED

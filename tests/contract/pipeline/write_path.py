@@ -33,10 +33,10 @@ from vedette.pipeline.workers.worker_pool import WorkerPool
 from vedette.search.processes.process_search import search_processes
 from vedette.settings import Settings
 from vedette.state.db.database import Database, open_database
-from vedette.state.db.start import start
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 from vedette.state.sensors.channel_codes import Channels
 from vedette.state.sensors.host_registry import Sensors
+from vedette.state.start import start
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import unmounted
 from vedette.store.read import process as stored

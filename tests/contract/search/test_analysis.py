@@ -43,7 +43,7 @@ from vedette.search.streams.stream import (
 )
 from vedette.search.streams.stream_cursor import JumpBy, Seek
 from vedette.state.db.database import open_database
-from vedette.state.db.start import start
+from vedette.state.start import start
 from vedette.store.engine.capabilities import OUTLINES
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.read.segment_counts import of_process, outline, present_segment

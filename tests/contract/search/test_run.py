@@ -16,9 +16,9 @@ from vedette.search.processes.process_search import search_processes
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.partitions.lifecycle import open_partition, unmount
 from vedette.store.partitions.partition import partition_name
-from vedette.store.plan.scope_filter import ALL
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.segment_search import count_segments
+from vedette.store.sql.scope_filter import ALL
 
 NOW_US = NEXT_MS * 1_000
 

@@ -26,7 +26,7 @@ from vedette.store.read.segment_search import search_segments
 from vedette.store.read.recovery import seen_keys
 from vedette.store.engine.open import open_engine
 from vedette.store.schema.create import create_tables
-from vedette.store.plan.scope_filter import ALL
+from vedette.store.sql.scope_filter import ALL
 engine = open_engine(Path(sys.argv[1]))
 create_tables(engine)
 """

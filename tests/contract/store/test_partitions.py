@@ -19,10 +19,10 @@ from vedette.store.partitions.lifecycle import (
     unmounted,
 )
 from vedette.store.partitions.partition import partition_name
-from vedette.store.plan.scope_filter import ALL
 from vedette.store.read.recovery import known_processes
 from vedette.store.read.segment_search import count_segments
 from vedette.store.schema.tables import PARTITIONED
+from vedette.store.sql.scope_filter import ALL
 
 OLD, NEW = HOUR_MS, HOUR_MS + 3_600_000
 OLD_NAME = "events_2023_11_14_222000"

@@ -27,12 +27,12 @@ from vedette.store.partitions.lifecycle import cold_partitions, open_partition, 
 from vedette.store.partitions.partition import partition_name
 from vedette.store.plan.choose import can_rank_by_event
 from vedette.store.plan.plan import NOWHERE
-from vedette.store.plan.scope_filter import ALL
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach, newest_since
 from vedette.store.read.matching_text import matching_texts
 from vedette.store.read.segment_groups import count_groups, search_groups
 from vedette.store.read.segment_search import NEWEST_FIRST, count_segments, search_segments
 from vedette.store.schema.tables import SEGMENT, additions
+from vedette.store.sql.scope_filter import ALL
 
 APART = "filemod:evil.exe domain:evil.com"
 """What process 1 did in two windows, and process 2 in one of them only."""

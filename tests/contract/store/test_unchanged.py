@@ -9,6 +9,7 @@ from tests.contract.store.rows import HOUR_MS, NEXT_MS, file, partial, process_i
 from vedette.model.event_facets import STREAMED
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.engine.process_cache import ProcessCache
 from vedette.store.partitions.lifecycle import (
     delete,
     list_partitions,
@@ -16,7 +17,6 @@ from vedette.store.partitions.lifecycle import (
     open_partition,
     unmount,
 )
-from vedette.store.read.process_cache import ProcessCache
 from vedette.store.read.process_metadata import newest_row, process_row, segment_row
 from vedette.store.read.segment_counts import Outline, outline
 

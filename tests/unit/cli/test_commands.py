@@ -14,7 +14,7 @@ from vedette.model.principal import Role
 from vedette.settings import Settings
 from vedette.state.accounts.tokens import Tokens
 from vedette.state.db.database import open_database
-from vedette.state.db.start import start
+from vedette.state.start import start
 
 
 @pytest.fixture

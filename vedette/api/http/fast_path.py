@@ -15,8 +15,8 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from vedette.api.body_budget import BodyBudget
 from vedette.api.http.access import authorize
-from vedette.api.http.body_budget import BodyBudget
 from vedette.api.http.error_responses import EXPECTED, expected_answer
 from vedette.api.http.middleware import HttpMetrics, RequestMiddleware
 from vedette.api.services import services_of

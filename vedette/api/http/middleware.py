@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vedette.api.http.body_budget import BodyBudget, BodyLease
+from vedette.api.body_budget import BodyBudget, BodyLease
 from vedette.api.http.error_responses import bug_answer
 from vedette.limits import BODIES_IN_FLIGHT_BYTES_MAX
 

@@ -14,7 +14,7 @@ from anyio import to_thread
 from fastapi import Request
 
 from vedette import limits
-from vedette.api.http.body_budget import BodyLease
+from vedette.api.body_budget import BodyLease
 from vedette.errors import BadRequestError, TooLargeError
 from vedette.ingest.framing.inflate import inflate
 

@@ -12,13 +12,13 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from vedette.importer.order.external_sort import Sorter
-from vedette.importer.order.text_spool import ChangedError, Spool, TextStore
 from vedette.importer.readers.reader_pool import LaunchReaders, ReaderPool
 from vedette.importer.scan.file_ranges import FileRange, read_found, read_range, split_offsets
 from vedette.importer.scan.scan_result import ScanResult
 from vedette.importer.sources.archives import Extent, FoundFile, Kind, Refusal, walk
 from vedette.importer.sources.byte_streams import DAMAGE, BombError, read_all
 from vedette.importer.sources.digest import Hasher
+from vedette.importer.sources.text_spool import ChangedError, Spool, TextStore
 from vedette.limits import IMPORT_ERRORS_MAX
 
 

@@ -13,10 +13,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from vedette.importer.order.text_spool import Spool
 from vedette.importer.scan.file_ranges import FileRange, read_range
 from vedette.importer.scan.scan_result import ScanResult
 from vedette.importer.sources.digest import Hasher
+from vedette.importer.sources.text_spool import Spool
 from vedette.pipeline.workers.socket_channel import SocketChannel
 
 _AHEAD: Final = 2

@@ -7,12 +7,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from vedette.importer.order.text_spool import Spool
 from vedette.importer.scan.record_scanner import FileReader
 from vedette.importer.scan.scan_result import ScanResult
 from vedette.importer.sources.archives import Extent, FoundFile, Kind
 from vedette.importer.sources.byte_streams import DAMAGE, BombError, FileSlice, Stream
 from vedette.importer.sources.digest import Hasher
+from vedette.importer.sources.text_spool import Spool
 from vedette.limits import IMPORT_PART_BYTES
 
 _EDGE_WITHIN: Final = 1024 * 1024

@@ -3,8 +3,8 @@
 An item is bytes: time, class, record number, content, and position; a shuffled copy of a file gives
 the same items in the same order. Most records are not decoded: what an item needs is scanned from
 the text (`header_scan.py`). Texts stay in the file or go to a spool, and items refer to them
-(`importer/order/text_spool.py`). The time is that of the event data (`UtcTime`) where a record has
-one. Records without one are kept apart, because the clocks of envelopes can be off by hours
+(`importer/sources/text_spool.py`). The time is that of the event data (`UtcTime`) where a record
+has one. Records without one are kept apart, because the clocks of envelopes can be off by hours
 (docs/telemetry-formats.md#what-real-data-teach, fact 5); `file_sequence.py` corrects these.
 """
 
@@ -17,11 +17,11 @@ from typing import NamedTuple, Protocol
 import evtx
 import msgspec
 
-from vedette.importer.order.text_spool import IN_PLACE, Spool, checksum, in_spool
 from vedette.importer.scan.header_scan import envelope, event_time_us, record_id
 from vedette.importer.sources.archives import FoundFile, Kind
 from vedette.importer.sources.byte_streams import DAMAGE, BombError, Stream, read_all
 from vedette.importer.sources.digest import Digest
+from vedette.importer.sources.text_spool import IN_PLACE, Spool, checksum, in_spool
 from vedette.ingest.decode import audit_text_of, auditd, decode, shipper
 from vedette.ingest.framing.body import as_utf8, text_record, without_preamble
 from vedette.ingest.framing.record_boundaries import object_lines, split_pieces

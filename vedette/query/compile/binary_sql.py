@@ -4,7 +4,7 @@ Table `binary` has a row per hash and sensor. A caller sees the aggregate of the
 a signature that one sensor reported holds for the file. On a cluster the rows lie on the shards
 of their sensors, so sets of hashes are made with `GLOBAL IN`: once, over all shards.
 
-The scope is two bound parameters that `store/plan/scope_filter.py` fills in; a statement without
+The scope is two bound parameters that `store/sql/scope_filter.py` fills in; a statement without
 them fails instead of running unscoped.
 """
 

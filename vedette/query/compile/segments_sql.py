@@ -68,7 +68,7 @@ _TOKEN_SETS_MAX = 64
 
 def compile_segments(tree: Checked, *, prefix: str = "q") -> Condition:
     """The condition that a segment matches. Run it with `SETTINGS` and the scope's parameters
-    (`store/plan/scope_filter.py`), which joins need.
+    (`store/sql/scope_filter.py`), which joins need.
 
     Parameters are named `<prefix>0`, `<prefix>1` ..., so that statements can combine several.
     """

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.ids import FILETIME_EPOCH_US
-from vedette.store.read.column_lists import KNOWN
+from vedette.store.sql.column_lists import KNOWN
 
 Row = Mapping[str, Any]
 """A process or one of its segments by column name (`model/columns.py`): times in epoch

@@ -25,10 +25,10 @@ from vedette.store.engine.errors import ManyRowsError
 from vedette.store.plan.choose import choose_few_segments, choose_scan
 from vedette.store.plan.plan import NoMatch
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.column_lists import SORTABLE
 from vedette.store.read.segment_facets import Facets, Value, count_facets
 from vedette.store.read.segment_groups import count_groups, search_groups
 from vedette.store.read.segment_search import Found, Order, count_segments, search_segments
+from vedette.store.sql.column_lists import SORTABLE
 
 COLUMN_ALIASES = {
     "id": "process_id",

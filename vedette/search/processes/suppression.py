@@ -15,8 +15,8 @@ from vedette.model.event import Childproc
 from vedette.model.scope import Scope
 from vedette.search.processes.process_columns import Row
 from vedette.store.engine.client import Engine
-from vedette.store.read.column_lists import COUNTS
 from vedette.store.read.relatives import facts_of
+from vedette.store.sql.column_lists import COUNTS
 
 _MODULES: Final = "modload_count"
 

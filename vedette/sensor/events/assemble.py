@@ -15,14 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..kernel import procfs
-from ..kernel.sockets import TCP, UDP, SocketTable, read_table, source_address
-from ..limits import HOLD_US, INBOX_MAX, RECONCILE_S
-from . import event_format
-from .collection import Collection
-from .event_format import EventWriter
-from .filters import Filters, Subject, connection_subject, file_subject, is_dropped
-from .hashes import FileHashes, Hashed
-from .observations import (
+from ..kernel.observations import (
     Accessed,
     Blocked,
     Connected,
@@ -33,6 +26,13 @@ from .observations import (
     Loaded,
     Observation,
 )
+from ..kernel.sockets import TCP, UDP, SocketTable, read_table, source_address
+from ..limits import HOLD_US, INBOX_MAX, RECONCILE_S
+from . import event_format
+from .collection import Collection
+from .event_format import EventWriter
+from .filters import Filters, Subject, connection_subject, file_subject, is_dropped
+from .hashes import FileHashes, Hashed
 from .process_table import Process, Processes
 
 _WHOLE_PROCESS = Subject()

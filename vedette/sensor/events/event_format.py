@@ -8,8 +8,8 @@ import time
 from typing import Any
 
 from .. import EVENT_FORMAT
+from ..kernel.observations import Accessed, Blocked, Connected, FileChanged, Loaded
 from .hashes import Hashed
-from .observations import Accessed, Blocked, Connected, FileChanged, Loaded
 from .process_table import Process
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode

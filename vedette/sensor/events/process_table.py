@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from ..kernel import procfs
 from ..kernel.boot import TICK_US, Boot
+from ..kernel.observations import Executed, Forked
 from ..limits import ENDED_KEPT_US, PROCESSES_MAX
-from .observations import Executed, Forked
 
 if TYPE_CHECKING:
     from .filters import AppliedFilter

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from ..kernel import fanotify
 from ..kernel.mounts import local_mounts
+from ..kernel.observations import FileChanged, Observation
 from ..limits import WRITTEN_QUIET_S, WRITTEN_WAITING_MAX
 from .hashes import FileHashes
-from .observations import FileChanged, Observation
 
 _EXCLUDED_PREFIXES = ("/proc/", "/sys/", "/dev/")
 

@@ -10,7 +10,8 @@ import os
 import re
 from collections.abc import Callable
 
-from ..events.observations import (
+from .audit_text import address, arguments, joined, member, value
+from .observations import (
     Accessed,
     Connected,
     Ended,
@@ -19,7 +20,6 @@ from ..events.observations import (
     Loaded,
     Observation,
 )
-from .audit_text import address, arguments, joined, member, value
 
 SYSCALL, PATH, SOCKADDR, CWD, EXECVE, KERN_MODULE = 1300, 1302, 1306, 1307, 1309, 1330
 _AT_FDCWD = "ffffff9c"  # AT_FDCWD, as the low half of a register

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from ..events.observations import Observation
 from ..limits import AUDIT_PENDING_MAX
 from .audit_calls import CWD, EXECVE, KERN_MODULE, MAKE, PATH, SOCKADDR, SYSCALL, Call, Record
+from .observations import Observation
 from .syscalls import NAMES
 
 _EOE = 1320

@@ -12,10 +12,10 @@ import os
 import socket
 import struct
 
-from ..events.observations import Ended, Executed, Forked, Observation
 from . import procfs
 from .boot import Boot
 from .netlink import HEADER_BYTES, message, open_socket
+from .observations import Ended, Executed, Forked, Observation
 
 _NETLINK_CONNECTOR = 11
 _INDEX, _VALUE = 1, 1

@@ -8,8 +8,8 @@ import socket
 import threading
 from collections.abc import Callable
 
-from ..events.observations import Observation
 from ..limits import TICK_S
+from .observations import Observation
 
 _DATAGRAM_BYTES = 16 * 1024
 _BATCH = 2_000

@@ -21,12 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import SENSOR_VERSION
+from .. import SENSOR_VERSION, ed25519
 from ..host.durable_files import sync_folder, write_durably
 from ..host.self_exec import home
 from ..limits import UPDATE_BYTES_MAX, VERSION_CHARS_MAX
 from ..transport.https_client import Client, ServerUnavailableError
-from . import ed25519
 
 _TRIAL_TIMEOUT_S = 30.0
 _CONTEXT = b"vedette-sensor-update\n"

@@ -21,11 +21,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .. import SENSOR_VERSION
+from .. import SENSOR_VERSION, ed25519
 from ..host import host
 from ..host.durable_files import write_durably
 from ..limits import ENROL_S, ENROL_S_MAX, UPDATE_RETRY_S
-from ..response import ed25519
 from ..settings import Settings
 from .https_client import BackOff, Client, Response, ServerUnavailableError
 

@@ -5,7 +5,7 @@
 - chDB opens one data directory per process, and one process may open it; a lock file gives a
   readable error (`store/engine/directory_lock.py`).
 - Times are returned as epoch microseconds, since building datetimes costs more than the query;
-  addresses as 16 bytes (`store/read/column_lists.py`).
+  addresses as 16 bytes (`store/sql/column_lists.py`).
 - Inserts are synchronous and sent as one block: one part in each partition they touch.
 """
 
@@ -32,7 +32,7 @@ from vedette.store.engine.errors import (
     domain_errors,
 )
 from vedette.store.engine.parameters import escaped
-from vedette.store.read.process_cache import ProcessCache
+from vedette.store.engine.process_cache import ProcessCache
 
 _LOG = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ INSERT_SETTINGS: Settings = {
     # Omitted columns are empty either way; evaluating defaults serialises and parses the table
     # definition for each insert.
     "input_format_defaults_for_omitted_fields": 0,
-    # Built once per closed partition (`store/schema/index_build.py`).
+    # Built once per closed partition (`store/partitions/index_build.py`).
     "exclude_materialize_skip_indexes_on_insert": ",".join(map(ends_index, ENDS)),
 }
 

@@ -48,9 +48,9 @@ from vedette.store.plan.plan import (
     TopByEvent,
     TopByKey,
 )
-from vedette.store.plan.scope_filter import PLACE, scope_params
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.column_lists import MERGES
+from vedette.store.sql.column_lists import MERGES
+from vedette.store.sql.scope_filter import PLACE, scope_params
 
 Order = Sequence[tuple[str, bool]]
 """Columns to order by, each with whether it descends."""

@@ -12,9 +12,9 @@ from typing import Any, Final
 from vedette.query.compile.condition import Condition
 from vedette.query.compile.suffix_index import NO_ENDS
 from vedette.store.engine.client import Engine, Params
-from vedette.store.plan.scope_filter import PLACE
+from vedette.store.partitions.index_build import indexed_ends
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.schema.index_build import indexed_ends
+from vedette.store.sql.scope_filter import PLACE
 
 PLACES_MAX: Final = 5_000
 """Segments, or windows of processes, whose keys are bound as values."""

@@ -18,10 +18,10 @@ from vedette.query.compile.condition import Apart, Condition
 from vedette.store.engine.client import Engine, Params
 from vedette.store.engine.query_pool import submit
 from vedette.store.plan.choose import can_group_rows
-from vedette.store.plan.from_clause import grouped, merged
-from vedette.store.plan.scope_filter import PLACE, Place
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.column_lists import quoted
+from vedette.store.sql.column_lists import quoted
+from vedette.store.sql.from_clause import grouped, merged
+from vedette.store.sql.scope_filter import PLACE, Place
 
 _LATER_MAX: Final = 50_000
 """Rows later than the last of a page. A search that matches only old segments has more, and falls

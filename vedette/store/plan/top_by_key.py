@@ -12,8 +12,8 @@ from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
 from vedette.store.engine.query_pool import submit
 from vedette.store.partitions.lifecycle import open_partitions
-from vedette.store.plan.scope_filter import PLACE, Place
 from vedette.store.plan.search_bounds import Reach
+from vedette.store.sql.scope_filter import PLACE, Place
 
 _ROWS_A_SEGMENT: Final = 8
 _ROWS_LEAST: Final = 100

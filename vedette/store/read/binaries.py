@@ -10,10 +10,10 @@ from vedette.model.scope import Scope
 from vedette.query.compile.binary_sql import BINARY_COLUMNS, IN_SCOPE, binaries_sql
 from vedette.query.compile.condition import SETTINGS, BinaryCondition, Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import ALL, scope_params, scoped
-from vedette.store.read.column_lists import quoted
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.read.segment_search import Found, Order, count_segments
+from vedette.store.sql.column_lists import quoted
+from vedette.store.sql.scope_filter import ALL, scope_params, scoped
 
 NAMES_MAX = 1_000
 """File names, hosts and groups in the result for one binary."""

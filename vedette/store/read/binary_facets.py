@@ -14,8 +14,8 @@ from vedette.model.binary_fields import BINARY
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, BinaryCondition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import scope_params
 from vedette.store.read.segment_facets import DAYS, VALUES_MAX
+from vedette.store.sql.scope_filter import scope_params
 
 MONTHS: Final = 48
 """Months covered by the facet `digsig_sign_time`, the current one included."""

@@ -9,9 +9,9 @@ from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.query.compile.predicate_sql import Binder, either
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import guided, scoped
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.column_lists import quoted, readable
+from vedette.store.sql.column_lists import quoted, readable
+from vedette.store.sql.scope_filter import guided, scoped
 
 
 def some_events(

@@ -10,7 +10,7 @@ from vedette.model.columns import EVENT_KINDS
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, Condition
 from vedette.store.engine.client import Engine, Rows
-from vedette.store.plan.scope_filter import guided, scoped
+from vedette.store.sql.scope_filter import guided, scoped
 
 KINDS: Final = tuple(kind.name for kind in EVENT_KINDS)
 

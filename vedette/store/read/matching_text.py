@@ -9,10 +9,10 @@ from vedette import limits
 from vedette.model.fields import EVENT_COLUMNS
 from vedette.query.compile.predicate_sql import Binder, either
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import SEGMENT_KEY
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
-from vedette.store.read.column_lists import quoted
 from vedette.store.read.process_events import BY_KEY
+from vedette.store.sql.column_lists import quoted
+from vedette.store.sql.scope_filter import SEGMENT_KEY
 
 Key = tuple[int, int, str, int]
 """A segment by `SEGMENT_KEY`."""

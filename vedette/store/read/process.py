@@ -17,10 +17,10 @@ from vedette.model.event import ProcessEvent
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine, Rows
-from vedette.store.plan.scope_filter import guided, scoped
-from vedette.store.read.column_lists import BEST, COUNTS, quoted, readable_array
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.read.segment_counts import of_process, row_size, sees
+from vedette.store.sql.column_lists import BEST, COUNTS, quoted, readable_array
+from vedette.store.sql.scope_filter import guided, scoped
 
 _LAST = (1 << 63) - 1
 

@@ -17,8 +17,8 @@ from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS
 from vedette.query.compile.events_sql import KindTest, compile_events
 from vedette.store.engine.client import Engine, Settings
-from vedette.store.read.column_lists import readable_array
 from vedette.store.read.segment_counts import Outline, of_process
+from vedette.store.sql.column_lists import readable_array
 
 BY_KEY: Final[Settings] = {
     **SETTINGS,

@@ -12,9 +12,9 @@ from vedette import limits
 from vedette.model.scope import Scope
 from vedette.store.engine.client import Engine
 from vedette.store.engine.query_pool import submit
-from vedette.store.read.column_lists import COUNTS, KNOWN, quoted, row_with
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.read.segment_counts import of_process, row_size, sees
+from vedette.store.sql.column_lists import COUNTS, KNOWN, quoted, row_with
 
 _NEWEST_WINDOW: Final = (
     "(SELECT arrayMax(arrayPushFront(groupArrayArray(windows), 0)) "

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from vedette.limits import SEGMENT_WINDOW_MS
 from vedette.store.engine.client import Engine
-from vedette.store.read.column_lists import COUNTS
+from vedette.store.sql.column_lists import COUNTS
 
 
 class DayProcess(NamedTuple):

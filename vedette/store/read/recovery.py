@@ -14,8 +14,8 @@ from vedette.model.columns import DERIVED, PROCESS
 from vedette.model.host import HostProcess
 from vedette.model.metadata_rank import RANK_COLUMN_OF
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import guided
-from vedette.store.read.column_lists import COUNTS
+from vedette.store.sql.column_lists import COUNTS
+from vedette.store.sql.scope_filter import guided
 from vedette.store.write.corrections import newest_corrections
 
 PROCESSES_PER_QUERY = 2_000

@@ -14,10 +14,10 @@ from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import guided, scoped
-from vedette.store.read.column_lists import BEST_COUNTS, best
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.read.recovery import PROCESSES_PER_QUERY
+from vedette.store.sql.column_lists import BEST_COUNTS, best
+from vedette.store.sql.scope_filter import guided, scoped
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import scoped
+from vedette.store.sql.scope_filter import scoped
 
 RUNNING_HOSTS_MAX = 1_000
 """Hosts per answer, the most recently seen first."""

@@ -15,7 +15,7 @@ from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import scoped
+from vedette.store.sql.scope_filter import scoped
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.query.compile.predicate_sql import DERIVED_SQL, LOCAL_START
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import scoped
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
-from vedette.store.read.column_lists import SORTABLE, quoted
+from vedette.store.sql.column_lists import SORTABLE, quoted
+from vedette.store.sql.scope_filter import scoped
 
 VALUES_MAX: Final = 200
 """Values per facet, the most frequent ones."""

@@ -12,10 +12,10 @@ from vedette.model.columns import KEY
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import PLACE, Place, scoped
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
-from vedette.store.read.column_lists import SORTABLE, quoted
 from vedette.store.read.segment_search import NEWEST_FIRST, Found, Order, ordering_sql, segment_rows
+from vedette.store.sql.column_lists import SORTABLE, quoted
+from vedette.store.sql.scope_filter import PLACE, Place, scoped
 
 _AHEAD = 4
 """Segments read per row of the page: a process typically has two or three."""

@@ -10,15 +10,15 @@ from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
 from vedette.store.plan import choose
 from vedette.store.plan.choose import can_group_rows, choose_ranking
-from vedette.store.plan.from_clause import grouped
-from vedette.store.plan.from_clause import merged as merged_source
 from vedette.store.plan.plan import CountOnly, MergedSort, TopByEvent, TopByKey
-from vedette.store.plan.scope_filter import AT_PLACES, PLACE, PLACES, Place, scoped
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.plan.top_by_event import first_found
 from vedette.store.plan.top_by_key import first_places
-from vedette.store.read.column_lists import ROW, SORTABLE, merged, quoted
 from vedette.store.read.process_events import BY_KEY
+from vedette.store.sql.column_lists import ROW, SORTABLE, merged, quoted
+from vedette.store.sql.from_clause import grouped
+from vedette.store.sql.from_clause import merged as merged_source
+from vedette.store.sql.scope_filter import AT_PLACES, PLACE, PLACES, Place, scoped
 
 Order = choose.Order
 

@@ -7,7 +7,7 @@
 - `process`  lookup: in which windows a process has segments. A superset; `segment` decides.
 - `correction` metadata that replaces what `segment` has (`store/write/corrections.py`).
 - `partition` the wanted state of each time partition (`store/partitions/lifecycle.py`).
-- `settled`  which time partitions have all their indexes (`store/schema/index_build.py`).
+- `settled`  which time partitions have all their indexes (`store/partitions/index_build.py`).
 - `merging`  since when merges build which indexes (`store/schema/merge_indexes.py`).
 - `schema`   the schema versions that were applied.
 
@@ -31,7 +31,7 @@ from vedette.model.columns import (
 from vedette.model.indexes import INDEX_TYPES, INDEXES, IndexKind, index_name, indexed_sql
 from vedette.model.suffix_columns import ENDS, ENDS_TYPE, MERGED_ENDS, ends_index, ends_sql
 from vedette.store.engine.capabilities import OUTLINES, Capabilities
-from vedette.store.plan.scope_filter import SEGMENT_KEY
+from vedette.store.sql.scope_filter import SEGMENT_KEY
 
 SCHEMA_VERSION = 2
 """Of the tables below; `store/schema/upgrade.py` has a step for each version after the first."""
@@ -188,8 +188,8 @@ SEGMENT = Table(
         "min_columns_to_activate_adaptive_write_buffer = 1",
         # Paths repeat at a distance: larger blocks save 1 byte an event.
         "min_compress_block_size = 262144",
-        # Those are made once a partition is settled (`store/schema/index_build.py`); when merges
-        # began to make the others is noted (`store/schema/merge_indexes.py`).
+        # Those are made once a partition is settled (`store/partitions/index_build.py`); when
+        # merges began to make the others is noted (`store/schema/merge_indexes.py`).
         NO_ENDS_ON_MERGE,
         # A partition that nothing was written to for so long becomes one part: FINAL costs nothing
         # there, and an index is looked into once.

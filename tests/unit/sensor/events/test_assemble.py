@@ -11,7 +11,9 @@ from vedette.sensor.events.collection import Collection
 from vedette.sensor.events.event_format import EventWriter
 from vedette.sensor.events.filters import Filters
 from vedette.sensor.events.hashes import FileHashes
-from vedette.sensor.events.observations import (
+from vedette.sensor.events.process_table import Processes
+from vedette.sensor.kernel.boot import Boot
+from vedette.sensor.kernel.observations import (
     Blocked,
     Connected,
     Ended,
@@ -20,8 +22,6 @@ from vedette.sensor.events.observations import (
     Forked,
     Observation,
 )
-from vedette.sensor.events.process_table import Processes
-from vedette.sensor.kernel.boot import Boot
 from vedette.sensor.limits import HOLD_US, INBOX_MAX
 
 T = 1_700_000_000_000_000

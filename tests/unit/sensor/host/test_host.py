@@ -10,10 +10,10 @@ import pytest
 from vedette.sensor import settings
 from vedette.sensor.events.file_type import file_type
 from vedette.sensor.events.hashes import FileHashes, TokenBucket
-from vedette.sensor.events.observations import Ended
 from vedette.sensor.host.host import host_type
 from vedette.sensor.kernel import audit_rules
 from vedette.sensor.kernel.boot import Boot
+from vedette.sensor.kernel.observations import Ended
 from vedette.sensor.kernel.proc_connector import ProcConnector
 from vedette.sensor.kernel.syscalls import MACHINES
 from vedette.sensor.response import isolation

@@ -15,7 +15,9 @@ from tests.unit.sensor.records import (
     event,
     path,
 )
-from vedette.sensor.events.observations import (
+from vedette.sensor.kernel.audit_records import AuditParser
+from vedette.sensor.kernel.audit_text import address, arguments, joined, value
+from vedette.sensor.kernel.observations import (
     Accessed,
     Connected,
     Ended,
@@ -24,8 +26,6 @@ from vedette.sensor.events.observations import (
     Loaded,
     Observation,
 )
-from vedette.sensor.kernel.audit_records import AuditParser
-from vedette.sensor.kernel.audit_text import address, arguments, joined, value
 from vedette.sensor.limits import AUDIT_PENDING_MAX
 
 HOME = (CWD, 'cwd="/home/ann"')

@@ -14,7 +14,7 @@ from vedette import limits
 from vedette.api.http.responses import json_answer
 from vedette.api.services import Services, services
 from vedette.errors import VedetteError
-from vedette.state.db.store_identity import load_accepted_damage
+from vedette.state.store_identity import load_accepted_damage
 from vedette.store.integrity.damage import DamagedPart, known_damage
 
 router = APIRouter(tags=["server"])

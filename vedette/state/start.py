@@ -130,7 +130,7 @@ def _refuse_newer(revision: str) -> None:
 
 def _config() -> Config:
     config = Config()
-    scripts = str(Path(__file__).parents[1] / "migrations").replace("%", "%%")
+    scripts = str(Path(__file__).parent / "migrations").replace("%", "%%")
     config.set_main_option("script_location", scripts)
     config.set_main_option("path_separator", "os")
     return config

@@ -6,7 +6,7 @@ import random
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from vedette.sensor.response.ed25519 import decode_key, verify
+from vedette.sensor.ed25519 import decode_key, verify
 
 ORDER = 2**252 + 27742317777372353535851937790883648493
 P = 2**255 - 19

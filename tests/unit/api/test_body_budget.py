@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from vedette.api.http.body_budget import BodyBudget, BodyLease
+from vedette.api.body_budget import BodyBudget, BodyLease
 from vedette.api.http.request_bodies import inflate_within
 from vedette.errors import BusyError, CallerError, TooLargeError
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from vedette.query.compile.condition import Condition
 from vedette.query.compile.document import SEGMENT
-from vedette.store.read.column_lists import MERGES, quoted
+from vedette.store.sql.column_lists import MERGES, quoted
 
 _KEY_COLUMNS: Final = frozenset({"window_ms", "sensor_id"})
 """Columns of a `Place`."""
