@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.linux_sensor import write_settings
 from tests.support.linux_server import PlayedServer, Signer, played_server
+from vedette.sensor.checkin import CheckIn
 from vedette.sensor.events.collection import Collection
 from vedette.sensor.events.filters import Filters
 from vedette.sensor.response import firewall
@@ -16,7 +17,6 @@ from vedette.sensor.response.isolation import Isolation
 from vedette.sensor.response.orders import Orders, Parts
 from vedette.sensor.settings import read_settings
 from vedette.sensor.transport.binary_copies import Binaries
-from vedette.sensor.transport.checkin import CheckIn
 from vedette.sensor.transport.disk_queue import DiskQueue
 from vedette.sensor.transport.identity import Identity
 

@@ -19,14 +19,12 @@ from pathlib import Path
 from typing import Final
 
 import orjson
-from sqlalchemy import func, select
 
 from vedette import limits
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.scope import Scope
-from vedette.state.db.database import Database, insert_new
-from vedette.state.db.schema import SENSOR
-from vedette.state.db.schema_fleet import STORED_FILE, STORED_FILE_SENDER
+from vedette.state.db.database import Database
+from vedette.state.sensors import stored_files
 
 _PIECE: Final = 1024 * 1024
 
@@ -76,7 +74,9 @@ class BinaryCopies:
         """Which of the files to send: none that the sensor's group sent before, and no more than
         the room that is left to the sensor."""
         self._arriving.mkdir(mode=0o700, parents=True, exist_ok=True)
-        known = self._stored(sensor_id, [file.sha256 for file in files])
+        known = stored_files.sent_by_group(
+            self._database, sensor_id, [file.sha256 for file in files]
+        )
         room = self._room(sensor_id)
         places = limits.COPIED_FILES_ARRIVING - sum(1 for _ in self._of_sensor(sensor_id))
         wanted: dict[str, Wanted] = {}
@@ -123,20 +123,13 @@ class BinaryCopies:
         """The whole verified copy with this MD5; None where there is none that a sensor of the
         scope sent. Copies of older versions, whose sender is unknown, are for those who see
         everything."""
-        files = select(STORED_FILE.c.sha256).where(
-            STORED_FILE.c.md5 == md5.lower(), STORED_FILE.c.sensor_id == 0
+        senders = stored_files.senders_of(self._database, md5.lower())
+        visible = (
+            sha256
+            for sha256, sensors in senders.items()
+            if scope.sees_all or any(map(scope.allows, sensors))
         )
-        with self._database.reading() as connection:
-            found = list(connection.scalars(files.order_by(STORED_FILE.c.sha256)))
-            senders = connection.execute(
-                select(STORED_FILE_SENDER.c.sha256, STORED_FILE_SENDER.c.sensor_id).where(
-                    STORED_FILE_SENDER.c.sha256.in_(found)
-                )
-            ).all()
-        if not scope.sees_all:
-            visible = {row.sha256 for row in senders if scope.allows(row.sensor_id)}
-            found = [one for one in found if one in visible]
-        sha256 = found[0] if found else None
+        sha256 = next(visible, None)
         path = None if sha256 is None else self._kept(sha256, 0)
         return path if path is not None and path.exists() else None
 
@@ -158,54 +151,27 @@ class BinaryCopies:
         kept.parent.mkdir(mode=0o700, exist_ok=True)
         draft.replace(kept)
         _sync_folder(kept.parent)
-        row = {
-            "sha256": offered.sha256,
-            "sensor_id": owner,
-            "md5": md5 if is_whole else offered.md5,
-            "path": offered.path,
-            "size": offered.size,
-            "copied": offered.copied,
-            "stored_us": now_us,
-        }
-        with self._database.writing() as connection:
-            connection.execute(insert_new(connection, STORED_FILE), row)
-            sender = {
-                "sha256": offered.sha256,
-                "sensor_id": sensor_id,
-                "copied": offered.copied,
-                "stored_us": now_us,
-            }
-            connection.execute(insert_new(connection, STORED_FILE_SENDER), sender)
-        self._drop(draft)
-
-    def _stored(self, sensor_id: int, hashes: list[str]) -> set[str]:
-        """Those of the files that a sensor of the same group sent."""
-        own = select(SENSOR.c.group_id).where(SENSOR.c.id == sensor_id).scalar_subquery()
-        sent = (
-            select(STORED_FILE_SENDER.c.sha256)
-            .join(SENSOR, SENSOR.c.id == STORED_FILE_SENDER.c.sensor_id)
-            .join(STORED_FILE, STORED_FILE.c.sha256 == STORED_FILE_SENDER.c.sha256)
-            .where(
-                STORED_FILE_SENDER.c.sha256.in_(hashes),
-                SENSOR.c.group_id == own,
-                STORED_FILE.c.sensor_id.in_((0, sensor_id)),
-            )
+        stored_files.add(
+            self._database,
+            stored_files.StoredFile(
+                sha256=offered.sha256,
+                sensor_id=owner,
+                md5=md5 if is_whole else offered.md5,
+                path=offered.path,
+                size=offered.size,
+                copied=offered.copied,
+            ),
+            sensor_id,
+            now_us,
         )
-        with self._database.reading() as connection:
-            return set(connection.scalars(sent))
+        self._drop(draft)
 
     def _room(self, sensor_id: int) -> int:
         """Bytes that the sensor may still send: of all room, and of its own share."""
-        kept = select(func.coalesce(func.sum(STORED_FILE.c.copied), 0))
-        sent = select(func.coalesce(func.sum(STORED_FILE_SENDER.c.copied), 0)).where(
-            STORED_FILE_SENDER.c.sensor_id == sensor_id
-        )
-        with self._database.reading() as connection:
-            kept_bytes = int(connection.execute(kept).scalar_one())
-            sent_bytes = int(connection.execute(sent).scalar_one())
+        used = stored_files.usage(self._database, sensor_id)
         arriving = sum(path.stat().st_size for path in self._arriving.glob("*"))
         share = max(self._bytes_max // limits.SENSOR_COPIES_SHARE, 2 * limits.COPIED_FILE_BYTES_MAX)
-        return min(self._bytes_max - kept_bytes - arriving, share - sent_bytes)
+        return min(self._bytes_max - used.total - arriving, share - used.of_sensor)
 
     def _of_sensor(self, sensor_id: int) -> Iterator[Path]:
         return self._arriving.glob(f"{sensor_id}-*.offer")

@@ -17,6 +17,7 @@ import time
 from types import FrameType
 
 from . import SENSOR_VERSION
+from .checkin import CheckIn
 from .events.assemble import Assembler, Inbox, Outputs
 from .events.collection import Collection
 from .events.event_format import EventWriter
@@ -36,7 +37,6 @@ from .response.orders import ExitReason, Orders, Parts
 from .settings import Settings
 from .sources import Sources
 from .transport.binary_copies import Binaries
-from .transport.checkin import CheckIn
 from .transport.disk_queue import DiskQueue
 from .transport.https_client import Client
 from .transport.identity import Identity

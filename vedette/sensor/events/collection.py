@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..host.durable_files import write_durably
+from ..durable_files import write_durably
 
 _BINARY_ENDINGS = (".so", ".ko")
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..host.durable_files import write_durably
+from ..durable_files import write_durably
 from ..limits import FILTERS_MAX
 from . import pattern
 from .pattern import Match, PatternError

@@ -21,7 +21,7 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..host.durable_files import write_durably
+from ..durable_files import write_durably
 from ..limits import AUDIT_BACKLOG, AUDIT_BACKLOG_WAIT
 from . import audit_rules
 from .netlink import ACK, DUMP, NetlinkError, open_socket, request

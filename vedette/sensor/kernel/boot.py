@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..host.durable_files import write_durably
+from ..durable_files import write_durably
 from .audit import boot_id
 
 TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..host.durable_files import write_durably
+from ..durable_files import write_durably
 from ..limits import BANS_MAX
 
 

@@ -21,7 +21,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from ..host.durable_files import write_durably
+from ..durable_files import write_durably
 from ..limits import ISOLATION_ENDPOINTS_MAX, ISOLATION_PROBLEMS_MAX, PROBLEM_CHARS_MAX
 from . import firewall
 from .firewall import Allowed, Endpoint, IsolationError

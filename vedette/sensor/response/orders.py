@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import SENSOR_VERSION
+from ..durable_files import write_durably
 from ..events.collection import Collection
 from ..events.filters import Filters
-from ..host.durable_files import write_durably
 from ..host.host import volume
 from ..limits import PROBLEM_CHARS_MAX, QUEUE_BYTES_MIN, UPDATE_RETRY_S
 from ..settings import Settings

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import SENSOR_VERSION, ed25519
-from ..host.durable_files import sync_folder, write_durably
+from ..durable_files import sync_folder, write_durably
 from ..host.self_exec import home
 from ..limits import UPDATE_BYTES_MAX, VERSION_CHARS_MAX
 from ..transport.https_client import Client, ServerUnavailableError

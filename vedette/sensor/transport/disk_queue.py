@@ -16,7 +16,7 @@ import secrets
 import threading
 from pathlib import Path
 
-from ..host.durable_files import sync_folder, write_durably
+from ..durable_files import sync_folder, write_durably
 from ..limits import BLOCK_BYTES_MAX, BLOCK_BYTES_WANTED, DISK_FREE_BYTES_MIN
 
 _SUFFIX = ".ndjson.gz"

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import SENSOR_VERSION, ed25519
+from ..durable_files import write_durably
 from ..host import host
-from ..host.durable_files import write_durably
 from ..limits import ENROL_S, ENROL_S_MAX, UPDATE_RETRY_S
 from ..settings import Settings
 from .https_client import BackOff, Client, Response, ServerUnavailableError

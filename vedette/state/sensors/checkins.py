@@ -17,7 +17,7 @@ from vedette.errors import UnauthorizedError, VedetteError
 from vedette.state.db.bulk_statement import BulkStatement
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
-from vedette.state.policy.group_orders import GroupOrders, group_orders
+from vedette.state.sensors.group_orders import GroupOrders, group_orders
 
 _NO_ORDERS = GroupOrders()
 

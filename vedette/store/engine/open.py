@@ -12,8 +12,8 @@ from vedette import limits
 from vedette.errors import StartError, VedetteError
 from vedette.store.engine.capabilities import EMBEDDED, Capabilities
 from vedette.store.engine.client import DATABASE, ClickHouseEngine, create_database
+from vedette.store.engine.directory_links import check_directory
 from vedette.store.engine.directory_lock import directory_lock
-from vedette.store.integrity.directory import check_directory
 
 _MB = 1024 * 1024
 

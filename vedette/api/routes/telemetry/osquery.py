@@ -23,9 +23,9 @@ from vedette.errors import BadRequestError
 from vedette.model.principal import Principal
 from vedette.pipeline.submission import Submission, request_key
 from vedette.respond.osquery_config import config_for
-from vedette.state.policy.group_orders import GroupOrders, group_orders
 from vedette.state.sensors import checkins, enrolment, live_queries
 from vedette.state.sensors.enrolment import Machine
+from vedette.state.sensors.group_orders import GroupOrders, group_orders
 
 router = APIRouter(prefix="/osquery", tags=["osquery"])
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .. import SENSOR_VERSION
-from ..host import host
-from ..kernel.audit import boot_id
-from ..limits import CHECKIN_S, CHECKIN_S_RANGE
-from ..response.bans import BlockCounts
-from ..response.orders import ExitReason, Orders, Parts
-from .https_client import BackOff, Client, ServerUnavailableError
+from . import SENSOR_VERSION
+from .host import host
+from .kernel.audit import boot_id
+from .limits import CHECKIN_S, CHECKIN_S_RANGE
+from .response.bans import BlockCounts
+from .response.orders import ExitReason, Orders, Parts
+from .transport.https_client import BackOff, Client, ServerUnavailableError
 
 _FLUSH_LOOK_S = 0.5
 _MESSAGE_CHARS_MAX = 1_000
