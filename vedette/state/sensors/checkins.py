@@ -253,3 +253,12 @@ class CheckinInterval:
         with self._database.reading() as connection:
             count = connection.execute(query).scalar_one()
         self.least_s = -(-count // limits.CHECKINS_A_SECOND_MAX)
+
+
+def contact(
+    connection: Connection, sensor_id: int, group_id: int, now_us: int
+) -> tuple[str, tuple[str, ...]]:
+    """`note_contact`, and what the group's sensors do not collect, as `GroupSettings` names it."""
+    os_type = note_contact(connection, sensor_id, now_us)
+    orders = group_orders(connection, [group_id]).get(group_id, GroupOrders())
+    return os_type, orders.settings.not_collected

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import orjson
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
-from sqlalchemy import Connection
 from starlette.responses import Response
 
 from vedette import limits
@@ -25,7 +24,6 @@ from vedette.pipeline.submission import Submission, request_key
 from vedette.respond.osquery_config import config_for
 from vedette.state.sensors import checkins, enrolment, live_queries
 from vedette.state.sensors.enrolment import Machine
-from vedette.state.sensors.group_orders import GroupOrders, group_orders
 
 router = APIRouter(prefix="/osquery", tags=["osquery"])
 
@@ -68,14 +66,12 @@ async def config(request: Request, here: Here) -> Response:
     sensor = await _node((await credential_object(request)).get("node_key"), here)
     if sensor is None:
         return json_answer(INVALID)
-    now_us, number = here.clock.now_us(), sensor.sensor_id
-
-    def contact(connection: Connection) -> tuple[str, tuple[str, ...]]:
-        os_type = checkins.note_contact(connection, number, now_us)
-        of_group = group_orders(connection, [sensor.group_id]).get(sensor.group_id, GroupOrders())
-        return os_type, of_group.settings.not_collected
-
-    os_type, not_collected = await asyncio.wrap_future(here.commits.submit(number, contact))
+    now_us, number, group_id = here.clock.now_us(), sensor.sensor_id, sensor.group_id
+    os_type, not_collected = await asyncio.wrap_future(
+        here.commits.submit(
+            number, lambda connection: checkins.contact(connection, number, group_id, now_us)
+        )
+    )
     return json_answer(config_for(os_type, not_collected) | {"node_invalid": False})
 
 
