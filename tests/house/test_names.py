@@ -24,13 +24,12 @@ def singular(word: str) -> str:
 
 
 def listed() -> frozenset[str]:
-    """All words of the glossary: first cells of its tables, words in backquotes of its lists."""
-    found: set[str] = set()
-    for line in GLOSSARY.read_text().splitlines():
+    """All words of the glossary: first cells of its table, then the words in backquotes."""
+    table, _, lists = GLOSSARY.read_text().partition("## Standard words")
+    found = set(re.findall(r"`([a-z0-9]+)`", lists))
+    for line in table.splitlines():
         if line.startswith("| ") and not line.startswith("| --"):
             found |= set(re.findall(r"[a-z0-9]+", line.split("|")[1].lower()))
-        elif line.startswith("- "):
-            found |= set(re.findall(r"`([a-z0-9]+)`", line))
     return frozenset(found | {singular(word) for word in found})
 
 

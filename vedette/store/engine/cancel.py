@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def cancelled_error() -> UnavailableError:
-    return UnavailableError("the query was cancelled", reason=CANCELLED)
+    return UnavailableError("the query was cancelled", reason="cancelled")
 
 
 class CancelToken:
