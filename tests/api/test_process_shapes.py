@@ -158,7 +158,7 @@ def test_segments_have_times_counts_and_readable_ids(
     analyst: httpx.Client, found: dict[str, Any]
 ) -> None:
     body = get(analyst, f"/api/v1/process/{found['id']}/segment")
-    assert set(body) == {"process", "elapsed"}
+    assert set(body) == {"process", "elapsed", "total_events", "incomplete_events"}
     assert isinstance(body["elapsed"], float)
     for one in body["process"]["segments"]:
         assert {"last_server_update", "event_counts", "unique_id", "last_update"} <= set(one)
@@ -189,7 +189,7 @@ def test_every_string_has_its_fields(
     analyst: httpx.Client, found: dict[str, Any], version: int
 ) -> None:
     body = get(analyst, f"/api/v{version}/process/{found['id']}/0/event")
-    assert set(body) == {"process", "elapsed"}
+    assert set(body) == {"process", "elapsed", "total_events", "incomplete_events"}
     process = body["process"]
     assert set(SUMMARY) <= set(process)
     assert (process["block_type"], process["os_type"]) == (0, "windows")

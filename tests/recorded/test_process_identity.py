@@ -20,7 +20,7 @@ from vedette.ingest.times import time_us
 from vedette.model.event import Outcome
 from vedette.model.ids import process_id_from_guid
 from vedette.pipeline.batch.segment_assigner import SegmentAssigner, SegmentPlace
-from vedette.pipeline.time_windows import Windows
+from vedette.pipeline.time_windows import TimeWindows
 
 pytestmark = NEEDED
 
@@ -46,7 +46,7 @@ class Writer:
     def __init__(self) -> None:
         self.registry = SegmentAssigner(Empty(), 1_000_000)
         self.contexts: dict[str, HostContext] = {}
-        self._windows = Windows(1_700_000_000_000, 1)
+        self._windows = TimeWindows(1_700_000_000_000, 1)
 
     def context(self, host: str) -> HostContext:
         return self.contexts.setdefault(host, HostContext(len(self.contexts) + 1))

@@ -46,6 +46,10 @@ class BoundedEngine:
         self._settings: Settings = {"max_threads": threads_max} if threads_max else {}
 
     @property
+    def root(self) -> Engine:
+        return self._engine.root
+
+    @property
     def capabilities(self) -> Capabilities:
         return self._engine.capabilities
 

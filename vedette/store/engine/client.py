@@ -99,6 +99,11 @@ class Engine(Protocol):
     """
 
     @property
+    def root(self) -> "Engine":
+        """The engine itself where this one wraps it for a request: the key of shared caches."""
+        ...
+
+    @property
     def capabilities(self) -> Capabilities: ...
 
     @property
@@ -190,6 +195,10 @@ class ClickHouseEngine:
         self._killer = QueryKiller(self._run_control)
         self._held = held or ExitStack()
         self.unreadable_parts: frozenset[PartName] = frozenset()
+
+    @property
+    def root(self) -> Engine:
+        return self
 
     def query(
         self,

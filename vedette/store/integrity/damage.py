@@ -64,17 +64,17 @@ class _Cached:
 def damaged_parts(engine: Engine) -> tuple[DamagedPart, ...]:
     """Parts that answers lack. At most `limits.DAMAGE_AGE_S` old, since every search calls this;
     parts that a query found corrupt are in it at once. Raises UnavailableError."""
-    cached, unreadable = _cache.get(engine, _Cached()), engine.unreadable_parts
+    cached, unreadable = _cache.get(engine.root, _Cached()), engine.unreadable_parts
     is_fresh = time.monotonic() - cached.read_s < limits.DAMAGE_AGE_S
     if not is_fresh or cached.unreadable != unreadable:
         parts = (*_detached(engine), *_unreadable(engine, unreadable, "unreadable"))
-        cached = _cache[engine] = _Cached(time.monotonic(), unreadable, parts)
+        cached = _cache[engine.root] = _Cached(time.monotonic(), unreadable, parts)
     return cached.parts
 
 
 def known_damage(engine: Engine) -> tuple[DamagedPart, ...]:
     """`damaged_parts` as last read, without a query: for health checks."""
-    return _cache.get(engine, _Cached()).parts
+    return _cache.get(engine.root, _Cached()).parts
 
 
 def verify_parts(engine: Engine) -> tuple[DamagedPart, ...]:

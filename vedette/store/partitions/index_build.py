@@ -37,11 +37,11 @@ def indexed_ends(engine: Engine) -> IndexedEnds:
     """Which partitions have the indexes, cached for some seconds."""
     now = time.monotonic()
     with _lock:
-        since, found = _known.get(engine, (-math.inf, IndexedEnds()))
+        since, found = _known.get(engine.root, (-math.inf, IndexedEnds()))
     if now - since > _KNOWN_FOR_S:
         found = _indexed(_noted(engine), _parts(engine), merged_after(engine))
         with _lock:
-            _known[engine] = (now, found)
+            _known[engine.root] = (now, found)
     return found
 
 
@@ -110,7 +110,7 @@ def _note(engine: Engine, opened_ms: int, blocks: int, *, is_made: bool) -> None
         {"opened": opened_ms, "blocks": blocks, "made": int(is_made)},
     )
     with _lock:
-        _known.pop(engine, None)
+        _known.pop(engine.root, None)
 
 
 def _noted(engine: Engine) -> dict[int, tuple[int, bool]]:

@@ -185,10 +185,10 @@ def _alter(engine: Engine, table: str, command: str) -> None:
 
 def _recent(engine: Engine) -> _Intended:
     """`_intended`, cached for a second, since every search calls it."""
-    since, found = _cache.get(engine, (-math.inf, {}))
+    since, found = _cache.get(engine.root, (-math.inf, {}))
     if time.monotonic() - since > _CACHE_AGE_S:
         since, found = time.monotonic(), _intended(engine)
-        _cache[engine] = since, found
+        _cache[engine.root] = since, found
     return found
 
 
@@ -215,7 +215,7 @@ def _record(
             "mounted": int(user_mounted),
         },
     )
-    _cache.pop(engine, None)
+    _cache.pop(engine.root, None)
 
 
 def _sizes(engine: Engine, table: str, condition: str) -> dict[str, tuple[int, int, int]]:
