@@ -30,7 +30,29 @@ UNIT = re.compile(r"_?(SECOND|MINUTE|HOUR|DAY)_(US|MS|S)$")
 """A unit in another one, like DAY_US."""
 
 EXCEPTIONS = (
-    ("model/ids.py", "FILETIME_EPOCH_US", "the distance of two calendars' beginnings"),
+    ("api/schemas/sensor_changes.py", "_LAST_US", "the last time that a date can have"),
+    ("importer/sources/text_spool.py", "PARTS_MAX", "bits of a number that has flags above them"),
+    (
+        "ingest/decode/laurel.py",
+        "_ID_CHARS_MAX",
+        "length of an id that the expression above matches",
+    ),
+    ("ingest/decode/native.py", "_LAST_US", "the last time that a date can have"),
+    ("ingest/decode/nxlog.py", "_QUARTER_US", "a quarter of an hour: time zones differ by those"),
+    ("ingest/framing/record_boundaries.py", "_LOG_LINE_BYTES", "length of `[2026-01-01`"),
+    ("ingest/times.py", "_LAST_US", "the last time that a date can have"),
+    ("model/ids.py", "FILETIME_EPOCH_US", "from 1601 to 1970"),
+    ("model/ids.py", "_CHECKSUM_MAX", "bits of a checksum"),
+    ("pipeline/batch/deduplicate.py", "_GENERATION_US", "a limit in another unit"),
+    ("pipeline/workers/progress.py", "_SLOT_BYTES", "a cache line of the processor"),
+    ("pipeline/workers/socket_channel.py", "_LENGTH_BYTES", "field of a message"),
+    ("query/check/time.py", "TIME_MAX_US", "the last time that the language can write"),
+    ("query/compile/suffix_tokens.py", "_LABELS_MAX", "what a token of the index has"),
+    ("sensor/ed25519.py", "KEY_BYTES", "defined by the algorithm"),
+    ("sensor/ed25519.py", "SIGNATURE_BYTES", "defined by the algorithm"),
+    ("sensor/kernel/boot.py", "TICK_US", "the kernel's unit of time"),
+    ("sensor/kernel/netlink.py", "HEADER_BYTES", "defined by the protocol"),
+    ("sensor/kernel/sockets.py", "_ID_BYTES", "field of a message of the kernel"),
 )
 """Module, name, and why the number is no limit."""
 
@@ -48,14 +70,17 @@ def is_number(value: ast.expr) -> bool:
 
 
 def is_bound_of_a_type(value: ast.expr) -> bool:
-    """Whether it is what a field of 31 and more bits holds: 1 << 53, (1 << 31) - 1, 2**128 - 1."""
+    """Whether it is what a field of 31 and more bits holds: 1 << 53, (1 << 31) - 1,
+    (1 << ID_BITS) - 1."""
     match value:
         case ast.BinOp(left=left, op=ast.Sub(), right=ast.Constant(value=1)):
             return is_bound_of_a_type(left)
         case ast.BinOp(
-            left=ast.Constant(value=base), op=ast.LShift() | ast.Pow(), right=ast.Constant(value=n)
+            left=ast.Constant(value=1 | 2), op=ast.LShift() | ast.Pow(), right=ast.Constant(value=n)
         ):
-            return base in {1, 2} and isinstance(n, int) and n >= 31
+            return isinstance(n, int) and n >= 31
+        case ast.BinOp(left=ast.Constant(value=1), op=ast.LShift(), right=ast.Name(id=bits)):
+            return bits.endswith("_BITS")
     return False
 
 
