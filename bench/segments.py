@@ -108,7 +108,7 @@ def fill(engine: ClickHouseEngine, segments: int) -> None:
 
 def _settle(engine: ClickHouseEngine) -> None:
     """Makes one part of every partition but the newest, as a server does some hours after it was
-    closed (`tables.SETTLED_AFTER_S`)."""
+    closed (`PARTITION_SETTLED_S`)."""
     partitions = engine.query("SELECT DISTINCT partition_ms FROM segment ORDER BY 1").rows
     for (partition_ms,) in partitions[:-1]:
         engine.command(f"OPTIMIZE TABLE segment PARTITION ID '{partition_ms}' FINAL")

@@ -191,7 +191,7 @@ def ways(
     """The conditions that a search may come to when it looks into the indexes first, each once."""
     told: list[Condition | None] = []
     for places_max, rows_max in BOUNDS:
-        patch.setattr("vedette.store.plan.index_pruning.PLACES_MAX", places_max)
+        patch.setattr("vedette.limits.PREFILTER_PLACES_MAX", places_max)
         patch.setattr("vedette.store.plan.choose.PREFILTER_ROWS_MAX", rows_max)
         where = choose_scan(store, whole, EVERYTHING, EVERYWHERE).condition
         if where not in told:

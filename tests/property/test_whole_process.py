@@ -104,7 +104,7 @@ def ways(
     yield whole
     told: list[Condition | None] = [whole]
     for places_max in PLACES_MAX if whole is not None else ():
-        patch.setattr("vedette.store.plan.index_pruning.PLACES_MAX", places_max)
+        patch.setattr("vedette.limits.PREFILTER_PLACES_MAX", places_max)
         told.append(choose_scan(engine, whole, EVERYTHING, EVERYWHERE).condition)
         if told[-1] not in told[:-1]:
             yield told[-1]
@@ -162,9 +162,9 @@ def test_a_page_of_groups_is_the_same_however_few_segments_are_read_ahead(
     engine, segments = told
     where = compile_processes(check(parse(""), now_us=NOW_US))
     expected = first_of_groups(segments, "process_id", [("last_update", True)], ranks(engine))
-    monkeypatch.setattr("vedette.store.read.segment_groups._AHEAD_LEAST", 1)
+    monkeypatch.setattr("vedette.store.read.segment_groups.SEGMENT_GROUPS_AHEAD_MIN", 1)
     for ahead in (1, 2):
-        monkeypatch.setattr("vedette.store.read.segment_groups._AHEAD", ahead)
+        monkeypatch.setattr("vedette.store.read.segment_groups.SEGMENT_GROUPS_AHEAD", ahead)
         answer = search_groups(engine, where, EVERYTHING, "process_id", start=3, rows=20)
         keys = [(row["process_id"], row["segment_id"]) for row in answer.rows]
         assert (answer.total, keys) == (len(expected), expected[3:23])

@@ -18,10 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from vedette.errors import StartError
+from vedette.limits import CERTIFICATE_VALID_DAYS
 from vedette.settings import Settings
-
-VALID_DAYS = 3650
-"""Ten years: replacing a certificate that sensors pin is laborious."""
 
 BACKDATED = timedelta(days=1)
 """So that clients whose clocks are behind accept a new certificate."""
@@ -76,7 +74,7 @@ def _make(cert: Path, key: Path, listen_host: str, now: datetime) -> None:
         .public_key(private.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - BACKDATED)
-        .not_valid_after(now + timedelta(days=VALID_DAYS))
+        .not_valid_after(now + timedelta(days=CERTIFICATE_VALID_DAYS))
         .add_extension(x509.SubjectAlternativeName(_names(listen_host)), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_key_usage(), critical=True)

@@ -12,15 +12,13 @@
 
 import asyncio
 import resource
-from typing import Any, Final
+from typing import Any
 
 import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from vedette import limits
-from vedette.limits import REQUEST_LINE_BYTES_MAX
-
-_URL_PARSER_BYTES_MAX: Final = 65_535
+from vedette.limits import REQUEST_LINE_BYTES_MAX, URL_PARSER_BYTES_MAX
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):
@@ -67,7 +65,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._is_in_head, self._is_in_body = False, True
         self._body_bytes = 0
         self._since_s = self.loop.time()
-        if len(self.url) <= _URL_PARSER_BYTES_MAX:
+        if len(self.url) <= URL_PARSER_BYTES_MAX:
             super().on_headers_complete()
             return
         self.url, _, query = self.url.partition(b"?")

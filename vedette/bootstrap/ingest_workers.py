@@ -19,6 +19,7 @@ from typing import Final, cast
 from vedette.bootstrap.logs import configure_logs
 from vedette.bootstrap.signals import signals_blocked
 from vedette.ingest.decode import decode
+from vedette.limits import INGEST_WORKER_END_S, INGEST_WORKERS_MAX
 from vedette.pipeline.batch.decoded_batch import Decode
 from vedette.pipeline.workers.progress import ProgressMemory, create_progress_fd
 from vedette.pipeline.workers.protocol import FromServer, FromWorker
@@ -27,18 +28,12 @@ from vedette.pipeline.workers.worker_handle import WorkerHandle
 from vedette.pipeline.workers.worker_main import WorkerProcess
 from vedette.settings.catalogue import LogFormat, LogLevel
 
-END_S: Final = 10
-"""How long workers may take to end after their channel was closed: one commit."""
-
-WORKERS_MAX: Final = 4
-"""Default for machines with more cores: one server process cannot keep more workers busy."""
-
 PROGRAM: Final = "vedette.bootstrap.ingest_workers"
 
 
 def worker_count() -> int:
     """Default number of workers for this machine."""
-    return min(len(os.sched_getaffinity(0)), WORKERS_MAX)
+    return min(len(os.sched_getaffinity(0)), INGEST_WORKERS_MAX)
 
 
 class WorkerLauncher:
@@ -84,7 +79,8 @@ class WorkerLauncher:
                     os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Waits up to END_S for the end of workers whose channels are closed, then kills them."""
+        """Waits up to INGEST_WORKER_END_S for the end of workers whose channels are closed, then
+        kills them."""
         process = self._process
         if process is None:
             return
@@ -99,10 +95,10 @@ class WorkerLauncher:
 
 
 def _wait_until_ended(pid: int) -> None:
-    """Returns when a child has ended, or after END_S. Does not reap it."""
+    """Returns when a child has ended, or after INGEST_WORKER_END_S. Does not reap it."""
     descriptor = os.pidfd_open(pid)
     try:
-        select.select([descriptor], [], [], END_S)
+        select.select([descriptor], [], [], INGEST_WORKER_END_S)
     finally:
         os.close(descriptor)
 

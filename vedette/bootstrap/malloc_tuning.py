@@ -3,13 +3,11 @@
 import ctypes
 from typing import Final
 
+from vedette.limits import MALLOC_MMAP_BYTES, MALLOC_TRIM_BYTES
+
 _TRIM_THRESHOLD: Final = -1
 _MMAP_THRESHOLD: Final = -3
 """Parameters of glibc's mallopt(3)."""
-
-_TRIM_BYTES: Final = 1024**3
-_MMAP_BYTES: Final = 32 * 1024**2
-"""The largest value that mallopt accepts."""
 
 
 def retain_freed_memory() -> None:
@@ -17,5 +15,5 @@ def retain_freed_memory() -> None:
     page fault costs more than most of the work on the page. No effect without glibc."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
-        mallopt(_MMAP_THRESHOLD, _MMAP_BYTES)
-        mallopt(_TRIM_THRESHOLD, _TRIM_BYTES)
+        mallopt(_MMAP_THRESHOLD, MALLOC_MMAP_BYTES)
+        mallopt(_TRIM_THRESHOLD, MALLOC_TRIM_BYTES)

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-from typing import Final
 
 from vedette.bootstrap.malloc_tuning import retain_freed_memory
 from vedette.bootstrap.signals import signals_blocked
@@ -16,10 +15,8 @@ from vedette.importer.scan.file_ranges import FileRange
 from vedette.importer.scan.scan_result import ScanResult
 from vedette.importer.sources.digest import Hasher
 from vedette.importer.sources.text_spool import Spool
+from vedette.limits import IMPORT_READER_END_S, IMPORT_READERS_MAX
 from vedette.pipeline.workers.socket_channel import SocketChannel
-
-READERS_MAX: Final = 4
-_END_S: Final = 10
 
 
 class ReaderLauncher:
@@ -30,14 +27,15 @@ class ReaderLauncher:
 
     def launch(self) -> list[Reader]:
         """One reader for each core; none where there is only one core."""
-        count = min(len(os.sched_getaffinity(0)), READERS_MAX)
+        count = min(len(os.sched_getaffinity(0)), IMPORT_READERS_MAX)
         return [self._launch(number) for number in range(1, count + 1)] if count > 1 else []
 
     def close(self) -> None:
-        """Waits up to _END_S for readers whose channels are closed, then kills them."""
+        """Waits up to IMPORT_READER_END_S for readers whose channels are closed, then kills
+        them."""
         for process in self._processes:
             try:
-                process.wait(_END_S)
+                process.wait(IMPORT_READER_END_S)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -27,22 +27,16 @@ from vedette.bootstrap.logs import configure_logs
 from vedette.bootstrap.plain_http import answer_plain_http
 from vedette.clock import Clock, SystemClock
 from vedette.errors import StartError
+from vedette.limits import (
+    LISTEN_BACKLOG,
+    SHUTDOWN_IDLE_CLOSE_S,
+    SHUTDOWN_S,
+    THREAD_SWITCH_INTERVAL_S,
+)
 from vedette.settings import Settings
 from vedette.state.start import FirstCredentials
 
 log = structlog.get_logger(__name__)
-
-SHUTDOWN_S = 60
-"""How long requests under way may take after the signal to stop."""
-
-IDLE_CLOSE_S = 0.5
-"""How long an idle connection has to close by itself at shutdown."""
-
-SWITCH_INTERVAL_S = 0.0005
-"""How long a thread keeps the interpreter lock while another one waits for it. With the default of
-5 ms, every read of the event loop waits that long behind a search that renders its answer."""
-
-BACKLOG = 1_024
 
 
 class _Server(uvicorn.Server):
@@ -70,7 +64,7 @@ class _Server(uvicorn.Server):
 
     async def _close_idle(self) -> None:
         while True:
-            await asyncio.sleep(IDLE_CLOSE_S)
+            await asyncio.sleep(SHUTDOWN_IDLE_CLOSE_S)
             for connection in list(self.server_state.connections):
                 cycle = getattr(connection, "cycle", None)
                 transport = getattr(connection, "transport", None)
@@ -97,7 +91,7 @@ def serve(settings: Settings, clock: Clock | None = None, *, accept_store: bool 
     configure_logs(settings.log_level, settings.log_format)
     clock = clock or SystemClock()
     _check_plain_http(settings)
-    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    sys.setswitchinterval(THREAD_SWITCH_INTERVAL_S)
     listener = _listen(settings)
     assembly = assemble(settings, clock, accept_store=accept_store)
     with listener, assembly.closing:
@@ -170,7 +164,7 @@ def _listen(settings: Settings) -> socket.socket:
         listener.bind(address)
     except OSError as error:
         raise StartError(f"cannot listen on {host} port {port}: {error.strerror}") from None
-    listener.listen(BACKLOG)
+    listener.listen(LISTEN_BACKLOG)
     return listener
 
 

@@ -13,6 +13,7 @@ from vedette.bootstrap.private_folder import make_private
 from vedette.bootstrap.record_policy import keep_of
 from vedette.bootstrap.store_identity import check_store
 from vedette.clock import Clock
+from vedette.limits import STORE_PARTS_MERGED, WORKERS_PROCESSES_CACHED_MAX
 from vedette.pipeline.clock_watch import ClockWatch
 from vedette.pipeline.filter_reload import FilterReloader
 from vedette.pipeline.ingest_metrics import IngestMetrics
@@ -32,14 +33,11 @@ from vedette.state.start import migrate
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.client import Engine
 from vedette.store.engine.grants import check_rights
-from vedette.store.engine.open import PARTS_MERGED, connect_engine, open_engine
+from vedette.store.engine.open import connect_engine, open_engine
 from vedette.store.integrity.identity import check_tables
 from vedette.store.partitions.lifecycle import recover, unmounted
 from vedette.store.schema.create import create_tables
 from vedette.store.write.corrections import apply_corrections
-
-PROCESS_CACHE_SIZE = 100_000
-"""Processes whose metadata is cached by all workers together, about 2 kB each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ def open_engines(
     settings: Settings,
     clock: Clock,
     closing: ExitStack,
-    parts_merged: int = PARTS_MERGED,
+    parts_merged: int = STORE_PARTS_MERGED,
     *,
     accept_store: bool = False,
 ) -> Engines:
@@ -140,7 +138,7 @@ def _preparation(
         lookup.windows(),
         clock,
         keep_of(settings.keep),
-        PROCESS_CACHE_SIZE,
+        WORKERS_PROCESSES_CACHED_MAX,
         settings.preparing_processes or worker_count(),
     )
     closing.callback(launcher.close)

@@ -28,6 +28,14 @@ from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.printing import print_table
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.errors import StartError, UnavailableError, VedetteError
+from vedette.limits import (
+    DEMO_EARLY_BATCHES_MAX,
+    DEMO_HOSTS_MIN,
+    DEMO_POLL_S,
+    DEMO_QUERIES,
+    DEMO_REFRESHES_A_SECOND,
+    DEMO_SENDERS,
+)
 from vedette.simulate.bulk_client import BulkConnection, Target
 from vedette.simulate.day import Batch, iter_batches
 from vedette.simulate.fleet import build_fleet
@@ -35,18 +43,9 @@ from vedette.simulate.stories import STORIES
 
 FILE_NAME = "demo.json"
 DIRECTORY = Path("demo-data")
-HOSTS_MIN = 50
 
-_SENDERS = 40
-"""Requests in flight: enough to fill one commit while another is prepared."""
-_REFRESHES = 4
-"""Refreshes of the progress bar a second; each delays sending by a millisecond and more."""
-_EARLY_MAX = 200
-"""Batches generated while the server starts; compressed they take 25 MB."""
 
 _DAY_US = 24 * 3600 * 1_000_000
-_QUERIES = 5
-_LOOK_S = 0.2
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -65,7 +64,7 @@ def demo(
     data: Annotated[Path, typer.Option(metavar="DIR", help="Data directory.")] = DIRECTORY,
     port: Annotated[int | None, typer.Option(help="Port; 0 lets the system choose.")] = None,
     hosts: Annotated[
-        int | None, typer.Option(min=HOSTS_MIN, help="Hosts of the fleet.", show_default="60")
+        int | None, typer.Option(min=DEMO_HOSTS_MIN, help="Hosts of the fleet.", show_default="60")
     ] = None,
     events: Annotated[
         int | None, typer.Option(min=1, help="Events of the day, about.", show_default="1000000")
@@ -133,7 +132,7 @@ def _stay(server: ServerProcess, console: Console) -> None:
         while not asked:
             if not server.is_running:
                 raise StartError(f"the server has stopped:\n{server.log_tail()}")
-            time.sleep(_LOOK_S)
+            time.sleep(DEMO_POLL_S)
 
 
 @contextmanager
@@ -175,7 +174,9 @@ def _send_day(plan: Demo, ready: Future[LocalAccess], console: Console) -> None:
         TextColumn("{task.completed:,.0f} events"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, refresh_per_second=_REFRESHES) as progress:
+    with Progress(
+        *columns, console=console, refresh_per_second=DEMO_REFRESHES_A_SECOND
+    ) as progress:
         task = progress.add_task("", total=plan.events, hosts=plan.hosts)
         early = _made_until(ready, batches)
         with _senders(ready.result(), lambda count: progress.advance(task, count)) as outbox:
@@ -188,7 +189,9 @@ def _made_until(ready: Future[LocalAccess], batches: Iterator[Batch]) -> list[Ba
     batches are not compressed: that costs as much as sending."""
     compressor = zstandard.ZstdCompressor(1)
     early: list[Batch] = []
-    while not ready.done() and len(early) < _EARLY_MAX and (batch := next(batches, None)):
+    while (
+        not ready.done() and len(early) < DEMO_EARLY_BATCHES_MAX and (batch := next(batches, None))
+    ):
         early.append(replace(batch, body=compressor.compress(batch.body), encoding="zstd"))
     return early
 
@@ -197,7 +200,7 @@ class _Outbox:
     """Bounded queue between the generator and the senders."""
 
     def __init__(self) -> None:
-        self._queue: queue.Queue[Batch | None] = queue.Queue(_SENDERS)
+        self._queue: queue.Queue[Batch | None] = queue.Queue(DEMO_SENDERS)
         self.error: VedetteError | None = None
 
     def put(self, batch: Batch | None) -> None:
@@ -232,7 +235,7 @@ def _senders(access: LocalAccess, sent: Callable[[int], None]) -> Iterator[_Outb
         except VedetteError as error:
             outbox.error = error
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(_SENDERS)]
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(DEMO_SENDERS)]
     for thread in threads:
         thread.start()
     yield outbox
@@ -246,8 +249,8 @@ def _senders(access: LocalAccess, sent: Callable[[int], None]) -> Iterator[_Outb
 
 def _introduce(access: LocalAccess, console: Console, seconds: float) -> None:
     """Print the address, the token, and queries that find the attacks."""
-    stories = STORIES[:_QUERIES]
-    with api_client(access) as client, ThreadPoolExecutor(_QUERIES) as pool:
+    stories = STORIES[:DEMO_QUERIES]
+    with api_client(access) as client, ThreadPoolExecutor(DEMO_QUERIES) as pool:
         found = pool.map(lambda story: _found(client, story.query), stories)
         rows = [
             (story.query, count, story.title) for story, count in zip(stories, found, strict=True)

@@ -15,15 +15,13 @@ import httpx
 
 from vedette.errors import BadRequestError, UnauthorizedError, UnavailableError
 from vedette.importer.file_sequence import Chunk
-from vedette.limits import IMPORT_IN_FLIGHT
+from vedette.limits import (
+    IMPORT_ATTEMPTS_MAX,
+    IMPORT_IN_FLIGHT,
+    IMPORT_REQUEST_TIMEOUT_S,
+    IMPORT_RETRY_MAX_S,
+)
 from vedette.simulate.bulk_client import tls_context
-
-ATTEMPTS_MAX = 60
-"""Attempts for one chunk before an import fails."""
-
-_RETRY_S_MAX = 10.0
-_TIMEOUT_S = 300.0
-"""Timeout of a request. A commit takes under a second, longer while the store merges."""
 
 
 class Answered(NamedTuple):
@@ -59,7 +57,7 @@ class Connection:
             base_url=url,
             headers={"Authorization": f"Bearer {token}"},
             verify=tls_context(ca),
-            timeout=_TIMEOUT_S,
+            timeout=IMPORT_REQUEST_TIMEOUT_S,
         )
         self._pool = ThreadPoolExecutor(IMPORT_IN_FLIGHT, thread_name_prefix="send")
         self._under_way: list[_Posted] = []
@@ -91,17 +89,17 @@ class Connection:
 
     def _deliver(self, body: bytes, source: str) -> dict[str, Any]:
         """Post a chunk, with retries, until it is acknowledged."""
-        for attempt in range(ATTEMPTS_MAX):
+        for attempt in range(IMPORT_ATTEMPTS_MAX):
             try:
                 response = self._post(body, source)
             except httpx.TransportError:
-                time.sleep(min(0.2 * (attempt + 1), _RETRY_S_MAX))
+                time.sleep(min(0.2 * (attempt + 1), IMPORT_RETRY_MAX_S))
                 continue
             if response.status_code in (429, 502, 503, 504):
                 time.sleep(_retry_s(response))
                 continue
             return _answer(response)
-        raise UnavailableError(f"the server took nothing in {ATTEMPTS_MAX} attempts")
+        raise UnavailableError(f"the server took nothing in {IMPORT_ATTEMPTS_MAX} attempts")
 
     def _post(self, body: bytes, source: str) -> httpx.Response:
         headers = {"Content-Type": "application/x-ndjson", "X-Vedette-Source": source}
@@ -125,6 +123,6 @@ def _answer(response: httpx.Response) -> dict[str, Any]:
 
 def _retry_s(response: httpx.Response) -> float:
     try:
-        return min(float(response.headers.get("Retry-After", "1")), _RETRY_S_MAX)
+        return min(float(response.headers.get("Retry-After", "1")), IMPORT_RETRY_MAX_S)
     except ValueError:
         return 1.0

@@ -11,7 +11,7 @@ from vedette.cli.import_sender import Answered
 from vedette.cli.printing import print_table, time_text
 from vedette.importer import file_sequence
 from vedette.importer.sources.archives import Refusal
-from vedette.limits import IMPORT_ERRORS_MAX
+from vedette.limits import IMPORT_ERRORS_MAX, IMPORT_HOSTS_SHOWN_MAX
 
 _COUNTS = ("read", "stored", "records", "duplicate", "not_kept", "filtered", "rejected")
 """As in the answer of `POST /api/v1/ingest`."""
@@ -22,7 +22,6 @@ _MEANINGS = {
     "filtered": "left out: by ingress filters",
     "rejected": "left out: see the reasons",
 }
-_HOSTS_SHOWN = 20
 
 _OUTCOMES = ("events", "record", "duplicate", "not_kept", "filtered", "rejected")
 
@@ -142,8 +141,12 @@ def _show_contents(console: Console, contents: Contents) -> None:
     hosts = sorted(contents.hosts)
     if not hosts:
         return
-    more = f" and {len(hosts) - _HOSTS_SHOWN:,} more" if len(hosts) > _HOSTS_SHOWN else ""
-    console.print(f"\nhosts: {len(hosts):,}: {', '.join(hosts[:_HOSTS_SHOWN])}{more}")
+    more = (
+        f" and {len(hosts) - IMPORT_HOSTS_SHOWN_MAX:,} more"
+        if len(hosts) > IMPORT_HOSTS_SHOWN_MAX
+        else ""
+    )
+    console.print(f"\nhosts: {len(hosts):,}: {', '.join(hosts[:IMPORT_HOSTS_SHOWN_MAX])}{more}")
     console.print(f"from {time_text(contents.first_us)} to {time_text(contents.last_us)}")
 
 

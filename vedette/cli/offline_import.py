@@ -13,12 +13,18 @@ from dataclasses import dataclass, replace
 from vedette.bootstrap.background_jobs import WRITE_PATH_JOBS, WritePathContext, bind
 from vedette.bootstrap.logs import configure_logs
 from vedette.bootstrap.write_path import open_engines, start_write_path
-from vedette.cli.import_sender import ATTEMPTS_MAX, Answered
+from vedette.cli.import_sender import Answered
 from vedette.clock import SystemClock
 from vedette.errors import BusyError, UnavailableError
 from vedette.importer.file_sequence import Chunk
 from vedette.jobs.timer import Timer
-from vedette.limits import IMPORT_COMMIT_BYTES, IMPORT_IN_FLIGHT
+from vedette.limits import (
+    IMPORT_ATTEMPTS_MAX,
+    IMPORT_COMMIT_BYTES,
+    IMPORT_IN_FLIGHT,
+    OFFLINE_IMPORT_PARTS_MERGED,
+    OFFLINE_IMPORT_RETRY_S,
+)
 from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.receipt_report import report
 from vedette.pipeline.submission import Receipt, Submission, request_key
@@ -27,10 +33,6 @@ from vedette.state.jobs.leases import Leases
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 
 _COMES_AGAIN = (BusyError, UnavailableError)
-_RETRY_S = 1.0
-_PARTS_MERGED = 24
-"""Parts of one size that are merged together. Larger than in a server, since nothing searches
-meanwhile: each row is merged fewer times."""
 
 
 @contextmanager
@@ -45,7 +47,7 @@ def own_store(settings: Settings) -> Iterator["OwnStore"]:
     clock = SystemClock()
     with ExitStack() as closing:
         closing.enter_context(_garbage_left_to_jobs())
-        engines = open_engines(settings, clock, closing, _PARTS_MERGED)
+        engines = open_engines(settings, clock, closing, OFFLINE_IMPORT_PARTS_MERGED)
         path = start_write_path(settings, clock, engines, closing)
         context = WritePathContext(path, settings, clock, engines.telemetry)
         timer = Timer(bind(WRITE_PATH_JOBS, context), Leases(engines.state, clock))
@@ -110,7 +112,7 @@ class OwnStore:
 
     def _oldest(self) -> Answered:
         oldest = self._under_way[0]
-        for _ in range(ATTEMPTS_MAX):
+        for _ in range(IMPORT_ATTEMPTS_MAX):
             try:
                 receipt = oldest.answer.result()
             except _COMES_AGAIN as error:
@@ -119,11 +121,13 @@ class OwnStore:
             else:
                 del self._under_way[0]
                 return Answered(oldest.chunk, report(receipt))
-        raise UnavailableError(f"the store took nothing in {ATTEMPTS_MAX} attempts: {reason}")
+        raise UnavailableError(
+            f"the store took nothing in {IMPORT_ATTEMPTS_MAX} attempts: {reason}"
+        )
 
     def _hand_in_again(self) -> None:
         """Resubmit all failed chunks in order: a failed commit fails those prepared after it."""
-        time.sleep(_RETRY_S)
+        time.sleep(OFFLINE_IMPORT_RETRY_S)
         for handed in self._under_way:
             if isinstance(handed.answer.exception(), _COMES_AGAIN):
                 handed.answer = self._hand_in(handed.submission)

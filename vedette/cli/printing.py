@@ -9,8 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-PIPE_WIDTH = 4_000
-"""Width in columns assumed for a pipe: wide enough for every line."""
+from vedette.limits import PIPE_WIDTH_CHARS
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -20,7 +19,7 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> No
         table.add_row(*map(_cell, row))
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=PIPE_WIDTH)
+        console = Console(highlight=False, markup=False, width=PIPE_WIDTH_CHARS)
     console.print(table)
 
 

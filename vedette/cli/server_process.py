@@ -18,15 +18,8 @@ import httpx
 
 from vedette.bootstrap.local_access import LocalAccess, read_access
 from vedette.errors import StartError
+from vedette.limits import SERVER_LOG_TAIL_CHARS, SERVER_START_S, SERVER_STOP_S
 from vedette.simulate.bulk_client import tls_context
-
-START_S = 60
-"""How long a server may take until it is ready: it may have a log of commits to read."""
-
-STOP_S = 90
-"""How long it may take to finish what it holds."""
-
-_LOG_TAIL_CHARS = 1_500
 
 
 class ServerProcess:
@@ -79,7 +72,7 @@ class ServerProcess:
     def is_running(self) -> bool:
         return self._process.poll() is None
 
-    def wait_until_ready(self, timeout_s: float = START_S) -> LocalAccess:
+    def wait_until_ready(self, timeout_s: float = SERVER_START_S) -> LocalAccess:
         """Raises StartError with the end of its log when it ends or does not become ready."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
@@ -96,13 +89,13 @@ class ServerProcess:
         if self.is_running:
             self._process.send_signal(signal.SIGTERM)
         try:
-            return self._process.wait(STOP_S)
+            return self._process.wait(SERVER_STOP_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             return self._process.wait()
 
     def log_tail(self) -> str:
-        return self._log_path.read_text(errors="replace")[-_LOG_TAIL_CHARS:]
+        return self._log_path.read_text(errors="replace")[-SERVER_LOG_TAIL_CHARS:]
 
 
 def api_client(access: LocalAccess, timeout_s: float = 60) -> httpx.Client:

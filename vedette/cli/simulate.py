@@ -10,11 +10,9 @@ from rich.text import Text
 
 from vedette.cli.printing import print_json, print_table
 from vedette.errors import UnavailableError
+from vedette.limits import SIMULATE_REQUEST_EVENTS_MAX
 from vedette.simulate.bulk_client import Target
 from vedette.simulate.load import SECONDS_DEFAULT, LoadCounters, LoadPlan, LoadResult, run_load
-
-REQUEST_EVENTS_MAX = 4_000
-"""A few such requests in flight stand for the many small ones of as many hosts."""
 
 
 def simulate(
@@ -60,7 +58,11 @@ def simulate(
 
 def _events_per_request(rate: float) -> int:
     """Bodies of about 5 MB at full speed; at low rates some bodies every second."""
-    return REQUEST_EVENTS_MAX if rate == 0 else int(min(REQUEST_EVENTS_MAX, max(10, rate / 8)))
+    return (
+        SIMULATE_REQUEST_EVENTS_MAX
+        if rate == 0
+        else int(min(SIMULATE_REQUEST_EVENTS_MAX, max(10, rate / 8)))
+    )
 
 
 def _watched(plan: LoadPlan, target: Target) -> LoadResult:

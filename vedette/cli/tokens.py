@@ -9,6 +9,7 @@ from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table, time_text
 from vedette.clock import SystemClock
 from vedette.errors import BadRequestError
+from vedette.limits import TOKEN_EXPIRES_DAYS_MAX
 from vedette.state.accounts import tokens, users
 from vedette.state.db.database import Database
 from vedette.state.policy import groups
@@ -17,7 +18,6 @@ app = typer.Typer(no_args_is_help=True)
 
 DAY_US = 24 * 3600 * 1_000_000
 
-EXPIRES_DAYS_MAX = 36_500
 
 _USAGE: dict[tokens.TokenKind, str] = {
     "api": "X-Auth-Token: SECRET",
@@ -40,7 +40,7 @@ def issue(
     name: Annotated[str, typer.Option(help="What the token is for.")] = "",
     expires_days: Annotated[
         int | None,
-        typer.Option(metavar="DAYS", min=1, max=EXPIRES_DAYS_MAX, help="Default: 365."),
+        typer.Option(metavar="DAYS", min=1, max=TOKEN_EXPIRES_DAYS_MAX, help="Default: 365."),
     ] = None,
     data: DataOption = None,
     config: ConfigOption = None,

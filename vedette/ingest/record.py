@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from vedette.limits import UNKNOWN_FORMAT_CHARS_MAX, UNKNOWN_FORMAT_NAMES_MAX
+
 Source = Literal["windows", "auditd", "osquery", "tetragon", "santa", "es", "vedette"]
 """Source families, one normaliser each. `vedette` is the Vedette sensor. `windows` covers all
 event-log records: Sysmon (Windows and Linux), Security, PowerShell and others. `auditd` covers
@@ -45,11 +47,7 @@ class RecordError(Exception):
         self.message = message
 
 
-_SAMPLE_NAMES = 8
-_SAMPLE_CHARS = 200
-
-
 def unknown_format(obj: dict[str, Any], what: str = "no known format has") -> RecordError:
     """Error for an object of an unknown shape, with a bounded sample of its member names."""
-    names = ", ".join(sorted(map(str, obj))[:_SAMPLE_NAMES])[:_SAMPLE_CHARS]
+    names = ", ".join(sorted(map(str, obj))[:UNKNOWN_FORMAT_NAMES_MAX])[:UNKNOWN_FORMAT_CHARS_MAX]
     return RecordError("unknown_format", f"{what} the members {names}")

@@ -12,12 +12,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from vedette.limits import TIME_MIN_US
-
-_CACHE_MAX = 32_768
-"""Entries per cache; four digits and a zone make 10,000 endings."""
-_TEXT_CHARS_MAX = 40
-"""Longer texts are no valid times and are not cached."""
+from vedette.limits import TIME_MIN_US, TIME_TEXT_CHARS_MAX, TIMES_CACHED_MAX
 
 _SECOND = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}")
 _LAST_US = 253_402_300_800_000_000  # 10000-01-01
@@ -47,7 +42,7 @@ def _learn(text: str) -> int:
     """Parse a time, and cache it or its parts."""
     second_us = _second_us(text)
     moment = second_us + _rest_us(text[19:]) if second_us > 0 else 0
-    if len(text) > _TEXT_CHARS_MAX:
+    if len(text) > TIME_TEXT_CHARS_MAX:
         return moment
     if second_us > 0 and text[17:20] in _SECONDS and text[20:23] in _MILLISECONDS:
         minute_us = second_us - _SECONDS[text[17:20]]
@@ -60,7 +55,7 @@ def _learn(text: str) -> int:
 
 
 def _cache_put(cache: dict[str, int], text: str, value: int) -> None:
-    if len(cache) >= _CACHE_MAX:
+    if len(cache) >= TIMES_CACHED_MAX:
         cache.clear()
     cache[text] = value
 

@@ -13,10 +13,9 @@ from typing import Protocol
 
 import structlog
 
-log = structlog.get_logger(__name__)
+from vedette.limits import JOB_LEASE_MARGIN_S
 
-LEASE_MARGIN_S = 60
-"""How much longer a lease lasts than two intervals of its job, so that the holder keeps it."""
+log = structlog.get_logger(__name__)
 
 
 class Lease(Protocol):
@@ -65,7 +64,7 @@ class Timer:
 
     def _run(self, job: Job) -> None:
         try:
-            if not job.leased or self._lease.hold(job.name, 2 * job.every_s + LEASE_MARGIN_S):
+            if not job.leased or self._lease.hold(job.name, 2 * job.every_s + JOB_LEASE_MARGIN_S):
                 job.run()
         except Exception:
             log.exception("a background job failed", job=job.name, what=job.what)

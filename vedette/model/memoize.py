@@ -5,10 +5,9 @@ texts it keeps, not how long they are. A text that is remembered costs no call a
 """
 
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import TypeVar
 
-REMEMBERED_CHARS_MAX: Final = 512
-"""Longer texts are not remembered, so that memory stays small."""
+from vedette.limits import MEMOIZED_CHARS_MAX
 
 Value = TypeVar("Value")
 
@@ -23,7 +22,7 @@ class _Memory(dict[str, Value]):
 
     def __missing__(self, text: str) -> Value:
         value = self._function(text)
-        if len(text) <= REMEMBERED_CHARS_MAX:
+        if len(text) <= MEMOIZED_CHARS_MAX:
             if len(self) >= self._texts_max:
                 self.clear()
             self[text] = value

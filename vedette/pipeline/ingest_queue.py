@@ -23,15 +23,13 @@ import structlog
 
 from vedette.clock import Clock
 from vedette.errors import BusyError, UnavailableError, VedetteError
+from vedette.limits import INGEST_RECOVER_INTERVAL_S
 from vedette.pipeline.batch.pack import PackedCommit
 from vedette.pipeline.submission import Receipt, Submission
 from vedette.pipeline.workers.processor import CommitProcessor
 from vedette.state.clock.guard import ClockGuard
 
 log = structlog.get_logger(__name__)
-
-RECOVER_PAUSE_S = 1.0
-"""Interval of attempts to recover after a failure."""
 
 
 class CommitWriter(Protocol):
@@ -223,7 +221,7 @@ class IngestQueue:
         while True:
             try:
                 return self._expected.get(
-                    timeout=RECOVER_PAUSE_S if self._failed.is_set() else None
+                    timeout=INGEST_RECOVER_INTERVAL_S if self._failed.is_set() else None
                 )
             except queue.Empty:
                 self._recover()

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 
+from vedette.limits import HIGHLIGHT_LEAVES_MAX, HIGHLIGHT_PATTERN_CHARS_MAX
 from vedette.model.field import Catalogue, Field, FieldType
 from vedette.model.fields import PROCESS, WRITTEN
 from vedette.model.tokens import cmdline_pieces, fold, pattern_words
@@ -26,12 +27,6 @@ from vedette.query.check.hives import hive_paths
 from vedette.query.compile.document import SEGMENT, Document
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text, Tree
 from vedette.query.parse.escape import unescape
-
-LEAVES_MAX = 100
-"""Leaves of a query that are marked; larger queries are made by programs."""
-
-PATTERN_CHARS_MAX = 2_000
-"""Characters of a pattern; a longer one is left out, since RE2 would need megabytes for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +58,7 @@ def markers(
 ) -> list[Marker]:
     """The distinct markers of the leaves that are not negated."""
     found: dict[Marker, None] = {}
-    for leaf in _positive(tree, is_negated=False)[:LEAVES_MAX]:
+    for leaf in _positive(tree, is_negated=False)[:HIGHLIGHT_LEAVES_MAX]:
         # "" would match the empty text, "*" every text: neither marks anything.
         if isinstance(leaf.value, Text) and unescape(leaf.value.source).strip("*"):
             marks = _of_leaf(leaf, leaf.value.source, catalogue, document.lists)
@@ -100,7 +95,7 @@ def _of_leaf(
 
 def _marks(column: str, patterns: Patterns) -> Iterator[Marker]:
     for one in patterns:
-        if len(one) <= PATTERN_CHARS_MAX:
+        if len(one) <= HIGHLIGHT_PATTERN_CHARS_MAX:
             yield Marker(column, f"(?is){one}")
 
 

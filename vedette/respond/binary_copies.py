@@ -16,17 +16,15 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
 
 import orjson
 
 from vedette import limits
 from vedette.errors import BadRequestError, NotFoundError
+from vedette.limits import COPIED_FILE_READ_BYTES
 from vedette.model.scope import Scope
 from vedette.state.db.database import Database
 from vedette.state.sensors import stored_files
-
-_PIECE: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +190,7 @@ def _hashes(path: Path) -> tuple[str, str]:
     """SHA-256 and MD5 of a file."""
     sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
     with path.open("rb") as file:
-        while piece := file.read(_PIECE):
+        while piece := file.read(COPIED_FILE_READ_BYTES):
             sha256.update(piece)
             md5.update(piece)
     return sha256.hexdigest(), md5.hexdigest()

@@ -9,8 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from vedette.ingest.filter import CompiledFilters, apply_filters, compile_filters
-from vedette.ingest.filter.compile import DEPTH_MAX
-from vedette.limits import DRY_RUN_EVENT_PROCESSES_MAX, DRY_RUN_PROCESSES_MAX
+from vedette.limits import (
+    DRY_RUN_EVENT_PROCESSES_MAX,
+    DRY_RUN_EVENTS_MAX,
+    DRY_RUN_PROCESSES_MAX,
+    FILTER_ANCESTORS_MAX,
+)
 from vedette.model.host import SensorRef
 from vedette.model.ingress_filter import ALL_DESCENDANTS, IngressFilter
 from vedette.model.scope import EVERYTHING
@@ -19,9 +23,6 @@ from vedette.store.read.process import events
 from vedette.store.read.recent_processes import DayProcess, processes_since
 
 DAY_US: Final = 24 * 3600 * 1_000_000
-
-_EVENTS_READ: Final = 10_000
-"""Events of one process that a sample reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def _means_parent(filters: CompiledFilters, process: DayProcess) -> bool:
 
 
 def _descendants(meant: set[str], parents: Mapping[str, str], level: int) -> set[str]:
-    steps = DEPTH_MAX if level == ALL_DESCENDANTS else level
+    steps = FILTER_ANCESTORS_MAX if level == ALL_DESCENDANTS else level
     found = set()
     for process_id in parents:
         parent_id = parents.get(process_id, "")
@@ -140,7 +141,7 @@ def _of_sample(engine: Engine, filters: CompiledFilters, sample: list[str], most
     """Events dropped of all that are meant, by the share in the sample."""
     read = dropped = 0
     for process_id in sample:
-        found = events(engine, process_id, EVERYTHING, count=_EVENTS_READ).by_kind
+        found = events(engine, process_id, EVERYTHING, count=DRY_RUN_EVENTS_MAX).by_kind
         sampled: list[Any] = [event for kind in found.values() for event in kind]
         read += len(sampled)
         dropped += len(sampled) - len(apply_filters(sampled, {process_id: filters.thins}, filters))

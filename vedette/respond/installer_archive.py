@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO, Final
 
 from vedette.errors import NotFoundError
+from vedette.limits import INSTALLER_IN_MEMORY_BYTES
 
 _ZIP_TIME: Final = (1980, 1, 1, 0, 0, 0)
-_IN_MEMORY_BYTES: Final = 1 << 20
 _STARTER: Final = """\
 import sys
 from vedette.sensor.__main__ import main
@@ -79,7 +79,7 @@ def zipped(members: Members, package: str, pieces: Iterable[bytes]) -> IO[bytes]
 
 
 def _room() -> IO[bytes]:
-    return tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES)
+    return tempfile.SpooledTemporaryFile(max_size=INSTALLER_IN_MEMORY_BYTES)
 
 
 def _zip_info(name: str, *, compressed: bool) -> zipfile.ZipInfo:

@@ -7,10 +7,11 @@ which dominates the time of a search.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeVar, assert_never
+from typing import Literal, TypeVar, assert_never
 
 from vedette import limits
 from vedette.errors import UnavailableError
+from vedette.limits import EXPLAIN_CHEAP_SEGMENTS_MAX
 from vedette.model.fields import PROCESS
 from vedette.model.indexes import EXACT, INDEX_OF
 from vedette.model.scope import Scope
@@ -31,9 +32,6 @@ from vedette.store.read.segment_search import NEWEST_FIRST, count_segments
 from vedette.store.sql.scope_filter import ALL
 
 Answer = TypeVar("Answer")
-
-CHEAP_SEGMENTS: Final = 100_000
-"""Up to so many segments to read, any query is cheap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,4 +211,6 @@ def _cost(leaves: Sequence[Match], terms: Sequence[Term], segments: int | None) 
     read = max(known, default=0) if is_narrow else segments
     if read is None:
         return Cost(None, "high")
-    return Cost(read, "low" if read <= CHEAP_SEGMENTS else "medium" if is_narrow else "high")
+    return Cost(
+        read, "low" if read <= EXPLAIN_CHEAP_SEGMENTS_MAX else "medium" if is_narrow else "high"
+    )

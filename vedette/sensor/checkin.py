@@ -11,13 +11,10 @@ from typing import Any
 from . import SENSOR_VERSION
 from .host import host
 from .kernel.audit import boot_id
-from .limits import CHECKIN_S, CHECKIN_S_RANGE
+from .limits import CHECKIN_S, CHECKIN_S_RANGE, FLUSH_POLL_S, HEALTH_CHARS_MAX
 from .response.bans import BlockCounts
 from .response.orders import ExitReason, Orders, Parts
 from .transport.https_client import BackOff, Client, ServerUnavailableError
-
-_FLUSH_LOOK_S = 0.5
-_MESSAGE_CHARS_MAX = 1_000
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,7 @@ class Health:
 
 def health(problems: list[str]) -> Health:
     """Each problem costs 20; the minimum is 10."""
-    text = "; ".join(problems)[:_MESSAGE_CHARS_MAX]
+    text = "; ".join(problems)[:HEALTH_CHARS_MAX]
     return Health(max(10, 100 - 20 * len(problems)), text or "Healthy")
 
 
@@ -76,7 +73,7 @@ class CheckIn:
         """Waits for the next check-in, which is early when a flush completes."""
         until = time.monotonic() + self.interval_s
         flushed = self._orders.flushed_before_us
-        while time.monotonic() < until and not stopping.wait(min(_FLUSH_LOOK_S, self.interval_s)):
+        while time.monotonic() < until and not stopping.wait(min(FLUSH_POLL_S, self.interval_s)):
             self._orders.update_flush()
             if self._orders.flushed_before_us != flushed:
                 return

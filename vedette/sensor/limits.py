@@ -165,3 +165,104 @@ ENROL_S_MAX = 900.0
 UPDATE_RETRY_S = 3_600.0
 """Interval between attempts to install a refused update, and to get a missing update key,
 seconds."""
+
+FLUSH_POLL_S = 0.5
+"""Interval at which an ordered flush is checked for its end between two check-ins, seconds."""
+
+HEALTH_CHARS_MAX = 1_000
+"""Characters of the health message in a check-in: the server keeps no more."""
+
+AUDIT_LATE_US = 12_000
+"""How late the times of audit events may be, microseconds: one tick of 100 Hz, rounded up. Forks
+are ordered that much earlier, exits that much later."""
+
+WRITES_CACHED_MAX = 4_096
+"""Recent writes in the cache that drops repeated ones; above it the cache starts anew."""
+
+WRITE_AGAIN_US = 60_000_000
+"""Shortest time between two events for writes of a process to one file, microseconds: a log may be
+opened for every line."""
+
+USER_NAMES_CACHED_S = 60.0
+"""How long names of users are cached, seconds: accounts may be renamed."""
+
+FILE_HEAD_BYTES = 512
+"""Bytes of a file that decide its type."""
+
+START_TICKS_APART_MAX = 3
+"""Clock ticks by which a start in /proc and an observed time may differ: both are rounded."""
+
+RECONCILE_GRACE_US = 5_000_000
+"""Age from which a process that is not in /proc counts as ended, microseconds: its start may be
+newer than the listing."""
+
+SAME_PROCESS_US = 30_000
+"""How far apart two reports of the start or the exec of one process may be, microseconds."""
+
+ADDRESSES_MAX = 64
+"""Addresses of the host that are reported; the server keeps as many adapters."""
+
+FANOTIFY_READ_BYTES = 24 * 512
+"""Bytes per read of the fanotify queue: 512 events of 24 bytes."""
+
+NETLINK_WAIT_S = 30.0
+"""How long an answer of the kernel on a netlink socket is waited for, seconds."""
+
+DATAGRAM_BYTES_MAX = 16 * 1024
+"""Bytes of one datagram of the kernel: an audit record has less than 9 kB."""
+
+READER_BATCH = 2_000
+"""Datagrams that are read before the observations in them are handed over."""
+
+READER_WAIT_S = 0.5
+"""Longest wait of a reader thread for its socket, seconds: how soon it notices that it is to
+stop."""
+
+HOUSEKEEPING_S = 1.0
+"""Interval at which the main thread checks the kernel sources and the guard, seconds."""
+
+FLUSH_S = 5.0
+"""How long closing the block of events may take before it is sent, seconds."""
+
+JOIN_S = 10.0
+"""How long a thread may take to end when the sensor stops, seconds."""
+
+NFT_TIMEOUT_S = 20.0
+"""Timeout of one call of nft, seconds."""
+
+GUARD_HEARTBEAT_S = 1.0
+"""Interval of the guard's heartbeats, seconds: several within GUARD_SILENT_S."""
+
+GUARD_WORKERS = 2
+"""Threads of the guard that hash files: a large file does not delay the exec of every other one."""
+
+GUARD_MOUNTS_S = 30.0
+"""Interval at which the guard looks for new mounts, seconds."""
+
+GUARD_RESTART_S = 5.0
+"""Pause before a guard that ended is started again, seconds."""
+
+SYSTEMCTL_S = 20.0
+"""Timeout of one call of systemctl, seconds."""
+
+UPDATE_TRIAL_S = 30.0
+"""Timeout of the trial run of an updated program, seconds."""
+
+SOURCES_CHECK_S = 10.0
+"""Interval at which the owner of the audit system is checked, seconds: another daemon may take or
+release it."""
+
+SOURCES_MOUNTS_S = 30.0
+"""Interval at which the file sources look for new mounts, seconds."""
+
+BINARIES_OFFERED_MAX = 100
+"""Program files in one offer to the server."""
+
+RESPONSE_CHUNK_BYTES = 1024 * 1024
+"""Bytes per read of a response."""
+
+UPLOAD_IDLE_S = 0.5
+"""Pause of the uploading thread when nothing waits, seconds."""
+
+UPLOAD_REFUSALS_MAX = 3
+"""Refusals of one block before it is dropped: the server's answer would not change."""

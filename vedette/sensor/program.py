@@ -27,7 +27,15 @@ from .events.process_table import Processes
 from .host import self_exec
 from .kernel import boot
 from .kernel.observations import Blocked
-from .limits import ASSEMBLE_S, BLOCK_AGE_AWAY_S, BLOCK_AGE_S, BLOCKS_WAITING_MANY
+from .limits import (
+    ASSEMBLE_S,
+    BLOCK_AGE_AWAY_S,
+    BLOCK_AGE_S,
+    BLOCKS_WAITING_MANY,
+    FLUSH_S,
+    HOUSEKEEPING_S,
+    JOIN_S,
+)
 from .response import uninstall
 from .response.bans import Bans, BlockCounts
 from .response.firewall import IsolationError
@@ -43,9 +51,6 @@ from .transport.identity import Identity
 from .transport.upload import Uploader
 
 _log = logging.getLogger("vedette-sensor")
-_HOUSEKEEPING_S = 1.0
-_FLUSH_S = 5.0
-_JOIN_S = 10.0
 UNINSTALLED = 76
 """Exit status on which the service manager does not restart the program."""
 
@@ -151,7 +156,7 @@ class Program:
             self._housekeeping()
 
     def _housekeeping(self) -> None:
-        if time.monotonic() < self._housekeeping_at + _HOUSEKEEPING_S:
+        if time.monotonic() < self._housekeeping_at + HOUSEKEEPING_S:
             return
         self._housekeeping_at = time.monotonic()
         self._sources.check()
@@ -170,7 +175,7 @@ class Program:
         self._uploading.set()
         for thread in (checking, sending):
             if thread.is_alive():
-                thread.join(_JOIN_S)
+                thread.join(JOIN_S)
         if self._ended is ExitReason.STOP:
             with contextlib.suppress(IsolationError):
                 self._isolation.lift()
@@ -181,7 +186,7 @@ class Program:
         """Called by another thread: closes the open block and waits until it is on disk."""
         self._block_closed.clear()
         self._close_block.set()
-        self._block_closed.wait(_FLUSH_S)
+        self._block_closed.wait(FLUSH_S)
 
     def end(self, how: ExitReason) -> None:
         """Asks the program to end; called by any thread. After SIGTERM a restart that was ordered

@@ -25,11 +25,8 @@ from .kernel.observations import Observation
 from .kernel.proc_connector import ProcConnector
 from .kernel.reader_thread import Reader
 from .kernel.syscalls import MACHINES
-from .limits import TICK_S
+from .limits import SOURCES_CHECK_S, SOURCES_MOUNTS_S, TICK_S
 from .settings import Settings
-
-_CHECK_S = 10.0
-_MOUNTS_S = 30.0
 
 
 class Sources:
@@ -143,7 +140,7 @@ class Sources:
         mounts_at = time.monotonic()
         while not self._stopping.wait(2 * TICK_S):
             self._written.poll()
-            if time.monotonic() > mounts_at + _MOUNTS_S:
+            if time.monotonic() > mounts_at + SOURCES_MOUNTS_S:
                 mounts_at = time.monotonic()
                 with contextlib.suppress(OSError):
                     self._written.watch_new_mounts()
@@ -155,7 +152,7 @@ class Sources:
         if self._should_step_down:
             self._should_step_down = False
             self._reopen(may_own=False)
-        if time.monotonic() < self._checked + _CHECK_S or self._session is None:
+        if time.monotonic() < self._checked + SOURCES_CHECK_S or self._session is None:
             return
         self._checked = time.monotonic()
         try:

@@ -61,7 +61,7 @@ def test_a_server_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
 def test_a_writer_that_waits_too_long_is_told_to_come_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "BUSY_MS", 50)
+    monkeypatch.setattr(database, "SQLITE_BUSY_MS", 50)
     one, two = open_database("", tmp_path), open_database("", tmp_path)
     with one.writing(), pytest.raises(UnavailableError, match="locked"), two.writing():
         pass

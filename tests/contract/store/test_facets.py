@@ -85,7 +85,7 @@ def test_the_200_most_frequent_values_are_told(contract_engine: ClickHouseEngine
 def test_a_fuzzy_count_adds_up_to_the_exact_total(
     contract_engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segment_facets, "FUZZY_TOTAL_MIN", 100)
+    monkeypatch.setattr(segment_facets, "FACET_FUZZY_TOTAL_MIN", 100)
     rows = [
         partial(number, hostname="ab"[number % 4 == 0], window_ms=HOUR_MS + number // 4 * 300_000)
         for number in range(400)

@@ -3,13 +3,13 @@
 from typing import Any
 
 from tests.contract.store.rows import NEXT_MS, file, partial, process_id, store
+from vedette.limits import CHILD_REPORTS_MAX
 from vedette.model.event import ChildKind, Childproc
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.read.relatives import (
     FACTS,
     NODE,
-    REPORTS_AT_ONCE,
     Tie,
     children_named,
     facts_of,
@@ -68,14 +68,14 @@ def test_a_process_comes_with_the_children_that_it_reported(
 
 
 def test_of_very_many_children_no_reports_come_with_their_parent(engine: ClickHouseEngine) -> None:
-    many = [started(1, 2 + number, 50 + number) for number in range(REPORTS_AT_ONCE)]
+    many = [started(1, 2 + number, 50 + number) for number in range(CHILD_REPORTS_MAX)]
     store(engine, partial(1, *many), partial(2, *many[:-1]))
     known = known_of(engine, [P1, P2], EVERYTHING, NODE)
-    assert len(known[P1].reports or []) == REPORTS_AT_ONCE
+    assert len(known[P1].reports or []) == CHILD_REPORTS_MAX
     store(engine, partial(1, started(1, 2, 50)))
     known = known_of(engine, [P1, P2], EVERYTHING, NODE)
     assert known[P1].reports is None
-    assert len(known[P2].reports or []) == REPORTS_AT_ONCE - 1
+    assert len(known[P2].reports or []) == CHILD_REPORTS_MAX - 1
 
 
 def test_a_child_is_reported_as_it_was_when_it_began(contract_engine: ClickHouseEngine) -> None:

@@ -141,7 +141,13 @@ DIGEST = "ab" * 16
 
 
 @pytest.mark.parametrize(
-    "limits", [{}, {"_BOUND_MAX": 0}, {"_BOUND_MAX": 0, "_LATER_MAX": 3}], ids=str
+    "limits",
+    [
+        {},
+        {"TOP_BY_EVENT_SEGMENTS_MAX": 0},
+        {"TOP_BY_EVENT_SEGMENTS_MAX": 0, "TOP_BY_EVENT_LATER_ROWS_MAX": 3},
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("text", ["modload:a.dll", f"md5:{DIGEST}"])
 def test_the_first_that_events_select_are_told_by_all_rows_of_theirs(
@@ -201,7 +207,7 @@ def test_a_page_whose_segments_have_very_many_rows_is_found_too(
 def test_where_partitions_are_closed_only_few_answers_are_gathered(
     contract_engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vedette.store.plan.index_pruning.PLACES_MAX", 1)
+    monkeypatch.setattr("vedette.limits.PREFILTER_PLACES_MAX", 1)
     store(contract_engine, partial(1, process_name="a.exe"), partial(2, process_name="b.exe"))
     store(contract_engine, partial(3, process_name="b.exe", window_ms=NEXT_MS))
     open_partition(contract_engine, HOUR_MS)

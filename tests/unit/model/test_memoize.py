@@ -1,6 +1,7 @@
 """Functions that remember: what is repeated is not asked again, what is long is not kept."""
 
-from vedette.model.memoize import REMEMBERED_CHARS_MAX, remembered
+from vedette.limits import MEMOIZED_CHARS_MAX
+from vedette.model.memoize import remembered
 
 
 def test_a_text_is_asked_once_until_the_memory_is_full() -> None:
@@ -25,6 +26,6 @@ def test_long_texts_are_answered_and_not_kept() -> None:
         asked.append(len(text))
         return len(text)
 
-    for count in (REMEMBERED_CHARS_MAX, REMEMBERED_CHARS_MAX + 1):
+    for count in (MEMOIZED_CHARS_MAX, MEMOIZED_CHARS_MAX + 1):
         assert [length("x" * count) for _ in range(2)] == [count] * 2
-    assert asked == [REMEMBERED_CHARS_MAX, *[REMEMBERED_CHARS_MAX + 1] * 2]
+    assert asked == [MEMOIZED_CHARS_MAX, *[MEMOIZED_CHARS_MAX + 1] * 2]

@@ -18,6 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from vedette.errors import QueryError
+from vedette.limits import QUERY_SUBQUERIES_MAX
 from vedette.model.binary_fields import BINARY
 from vedette.model.columns import EVENT_KINDS, KEY, METADATA
 from vedette.model.field import Catalogue, FieldKind
@@ -31,7 +32,6 @@ from vedette.query import (
     parse,
 )
 from vedette.query.compile.binary_sql import BINARY_COLUMNS
-from vedette.query.compile.segments_sql import SUBQUERIES_MAX
 
 HOSTILE = (
     "' OR 1=1 --",
@@ -180,4 +180,4 @@ def test_fixed_names_are_matched_without_backtracking() -> None:
 
 def test_subqueries_are_bounded() -> None:
     text = " ".join(f"filemod:{name}.exe" for name in "abcdefghijklmnopqrst")
-    assert sql_of(text).count(" IN (SELECT") == SUBQUERIES_MAX
+    assert sql_of(text).count(" IN (SELECT") == QUERY_SUBQUERIES_MAX

@@ -7,7 +7,7 @@ bodies of the API. Bodies of callers who are not known yet are in `credential_bo
 """
 
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 from anyio import to_thread
@@ -17,12 +17,9 @@ from vedette import limits
 from vedette.api.body_budget import BodyLease
 from vedette.errors import BadRequestError, TooLargeError
 from vedette.ingest.framing.inflate import inflate
+from vedette.limits import BODY_INFLATION_RATIO_EXPECTED
 
 T = TypeVar("T")
-
-_INFLATION_EXPECTED: Final = 32
-"""How many times its size a compressed body is expected to have at most; JSON logs reach 25. What
-has more is inflated a second time, with the full limit charged."""
 
 
 def lease_of(request: Request) -> BodyLease:
@@ -58,7 +55,9 @@ def inflate_within(lease: BodyLease, raw: bytes, encoding: str, bytes_max: int) 
     """`inflate`, charged to a lease. Raises as `inflate` does, and BusyError. Blocks."""
     if encoding.strip().lower() in ("", "identity"):
         return inflate(raw, "", bytes_max)
-    expected = min(bytes_max, _INFLATION_EXPECTED * len(raw) + limits.SMALL_BODY_BYTES_MAX)
+    expected = min(
+        bytes_max, BODY_INFLATION_RATIO_EXPECTED * len(raw) + limits.SMALL_BODY_BYTES_MAX
+    )
     try:
         return _charged(lease, raw, encoding, expected)
     except TooLargeError:

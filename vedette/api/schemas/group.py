@@ -12,14 +12,13 @@ from typing import Any, Final
 
 from vedette.api.schemas.members import as_text, flag
 from vedette.errors import BadRequestError
+from vedette.limits import GROUP_CHECKIN_MAX_S, GROUP_CHECKIN_MIN_S, GROUP_LIST_MAX
 from vedette.model.group import EventExclusion, GroupOptions, IsolationExclusion
 from vedette.model.principal import ROLE_NAMES, Role
 from vedette.state.policy.groups import Changes, Group
 
-LIST_MAX: Final = 1_000
 NUMBER_MAX: Final = (1 << 53) - 1
 ID_MAX: Final = (1 << 31) - 1
-CHECKIN_S: Final = (5, 3_600)
 
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _URL: Final = re.compile(r"https://[^\s/@?#]+(/[^\s?#]*)?")
@@ -144,13 +143,13 @@ def _number(least: int, most: int = NUMBER_MAX) -> Callable[[Any], int]:
 
 
 def _interval(value: Any) -> int:
-    return 0 if value in (0, None) else _number(*CHECKIN_S)(value)
+    return 0 if value in (0, None) else _number(GROUP_CHECKIN_MIN_S, GROUP_CHECKIN_MAX_S)(value)
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
     objects = [] if value is None else value
-    if not isinstance(objects, list) or len(objects) > LIST_MAX:
-        raise ValueError(f"must be a list of at most {LIST_MAX} objects")
+    if not isinstance(objects, list) or len(objects) > GROUP_LIST_MAX:
+        raise ValueError(f"must be a list of at most {GROUP_LIST_MAX} objects")
     if not all(isinstance(one, dict) for one in objects):
         raise ValueError("must be a list of objects")
     return objects

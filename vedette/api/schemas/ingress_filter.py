@@ -15,10 +15,9 @@ from vedette.api.schemas.members import as_text, flag
 from vedette.api.schemas.wire_values import instant
 from vedette.errors import BadRequestError
 from vedette.ingest.filter import PatternError, check_patterns
+from vedette.limits import INGRESS_DESCENDANT_LEVELS_MAX, INGRESS_IDS_MAX
 from vedette.model.ingress_filter import ALL_DESCENDANTS, EVENT_LISTS, OS_MASK_ALL, IngressFilter
 
-LEVEL_MAX: Final = 64
-IDS_MAX: Final = 10_000
 ID_MAX: Final = (1 << 31) - 1
 
 _ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -134,8 +133,8 @@ def _number(least: int, most: int) -> Callable[[Any], int]:
 
 def _ids(value: Any) -> tuple[int, ...]:
     ids = [] if value is None else value
-    if not isinstance(ids, list) or len(ids) > IDS_MAX:
-        raise ValueError(f"must be a list of at most {IDS_MAX} ids")
+    if not isinstance(ids, list) or len(ids) > INGRESS_IDS_MAX:
+        raise ValueError(f"must be a list of at most {INGRESS_IDS_MAX} ids")
     read = _number(1, ID_MAX)
     return tuple(sorted({read(one) for one in ids}))
 
@@ -178,7 +177,7 @@ _MEMBERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "path_filters": _texts,
     "cmdline_filters": _texts,
     "md5_filters": _md5s,
-    "descendant_filtering_level": _number(ALL_DESCENDANTS, LEVEL_MAX),
+    "descendant_filtering_level": _number(ALL_DESCENDANTS, INGRESS_DESCENDANT_LEVELS_MAX),
     "filter_all_events": flag,
     **dict.fromkeys(EVENT_LISTS, _texts),
 }

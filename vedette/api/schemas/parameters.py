@@ -20,9 +20,6 @@ _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,100}")
 ID_MAX: int = (1 << 31) - 1
 """Largest id of a sensor or group: what both state databases hold."""
 
-DAYS_MAX: int = 36_500
-"""Longest span of days that a parameter can have."""
-
 
 def whole_number(
     query: QueryParams, name: str, default: int, *, least: int = 0, most: int = MOST

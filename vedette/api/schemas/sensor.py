@@ -11,10 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 from zlib import crc32
 
+from vedette.limits import NEXT_CHECKIN_US
 from vedette.state.sensors.sensor_row import SensorRow, is_online
-
-CHECKIN_INTERVAL_US = 30 * 1_000_000
-"""Added to the last check-in to give `next_checkin_time`."""
 
 NO_LICENSE_EXPIRATION = "1990-01-01 00:00:00+00:00"
 """Licence expiry of a sensor without one."""
@@ -92,7 +90,7 @@ def _standing(row: SensorRow, now_us: int) -> dict[str, Any]:
         "last_update": _time(row.last_seen_us),
         "missing_blocks": row.missing_blocks,
         "network_isolation_enabled": row.network_isolation_enabled,
-        "next_checkin_time": _time(row.next_checkin_us or row.last_seen_us + CHECKIN_INTERVAL_US),
+        "next_checkin_time": _time(row.next_checkin_us or row.last_seen_us + NEXT_CHECKIN_US),
         "notes": row.notes,
         "restart_queued": row.restart_queued,
         "sequence_gaps": row.sequence_gaps,

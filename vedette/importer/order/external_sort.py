@@ -10,12 +10,8 @@ from itertools import chain, pairwise
 from struct import Struct
 from typing import BinaryIO, NamedTuple
 
-from vedette.limits import IMPORT_SORT_BYTES_MAX
+from vedette.limits import IMPORT_SORT_BYTES_MAX, IMPORT_SORT_ITEM_BYTES, IMPORT_SORT_READ_BYTES
 
-_OVERHEAD_BYTES = 64
-"""Memory of an item in addition to its content: the object and its reference."""
-
-_READ_BYTES = 256 * 1024
 _LENGTH = Struct(">I")
 
 
@@ -41,7 +37,7 @@ class Sorter:
 
     def extend(self, items: list[bytes]) -> None:
         self._items += items
-        self._bytes += sum(map(len, items)) + _OVERHEAD_BYTES * len(items)
+        self._bytes += sum(map(len, items)) + IMPORT_SORT_ITEM_BYTES * len(items)
         self.count += len(items)
         if self._bytes > self._memory_bytes_max:
             self._spill()
@@ -87,7 +83,7 @@ class Sorter:
         held = b""
         while begin < end or held:
             self._file.seek(begin)
-            block = self._file.read(min(_READ_BYTES, end - begin))
+            block = self._file.read(min(IMPORT_SORT_READ_BYTES, end - begin))
             begin += len(block)
             held += block
             at = 0

@@ -9,7 +9,6 @@ that died are read by the import's process.
 import queue
 import threading
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from msgspec import Struct
 
@@ -17,10 +16,8 @@ from vedette.importer.scan.file_ranges import FileRange, read_range
 from vedette.importer.scan.scan_result import ScanResult
 from vedette.importer.sources.digest import Hasher
 from vedette.importer.sources.text_spool import Spool
+from vedette.limits import IMPORT_RANGES_PER_READER
 from vedette.pipeline.workers.socket_channel import SocketChannel
-
-_AHEAD: Final = 2
-"""Ranges per process: the one it reads, and the next."""
 
 
 class Reader(Struct):
@@ -65,7 +62,7 @@ class ReaderPool:
     def results(self, *, wait_for_all: bool = False) -> Iterator[ScanResult | FileRange]:
         """Results until a reader would become idle, or with `wait_for_all` until there are no more.
         Ranges that could not be read are returned as they are."""
-        left = 0 if wait_for_all else _AHEAD * len(self._readers) - 1
+        left = 0 if wait_for_all else IMPORT_RANGES_PER_READER * len(self._readers) - 1
         while self._under_way > left:
             yield self._done.get()
             self._under_way -= 1

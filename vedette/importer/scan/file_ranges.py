@@ -3,7 +3,6 @@
 import io
 import os
 from pathlib import Path
-from typing import Final
 
 from msgspec import Struct
 
@@ -13,10 +12,7 @@ from vedette.importer.sources.archives import Extent, FoundFile, Kind
 from vedette.importer.sources.byte_streams import DAMAGE, BombError, FileSlice, Stream
 from vedette.importer.sources.digest import Hasher
 from vedette.importer.sources.text_spool import Spool
-from vedette.limits import IMPORT_PART_BYTES
-
-_EDGE_WITHIN: Final = 1024 * 1024
-"""Bytes searched for the end of an object; the file is not split further if there is none."""
+from vedette.limits import IMPORT_PART_BYTES, IMPORT_RANGE_EDGE_BYTES
 
 
 class FileRange(Struct):
@@ -78,7 +74,7 @@ def split_offsets(place: Extent) -> list[int]:
     with place.path.open("rb", buffering=0) as file:
         last = place.end - IMPORT_PART_BYTES
         for wanted in range(place.begin + IMPORT_PART_BYTES, last, IMPORT_PART_BYTES):
-            within = min(_EDGE_WITHIN, place.end - wanted)
+            within = min(IMPORT_RANGE_EDGE_BYTES, place.end - wanted)
             around = os.pread(file.fileno(), within, wanted)
             at = around.find(b"}\n{")
             if at < 0:

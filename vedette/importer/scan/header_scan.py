@@ -7,6 +7,7 @@ import re
 
 from vedette.ingest.decode.eventlog import lower_host
 from vedette.ingest.times import time_us
+from vedette.limits import HEADER_RECORD_ID_BYTES, HEADER_RECORD_ID_CHARS_MAX
 
 _UTC_TIME = b'"UtcTime"'
 _BEATS = b'{"@timestamp":'
@@ -14,12 +15,8 @@ _RECORD_ID_NAMES = (b'"EventRecordID"', b'"RecordNumber"', b'"record_number"', b
 _RECORD_ID_NAMES_OF_BEATS = _RECORD_ID_NAMES[::-1]
 """The result depends on the record alone, not on earlier ones: other processes may scan them."""
 
-_RECORD_ID_WITHIN = 1_024
-"""Bytes of a record that are searched for its number. The number only orders records with the same
-time, so missing one is harmless."""
 _RECORD_ID = re.compile(rb'"\s*:\s*"?(\d{1,14})[",}\s]')
 _COLON = ord(":")
-_DIGITS_MAX = 16
 
 _OTHER_ENVELOPES = (b'"SourceModuleType"', b'"EventReceivedTime"', b'"winlog"', b'"message":"type=')
 """Members of formats that share members with Get-WinEvent but have another time or host."""
@@ -66,14 +63,14 @@ def record_id(piece: bytes) -> int:
     """The number of a record in its log; 0 when none is found."""
     names = _RECORD_ID_NAMES_OF_BEATS if piece.startswith(_BEATS) else _RECORD_ID_NAMES
     for name in names:
-        at = piece.find(name, 0, _RECORD_ID_WITHIN)
+        at = piece.find(name, 0, HEADER_RECORD_ID_BYTES)
         if at >= 0:
             break
     else:
         return 0
     at += len(name)
-    written = piece[at + 1 : piece.find(b",", at, at + _DIGITS_MAX)]
-    if written.isdigit() and piece[at] == _COLON and len(written) < _DIGITS_MAX - 1:
+    written = piece[at + 1 : piece.find(b",", at, at + HEADER_RECORD_ID_CHARS_MAX)]
+    if written.isdigit() and piece[at] == _COLON and len(written) < HEADER_RECORD_ID_CHARS_MAX - 1:
         return int(written)
     found = _RECORD_ID.match(piece, at - 1)
     return int(found[1]) if found else 0

@@ -27,7 +27,12 @@ from vedette.ingest.framing.body import as_utf8, text_record, without_preamble
 from vedette.ingest.framing.record_boundaries import object_lines, split_pieces
 from vedette.ingest.record import Record, RecordError
 from vedette.ingest.times import time_us
-from vedette.limits import IMPORT_BLOCK_BYTES
+from vedette.limits import (
+    EVTX_ERRORS_MAX,
+    EVTX_HASH_READ_BYTES,
+    IMPORT_BLOCK_BYTES,
+    IMPORT_CLOCK_SAMPLE_RECORDS,
+)
 
 AUDIT_LINE, AS_SENT, DECODED = 0, 1, 2
 """Classes of items: a line of an audit event, a JSON text or XML element to send as it is, a record
@@ -54,15 +59,6 @@ _SENT = Struct(">QBQQQIII")
 """A whole item with a `SPAN`."""
 
 _encode = msgspec.json.Encoder().encode
-
-_BUFFER_BYTES = 1024 * 1024
-
-EVTX_ERRORS_MAX = 70_000
-"""Errors after which reading an EVTX file stops: a file has at most 65,535 chunks."""
-
-_CLOCK_SAMPLE = 16
-"""About one in so many records with both times is decoded to compare their clocks. Chosen by its
-time, so that the order in the file does not matter."""
 
 
 class Sink(Protocol):
@@ -149,7 +145,7 @@ class FileReader:
                 stay = True
                 number, span = record_id(text), (checksum(text), offset, length)
                 items.append(_SENT.pack(moment_us, AS_SENT, number, *span, file, self.count))
-                if moment_us // 1_000 % _CLOCK_SAMPLE == 0:
+                if moment_us // 1_000 % IMPORT_CLOCK_SAMPLE_RECORDS == 0:
                     self._sample(text)
             elif (seen := envelope(text)) is not None:
                 stay = True
@@ -220,7 +216,7 @@ class FileReader:
 
     def _read_evtx(self, found: FoundFile) -> None:
         if found.place is not None and found.place.is_file:
-            for block in iter(partial(found.stream.read, _BUFFER_BYTES), b""):
+            for block in iter(partial(found.stream.read, EVTX_HASH_READ_BYTES), b""):
                 self._note(block)
             parser = _parser(str(found.place.path))
         else:

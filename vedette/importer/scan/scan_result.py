@@ -3,8 +3,8 @@
 import xxhash
 from msgspec import Struct, field
 
-from vedette.ingest.context.host_context import HOUR_US, OFFSET_HOURS_MAX
-from vedette.limits import IMPORT_ERRORS_MAX
+from vedette.ingest.context.host_context import HOUR_US
+from vedette.limits import CLOCK_OFFSET_HOURS_MAX, IMPORT_ERRORS_MAX
 
 
 class ScanResult(Struct):
@@ -43,7 +43,7 @@ class ScanResult(Struct):
 
     def learn_clock(self, host: str, envelope_us: int, event_us: int) -> None:
         hours = round((envelope_us - event_us) / HOUR_US)
-        if abs(hours) <= OFFSET_HOURS_MAX:
+        if abs(hours) <= CLOCK_OFFSET_HOURS_MAX:
             votes = self.votes.setdefault(host, {})
             votes[hours] = votes.get(hours, 0) + 1
 

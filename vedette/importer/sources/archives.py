@@ -28,12 +28,7 @@ from vedette.importer.sources.byte_streams import (
     read_all,
     unzstd,
 )
-from vedette.limits import ARCHIVE_DEPTH_MAX
-
-HEAD_BYTES = 4_096
-"""Bytes of a file that decide its type."""
-
-_BUFFER_BYTES = 1024 * 1024
+from vedette.limits import ARCHIVE_DEPTH_MAX, FILE_HEAD_BYTES, IMPORT_BUFFER_BYTES
 
 
 class Kind(Enum):
@@ -143,7 +138,7 @@ def _walk_file(path: Path, refuse: Refuse) -> Iterator[FoundFile]:
         refuse(Refusal(str(path), "unreadable", error.strerror or str(error)))
         return
     with file:
-        stream: Stream = io.BufferedReader(file, _BUFFER_BYTES)
+        stream: Stream = io.BufferedReader(file, IMPORT_BUFFER_BYTES)
         size = os.fstat(file.fileno()).st_size
         place = Extent(path, 0, size) if size else None  # none of a pipe
         walker = _Walker(Budget(size), refuse)
@@ -162,7 +157,7 @@ class _Walker:
     ) -> Iterator[FoundFile]:
         """The file itself, or the files in it if it is an archive."""
         try:
-            kind = kind_of(stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+            kind = kind_of(stream.peek(FILE_HEAD_BYTES)[:FILE_HEAD_BYTES])
             match kind:
                 case Kind.EVTX | Kind.TEXT:
                     yield FoundFile(name, kind, stream, place)
@@ -195,11 +190,11 @@ class _Walker:
             opened = Gunzip(stream) if kind is Kind.GZIP else unzstd(stream)
             inner = self._counted(opened)
             # A tar in a gzip is one archive, not two.
-            is_tar = kind_of(inner.peek(HEAD_BYTES)[:HEAD_BYTES]) is Kind.TAR
+            is_tar = kind_of(inner.peek(FILE_HEAD_BYTES)[:FILE_HEAD_BYTES]) is Kind.TAR
             yield from self.look(name, inner, None, depth if is_tar else depth + 1)
 
     def _counted(self, inner: Inner) -> Stream:
-        return io.BufferedReader(CountedStream(inner, self._budget), _BUFFER_BYTES)
+        return io.BufferedReader(CountedStream(inner, self._budget), IMPORT_BUFFER_BYTES)
 
     def _zip(self, name: str, stream: Stream, path: Path | None, depth: int) -> Iterator[FoundFile]:
         seekable: BinaryIO = stream if path else read_all(stream)
@@ -235,7 +230,7 @@ class _Walker:
                 else:
                     place = None
                     member = CountedStream(_content(archive, info), UNBOUNDED)
-                reader: Stream = io.BufferedReader(member, _BUFFER_BYTES)
+                reader: Stream = io.BufferedReader(member, IMPORT_BUFFER_BYTES)
                 yield from self.look(inner, reader, place, depth + 1)
 
     def _is_allowed(self, inner: str, member: str) -> bool:

@@ -14,7 +14,9 @@ from vedette.limits import (
     ARCHIVE_INFLATED_BYTES_MIN,
     ARCHIVE_MEMBERS_MAX,
     ARCHIVE_RATIO_MAX,
+    GZIP_READ_BYTES,
     MEMBER_MEMORY_BYTES_MAX,
+    MEMBER_READ_BYTES,
     ZSTD_WINDOW_BYTES_MAX,
 )
 
@@ -27,9 +29,6 @@ else:
 
 _GZIP_WBITS = 31
 GZIP_MAGIC = b"\x1f\x8b"
-_GZIP_BYTES = 128 * 1024
-_WHOLE_BYTES = 8 * 1024 * 1024
-"""Bytes per read in `read_all`; a buffer for the largest member would cost more."""
 
 DAMAGE = (
     zipfile.BadZipFile,
@@ -139,7 +138,7 @@ class Gunzip(io.RawIOBase):
         while True:
             if self._inflater.eof and not self._next_member():
                 return b""
-            held = self._held or self._inner.read(_GZIP_BYTES)
+            held = self._held or self._inner.read(GZIP_READ_BYTES)
             if not held:
                 raise EOFError("the gzip stream is cut short")
             data = self._inflater.decompress(held, size)
@@ -151,7 +150,7 @@ class Gunzip(io.RawIOBase):
 
     def _next_member(self) -> bool:
         while len(self._held) < len(GZIP_MAGIC):
-            more = self._inner.read(_GZIP_BYTES)
+            more = self._inner.read(GZIP_READ_BYTES)
             if not more:
                 return False
             self._held += more
@@ -170,7 +169,7 @@ def read_all(stream: BinaryIO) -> io.BytesIO:
     """The content of a stream in memory. Raises ValueError above MEMBER_MEMORY_BYTES_MAX."""
     parts: list[bytes] = []
     left = MEMBER_MEMORY_BYTES_MAX
-    while part := stream.read(min(_WHOLE_BYTES, left + 1)):
+    while part := stream.read(min(MEMBER_READ_BYTES, left + 1)):
         parts.append(part)
         left -= len(part)
         if left < 0:

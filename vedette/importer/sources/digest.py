@@ -4,15 +4,8 @@ import hashlib
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
 
-_INLINE_BYTES: Final = 64 * 1024
-"""Smaller blocks are hashed by the caller: handing them over would cost more."""
-
-_BLOCK_BYTES: Final = 1024 * 1024
-
-_QUEUED_MAX: Final = 8
-"""Blocks of a file that may wait for the thread; bounds memory."""
+from vedette.limits import DIGEST_BLOCK_BYTES, DIGEST_BLOCKS_QUEUED_MAX, DIGEST_INLINE_BYTES
 
 
 class Hasher:
@@ -42,11 +35,11 @@ class Digest:
         self._queued: deque[Future[None]] = deque()
 
     def add(self, block: bytes) -> None:
-        if len(block) < _INLINE_BYTES:
+        if len(block) < DIGEST_INLINE_BYTES:
             self._wait(0)
             self._hash.update(block)
         else:
-            self._wait(_QUEUED_MAX)
+            self._wait(DIGEST_BLOCKS_QUEUED_MAX)
             self._queued.append(self._thread.submit(self._hash.update, block))
 
     def value(self) -> bytes:
@@ -60,7 +53,7 @@ class Digest:
 
 def _digest_range(path: Path, begin: int, left: int) -> bytes:
     digest = hashlib.sha256()
-    block = memoryview(bytearray(_BLOCK_BYTES))
+    block = memoryview(bytearray(DIGEST_BLOCK_BYTES))
     with path.open("rb", buffering=0) as file:
         file.seek(begin)
         while left and (count := file.readinto(block[:left])):

@@ -15,14 +15,12 @@ from typing import IO, Final
 import xxhash
 
 from vedette.errors import VedetteError
-
-_OPEN_MAX: Final = 64
-"""Files that are open at once: a directory may have more files than a process may open."""
-
-_SPOOL_BUFFER_BYTES: Final = 1024 * 1024
-_BLOCK_BYTES: Final = 64 * 1024
-_BLOCKS_MAX: Final = 128
-"""Blocks in the LRU cache: texts are read nearly in file order, or in one stream per host."""
+from vedette.limits import (
+    TEXT_SPOOL_BLOCK_BYTES,
+    TEXT_SPOOL_BLOCKS_CACHED_MAX,
+    TEXT_SPOOL_BUFFER_BYTES,
+    TEXT_SPOOL_OPEN_FILES_MAX,
+)
 
 PARTS_MAX: Final = 1 << 26
 IN_PLACE: Final = 1 << 31
@@ -73,7 +71,7 @@ class Spool:
     def _opened(self) -> IO[bytes]:
         if self._file is None:
             self._file = tempfile.TemporaryFile(  # noqa: SIM115
-                "w+b", _SPOOL_BUFFER_BYTES, prefix="vedette-import-"
+                "w+b", TEXT_SPOOL_BUFFER_BYTES, prefix="vedette-import-"
             )
         return self._file
 
@@ -86,7 +84,7 @@ class TextStore:
         self._paths: dict[int, str] = {}
         self._open: OrderedDict[str, int] = OrderedDict()
         """LRU cache of descriptors."""
-        self._block = lru_cache(_BLOCKS_MAX)(self._read_block)
+        self._block = lru_cache(TEXT_SPOOL_BLOCKS_CACHED_MAX)(self._read_block)
 
     def add_spool(self, spool: Spool) -> None:
         self._spools[spool.number] = spool
@@ -104,7 +102,7 @@ class TextStore:
             file = self._paths[part ^ IN_PLACE]
         else:
             file = (part ^ _SPOOLED) // PARTS_MAX
-        block, at = divmod(offset, _BLOCK_BYTES)
+        block, at = divmod(offset, TEXT_SPOOL_BLOCK_BYTES)
         text = self._block(file, block)[at : at + length]
         while len(text) < length:
             block += 1
@@ -130,7 +128,7 @@ class TextStore:
             descriptor = (
                 self._spools[file].fileno() if isinstance(file, int) else self._descriptor(file)
             )
-            return os.pread(descriptor, _BLOCK_BYTES, number * _BLOCK_BYTES)
+            return os.pread(descriptor, TEXT_SPOOL_BLOCK_BYTES, number * TEXT_SPOOL_BLOCK_BYTES)
         except OSError as error:
             raise ChangedError(f"{file}: {error.strerror}") from error
 
@@ -138,7 +136,7 @@ class TextStore:
         found = self._open.get(path)
         if found is None:
             found = self._open[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            while len(self._open) > _OPEN_MAX:
+            while len(self._open) > TEXT_SPOOL_OPEN_FILES_MAX:
                 os.close(self._open.popitem(last=False)[1])
         else:
             self._open.move_to_end(path)

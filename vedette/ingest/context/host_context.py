@@ -13,28 +13,22 @@ from vedette.ingest.hashes import hashes_of
 from vedette.ingest.paths import split_device
 from vedette.ingest.record import Record
 from vedette.limits import (
+    CLOCK_OFFSET_HOURS_MAX,
+    DEVICE_PATHS_MAX,
+    DNS_ANSWER_LASTS_US,
+    DNS_ANSWER_LATE_US,
+    DNS_ANSWERS_PER_ADDRESS_MAX,
+    HOST_DEVICES_MAX,
     HOST_IMAGES_MAX,
     HOST_LOCAL_ADDRESSES_MAX,
     HOST_LOGONS_MAX,
     HOST_NAMES_MAX,
+    LOGON_PROCESSES_MAX,
 )
 from vedette.model.event import UNKNOWN_IP
 from vedette.model.metadata_rank import Rank
 
-ANSWER_LATE_US = 5_000_000
-"""A DNS answer may be logged this long after the connection that used it."""
-
-ANSWER_LASTS_US = 24 * 3600 * 1_000_000
-"""For how long an answer names an address."""
-
-ANSWERS_PER_ADDRESS_MAX = 8
-LOGON_PROCESSES_MAX = 256
-DEVICES_MAX = 32
-TAILS_PER_DEVICE_MAX = 64
-
 HOUR_US = 3600 * 1_000_000
-OFFSET_HOURS_MAX = 26
-"""Clock offsets beyond every time zone are not offsets but late or replayed records."""
 
 _LOOPBACK_4 = bytes(10) + b"\xff\xff\x7f"
 _NOBODY = (UNKNOWN_IP, bytes(10) + b"\xff\xff" + bytes(4), bytes(15) + b"\x01")
@@ -107,7 +101,7 @@ class HostContext(Processes):
         elif (time_us, name) not in answers:
             answers.append((time_us, name))
             answers.sort()
-            del answers[:-ANSWERS_PER_ADDRESS_MAX]
+            del answers[:-DNS_ANSWERS_PER_ADDRESS_MAX]
 
     def name_of(self, address: bytes, time_us: int) -> str:
         """The name whose DNS answer held this address before `time_us`; "" when there is none."""
@@ -115,8 +109,8 @@ class HostContext(Processes):
         if answers is None:
             return ""
         for answered_us, name in reversed(answers):
-            if answered_us <= time_us + ANSWER_LATE_US:
-                return name if time_us - answered_us <= ANSWER_LASTS_US else ""
+            if answered_us <= time_us + DNS_ANSWER_LATE_US:
+                return name if time_us - answered_us <= DNS_ANSWER_LASTS_US else ""
         return ""
 
     def learn_local(self, address: bytes) -> None:
@@ -170,10 +164,10 @@ class HostContext(Processes):
     def learn_device_path(self, path: str) -> None:
         r"""A path that begins with an NT device (`\device\harddiskvolume2\x`)."""
         device, tail = split_device(path)
-        if not device or len(self._device_tails) >= DEVICES_MAX:
+        if not device or len(self._device_tails) >= HOST_DEVICES_MAX:
             return
         tails = self._device_tails.setdefault(device, set())
-        if len(tails) < TAILS_PER_DEVICE_MAX:
+        if len(tails) < DEVICE_PATHS_MAX:
             tails.add(tail)
 
     def drive_path(self, path: str) -> str:
@@ -203,7 +197,7 @@ class HostContext(Processes):
         votes = self._offset_votes
         if hours in votes:
             votes[hours] += 1
-        elif -OFFSET_HOURS_MAX <= hours <= OFFSET_HOURS_MAX:
+        elif -CLOCK_OFFSET_HOURS_MAX <= hours <= CLOCK_OFFSET_HOURS_MAX:
             votes[hours] = 1
         else:
             return

@@ -16,16 +16,15 @@ from zlib import crc32
 from vedette.ingest.context.process_state import Known
 from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.paths import file_name, split_device, tail_of
-from vedette.limits import HOST_PROCESSES_MAX
+from vedette.limits import (
+    ENDS_PER_PID_MAX,
+    HOST_PROCESSES_MAX,
+    PIDS_PER_PROCESS_MAX,
+    PROCESSES_PER_FILE_MAX,
+    SAME_START_US,
+)
 from vedette.model.ids import guid_start_us, process_id_from_guid, process_id_from_start
 from vedette.model.metadata_rank import Rank
-
-SAME_START_US = 2_000_000
-"""How far apart two reports of the start or the end of one process may be."""
-
-ENDS_PER_PID_MAX = 8
-PROCESSES_PER_FILE_MAX = 8
-PIDS_PER_PROCESS_MAX = 8
 
 _UNIDENTIFIED = "-0000-000000000000"
 _HEX = frozenset("0123456789abcdefABCDEF")

@@ -16,15 +16,13 @@ from msgspec.json import Decoder
 from vedette.ingest.decode import auditd, auoms, eventxml, evtx_json, native, shipper, winlogbeat
 from vedette.ingest.decode.formats import possible_formats
 from vedette.ingest.record import Record, RecordError, unknown_format
-from vedette.limits import RECORD_BYTES_MAX, RECORD_NESTING_MAX
+from vedette.limits import FORMAT_MARK_BYTES, RECORD_BYTES_MAX, RECORD_NESTING_MAX
 
 WRAPPERS: tuple[str, ...] = ("_source", "result")
 """Members that hold the record in exports of other stores."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
-MARK_BYTES_MAX = 256
-"""Bytes in which the marks of high-volume formats are searched."""
 
 _TEXT_MEMBERS = frozenset({*shipper.TEXT_MEMBERS, *eventxml.MEMBERS, *WRAPPERS})
 
@@ -58,7 +56,7 @@ def _decode_typed(raw: bytes) -> Record | None:
     RecordError, UnicodeDecodeError or RecursionError."""
     if raw.startswith(native.PREFIX):
         return native.decode(raw)
-    if raw.startswith(winlogbeat.PREFIX) or raw.find(winlogbeat.MARK, 0, MARK_BYTES_MAX) >= 0:
+    if raw.startswith(winlogbeat.PREFIX) or raw.find(winlogbeat.MARK, 0, FORMAT_MARK_BYTES) >= 0:
         return winlogbeat.decode_typed(raw)
     return evtx_json.decode_typed(raw) if raw.find(evtx_json.MARK, 0, 32) >= 0 else None
 

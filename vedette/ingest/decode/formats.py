@@ -25,6 +25,7 @@ from vedette.ingest.decode import (
     winlogbeat,
 )
 from vedette.ingest.record import Record
+from vedette.limits import MEMBER_SET_CHARS_MAX, MEMBER_SET_NAMES_MAX, MEMBER_SETS_CACHED_MAX
 
 _TEXTS = frozenset({*shipper.TEXT_MEMBERS, "event"})
 """Members in which shippers put a log line (`shipper.text_of`)."""
@@ -65,10 +66,6 @@ FORMATS: tuple[Format, ...] = (
 """In order of recognition. Text formats come last, so the content of a text member cannot
 replace a record that is recognised by its own shape."""
 
-_SETS_MAX = 1_024
-_SET_MEMBERS_MAX = 32
-_SET_CHARS_MAX = 1_024
-"""Bounds of the cache, in sets, names and characters: names are chosen by the sender."""
 
 _possible: dict[tuple[str, ...], tuple[Format, ...]] = {}
 
@@ -79,8 +76,8 @@ def possible_formats(obj: dict[str, Any]) -> tuple[Format, ...]:
     found = _possible.get(names)
     if found is None:
         found = tuple(some for some in FORMATS if not some.members.isdisjoint(names))
-        if len(names) <= _SET_MEMBERS_MAX and sum(map(len, names)) <= _SET_CHARS_MAX:
-            if len(_possible) >= _SETS_MAX:
+        if len(names) <= MEMBER_SET_NAMES_MAX and sum(map(len, names)) <= MEMBER_SET_CHARS_MAX:
+            if len(_possible) >= MEMBER_SETS_CACHED_MAX:
                 _possible.clear()
             _possible[names] = found
     return found

@@ -9,11 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from vedette.ingest.filter.pattern import path_expression
 from vedette.ingest.filter.pattern_set import PatternSet
-from vedette.limits import FILTER_SENSORS_REMEMBERED
+from vedette.limits import FILTER_ANCESTORS_MAX, FILTER_SENSORS_REMEMBERED
 from vedette.model.ingress_filter import ALL_DESCENDANTS, EVENT_LISTS, IngressFilter
-
-DEPTH_MAX = 64
-"""Generations of parents that are followed."""
 
 
 class CompiledFilters:
@@ -60,7 +57,9 @@ class CompiledFilters:
         """Pattern set by event list, without the lists that no filter has."""
         levels = [one.descendant_filtering_level for one in self.filters]
         self._endless = self._which(lambda one: one.descendant_filtering_level == ALL_DESCENDANTS)
-        self._depths = [self._deeper(depth) for depth in range(min(max([0, *levels]), DEPTH_MAX))]
+        self._depths = [
+            self._deeper(depth) for depth in range(min(max([0, *levels]), FILTER_ANCESTORS_MAX))
+        ]
         self.inherited_mask = self.deeper(1)
         """Mask of filters that apply to descendants."""
         self._sensors: dict[tuple[int, int, str, bool], int] = {}
@@ -77,7 +76,7 @@ class CompiledFilters:
         """Mask of filters that apply to descendants of this depth; 1 for children."""
         if depth <= len(self._depths):
             return self._depths[depth - 1]
-        return self._endless if depth <= DEPTH_MAX else 0
+        return self._endless if depth <= FILTER_ANCESTORS_MAX else 0
 
     def of_sensor(self, sensor_id: int, group_id: int, os_type: str, takes_filters: bool) -> int:
         """Mask of filters that apply to data of a sensor. Cached."""

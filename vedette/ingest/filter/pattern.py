@@ -10,12 +10,11 @@ from functools import cache
 
 import re2
 
+from vedette.limits import FILTER_PATTERN_PROGRAM_BYTES_MAX
 from vedette.model.ingress_filter import EVENT_LISTS, IngressFilter
 
 EXPRESSION_PREFIX = "regex:"
 
-_PROGRAM_BYTES_MAX = 1 << 20
-"""Memory limit of one expression: larger ones would slow down every match of their set."""
 
 _FOUND_ANYWHERE = ("cmdline_filters", *EVENT_LISTS)
 
@@ -38,7 +37,7 @@ def options() -> re2.Options:
     chosen.dot_nl = True
     chosen.never_capture = True
     chosen.log_errors = False
-    chosen.max_mem = _PROGRAM_BYTES_MAX
+    chosen.max_mem = FILTER_PATTERN_PROGRAM_BYTES_MAX
     return chosen
 
 

@@ -12,10 +12,13 @@ import re2
 
 from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.filter.pattern import options
-from vedette.limits import FILTER_TEXT_REMEMBERED_CHARS, FILTER_TEXTS_REMEMBERED
+from vedette.limits import (
+    FILTER_PATTERN_SET_MAX,
+    FILTER_TEXT_REMEMBERED_CHARS,
+    FILTER_TEXTS_REMEMBERED,
+)
 
 _CANARY = "\x00a set that works finds this\x00"
-_SET_MAX = 1_000
 
 
 class PatternSet:
@@ -61,8 +64,8 @@ def _merged(patterns: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
 
 def _sets(patterns: list[tuple[str, int]]) -> list[_Set]:
     found = []
-    for begin in range(0, len(patterns), _SET_MAX):
-        found += _halved(patterns[begin : begin + _SET_MAX])
+    for begin in range(0, len(patterns), FILTER_PATTERN_SET_MAX):
+        found += _halved(patterns[begin : begin + FILTER_PATTERN_SET_MAX])
     return found
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from vedette.ingest.decode import native
+from vedette.limits import HOST_PREFILTER_NAME_BYTES_MAX, HOST_PREFILTER_PREFIX_BYTES
 
 _MEMBERS: Final = (
     *("computer_name", "Computer", "NODE", "node", "node_name", "hostIdentifier"),
@@ -21,26 +22,27 @@ _BEGINNINGS: Final = (
     *(b"<Computer>", b"node=", b"machineid="),
 )
 
-_PREFIX_BYTES: Final = 8
-"""Texts of one request with the same first bytes name their host in the same member."""
 
-_NAME_BYTES_MAX: Final = 256
 _ENDS: Final = frozenset(b'"< ,}|\n')
 
 
 def likely_hosts(texts: Sequence[bytes]) -> list[bytes]:
     """Estimated host name of each text of a request; b"" if none."""
-    beginnings = {native.PREFIX[:_PREFIX_BYTES]: b'"host":"'}
+    beginnings = {native.PREFIX[:HOST_PREFILTER_PREFIX_BYTES]: b'"host":"'}
     names: list[bytes] = []
     for text in texts:
-        beginning = beginnings.get(text[:_PREFIX_BYTES])
+        beginning = beginnings.get(text[:HOST_PREFILTER_PREFIX_BYTES])
         at = -1 if beginning is None else text.find(beginning)
         if beginning is None or at < 0:
             beginning, at = _first_beginning(text)
             if beginning:
-                beginnings.setdefault(text[:_PREFIX_BYTES], beginning)
+                beginnings.setdefault(text[:HOST_PREFILTER_PREFIX_BYTES], beginning)
         at += len(beginning)
-        end = text.find(b'"', at, at + _NAME_BYTES_MAX) if beginning.endswith(b'"') else -1
+        end = (
+            text.find(b'"', at, at + HOST_PREFILTER_NAME_BYTES_MAX)
+            if beginning.endswith(b'"')
+            else -1
+        )
         names.append(text[at:end] if end >= 0 else _up_to_an_end(text, at))
     return names
 
@@ -56,5 +58,5 @@ def _first_beginning(text: bytes) -> tuple[bytes, int]:
 
 def _up_to_an_end(text: bytes, at: int) -> bytes:
     """An unquoted name, up to a delimiter."""
-    rest = text[at : at + _NAME_BYTES_MAX]
+    rest = text[at : at + HOST_PREFILTER_NAME_BYTES_MAX]
     return rest[: next((n for n, byte in enumerate(rest) if byte in _ENDS), len(rest))]

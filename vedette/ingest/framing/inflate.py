@@ -8,14 +8,13 @@ import zlib
 import zstandard
 
 from vedette.errors import BadRequestError, TooLargeError
-from vedette.limits import BODY_INFLATED_BYTES_MAX, COMPRESSED_MEMBERS_MAX, ZSTD_WINDOW_BYTES_MAX
-
-_PIECE = 256 * 1024
-"""Input bytes per step; small, so that the rest after a gzip member is cheap to copy."""
-
-_ZSTD_PIECE = 1024
-"""Input bytes per step of zstd, whose decompressor does not bound its output: 4 bytes can expand
-to 128 kB, so a step exceeds the limit by at most 32 MB."""
+from vedette.limits import (
+    BODY_INFLATED_BYTES_MAX,
+    COMPRESSED_MEMBERS_MAX,
+    INFLATE_PIECE_BYTES,
+    INFLATE_ZSTD_PIECE_BYTES,
+    ZSTD_WINDOW_BYTES_MAX,
+)
 
 _GZIP_WBITS = 31
 _EITHER_WBITS = 47
@@ -69,7 +68,7 @@ def _inflate_member(view: memoryview, position: int, wbits: int, out: bytearray,
         while not inflater.eof:
             piece: bytes | memoryview = inflater.unconsumed_tail
             if not piece:
-                piece = view[position : position + _PIECE]
+                piece = view[position : position + INFLATE_PIECE_BYTES]
                 position += len(piece)
             if not piece:
                 raise _damaged("it ends too early")
@@ -106,7 +105,7 @@ def _inflate_frames(decompressor: zstandard.ZstdDecompressor, body: bytes, limit
         inflater = decompressor.decompressobj()
         try:
             while not inflater.eof:
-                piece = view[position : position + _ZSTD_PIECE]
+                piece = view[position : position + INFLATE_ZSTD_PIECE_BYTES]
                 position += len(piece)
                 if not piece:
                     raise _damaged("it ends too early")

@@ -11,7 +11,7 @@ import re
 
 import msgspec
 
-from vedette.limits import RECORD_BYTES_MAX, RECORD_NESTING_MAX
+from vedette.limits import RECORD_BYTES_MAX, RECORD_NESTING_MAX, XML_TAG_BYTES_MAX
 
 _TOKEN = re.compile(
     rb'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+(")?+'  # no group 1 if unterminated
@@ -25,7 +25,6 @@ _OWN_FORMAT = re.compile(rb"audit\(|santad: action=|<Event")
 _GAP = re.compile(rb"(?:[\s,\x00]|\xef\xbb\xbf)*")
 _EVENT_START = re.compile(rb"<Event(?=[\s>])")
 _EVENT_END = re.compile(rb"</Event\s*>")
-_TAG_BYTES_MAX = 4_096
 _BEFORE_VALUE = frozenset(b"{[,:")
 _WHOLE = msgspec.json.Decoder(msgspec.Raw)
 
@@ -207,7 +206,7 @@ class _Scan:
         data = self.data
         if _EVENT_START.match(data, start):
             return self._event(start)
-        end = data.find(b">", start, start + _TAG_BYTES_MAX)
+        end = data.find(b">", start, start + XML_TAG_BYTES_MAX)
         if end < 0:
             return self._line(start)
         self.position = end + 1

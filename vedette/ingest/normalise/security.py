@@ -22,6 +22,7 @@ from vedette.ingest.normalise.values import (
 )
 from vedette.ingest.paths import file_name
 from vedette.ingest.record import Record
+from vedette.limits import EVENT_MESSAGE_CHARS_MAX
 from vedette.model.address import pack_address
 from vedette.model.event import (
     ChildKind,
@@ -279,8 +280,6 @@ def _value_changed(record: Record, ctx: HostContext, time_us: int) -> list[Outco
 # --- 5156: connections --------------------------------------------------------------------
 
 _OUTBOUND = "%%14593"
-_MESSAGE_CHARS_MAX = 1_024
-"""Characters of a message that are searched for its first value."""
 
 
 def _connected_pid(data: Data) -> int:
@@ -290,7 +289,7 @@ def _connected_pid(data: Data) -> int:
     message = data.get("Message")
     if pid or not isinstance(message, str):
         return pid
-    lines = message[:_MESSAGE_CHARS_MAX].split("\n")
+    lines = message[:EVENT_MESSAGE_CHARS_MAX].split("\n")
     first = next((line.strip() for line in lines if line[:1] in {"\t", " "}), "")
     value = first.rpartition(":")[2].strip()
     return number(value) if value.isdecimal() and value.isascii() else 0

@@ -24,6 +24,7 @@ from vedette.ingest.normalise.normaliser import Keep, Normaliser
 from vedette.ingest.normalise.values import scalar_text
 from vedette.ingest.record import Record
 from vedette.ingest.times import time_us
+from vedette.limits import CLOCK_SAMPLE_RECORDS, HOST_RECORDS_WAITING_MAX
 from vedette.model.event import Outcome
 
 _SYSMON = frozenset({SYSMON, SYSMON_LINUX})
@@ -41,14 +42,10 @@ _MAKE: dict[str, dict[int, security.Make]] = {
     POWERSHELL_CORE: {4104: powershell.make_block},
 }
 _NOTHING: dict[int, Any] = {}
-WAITING_MAX = 10_000
-"""Records of one host that wait for learning; a batch has fewer."""
 
 TICKETS = frozenset((4768, 4769, 4770))
 """Kerberos ticket requests, which only domain controllers log."""
 
-CLOCK_SAMPLE = 16
-"""Sampling rate of clock offsets among records that need no time to learn from."""
 
 _WRONG_TYPE = (TypeError, AttributeError, ValueError)
 
@@ -66,7 +63,7 @@ def learn(record: Record, ctx: HostContext) -> None:
     elif record.event_id in _LEARN.get(record.channel, _NOTHING):
         # Resolved by pid and time, so Sysmon's processes and the clock offset are needed first.
         ctx.waiting.append(record)
-        if len(ctx.waiting) >= WAITING_MAX:
+        if len(ctx.waiting) >= HOST_RECORDS_WAITING_MAX:
             _learn_waiting(ctx)
 
 
@@ -78,7 +75,7 @@ def _learn_sysmon(record: Record, ctx: HostContext) -> None:
             sysmon.learn_pair(data, ctx)
         else:
             sysmon.learn_subject(data, ctx)
-        if record.record_id % CLOCK_SAMPLE:
+        if record.record_id % CLOCK_SAMPLE_RECORDS:
             return
     event_us = time_us(data.get("UtcTime", ""))
     if learn_event is not None:

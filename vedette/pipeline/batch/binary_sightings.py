@@ -3,12 +3,7 @@
 from collections import OrderedDict
 
 from vedette.ingest.fold import BinarySighting
-
-BINARIES_MAX = 200_000
-"""Binaries (hash and sensor) in the cache; an evicted one is written again, which is harmless."""
-
-LAST_SEEN_STEP_US = 3600 * 1_000_000
-"""How far the stored `last_seen` of a binary may lag behind before it is written again, in us."""
+from vedette.limits import BINARIES_CACHED_MAX, BINARY_LAST_SEEN_STEP_US
 
 
 class _Written:
@@ -17,7 +12,7 @@ class _Written:
     __slots__ = ("last_seen_us", "paths", "values")
 
     def __init__(self) -> None:
-        self.last_seen_us = -LAST_SEEN_STEP_US
+        self.last_seen_us = -BINARY_LAST_SEEN_STEP_US
         self.paths: set[str] = set()
         self.values: dict[str, str] = {}
 
@@ -26,7 +21,7 @@ class _Written:
         values. A signature often arrives only with a later load of the program."""
         values = sighting.binary.values
         is_new = (
-            sighting.last_seen_us >= self.last_seen_us + LAST_SEEN_STEP_US
+            sighting.last_seen_us >= self.last_seen_us + BINARY_LAST_SEEN_STEP_US
             or not sighting.paths <= self.paths
             or any(value > self.values.get(name, "") for name, value in values.items())
         )
@@ -56,6 +51,6 @@ class SightingDeduplicator:
             written = self._written.setdefault(key, _Written())
             if written.add(sighting):
                 new[key] = sighting
-        while len(self._written) > BINARIES_MAX:
+        while len(self._written) > BINARIES_CACHED_MAX:
             self._written.popitem(last=False)
         return new

@@ -13,14 +13,10 @@ from typing import Any, Protocol
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.platform import os_type_of
 from vedette.ingest.record import Record
-from vedette.limits import HOSTS_WHOLE_MAX
+from vedette.limits import HOST_CONTEXTS_CACHED_MAX, HOSTS_WHOLE_MAX
 from vedette.model.address import address_text, is_ipv4, pack_address
 from vedette.model.event import UNKNOWN_IP, Facts, Outcome
 from vedette.model.host import UTC_CLOCK, HostProcess, SensorRef, Sighting
-
-HOSTS_MAX = 5_000
-"""Hosts in the caches of all workers together, a quarter to one MB each; the context of an evicted
-host is built again from the store."""
 
 _NO_KEYS: frozenset[int] = frozenset()
 
@@ -169,9 +165,9 @@ class HostCache:
                 host.context.share_memory(shares)
 
     def evict(self) -> None:
-        """Evicts the oldest hosts beyond `HOSTS_MAX`. Only between commits: a commit refers to its
-        hosts."""
-        while len(self._by_sensor) > HOSTS_MAX // self._workers:
+        """Evicts the oldest hosts beyond `HOST_CONTEXTS_CACHED_MAX`. Only between commits: a
+        commit refers to its hosts."""
+        while len(self._by_sensor) > HOST_CONTEXTS_CACHED_MAX // self._workers:
             self._by_sensor.popitem(last=False)
             self._named.clear()
 

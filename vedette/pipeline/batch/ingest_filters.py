@@ -9,12 +9,10 @@ from threading import Lock
 from typing import Any, Protocol
 
 from vedette.ingest.filter import CompiledFilters, FilterEvaluator, Subject, apply_filters
+from vedette.limits import FILTER_ANCESTORS_LOADED_MAX
 from vedette.model.event import BinarySeen, Facts, Kept, Outcome
 from vedette.model.host import SensorRef
 from vedette.model.metadata_rank import merge_ranked, ranked
-
-ANCESTORS_LOADED = 4
-"""Generations of parents that are loaded from the store when they are not in memory."""
 
 
 class ProcessFacts(Protocol):
@@ -99,7 +97,7 @@ class IngestFilters:
             return
         # The parents of all others were loaded together with them.
         generation, facts = {*new, *loaded}, self._memory.facts
-        for _ in range(ANCESTORS_LOADED):
+        for _ in range(FILTER_ANCESTORS_LOADED_MAX):
             parents = {
                 (new.get(some) or {}).get("parent_id") or facts(some).get("parent_id", "")
                 for some in generation

@@ -15,12 +15,10 @@ from weakref import WeakValueDictionary
 
 from vedette.ingest.framing.host_prefilter import likely_hosts
 from vedette.ingest.record import RecordError
+from vedette.limits import SHARDED_HOST_NAMES_MAX
 from vedette.pipeline.receipt_outcomes import merge_hosts, note_refusal
 from vedette.pipeline.submission import NO_OUTCOME, Receipt, Submission
 from vedette.pipeline.workers.ownership import UnownedSensors
-
-_NAMES_MAX = 200_000
-"""Likely host names whose worker is kept; when there are more, all are dropped."""
 
 _STUCK = RecordError("stuck", "the record stalled the server repeatedly while it was processed")
 
@@ -147,7 +145,7 @@ class HostSharding:
         try:
             bits = list(map(find, names))
         except KeyError:
-            if len(self._bit_of_name) >= _NAMES_MAX:
+            if len(self._bit_of_name) >= SHARDED_HOST_NAMES_MAX:
                 self._bit_of_name.clear()
             self._assign(Counter(name for name in names if name not in self._bit_of_name))
             bits = list(map(find, names))

@@ -7,10 +7,9 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
+from vedette.limits import WORKER_CHANNEL_BUFFER_BYTES
+
 _LENGTH_BYTES: Final = 8
-_BUFFER_BYTES: Final = 1 << 20
-"""Kernel buffer requested for each direction. A commit is megabytes, and each time the buffer is
-full the scheduler has to switch to the other process."""
 
 Incoming = TypeVar("Incoming")
 
@@ -21,7 +20,7 @@ class SocketChannel(Generic[Incoming]):
 
     def __init__(self, connection: socket.socket, incoming: Any) -> None:
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-            connection.setsockopt(socket.SOL_SOCKET, option, _BUFFER_BYTES)
+            connection.setsockopt(socket.SOL_SOCKET, option, WORKER_CHANNEL_BUFFER_BYTES)
         self._connection = connection
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder: msgspec.msgpack.Decoder[Incoming] = msgspec.msgpack.Decoder(incoming)

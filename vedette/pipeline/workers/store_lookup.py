@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pyroaring import BitMap
 
 from vedette.clock import Clock
-from vedette.limits import HEARD_OF_MAX, SEEN_HOURS
+from vedette.limits import HEARD_OF_MAX, HOST_CONTEXT_HOURS, SEEN_HOURS
 from vedette.model.host import HostProcess
 from vedette.pipeline.batch.batch_processor import RECORD_TABLE, SEGMENT_TABLE
 from vedette.pipeline.batch.segment_assigner import SegmentPlace
@@ -16,9 +16,6 @@ from vedette.pipeline.workers.processor import StoredKeys
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import hot_partition, open_partition
 from vedette.store.read.recovery import heard_of, host_context, known_processes, newest, seen_keys
-
-CONTEXT_HOURS = 24
-"""Age of the oldest processes that are loaded when a host's context is built from the store."""
 
 _HOUR_US = 3600 * 1_000_000
 _TABLES: tuple[Literal["segment", "record"], ...] = (SEGMENT_TABLE, RECORD_TABLE)
@@ -71,8 +68,8 @@ class StoreLookup:
                 keys.restore_requests(table, requests)
 
     def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]:
-        """The processes of these hosts in the last `CONTEXT_HOURS` (`HostCache`)."""
-        since_ms = max(0, self._clock.now_us() - CONTEXT_HOURS * _HOUR_US) // 1_000
+        """The processes of these hosts in the last `HOST_CONTEXT_HOURS` (`HostCache`)."""
+        since_ms = max(0, self._clock.now_us() - HOST_CONTEXT_HOURS * _HOUR_US) // 1_000
         return host_context(self.engine, sensor_ids, since_ms=since_ms)
 
     def windows(self) -> TimeWindows:

@@ -8,7 +8,7 @@ import gc
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar, assert_never, cast
+from typing import Any, TypeVar, assert_never, cast
 
 import structlog
 from pyroaring import BitMap
@@ -16,6 +16,7 @@ from pyroaring import BitMap
 from vedette.errors import UnavailableError, VedetteError
 from vedette.ingest.decode import decode
 from vedette.ingest.filter import compile_filters
+from vedette.limits import WORKER_COLLECT_ALL_S, WORKER_COLLECT_YOUNG_S
 from vedette.model.host import HostProcess, SensorRef, Sighting
 from vedette.pipeline.batch.batch_processor import BatchProcessor
 from vedette.pipeline.batch.decoded_batch import Decode, DecodedBatch, decode_submission
@@ -60,10 +61,6 @@ log = structlog.get_logger(__name__)
 
 ServerChannel = MessageChannel[FromServer]
 
-_COLLECT_YOUNG_S: Final = 10
-_COLLECT_ALL_S: Final = 300
-"""Intervals of garbage collection, between commits. Automatic collection is off: it would traverse
-every batch of telemetry many times and find nothing."""
 
 _Answer = TypeVar("_Answer")
 
@@ -241,10 +238,10 @@ class WorkerProcess:
 
     def _collect_garbage(self) -> None:
         now_s = time.monotonic()
-        if now_s - self._collected_all_s > _COLLECT_ALL_S:
+        if now_s - self._collected_all_s > WORKER_COLLECT_ALL_S:
             self._collected_young_s = self._collected_all_s = now_s
             gc.collect()
-        elif now_s - self._collected_young_s > _COLLECT_YOUNG_S:
+        elif now_s - self._collected_young_s > WORKER_COLLECT_YOUNG_S:
             self._collected_young_s = now_s
             gc.collect(1)
 

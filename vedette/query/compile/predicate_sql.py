@@ -9,6 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, assert_never
 
+from vedette.limits import (
+    QUERY_ALTERNATION_CHARS_MAX,
+    QUERY_ALTERNATIVES_MAX,
+    QUERY_FEW_ADDRESSES_MAX,
+    QUERY_PLAIN_TESTS_MAX,
+    QUERY_RARE_HASHES_MAX,
+)
 from vedette.model.fields import (
     DERIVED,
     JOINS,
@@ -36,18 +43,6 @@ from vedette.query.typed import (
     TimeTest,
     source_of,
 )
-
-_ALTERNATIVES_MAX = 100
-_ALTERNATION_CHARS_MAX = 8_000
-"""Patterns and characters of one alternation, so that RE2's automaton stays small."""
-
-_PLAIN_TESTS_MAX = 3
-"""Comparisons of one form that stay single; more become one pattern."""
-
-_ADDRESSES_MAX: Final = 8
-
-RARE_HASHES_MAX: Final = 16
-"""Hashes of a join up to which the indexes of hash arrays are used as a prefilter."""
 
 LOCAL_START: Final = f"addMinutes(start, if(host_clock = 0, 0, toInt32(host_clock) - {UTC_CLOCK}))"
 """SQL: start time in the host's local time."""
@@ -96,14 +91,14 @@ def is_whole(test: Test) -> bool:
 
 
 def few_addresses(tests: Iterable[Test]) -> list[str]:
-    """The addresses when the tests are `_ADDRESSES_MAX` single addresses at most, else []: a bloom
-    filter is probed for each of them in every granule."""
+    """The addresses when the tests are `QUERY_FEW_ADDRESSES_MAX` single addresses at most, else
+    []: a bloom filter is probed for each of them in every granule."""
     found: dict[str, None] = {}
     for test in tests:
         if not isinstance(test, AddressTest) or test.low != test.high:
             return []
         found[_colons(test.low)] = None
-    return list(found) if len(found) <= _ADDRESSES_MAX else []
+    return list(found) if len(found) <= QUERY_FEW_ADDRESSES_MAX else []
 
 
 def by_source(tests: Iterable[Test]) -> list[tuple[str, list[Test]]]:
@@ -225,10 +220,11 @@ def on_column(source: str, tests: Sequence[Test]) -> tuple[str, Sequence[Test]]:
 
 def rarely_joined(source: str, tests: Sequence[Test], bind: Binder) -> str:
     """Prefilter of a join on arrays of hashes: uses the indexes of the hashes when at most
-    `RARE_HASHES_MAX` binaries match, else true everywhere."""
-    few = f"(SELECT groupUniqArray({RARE_HASHES_MAX + 1:d})(digest) FROM ({_hashes(tests, bind)}))"
+    `QUERY_RARE_HASHES_MAX` binaries match, else true everywhere."""
+    hashes = _hashes(tests, bind)
+    few = f"(SELECT groupUniqArray({QUERY_RARE_HASHES_MAX + 1:d})(digest) FROM ({hashes}))"
     found = " OR ".join(f"hasAny(`{column}`, {few})" for column in JOINS[source])
-    return f"(length({few}) > {RARE_HASHES_MAX:d} OR {found})"
+    return f"(length({few}) > {QUERY_RARE_HASHES_MAX:d} OR {found})"
 
 
 def _has(source: str, kind: str, values: list[str], bind: Binder) -> str:
@@ -361,7 +357,7 @@ def _comparisons(text: str, tests: Sequence[TextTest], bind: Binder) -> list[str
         parts.append(f"{text} = {bind('String', equal[0])}")
     elif equal:
         parts.append(f"has({bind('Array(String)', equal)}, {text})")
-    if len(others) <= _PLAIN_TESTS_MAX:
+    if len(others) <= QUERY_PLAIN_TESTS_MAX:
         return [*parts, *(_comparison(text, *other, bind) for other in others)]
     patterns = [_as_pattern(shape, needle) for shape, needle in others]
     return [*parts, *(f"match({text}, {bind('String', one)})" for one in _alternatives(patterns))]
@@ -409,7 +405,7 @@ def _alternatives(patterns: Sequence[str]) -> list[str]:
     batch: list[str] = []
     chars = 0
     for pattern in patterns:
-        if len(batch) == _ALTERNATIVES_MAX or chars > _ALTERNATION_CHARS_MAX:
+        if len(batch) == QUERY_ALTERNATIVES_MAX or chars > QUERY_ALTERNATION_CHARS_MAX:
             found.append(f"(?s)(?:{'|'.join(batch)})")
             batch, chars = [], 0
         batch.append(pattern)

@@ -9,13 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from vedette.limits import QUERY_PREFILTER_SUBSTRINGS_MAX, QUERY_PREFILTER_WORD_CHARS_MIN
 from vedette.query.typed import Test, TextTest
-
-SUBSTRINGS_MAX: Final = 16
-"""Substrings of one prefilter; more cost as much as the exact test."""
-
-_WORD_CHARS_MIN: Final = 3
-"""Shorter words occur in most values."""
 
 _PATHS: Final = frozenset({"path", "registry"})
 _RENAMED: Final = "currentcontrolset"
@@ -32,9 +27,9 @@ class Substring:
 
 def prefilter_substrings(tests: Iterable[Test]) -> list[Substring] | None:
     """Substrings of which every matching ASCII value has one; None when a test has none, or there
-    are more than `SUBSTRINGS_MAX`."""
+    are more than `QUERY_PREFILTER_SUBSTRINGS_MAX`."""
     found = dict.fromkeys(map(_substring_of, tests))
-    if None in found or len(found) > SUBSTRINGS_MAX:
+    if None in found or len(found) > QUERY_PREFILTER_SUBSTRINGS_MAX:
         return None
     return [trait for trait in found if trait is not None]
 
@@ -50,7 +45,9 @@ def _substring_of(test: Test) -> Substring | None:
         return None
     word = max(test.tokens, key=len, default="")
     return (
-        Substring(word, is_end=False) if word.isascii() and len(word) >= _WORD_CHARS_MIN else None
+        Substring(word, is_end=False)
+        if word.isascii() and len(word) >= QUERY_PREFILTER_WORD_CHARS_MIN
+        else None
     )
 
 

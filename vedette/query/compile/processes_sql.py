@@ -31,6 +31,7 @@ from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
+from vedette.limits import QUERY_GROUPING_LEAVES_MAX
 from vedette.model.columns import EVENT_KINDS
 from vedette.query.compile.condition import EVERY_ROW, Condition
 from vedette.query.compile.document import SEGMENT
@@ -42,9 +43,6 @@ from vedette.query.typed import NUMBER_MAX, Checked, Match, NumberTest, Test, so
 
 COUNTS: frozenset[str] = frozenset(f"{kind.name}_count" for kind in EVENT_KINDS)
 """Columns that a comprehensive search sums over the segments of a process."""
-
-_LEAVES_MAX = 64
-"""Leaves of one grouping: bits of an UInt64."""
 
 
 def compile_processes(tree: Checked, *, prefix: str = "q") -> Condition:
@@ -289,7 +287,7 @@ def _asks_process(node: Checked) -> bool:
 def _is_together(node: Checked) -> bool:
     """Whether one grouping can evaluate the node: event leaves only, and not too many."""
     leaves = _distinct(node)
-    return len(leaves) <= _LEAVES_MAX and all(map(_is_events, leaves))
+    return len(leaves) <= QUERY_GROUPING_LEAVES_MAX and all(map(_is_events, leaves))
 
 
 def _proves_positive(node: Checked) -> bool:

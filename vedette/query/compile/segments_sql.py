@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from vedette.limits import QUERY_NARROWINGS_MAX, QUERY_SUBQUERIES_MAX, QUERY_TOKEN_SETS_MAX
 from vedette.model.columns import KEY
 from vedette.model.fields import JOINS
 from vedette.model.indexes import EXACT, INDEX_OF, indexed_sql
@@ -53,17 +54,8 @@ from vedette.query.typed import (
     source_of,
 )
 
-SUBQUERIES_MAX = 8
-"""Event subqueries of one condition; further tests of events read the merged rows."""
-
-NARROWINGS_MAX = 6
-"""Index prefilters of one condition: each is an index lookup before the search begins."""
-
 KEY_COLUMNS = frozenset(column.name for column in KEY)
 """Columns that are equal in all partial rows of a segment."""
-
-_TOKEN_SETS_MAX = 64
-"""Token sets of one prefilter; of more, one token each is looked up."""
 
 
 def compile_segments(tree: Checked, *, prefix: str = "q") -> Condition:
@@ -180,7 +172,7 @@ class _Compiler:
         return tests_sql(source, tests, self.bind, self.document)
 
     def _any_event(self, grouped: list[tuple[str, list[Test]]]) -> str:
-        if self.subqueries >= SUBQUERIES_MAX:
+        if self.subqueries >= QUERY_SUBQUERIES_MAX:
             return either(self._of_merged(source, found) for source, found in grouped)
         rows, unaided = self._row_conditions(grouped)
         # A row source for each index, so that a column is read only where its own index matches;
@@ -290,7 +282,7 @@ class _Compiler:
         )
         return tuple(
             self._narrowing([conjuncts[one] for one in found])
-            for _, found in known[:NARROWINGS_MAX]
+            for _, found in known[:QUERY_NARROWINGS_MAX]
         )
 
     def _row_column(self, node: Checked) -> str:
@@ -360,7 +352,7 @@ class _Compiler:
         token_sets = list(dict.fromkeys(test.tokens for test in found))
         if () in token_sets:
             return None
-        if len(token_sets) > _TOKEN_SETS_MAX:
+        if len(token_sets) > QUERY_TOKEN_SETS_MAX:
             rarest = list(dict.fromkeys(max(tokens, key=len) for tokens in token_sets))
             return f"hasAnyTokens({indexed}, {self.bind('Array(String)', rarest)})"
         return either(

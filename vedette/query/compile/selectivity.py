@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from vedette.limits import QUERY_INDEX_TOKEN_CHARS_MIN
 from vedette.model.fields import JOINS, WRITTEN
 from vedette.model.indexes import EXACT, INDEX_OF
 from vedette.query.compile.document import SEGMENT
@@ -11,8 +12,6 @@ from vedette.query.typed import AddressTest, Checked, JoinTest, Match, Test, Tex
 
 WORD_INDEXES = frozenset({"words", "pieces"})
 
-_CHARS_MIN = 3
-"""Shorter index tokens are in too many rows to be worth an index lookup."""
 
 _CHEAP = frozenset({"group", "host_type", "os_type", "hostname", "process_name", "parent_name"})
 """Columns of low cardinality, which are cheap to scan."""
@@ -42,7 +41,7 @@ def estimated_selectivity(node: Checked) -> int:
 def _test_selectivity(test: Test) -> int:
     if isinstance(test, JoinTest):
         is_of_program = not SEGMENT.lists.intersection(JOINS[test.source])
-        return _CHARS_MIN if is_of_program else 1
+        return QUERY_INDEX_TOKEN_CHARS_MIN if is_of_program else 1
     if isinstance(test, AddressTest):
         return 2 if INDEX_OF.get(test.column) in EXACT and few_addresses([test]) else 0
     if not isinstance(test, TextTest):
@@ -50,6 +49,6 @@ def _test_selectivity(test: Test) -> int:
     if INDEX_OF.get(WRITTEN.get(test.column, test.column)) in EXACT:
         return len(test.needle) if is_whole(test) else 0
     longest = max(map(len, test.tokens), default=0)
-    if longest >= _CHARS_MIN:
+    if longest >= QUERY_INDEX_TOKEN_CHARS_MIN:
         return longest
-    return _CHARS_MIN if test.column in _CHEAP else 0
+    return QUERY_INDEX_TOKEN_CHARS_MIN if test.column in _CHEAP else 0

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from vedette.limits import QUERY_ADDRESS_TOKENS_MAX, QUERY_SUFFIX_TOKENS_MAX
 from vedette.model.suffix_columns import END, ENDS, IPV4, is_askable
 from vedette.query.typed import AddressTest, Test, TextTest
 
@@ -18,11 +19,7 @@ _RENAMED: Final = ("currentcontrolset", "controlset")
 _V4: Final = bytes(10) + b"\xff\xff"
 """Prefix of stored IPv4 addresses."""
 _FREE_BITS: Final = (24, 16, 8, 0)
-_ADDRESS_TOKENS_MAX: Final = 256
-"""Tokens of one address range; enough for any network."""
 
-_TOKENS_MAX: Final = 1_000
-"""Tokens of one column in one condition: rows without an index are compared with each."""
 
 _LABELS_MAX: Final = 3
 """Trailing labels of a domain in one token."""
@@ -35,7 +32,7 @@ def deciding_tokens(tests: Iterable[Test]) -> tuple[list[str], list[Test]]:
     others: list[Test] = []
     for test in tests:
         found = _deciding(test)
-        if found and len(tokens) + len(found) <= _TOKENS_MAX:
+        if found and len(tokens) + len(found) <= QUERY_SUFFIX_TOKENS_MAX:
             tokens.update(dict.fromkeys(found))
         else:
             others.append(test)
@@ -70,7 +67,7 @@ def _address_tokens(test: AddressTest) -> list[str]:
         return []
     first, last = (int.from_bytes(one[len(_V4) :], "big") for one in (test.low, test.high))
     found: list[str] = []
-    while first <= last and len(found) <= _ADDRESS_TOKENS_MAX:
+    while first <= last and len(found) <= QUERY_ADDRESS_TOKENS_MAX:
         free = next(
             free
             for free in _FREE_BITS
@@ -80,7 +77,7 @@ def _address_tokens(test: AddressTest) -> list[str]:
         dotted = ".".join(map(str, numbers))
         found.append(f"{dotted}." if free else f"{IPV4}{dotted}")
         first += 1 << free
-    return found if len(found) <= _ADDRESS_TOKENS_MAX else []
+    return found if len(found) <= QUERY_ADDRESS_TOKENS_MAX else []
 
 
 def shown_tokens(tests: Iterable[Test]) -> list[str]:

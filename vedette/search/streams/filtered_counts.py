@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from threading import Lock
 
 from vedette import limits
+from vedette.limits import VIEW_COUNT_WINDOWS_MAX
 from vedette.model.event_facets import EventFilter
 from vedette.model.scope import Scope
 from vedette.search.streams.stream_cursor import EventSequence
 from vedette.store.engine.client import Engine
 from vedette.store.read.process_events import count_wanted
 from vedette.store.read.segment_counts import Outline, outline
-
-_WINDOWS_MAX = 1_000
-"""Windows named in one store query; with more, all segments of the process are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ class FilteredCounts:
         stale = [number for number, count in enumerate(counts) if count is None]
         if stale:
             windows = sorted({found.window_ms[number] for number in stale})
-            some = windows if len(windows) <= _WINDOWS_MAX else None
+            some = windows if len(windows) <= VIEW_COUNT_WINDOWS_MAX else None
             fresh = count_wanted(engine, process_id, scope, wanted, some)
             for number in stale:
                 counts[number] = fresh.get(found.segment_ids[number], 0)

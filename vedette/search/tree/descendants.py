@@ -2,9 +2,9 @@
 
 Two store queries run in parallel for each generation: its rows with the children that they
 reported, and the ids of processes that name one of them as parent. Together they give the next
-generation. A large generation is read without its rows (`_LARGE`); only those that are shown are
-read later. Children of a generation are ordered by start; a walk resumes after a cursor, and
-returns one when it did not reach the end.
+generation. A large generation is read without its rows (`TREE_GENERATION_READ_MAX`); only
+those that are shown are read later. Children of a generation are ordered by start; a walk resumes
+after a cursor, and returns one when it did not reach the end.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from vedette import limits
+from vedette.limits import TREE_GENERATION_READ_MAX
 from vedette.model.columns import Column
 from vedette.model.scope import Scope
 from vedette.search.processes.process_columns import UNKNOWN_LAST_US
@@ -82,9 +83,6 @@ class Walk:
     """False when a generation was cut at `TREE_GENERATION_MAX`."""
 
 
-_LARGE: Final = 1_000
-"""Generations up to this size are read with their rows, whether they are shown or not."""
-
 NO_WALK: Final = Walk([], None, frozenset(), is_complete=True)
 
 
@@ -105,7 +103,7 @@ def read_generation(
     scope: Scope,
     process_ids: Sequence[str],
     columns: Sequence[Column] = NODE,
-    children_max: int = _LARGE,
+    children_max: int = TREE_GENERATION_READ_MAX,
 ) -> Generation:
     """Reads processes, and the ids of at most `children_max` children."""
     named = submit(children_named, engine, process_ids, children_max)
@@ -125,7 +123,7 @@ def descend(
     for depth in range(1, request.depth + 1):
         room = request.max_nodes - len(found)
         is_shown = request.after is None or depth > request.after.depth
-        size_max = max(2 * room, _LARGE) if is_shown else _LARGE
+        size_max = max(2 * room, TREE_GENERATION_READ_MAX) if is_shown else TREE_GENERATION_READ_MAX
         generation, top = _generation(engine, scope, parents, top, depth, seen, size_max)
         is_complete = is_complete and len(generation) < limits.TREE_GENERATION_MAX
         page = [child for child in generation if _is_after(child, request.after)]
@@ -137,7 +135,9 @@ def descend(
         parents = generation
         if not parents:
             return Walk(found, None, frozenset(), is_complete)
-    unfolded, _ = _generation(engine, scope, parents, top, request.depth + 1, seen, _LARGE)
+    unfolded, _ = _generation(
+        engine, scope, parents, top, request.depth + 1, seen, TREE_GENERATION_READ_MAX
+    )
     return Walk(found, None, frozenset(one.position.parent_id for one in unfolded), is_complete)
 
 

@@ -27,7 +27,14 @@ from ..kernel.observations import (
     Observation,
 )
 from ..kernel.sockets import TCP, UDP, SocketTable, read_table, source_address
-from ..limits import HOLD_US, INBOX_MAX, RECONCILE_S
+from ..limits import (
+    AUDIT_LATE_US,
+    HOLD_US,
+    INBOX_MAX,
+    RECONCILE_S,
+    WRITE_AGAIN_US,
+    WRITES_CACHED_MAX,
+)
 from . import event_format
 from .collection import Collection
 from .event_format import EventWriter
@@ -36,9 +43,6 @@ from .hashes import FileHashes, Hashed
 from .process_table import Process, Processes
 
 _WHOLE_PROCESS = Subject()
-_COARSE_US = 12_000
-_WRITES_CACHED_MAX = 4_096
-_WRITE_AGAIN_US = 60_000_000
 _REFUSED_ERRORS = frozenset({-111, -113, -101, -1})
 _PENDING = frozenset({0, -115})
 
@@ -70,9 +74,9 @@ def order(observed: Observation) -> int:
     """Sort key. Audit's clock is up to a tick late, the proc connector's is exact: a fork sorts
     before the child's actions, an exit after them."""
     if isinstance(observed, Forked):
-        return observed.time_us - _COARSE_US
+        return observed.time_us - AUDIT_LATE_US
     if isinstance(observed, Ended):
-        return observed.time_us + _COARSE_US
+        return observed.time_us + AUDIT_LATE_US
     return observed.time_us
 
 
@@ -211,9 +215,9 @@ class Assembler:
     def _is_again(self, process: Process, observed: FileChanged) -> bool:
         """Limits repeated writes to a file to one event a minute (a log opened for every line)."""
         key = (process.pid, process.start_us, observed.path)
-        if observed.time_us - self._written.get(key, 0) < _WRITE_AGAIN_US:
+        if observed.time_us - self._written.get(key, 0) < WRITE_AGAIN_US:
             return True
-        if len(self._written) >= _WRITES_CACHED_MAX:
+        if len(self._written) >= WRITES_CACHED_MAX:
             self._written.clear()
         self._written[key] = observed.time_us
         return False

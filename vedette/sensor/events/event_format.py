@@ -9,11 +9,11 @@ from typing import Any
 
 from .. import EVENT_FORMAT
 from ..kernel.observations import Accessed, Blocked, Connected, FileChanged, Loaded
+from ..limits import USER_NAMES_CACHED_S
 from .hashes import Hashed
 from .process_table import Process
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
-_USERS_FOR_S = 60.0
 Event = dict[str, Any]
 
 
@@ -27,7 +27,7 @@ class Users:
     def name(self, uid: int) -> str:
         if time.monotonic() > self._until:
             self._names.clear()
-            self._until = time.monotonic() + _USERS_FOR_S
+            self._until = time.monotonic() + USER_NAMES_CACHED_S
         if uid not in self._names:
             try:
                 self._names[uid] = pwd.getpwuid(uid).pw_name if uid >= 0 else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-HEAD_BYTES = 512
 _EICAR = b"X5O!P%@AP[4\\PZX54(P^)7CC)7}$EICAR"
 _OFFICE_PARTS = (b"[Content_Types].xml", b"_rels/.rels", b"word/", b"xl/", b"ppt/")
 

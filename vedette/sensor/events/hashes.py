@@ -17,13 +17,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..limits import (
+    FILE_HEAD_BYTES,
     HASH_BURST_BYTES,
     HASH_BYTES_MAX,
     HASH_BYTES_PER_S,
     HASH_CACHE_MAX,
     HASH_CHUNK,
 )
-from .file_type import HEAD_BYTES, file_type
+from .file_type import file_type
 
 Key = tuple[int, int, int, int, int]
 
@@ -67,7 +68,7 @@ def hash_handle(
             return md5.hexdigest(), sha256.hexdigest(), at, head
         if is_late() or at > HASH_BYTES_MAX:
             return None
-        head = head or chunk[:HEAD_BYTES]
+        head = head or chunk[:FILE_HEAD_BYTES]
         md5.update(chunk)
         sha256.update(chunk)
         at += len(chunk)

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 from ..kernel import procfs
 from ..kernel.boot import TICK_US, Boot
 from ..kernel.observations import Executed, Forked
-from ..limits import ENDED_KEPT_US, PROCESSES_MAX
+from ..limits import (
+    ENDED_KEPT_US,
+    PROCESSES_MAX,
+    RECONCILE_GRACE_US,
+    SAME_PROCESS_US,
+    START_TICKS_APART_MAX,
+)
 
 if TYPE_CHECKING:
     from .filters import AppliedFilter
-
-_TICKS_APART = 3
-_GRACE_US = 5_000_000
-_SAME_US = 30_000
 
 
 class Process:
@@ -99,7 +101,7 @@ class Processes:
         if found is None:
             return None
         start_us = self._boot.start_us(found.start_ticks)
-        if not_after_us and start_us > not_after_us + _TICKS_APART * TICK_US:
+        if not_after_us and start_us > not_after_us + START_TICKS_APART_MAX * TICK_US:
             return None
         process = Process(pid, start_us)
         process.take_found(found)
@@ -111,7 +113,7 @@ class Processes:
         """The process that acted at that time; for one that ended already, from the event's own
         members."""
         known = self._by_pid.get(pid)
-        if known is None or known.start_us > time_us + _SAME_US:
+        if known is None or known.start_us > time_us + SAME_PROCESS_US:
             ended = self._ended.get(pid)
             known = ended[0] if ended else known or self.load(pid, time_us)
         if known is None:
@@ -133,7 +135,7 @@ class Processes:
         record."""
         process = self._by_pid.get(observed.pid)
         if process is not None and not observed.is_exact:
-            if observed.time_us - process.exact_us < _SAME_US:
+            if observed.time_us - process.exact_us < SAME_PROCESS_US:
                 return None
             observed.path = observed.path or process.path
         if process is None or self._is_another(process, observed):
@@ -154,7 +156,7 @@ class Processes:
         ticks = procfs.start_ticks(observed.pid)
         if ticks is None:
             return False
-        return self._boot.start_us(ticks) > process.start_us + _TICKS_APART * TICK_US
+        return self._boot.start_us(ticks) > process.start_us + START_TICKS_APART_MAX * TICK_US
 
     def _use_procfs_start(self, process: Process, time_us: int) -> None:
         """Takes the start time from /proc while the process exists: it stays the same over
@@ -162,7 +164,7 @@ class Processes:
         ticks = procfs.start_ticks(process.pid)
         if ticks is not None:
             start_us = self._boot.start_us(ticks)
-            if start_us <= time_us + _TICKS_APART * TICK_US:
+            if start_us <= time_us + START_TICKS_APART_MAX * TICK_US:
                 process.start_us = start_us
 
     def ended(self, pid: int, time_us: int) -> Process | None:
@@ -182,7 +184,7 @@ class Processes:
         gone = [
             process
             for pid, process in self._by_pid.items()
-            if pid not in alive and process.start_us < now_us - _GRACE_US
+            if pid not in alive and process.start_us < now_us - RECONCILE_GRACE_US
         ]
         for process in gone:
             del self._by_pid[process.pid]

@@ -12,11 +12,11 @@ from typing import Any
 
 from ..kernel.audit import boot_id
 from ..kernel.netlink import DUMP, open_socket, request
+from ..limits import ADDRESSES_MAX
 
 _NETLINK_ROUTE = 0
 _GET_ADDRESS = 22
 _ADDRESS, _LOCAL = 1, 2
-_ADDRESSES_MAX = 64
 _SERVER_CHASSIS = frozenset(("17", "23", "25", "28", "29"))
 """SMBIOS: server, rack mount, multi-system, blade, blade enclosure."""
 
@@ -80,7 +80,7 @@ def adapters() -> list[dict[str, str]]:
     for index, ip in _addresses():
         if not ip.startswith(("127.", "fe80:")) and ip != "::1":
             found.append({"ip": ip, "mac": macs.get(index, "")})
-    return found[:_ADDRESSES_MAX]
+    return found[:ADDRESSES_MAX]
 
 
 def _addresses() -> list[tuple[int, str]]:

@@ -12,6 +12,8 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..limits import FANOTIFY_READ_BYTES
+
 CLOSE_WRITE = 0x8
 OPEN_EXEC_PERM = 0x40000
 QUEUE_OVERFLOW = 0x4000
@@ -24,7 +26,6 @@ _FLUSH = 0x80
 _IGNORED_MARKS = _ADD | _IGNORED_MASK | _EVICTABLE
 _METADATA = struct.Struct("=IBBHQii")
 _RESPONSE = struct.Struct("=iI")
-_READ_BYTES = 24 * 512
 _HERE = -100
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -88,7 +89,7 @@ class Group:
         """The events available now. OSError (EMFILE, EPERM for a file that cannot be opened) costs
         one event only."""
         try:
-            data = os.read(self.handle, _READ_BYTES)
+            data = os.read(self.handle, FANOTIFY_READ_BYTES)
         except BlockingIOError:
             return
         at = 0

@@ -13,14 +13,13 @@ import socket
 import struct
 from collections.abc import Iterator
 
-from ..limits import SOCKET_BYTES
+from ..limits import NETLINK_WAIT_S, SOCKET_BYTES
 
 HEADER = struct.Struct("=IHHII")
 HEADER_BYTES = 16
 REQUEST, ACK, DUMP = 0x1, 0x4, 0x300
 ERROR, DONE = 2, 3
 _SO_RCVBUFFORCE = 33
-_WAIT_S = 30.0
 
 
 class NetlinkError(OSError):
@@ -69,7 +68,7 @@ def request(found: socket.socket, kind: int, flags: int, sequence: int, body: by
 
     NetlinkError when the kernel refuses, TimeoutError when it does not answer.
     """
-    found.settimeout(_WAIT_S)
+    found.settimeout(NETLINK_WAIT_S)
     found.send(message(kind, flags | REQUEST, sequence, body))
     bodies: list[bytes] = []
     while True:

@@ -8,12 +8,8 @@ import socket
 import threading
 from collections.abc import Callable
 
-from ..limits import TICK_S
+from ..limits import DATAGRAM_BYTES_MAX, READER_BATCH, READER_WAIT_S, TICK_S
 from .observations import Observation
-
-_DATAGRAM_BYTES = 16 * 1024
-_BATCH = 2_000
-_WAIT_S = 0.5
 
 
 class Reader(threading.Thread):
@@ -41,7 +37,7 @@ class Reader(threading.Thread):
         self._socket.setblocking(False)
         while not self._stopping.is_set():
             if self._is_prompt:
-                select.select([self._socket], [], [], _WAIT_S)
+                select.select([self._socket], [], [], READER_WAIT_S)
             else:
                 self._stopping.wait(TICK_S)
             while self._drain():
@@ -54,8 +50,8 @@ class Reader(threading.Thread):
         receive, feed = self._socket.recv, self._feed
         more = True
         try:
-            for _ in range(_BATCH):
-                found = feed(receive(_DATAGRAM_BYTES))
+            for _ in range(READER_BATCH):
+                found = feed(receive(DATAGRAM_BYTES_MAX))
                 if found:
                     observed += found
         except BlockingIOError:
@@ -73,4 +69,4 @@ class Reader(threading.Thread):
         """Drains the socket, then ends. The caller closes the socket."""
         self._stopping.set()
         if self is not threading.current_thread() and self.is_alive():
-            self.join(2 * _WAIT_S + 5)
+            self.join(2 * READER_WAIT_S + 5)

@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any
 
+from ..limits import NFT_TIMEOUT_S
+
 TABLE = "vedette_sensor"
 DNS_PORT = 53
 _DHCP_PORTS = "67, 68, 546, 547"
-_NFT_TIMEOUT_S = 20.0
 _SEARCH_PATH = "/usr/sbin:/sbin:/usr/bin:/bin"
 _VOLATILE_KEYS = frozenset({"handle", "packets", "bytes"})
 _NEIGHBOUR_DISCOVERY = (
@@ -153,7 +154,7 @@ def _nft(text: str, *arguments: str) -> str:
             [program, *arguments],
             input=text.encode(),
             capture_output=True,
-            timeout=_NFT_TIMEOUT_S,
+            timeout=NFT_TIMEOUT_S,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

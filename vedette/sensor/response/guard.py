@@ -28,12 +28,15 @@ from pathlib import Path
 from ..events.hashes import Key, hash_handle, key_of
 from ..kernel import fanotify
 from ..kernel.mounts import local_mounts
-from ..limits import DECISION_S, HASH_BYTES_MAX, HASH_CACHE_MAX
+from ..limits import (
+    DECISION_S,
+    GUARD_HEARTBEAT_S,
+    GUARD_MOUNTS_S,
+    GUARD_WORKERS,
+    HASH_BYTES_MAX,
+    HASH_CACHE_MAX,
+)
 from .bans import Bans
-
-_HEARTBEAT_S = 1.0
-_WORKERS = 2
-_MOUNTS_S = 30.0
 
 
 class _PendingExec:
@@ -62,7 +65,7 @@ class Guard:
 
     def run(self) -> None:
         """Returns at the end of stdin."""
-        for _ in range(_WORKERS):
+        for _ in range(GUARD_WORKERS):
             threading.Thread(target=self._hash_forever, daemon=True).start()
         os.set_blocking(sys.stdout.fileno(), False)
         self._watch()
@@ -75,16 +78,16 @@ class Guard:
                 self._decide(event)
             self._allow_overdue()
             now = time.monotonic()
-            if now > mounts_at + _MOUNTS_S:
+            if now > mounts_at + GUARD_MOUNTS_S:
                 mounts_at = now
                 self._watch()
-            if now > heartbeat + _HEARTBEAT_S or self._unsent:
+            if now > heartbeat + GUARD_HEARTBEAT_S or self._unsent:
                 heartbeat = int(now)
                 self._write_status(json.dumps({"heartbeat": heartbeat}))
 
     def _poll_timeout_s(self) -> float:
         with self._lock:
-            return 0.1 if self._pending or self._unsent else _HEARTBEAT_S
+            return 0.1 if self._pending or self._unsent else GUARD_HEARTBEAT_S
 
     def _watch(self) -> None:
         for mount in self._mounts or local_mounts():

@@ -11,10 +11,8 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from ..host.self_exec import command
-from ..limits import GUARD_SILENT_S
+from ..limits import GUARD_RESTART_S, GUARD_SILENT_S
 from .bans import Bans
-
-_RESTART_S = 5.0
 
 
 class GuardSupervisor:
@@ -38,7 +36,7 @@ class GuardSupervisor:
         if self._process is not None and self._is_dead():
             self.stop()
             self.failures += 1
-            self._next_at = time.monotonic() + _RESTART_S
+            self._next_at = time.monotonic() + GUARD_RESTART_S
         if not len(self._bans):
             self.stop()
         elif self._process is None:

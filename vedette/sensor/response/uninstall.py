@@ -8,12 +8,12 @@ import subprocess
 from pathlib import Path
 
 from ..host.self_exec import home
+from ..limits import SYSTEMCTL_S
 from ..settings import Settings
 from .firewall import IsolationError
 from .isolation import Isolation
 
 UNIT = Path("/etc/systemd/system/vedette-sensor.service")
-_SYSTEMCTL_S = 20.0
 
 
 def remove(settings: Settings, isolation: Isolation) -> None:
@@ -43,6 +43,6 @@ def _disable_service(program: Path) -> None:
     for command in (["systemctl", "disable", UNIT.name], ["systemctl", "daemon-reload"]):
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(  # noqa: S603 - fixed words
-                command, capture_output=True, timeout=_SYSTEMCTL_S, check=False
+                command, capture_output=True, timeout=SYSTEMCTL_S, check=False
             )
         UNIT.unlink(missing_ok=True)

@@ -24,10 +24,9 @@ from typing import Any
 from .. import SENSOR_VERSION, ed25519
 from ..durable_files import sync_folder, write_durably
 from ..host.self_exec import home
-from ..limits import UPDATE_BYTES_MAX, VERSION_CHARS_MAX
+from ..limits import UPDATE_BYTES_MAX, UPDATE_TRIAL_S, VERSION_CHARS_MAX
 from ..transport.https_client import Client, ServerUnavailableError
 
-_TRIAL_TIMEOUT_S = 30.0
 _CONTEXT = b"vedette-sensor-update\n"
 _HEX_DIGITS = frozenset("0123456789abcdef")
 
@@ -118,7 +117,7 @@ def _try(draft: Path, version: str) -> None:
     command = [sys.executable, "-I", str(draft), "version"]
     try:
         done = subprocess.run(  # noqa: S603 - a file whose hash was signed
-            command, capture_output=True, timeout=_TRIAL_TIMEOUT_S, check=False
+            command, capture_output=True, timeout=UPDATE_TRIAL_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UpdateError(f"the new program does not start: {error}") from error

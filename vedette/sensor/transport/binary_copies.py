@@ -8,10 +8,9 @@ from collections import OrderedDict, deque
 from typing import Any
 
 from ..events.hashes import Hashed
-from ..limits import BINARIES_WAITING_MAX, BINARY_BYTES_MAX, BINARY_CHUNK
+from ..limits import BINARIES_OFFERED_MAX, BINARIES_WAITING_MAX, BINARY_BYTES_MAX, BINARY_CHUNK
 from .https_client import Client
 
-_OFFER_MAX = 100
 _ELF, _PE = 2, 1
 
 
@@ -70,7 +69,7 @@ class Binaries:
 
     def _offer(self, client: Client, credential: str) -> None:
         with self._lock:
-            offered = [self._new[at] for at in range(min(_OFFER_MAX, len(self._new)))]
+            offered = [self._new[at] for at in range(min(BINARIES_OFFERED_MAX, len(self._new)))]
             files = [
                 {"md5": one.md5, "sha256": sha256, "size": one.size, "path": path}
                 for sha256 in offered

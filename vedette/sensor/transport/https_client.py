@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import SENSOR_VERSION
-from ..limits import ANSWER_BYTES_MAX, BACK_OFF_S_MAX, REQUEST_S
+from ..limits import ANSWER_BYTES_MAX, BACK_OFF_S_MAX, REQUEST_S, RESPONSE_CHUNK_BYTES
 from ..settings import Settings
 
 _RETRY_STATUSES = frozenset({429, 500, 502, 503, 504})
-_CHUNK = 1024 * 1024
 
 
 class ServerUnavailableError(Exception):
@@ -190,7 +189,7 @@ def _context(settings: Settings) -> ssl.SSLContext:
 
 def _read(response: http.client.HTTPResponse, bytes_max: int) -> bytes:
     parts, size = [], 0
-    while chunk := response.read(_CHUNK):
+    while chunk := response.read(RESPONSE_CHUNK_BYTES):
         size += len(chunk)
         if size > bytes_max:
             raise http.client.HTTPException("the answer is too large")

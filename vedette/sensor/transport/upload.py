@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from ..limits import UPLOAD_IDLE_S, UPLOAD_REFUSALS_MAX
 from .disk_queue import DiskQueue
 from .https_client import BackOff, Client, ServerUnavailableError
 from .identity import Identity
 
-_IDLE_S = 0.5
-_REFUSALS_MAX = 3
 _HEADERS = {"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip"}
 
 
@@ -42,7 +41,7 @@ class Uploader:
                 self.problem = ""
                 self._back_off.succeeded()
                 if not busy:
-                    self._stopping.wait(_IDLE_S)
+                    self._stopping.wait(UPLOAD_IDLE_S)
             except ServerUnavailableError as error:
                 self.problem = str(error)
                 self._stopping.wait(self._back_off.pause_s(error.retry_after_s))
@@ -80,7 +79,7 @@ class Uploader:
         """Drops a block that the server rejects repeatedly, so that it does not hold up the next
         ones."""
         self._refusals += 1
-        if self._refusals >= _REFUSALS_MAX:
+        if self._refusals >= UPLOAD_REFUSALS_MAX:
             self._refusals = 0
             self._queue.drop(number)
         raise ServerUnavailableError(f"the server refuses a block: {status}")

@@ -7,14 +7,13 @@ from sqlalchemy import select
 
 from vedette import limits
 from vedette.clock import Clock
+from vedette.limits import SCOPES_CACHED_MAX
 from vedette.model.principal import Principal
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
 
 _NOTHING = Scope(frozenset())
-_CACHED_MAX = 64
-"""Sets of groups whose sensors are cached."""
 
 
 class Scopes:
@@ -51,6 +50,6 @@ class Scopes:
         with self._lock:
             self._read[groups] = (now_us, scope)
             self._read.move_to_end(groups)
-            if len(self._read) > _CACHED_MAX:
+            if len(self._read) > SCOPES_CACHED_MAX:
                 self._read.popitem(last=False)
         return scope

@@ -23,6 +23,7 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 from vedette import limits
 from vedette.clock import Clock
 from vedette.errors import BadRequestError, NotFoundError
+from vedette.limits import TOKEN_USE_NOTED_US
 from vedette.model.principal import Principal
 from vedette.state.accounts.teams import roles_of
 from vedette.state.db.database import Database
@@ -31,8 +32,6 @@ from vedette.state.policy.groups import checked_name
 
 TokenKind = Literal["api", "ingest"]
 
-USE_NOTED_US = 60 * 1_000_000
-"""How coarse `last_used_us` is: a write a minute and token at most."""
 
 _ID_CHARACTERS = string.ascii_uppercase + string.digits
 
@@ -214,7 +213,7 @@ class Tokens:
             self._found.move_to_end(digest)
             if len(self._found) > limits.TOKENS_CACHED_MAX:
                 self._found.popitem(last=False)
-            if row is not None and principal and now_us - row["last_used_us"] >= USE_NOTED_US:
+            if row is not None and principal and now_us - row["last_used_us"] >= TOKEN_USE_NOTED_US:
                 self._used[row["id"]] = now_us
         return found
 

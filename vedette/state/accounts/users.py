@@ -13,15 +13,9 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import Connection, RowMapping, Select, delete, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
+from vedette.limits import PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN, USER_DETAIL_CHARS_MAX
 from vedette.state.db.database import Database
 from vedette.state.db.schema import TEAM, TEAM_MEMBER, USER
-
-PASSWORD_CHARS_MIN = 10
-PASSWORD_CHARS_MAX = 1_000
-"""Hashing is costly: what is hashed is bounded."""
-
-DETAIL_CHARS_MAX = 300
-"""Characters of a first name, last name or mail address."""
 
 _USERNAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,99}")
 _HASHER = PasswordHasher()
@@ -183,8 +177,8 @@ def _no_hash() -> str:
 
 
 def _detail(name: str, text: str) -> str:
-    if len(text) > DETAIL_CHARS_MAX or (text and not text.isprintable()):
-        raise BadRequestError(f"{name}: at most {DETAIL_CHARS_MAX} printable characters")
+    if len(text) > USER_DETAIL_CHARS_MAX or (text and not text.isprintable()):
+        raise BadRequestError(f"{name}: at most {USER_DETAIL_CHARS_MAX} printable characters")
     return text
 
 

@@ -4,7 +4,7 @@ Surprises:
 
 - SQLite: Python's own transaction handling begins transactions late and lets a reader that
   becomes a writer fail at once. So transactions begin here, `BEGIN IMMEDIATE` for writers, and
-  writers wait for each other up to `BUSY_MS`.
+  writers wait for each other up to `SQLITE_BUSY_MS`.
 - SQLite in WAL mode fsyncs at commit only with `synchronous=FULL`: what stored telemetry names
   (sensor ids, channel codes) must be as durable as the telemetry.
 - Driver exceptions are translated: `UnavailableError` (503, the client retries) for a database that
@@ -34,15 +34,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from vedette.errors import BadRequestError, ConflictError, StartError, UnavailableError
-
-BUSY_MS = 10_000
-"""How long an SQLite writer waits for another one; commits take milliseconds."""
-
-CONNECT_S = 10
-"""How long a connection to PostgreSQL may take."""
-
-POOL_SIZE = 10
-"""Connections of one server: more requests at once wait for each other."""
+from vedette.limits import POSTGRES_CONNECT_S, SQLITE_BUSY_MS, STATE_CONNECTIONS_MAX
 
 _UNAVAILABLE = (OperationalError, InterfaceError, InternalError, DatabaseError)
 """Disk full, locked, shut down, in recovery, not a database; exactly these, not their kin: a
@@ -93,10 +85,10 @@ def open_database(dsn: str, data: Path) -> Database:
     return Database(
         create_engine(
             url,
-            pool_size=POOL_SIZE,
+            pool_size=STATE_CONNECTIONS_MAX,
             max_overflow=0,
             pool_pre_ping=True,
-            connect_args={"connect_timeout": CONNECT_S},
+            connect_args={"connect_timeout": POSTGRES_CONNECT_S},
         )
     )
 
@@ -123,13 +115,13 @@ def _url(dsn: str, data: Path) -> URL:
 def _sqlite(url: URL) -> Engine:
     if url.database:
         _create_private(Path(url.database))
-    engine = create_engine(url, pool_size=POOL_SIZE, max_overflow=0)
+    engine = create_engine(url, pool_size=STATE_CONNECTIONS_MAX, max_overflow=0)
 
     @event.listens_for(engine, "connect")
     def configure(dbapi: Any, _record: object) -> None:
         dbapi.isolation_level = None
         for pragma in (
-            f"busy_timeout={BUSY_MS}",
+            f"busy_timeout={SQLITE_BUSY_MS}",
             "journal_mode=WAL",
             "synchronous=FULL",
             "foreign_keys=ON",

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, RowMapping, case, func, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
+from vedette.limits import BAN_REASON_CHARS_MAX
 from vedette.state.db import list_versions
 from vedette.state.db.database import Database
 from vedette.state.db.schema import BAN, BAN_AUDIT, SENSOR
 from vedette.state.db.schema_fleet import STORED_FILE
-
-TEXT_CHARS_MAX = 10_000
-"""Characters of the reason of a ban."""
 
 _VERSION = "ban_version"
 
@@ -209,8 +207,8 @@ def _get(connection: Connection, md5: str) -> Ban:
 
 
 def _checked(text: str) -> str:
-    if len(text) > TEXT_CHARS_MAX:
-        raise BadRequestError(f"text: at most {TEXT_CHARS_MAX} characters")
+    if len(text) > BAN_REASON_CHARS_MAX:
+        raise BadRequestError(f"text: at most {BAN_REASON_CHARS_MAX} characters")
     return text
 
 

@@ -13,13 +13,11 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, upd
 
 from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
+from vedette.limits import FILTER_RATE_MINUTES
 from vedette.model.ingress_filter import IngressFilter
 from vedette.state.db import list_versions
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import FILTER_RATE, INGRESS_FILTER
-
-RATE_MINUTES = 15
-"""The span of `hit_rate`."""
 
 _VERSION = "ingress_filter_version"
 _MINUTE_US = 60 * 1_000_000
@@ -101,7 +99,7 @@ def count_hits(database: Database, looked_at: int, hits: Mapping[str, int], now_
     minute = now_us // _MINUTE_US
     counted = {"": looked_at, **hits} if looked_at else {}
     with database.writing() as connection:
-        old = FILTER_RATE.c.minute <= minute - RATE_MINUTES
+        old = FILTER_RATE.c.minute <= minute - FILTER_RATE_MINUTES
         connection.execute(delete(FILTER_RATE).where(old))
         for filter_id, count in sorted(counted.items()):
             key = {"filter_id": filter_id, "minute": minute}
@@ -116,7 +114,7 @@ def count_hits(database: Database, looked_at: int, hits: Mapping[str, int], now_
 def hit_rates(database: Database, now_us: int) -> dict[str, float]:
     """The share of processes of the last quarter of an hour that each filter matched, by id;
     without those that matched none."""
-    since = now_us // _MINUTE_US - RATE_MINUTES
+    since = now_us // _MINUTE_US - FILTER_RATE_MINUTES
     query = (
         select(FILTER_RATE.c.filter_id, func.sum(FILTER_RATE.c.processes))
         .where(FILTER_RATE.c.minute > since)

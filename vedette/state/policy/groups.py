@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
+from vedette.limits import STATE_NAME_CHARS_MAX
 from vedette.model.group import GroupOptions
 from vedette.model.principal import Role
 from vedette.state.db.database import Database
@@ -14,9 +15,6 @@ from vedette.state.policy.group_options import options_of, options_text
 
 DEFAULT_GROUP_ID = 1
 DEFAULT_SITE_ID = 1
-
-NAME_CHARS_MAX = 200
-"""Characters of a name of a group, team or token."""
 
 
 _USUAL = GroupOptions()
@@ -193,8 +191,8 @@ def team_roles(database: Database) -> dict[int, list[tuple[int, str, Role]]]:
 
 def checked_name(name: str) -> str:
     """The name. Raises BadRequestError for one that is empty, long, or cannot be printed."""
-    if not name.strip() or len(name) > NAME_CHARS_MAX or not name.isprintable():
-        raise BadRequestError(f"a name must be 1 to {NAME_CHARS_MAX} printable characters")
+    if not name.strip() or len(name) > STATE_NAME_CHARS_MAX or not name.isprintable():
+        raise BadRequestError(f"a name must be 1 to {STATE_NAME_CHARS_MAX} printable characters")
     return name
 
 

@@ -7,10 +7,8 @@ enrolled would be read again every few seconds.
 
 from sqlalchemy import Connection, bindparam, func, select
 
+from vedette.limits import SENSOR_CHANGES_OVERLAP_US
 from vedette.state.db.schema import SENSOR
-
-CHANGES_OVERLAP_US = 60 * 1_000_000
-"""Overlap of polls: clocks of several servers differ."""
 
 
 class ChangedSensors:
@@ -27,8 +25,8 @@ class ChangedSensors:
         """Ids of the sensors that changed since the last confirmed poll; of the last minute at the
         first one."""
         since_us, summed = self._since_us, self._summed
-        if not 0 <= now_us - since_us < 2 * CHANGES_OVERLAP_US:
-            since_us, summed = (self._looked_us or now_us) - CHANGES_OVERLAP_US, None
+        if not 0 <= now_us - since_us < 2 * SENSOR_CHANGES_OVERLAP_US:
+            since_us, summed = (self._looked_us or now_us) - SENSOR_CHANGES_OVERLAP_US, None
         count, total = connection.execute(_SUM, {"since": since_us}).one()
         # Every change makes the sum larger: times of changes only rise.
         newest, found = (int(count), int(total or 0)), self._seen

@@ -12,10 +12,9 @@ from ipaddress import ip_address
 
 from sqlalchemy import Connection, select, update
 
+from vedette.limits import HOST_LABELS_PER_STATEMENT
 from vedette.state.db.database import insert_new
 from vedette.state.db.schema import ALIAS, SENSOR
-
-_LABELS_PER_STATEMENT = 250
 
 
 def join_names(
@@ -80,8 +79,8 @@ def _known(
 ) -> dict[str, dict[str, int]]:
     """By label, the sensors of the group that have it: id by host name."""
     found: dict[str, dict[str, int]] = {}
-    for begin in range(0, len(labels), _LABELS_PER_STATEMENT):
-        some = labels[begin : begin + _LABELS_PER_STATEMENT]
+    for begin in range(0, len(labels), HOST_LABELS_PER_STATEMENT):
+        some = labels[begin : begin + HOST_LABELS_PER_STATEMENT]
         either = [*some, *(label.upper() for label in some)]  # NetBIOS has capitals
         rows = connection.execute(
             select(SENSOR.c.id, SENSOR.c.hostname).where(

@@ -26,6 +26,7 @@ from sqlalchemy import (
 
 from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
+from vedette.limits import HOSTS_PER_STATEMENT
 from vedette.model.host import SensorRef, Sighting
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import ALIAS, GROUP, SENSOR
@@ -33,9 +34,6 @@ from vedette.state.policy.group_options import options_of
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 from vedette.state.sensors.changed_sensors import ChangedSensors
 from vedette.state.sensors.host_names import join_names, short_names_of
-
-HOSTS_PER_STATEMENT = 500
-"""Host names in one statement; both databases bound the parameters."""
 
 
 @dataclass(slots=True)

@@ -11,13 +11,12 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from vedette import limits
 from vedette.errors import BadRequestError, NotFoundError, TooLargeError
+from vedette.limits import INSTALLER_CHUNK_BYTES
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, INSTALLER, INSTALLER_CHUNK
 
 KINDS: Final = {"windows": ("exe", "msi"), "osx": ("pkg",)}
 """Kinds of packages by operating system."""
-
-CHUNK_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ def _keep(
         insert(INSTALLER).values(row).returning(INSTALLER.c.id)
     ).scalar_one()
     digest, size = sha256(), 0
-    for number, data in enumerate(iter(lambda: file.read(CHUNK_BYTES), b"")):
+    for number, data in enumerate(iter(lambda: file.read(INSTALLER_CHUNK_BYTES), b"")):
         size += len(data)
         if size > limits.INSTALLER_BYTES_MAX:
             raise TooLargeError(f"{name} is larger than {limits.INSTALLER_BYTES_MAX} bytes")

@@ -14,6 +14,7 @@ from threading import Lock
 from sqlalchemy import select
 
 from vedette import limits
+from vedette.limits import SENSOR_KEYS_PER_READ
 from vedette.model.principal import Principal
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
@@ -21,9 +22,6 @@ from vedette.state.sensors.changed_sensors import ChangedSensors
 from vedette.state.sensors.key_replacement import KEY_COLUMNS, KeyKind, digest
 
 ID_MAX = 2**31 - 1
-
-NEIGHBOURS = 256
-"""Sensors with neighbouring ids that are loaded together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +77,9 @@ class SensorKeys:
     def _read(self, sensor_id: int, kind: KeyKind, now_us: int) -> dict[int, _Known]:
         """Load and cache the sensors around an id that have a key of this kind."""
         column = KEY_COLUMNS[kind]
-        first = sensor_id - sensor_id % NEIGHBOURS
+        first = sensor_id - sensor_id % SENSOR_KEYS_PER_READ
         query = select(SENSOR.c.id, column, SENSOR.c.hostname, SENSOR.c.group_id).where(
-            SENSOR.c.id.between(first, first + NEIGHBOURS - 1), column.is_not(None)
+            SENSOR.c.id.between(first, first + SENSOR_KEYS_PER_READ - 1), column.is_not(None)
         )
         changes = self._changes
         with self._database.reading() as connection:

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 import vedette.store.engine.arrow_memory  # noqa: F401 - before the first array
 from vedette import limits
+from vedette.limits import INSERT_INDEXED_ROWS_MIN
 from vedette.model.suffix_columns import ENDS, ends_index
 from vedette.store.engine.cancel import CancelToken, QueryKiller
 from vedette.store.engine.capabilities import Capabilities
@@ -71,11 +72,6 @@ INSERT_SETTINGS: Settings = {
 }
 
 _NO_PROCESS = pa.chunked_array([], pa.string())
-
-INDEXED_ROWS_MIN = 2_000
-"""Smaller inserts build no skip indexes: that costs 20 ms whatever the size, half of the insert,
-and the merge a few seconds later builds them. Until then searches scan the part (2 ms for 1,000
-rows), with the same answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +304,7 @@ class ClickHouseEngine:
             client.insert_arrow(table, data, settings=self._insert_settings(data.num_rows))
 
     def _insert_settings(self, rows: int) -> dict[str, str | int]:
-        indexed = int(rows >= INDEXED_ROWS_MIN)
+        indexed = int(rows >= INSERT_INDEXED_ROWS_MIN)
         of_engine = self.capabilities.insert_settings
         return {**INSERT_SETTINGS, "materialize_skip_indexes_on_insert": indexed, **of_engine}
 

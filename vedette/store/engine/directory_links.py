@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Final
 
 from vedette.errors import StartError
+from vedette.limits import DEFINITION_HEAD_BYTES
 
 _LOG = logging.getLogger(__name__)
 
 _UUID: Final = re.compile(r"UUID '([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})'")
-_DEFINITION_HEAD_BYTES: Final = 4_096
 _REPLACED: Final = "replaced-links"
 
 _REMEDY: Final = (
@@ -114,7 +114,7 @@ def _definition_uuid(definition: Path) -> str | None:
 
 def _head(path: Path, *, whole: bool = False) -> str:
     with path.open("rb") as file:
-        return file.read(-1 if whole else _DEFINITION_HEAD_BYTES).decode(errors="replace")
+        return file.read(-1 if whole else DEFINITION_HEAD_BYTES).decode(errors="replace")
 
 
 def _store_path(directory: Path, uuid: str) -> Path:

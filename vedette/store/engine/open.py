@@ -10,6 +10,7 @@ from clickhouse_connect.driver.exceptions import ClickHouseError
 
 from vedette import limits
 from vedette.errors import StartError, VedetteError
+from vedette.limits import STORE_PARTS_MERGED
 from vedette.store.engine.capabilities import EMBEDDED, Capabilities
 from vedette.store.engine.client import DATABASE, ClickHouseEngine, create_database
 from vedette.store.engine.directory_links import check_directory
@@ -38,17 +39,13 @@ ENGINE_CONFIG = f"""\
 """
 """The engine's defaults assume a dedicated server: 5 GB per cache, and merges of five parts."""
 
-PARTS_MERGED = 8
-"""Parts of similar size per merge: 25% fewer merges of each row than with the engine's default of
-five, and still few parts per search."""
-
 
 def open_engine(
     directory: Path,
     *,
     database: str = DATABASE,
     capabilities: Capabilities = EMBEDDED,
-    parts_merged: int = PARTS_MERGED,
+    parts_merged: int = STORE_PARTS_MERGED,
     extra_config: str = "",
 ) -> ClickHouseEngine:
     """Open or create the embedded engine in `directory`.

@@ -14,6 +14,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from vedette import limits
+from vedette.limits import PART_COUNT_BYTES_MAX
 from vedette.store.engine.client import Engine
 from vedette.store.engine.errors import PartName
 from vedette.store.partitions.lifecycle import list_partitions
@@ -22,7 +23,6 @@ from vedette.store.schema.tables import PARTITIONED, TABLES
 
 _BROKEN: Final = "startsWith(reason, 'broken')"
 
-_PART_FILES_READ_BYTES_MAX: Final = 32
 
 _cache: WeakKeyDictionary[Engine, "_Cached"] = WeakKeyDictionary()
 
@@ -175,6 +175,6 @@ def _row_count(part: Path) -> int | None:
     """`count.txt` of a part on this machine; None for one of a cluster, or where it is gone."""
     try:
         with (part / "count.txt").open("rb") as file:
-            return int(file.read(_PART_FILES_READ_BYTES_MAX))
+            return int(file.read(PART_COUNT_BYTES_MAX))
     except (OSError, ValueError):
         return None

@@ -14,20 +14,14 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 from weakref import WeakKeyDictionary
 
+from vedette.limits import INDEXED_ENDS_CACHE_S, UNINDEXED_ROWS_MAX
 from vedette.model.suffix_columns import ENDS, MERGED_ENDS, ends_index
 from vedette.query.compile.suffix_index import IndexedEnds
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import hot_partition
 from vedette.store.schema.merge_indexes import merged_after
-
-_KNOWN_FOR_S: Final = 10
-
-_UNINDEXED_ROWS_MAX: Final = 4_000
-"""Rows for which evaluating the expression takes no longer than reading other indexes: the inserts
-of some seconds, until they are merged."""
 
 _known: WeakKeyDictionary[Engine, tuple[float, IndexedEnds]] = WeakKeyDictionary()
 _lock = threading.Lock()
@@ -38,7 +32,7 @@ def indexed_ends(engine: Engine) -> IndexedEnds:
     now = time.monotonic()
     with _lock:
         since, found = _known.get(engine.root, (-math.inf, IndexedEnds()))
-    if now - since > _KNOWN_FOR_S:
+    if now - since > INDEXED_ENDS_CACHE_S:
         found = _indexed(_noted(engine), _parts(engine), merged_after(engine))
         with _lock:
             _known[engine.root] = (now, found)
@@ -55,7 +49,7 @@ def _indexed(
     everywhere: frozenset[str] = frozenset()
     if parts and not others:
         everywhere = frozenset(ENDS)
-    elif merging and len(merging) == len(others) and unmerged <= _UNINDEXED_ROWS_MAX:
+    elif merging and len(merging) == len(others) and unmerged <= UNINDEXED_ROWS_MAX:
         everywhere = MERGED_ENDS
     return IndexedEnds(tuple(sorted(settled)), tuple(sorted(merging)), everywhere)
 

@@ -8,17 +8,16 @@ interrupted changes at start. No command rewrites rows, and each is idempotent.
 
 import math
 import time
-from typing import Final
 from weakref import WeakKeyDictionary
 
 from vedette.errors import ConflictError, NotFoundError
+from vedette.limits import PARTITIONS_CACHE_S
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.partition import WRITER, Partition, State, partition_name
 from vedette.store.schema.tables import PARTITIONED
 
 _Intended = dict[int, tuple[State, int, bool]]
 
-_CACHE_AGE_S: Final = 1
 _cache: WeakKeyDictionary[Engine, tuple[float, _Intended]] = WeakKeyDictionary()
 
 
@@ -186,7 +185,7 @@ def _alter(engine: Engine, table: str, command: str) -> None:
 def _recent(engine: Engine) -> _Intended:
     """`_intended`, cached for a second, since every search calls it."""
     since, found = _cache.get(engine.root, (-math.inf, {}))
-    if time.monotonic() - since > _CACHE_AGE_S:
+    if time.monotonic() - since > PARTITIONS_CACHE_S:
         since, found = time.monotonic(), _intended(engine)
         _cache[engine.root] = since, found
     return found

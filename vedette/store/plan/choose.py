@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from vedette import limits
+from vedette.limits import FEW_SEGMENTS_EVENT_TESTS_MAX, PREFILTER_ROWS_MAX
 from vedette.model.columns import METADATA
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
@@ -24,7 +26,6 @@ from vedette.query.compile.document import SEGMENT
 from vedette.query.compile.segments_sql import keys_of
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import closed_partitions
-from vedette.store.plan import index_pruning
 from vedette.store.plan.index_pruning import (
     Narrowing,
     count_rows,
@@ -55,11 +56,6 @@ from vedette.store.sql.scope_filter import PLACE, scope_params
 Order = Sequence[tuple[str, bool]]
 """Columns to order by, each with whether it descends."""
 
-PREFILTER_ROWS_MAX: Final = 200_000
-"""Partial rows that are worth a set."""
-
-_EVENT_TESTS_MAX: Final = 2
-"""Subqueries for events in a condition that `FewSegments` may run."""
 
 _TEXT_INDEX_CALLS: Final = ("Tokens(", "toString(")
 """Functions that only conditions on text indexes call."""
@@ -99,7 +95,7 @@ def choose_scan(engine: Engine, where: Condition, scope: Scope, reach: Reach) ->
     if not least:
         return NoMatch()
     ranked = [where.narrowings[n] for n in sorted(range(len(counts)), key=counts.__getitem__)]
-    if least <= index_pruning.PLACES_MAX:
+    if least <= limits.PREFILTER_PLACES_MAX:
         found = find_places(engine, where, ranked, params, reach)
         if found is None:
             return FullScan(where)
@@ -126,14 +122,14 @@ def choose_few_segments(
     where = with_suffix_tokens(engine, where)
     if where.sql == NOWHERE.sql:
         return NoMatch()
-    if where.merged is None or where.looks > _EVENT_TESTS_MAX:
+    if where.merged is None or where.looks > FEW_SEGMENTS_EVENT_TESTS_MAX:
         return None
     if not where.found and len(where.narrowings) != 1:
         return None
     if where.narrowings and closed_partitions(engine):
         params = {**where.params, **scope_params(scope)}
         (count,) = count_rows(engine, where.narrowings[:1], params, reach)
-        if not 0 < count <= index_pruning.PLACES_MAX:
+        if not 0 < count <= limits.PREFILTER_PLACES_MAX:
             return None if count else NoMatch()
     if where.found:
         asks_rows = where.merged or where.keys

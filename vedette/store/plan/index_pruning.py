@@ -9,19 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from vedette import limits
+from vedette.limits import PREFILTER_CONDITIONS_MAX, PREFILTER_PLACES_ENOUGH
 from vedette.query.compile.condition import Condition
 from vedette.query.compile.suffix_index import NO_ENDS
 from vedette.store.engine.client import Engine, Params
 from vedette.store.partitions.index_build import indexed_ends
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.scope_filter import PLACE
-
-PLACES_MAX: Final = 5_000
-"""Segments, or windows of processes, whose keys are bound as values."""
-
-_PLACES_ENOUGH: Final = 50
-_CONDITIONS_MAX: Final = 2
-"""Conditions of one narrowing that are looked up again for fewer places."""
 
 Narrowing = Sequence[str]
 """One of `Condition.narrowings`."""
@@ -64,16 +59,17 @@ def find_places(
     reach: Reach,
 ) -> FoundPlaces | None:
     """The places that have rows of the first narrowing, and of the others as long as looking them
-    up promises less work than the search itself; None when they are more than `PLACES_MAX`.
+    up promises less work than the search itself; None when they are more than
+    `PREFILTER_PLACES_MAX`.
 
     Raises UnavailableError.
     """
     keys = _PROCESS_WINDOWS if where.of_processes else _PLACES
     found = reach.ask(engine, _places_sql(where, ranked[0]), params).rows
-    if len(found) > PLACES_MAX:
+    if len(found) > limits.PREFILTER_PLACES_MAX:
         return None
     for narrowing in ranked[1:]:
-        if len(found) <= _PLACES_ENOUGH or len(narrowing) > _CONDITIONS_MAX:
+        if len(found) <= PREFILTER_PLACES_ENOUGH or len(narrowing) > PREFILTER_CONDITIONS_MAX:
             break
         name = "process_id" if where.of_processes else PLACE
         also = reach.ask(
@@ -96,7 +92,7 @@ def count_rows(
     counts: list[int] = []
     for narrowing in narrowings:
         counts.append(reach.ask(engine, _count_sql(narrowing), params).rows[0][0])
-        if counts[-1] <= _PLACES_ENOUGH:
+        if counts[-1] <= PREFILTER_PLACES_ENOUGH:
             break
     return counts
 
@@ -108,13 +104,14 @@ def _count_sql(narrowing: Narrowing) -> str:
 
 def _places_sql(where: Condition, narrowing: Narrowing) -> str:
     """Keys of the segments that have such rows, or of all windows of their processes."""
+    rows = limits.PREFILTER_PLACES_MAX + 1
     if where.of_processes:
         # Both tables are sharded alike, so each shard looks up its own processes.
         return (
             "SELECT DISTINCT arrayJoin(windows), sensor_id, process_id FROM process "
-            f"WHERE process_id IN ({rows_sql('process_id', narrowing)}) LIMIT {PLACES_MAX + 1:d}"
+            f"WHERE process_id IN ({rows_sql('process_id', narrowing)}) LIMIT {rows:d}"
         )
-    return f"SELECT DISTINCT * FROM ({rows_sql(PLACE, narrowing)}) LIMIT {PLACES_MAX + 1:d}"
+    return f"SELECT DISTINCT * FROM ({rows_sql(PLACE, narrowing)}) LIMIT {rows:d}"
 
 
 def rows_sql(selected: str, narrowing: Narrowing, among: str = "1") -> str:

@@ -13,6 +13,7 @@ from typing import Final
 import pyarrow as pa
 
 from vedette.errors import UnavailableError
+from vedette.limits import ESTIMATED_QUERY_CHARS_MAX
 from vedette.model.indexes import INDEXES, index_name
 from vedette.model.suffix_columns import ENDS, ends_index, ends_sql
 from vedette.query.compile.condition import SETTINGS
@@ -26,9 +27,6 @@ _ASKED: Final[Settings] = {
     "prefer_column_name_to_alias": 1,
 }
 _ROWS_MAX: Final = ("max_rows_in_set", "max_rows_to_group_by")
-
-_WEIGHED_CHARS_MAX: Final = 100_000
-"""Longer queries take so long that index analysis does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ class Reach:
 def _without_other_indexes(sql: str) -> dict[str, str]:
     """Settings that ignore the skip indexes of columns that a query does not name: the engine
     analyses every index in every read, a quarter of the cost of one index lookup."""
-    if len(sql) > _WEIGHED_CHARS_MAX:
+    if len(sql) > ESTIMATED_QUERY_CHARS_MAX:
         return {}
     others = [index_name(column) for column, _ in INDEXES if f"`{column}`" not in sql]
     others += [ends_index(column) for column in ENDS if ends_sql(column) not in sql]

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vedette import limits
+from vedette.limits import TOP_BY_EVENT_LATER_ROWS_MAX, TOP_BY_EVENT_SEGMENTS_MAX
 from vedette.query.compile.condition import Apart, Condition
 from vedette.store.engine.client import Engine, Params
 from vedette.store.engine.query_pool import submit
@@ -22,13 +23,6 @@ from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.column_lists import quoted
 from vedette.store.sql.from_clause import grouped, merged
 from vedette.store.sql.scope_filter import PLACE, Place
-
-_LATER_MAX: Final = 50_000
-"""Rows later than the last of a page. A search that matches only old segments has more, and falls
-back to `MergedSort`."""
-
-_BOUND_MAX: Final = 200
-"""Up to so many segments, rows are read by key instead of by time."""
 
 _KEYS: Final = pa.schema([("key_hash", pa.uint64()), ("at", pa.int64())])
 """A segment, and its time in epoch microseconds."""
@@ -83,16 +77,18 @@ def _later(
     engine: Engine, found: pa.Table, column: str, count: int, reach: Reach
 ) -> pa.Table | None:
     """All rows of the matches that are at least as late as the first `count` segments; None when
-    more than `_LATER_MAX` rows would have to be read."""
-    if found.num_rows <= max(_BOUND_MAX, count):
+    more than `TOP_BY_EVENT_LATER_ROWS_MAX` rows would have to be read."""
+    if found.num_rows <= max(TOP_BY_EVENT_SEGMENTS_MAX, count):
         which = "key_hash IN {keys:Array(UInt64)}"
         params: Params = {"keys": found["key_hash"].to_pylist()}
     else:
         which = f"{_at(column)} >= {{least:Int64}}"
         params = {"least": pc.min(_first(found, count, [("at", "descending")])["at"]).as_py()}
     sql = f"SELECT {PLACE}, {_at(column)} AS at FROM segment PREWHERE {which}"
-    later = reach.ask_table(engine, f"{sql} LIMIT {_LATER_MAX + 1:d}", _PLACES, params)
-    if later.num_rows > _LATER_MAX:
+    later = reach.ask_table(
+        engine, f"{sql} LIMIT {TOP_BY_EVENT_LATER_ROWS_MAX + 1:d}", _PLACES, params
+    )
+    if later.num_rows > TOP_BY_EVENT_LATER_ROWS_MAX:
         return None
     return later.filter(pc.is_in(later["key_hash"], value_set=_shared(found, later)))
 

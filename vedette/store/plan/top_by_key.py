@@ -8,16 +8,13 @@ segments in order, each first at its place, then again. Segments are counted by 
 from concurrent.futures import Future
 from typing import Final
 
+from vedette.limits import TOP_BY_KEY_ROWS_A_SEGMENT, TOP_BY_KEY_ROWS_MIN
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
 from vedette.store.engine.query_pool import submit
 from vedette.store.partitions.lifecycle import open_partitions
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.scope_filter import PLACE, Place
-
-_ROWS_A_SEGMENT: Final = 8
-_ROWS_LEAST: Final = 100
-"""Rows read for a page: a segment that is written to has several."""
 
 _OPEN: Final = "partition_ms IN {open_partitions:Array(UInt64)}"
 
@@ -29,7 +26,7 @@ def first_places(
     still being counted, and the places of `rows` of them from `start` on; None when they have too
     many rows. Raises UnavailableError."""
     counting = submit(_count, engine, where, reach)
-    most = max((start + rows) * _ROWS_A_SEGMENT, _ROWS_LEAST)
+    most = max((start + rows) * TOP_BY_KEY_ROWS_A_SEGMENT, TOP_BY_KEY_ROWS_MIN)
     found = reach.ask(
         engine,
         f"SELECT {PLACE} FROM segment WHERE {where.sql} ORDER BY {ordering} LIMIT {most:d}",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vedette.errors import BadRequestError
+from vedette.limits import BINARY_CLAIMS_MAX, BINARY_NAMES_MAX
 from vedette.model.binary_fields import BINARY_LISTS
 from vedette.model.scope import Scope
 from vedette.query.compile.binary_sql import BINARY_COLUMNS, IN_SCOPE, binaries_sql
@@ -15,12 +16,6 @@ from vedette.store.read.segment_search import Found, Order, count_segments
 from vedette.store.sql.column_lists import quoted
 from vedette.store.sql.scope_filter import ALL, scope_params, scoped
 
-NAMES_MAX = 1_000
-"""File names, hosts and groups in the result for one binary."""
-
-CLAIMS_MAX = 10
-"""Different SHA-256 of one MD5 that are shown."""
-
 SORTABLE = frozenset(BINARY_COLUMNS) - BINARY_LISTS
 """What binaries can be ordered by."""
 
@@ -29,7 +24,7 @@ def _listed(column: str) -> str:
     name = quoted(column)
     if column not in BINARY_LISTS:
         return name
-    return f"arraySlice(arraySort({name}), 1, {NAMES_MAX}) AS `told_{column}`"
+    return f"arraySlice(arraySort({name}), 1, {BINARY_NAMES_MAX}) AS `told_{column}`"
 
 
 _ROW = ", ".join(map(_listed, BINARY_COLUMNS))
@@ -99,9 +94,9 @@ def binaries_of(engine: Engine, hashes: Sequence[str], scope: Scope) -> list[dic
 
 def claimed_sha256(engine: Engine, md5: str, scope: Scope) -> list[str]:
     """The SHA-256 that sensors of the scope report for the file with this MD5, in order; more than
-    one where they contradict each other. At most `CLAIMS_MAX`."""
+    one where they contradict each other. At most `BINARY_CLAIMS_MAX`."""
     found = engine.query(
-        f"SELECT arraySort(groupUniqArray({CLAIMS_MAX:d})(sha256)) FROM binary "
+        f"SELECT arraySort(groupUniqArray({BINARY_CLAIMS_MAX:d})(sha256)) FROM binary "
         f"WHERE md5 = {{md5:String}} AND sha256 != '' AND {IN_SCOPE}",
         {"md5": md5, **scope_params(scope)},
     )

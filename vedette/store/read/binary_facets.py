@@ -10,15 +10,12 @@ from types import MappingProxyType
 from typing import Final
 
 from vedette.errors import BadRequestError
+from vedette.limits import FACET_SIGNATURE_MONTHS, FACET_START_DAYS, SEGMENT_FACET_VALUES_MAX
 from vedette.model.binary_fields import BINARY
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, BinaryCondition
 from vedette.store.engine.client import Engine
-from vedette.store.read.segment_facets import DAYS, VALUES_MAX
 from vedette.store.sql.scope_filter import scope_params
-
-MONTHS: Final = 48
-"""Months covered by the facet `digsig_sign_time`, the current one included."""
 
 _SINCE: Final = "`{0}` >= fromUnixTimestamp64Micro({{{0}_from:Int64}}, 'UTC')"
 
@@ -60,8 +57,8 @@ def count_binary_facets(
     *,
     deadline_s: float | None = None,
 ) -> Counts:
-    """The `VALUES_MAX` most frequent values of each named facet with their counts, the most
-    frequent first; of times the earliest first.
+    """The `SEGMENT_FACET_VALUES_MAX` most frequent values of each named facet with their counts,
+    the most frequent first; of times the earliest first.
 
     Raises BadRequestError for a name that is no facet, UnavailableError when it takes longer
     than `deadline_s`.
@@ -98,7 +95,7 @@ def _counting(where: BinaryCondition, names: Sequence[str]) -> str:
         "SELECT pair.1 AS which, pair.2 AS value, count() AS counted "
         f"FROM (SELECT arrayJoin(arrayConcat({pairs})) AS pair FROM ({where.binaries})) "
         "WHERE value != '' GROUP BY which, value "
-        f"ORDER BY which, counted DESC, value LIMIT {VALUES_MAX} BY which"
+        f"ORDER BY which, counted DESC, value LIMIT {SEGMENT_FACET_VALUES_MAX} BY which"
     )
 
 
@@ -106,9 +103,9 @@ def _starts(now_us: int) -> dict[str, int]:
     """Start of the counted days and months, epoch microseconds."""
     now = datetime.fromtimestamp(now_us / 1_000_000, UTC)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    month = today.year * 12 + today.month - 1 - (MONTHS - 1)
+    month = today.year * 12 + today.month - 1 - (FACET_SIGNATURE_MONTHS - 1)
     first = today.replace(year=month // 12, month=month % 12 + 1, day=1)
-    since = today - timedelta(days=DAYS - 1)
+    since = today - timedelta(days=FACET_START_DAYS - 1)
     return {
         "digsig_sign_time_from": int(first.timestamp()) * 1_000_000,
         "added_from": int(since.timestamp()) * 1_000_000,

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from vedette.limits import RELATIVES_MAX
 from vedette.model.columns import EVENT_KINDS, EventKind
 from vedette.model.event import ProcessEvent
 from vedette.model.scope import Scope
@@ -23,9 +24,6 @@ from vedette.store.sql.column_lists import BEST, COUNTS, quoted, readable_array
 from vedette.store.sql.scope_filter import guided, scoped
 
 _LAST = (1 << 63) - 1
-
-RELATIVES_MAX = 1_000
-"""Children or siblings per query."""
 
 
 @dataclass(frozen=True, slots=True)

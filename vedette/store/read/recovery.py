@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pyroaring import BitMap
 
-from vedette.limits import SEGMENT_WINDOW_MS
+from vedette.limits import RECOVERY_PROCESSES_PER_QUERY, SEGMENT_WINDOW_MS
 from vedette.model.columns import DERIVED, PROCESS
 from vedette.model.host import HostProcess
 from vedette.model.metadata_rank import RANK_COLUMN_OF
@@ -17,9 +17,6 @@ from vedette.store.engine.client import Engine
 from vedette.store.sql.column_lists import COUNTS
 from vedette.store.sql.scope_filter import guided
 from vedette.store.write.corrections import newest_corrections
-
-PROCESSES_PER_QUERY = 2_000
-"""Ids bound to one query: the time to bind them grows with their square above 10,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +49,8 @@ class Newest:
 def known_processes(engine: Engine, process_ids: Sequence[str]) -> dict[str, KnownProcess]:
     """Stored metadata and segments by process id; unknown ids are left out."""
     known: dict[str, KnownProcess] = {}
-    for at in range(0, len(process_ids), PROCESSES_PER_QUERY):
-        known |= _known_processes(engine, list(process_ids[at : at + PROCESSES_PER_QUERY]))
+    for at in range(0, len(process_ids), RECOVERY_PROCESSES_PER_QUERY):
+        known |= _known_processes(engine, list(process_ids[at : at + RECOVERY_PROCESSES_PER_QUERY]))
     return known
 
 

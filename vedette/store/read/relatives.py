@@ -9,13 +9,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from vedette.limits import (
+    CHILD_REPORTS_MAX,
+    PROCESSES_WITH_REPORTS_MAX,
+    RECOVERY_PROCESSES_PER_QUERY,
+)
 from vedette.model.columns import METADATA, Column
 from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
 from vedette.store.read.process_events import BY_KEY
-from vedette.store.read.recovery import PROCESSES_PER_QUERY
 from vedette.store.sql.column_lists import BEST_COUNTS, best
 from vedette.store.sql.scope_filter import guided, scoped
 
@@ -82,11 +86,6 @@ NODE: Final = tuple(column for column in METADATA if column.name in _SHOWN)
 FACTS: Final = tuple(column for column in METADATA if column.name in _SHOWN | _OF_PARENT)
 """`_SHOWN` and the columns about the parent."""
 
-REPORTS_AT_ONCE: Final = 100
-"""Childproc events that are read with a process, and processes per query."""
-
-_PROCESSES_WITH_REPORTS: Final = 1_000
-
 
 _NAMED: Final = "sensor_id IN {sensors:Array(UInt32)} AND parent_id IN {ids:Array(String)}"
 """A child is on its parent's host: the primary key narrows by sensor before any index does."""
@@ -140,7 +139,7 @@ _CHILDPROC: Final = (
     *("username", "pid", "md5", "sha256", "suppressed"),
 )
 _WITH_REPORTS: Final = (
-    f"groupArrayArray({REPORTS_AT_ONCE:d})"
+    f"groupArrayArray({CHILD_REPORTS_MAX:d})"
     f"(arrayZip({', '.join(f'childproc_{name}' for name in _CHILDPROC)})) AS best_events"
 )
 
@@ -189,13 +188,13 @@ def known_of(
     engine: Engine, process_ids: Sequence[str], scope: Scope, columns: Sequence[Column]
 ) -> dict[str, Known]:
     """`facts_of` with the children that each reported: one query in place of two."""
-    if len(process_ids) > _PROCESSES_WITH_REPORTS:
+    if len(process_ids) > PROCESSES_WITH_REPORTS_MAX:
         rows = _facts(engine, process_ids, scope, columns)
         return {row["process_id"]: Known(row, None) for row in rows}
     found: dict[str, Known] = {}
     for row in _facts(engine, process_ids, scope, columns, _WITH_REPORTS):
         process_id, events = row["process_id"], row.pop("events")
-        is_all = row["childproc_count"] <= REPORTS_AT_ONCE
+        is_all = row["childproc_count"] <= CHILD_REPORTS_MAX
         found[process_id] = Known(row, _reports(process_id, events) if is_all else None)
     return found
 
@@ -242,5 +241,5 @@ def _reports(parent_id: str, rows: Sequence[tuple[Any, ...]]) -> list[Report]:
 
 
 def _batches(ids: Sequence[str]) -> Iterator[list[str]]:
-    for at in range(0, len(ids), PROCESSES_PER_QUERY):
-        yield list(ids[at : at + PROCESSES_PER_QUERY])
+    for at in range(0, len(ids), RECOVERY_PROCESSES_PER_QUERY):
+        yield list(ids[at : at + RECOVERY_PROCESSES_PER_QUERY])

@@ -2,16 +2,11 @@
 
 from dataclasses import dataclass
 
+from vedette.limits import RUNNING_HOST_PROCESSES_MAX, RUNNING_HOSTS_MAX
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
 from vedette.store.sql.scope_filter import scoped
-
-RUNNING_HOSTS_MAX = 1_000
-"""Hosts per answer, the most recently seen first."""
-
-PROCESS_IDS_MAX = 10
-"""Process ids listed per host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +18,7 @@ class RunsOn:
     process_count: int
     last_update_us: int
     process_ids: tuple[str, ...]
-    """The newest, at most `PROCESS_IDS_MAX`."""
+    """The newest, at most `RUNNING_HOST_PROCESSES_MAX`."""
 
 
 def running(engine: Engine, md5: str, scope: Scope, since_us: int) -> list[RunsOn]:
@@ -39,7 +34,8 @@ def running(engine: Engine, md5: str, scope: Scope, since_us: int) -> list[RunsO
     found = engine.query(
         "SELECT sensor_id, max(host), count(), max(updated), "
         f"arraySlice(arrayReverseSort(process -> process.1, groupArray((updated, process_id))), "
-        f"1, {PROCESS_IDS_MAX:d}).2 FROM (SELECT sensor_id, process_id, max(hostname) AS host, "
+        f"1, {RUNNING_HOST_PROCESSES_MAX:d}).2 "
+        "FROM (SELECT sensor_id, process_id, max(hostname) AS host, "
         f"max(last_update) AS updated, max(terminated) AS ended FROM segment WHERE {where.sql} "
         "GROUP BY sensor_id, process_id HAVING ended = 0) "
         f"GROUP BY sensor_id ORDER BY max(updated) DESC, sensor_id LIMIT {RUNNING_HOSTS_MAX:d}",

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from vedette.errors import BadRequestError
+from vedette.limits import FACET_FUZZY_TOTAL_MIN, FACET_START_DAYS, SEGMENT_FACET_VALUES_MAX
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.query.compile.predicate_sql import DERIVED_SQL, LOCAL_START
@@ -18,15 +19,6 @@ from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.sql.column_lists import SORTABLE, quoted
 from vedette.store.sql.scope_filter import scoped
-
-VALUES_MAX: Final = 200
-"""Values per facet, the most frequent ones."""
-
-DAYS: Final = 30
-"""Days covered by the facet `start`, today included."""
-
-FUZZY_TOTAL_MIN: Final = 100_000
-"""Smaller results are counted exactly: sampling saves nothing."""
 
 _DAY_US: Final = 24 * 3600 * 1_000_000
 _SAMPLED: Final = (
@@ -42,7 +34,7 @@ _DAY_SQL: Final = (
     "AND start < fromUnixTimestamp64Micro({facet_until:Int64}, 'UTC'), "
     f"toUInt32(toDate({LOCAL_START})), 0)"
 )
-"""Days since 1970 of a start within the last `DAYS`; else 0."""
+"""Days since 1970 of a start within the last `FACET_START_DAYS`; else 0."""
 
 FACETS: Mapping[str, str] = MappingProxyType(
     {
@@ -100,7 +92,7 @@ def count_facets(
     if group and group not in SORTABLE:
         raise BadRequestError(f"results cannot be grouped by {group!r}")
     where = scoped(where, scope)
-    if fuzzy_total >= FUZZY_TOTAL_MIN and not group:
+    if fuzzy_total >= FACET_FUZZY_TOTAL_MIN and not group:
         sampled = _count(engine, _both(where, _SAMPLED), names, now_us, "", reach)
         if sampled.total:
             return _scaled(sampled, fuzzy_total)
@@ -115,7 +107,7 @@ def _count(
     engine: Engine, where: Condition, names: Sequence[str], now_us: int, group: str, reach: Reach
 ) -> Facets:
     today_us = now_us - now_us % _DAY_US
-    since_us, until_us = today_us - (DAYS - 1) * _DAY_US, today_us + _DAY_US
+    since_us, until_us = today_us - (FACET_START_DAYS - 1) * _DAY_US, today_us + _DAY_US
     found = reach.ask(
         engine,
         _counting(where, names, group),
@@ -126,7 +118,7 @@ def _count(
 
 def _counting(where: Condition, names: Sequence[str], group: str) -> str:
     """One pass with a grouping set per column and one for the total. One value more than
-    `VALUES_MAX`, since one may be the unknown one."""
+    `SEGMENT_FACET_VALUES_MAX`, since one may be the unknown one."""
     columns = [f"f{number}" for number in range(len(names))]
     values = [f"{FACETS[name]} AS f{number}" for number, name in enumerate(names)]
     counted = "count()"
@@ -140,7 +132,7 @@ def _counting(where: Condition, names: Sequence[str], group: str) -> str:
         f"SELECT {which} AS which, {counted} AS counted{listed} "
         f"FROM (SELECT {', '.join(values) or '1'} FROM segment FINAL {where.clause}) "
         f"GROUP BY GROUPING SETS ({sets}) "
-        f"ORDER BY which, counted DESC{listed} LIMIT {VALUES_MAX + 1} BY which"
+        f"ORDER BY which, counted DESC{listed} LIMIT {SEGMENT_FACET_VALUES_MAX + 1} BY which"
     )
 
 
@@ -157,7 +149,7 @@ def _by_facet(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Facets:
             continue
         number = place[which]
         name, value = names[number], values[number]
-        if _is_known(name, value) and len(counts[name]) < VALUES_MAX:
+        if _is_known(name, value) and len(counts[name]) < SEGMENT_FACET_VALUES_MAX:
             counts[name].append((value, counted))
     return Facets(total, counts)
 

@@ -8,6 +8,7 @@ order, without those whose group occurred before; all other groups are only coun
 from collections.abc import Iterable
 
 from vedette.errors import BadRequestError
+from vedette.limits import SEGMENT_GROUPS_AHEAD, SEGMENT_GROUPS_AHEAD_MIN, SEGMENT_GROUPS_BOUND_MAX
 from vedette.model.columns import KEY
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
@@ -16,14 +17,6 @@ from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.read.segment_search import NEWEST_FIRST, Found, Order, ordering_sql, segment_rows
 from vedette.store.sql.column_lists import SORTABLE, quoted
 from vedette.store.sql.scope_filter import PLACE, Place, scoped
-
-_AHEAD = 4
-"""Segments read per row of the page: a process typically has two or three."""
-
-_AHEAD_LEAST = 1_000
-
-_BOUND_MAX = 20_000
-"""Places that are bound as values."""
 
 _OF_KEYS = frozenset(column.name for column in KEY)
 
@@ -49,7 +42,7 @@ def search_groups(
     where, ordering = scoped(where, scope), ordering_sql(order)
     if not rows:
         return Found(_count(engine, where, column, reach), [])
-    most = max((start + rows) * _AHEAD, _AHEAD_LEAST)
+    most = max((start + rows) * SEGMENT_GROUPS_AHEAD, SEGMENT_GROUPS_AHEAD_MIN)
     ahead = _ahead(engine, where, column, ordering, most, reach)
     firsts = _firsts(ahead)
     is_all = len(ahead) < most
@@ -73,7 +66,7 @@ def _ahead(
 ) -> list[tuple[object, ...]]:
     """The places and groups of the first segments in order. The column is read for those alone,
     unless they are very many: a text of every segment would cost more than all the rest."""
-    also = f", {quoted(column)}" if most > _BOUND_MAX else ""
+    also = f", {quoted(column)}" if most > SEGMENT_GROUPS_BOUND_MAX else ""
     found = reach.ask(
         engine,
         f"SELECT {PLACE}{also} FROM segment FINAL {where.clause} "

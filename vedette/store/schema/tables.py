@@ -19,6 +19,7 @@ and dropped as files.
 from dataclasses import dataclass
 from typing import Literal
 
+from vedette.limits import PARTITION_SETTLED_S
 from vedette.model.columns import (
     CORRECTED,
     EVENT_KINDS,
@@ -65,8 +66,6 @@ DURABLE = (
 )
 LATER_ENDS = ",".join(ends_index(column) for column in ENDS if column not in MERGED_ENDS)
 NO_ENDS_ON_MERGE = f"exclude_materialize_skip_indexes_on_merge = '{LATER_ENDS}'"
-SETTLED_AFTER_S = 6 * 3600
-"""Seconds after the last write. Late rows of a closed partition cause another merge."""
 
 COMPACT = (
     # A part is one file of data until it is worth a file for each of 150 columns: an insert
@@ -193,7 +192,7 @@ SEGMENT = Table(
         NO_ENDS_ON_MERGE,
         # A partition that nothing was written to for so long becomes one part: FINAL costs nothing
         # there, and an index is looked into once.
-        f"min_age_to_force_merge_seconds = {SETTLED_AFTER_S}",
+        f"min_age_to_force_merge_seconds = {PARTITION_SETTLED_S}",
         "min_age_to_force_merge_on_partition_only = 1",
         "enable_max_bytes_limit_for_min_age_to_force_merge = 1",
     ),

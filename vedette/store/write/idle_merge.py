@@ -6,17 +6,11 @@ parts stay unmerged: searches read each of them, and they lack some indexes
 for it only while several are unmerged does not rewrite large parts more often.
 """
 
-from typing import Final
-
+from vedette.limits import IDLE_MERGE_PARTS_MIN, IDLE_MERGE_QUIET_S
 from vedette.store.engine.client import Engine
 
-QUIET_S: Final = 5.0
-"""Seconds without an insert before parts are merged."""
 
-_UNMERGED_ENOUGH: Final = 2
-
-
-def merge_when_quiet(engine: Engine, quiet_s: float = QUIET_S) -> int | None:
+def merge_when_quiet(engine: Engine, quiet_s: float = IDLE_MERGE_QUIET_S) -> int | None:
     """Merges parts of the newest partition that has unmerged ones and no insert for `quiet_s`.
     Blocks until merged; returns the partition's opening time, None when there was nothing to do."""
     capabilities = engine.capabilities
@@ -30,7 +24,7 @@ def merge_when_quiet(engine: Engine, quiet_s: float = QUIET_S) -> int | None:
         {
             "database": engine.database,
             "segment": capabilities.storage("segment"),
-            "enough": _UNMERGED_ENOUGH,
+            "enough": IDLE_MERGE_PARTS_MIN,
             "quiet": quiet_s,
         },
     ).rows

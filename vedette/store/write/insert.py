@@ -7,11 +7,9 @@ and `process` merge, and corrections are idempotent.
 
 from concurrent.futures import ThreadPoolExecutor
 
+from vedette.limits import INSERT_ASIDE_THREADS
 from vedette.store.engine.client import Engine
 from vedette.store.write.commit import Commit, CommitTables, commit_tables
-
-_ASIDE_MAX = 3
-"""Tables beside `segment`."""
 
 
 def write_commit(engine: Engine, commit: Commit) -> None:
@@ -26,7 +24,7 @@ def write_tables(engine: Engine, tables: CommitTables) -> None:
     been stored, and the same commit must be written again before it is acknowledged.
     """
     # A small insert is mostly waiting for the disk.
-    with ThreadPoolExecutor(max_workers=_ASIDE_MAX) as workers:
+    with ThreadPoolExecutor(max_workers=INSERT_ASIDE_THREADS) as workers:
         inserts = [workers.submit(engine.insert_arrow, name, rows) for name, rows in tables.aside]
     for insert in inserts:
         insert.result()

@@ -3,8 +3,7 @@
 import pytest
 
 from vedette.ingest.context.host_context import HOUR_US, HostContext
-from vedette.ingest.context.process_index import SAME_START_US
-from vedette.limits import HOST_PROCESSES_MAX
+from vedette.limits import HOST_PROCESSES_MAX, SAME_START_US
 from vedette.model.address import pack_address
 from vedette.model.event import Facts, Outcome
 from vedette.model.host import HostProcess

@@ -1,8 +1,9 @@
 """What of a binary is worth writing again."""
 
 from vedette.ingest.fold import BinarySighting
+from vedette.limits import BINARY_LAST_SEEN_STEP_US
 from vedette.model.event import BinarySeen
-from vedette.pipeline.batch.binary_sightings import LAST_SEEN_STEP_US, SightingDeduplicator
+from vedette.pipeline.batch.binary_sightings import SightingDeduplicator
 
 NOW_US = 1_700_000_000_000_000
 KEY = (1, "aa" * 16)
@@ -27,8 +28,8 @@ def test_a_new_path_or_a_later_hour_is_news() -> None:
     news = SightingDeduplicator()
     is_news(news, sighting())
     assert is_news(news, sighting("c:\\b.exe"))
-    assert is_news(news, sighting(at_us=NOW_US + LAST_SEEN_STEP_US))
-    assert not is_news(news, sighting("c:\\b.exe", at_us=NOW_US + LAST_SEEN_STEP_US + 1))
+    assert is_news(news, sighting(at_us=NOW_US + BINARY_LAST_SEEN_STEP_US))
+    assert not is_news(news, sighting("c:\\b.exe", at_us=NOW_US + BINARY_LAST_SEEN_STEP_US + 1))
 
 
 def test_a_signature_that_is_told_later_is_news() -> None:

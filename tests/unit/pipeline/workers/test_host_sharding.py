@@ -55,7 +55,7 @@ def test_hosts_that_are_new_together_are_shared_out_by_how_many_texts_they_have(
 
 
 def test_names_beyond_the_bound_are_guessed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vedette.pipeline.workers.host_sharding._NAMES_MAX", 2)
+    monkeypatch.setattr("vedette.pipeline.workers.host_sharding.SHARDED_HOST_NAMES_MAX", 2)
     shares = HostSharding(2)
     for hosts in (("a", "b"), ("b", "c"), ("a", "b", "c", "d")):
         portions = got(shared([submission(*hosts)], shares)).values()

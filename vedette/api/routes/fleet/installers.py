@@ -14,6 +14,7 @@ from vedette.api.http.server_url import names_loopback, server_url
 from vedette.api.routes.fleet.groups import visible_group
 from vedette.api.services import Services, services
 from vedette.errors import ForbiddenError, NotFoundError
+from vedette.limits import INSTALLER_PIECE_BYTES
 from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.respond.installers import linux_installer, packaged_installer, sensor_version
 from vedette.state.policy.groups import Group
@@ -27,7 +28,6 @@ Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]
 Address = Annotated[str, Depends(server_url)]
 
-_PIECE_BYTES: Final = 256 * 1024
 _OS_NAMES: Final = {"windows": "Windows", "osx": "OSX"}
 
 
@@ -142,5 +142,5 @@ def _file(archive: IO[bytes], name: str, media_type: str) -> Response:
 
 def _pieces(archive: IO[bytes]) -> Iterator[bytes]:
     with archive:
-        while piece := archive.read(_PIECE_BYTES):
+        while piece := archive.read(INSTALLER_PIECE_BYTES):
             yield piece

@@ -12,12 +12,13 @@ from vedette import limits
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import empty_answer, json_answer
-from vedette.api.schemas.parameters import DAYS_MAX, ID_MAX, bounded_number, described, whole_number
+from vedette.api.schemas.parameters import ID_MAX, bounded_number, described, whole_number
 from vedette.api.schemas.sensor import activity_body, queued_body, resource_body, sensor_body
 from vedette.api.schemas.sensor_changes import needed_roles, read_changes
 from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
+from vedette.limits import PARAMETER_DAYS_MAX, SENSORS_PAGE_DEFAULT
 from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.model.scope import Scope
 from vedette.state.sensors import key_replacement, sensor_changes, sensor_list
@@ -30,8 +31,6 @@ Within = Annotated[Scope, Depends(scope_of_request)]
 Caller = Annotated[Principal, Depends(principal_of)]
 Body = Annotated[dict[str, Any], Depends(json_object)]
 
-PAGE_DEFAULT: Final = 100
-"""Rows of a page of v2 when `rows` is not given."""
 
 _FILTERS: Final = (
     ("hostname", "Part of the host's name, case-sensitive"),
@@ -170,7 +169,9 @@ def _enrolment_body(here: Services, scope: Scope, number: int) -> dict[str, Any]
     "/api/v2/sensor",
     summary="Sensors, page by page",
     openapi_extra=described(
-        ("rows", f"Rows of a page; default {PAGE_DEFAULT}"), ("start", "First row"), *_FILTERS
+        ("rows", f"Rows of a page; default {SENSORS_PAGE_DEFAULT}"),
+        ("start", "First row"),
+        *_FILTERS,
     ),
 )
 def sensor_page(request: Request, here: Here, scope: Within) -> Response:
@@ -178,7 +179,7 @@ def sensor_page(request: Request, here: Here, scope: Within) -> Response:
     now_us = here.clock.now_us()
     query = request.query_params
     start = whole_number(query, "start", 0)
-    rows = whole_number(query, "rows", PAGE_DEFAULT, most=limits.SENSORS_PAGE_MAX)
+    rows = whole_number(query, "rows", SENSORS_PAGE_DEFAULT, most=limits.SENSORS_PAGE_MAX)
     found = sensor_list.page(here.database, scope, _query(query, start, rows), now_us)
     return json_answer(
         {
@@ -202,7 +203,9 @@ def _query(query: QueryParams, start: int = 0, rows: int | None = None) -> Senso
         hostname=query.get("hostname", ""),
         ip=query.get("ip", ""),
         group_id=bounded_number("groupid", group_id, most=ID_MAX) if group_id else None,
-        inactive_days=bounded_number("inactive_filter_days", days, most=DAYS_MAX) if days else None,
+        inactive_days=bounded_number("inactive_filter_days", days, most=PARAMETER_DAYS_MAX)
+        if days
+        else None,
         sort=column,
         is_descending=direction.lower() == "desc",
         start=start,

@@ -13,6 +13,7 @@ from vedette.api.http.responses import json_answer
 from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ForbiddenError
+from vedette.limits import RUNNING_PROCESS_SEEN_US
 from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
 from vedette.state.accounts.users import id_of
@@ -28,8 +29,6 @@ Caller = Annotated[Principal, Depends(principal_of)]
 Within = Annotated[Scope, Depends(scope_of_request)]
 Body = Annotated[dict[str, Any], Depends(json_object)]
 
-RUNS_US: Final = 24 * 3600 * 1_000_000
-"""A process that has not ended counts as running when it reported within this time."""
 
 _LIST: Final = "/api/v1/banning/bannedlist"
 _OLDER: Final = "/api/v1/banning/blacklist"
@@ -70,7 +69,7 @@ def create(here: Here, caller: Caller, scope: Within, body: Body) -> Response:
     text, enabled = members.get("text") or "", members.get("enabled", True)
     by = _author(here, caller)
     ban = bans.add(here.database, md5, text, by, now_us, enabled=enabled)
-    found = running(here.engine, md5, scope, now_us - RUNS_US)
+    found = running(here.engine, md5, scope, now_us - RUNNING_PROCESS_SEEN_US)
     return json_answer(
         _body(ban, scope)
         | {

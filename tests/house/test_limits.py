@@ -1,0 +1,141 @@
+"""Limits stand in one place: no other module of the product defines a number whose name says
+that it is one."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PRODUCT = ROOT / "vedette"
+PLACES = (PRODUCT / "limits", PRODUCT / "sensor" / "limits.py")
+OTHERS = (
+    PRODUCT / "simulate",  # a fleet that is played: its numbers are the story
+    PRODUCT / "settings",  # its ranges are part of a setting's definition
+    PRODUCT / "state" / "migrations",  # a migration never changes
+)
+MODULES = sorted(
+    path
+    for path in PRODUCT.rglob("*.py")
+    if not any(path.is_relative_to(place) for place in (*PLACES, *OTHERS))
+)
+LIMIT = re.compile(
+    r"_(MAX|MIN|BYTES|CHARS|US|MS|S|SECONDS|MINUTES|HOURS|DAYS|DEFAULT|TIMEOUT|DEADLINE|INTERVAL"
+    r"|RETRIES|ATTEMPTS|THREADS|WORKERS|BATCH|BUFFER|CHUNK|PIECE|CACHED|QUEUED|AHEAD|LEAST|ENOUGH"
+    r"|WITHIN|SIZE)(_|$)"
+)
+UNIT = re.compile(r"_?(SECOND|MINUTE|HOUR|DAY)_(US|MS|S)$")
+"""A unit in another one, like DAY_US."""
+
+EXCEPTIONS = (
+    ("api/schemas/sensor_changes.py", "_LAST_US", "the last time that a date can have"),
+    ("importer/sources/text_spool.py", "PARTS_MAX", "bits of a number that has flags above them"),
+    (
+        "ingest/decode/laurel.py",
+        "_ID_CHARS_MAX",
+        "length of an id that the expression above matches",
+    ),
+    ("ingest/decode/native.py", "_LAST_US", "the last time that a date can have"),
+    ("ingest/decode/nxlog.py", "_QUARTER_US", "a quarter of an hour: time zones differ by those"),
+    ("ingest/framing/record_boundaries.py", "_LOG_LINE_BYTES", "length of `[2026-01-01`"),
+    ("ingest/times.py", "_LAST_US", "the last time that a date can have"),
+    ("model/ids.py", "FILETIME_EPOCH_US", "from 1601 to 1970"),
+    ("model/ids.py", "_CHECKSUM_MAX", "bits of a checksum"),
+    ("pipeline/batch/deduplicate.py", "_GENERATION_US", "a limit in another unit"),
+    ("pipeline/workers/progress.py", "_SLOT_BYTES", "a cache line of the processor"),
+    ("pipeline/workers/socket_channel.py", "_LENGTH_BYTES", "field of a message"),
+    ("query/check/time.py", "TIME_MAX_US", "the last time that the language can write"),
+    ("query/compile/suffix_tokens.py", "_LABELS_MAX", "what a token of the index has"),
+    ("sensor/ed25519.py", "KEY_BYTES", "defined by the algorithm"),
+    ("sensor/ed25519.py", "SIGNATURE_BYTES", "defined by the algorithm"),
+    ("sensor/kernel/boot.py", "TICK_US", "the kernel's unit of time"),
+    ("sensor/kernel/netlink.py", "HEADER_BYTES", "defined by the protocol"),
+    ("sensor/kernel/sockets.py", "_ID_BYTES", "field of a message of the kernel"),
+)
+"""Module, name, and why the number is no limit."""
+
+
+def is_number(value: ast.expr) -> bool:
+    """Whether it is written as a number, or as a calculation with one."""
+    match value:
+        case ast.Constant(value=number):
+            return isinstance(number, int | float) and not isinstance(number, bool)
+        case ast.UnaryOp(operand=operand):
+            return is_number(operand)
+        case ast.BinOp(left=left, right=right):
+            return is_number(left) or is_number(right)
+    return False
+
+
+def is_bound_of_a_type(value: ast.expr) -> bool:
+    """Whether it is what a field of 31 and more bits holds: 1 << 53, (1 << 31) - 1,
+    (1 << ID_BITS) - 1."""
+    match value:
+        case ast.BinOp(left=left, op=ast.Sub(), right=ast.Constant(value=1)):
+            return is_bound_of_a_type(left)
+        case ast.BinOp(
+            left=ast.Constant(value=1 | 2), op=ast.LShift() | ast.Pow(), right=ast.Constant(value=n)
+        ):
+            return isinstance(n, int) and n >= 31
+        case ast.BinOp(left=ast.Constant(value=1), op=ast.LShift(), right=ast.Name(id=bits)):
+            return bits.endswith("_BITS")
+    return False
+
+
+def limits_in(source: str) -> Iterator[str]:
+    """Names of the limits that a module defines: at its top level and in its classes."""
+    tree = ast.parse(source)
+    bodies = [tree.body, *(one.body for one in ast.walk(tree) if isinstance(one, ast.ClassDef))]
+    for statement in (one for body in bodies for one in body):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                pass
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                pass
+            case _:
+                continue
+        if (
+            name.isupper()
+            and LIMIT.search(name)
+            and not UNIT.match(name)
+            and is_number(value)
+            and not is_bound_of_a_type(value)
+        ):
+            yield name
+
+
+def found() -> set[tuple[str, str]]:
+    return {
+        (str(path.relative_to(PRODUCT)), name)
+        for path in MODULES
+        for name in limits_in(path.read_text())
+    }
+
+
+def test_every_limit_stands_in_the_package_of_limits() -> None:
+    assert found() - {(module, name) for module, name, _ in EXCEPTIONS} == set()
+
+
+def test_every_exception_is_needed() -> None:
+    assert {(module, name) for module, name, _ in EXCEPTIONS} - found() == set()
+    assert all(reason for *_, reason in EXCEPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("ROWS_MAX = 10", ["ROWS_MAX"]),
+        ("_WAIT_S: Final = 0.5", ["_WAIT_S"]),
+        ("_CHUNK_BYTES = 64 * 1024", ["_CHUNK_BYTES"]),
+        ("class Reader:\n    BUFFER_BYTES = 1 << 20", ["BUFFER_BYTES"]),
+        ("_HALF_MAX = ROWS_MAX // 2", ["_HALF_MAX"]),
+        ("ID_MAX = (1 << 31) - 1", []),
+        ("_DAY_US = 24 * 3600 * 1_000_000", []),
+        ("NAMES_MAX = other.NAMES_MAX", []),
+        ("_FORMAT = 1", []),
+    ],
+)
+def test_a_number_is_a_limit_by_its_name(source: str, names: list[str]) -> None:
+    assert list(limits_in(source)) == names

@@ -1,0 +1,15 @@
+"""Every limit of the server, with its unit and its reason: one module for each area. Settings may
+lower or raise those marked (setting); the rest are part of the design."""
+
+from vedette.limits.cli import *
+from vedette.limits.http import *
+from vedette.limits.importing import *
+from vedette.limits.ingest import *
+from vedette.limits.policy import *
+from vedette.limits.query import *
+from vedette.limits.search import *
+from vedette.limits.sensors import *
+from vedette.limits.server import *
+from vedette.limits.state import *
+from vedette.limits.store import *
+from vedette.limits.write_path import *

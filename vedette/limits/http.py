@@ -1,0 +1,85 @@
+"""HTTP: connections, requests and their bodies."""
+
+BODY_BYTES_MAX = 64 * 1024 * 1024
+"""(setting) Bytes of a request body as sent; above it 413."""
+
+BODY_INFLATED_BYTES_MAX = 256 * 1024 * 1024
+"""(setting) Bytes of a request body after decompression: a gzip bomb ends here, with 413."""
+
+RETRY_AFTER_S = 2
+"""What 429 and 503 answer in Retry-After."""
+
+REQUEST_LINE_BYTES_MAX = 256 * 1024
+"""Bytes of the HTTP request line and headers: queries travel in the URL."""
+
+CHECKIN_THREADS = 8
+"""Threads for check-ins and enrolment of sensors alone."""
+
+REQUEST_BODY_BYTES_MAX = 8 * 1024 * 1024
+"""Bytes of a JSON body that is not telemetry: a query in a body, a bulk update of 10,000 ids."""
+
+CONCURRENT_AUTHENTICATIONS_MAX = 8
+"""Threads that check tokens: apart from the ones that search, so that slow searches never keep
+senders waiting."""
+
+CONCURRENT_SPLITS_MAX = 4
+"""Threads that inflate and split telemetry bodies; each may hold one inflated body."""
+
+CONCURRENT_DECODES_MAX = 4
+"""Threads that inflate and parse all other bodies, so that bulk telemetry never keeps a check-in
+waiting."""
+
+COMPRESSED_MEMBERS_MAX = 64
+"""Gzip members or zstd frames of one body: senders write one, a few append; each costs a fresh
+inflater."""
+
+BODIES_IN_FLIGHT_BYTES_MAX = 640 * 1024 * 1024
+"""Bytes of request bodies, as sent and inflated, that all requests hold at the same time: two of
+the largest. Beyond it 429 with Retry-After. The queue of telemetry has a bound of its own."""
+
+SMALL_BODY_BYTES_MAX = 64 * 1024
+"""Bodies up to here may use the last eighth of `BODIES_IN_FLIGHT_BYTES_MAX`, so that large ones
+never keep sensors from checking in; above it, decoding leaves the event loop."""
+
+UNAUTHENTICATED_BODY_BYTES_MAX = 64 * 1024
+"""Bytes of a body whose credential is a member of it, as sent and inflated, before that credential
+was checked: enrolments have 1 kB."""
+
+UNAUTHENTICATED_PREFIX_BYTES_MAX = 4 * 1024
+"""Bytes at the beginning of a larger body in which its credential must stand."""
+
+ZSTD_WINDOW_BYTES_MAX = 128 * 1024 * 1024
+"""Window of a zstd body, what `zstd --long` asks for by default."""
+
+INGEST_ERRORS_MAX = 10_000
+"""Rejected records that the answer of `/api/v1/ingest` lists one by one; the rest is counted."""
+
+CONNECTIONS_MAX = 4_096
+"""Connections of clients at the same time, or half of the file descriptors that the process may
+have, whichever is less. Above it an idle one is closed for a new one, or the new one refused."""
+
+HEAD_DEADLINE_S = 30.0
+"""How long a client may take for a request line and headers, from its connection on."""
+
+BODY_GRACE_S = 30.0
+"""How long a body may take whatever its size."""
+
+BODY_BYTES_A_SECOND_MIN = 1_024
+"""The least average rate of a body that takes longer; a modem has four times that."""
+
+WRITE_DEADLINE_S = 60.0
+"""How long an answer waits for a client that reads nothing of it."""
+
+CONNECTION_CHECK_S = 5.0
+"""How often the deadlines of a connection are checked; they are late by at most that."""
+
+BODY_INFLATION_RATIO_EXPECTED = 32
+"""How many times its size a compressed body is expected to have at most; JSON logs reach 25. What
+has more is inflated a second time, with the full limit charged."""
+
+PARAMETER_DAYS_MAX = 36_500
+"""Longest span of days that a parameter can have: a hundred years, so that dates stay valid."""
+
+URL_PARSER_BYTES_MAX = 65_535
+"""Bytes of a URL that the URL parser of the HTTP library takes, whose lengths have 16 bits; of
+longer ones the query string is passed around it."""

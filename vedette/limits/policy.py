@@ -1,0 +1,50 @@
+"""Policy: groups, ingress filters and bans."""
+
+MEMBER_CHARS_MAX = 1_000
+"""Characters of one text in the body of a group or an ingress filter."""
+
+INGRESS_FILTERS_MAX = 10_000
+"""Ingress filters of a server."""
+
+INGRESS_PATTERNS_MAX = 1_000
+"""Entries of one list of an ingress filter."""
+
+INGRESS_PATTERN_CHARS_MAX = 4_096
+"""Characters of one entry; a path has at most 32,767, and nobody writes one out."""
+
+INGRESS_PRIORITY_MAX = (1 << 31) - 1
+"""Highest priority of an ingress filter, and with a minus sign the lowest."""
+
+DRY_RUN_PROCESSES_MAX = 500_000
+"""Processes that a filter is tried on before it is stored; the newest ones."""
+
+DRY_RUN_EVENT_PROCESSES_MAX = 200
+"""Processes whose single events are looked at in such a trial; each costs reading its events."""
+
+RUNNING_PROCESS_SEEN_US = 24 * 3600 * 1_000_000
+"""A process that has not ended counts as running when it reported within this time."""
+
+GROUP_LIST_MAX = 1_000
+"""Objects of one list in the body of a group, such as `team_access`; bounds the work of one
+request."""
+
+INGRESS_DESCENDANT_LEVELS_MAX = 64
+"""Generations of descendants that an ingress filter can name: chains of processes are shorter."""
+
+INGRESS_IDS_MAX = 10_000
+"""Ids in one list of an ingress filter; bounds the work of one request."""
+
+DRY_RUN_EVENTS_MAX = 10_000
+"""Events of one process that a trial of a filter reads; bounds its time."""
+
+BAN_REASON_CHARS_MAX = 10_000
+"""Characters of the reason of a ban."""
+
+FILTER_RATE_MINUTES = 15
+"""Minutes over which `hit_rate` of an ingress filter is counted."""
+
+GROUP_CHECKIN_MIN_S = 5
+"""Shortest interval of check-ins that a group can set: each costs the server some milliseconds."""
+
+GROUP_CHECKIN_MAX_S = 3_600
+"""Longest interval of check-ins that a group can set: orders reach its sensors within an hour."""

@@ -1,0 +1,72 @@
+"""State: accounts, tokens, the trusted time, and statements to the state database."""
+
+TOKEN_STALE_US = 1_000_000
+"""For how long an authenticated token, and what its user may see, is believed unread."""
+
+TOKENS_CACHED_MAX = 10_000
+"""Secrets remembered between reads, known or not: guessing must not fill the memory."""
+
+CLOCK_JUMP_US = 10 * 60 * 1_000_000
+"""A wall clock that differs more from elapsed time was set; NTP corrects less, or gradually."""
+
+CLOCK_ABSENCE_US = 3 * 24 * 3600 * 1_000_000
+"""After a longer absence over a reboot nothing is deleted by age until the time is confirmed."""
+
+CLOCK_SAVE_S = 60
+"""Between two writes of the trusted time to the state database."""
+
+STATE_COMMIT_WAIT_MS = 15
+"""How long a write to the state database waits for company."""
+
+STATE_COMMIT_COMPANY = 8
+"""Writes that wait already: where there are as many, nobody waits for more."""
+
+STATE_COMMIT_WORKS_MAX = 256
+"""Writes to the state database that share a transaction."""
+
+TOKEN_LIFETIME_US = 365 * 24 * 3600 * 1_000_000
+"""How long a token is good when nobody says otherwise: a forgotten one ends some day."""
+
+SCOPES_CACHED_MAX = 64
+"""Sets of groups whose sensors are cached."""
+
+TOKEN_USE_NOTED_US = 60 * 1_000_000
+"""How coarse `last_used_us` of a token is: a write a minute and token at most."""
+
+PASSWORD_CHARS_MIN = 10
+"""Characters of a password at least: shorter ones are guessed."""
+
+PASSWORD_CHARS_MAX = 1_000
+"""Characters of a password at most. Hashing is costly: what is hashed is bounded."""
+
+USER_DETAIL_CHARS_MAX = 300
+"""Characters of a first name, last name or mail address."""
+
+SQLITE_BUSY_MS = 10_000
+"""How long an SQLite writer waits for another one; commits take milliseconds."""
+
+POSTGRES_CONNECT_S = 10
+"""How long a connection to PostgreSQL may take."""
+
+STATE_CONNECTIONS_MAX = 10
+"""Connections of one server to the state database: more requests at once wait for each other."""
+
+STATE_NAME_CHARS_MAX = 200
+"""Characters of a name of a group, team or token."""
+
+SENSOR_CHANGES_OVERLAP_US = 60 * 1_000_000
+"""Overlap of two polls for changed sensors: clocks of several servers differ."""
+
+HOST_LABELS_PER_STATEMENT = 250
+"""First labels of host names in one statement, two parameters each; both databases bound the
+parameters."""
+
+HOSTS_PER_STATEMENT = 500
+"""Host names in one statement; both databases bound the parameters."""
+
+INSTALLER_CHUNK_BYTES = 1 << 20
+"""Bytes of a row that holds a part of an installer: it is written and read without the whole in
+memory."""
+
+SENSOR_KEYS_PER_READ = 256
+"""Sensors with neighbouring ids that are loaded together."""

@@ -1,0 +1,172 @@
+"""Telemetry store: connections, query plans, parts, corrections, upgrades."""
+
+STORE_READERS = 12
+"""Clients of the engine that read at once, a few MB each; three are reserved for ingest."""
+
+STORE_WRITERS = 4
+"""Clients that write at the same time: a commit has as many tables."""
+
+UPGRADE_STATEMENT_S = 0.5
+"""About what a statement that changes the definition of `segment` takes, for the estimate of an
+upgrade: the engine analyses all expressions anew."""
+
+UPGRADE_REWRITE_BYTES_A_SECOND = 30 * 1024 * 1024
+"""Bytes of `segment` on disk that an upgrade rewrites a second, for the same estimate."""
+
+CORRECTED_PROCESSES_MAX = 200
+"""Processes that one mutation corrects: their values are written into its text, about 2 kB each."""
+
+CORRECTION_TEXT_CHARS = 2 * 1024 * 1024
+"""Characters of values in it, but for a single process that has more."""
+
+CORRECTION_STATEMENT_BYTES = 64 * 1024 * 1024
+"""Text of such a mutation at most: a character takes up to 8 hexadecimal digits, and what one
+process has at most are some command lines of `TEXT_CHARS_MAX`."""
+
+STORE_WAIT_S = 30
+"""How long a read waits for a free client before it is refused with 503."""
+
+STORE_QUERY_BYTES_MAX = 1024 * 1024 * 1024
+"""Memory of one question to the telemetry store: it must not take that of the write path."""
+
+QUERY_KILL_INTERVAL_S = 0.02
+"""Before the second attempt to kill a query that the engine may not list yet; then doubles."""
+
+QUERY_KILL_INTERVAL_MAX_S = 1.0
+"""Longest time between two attempts: some phases of a query cannot be interrupted."""
+
+STORE_CONTROL_CLIENTS = 2
+"""Connections for health checks and killing queries, which work while all readers are busy."""
+
+BROKEN_PARTS_MAX = 1_000_000
+"""Broken parts with which the embedded engine still starts, to report them part by part."""
+
+BROKEN_PARTS_BYTES_MAX = 1 << 60
+"""Likewise for their size."""
+
+DAMAGE_AGE_S = 10
+"""How old the list of damaged parts may be that searches and `/readyz` use."""
+
+DISK_FREE_BYTES_MIN = 16 * 1024 * 1024
+"""With less free space `/readyz` reports a full disk: a usual commit no longer fits."""
+
+INSERT_INDEXED_ROWS_MIN = 2_000
+"""Rows of an insert from which it builds skip indexes: that costs 20 ms whatever the size, half of
+a small insert, and the merge a few seconds later builds them. Until then searches scan the part (2
+ms for 1,000 rows), with the same answers."""
+
+DEFINITION_HEAD_BYTES = 4_096
+"""Bytes at the beginning of a table's definition file that are searched for its UUID, which stands
+in the first line."""
+
+STORE_PARTS_MERGED = 8
+"""Parts of similar size per merge: 25% fewer merges of each row than with the engine's default of
+five, and still few parts per search."""
+
+PART_COUNT_BYTES_MAX = 32
+"""Bytes that are read of a part's `count.txt`: a number, unless the file is damaged."""
+
+INDEXED_ENDS_CACHE_S = 10
+"""Age up to which the cached list of indexed partitions is used: indexes are built within
+minutes."""
+
+UNINDEXED_ROWS_MAX = 4_000
+"""Rows without an index for which evaluating the expression takes no longer than reading other
+indexes: the inserts of some seconds, until they are merged."""
+
+PARTITIONS_CACHE_S = 1
+"""Age up to which the cached list of partitions is used: searches come faster than partitions
+change."""
+
+PREFILTER_ROWS_MAX = 200_000
+"""Partial rows that are worth a set."""
+
+FEW_SEGMENTS_EVENT_TESTS_MAX = 2
+"""Subqueries for events in a condition that `FewSegments` may run."""
+
+PREFILTER_PLACES_MAX = 5_000
+"""Segments, or windows of processes, whose keys are bound as values."""
+
+PREFILTER_PLACES_ENOUGH = 50
+"""Places to which a prefilter narrows a search well enough; no further index is looked up for
+fewer."""
+
+PREFILTER_CONDITIONS_MAX = 2
+"""Conditions of one narrowing that are looked up again for fewer places."""
+
+ESTIMATED_QUERY_CHARS_MAX = 100_000
+"""Longer queries take so long that index analysis does not matter."""
+
+TOP_BY_EVENT_LATER_ROWS_MAX = 50_000
+"""Rows later than the last of a page. A search that matches only old segments has more, and falls
+back to `MergedSort`."""
+
+TOP_BY_EVENT_SEGMENTS_MAX = 200
+"""Up to so many segments, rows are read by key instead of by time."""
+
+TOP_BY_KEY_ROWS_A_SEGMENT = 8
+"""Rows read for a segment of a page: one that is written to has several, until they are merged."""
+
+TOP_BY_KEY_ROWS_MIN = 100
+"""Rows read for a page at least: a few more cost nothing."""
+
+BINARY_NAMES_MAX = 1_000
+"""File names, hosts and groups in the result for one binary."""
+
+BINARY_CLAIMS_MAX = 10
+"""Different SHA-256 of one MD5 that are shown."""
+
+FACET_SIGNATURE_MONTHS = 48
+"""Months covered by the facet `digsig_sign_time`, the current one included."""
+
+RELATIVES_MAX = 1_000
+"""Children or siblings per query."""
+
+RECOVERY_PROCESSES_PER_QUERY = 2_000
+"""Ids bound to one query: the time to bind them grows with their square above 10,000."""
+
+CHILD_REPORTS_MAX = 100
+"""Childproc events that are read together with a process: most have fewer children."""
+
+PROCESSES_WITH_REPORTS_MAX = 1_000
+"""Processes per query that reads childproc events too; of more, they would fill the memory."""
+
+RUNNING_HOSTS_MAX = 1_000
+"""Hosts per answer, the most recently seen first."""
+
+RUNNING_HOST_PROCESSES_MAX = 10
+"""Process ids listed per host."""
+
+SEGMENT_FACET_VALUES_MAX = 200
+"""Values per facet, the most frequent ones."""
+
+FACET_START_DAYS = 30
+"""Days covered by the facet `start`, today included."""
+
+FACET_FUZZY_TOTAL_MIN = 100_000
+"""Segments from which a fuzzy total is sampled; smaller results are counted exactly: sampling saves
+nothing."""
+
+SEGMENT_GROUPS_AHEAD = 4
+"""Segments read per row of the page: a process typically has two or three."""
+
+SEGMENT_GROUPS_AHEAD_MIN = 1_000
+"""Segments read for a page of groups at least: a query costs as much for fewer."""
+
+SEGMENT_GROUPS_BOUND_MAX = 20_000
+"""Segments up to which their groups are read in a second query by key; of more, the first query
+reads the groups too."""
+
+PARTITION_SETTLED_S = 6 * 3600
+"""Age of the newest part from which a partition is merged into one part, seconds. Late rows of a
+closed partition cause another merge."""
+
+IDLE_MERGE_QUIET_S = 5.0
+"""Seconds without an insert before parts are merged."""
+
+IDLE_MERGE_PARTS_MIN = 2
+"""Unmerged parts of a partition from which an idle store merges them: a single one has nothing to
+merge with."""
+
+INSERT_ASIDE_THREADS = 3
+"""Threads that insert into the tables beside `segment`: one for each table."""
