@@ -513,6 +513,10 @@ LIVE_QUERY_KEPT_US = 30 * 24 * 3600 * 1_000_000
 OSQUERY_CHECKIN_S = 60
 """How often osquery is told to come for its configuration."""
 
+OSQUERY_HOST_S = 600
+"""Seconds between two reports of an osquery host about itself: addresses and versions rarely
+change."""
+
 PREVIEW_EVENTS_MAX = 30
 """Events of each list of a preview (api.md 2.7: tens of entries, not all)."""
 
