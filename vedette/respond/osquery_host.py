@@ -4,14 +4,14 @@ Scheduled queries whose rows are reported whole (snapshots), so that each result
 before. They change the host's sensor and are no telemetry. Malformed rows are ignored.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from ipaddress import ip_address
 from typing import Any, Final
 
 import orjson
 
 from vedette import limits
+from vedette.ingest.normalise.values import domain_sid
 from vedette.state.sensors.checkins import HostFacts
 
 ADAPTERS: Final = "vedette_adapters"
@@ -35,8 +35,7 @@ WINDOWS_QUERIES: Final[dict[str, str]] = {
 _NAMES: Final = frozenset(HOST_QUERIES) | frozenset(WINDOWS_QUERIES)
 _MARK: Final = '"vedette_'
 _NO_MAC: Final = "0" * 12
-_ACCOUNT_SID: Final = re.compile(r"(S-1-5-21-\d{1,10}-\d{1,10}-\d{1,10})-\d{1,10}")
-_VERSION: Final = re.compile(r"[\w.+-]{1,100}", re.ASCII)
+_VERSION_CHARS_MAX: Final = 100
 
 
 def split_results(results: Iterable[Any]) -> tuple[HostFacts, list[Any]]:
@@ -74,9 +73,9 @@ def _facts(name: str, rows: list[Any]) -> dict[str, str]:
         case "vedette_adapters":
             return _adapters(known)
         case "vedette_computer_sid":
-            return _first("computer_sid", _ACCOUNT_SID, (row.get("uuid") for row in known))
+            return _first("computer_sid", domain_sid, (row.get("uuid") for row in known))
         case _:
-            return _first("sensor_version", _VERSION, (row.get("version") for row in known))
+            return _first("sensor_version", _version, (row.get("version") for row in known))
 
 
 def _adapters(rows: list[dict[str, Any]]) -> dict[str, str]:
@@ -111,9 +110,11 @@ def _mac(value: Any) -> str:
     return digits if is_mac else _NO_MAC
 
 
-def _first(member: str, pattern: re.Pattern[str], values: Iterable[Any]) -> dict[str, str]:
-    for value in values:
-        found = pattern.fullmatch(value) if isinstance(value, str) and len(value) < 256 else None
-        if found is not None:
-            return {member: found[1] if pattern.groups else found[0]}
-    return {}
+def _version(text: str) -> str:
+    return text if len(text) <= _VERSION_CHARS_MAX and text.isprintable() else ""
+
+
+def _first(member: str, read: Callable[[str], str], values: Iterable[Any]) -> dict[str, str]:
+    """The first value that can be read, by its member of HostFacts."""
+    found = (read(value) for value in values if isinstance(value, str))
+    return next(({member: text} for text in found if text), {})
