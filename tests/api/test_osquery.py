@@ -406,13 +406,16 @@ def test_what_osquery_reports_does_not_replace_what_the_sensor_of_the_host_repor
     assert record["build_version_string"] == "1.0.0"
 
 
-def test_processes_of_an_osquery_host_have_the_address_that_it_sends_from(
+def test_processes_of_an_osquery_host_have_the_address_that_it_sends_from_and_its_first_own(
     analyst: httpx.Client, node: Osquery
 ) -> None:
+    addresses = [{"address": one, "mac": ""} for one in ("fe80::9", "10.3.0.9", "10.3.0.8")]
+    report = snapshot(node, "vedette_adapters", *addresses)
+    node.call("log", log_type="result", data=[report])
     row = node.result(
         "process_events", pid="71", parent="1", path="/bin/addressed", cmdline="addressed",
         time=str(int(time.time())), syscall="execve",
     )  # fmt: skip
     node.call("log", log_type="result", data=[row])
     (found,) = processes(analyst, node, "comms_ip:127.0.0.1 path:/bin/addressed")
-    assert found["comms_ip"] == 0x7F000001
+    assert (found["comms_ip"], found["interface_ip"]) == (0x7F000001, 0x0A030009)
