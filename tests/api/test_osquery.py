@@ -382,6 +382,10 @@ def test_reports_of_no_known_form_change_nothing(
 
 def test_a_report_of_many_addresses_is_cut(analyst: httpx.Client, node: Osquery) -> None:
     rows = [{"address": f"10.8.{n >> 8}.{n & 255}", "mac": ""} for n in range(1_000)]
+    loopback = [{"address": "127.0.0.1", "mac": ""}] * 950
+    report = snapshot(node, "vedette_adapters", *loopback, *rows)
+    node.call("log", log_type="result", data=[report])
+    assert sensor_of(analyst, node)["network_adapters"].count("|") == 50  # of 1,000 rows
     node.call("log", log_type="result", data=[snapshot(node, "vedette_adapters", *rows)])
     assert sensor_of(analyst, node)["network_adapters"].count("|") == 64
 

@@ -67,8 +67,9 @@ def _host_result(result: Any) -> tuple[str, list[Any]] | None:
 
 
 def _facts(name: str, rows: list[Any]) -> dict[str, str]:
-    """Members of HostFacts; empty when no row can be read."""
-    known = [row for row in rows if isinstance(row, dict)]
+    """Members of HostFacts; empty when no row can be read. Rows beyond `SENSOR_LIST_MAX` are
+    ignored: this runs on the event loop."""
+    known = [row for row in rows[: limits.SENSOR_LIST_MAX] if isinstance(row, dict)]
     match name:
         case "vedette_adapters":
             return _adapters(known)
