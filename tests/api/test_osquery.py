@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.sensor import secret_of
+from tests.support.sensor import enrol, secret_of
 from tests.support.served import Server, hire, open_group
 from vedette.model.principal import Role
 
@@ -24,6 +24,7 @@ CIPHERS = (
 
 
 NUMBERS = count(1)
+HOST_QUERIES = {"vedette_adapters", "vedette_computer_sid", "vedette_version"}
 
 
 def tls_12(server: Server) -> ssl.SSLContext:
@@ -162,7 +163,8 @@ def test_the_configuration_asks_for_the_event_tables_of_the_system(
     node.enroll(secret_of(server), platform)
     config = node.call("config")
     assert tables <= set(config["schedule"])
-    assert all(set(one) == {"query", "interval", "removed"} for one in config["schedule"].values())
+    events = [one for one in config["schedule"].values() if "snapshot" not in one]
+    assert all(set(one) == {"query", "interval", "removed"} for one in events)
     assert config["options"]["disable_events"] is False
     assert any("JOIN hash" in one["query"] for one in config["schedule"].values()) or (
         platform == "darwin"
@@ -283,4 +285,141 @@ def test_osquery_collects_what_its_group_wants(
     analyst.put(f"/api/v1/group/{group_id}", json=options)
     node = Osquery(client, "quiet.osquery.example")
     assert node.enroll(secret_of(server, group_id)).status_code == 200
-    assert set(node.call("config")["schedule"]) == {"process_events", "user_events"}
+    schedule = node.call("config")["schedule"]
+    assert set(schedule) - HOST_QUERIES == {"process_events", "user_events"}
+    assert set(schedule) & HOST_QUERIES  # what the host is, no kind of event
+
+
+def snapshot(node: Osquery, name: str, *rows: dict[str, str]) -> dict[str, Any]:
+    """The result of a query whose rows are reported whole."""
+    result = node.result(name) | {"action": "snapshot", "snapshot": list(rows)}
+    del result["columns"]
+    return result
+
+
+def test_an_osquery_host_has_the_version_that_it_enrolled_with(
+    analyst: httpx.Client, node: Osquery
+) -> None:
+    assert sensor_of(analyst, node)["build_version_string"] == "5.12.1"
+
+
+@pytest.mark.parametrize(
+    ("platform", "queries"),
+    [
+        ("ubuntu", {"vedette_adapters", "vedette_version"}),
+        ("darwin", {"vedette_adapters", "vedette_version"}),
+        ("windows", HOST_QUERIES),
+    ],
+)
+def test_the_configuration_asks_what_the_host_is(
+    server: Server, client: httpx.Client, platform: str, queries: set[str]
+) -> None:
+    node = Osquery(client, f"facts-{platform}.example")
+    node.enroll(secret_of(server), platform)
+    schedule = node.call("config")["schedule"]
+    asked = {name for name, query in schedule.items() if query.get("snapshot")}
+    assert asked == queries
+
+
+@pytest.mark.parametrize("is_text", [False, True])
+def test_an_osquery_host_has_the_addresses_and_the_version_that_it_reports(
+    analyst: httpx.Client, node: Osquery, is_text: bool
+) -> None:
+    adapters = snapshot(
+        node,
+        "vedette_adapters",
+        {"address": "127.0.0.1", "mac": "00:00:00:00:00:00"},
+        {"address": "10.3.0.5", "mac": "02:AB:00:00:00:07"},
+        {"address": "fe80::1%eth0", "mac": "02:ab:00:00:00:07"},
+        {"address": "10.4.0.5", "mac": ""},
+    )
+    version = snapshot(node, "vedette_version", {"version": "5.13.0"})
+    data = [json.dumps(one) if is_text else one for one in (adapters, version)]
+    assert node.call("log", log_type="result", data=data) == {}
+    record = sensor_of(analyst, node)
+    assert record["network_adapters"] == (
+        "10.3.0.5,02ab00000007|fe80::1,02ab00000007|10.4.0.5,000000000000|"
+    )
+    assert record["build_version_string"] == "5.13.0"
+    assert record["id"] in sensor_ids(analyst, ip="10.4.0.5")
+    assert processes(analyst, node) == []
+
+
+def sensor_ids(analyst: httpx.Client, **asked: str) -> list[int]:
+    return [one["id"] for one in analyst.get("/api/v1/sensor", params=asked).json()]
+
+
+def test_a_windows_host_has_the_sid_of_its_accounts_without_their_number(
+    server: Server, client: httpx.Client, analyst: httpx.Client
+) -> None:
+    node = Osquery(client, "sid.osquery.example")
+    node.enroll(secret_of(server), "windows")
+    rows = [{"uuid": "S-1-5-18"}, {"uuid": "S-1-5-21-1004336348-1177238915-682003330-500"}]
+    node.call("log", log_type="result", data=[snapshot(node, "vedette_computer_sid", *rows)])
+    found = sensor_of(analyst, node)["computer_sid"]
+    assert found == "S-1-5-21-1004336348-1177238915-682003330"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "no list",
+        [7, None, "x"],
+        [{"address": 5, "mac": []}, {"mac": "02:00"}, {"address": "x,y|z", "mac": "q"}],
+        [{"address": "10.9.0.1\n", "mac": "," * 9_000}],
+    ],
+)
+def test_reports_of_no_known_form_change_nothing(
+    analyst: httpx.Client, node: Osquery, rows: Any
+) -> None:
+    before = sensor_of(analyst, node)
+    results = [snapshot(node, name) | {"snapshot": rows} for name in sorted(HOST_QUERIES)]
+    assert node.call("log", log_type="result", data=results) == {}
+    after = sensor_of(analyst, node)
+    for member in ("network_adapters", "build_version_string", "computer_sid"):
+        assert after[member] == before[member], member
+
+
+def test_a_report_of_many_addresses_is_cut(analyst: httpx.Client, node: Osquery) -> None:
+    rows = [{"address": f"10.8.{n >> 8}.{n & 255}", "mac": ""} for n in range(1_000)]
+    loopback = [{"address": "127.0.0.1", "mac": ""}] * 950
+    report = snapshot(node, "vedette_adapters", *loopback, *rows)
+    node.call("log", log_type="result", data=[report])
+    assert sensor_of(analyst, node)["network_adapters"].count("|") == 50  # of 1,000 rows
+    node.call("log", log_type="result", data=[snapshot(node, "vedette_adapters", *rows)])
+    assert sensor_of(analyst, node)["network_adapters"].count("|") == 64
+
+
+def test_what_osquery_reports_does_not_replace_what_the_sensor_of_the_host_reports(
+    server: Server, client: httpx.Client, analyst: httpx.Client
+) -> None:
+    with server.client() as sensor_client:
+        host, secret = "both.osquery.example", secret_of(server)
+        sensor = enrol(sensor_client, host, secret, machine_id="4C4C-1")
+        adapters = [{"ip": "10.5.0.1", "mac": "02:00:00:00:00:01"}]
+        sensor.check_in(adapters=adapters, sensor_version="1.0.0")
+        node = Osquery(client, host)
+        assert node.enroll(secret).status_code == 200
+        results = [
+            snapshot(node, "vedette_adapters", {"address": "10.6.0.1", "mac": ""}),
+            snapshot(node, "vedette_version", {"version": "5.13.0"}),
+        ]
+        node.call("log", log_type="result", data=results)
+    record = sensor_of(analyst, node)
+    assert record["network_adapters"] == "10.5.0.1,020000000001|"
+    assert record["build_version_string"] == "1.0.0"
+
+
+def test_processes_of_an_osquery_host_have_the_address_that_it_sends_from_and_its_first_own(
+    analyst: httpx.Client, node: Osquery
+) -> None:
+    addresses = [{"address": one, "mac": ""} for one in ("fe80::9", "10.3.0.9", "10.3.0.8")]
+    report = snapshot(node, "vedette_adapters", *addresses)
+    node.call("log", log_type="result", data=[report])
+    row = node.result(
+        "process_events", pid="71", parent="1", path="/bin/addressed", cmdline="addressed",
+        time=str(int(time.time())), syscall="execve",
+    )  # fmt: skip
+    node.call("log", log_type="result", data=[row])
+    (found,) = processes(analyst, node, "comms_ip:127.0.0.1 path:/bin/addressed")
+    assert (found["comms_ip"], found["interface_ip"]) == (0x7F000001, 0x0A030009)

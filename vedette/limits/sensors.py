@@ -138,3 +138,7 @@ COPIED_FILE_READ_BYTES = 1024 * 1024
 INSTALLER_IN_MEMORY_BYTES = 1 << 20
 """Bytes of an installer's archive that are held in memory; a larger one is written to a temporary
 file."""
+
+OSQUERY_HOST_S = 600
+"""Seconds between two reports of an osquery host about itself: addresses and versions rarely
+change."""

@@ -111,7 +111,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "os_type": "windows, linux or osx",
         "sensor_id": "number of the host's sensor",
         "interface_ip": "address of the host, as its connections show it",
-        "comms_ip": "address that our own sensor sends from; not noted of shippers",
+        "comms_ip": "address that the host's sensor or osquery sends from; unknown for shippers",
         "process_id": "the process",
         "process_guid": "the process, also as its sender names it",
         "parent_id": "the parent",

@@ -31,8 +31,10 @@ class SensorRef:
     host_type: str = ""
     """workstation, server or domain_controller, as the sensor says; "" until it does."""
     addresses: str = ""
-    """Addresses of the network interfaces, separated by `|`, as the sensor reported them when it
-    checked in; "" for hosts without an enrolled sensor."""
+    """Addresses of the network interfaces, separated by `|`, as the sensor or osquery reported
+    them; "" for hosts without an enrolled program."""
+    computer_sid: str = ""
+    """SID of the host, "" until a program or a record reports it."""
 
 
 @dataclass(frozen=True, slots=True)

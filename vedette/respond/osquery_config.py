@@ -1,4 +1,5 @@
-"""osquery's configuration: event tables by operating system, and the paths to watch.
+"""osquery's configuration: event tables by operating system, the paths to watch, and what the host
+is to report of itself.
 
 Hashes come with the processes, by a join with `hash`; `process_file_events` has the process that
 wrote a file, `file_events` the hashes of its content.
@@ -8,6 +9,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from vedette import limits
+from vedette.respond.osquery_host import HOST_QUERIES, WINDOWS_QUERIES
 
 Config = dict[str, Any]
 
@@ -90,6 +92,7 @@ def config_for(os_type: str, not_collected: Collection[str] = ()) -> Config:
     """The configuration for windows, osx or linux, without the queries of the kinds of events that
     the group does not collect."""
     schedule = _SCHEDULES.get(os_type, _SCHEDULES["linux"])
+    of_host = HOST_QUERIES | (WINDOWS_QUERIES if os_type == "windows" else {})
     paths = _PATHS.get(os_type, {})
     return {
         "options": _OPTIONS,
@@ -97,6 +100,10 @@ def config_for(os_type: str, not_collected: Collection[str] = ()) -> Config:
             name: {"query": query, "interval": interval_s, "removed": False}
             for name, query, interval_s in schedule
             if _KINDS.get(name) not in not_collected
+        }
+        | {
+            name: {"query": query, "interval": limits.OSQUERY_HOST_S, "snapshot": True}
+            for name, query in of_host.items()
         },
         "file_paths": paths,
         "file_accesses": list(paths) if os_type == "linux" else [],

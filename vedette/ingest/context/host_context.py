@@ -48,6 +48,7 @@ class HostContext(Processes):
         "_offset_votes",
         "_tails",
         "clock_offset_us",
+        "computer_sid",
         "host_type",
         "local",
         "logon_types",
@@ -58,6 +59,8 @@ class HostContext(Processes):
         super().__init__(sensor_id)
         self.clock_offset_us = 0
         """Envelope time minus true time of this host's records, whole hours (fact 5)."""
+        self.computer_sid = ""
+        """SID of the host, "" until an account of its own showed it."""
         self.host_type = ""
         """domain_controller once a record said so; "" until then."""
         self.local: set[bytes] = set()

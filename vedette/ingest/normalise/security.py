@@ -15,6 +15,7 @@ from vedette.ingest.normalise.network import netconn
 from vedette.ingest.normalise.sysmon.lifetime import ended
 from vedette.ingest.normalise.values import (
     access_mask,
+    domain_sid,
     free_text,
     known_text,
     number,
@@ -64,11 +65,26 @@ def _pid(data: Data, name: str) -> int:
     return number(data.get(name))
 
 
+_NETBIOS_CHARS_MAX = 15
+
+
+def _learn_computer_sid(record: Record, ctx: HostContext, who: str) -> None:
+    """The SID of the host is that of its own accounts, whose domain is the name of the host,
+    without their number."""
+    domain = known_text(record.data.get(f"{who}DomainName")).lower()
+    name = record.host.partition(".")[0]
+    if domain and domain in (name, name[:_NETBIOS_CHARS_MAX]):
+        sid = domain_sid(known_text(record.data.get(f"{who}UserSid")))
+        ctx.computer_sid = sid or ctx.computer_sid
+
+
 # --- 4688, 4689: processes ---------------------------------------------------------------
 
 
 def _learn_start(record: Record, ctx: HostContext, time_us: int) -> None:
     data = record.data
+    actor = _actor(data)
+    _learn_computer_sid(record, ctx, actor)
     pid = _pid(data, "NewProcessId")
     if not pid:
         return
@@ -79,7 +95,7 @@ def _learn_start(record: Record, ctx: HostContext, time_us: int) -> None:
     if parent_pid:
         ctx.mention(parent_pid, parent_path)
         known.learn_parent(parent_pid, parent_path)
-    logon_id = known_text(data.get(f"{_actor(data)}LogonId")).lower()
+    logon_id = known_text(data.get(f"{actor}LogonId")).lower()
     if logon_id not in _NO_LOGON:
         ctx.learn_logon_process(logon_id, known)
 
@@ -335,6 +351,7 @@ def _port(data: Data, name: str) -> int:
 
 
 def _learn_logon(record: Record, ctx: HostContext, _time_us: int) -> None:
+    _learn_computer_sid(record, ctx, "Target")
     logon_id = known_text(record.data.get("TargetLogonId")).lower()
     logon_type = number(record.data.get("LogonType"), 256)
     if logon_id not in _NO_LOGON and logon_type:

@@ -40,6 +40,20 @@ def free_text(value: object) -> str:
     return value[:TEXT_CHARS_MAX] if isinstance(value, str) else scalar_text(value)
 
 
+_SID_CHARS_MAX = 60
+_DOMAIN_SID_PARTS = 7
+
+
+def domain_sid(account_sid: str) -> str:
+    """The SID of the domain or computer that an account (S-1-5-21-A-B-C-NUMBER) belongs to; "" for
+    any other text."""
+    parts = account_sid.split("-") if len(account_sid) <= _SID_CHARS_MAX else []
+    is_account = len(parts) == _DOMAIN_SID_PARTS + 1 and parts[:4] == ["S", "1", "5", "21"]
+    if not is_account or not all(one.isascii() and one.isdecimal() for one in parts[4:]):
+        return ""
+    return "-".join(parts[:_DOMAIN_SID_PARTS])
+
+
 def scalar_text(value: object) -> str:
     """A scalar as text; "" for null and nested values."""
     if isinstance(value, str):

@@ -29,7 +29,13 @@ class SensorDirectory(Protocol):
     ) -> dict[str, SensorRef]: ...
 
     def note(
-        self, sensor_id: int, seen_us: int, *, interface_ip: str = "", host_type: str = ""
+        self,
+        sensor_id: int,
+        seen_us: int,
+        *,
+        interface_ip: str = "",
+        host_type: str = "",
+        computer_sid: str = "",
     ) -> None: ...
 
 
@@ -128,10 +134,15 @@ class HostCache:
         """The `columns.HOST` values of the sensors of a commit. Notes that they were seen."""
         columns = {sensor_id: self._by_sensor[sensor_id].columns() for sensor_id in sensor_ids}
         for sensor_id, values in columns.items():
-            sensor = self._by_sensor[sensor_id].sensor
-            address, host_type = address_text(values["interface_ip"]), values["host_type"]
-            changed = host_type if host_type != sensor.host_type else ""
-            self._sensors.note(sensor_id, now_us, interface_ip=address, host_type=changed)
+            host = self._by_sensor[sensor_id]
+            host_type, sid = values["host_type"], host.context.computer_sid
+            self._sensors.note(
+                sensor_id,
+                now_us,
+                interface_ip=address_text(values["interface_ip"]),
+                host_type=host_type if host_type != host.sensor.host_type else "",
+                computer_sid=sid if sid != host.sensor.computer_sid else "",
+            )
         return columns
 
     def _load(self, unknown: dict[str, Sighting], group_id: int, now_us: int) -> None:

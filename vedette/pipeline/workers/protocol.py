@@ -172,8 +172,9 @@ class Processed(Struct, tag=True):
     """Rows of every table but `segment`, by table."""
     segments: list[bytes]
     receipts: list[Receipt]
-    seen: list[tuple[int, str, str]]
-    """Sensors of the commit, each with its host's address and a changed host type or ""."""
+    seen: list[tuple[int, str, str, str]]
+    """Sensors of the commit, each with its host's address, and the host type and the SID where they
+    changed, else ""."""
     judged: int
     """Processes that the ingress filters were applied to."""
     hits: dict[str, int]

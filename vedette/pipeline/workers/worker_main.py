@@ -90,7 +90,7 @@ class LookupClient:
     def __init__(self, channel: ServerChannel, inbox: Inbox) -> None:
         self._channel = channel
         self._inbox = inbox
-        self.seen: list[tuple[int, str, str]] = []
+        self.seen: list[tuple[int, str, str, str]] = []
         """Arguments of `note` since the commit began, to be sent with its result."""
 
     def resolve(
@@ -100,9 +100,15 @@ class LookupClient:
         return self._look_up(LookupSensors(names, group_id, now_us), SensorsFound).sensors
 
     def note(
-        self, sensor_id: int, _seen_us: int, *, interface_ip: str = "", host_type: str = ""
+        self,
+        sensor_id: int,
+        _seen_us: int,
+        *,
+        interface_ip: str = "",
+        host_type: str = "",
+        computer_sid: str = "",
     ) -> None:
-        self.seen.append((sensor_id, interface_ip, host_type))
+        self.seen.append((sensor_id, interface_ip, host_type, computer_sid))
 
     def codes(self, names: Iterable[str]) -> dict[str, int]:
         return self._look_up(LookupChannelCodes(list(names)), ChannelCodesFound).codes

@@ -275,8 +275,10 @@ class WorkerPool:
         return Prepare(seq, now_us, window_ms, partition_ms, worker.take_durable(), filters)
 
     def _note(self, result: Processed, now_us: int) -> None:
-        for sensor_id, address, host_type in result.seen:
-            self._lookups.sensors.note(sensor_id, now_us, interface_ip=address, host_type=host_type)
+        for sensor_id, address, host_type, sid in result.seen:
+            self._lookups.sensors.note(
+                sensor_id, now_us, interface_ip=address, host_type=host_type, computer_sid=sid
+            )
         with self._filter_lock:
             self._judged += result.judged
             for name, count in result.hits.items():

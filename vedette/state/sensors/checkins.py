@@ -7,10 +7,10 @@ state, `is_isolating` the state last reported. Transitions 0 -> 1 and 2 -> 3 cha
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, func, select, update
+from sqlalchemy import Connection, bindparam, case, false, func, select, update
 
 from vedette import limits
 from vedette.errors import UnauthorizedError, VedetteError
@@ -43,6 +43,19 @@ class Report:
     power_state: int | None = None
     utc_offset_min: int | None = None
     is_isolating: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostFacts:
+    """What osquery reports of its host, by column of `sensor`; None leaves a column as it is."""
+
+    network_adapters: str | None = None
+    addresses: str | None = None
+    computer_sid: str | None = None
+    sensor_version: str | None = None
+
+
+_NO_FACTS = HostFacts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +185,18 @@ def _take(row: dict[str, Any], item: CheckIn, interval_s: int) -> dict[str, Any]
     return {"sensor": item.sensor_id} | {f"new_{name}": value for name, value in values.items()}
 
 
-def note_contact(connection: Connection, sensor_id: int, now_us: int) -> str:
-    """Record a contact of osquery; returns the operating system of its host. The check-in time is
-    left to Vedette's own sensor where that runs too.
+def note_contact(
+    connection: Connection, sensor_id: int, now_us: int, facts: HostFacts = _NO_FACTS
+) -> str:
+    """Record a contact of osquery; returns the operating system of its host. The check-in time and
+    the facts are left to Vedette's own sensor where that runs too.
 
     Raises UnauthorizedError for a sensor that no longer exists.
     """
     is_alone = SENSOR.c.key_sha256.is_(None)
     next_us = now_us + limits.OSQUERY_CHECKIN_S * 1_000_000
+    reported = {name: value for name, value in asdict(facts).items() if value is not None}
+    is_moved = is_alone & (SENSOR.c.addresses != facts.addresses) if facts.addresses else false()
     changed = connection.execute(
         update(SENSOR)
         .where(SENSOR.c.id == sensor_id)
@@ -187,6 +204,11 @@ def note_contact(connection: Connection, sensor_id: int, now_us: int) -> str:
             last_seen_us=now_us,
             checkin_us=case((is_alone, now_us), else_=SENSOR.c.checkin_us),
             next_checkin_us=case((is_alone, next_us), else_=SENSOR.c.next_checkin_us),
+            changed_us=case((is_moved, now_us), else_=SENSOR.c.changed_us),  # a cached column
+            **{
+                name: case((is_alone, value), else_=SENSOR.c[name])
+                for name, value in reported.items()
+            },
         )
         .returning(SENSOR.c.os_type)
     ).scalar()

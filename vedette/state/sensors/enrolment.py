@@ -244,6 +244,7 @@ def _check_group(row: RowMapping, group_id: int) -> None:
 
 
 def _values(machine: Machine, kind: KeyKind, row: RowMapping, now_us: int) -> dict[str, object]:
+    is_shown = kind == "sensor" or row["key_sha256"] is None  # osquery beside our sensor
     reported = {
         "os_type": machine.os_type,
         "machine_id": machine.machine_id,
@@ -254,7 +255,7 @@ def _values(machine: Machine, kind: KeyKind, row: RowMapping, now_us: int) -> di
         "memory_bytes": machine.memory_bytes,
         "computer_sid": machine.computer_sid,
         "host_type": machine.host_type,
-        "sensor_version": machine.sensor_version if kind == "sensor" else "",
+        "sensor_version": machine.sensor_version if is_shown else "",
     }
     values: dict[str, object] = {name: value for name, value in reported.items() if value}
     values |= {

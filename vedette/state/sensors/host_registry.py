@@ -42,6 +42,7 @@ class _Note:
     os_type: str = ""
     interface_ip: str = ""
     host_type: str = ""
+    computer_sid: str = ""
 
 
 class Sensors:
@@ -90,6 +91,7 @@ class Sensors:
         os_type: str = "",
         interface_ip: str = "",
         host_type: str = "",
+        computer_sid: str = "",
     ) -> None:
         """Record a contact of a sensor for the next `flush`; "" leaves a value as it is."""
         with self._lock:
@@ -98,6 +100,7 @@ class Sensors:
             note.os_type = os_type or note.os_type
             note.interface_ip = interface_ip or note.interface_ip
             note.host_type = host_type or note.host_type
+            note.computer_sid = computer_sid or note.computer_sid
 
     def flush(self, now_us: int) -> None:
         """Write recorded contacts. Call it every few seconds and at the end."""
@@ -249,6 +252,7 @@ def _refs(connection: Connection, condition: ColumnElement[bool]) -> list[Sensor
             SENSOR.c.key_sha256.is_not(None),
             SENSOR.c.host_type,
             SENSOR.c.addresses,
+            SENSOR.c.computer_sid,
         )
         .join(GROUP)
         .where(condition)
@@ -310,6 +314,8 @@ def _write_notes(connection: Connection, notes: Mapping[int, _Note], now_us: int
             _write_os_type(connection, sensor_id, note.os_type, now_us)
         if note.host_type:
             _write_host_type(connection, sensor_id, note.host_type, now_us)
+        if note.computer_sid:
+            _write_computer_sid(connection, sensor_id, note.computer_sid, now_us)
 
 
 def _write_os_type(connection: Connection, sensor_id: int, os_type: str, now_us: int) -> None:
@@ -331,4 +337,18 @@ def _write_host_type(connection: Connection, sensor_id: int, host_type: str, now
         update(SENSOR)
         .where(SENSOR.c.id == sensor_id, SENSOR.c.host_type != host_type)
         .values(host_type=host_type, changed_us=now_us)
+    )
+
+
+def _write_computer_sid(connection: Connection, sensor_id: int, sid: str, now_us: int) -> None:
+    """An enrolled host keeps a SID that its own program reported."""
+    is_enrolled = SENSOR.c.key_sha256.is_not(None) | SENSOR.c.node_key_sha256.is_not(None)
+    connection.execute(
+        update(SENSOR)
+        .where(
+            SENSOR.c.id == sensor_id,
+            SENSOR.c.computer_sid != sid,
+            ~is_enrolled | (SENSOR.c.computer_sid == ""),
+        )
+        .values(computer_sid=sid, changed_us=now_us)
     )

@@ -22,6 +22,7 @@ from vedette.errors import BadRequestError
 from vedette.model.principal import Principal
 from vedette.pipeline.submission import Submission, request_key
 from vedette.respond.osquery_config import config_for
+from vedette.respond.osquery_host import split_results
 from vedette.state.sensors import checkins, enrolment, live_queries
 from vedette.state.sensors.enrolment import Machine
 
@@ -77,7 +78,8 @@ async def config(request: Request, here: Here) -> Response:
 
 @router.post("/log", summary="osquery: results of its queries")
 async def log(request: Request, here: Here) -> Response:
-    """200 means that the results are stored and synced; status lines are dropped."""
+    """200 means that the results are stored and synced; status lines are dropped. What the host
+    reports of itself goes to its sensor."""
     sent = CredentialBody(request, here.settings.body_bytes_max)
     sensor = await _node(await sent.node_key(), here)
     if sensor is None:
@@ -86,15 +88,23 @@ async def log(request: Request, here: Here) -> Response:
     data = body.get("data")
     if not isinstance(data, list):
         raise BadRequestError("data: a list of results")
-    records = [_result(one) for one in data] if body.get("log_type") == "result" else []
+    facts, results = split_results(data if body.get("log_type") == "result" else [])
+    records = [_result(one) for one in results]
     now_us, number = here.clock.now_us(), sensor.sensor_id
     if records:
         content = b"\n".join([str(number).encode(), *records])
         key = request_key(content)
-        submission = Submission(records, sensor.group_id, key, len(content), host=sensor.name)
+        submission = Submission(
+            records,
+            sensor.group_id,
+            key,
+            len(content),
+            host=sensor.name,
+            comms_ip=request.client.host if request.client else "",
+        )
         await here.intake.submit(submission)
     future = here.commits.submit(
-        number, lambda connection: checkins.note_contact(connection, number, now_us)
+        number, lambda connection: checkins.note_contact(connection, number, now_us, facts)
     )
     await asyncio.wrap_future(future)
     return json_answer({})
