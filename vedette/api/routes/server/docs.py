@@ -6,8 +6,8 @@ from typing import Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from vedette.api.http.openapi import openapi_document
 from vedette.api.http.responses import json_answer
+from vedette.api.schemas.openapi.document import openapi_document
 from vedette.errors import NotFoundError
 
 router = APIRouter(include_in_schema=False)
