@@ -11,9 +11,7 @@ from tests.support.served import Server, start_server
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")
 
 VIEWER = "document.querySelector('rapi-doc').shadowRoot"
-IS_SHOWN = (
-    f"!!document.querySelector('rapi-doc')?.shadowRoot && {VIEWER}.querySelector('.nav-bar-path')"
-)
+LIST = "document.querySelector('rapi-doc')?.shadowRoot?.querySelector('.nav-bar-path')"
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +23,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def docs_page(server: Server, factory: pytest.TempPathFactory) -> Iterator[Page]:
     with browser_page(factory.mktemp("profile")) as page:
         page.call("Page.navigate", url=f"{server.url}/docs")
-        page.until(f"!!({IS_SHOWN})")
+        page.until(f"!!{LIST}")
         yield page
 
 

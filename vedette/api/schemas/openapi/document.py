@@ -51,6 +51,8 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
                 status: answer,
                 "default": failure(ELASTIC_TAG in call.get("tags", ())),
             }
+            if (method, path) == ("get", "/"):
+                call["responses"]["302"] = {"description": "A browser is sent to /docs"}
             if (body := request_body(method.upper(), path)) is not None:
                 call["requestBody"] = body
             call["security"] = _security(method.upper(), path)
