@@ -21,7 +21,7 @@ PLACES = {
     "{version}": "4",
     "{index}": "some-index",
     "{rest:path}": "x/y",
-    "{file}": "docs.js",
+    "{file}": "docs.css",
     "{md5}": "12" * 16,
     "{sha256}": "34" * 32,
     "{query_id}": "1",

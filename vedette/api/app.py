@@ -11,7 +11,6 @@ from vedette.api.http.access import authorize
 from vedette.api.http.error_responses import install_failures
 from vedette.api.http.fast_path import FastPath
 from vedette.api.http.middleware import HttpMetrics, RequestMiddleware
-from vedette.api.http.openapi import DESCRIPTION
 from vedette.api.routes.fleet import aliases, groups, installers, live_queries, sensors, sites
 from vedette.api.routes.policy import bans, filters
 from vedette.api.routes.search import (
@@ -30,6 +29,7 @@ from vedette.api.routes.telemetry import (
     sensor_files,
     sensor_protocol,
 )
+from vedette.api.schemas.openapi.document import DESCRIPTION
 from vedette.api.services import Services
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (

@@ -6,7 +6,7 @@ from fastapi.routing import APIRoute
 
 from vedette.api.app import ROUTERS
 from vedette.api.http.access import ACCESS, Right, may
-from vedette.api.http.openapi import openapi_document
+from vedette.api.schemas.openapi.document import openapi_document
 from vedette.model.principal import Principal, Role
 
 ADMINISTRATOR = Principal("user", "root", "A", is_global_admin=True)

@@ -6,21 +6,24 @@ from typing import Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from vedette.api.http.openapi import openapi_document
 from vedette.api.http.responses import json_answer
+from vedette.api.schemas.openapi.document import openapi_document
 from vedette.errors import NotFoundError
 
 router = APIRouter(include_in_schema=False)
 
 CONTENT_SECURITY_POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; "
+    "connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+
+"""The viewer writes its theme as inline styles; scripts come from files only."""
 
 MEDIA_TYPES: Final = {
     "docs.html": "text/html; charset=utf-8",
     "docs.css": "text/css; charset=utf-8",
-    "docs.js": "text/javascript; charset=utf-8",
+    "rapidoc-min.js": "text/javascript; charset=utf-8",
 }
 """The files of the page; no other file is served."""
 

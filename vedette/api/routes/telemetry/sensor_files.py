@@ -11,7 +11,7 @@ from vedette import limits
 from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import decoded_body
 from vedette.api.http.responses import json_answer
-from vedette.api.schemas.parameters import whole_number
+from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.sensor_messages import Offer, message
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
@@ -39,7 +39,11 @@ async def offer(request: Request, here: Here) -> Response:
     return json_answer({"want": [{"sha256": one.sha256, "offset": one.offset} for one in wanted]})
 
 
-@router.put("/binaries/{sha256}", summary="A piece of a file")
+@router.put(
+    "/binaries/{sha256}",
+    summary="A piece of a file",
+    openapi_extra=described(("offset", "Where the piece begins, in bytes; default 0")),
+)
 async def put(sha256: str, request: Request, here: Here) -> Response:
     """409 has the expected offset in `received`; 400 `hash_mismatch` means that the file was
     dropped."""

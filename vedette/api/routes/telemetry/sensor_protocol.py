@@ -20,7 +20,7 @@ from vedette.api.http.access import principal_of
 from vedette.api.http.credential_bodies import unauthenticated_body
 from vedette.api.http.request_bodies import decoded_body
 from vedette.api.http.responses import json_answer
-from vedette.api.schemas.parameters import whole_number
+from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.sensor_messages import Checkin, Enrolment, decoded, message
 from vedette.api.services import Services, services_of
 from vedette.errors import BadRequestError, ForbiddenError
@@ -168,7 +168,14 @@ def _adapters(sent: Checkin) -> str | None:
     return "".join(f"{one.ip},{mac}|" for one, mac in zip(sent.adapters, macs, strict=True))
 
 
-@router.post("/events", summary="One block of a sensor's queue of events")
+@router.post(
+    "/events",
+    summary="One block of a sensor's queue of events",
+    openapi_extra=described(
+        ("epoch", "Id of the queue: letters, digits, dots, dashes and underscores"),
+        ("sequence", "Number of the block in its queue, from 1"),
+    ),
+)
 async def events(request: Request) -> Response:
     """200 means that the block is stored and synced. Idempotent: a repeated block gets the same
     answer and is not stored again."""

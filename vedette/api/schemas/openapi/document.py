@@ -6,7 +6,10 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from vedette.api.http.openapi_contents import request_body, success
+from vedette.api.http.access import ACCESS, Right
+from vedette.api.http.error_responses import ELASTIC_TAG
+from vedette.api.schemas.openapi.request_bodies import request_body
+from vedette.api.schemas.openapi.responses import COMPONENTS, failure, success
 
 DESCRIPTION: Final = (
     "Endpoint detection and response: telemetry in, processes out. API users send their token as "
@@ -17,20 +20,20 @@ SECURITY_SCHEMES: Final[dict[str, Any]] = {
     "token": {"type": "apiKey", "in": "header", "name": "X-Auth-Token"},
     "bearer": {"type": "http", "scheme": "bearer"},
     "basic": {"type": "http", "scheme": "basic"},
-}
-
-_IN_PATH: Final = re.compile(r"\{([^{}]{1,100})\}")
-
-ERROR_SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "required": ["reason", "message"],
-    "properties": {
-        "reason": {"type": "string", "description": "A stable word for programs"},
-        "message": {"type": "string", "description": "A text for people"},
-        "start": {"type": "integer", "description": "Query errors: where the fault begins"},
-        "end": {"type": "integer", "description": "Query errors: where it ends"},
+    "sensor": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "An enrolled sensor: `Sensor ID:KEY`",
     },
 }
+
+_RIGHTS: Final = {
+    (method, path.replace(":path}", "}")): right for (method, path), right in ACCESS.items()
+}
+"""By method and path as the document writes it."""
+
+_IN_PATH: Final = re.compile(r"\{([^{}]{1,100})\}")
 
 
 def openapi_document(app: FastAPI) -> dict[str, Any]:
@@ -40,20 +43,30 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
     )
     components = document.setdefault("components", {})
     components["securitySchemes"] = SECURITY_SCHEMES
-    components["schemas"] = {"Error": ERROR_SCHEMA}
-    document["security"] = [{name: []} for name in SECURITY_SCHEMES]
-    error = {
-        "description": "What was wrong",
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-    }
+    components["schemas"] = dict(COMPONENTS)
     for path, methods in document["paths"].items():
         for method, call in methods.items():
             status, answer = success(method.upper(), path)
-            call["responses"] = {status: answer, "default": error}
+            call["responses"] = {
+                status: answer,
+                "default": failure(ELASTIC_TAG in call.get("tags", ())),
+            }
+            if (method, path) == ("get", "/"):
+                call["responses"]["302"] = {"description": "A browser is sent to /docs"}
             if (body := request_body(method.upper(), path)) is not None:
                 call["requestBody"] = body
+            call["security"] = _security(method.upper(), path)
             _add_path_parameters(path, call)
     return document
+
+
+def _security(method: str, path: str) -> list[dict[str, list[str]]]:
+    """The ways to authenticate for a route; none for an open one."""
+    right = _RIGHTS[method, path]
+    if right in (Right.OPEN, Right.IN_BODY):
+        return []
+    schemes = ("sensor",) if right is Right.SENSOR else ("token", "bearer", "basic")
+    return [{name: []} for name in schemes]
 
 
 def _add_path_parameters(path: str, call: dict[str, Any]) -> None:

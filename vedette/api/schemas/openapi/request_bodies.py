@@ -1,18 +1,17 @@
-"""Bodies and answers of the routes for `/openapi.json`.
+"""Request bodies of the routes for `/openapi.json`.
 
-Routes read their bodies by hand and answer bytes, so the framework cannot derive either. What is
-not named here takes no body and answers a JSON object with status 200.
+Routes decode their bodies by hand, so the framework cannot derive them. What is not named here
+takes no body.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-Schema = dict[str, Any]
+from vedette.api.schemas.openapi.terms import OBJECT, TEXT, Schema, listing, mapping, reference
+
 Route = tuple[str, str]
 
-OBJECT: Final[Schema] = {"type": "object", "additionalProperties": True}
-OBJECTS: Final[Schema] = {"type": "array", "items": OBJECT}
-TEXT: Final[Schema] = {"type": "string"}
+OBJECTS: Final[Schema] = listing(OBJECT)
 BYTES: Final[Schema] = {"type": "string", "format": "binary"}
 
 
@@ -42,11 +41,9 @@ _SEARCH: Final = _object(q={"oneOf": [TEXT, _TEXTS]}, rows=_NUMBER, start=_NUMBE
 _NODE: Final = _object(("node_key",), node_key=TEXT)
 
 _JSON_BODIES: Final[Mapping[Route, Schema]] = {
-    ("POST", "/sensor/v1/enrol"): _object(
-        ("secret", "host"), secret=TEXT, host=OBJECT, sensor_version=TEXT, previous_key=TEXT
-    ),
-    ("POST", "/sensor/v1/checkin"): _object(("clock_us",), clock_us=_NUMBER),
-    ("POST", "/sensor/v1/binaries/offer"): _object(("files",), files=OBJECTS),
+    ("POST", "/sensor/v1/enrol"): reference("Enrolment"),
+    ("POST", "/sensor/v1/checkin"): reference("Checkin"),
+    ("POST", "/sensor/v1/binaries/offer"): reference("Offer"),
     ("POST", "/osquery/enroll"): _object(
         ("enroll_secret",), enroll_secret=TEXT, host_identifier=TEXT, host_details=OBJECT
     ),
@@ -59,6 +56,15 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     ),
     ("POST", "/api/v1/binary"): _SEARCH,
     ("POST", "/api/v1/process"): _SEARCH,
+    ("POST", "/api/v6/process/stream"): _object(
+        ("process_id", "segment_id"),
+        process_id=TEXT,
+        segment_id={"type": ["integer", "string"]},
+        persistent={"type": ["boolean", "null"]},
+    ),
+    ("PATCH", "/api/v6/process/stream/{stream_id}"): _object(
+        ("criteria",), criteria=mapping(listing({"type": ["string", "integer"]}))
+    ),
     ("PUT", "/api/v1/sensor/{sensor_id}"): _SENSOR_CHANGES,
     ("POST", "/api/v1/sensor/{sensor_id}/enrolment"): _object(("approve",), approve=_FLAG),
     ("POST", "/api/v1/hostalias"): _object(("alias", "hostname"), alias=TEXT, hostname=TEXT),
@@ -104,45 +110,6 @@ _OTHER_BODIES: Final[Mapping[Route, tuple[str, Schema]]] = {
     ("PUT", "/sensor/v1/binaries/{sha256}"): ("application/octet-stream", BYTES),
 }
 
-_LISTS: Final[frozenset[Route]] = frozenset(
-    {
-        ("GET", "/api/v1/sensor"),
-        ("GET", "/api/v1/hostalias"),
-        *(("GET", f"/api/v1/sensor/{{sensor_id}}/{part}")
-          for part in ("queued", "activity", "resourcestatus")),
-        *(("GET", f"/api/v1/banning/{name}")
-          for name in ("bannedlist", "blacklist", "restrictedlist")),
-        *((method, f"{base}{part}")
-          for base in ("/api/v1/ingress_approvedlist", "/api/v1/ingress_whitelist")
-          for method, part in (("GET", ""), ("GET", "/legacy"), ("POST", ""), ("POST", "/legacy"))),
-        *(("GET", f"{base}{part}")
-          for base in ("/api/group", "/api/v1/group", "/api/v3/group")
-          for part in ("", "/{group_id}", "/{group_id}/datasharing")),
-        *(("GET", f"{base}{part}")
-          for base in ("/api/site", "/api/v1/site") for part in ("", "/{site_id}")),
-    }
-)  # fmt: skip
-
-_FILES: Final[Mapping[Route, str]] = {
-    ("GET", "/metrics"): "text/plain",
-    ("GET", "/_cat/{rest}"): "text/plain",
-    ("GET", "/sensor/v1/packages/{sha256}"): "application/octet-stream",
-    ("GET", "/api/v1/binary/{md5}"): "application/zip",
-    **{
-        ("GET", f"{base}/{{group_id}}/installer/{part}"): media_type
-        for base in ("/api/group", "/api/v1/group", "/api/v3/group")
-        for part, media_type in (
-            ("linux", "application/gzip"),
-            ("osx", "application/zip"),
-            ("windows/exe", "application/zip"),
-            ("windows/msi", "application/zip"),
-        )
-    },
-}
-
-_EMPTY: Final[frozenset[Route]] = frozenset({("PUT", "/api/v1/sensor/{sensor_id}")})
-"""Routes that answer 204 without a body."""
-
 
 def request_body(method: str, path: str) -> Schema | None:
     """The OpenAPI Request Body of a route; None where it takes none."""
@@ -154,20 +121,3 @@ def request_body(method: str, path: str) -> Schema | None:
     else:
         return None
     return {"required": True, "content": {media_type: {"schema": schema}}}
-
-
-def success(method: str, path: str) -> tuple[str, Schema]:
-    """Status and OpenAPI Response of a route's success."""
-    route = method, path
-    if method == "HEAD":
-        return "200", {"description": "Without a body"}
-    if route in _EMPTY:
-        return "204", {"description": "Done"}
-    if route in _FILES:
-        schema = TEXT if _FILES[route].startswith("text/") else BYTES
-        return "200", _answer(_FILES[route], schema)
-    return "200", _answer("application/json", OBJECTS if route in _LISTS else OBJECT)
-
-
-def _answer(media_type: str, schema: Schema) -> Schema:
-    return {"description": "Done", "content": {media_type: {"schema": schema}}}

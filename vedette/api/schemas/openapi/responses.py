@@ -1,0 +1,190 @@
+"""Answers of the routes for `/openapi.json`: status, media type and schema.
+
+Routes answer bytes, so the framework cannot derive them. A route that is not named here answers a
+JSON object with status 200.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from vedette.api.schemas.openapi.fleet import FLEET
+from vedette.api.schemas.openapi.policy import POLICY
+from vedette.api.schemas.openapi.request_bodies import BYTES, Route
+from vedette.api.schemas.openapi.search import SEARCH
+from vedette.api.schemas.openapi.telemetry import TELEMETRY
+from vedette.api.schemas.openapi.terms import OBJECT, TEXT, Schema, listing, reference
+
+COMPONENTS: Final[Mapping[str, Schema]] = {**SEARCH, **FLEET, **POLICY, **TELEMETRY}
+"""All schemas of the document, by name."""
+
+_BANS: Final = tuple(
+    f"/api/v1/banning/{one}" for one in ("bannedlist", "blacklist", "restrictedlist")
+)
+_FILTERS: Final = ("/api/v1/ingress_approvedlist", "/api/v1/ingress_whitelist")
+_GROUPS: Final = ("/api/group", "/api/v1/group", "/api/v3/group")
+_SITES: Final = ("/api/site", "/api/v1/site")
+_SENSOR: Final = "/api/v1/sensor/{sensor_id}"
+_PROCESS: Final = "/api/v1/process/{process_id}"
+_ANALYSIS: Final = "/api/v6/process"
+_STREAM: Final = f"{_ANALYSIS}/stream"
+_PARTITIONS: Final = "/api/v1/storage/events"
+
+
+def _under(paths: tuple[str, ...], *routes: tuple[str, str, str]) -> dict[Route, str]:
+    """The same routes under several paths."""
+    return {(method, base + rest): name for base in paths for method, rest, name in routes}
+
+
+_ONE: Final[Mapping[Route, str]] = {
+    ("GET", "/api/v1/process"): "ProcessSearch",
+    ("POST", "/api/v1/process"): "ProcessSearch",
+    ("GET", f"{_PROCESS}/{{segment_id}}"): "ProcessSummary",
+    ("GET", "/api/v2/process/{process_id}/{segment_id}"): "Process",
+    ("GET", "/api/v{version}/process/{process_id}/{segment_id}/event"): "ProcessEvents",
+    ("GET", f"{_PROCESS}/{{segment_id}}/preview"): "ProcessPreview",
+    ("GET", f"{_PROCESS}/{{segment_id}}/threat_intel_hits"): "FeedHits",
+    ("GET", f"{_PROCESS}/segment"): "Segments",
+    ("GET", f"{_PROCESS}/tree"): "ProcessTree",
+    ("GET", f"{_PROCESS}/timeline"): "Timeline",
+    ("GET", "/api/v1/process/host/count"): "Frequency",
+    ("GET", "/api/v1/query/explain"): "Explanation",
+    ("POST", _STREAM): "EventStream",
+    ("GET", f"{_STREAM}/{{stream_id}}"): "EventStream",
+    ("PATCH", f"{_STREAM}/{{stream_id}}"): "EventStream",
+    ("POST", f"{_STREAM}/{{stream_id}}"): "Success",
+    ("GET", f"{_ANALYSIS}/suppression_status"): "Suppression",
+    ("GET", f"{_ANALYSIS}/{{process_id}}/{{segment_id}}/bulk"): "EventFacets",
+    ("GET", f"{_ANALYSIS}/{{process_id}}/{{segment_id}}/verify"): "SegmentId",
+    ("GET", f"{_ANALYSIS}/{{process_id}}/metadata"): "ProcessMetadata",
+    ("GET", "/api/v1/binary"): "BinarySearch",
+    ("POST", "/api/v1/binary"): "BinarySearch",
+    ("GET", "/api/v1/binary/{md5}/summary"): "BinarySummary",
+    ("GET", _SENSOR): "Sensor",
+    ("GET", f"{_SENSOR}/enrolment"): "SensorEnrolment",
+    ("POST", f"{_SENSOR}/enrolment"): "SensorEnrolment",
+    ("GET", "/api/v2/sensor"): "SensorPage",
+    ("GET", "/api/v1/sensor/statistics"): "SensorStatistics",
+    ("POST", "/api/v1/hostalias"): "Success",
+    ("DELETE", "/api/v1/hostalias/{alias}"): "Success",
+    ("POST", "/api/v1/livequery"): "NewLiveQuery",
+    ("GET", "/api/v1/livequery/{query_id}"): "LiveQuery",
+    **dict.fromkeys([("GET", f"/api{part}/builds") for part in ("", "/v1", "/v2")], "Builds"),
+    **_under(
+        _BANS,
+        ("POST", "", "NewBan"),
+        ("GET", "/{md5}", "BanWithClaims"),
+        ("PUT", "/{md5}", "ChangedBan"),
+        ("DELETE", "/{md5}", "Success"),
+    ),
+    **_under(
+        _FILTERS,
+        ("POST", "", "NewIngressFilters"),
+        ("POST", "/legacy", "NewIngressFilters"),
+        ("PUT", "", "Success"),
+        ("GET", "/{filter_id}", "IngressFilter"),
+        ("PUT", "/{filter_id}", "Success"),
+        ("DELETE", "/{filter_id}", "Success"),
+    ),
+    **_under(
+        _GROUPS,
+        ("POST", "", "NewGroup"),
+        ("PUT", "/{group_id}", "ChangedGroup"),
+        ("DELETE", "/{group_id}", "Success"),
+    ),
+    **_under(
+        _SITES,
+        ("POST", "", "Site"),
+        ("PUT", "/{site_id}", "Success"),
+        ("DELETE", "/{site_id}", "Success"),
+    ),
+    ("GET", f"{_PARTITIONS}/partition"): "Partitions",
+    ("POST", f"{_PARTITIONS}/new_partition"): "PartitionChange",
+    ("POST", f"{_PARTITIONS}/{{partition_name}}/mount"): "PartitionChange",
+    ("POST", f"{_PARTITIONS}/{{partition_name}}/unmount"): "PartitionChange",
+    ("DELETE", f"{_PARTITIONS}/{{partition_name}}"): "PartitionChange",
+    ("GET", "/api/info"): "ServerInfo",
+    ("GET", "/healthz"): "Health",
+    ("GET", "/readyz"): "Readiness",
+    ("POST", "/api/v1/ingest"): "IngestReceipt",
+    **_under(("/_bulk", "/{index}/_bulk"), ("POST", "", "BulkReceipt"), ("PUT", "", "BulkReceipt")),
+    ("POST", "/sensor/v1/enrol"): "Enrolled",
+    ("POST", "/sensor/v1/checkin"): "Orders",
+    ("POST", "/sensor/v1/events"): "StoredBlock",
+    ("POST", "/sensor/v1/binaries/offer"): "WantedFiles",
+    ("PUT", "/sensor/v1/binaries/{sha256}"): "ReceivedBytes",
+    ("POST", "/osquery/enroll"): "OsqueryEnrolled",
+    ("POST", "/osquery/distributed/read"): "OsqueryQueries",
+}
+"""Routes that answer one object, and the component that it is."""
+
+_MANY: Final[Mapping[Route, str]] = {
+    ("GET", "/api/v1/sensor"): "Sensor",
+    ("GET", f"{_SENSOR}/queued"): "SensorQueue",
+    ("GET", f"{_SENSOR}/activity"): "SensorActivity",
+    ("GET", "/api/v1/hostalias"): "HostAlias",
+    **_under(_BANS, ("GET", "", "Ban")),
+    **_under(_FILTERS, ("GET", "", "IngressFilter"), ("GET", "/legacy", "LegacyIngressFilter")),
+    **_under(_GROUPS, ("GET", "", "Group"), ("GET", "/{group_id}", "Group")),
+    **_under(_SITES, ("GET", "", "Site"), ("GET", "/{site_id}", "Site")),
+}
+"""Routes that answer a list, and the component of its items."""
+
+_OBJECTS: Final[frozenset[Route]] = frozenset(
+    {
+        ("GET", f"{_SENSOR}/resourcestatus"),
+        *(("GET", f"{base}/{{group_id}}/datasharing") for base in _GROUPS),
+    }
+)
+"""Routes that answer a list of objects without a schema."""
+
+_FILES: Final[Mapping[Route, str]] = {
+    ("GET", "/metrics"): "text/plain",
+    ("GET", "/_cat/{rest}"): "text/plain",
+    ("GET", f"{_ANALYSIS}/{{process_id}}/{{segment_id}}/segment"): "application/x-ndjson",
+    ("GET", "/sensor/v1/packages/{sha256}"): "application/octet-stream",
+    ("GET", "/api/v1/binary/{md5}"): "application/zip",
+    **_under(
+        _GROUPS,
+        ("GET", "/{group_id}/installer/linux", "application/gzip"),
+        ("GET", "/{group_id}/installer/osx", "application/zip"),
+        ("GET", "/{group_id}/installer/windows/exe", "application/zip"),
+        ("GET", "/{group_id}/installer/windows/msi", "application/zip"),
+    ),
+}
+"""Routes that answer no JSON, and their media type."""
+
+_TEXTS: Final = frozenset({"text/plain", "application/x-ndjson"})
+
+_EMPTY: Final[frozenset[Route]] = frozenset({("PUT", _SENSOR)})
+"""Routes that answer 204 without a body."""
+
+
+def success(method: str, path: str) -> tuple[str, Schema]:
+    """Status and OpenAPI Response of a route's success."""
+    route = method, path
+    if method == "HEAD":
+        return "200", {"description": "Without a body"}
+    if route in _EMPTY:
+        return "204", {"description": "Done"}
+    if route in _FILES:
+        return "200", _answer(_FILES[route], TEXT if _FILES[route] in _TEXTS else BYTES)
+    return "200", _answer("application/json", _schema(route))
+
+
+def failure(is_elastic: bool) -> Schema:
+    """OpenAPI Response of a route's errors."""
+    return _answer("application/json", reference("ElasticError" if is_elastic else "Error")) | {
+        "description": "What was wrong"
+    }
+
+
+def _schema(route: Route) -> Schema:
+    if route in _ONE:
+        return reference(_ONE[route])
+    if route in _MANY:
+        return listing(reference(_MANY[route]))
+    return listing(OBJECT) if route in _OBJECTS else OBJECT
+
+
+def _answer(media_type: str, schema: Schema) -> Schema:
+    return {"description": "Done", "content": {media_type: {"schema": schema}}}
