@@ -8,6 +8,7 @@ from bench import (
     filters,
     fleet,
     fuzz,
+    hostile,
     imports,
     ingest,
     query,
@@ -29,6 +30,7 @@ PARTS: tuple[Part, ...] = (
     analysis.PART,
     demo.PART,
     fleet.PART,
+    hostile.PART,
     sensor.PART,
 )
 

@@ -9,9 +9,9 @@ from tests.support.served import launch
 
 
 @contextmanager
-def launched(data: Path, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
+def launched(data: Path, *flags: str, descriptors: int = 0) -> Iterator[subprocess.Popen[bytes]]:
     """`vedette serve`, killed at the end of the block if it has not ended by then."""
-    process = launch(data, *flags)
+    process = launch(data, *flags, descriptors=descriptors)
     try:
         yield process
     finally:

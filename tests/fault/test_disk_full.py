@@ -28,7 +28,7 @@ IMPORTED = 30_000
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of its own, which a test can fill."""
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", str(tmp_path)],
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m,mode=0700", "tmpfs", str(tmp_path)],
         capture_output=True,
         check=False,
     )
@@ -74,6 +74,27 @@ def test_a_full_disk_refuses_and_takes_again_once_there_is_room(small_disk: Path
                 _deliver_without_a_restart(server, senders)
         check_stored_once(senders, server)
         assert process.poll() is None
+
+
+def test_readiness_names_a_full_disk_until_there_is_room(small_disk: Path) -> None:
+    with launched(small_disk) as process:
+        server = listening(small_disk, process)
+        with server.analyst() as client:
+            assert client.get("/readyz").json()["checks"]["disk"] == "ok"
+            fill(small_disk)
+            answer = client.get("/readyz")
+            assert (answer.status_code, answer.json()["ready"]) == (503, False)
+            assert answer.json()["checks"]["disk"] == "full"
+            assert client.get("/healthz").status_code == 200
+            assert client.get("/api/v1/process").status_code == 200
+            for method, path, body in (
+                ("POST", "/api/group", {"name": "no room"}),
+                ("POST", "/api/v1/process", {"q": "*"}),
+                ("GET", "/api/v1/sensor", None),
+            ):
+                assert client.request(method, path, json=body).status_code in (200, 503)
+            (small_disk / "ballast").unlink()
+            assert wait_for(lambda: client.get("/readyz").status_code, 200, RECOVERY_S) == 200
 
 
 def test_an_import_waits_for_room(

@@ -91,9 +91,14 @@ def start_server(data: Path, *flags: str) -> Iterator[Server]:
             process.wait()
 
 
-def launch(data: Path, *flags: str) -> subprocess.Popen[bytes]:
-    """Starts `vedette serve` on a data directory; its output goes to `server.log` there."""
+def launch(data: Path, *flags: str, descriptors: int = 0) -> subprocess.Popen[bytes]:
+    """Starts `vedette serve` on a data directory; its output goes to `server.log` there.
+
+    `descriptors` is its limit of file descriptors; 0: that of the tests.
+    """
     command = [sys.executable, "-m", "vedette", "serve", "--data", str(data), "--port", "0"]
+    if descriptors:
+        command = ["sh", "-c", f'ulimit -n {descriptors}; exec "$0" "$@"', *command]
     with (data / "server.log").open("ab") as output:
         return subprocess.Popen(
             [*command, *flags], stdout=output, stderr=subprocess.STDOUT, env=_environment()

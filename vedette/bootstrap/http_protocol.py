@@ -7,23 +7,33 @@
   `BODY_BYTES_A_SECOND_MIN` and an answer that nobody reads end the connection. uvicorn itself
   bounds only the pause between two requests.
 - Number: above the limit of connections the one that has been idle longest is closed; where none
-  is idle, the new one gets 503.
+  is idle, the new one is *reserved*: it serves one health check or check-in, and answers 503 to
+  anything else.
 """
 
 import asyncio
-import resource
-from typing import Any
+from typing import Any, ClassVar, Final
 
 import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from vedette import limits
+from vedette.bootstrap.descriptors import socket_limits
 from vedette.limits import REQUEST_LINE_BYTES_MAX, URL_PARSER_BYTES_MAX
+
+RESERVED_PATHS: Final = frozenset({b"/healthz", b"/readyz", b"/sensor/v1/checkin"})
+"""What reserved connections serve: whether the server works, and orders to isolate a host."""
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):
     """One connection of a client."""
 
+    heads_bytes: ClassVar = 0
+    """Bytes of incomplete heads of all connections of this process."""
+
+    is_reserved = False
+    """See the module. Set before the connection is made where it has used a spare descriptor."""
+    _is_refused = False
     _is_in_head = False
     _is_in_body = False
     _has_begun = False
@@ -40,10 +50,14 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._is_in_head = False
         self._since_s = self.loop.time()
         self._check = self.loop.call_later(limits.CONNECTION_CHECK_S, self._check_deadlines)
-        if len(self.connections) > connections_max() and not self._close_an_idle_one():
-            self._refuse(b"503 Service Unavailable", "unavailable", "too many connections")
+        allowed = socket_limits()
+        if self.is_reserved or (
+            len(self.connections) > allowed.connections and not self._close_an_idle_one()
+        ):
+            self._reserve(allowed.reserved)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._end_head()
         if self._check is not None:
             self._check.cancel()
         super().connection_lost(exc)
@@ -52,8 +66,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self._is_in_head:
             self._head_bytes += len(data)
-            if self._head_bytes > REQUEST_LINE_BYTES_MAX and not self.transport.is_closing():
-                self._refuse_head()
+            BoundedHttpProtocol.heads_bytes += len(data)
+            if not self.transport.is_closing():
+                self._check_head()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -62,24 +77,32 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._since_s = self.loop.time()
 
     def on_headers_complete(self) -> None:
-        self._is_in_head, self._is_in_body = False, True
+        self._end_head()
+        self._is_in_body = True
         self._body_bytes = 0
         self._since_s = self.loop.time()
+        if self.is_reserved and self.url.partition(b"?")[0] not in RESERVED_PATHS:
+            self._refuse_connection()
+            return
         if len(self.url) <= URL_PARSER_BYTES_MAX:
             super().on_headers_complete()
-            return
-        self.url, _, query = self.url.partition(b"?")
-        super().on_headers_complete()
-        # The application starts in the next iteration of the loop and reads this scope.
-        self.scope["query_string"] = query
+        else:
+            self.url, _, query = self.url.partition(b"?")
+            super().on_headers_complete()
+            # The application starts in the next iteration of the loop and reads this scope.
+            self.scope["query_string"] = query
+        if self.is_reserved:
+            self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
-        super().on_body(body)
+        if not self._is_refused:
+            super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._is_in_body = False
-        super().on_message_complete()
+        if not self._is_refused:
+            super().on_message_complete()
 
     def on_response_complete(self) -> None:
         if not self._is_in_body:
@@ -124,6 +147,25 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         ):
             self.transport.abort()
 
+    def _reserve(self, reserved_max: int) -> None:
+        """Make this a reserved connection; of too many, the oldest without a request is closed."""
+        self.is_reserved = True
+        reserved = [
+            one
+            for one in self.connections
+            if isinstance(one, BoundedHttpProtocol)
+            and one.is_reserved
+            and not one.transport.is_closing()
+        ]
+        if len(reserved) <= reserved_max:
+            return
+        waiting = [(one._since_s, id(one), one) for one in reserved if one.cycle is None]
+        oldest = min(waiting)[2]  # this one is among them
+        if oldest is self:
+            self._refuse_connection()
+        else:
+            oldest.transport.abort()
+
     def _close_an_idle_one(self) -> bool:
         """Close the connection that has been idle longest; False where all are busy."""
         idle = [
@@ -131,6 +173,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             for one in self.connections
             if isinstance(one, BoundedHttpProtocol)
             and one is not self
+            and not one.is_reserved
             and (since_s := one.idle_since_s) is not None
             and not one.transport.is_closing()
         ]
@@ -138,6 +181,23 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             return False
         min(idle)[2].transport.abort()
         return True
+
+    def _end_head(self) -> None:
+        if self._is_in_head:
+            self._is_in_head = False
+            BoundedHttpProtocol.heads_bytes -= self._head_bytes
+
+    def _check_head(self) -> None:
+        if self._head_bytes > REQUEST_LINE_BYTES_MAX:
+            self._refuse_head()
+        elif (
+            self._head_bytes > limits.SMALL_HEAD_BYTES_MAX
+            and self.heads_bytes > limits.HEADS_BYTES_MAX
+        ):
+            self._refuse(b"503 Service Unavailable", "unavailable", "too many unfinished requests")
+
+    def _refuse_connection(self) -> None:
+        self._refuse(b"503 Service Unavailable", "unavailable", "too many connections")
 
     def _refuse_head(self) -> None:
         status, what = (
@@ -154,6 +214,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def _refuse(self, status: bytes, reason: str, message: str) -> None:
         """Answer without the application, and close; only close while an earlier request of the
         connection is still being answered."""
+        self._is_refused = True
         if self.cycle is None or self.cycle.response_complete:
             body = orjson.dumps(_refusal(reason, message))
             self.transport.write(
@@ -161,14 +222,6 @@ class BoundedHttpProtocol(HttpToolsProtocol):
                 b"connection: close\r\n\r\n%s" % (status, len(body), body)
             )
         self.transport.close()
-
-
-def connections_max() -> int:
-    """The limit of connections under the limit of file descriptors of this process."""
-    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return (
-        limits.CONNECTIONS_MAX if descriptors < 0 else min(limits.CONNECTIONS_MAX, descriptors // 2)
-    )
 
 
 def _refusal(reason: str, message: str) -> dict[str, Any]:

@@ -19,8 +19,10 @@ import structlog
 import uvicorn
 
 import vedette
+from vedette.bootstrap.acceptor import Acceptor
 from vedette.bootstrap.assembly import assemble
 from vedette.bootstrap.certificate import Certificate, certificate
+from vedette.bootstrap.descriptors import raise_descriptor_limit, socket_limits
 from vedette.bootstrap.http_protocol import BoundedHttpProtocol
 from vedette.bootstrap.local_access import LocalAccess, LocalTokens, remove_access, write_access
 from vedette.bootstrap.logs import configure_logs
@@ -42,20 +44,30 @@ log = structlog.get_logger(__name__)
 class _Server(uvicorn.Server):
     """Writes `server.json` once it listens, and closes idle connections at shutdown."""
 
-    def __init__(self, config: uvicorn.Config, data: Path, access: LocalAccess) -> None:
+    def __init__(
+        self, config: uvicorn.Config, listener: socket.socket, data: Path, access: LocalAccess
+    ) -> None:
         super().__init__(config)
         self._data = data
         self._access = access
+        self._acceptor = Acceptor(listener, config.ssl, self._new_protocol, socket_limits())
+
+    def _new_protocol(self) -> BoundedHttpProtocol:
+        return BoundedHttpProtocol(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
+            self._acceptor.start()
             write_access(self._data, self._access)
             log.info("listening", url=self._access.url, version=vedette.__version__)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Answers requests under way, then aborts idle connections: a TLS peer that does not close
         its side could delay the shutdown by half a minute."""
+        await self._acceptor.close()
         closing = asyncio.create_task(self._close_idle())
         try:
             await super().shutdown(sockets)
@@ -92,6 +104,7 @@ def serve(settings: Settings, clock: Clock | None = None, *, accept_store: bool 
     clock = clock or SystemClock()
     _check_plain_http(settings)
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL_S)
+    raise_descriptor_limit()
     listener = _listen(settings)
     assembly = assemble(settings, clock, accept_store=accept_store)
     with listener, assembly.closing:
@@ -109,8 +122,8 @@ def serve(settings: Settings, clock: Clock | None = None, *, accept_store: bool 
         gc.freeze()
         gc.disable()
         try:
-            server = _Server(_config(assembly.app, pair), settings.data, access)
-            server.run(sockets=[listener])
+            server = _Server(_config(assembly.app, pair), listener, settings.data, access)
+            server.run(sockets=[])  # none for the event loop's own server
         finally:
             remove_access(settings.data)
             tokens.close(clock.now_us())

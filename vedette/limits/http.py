@@ -55,8 +55,32 @@ INGEST_ERRORS_MAX = 10_000
 """Rejected records that the answer of `/api/v1/ingest` lists one by one; the rest is counted."""
 
 CONNECTIONS_MAX = 4_096
-"""Connections of clients at the same time, or half of the file descriptors that the process may
-have, whichever is less. Above it an idle one is closed for a new one, or the new one refused."""
+"""Connections of clients at the same time; fewer where the process may have few file descriptors
+(`bootstrap/descriptors.py`). Above it an idle one is closed for a new one, or the new one serves
+health checks and check-ins only."""
+
+RESERVED_CONNECTIONS_MAX = 64
+"""Connections above `CONNECTIONS_MAX` for health checks and check-ins, one request each."""
+
+HANDSHAKES_MAX = 512
+"""Connections whose TLS handshake is not complete; above it the oldest is closed."""
+
+HANDSHAKE_DEADLINE_S = 10.0
+"""How long a TLS handshake may take: three round trips, or a few seconds on a loaded machine."""
+
+SPARE_DESCRIPTORS = 8
+"""File descriptors that are kept open to accept health checks and check-ins when there are no
+others."""
+
+SPARE_DESCRIPTORS_RETRY_S = 0.1
+"""Before the next attempt to accept a connection where even the spare descriptors are used."""
+
+HEADS_BYTES_MAX = 64 * 1024 * 1024
+"""Bytes of all incomplete request heads together: 4,096 clients could each send
+`REQUEST_LINE_BYTES_MAX`."""
+
+SMALL_HEAD_BYTES_MAX = 8 * 1024
+"""A head of at most this size is not refused for what others hold; usual ones have 1 kB."""
 
 HEAD_DEADLINE_S = 30.0
 """How long a client may take for a request line and headers, from its connection on."""

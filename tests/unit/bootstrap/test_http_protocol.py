@@ -140,14 +140,57 @@ def test_idle_connections_make_room_for_new_ones(port: int) -> None:
             one.close()
 
 
+@pytest.fixture
+def busy(port: int) -> Iterator[None]:
+    """As many unfinished requests as there may be connections."""
+    clients = [connected(port) for _ in range(8)]
+    for one in clients:
+        one.sendall(HEAD)
+    time.sleep(0.1)
+    yield
+    for one in clients:
+        one.close()
+
+
+@pytest.mark.usefixtures("busy")
 def test_a_connection_above_the_limit_is_refused_where_none_is_idle(port: int) -> None:
-    busy = [connected(port) for _ in range(8)]
-    try:
-        for one in busy:
-            one.sendall(HEAD)
-        time.sleep(0.1)
-        with connected(port) as client:
-            assert rest_of(client).startswith(b"HTTP/1.1 503 ")
-    finally:
-        for one in busy:
-            one.close()
+    with connected(port) as client:
+        client.sendall(b"POST /api/v1/ingest HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nbody")
+        assert rest_of(client).startswith(b"HTTP/1.1 503 ")
+
+
+@pytest.mark.usefixtures("busy")
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/sensor/v1/checkin?a=b"])
+def test_health_and_check_ins_are_answered_above_the_limit(port: int, path: str) -> None:
+    with connected(port) as client:
+        client.sendall(f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nbody".encode())
+        answer = rest_of(client)
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b"connection: close" in answer
+
+
+@pytest.mark.usefixtures("busy")
+def test_silent_clients_do_not_keep_the_reserve(port: int) -> None:
+    silent = [connected(port) for _ in range(200)]
+    with connected(port) as client:
+        client.sendall(HEAD + b"\r\n")
+        assert rest_of(client).startswith(b"HTTP/1.1 200 ")
+    for one in silent:
+        one.close()
+
+
+def test_large_heads_that_do_not_end_share_a_limit(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "HEADS_BYTES_MAX", 60_000)
+    monkeypatch.setattr(limits, "HEAD_DEADLINE_S", 10.0)
+    clients = [connected(port) for _ in range(4)]
+    for one in clients:
+        one.sendall(HEAD + b"x: " + bytes([120]) * 20_000)
+        time.sleep(0.05)
+    assert rest_of(clients[-1]).startswith(b"HTTP/1.1 503 ")
+    with connected(port) as small:
+        small.sendall(HEAD + b"\r\n")
+        assert small.recv(1_000).startswith(b"HTTP/1.1 200 ")
+    for one in clients:
+        one.close()

@@ -6,6 +6,7 @@ under Elasticsearch's names. Anything that is not in the table is a bug: it is l
 request's id and answered as 500 without detail.
 """
 
+import errno
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -98,8 +99,21 @@ def failure_answer(request: Request, status: int, body: dict[str, Any]) -> Respo
     return json_answer(body, status, headers)
 
 
-def bug_answer(request: Request, error: Exception, request_id: str) -> Response:
-    """500 without detail; the log has it, under the id that the answer names."""
+EXHAUSTED: Final = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+)
+"""Errors of the system that are no bug: it is out of descriptors, memory or disk space."""
+
+
+def unexpected_answer(request: Request, error: Exception, request_id: str) -> Response:
+    """503 where the system is out of something, else 500 without detail; the log has it, under the
+    id that the answer names."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno in EXHAUSTED:
+            log.warning("request refused", request_id=request_id, text=str(cause))
+            return _on_domain_error(request, UnavailableError(f"the system: {cause.strerror}"))
+        cause = cause.__cause__ or cause.__context__
     log.exception("request failed", request_id=request_id, path=request.url.path, exc_info=error)
     body = {"reason": REASONS[500], "message": f"internal error; request id {request_id}"}
     return failure_answer(request, 500, body)

@@ -1,5 +1,5 @@
 """ASGI middleware of every request: request id, metrics, access log, security headers, body budget,
-and 500 for unexpected exceptions.
+and an answer for unexpected exceptions.
 
 Metrics are labelled with the route's template, not the path, so that ids in paths do not create
 series; paths that match no route share the label `unmatched`.
@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vedette.api.body_budget import BodyBudget, BodyLease
-from vedette.api.http.error_responses import bug_answer
+from vedette.api.http.error_responses import unexpected_answer
 from vedette.limits import BODIES_IN_FLIGHT_BYTES_MAX
 
 log = structlog.get_logger("vedette.access")
@@ -100,7 +100,7 @@ class RequestMiddleware:
         except ClientDisconnect:
             exchange.status = exchange.status or 499
         except Exception as error:  # noqa: BLE001 - the last place that can answer
-            answer = bug_answer(Request(exchange.scope), error, exchange.request_id)
+            answer = unexpected_answer(Request(exchange.scope), error, exchange.request_id)
             if exchange.status == 0:
                 await answer(exchange.scope, receive, exchange.send)
 

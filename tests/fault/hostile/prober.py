@@ -1,0 +1,92 @@
+"""Asks `/healthz` all the time, from a process of its own that the load of the attackers does not
+slow down: `python -m tests.fault.hostile.prober URL CERTIFICATE PID`, until its input is closed.
+
+Prints JSON: milliseconds of every probe, statuses that were not 200, and megabytes of the server.
+"""
+
+import json
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPException, HTTPSConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from bench.watch import watched
+
+_PAUSE_S = 0.05
+_TIMEOUT_S = 30.0
+
+
+@dataclass
+class Probes:
+    """What the prober found; `times_ms` in ascending order."""
+
+    times_ms: list[float] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    memory_mb: list[float] = field(default_factory=list)
+
+    def share_ms(self, share: float) -> float:
+        """The time that this share of the probes does not exceed."""
+        return self.times_ms[min(int(len(self.times_ms) * share), len(self.times_ms) - 1)]
+
+    def text(self) -> str:
+        return (
+            f"{len(self.times_ms)} probes of /healthz: p50 {self.share_ms(0.5):.0f} ms,"
+            f" p99 {self.share_ms(0.99):.0f} ms, max {self.times_ms[-1]:.0f} ms;"
+            f" memory {max(self.memory_mb):.0f} MB"
+        )
+
+
+@contextmanager
+def probing(url: str, certificate: Path, pid: int) -> Iterator[Probes]:
+    """The prober at work during the block; what it found is there once the block has ended."""
+    found = Probes()
+    command = [sys.executable, "-m", "tests.fault.hostile.prober", url, str(certificate), str(pid)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        yield found
+        told = json.loads(process.communicate(timeout=2 * _TIMEOUT_S)[0])
+    found.times_ms = sorted(told["times_ms"])
+    found.failures, found.memory_mb = told["failures"], told["memory_mb"]
+
+
+def _probe(host: str, port: int, context: ssl.SSLContext) -> int:
+    connection = HTTPSConnection(host, port, timeout=_TIMEOUT_S, context=context)
+    try:
+        connection.request("GET", "/healthz")
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+    finally:
+        connection.close()
+
+
+def main(url: str, certificate: str, pid: int) -> None:
+    where = urlsplit(url)
+    context = ssl.create_default_context(cafile=certificate)
+    ended = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+    times_ms: list[float] = []
+    failures: list[str] = []
+    with watched(pid) as watch:
+        while not ended.wait(_PAUSE_S):
+            began = time.perf_counter()
+            try:
+                status = _probe(where.hostname or "", where.port or 0, context)
+            except (OSError, HTTPException) as error:
+                failures.append(repr(error))
+                continue
+            times_ms.append(1_000 * (time.perf_counter() - began))
+            if status != 200:
+                failures.append(str(status))
+    memory_mb = watch.memory_mb
+    print(json.dumps({"times_ms": times_ms, "failures": failures, "memory_mb": memory_mb}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
