@@ -11,11 +11,11 @@ from tests.contract.pipeline.write_path import (
     WritePath,
     event_texts,
     found,
+    local_processor,
     merge,
-    prepared_apart,
-    prepared_here,
     processes,
     segment_ids,
+    worker_processor,
     write_path,
 )
 from tests.support.sysmon import Host, Process
@@ -155,7 +155,7 @@ def test_a_child_that_is_told_after_a_restart_knows_its_parent(
     assert len(ended) == 1
 
 
-@pytest.mark.parametrize("prepared", [prepared_here, prepared_apart])
+@pytest.mark.parametrize("prepared", [local_processor, worker_processor])
 def test_what_kind_of_host_it_is_stays_known(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock, prepared: Prepare
 ) -> None:

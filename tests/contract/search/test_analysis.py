@@ -44,10 +44,10 @@ from vedette.search.streams.stream import (
 from vedette.search.streams.stream_cursor import JumpBy, Seek
 from vedette.state.db.database import open_database
 from vedette.state.start import start
-from vedette.store.engine.capabilities import OUTLINES
+from vedette.store.engine.capabilities import BY_PROCESS
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.read.segment_counts import of_process, outline, present_segment
-from vedette.store.schema.tables import OUTLINE
+from vedette.store.read.segment_counts import load_segment_counts, of_process, present_segment
+from vedette.store.schema.tables import BY_PROCESS_COLUMNS
 
 P1 = name(1)
 NOW_US = 1_700_000_500_000_000
@@ -231,7 +231,7 @@ def test_what_is_not_there_is_not_found(contract_engine: ClickHouseEngine) -> No
 def test_the_outline_answers_without_reading_segments(contract_engine: ClickHouseEngine) -> None:
     windows = range(HOUR_MS, HOUR_MS + 40 * 300_000, 300_000)
     store(contract_engine, *(partial(n, window_ms=at) for at in windows for n in range(1, 101)))
-    columns = ", ".join(f"max({column})" for column in OUTLINE)
+    columns = ", ".join(f"max({column})" for column in BY_PROCESS_COLUMNS)
     where = of_process(P1, EVERYTHING)
 
     def ask(source: str, prefix: str = "") -> list[Any]:
@@ -239,30 +239,30 @@ def test_the_outline_answers_without_reading_segments(contract_engine: ClickHous
         return list(contract_engine.query(sql, where.params).rows)
 
     plan = ask(contract_engine.capabilities.storage("segment"), "EXPLAIN ")
-    assert any(OUTLINES in line for (line,) in plan)
-    outlined = ask(contract_engine.capabilities.outline)
-    assert outlined == ask("segment")
-    assert outlined[0][1] == windows[-1]
+    assert any(BY_PROCESS in line for (line,) in plan)
+    projected = ask(contract_engine.capabilities.by_process)
+    assert projected == ask("segment")
+    assert projected[0][1] == windows[-1]
 
 
 def test_an_empty_store_has_no_outlines(contract_engine: ClickHouseEngine) -> None:
-    assert outline(contract_engine, P1, EVERYTHING) is None
+    assert load_segment_counts(contract_engine, P1, EVERYTHING) is None
     assert present_segment(contract_engine, P1, 1, EVERYTHING) is None
 
 
 def test_outlines_tell_the_kinds_that_segments_have(contract_engine: ClickHouseEngine) -> None:
     ids = many(contract_engine, 2)
     store(contract_engine, partial(1, connection("d"), window_ms=ids[1], terminated=1))
-    found = outline(contract_engine, P1, EVERYTHING)
+    found = load_segment_counts(contract_engine, P1, EVERYTHING)
     assert found is not None
     assert (list(found.segment_ids), list(found.window_ms)) == (ids, ids)
     assert (list(found.totals), list(found.chosen), found.is_terminated) == ([3, 4], [3, 4], True)
     told = [[kind.name for kind in found.kinds_in([number])] for number in (0, 1)]
     assert told == [["filemod", "modload"], ["filemod", "modload", "netconn"]]
     netconn = [kind for kind in EVENT_KINDS if kind.name == "netconn"]
-    some = outline(contract_engine, P1, EVERYTHING, netconn)
+    some = load_segment_counts(contract_engine, P1, EVERYTHING, netconn)
     assert some is not None
     assert list(some.chosen) == [0, 1]
-    none = outline(contract_engine, P1, EVERYTHING, [])
+    none = load_segment_counts(contract_engine, P1, EVERYTHING, [])
     assert none is not None
     assert list(none.chosen) == [0, 0]

@@ -120,7 +120,7 @@ def test_the_tokens_of_a_disabled_user_are_nobody_until_the_user_is_enabled(
     users.change(database, "alice", Changes(is_enabled=False))
     assert door.authenticate(issued.secret) is None
     users.change(database, "alice", Changes(is_enabled=True))
-    door.forget()
+    door.clear_cache()
     assert door.authenticate(issued.secret) is not None
 
 

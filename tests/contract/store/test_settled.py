@@ -9,7 +9,7 @@ from vedette.model.suffix_columns import ENDS, MERGED_ENDS, ends_index
 from vedette.query import check, compile_segments, parse
 from vedette.query.compile.suffix_index import IndexedEnds
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.partitions.index_build import indexed_ends, settle
+from vedette.store.partitions.index_build import index_next_partition, indexed_ends
 from vedette.store.partitions.lifecycle import mount, open_partition, unmount
 from vedette.store.partitions.partition import partition_name
 from vedette.store.plan.choose import choose_scan
@@ -42,7 +42,7 @@ def fill(engine: ClickHouseEngine) -> None:
 
 
 def settle_all(engine: ClickHouseEngine) -> None:
-    while settle(engine) is not None:
+    while index_next_partition(engine) is not None:
         pass
 
 

@@ -18,7 +18,7 @@ from vedette.store.partitions.lifecycle import (
     unmount,
 )
 from vedette.store.read.process_metadata import newest_row, process_row, segment_row
-from vedette.store.read.segment_counts import Outline, outline
+from vedette.store.read.segment_counts import SegmentCounts, load_segment_counts
 
 P1, P2 = process_id(1), process_id(2)
 MINE, NOBODY = Scope(frozenset({1})), Scope(frozenset())
@@ -26,7 +26,7 @@ ROUNDS = 40
 
 
 def totals(engine: ClickHouseEngine, process: str = P1) -> list[int]:
-    found = outline(engine, process, EVERYTHING)
+    found = load_segment_counts(engine, process, EVERYTHING)
     return list(found.totals) if found else []
 
 
@@ -34,12 +34,14 @@ def test_an_outline_is_told_again_until_its_process_is_written_to(
     contract_engine: ClickHouseEngine,
 ) -> None:
     store(contract_engine, partial(1, file("a"), file("b")), partial(2, file("c")))
-    first, other = (outline(contract_engine, process, EVERYTHING) for process in (P1, P2))
+    first, other = (
+        load_segment_counts(contract_engine, process, EVERYTHING) for process in (P1, P2)
+    )
     has_other_writers = bool(contract_engine.capabilities.cluster)
-    assert (outline(contract_engine, P1, EVERYTHING) is first) is not has_other_writers
+    assert (load_segment_counts(contract_engine, P1, EVERYTHING) is first) is not has_other_writers
     store(contract_engine, partial(1, file("d"), window_ms=NEXT_MS))
     assert totals(contract_engine) == [2, 1]
-    assert (outline(contract_engine, P2, EVERYTHING) is other) is not has_other_writers
+    assert (load_segment_counts(contract_engine, P2, EVERYTHING) is other) is not has_other_writers
 
 
 def test_a_process_as_a_whole_is_summed_up_again_when_it_was_written_to(
@@ -71,7 +73,7 @@ def test_rows_are_read_again_when_their_process_was_written_to(
 
 
 def test_a_process_that_nobody_knew_is_found_when_it_comes(engine: ClickHouseEngine) -> None:
-    assert outline(engine, P1, EVERYTHING) is None
+    assert load_segment_counts(engine, P1, EVERYTHING) is None
     store(engine, partial(1, file("a")))
     assert totals(engine) == [1]
 
@@ -80,15 +82,17 @@ def test_who_may_not_see_a_process_is_not_told_what_was_remembered(
     engine: ClickHouseEngine,
 ) -> None:
     store(engine, partial(1, file("a")))
-    assert outline(engine, P1, MINE) is outline(engine, P1, EVERYTHING)
-    assert outline(engine, P1, NOBODY) is None
-    assert outline(engine, P1, MINE) is not None
+    assert load_segment_counts(engine, P1, MINE) is load_segment_counts(engine, P1, EVERYTHING)
+    assert load_segment_counts(engine, P1, NOBODY) is None
+    assert load_segment_counts(engine, P1, MINE) is not None
 
 
 def test_kinds_are_questions_of_their_own(engine: ClickHouseEngine) -> None:
     store(engine, partial(1, file("a")))
     chosen = [kind for kind in STREAMED if kind.name == "netconn"]
-    told = [outline(engine, P1, EVERYTHING, kinds) for kinds in (STREAMED, chosen, STREAMED)]
+    told = [
+        load_segment_counts(engine, P1, EVERYTHING, kinds) for kinds in (STREAMED, chosen, STREAMED)
+    ]
     assert [list(found.chosen) for found in told if found] == [[1], [0], [1]]
 
 
@@ -190,5 +194,5 @@ def test_nothing_is_remembered_where_nothing_may_be() -> None:
 
 def test_an_outline_is_reckoned_by_its_segments(engine: ClickHouseEngine) -> None:
     store(engine, partial(1, file("a")), partial(1, file("b"), window_ms=NEXT_MS))
-    assert isinstance(outline(engine, P1, EVERYTHING), Outline)
+    assert isinstance(load_segment_counts(engine, P1, EVERYTHING), SegmentCounts)
     assert engine.process_cache.bytes_kept == 1_080

@@ -10,14 +10,14 @@ from typing import Final
 
 from vedette.store.engine.client import Engine
 
-QUIET_S: Final = 5.0
+IDLE_S: Final = 5.0
 """Seconds without an insert before parts are merged."""
 
 _UNMERGED_ENOUGH: Final = 2
 
 
-def merge_when_quiet(engine: Engine, quiet_s: float = QUIET_S) -> int | None:
-    """Merges parts of the newest partition that has unmerged ones and no insert for `quiet_s`.
+def merge_when_idle(engine: Engine, idle_s: float = IDLE_S) -> int | None:
+    """Merges parts of the newest partition that has unmerged ones and no insert for `idle_s`.
     Blocks until merged; returns the partition's opening time, None when there was nothing to do."""
     capabilities = engine.capabilities
     found = engine.query(
@@ -26,12 +26,12 @@ def merge_when_quiet(engine: Engine, quiet_s: float = QUIET_S) -> int | None:
         f"FROM {capabilities.system('parts')} WHERE active AND level = 0 "
         "AND database = {database:String} AND table = {segment:String} "
         "GROUP BY partition_id, host) GROUP BY opened_ms HAVING max(unmerged) >= {enough:UInt64} "
-        "AND max(latest) <= now() - {quiet:Float64} ORDER BY opened_ms DESC LIMIT 1",
+        "AND max(latest) <= now() - {idle:Float64} ORDER BY opened_ms DESC LIMIT 1",
         {
             "database": engine.database,
             "segment": capabilities.storage("segment"),
             "enough": _UNMERGED_ENOUGH,
-            "quiet": quiet_s,
+            "idle": idle_s,
         },
     ).rows
     if not found:

@@ -11,7 +11,7 @@ from vedette.store.engine.client import Engine
 from vedette.store.write.commit import Commit, CommitTables, commit_tables
 
 _ASIDE_MAX = 3
-"""Tables beside `segment`."""
+"""Tables other than `segment`."""
 
 
 def write_commit(engine: Engine, commit: Commit) -> None:

@@ -36,5 +36,5 @@ def test_a_signature_that_is_told_later_is_news() -> None:
     is_news(news, sighting(file_version="1.0"))
     assert is_news(news, sighting(digsig_result="Signed"))
     assert not is_news(news, sighting(digsig_result="Signed", file_version="1.0"))
-    news.forget()
+    news.reset()
     assert is_news(news, sighting(digsig_result="Signed"))

@@ -189,7 +189,7 @@ def test_a_store_that_began_empty_is_asked_after_a_failed_commit() -> None:
     registry = SegmentAssigner(guide, 10)
     registry.begin_empty()
     met(registry, PROCESS)
-    registry.forget()
+    registry.reset()
     met(registry, PROCESS, OTHER)
     assert guide.asked == [[PROCESS]]
 

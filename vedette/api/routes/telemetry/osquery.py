@@ -56,7 +56,7 @@ async def enroll(request: Request, here: Here) -> Response:
         request.client.host if request.client else "",
         limiter=here.checkins,
     )
-    here.sensor_keys.forget(made.sensor.id)
+    here.sensor_keys.evict(made.sensor.id)
     return json_answer({"node_key": f"{made.sensor.id}:{made.key}", "node_invalid": False})
 
 
@@ -92,7 +92,7 @@ async def log(request: Request, here: Here) -> Response:
         content = b"\n".join([str(number).encode(), *records])
         key = request_key(content)
         submission = Submission(records, sensor.group_id, key, len(content), host=sensor.name)
-        await here.intake.submit(submission)
+        await here.ingest_queue.submit(submission)
     future = here.commits.submit(
         number, lambda connection: checkins.note_contact(connection, number, now_us)
     )
