@@ -1,4 +1,4 @@
-"""The limits, from the texts beside them."""
+"""The limits, from the texts next to them."""
 
 import ast
 from collections.abc import Iterator

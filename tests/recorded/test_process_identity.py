@@ -20,7 +20,7 @@ from vedette.ingest.times import time_us
 from vedette.model.event import Outcome
 from vedette.model.ids import process_id_from_guid
 from vedette.pipeline.batch.segment_assigner import SegmentAssigner, SegmentPlace
-from vedette.pipeline.time_windows import Windows
+from vedette.pipeline.time_windows import TimeWindows
 
 pytestmark = NEEDED
 
@@ -46,7 +46,7 @@ class Writer:
     def __init__(self) -> None:
         self.assigner = SegmentAssigner(Empty(), 1_000_000)
         self.contexts: dict[str, HostContext] = {}
-        self._windows = Windows(1_700_000_000_000, 1)
+        self._windows = TimeWindows(1_700_000_000_000, 1)
 
     def context(self, host: str) -> HostContext:
         return self.contexts.setdefault(host, HostContext(len(self.contexts) + 1))
@@ -76,7 +76,7 @@ def creations(writer: Writer, records: list[Record]) -> dict[str, dict[str, str]
         sensor_id = writer.context(record.host).sensor_id
         parent = str(data.get("ParentProcessGuid", "")).strip("{}")
         known = len(parent) == 36 and parent[9:].strip("0-")
-        told = {
+        reported = {
             "path": known_text(data.get("Image")),
             "username": known_text(data.get("User")),
             "integrity_level": known_text(data.get("IntegrityLevel")),
@@ -85,8 +85,8 @@ def creations(writer: Writer, records: list[Record]) -> dict[str, dict[str, str]
         at = time_us(data.get("UtcTime", ""))
         process_id = process_id_from_guid(sensor_id, guid)
         if process_id not in found or at < found[process_id][0]:
-            found[process_id] = (at, told)
-    return {process_id: told for process_id, (_, told) in found.items()}
+            found[process_id] = (at, reported)
+    return {process_id: reported for process_id, (_, reported) in found.items()}
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["one batch", "many batches"])
@@ -100,8 +100,8 @@ def test_a_process_is_what_its_own_creation_says(name: str, together: bool) -> N
         writer.write(records[at : at + size])
     wrong = {
         (process_id, column): (writer.assigner.facts(process_id).get(column), value)
-        for process_id, told in creations(writer, records).items()
-        for column, value in told.items()
+        for process_id, reported in creations(writer, records).items()
+        for column, value in reported.items()
         if value and writer.assigner.facts(process_id).get(column) != value
     }
     assert not wrong

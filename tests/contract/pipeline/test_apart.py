@@ -188,7 +188,7 @@ def test_an_answer_does_not_wait_for_what_came_ahead(apart: WritePath) -> None:
     assert {code for one in answers for code in one.result(ANSWER_S).outcomes} == {EVENTS}
 
 
-def test_senders_are_told_of_their_end_and_others_go_on(apart: WritePath) -> None:
+def test_senders_are_notified_of_their_end_and_others_go_on(apart: WritePath) -> None:
     assert deliver(apart, REQUESTS[0]) == 0
     kill_preparers()
     assert deliver(apart, REQUESTS[1]) <= 1, "none, if their end was noticed before"

@@ -1,4 +1,4 @@
-"""What fails is told to every sender that it concerns, and costs nothing once it is over."""
+"""What fails is asked to every sender that it concerns, and costs nothing once it is over."""
 
 import asyncio
 import threading

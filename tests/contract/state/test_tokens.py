@@ -74,7 +74,7 @@ def test_an_unknown_secret_is_nobody(door: Tokens, secret: str) -> None:
     assert door.authenticate(secret) is None
 
 
-def test_an_id_beside_the_secret_must_be_its_own(door: Tokens, first: FirstCredentials) -> None:
+def test_an_id_with_the_secret_must_be_its_own(door: Tokens, first: FirstCredentials) -> None:
     ingest, other = first.ingest_token, first.api_token
     assert door.authenticate(ingest.secret, ingest.id) is not None
     assert door.authenticate(ingest.secret, other.id) is None

@@ -22,8 +22,8 @@ def ctx() -> HostContext:
     return HostContext(7)
 
 
-def _told(ctx_news: list[Outcome]) -> list[dict[str, object]]:
-    return [dict(fact.values) for fact in ctx_news if isinstance(fact, Facts)]
+def _reported(ctx_new: list[Outcome]) -> list[dict[str, object]]:
+    return [dict(fact.values) for fact in ctx_new if isinstance(fact, Facts)]
 
 
 # --- processes --------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def test_of_two_guids_for_one_process_that_of_its_creation_is_meant(ctx: HostCon
     assert ctx.started(40, _START_US) is created
 
 
-def test_what_is_known_is_told_once(ctx: HostContext) -> None:
+def test_what_is_known_is_reported_once(ctx: HostContext) -> None:
     known = ctx.by_guid(_GUID, 40)
     assert known is not None
     known.learn(path="C:\\x\\a.exe", username="CORP\\ann", cmdline="a -b")
@@ -110,7 +110,7 @@ def test_what_is_known_is_told_once(ctx: HostContext) -> None:
     known.report(out)
     known.learn(path="C:\\x\\a.exe", username="CORP\\ann", cmdline="a -b")
     known.report(out)
-    assert _told(out) == [
+    assert _reported(out) == [
         {
             "process_guid": _GUID[1:-1].lower(),
             "process_pid": 40,
@@ -123,7 +123,7 @@ def test_what_is_known_is_told_once(ctx: HostContext) -> None:
     ]
 
 
-def test_everything_is_told_again_after_a_failed_commit(ctx: HostContext) -> None:
+def test_everything_is_reported_again_after_a_failed_commit(ctx: HostContext) -> None:
     known = ctx.by_guid(_GUID, 40)
     assert known is not None
     out: list[Outcome] = []
@@ -132,10 +132,10 @@ def test_everything_is_told_again_after_a_failed_commit(ctx: HostContext) -> Non
     ctx.mark_unreported()
     known.learn(cmdline="a -b")
     known.report(out)
-    assert _told(out)[0] == _told(out)[1]
+    assert _reported(out)[0] == _reported(out)[1]
 
 
-def test_what_the_store_knew_before_a_restart_is_not_told_again(ctx: HostContext) -> None:
+def test_what_the_store_knew_before_a_restart_is_not_reported_again(ctx: HostContext) -> None:
     derived = process_id_from_start(7, 41, _START_US)
     whole = HostProcess(7, _ID, 40, _START_US, 0, "C:\\a.exe", "ab", "cd", "ann", "parent")
     ctx.restore([whole, HostProcess(7, derived, 41, _START_US, 0, "", "", "", "", "")])
@@ -158,7 +158,7 @@ def test_processes_are_bounded_and_what_is_used_stays(ctx: HostContext) -> None:
     assert ctx.find(40, _START_US) is used
 
 
-def test_of_many_hosts_each_remembers_a_part(ctx: HostContext) -> None:
+def test_many_hosts_divide_the_cache_capacity(ctx: HostContext) -> None:
     ctx.divide_capacity(4)
     for number in range(HOST_PROCESSES_MAX):
         ctx.started(1_000 + number, _START_US)

@@ -29,6 +29,8 @@ def test_more_rows_than_asked_for_are_not_read(engine: ClickHouseEngine) -> None
     assert process_hashes(engine, 2) is None
 
 
-def test_where_others_store_too_nobody_can_tell(contract_engine: ClickHouseEngine) -> None:
+def test_the_filter_is_unavailable_where_others_store_too(
+    contract_engine: ClickHouseEngine,
+) -> None:
     found = StoreLookup(contract_engine, DrivenClock(0)).process_hashes()
     assert (found is None) is bool(contract_engine.capabilities.cluster)

@@ -1,7 +1,7 @@
 """What was inserted last before a pause is merged, and nothing else."""
 
 from tests.contract.store.rows import HOUR_MS, file, partial, store
-from tests.contract.store.test_settled import total
+from tests.contract.store.test_index_build import total
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.partitions.lifecycle import open_partition
 from vedette.store.write.idle_merge import merge_when_idle

@@ -1,4 +1,4 @@
-"""What is remembered of a process holds until something is written to it, and no longer."""
+"""What is cached of a process holds until something is written to it, and no longer."""
 
 from threading import Event, Thread
 
@@ -30,7 +30,7 @@ def totals(engine: ClickHouseEngine, process: str = P1) -> list[int]:
     return list(found.totals) if found else []
 
 
-def test_an_outline_is_told_again_until_its_process_is_written_to(
+def test_segment_counts_are_cached_until_their_process_is_written_to(
     contract_engine: ClickHouseEngine,
 ) -> None:
     store(contract_engine, partial(1, file("a"), file("b")), partial(2, file("c")))
@@ -78,7 +78,7 @@ def test_a_process_that_nobody_knew_is_found_when_it_comes(engine: ClickHouseEng
     assert totals(engine) == [1]
 
 
-def test_who_may_not_see_a_process_is_not_told_what_was_remembered(
+def test_who_may_not_see_a_process_does_not_get_cached_results(
     engine: ClickHouseEngine,
 ) -> None:
     store(engine, partial(1, file("a")))
@@ -90,13 +90,13 @@ def test_who_may_not_see_a_process_is_not_told_what_was_remembered(
 def test_kinds_are_questions_of_their_own(engine: ClickHouseEngine) -> None:
     store(engine, partial(1, file("a")))
     chosen = [kind for kind in STREAMED if kind.name == "netconn"]
-    told = [
+    reported = [
         load_segment_counts(engine, P1, EVERYTHING, kinds) for kinds in (STREAMED, chosen, STREAMED)
     ]
-    assert [list(found.chosen) for found in told if found] == [[1], [0], [1]]
+    assert [list(found.chosen) for found in reported if found] == [[1], [0], [1]]
 
 
-def test_partitions_that_come_and_go_change_what_is_told(engine: ClickHouseEngine) -> None:
+def test_partitions_that_come_and_go_change_the_results(engine: ClickHouseEngine) -> None:
     open_partition(engine, HOUR_MS)
     store(engine, partial(1, file("a")))
     open_partition(engine, NEXT_MS)
@@ -106,7 +106,7 @@ def test_partitions_that_come_and_go_change_what_is_told(engine: ClickHouseEngin
         assert totals(engine) == expected
 
 
-def test_what_is_written_is_seen_at_once_by_whoever_reads_beside_it(
+def test_what_is_written_is_seen_at_once_by_concurrent_readers(
     engine: ClickHouseEngine,
 ) -> None:
     acknowledged, ended = [0], Event()
@@ -137,7 +137,7 @@ def size(_: object) -> int:
 
 
 @pytest.mark.parametrize("writes", [column(P1), column(P2), None], ids=["this", "other", "all"])
-def test_what_is_read_beside_a_write_is_not_remembered(writes: pa.ChunkedArray | None) -> None:
+def test_what_is_read_during_a_write_is_not_cached(writes: pa.ChunkedArray | None) -> None:
     kept = ProcessCache(100)
 
     def during() -> int:
@@ -174,25 +174,25 @@ def test_memory_is_bounded_and_the_least_recently_used_goes_first() -> None:
     kept = ProcessCache(100)
     asked: list[str] = []
 
-    def tell(process: str, size: int = 40) -> int:
+    def send(process: str, size: int = 40) -> int:
         def ask() -> int:
             asked.append(process)
             return len(asked)
 
         return kept.get_or_load(process, "q", ask, lambda _: size)
 
-    assert [tell(process) for process in "abacab"] == [1, 2, 1, 3, 1, 4]
-    assert [tell("large", 101), tell("large", 101), tell("a")] == [5, 6, 1]
+    assert [send(process) for process in "abacab"] == [1, 2, 1, 3, 1, 4]
+    assert [send("large", 101), send("large", 101), send("a")] == [5, 6, 1]
     assert asked == ["a", "b", "c", "b", "large", "large"]
 
 
-def test_nothing_is_remembered_where_nothing_may_be() -> None:
+def test_nothing_is_cached_where_nothing_may_be() -> None:
     kept = ProcessCache(0)
     assert kept.get_or_load(P1, "q", lambda: 1, size) == 1
     assert kept.get_or_load(P1, "q", lambda: 2, size) == 2
 
 
-def test_an_outline_is_reckoned_by_its_segments(engine: ClickHouseEngine) -> None:
+def test_segment_counts_are_sized_by_their_segments(engine: ClickHouseEngine) -> None:
     store(engine, partial(1, file("a")), partial(1, file("b"), window_ms=NEXT_MS))
     assert isinstance(load_segment_counts(engine, P1, EVERYTHING), SegmentCounts)
     assert engine.process_cache.bytes_kept == 1_080
