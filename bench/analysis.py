@@ -1,9 +1,9 @@
 """Reading one process of a million events in 5,000 segments, over HTTPS, one request at a time.
 
 Other processes have 200,000 segments in the same windows. Every read of events asks for another
-place than the one before. What is remembered of a process until it is written to answers the second
-question for its metadata and summaries; what the first costs, others tell, each asked for once. The
-floor is a route that asks the store nothing.
+place than the one before. What is cached of a process until it is written to answers the second
+question for its metadata and summaries; the cost of the first
+is in the others, each asked for once. The floor is a route that asks the store nothing.
 """
 
 import os
@@ -98,7 +98,7 @@ def _reads(client: httpx.Client) -> Iterator[Figure]:
 
 
 def _first_reads(client: httpx.Client) -> Iterator[Figure]:
-    """The same of what was not asked for before: what was is remembered until it changes."""
+    """The same of what was not asked for before: what was is cached until it changes."""
     segments = iter(range(1, SEGMENTS))
     others = iter(NEIGHBOUR_IDS)
 

@@ -1,7 +1,7 @@
 """What 1,000 ingress filters cost at ingest: acknowledged events a second with them to without.
 
 One server takes the same load in many short turns, without filters and with them, and each turn is
-held against the two beside it: the speed of a machine that does other things too changes by half
+held against the two around it: the speed of a machine that does other things too changes by half
 within a minute, so the sums of a few long turns say more of that than of the filters. What counts
 is the median of those ratios. The time of a switch, and of what is looked up anew after it, is in
 no turn. None of the filters means anything that is sent: what a filter drops

@@ -1,6 +1,6 @@
 """`_bulk` over HTTPS, acknowledged when durable, for a minute, merges running.
 
-The load generator runs in this process, on the same cores; its share is told. What the server
+The load generator runs in this process, on the same cores; its share is reported. What the server
 acknowledged is compared with what its store holds once it has stopped.
 """
 

@@ -1,4 +1,4 @@
-"""What the Linux sensor costs at 500 program starts a second, and whether it tells of all.
+"""What the Linux sensor costs at 500 program starts a second, and whether it reports all of them.
 
 Root only: it takes the machine's audit system over for half a minute and gives it back. Its
 rules watch one user that nobody else is, and its files one empty file system, so that what else

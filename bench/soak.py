@@ -1,7 +1,7 @@
 """Twenty minutes of steady telemetry: does the server's memory come to rest?
 
-What the write path remembers of processes and what the engine caches is bounded, but it takes
-some minutes to fill, so the minute of `ingest` cannot tell. `VEDETTE_SOAK_S` shortens it.
+What the write path caches of processes and what the engine caches is bounded, but it takes
+some minutes to fill, so the minute of `ingest` cannot decide. `VEDETTE_SOAK_S` shortens it.
 """
 
 import os

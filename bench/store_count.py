@@ -29,8 +29,8 @@ _BYTES = "SELECT sum(bytes_on_disk) FROM system.parts WHERE active"
 def count_records(telemetry: Path) -> tuple[int, int]:
     """Records and bytes, counted in a child process."""
     command = [sys.executable, "-m", "bench.store_count", str(telemetry)]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    records, size = json.loads(told)
+    reported = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    records, size = json.loads(reported)
     return records, size
 
 

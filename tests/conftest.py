@@ -51,7 +51,7 @@ _OF_TESTS = (
     "GRANT SYSTEM ON *.*",
     "GRANT SELECT ON system.*",
 )
-"""What tests do by themselves, beside what a server does (`store/engine/grants.py`)."""
+"""What tests do by themselves, besides what a server does (`store/engine/grants.py`)."""
 
 _REPLICA = "<replica><host>127.0.0.1</host><port>{port}</port></replica>"
 

@@ -26,7 +26,7 @@ _SILENT = "These names are known, and nothing sets them in this version: they fi
 
 _TAGS = (
     "watchlist_ID",
-    *(f"alliance_{told}_FEED" for told in ("score", "data", "link", "updated")),
+    *(f"alliance_{reported}_FEED" for reported in ("score", "data", "link", "updated")),
 )
 
 

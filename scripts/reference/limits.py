@@ -1,4 +1,4 @@
-"""The limits, from the texts beside them: a heading for each module of `vedette.limits`."""
+"""The limits, from the texts next to them: a heading for each module of `vedette.limits`."""
 
 import ast
 from collections.abc import Iterator

@@ -18,7 +18,7 @@ def size(byte_count: int) -> str:
 
 
 def duration(time_us: int, shown: int) -> str:
-    """A span of microseconds beside the number that the code has for it."""
+    """A span of microseconds next to the number that the code has for it."""
     for whole, unit in _TIMES_US:
         if time_us and time_us % whole == 0:
             return f"{shown:,} ({time_us // whole} {unit})"

@@ -69,7 +69,7 @@ def _title(call: Call) -> str:
 
 
 def _handler(call: Call) -> tuple[Any, str]:
-    """Calls beside each other that do the same."""
+    """Calls next to each other that do the same."""
     is_set_up = call.route.path.startswith("/_") and call.route.path != "/_bulk"
     return call.route.endpoint, call.path if is_set_up else ""
 

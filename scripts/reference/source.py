@@ -1,4 +1,4 @@
-"""What only the source text tells: stable words that stand as literals where they are used."""
+"""What is only in the source text: stable words that stand as literals where they are used."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""One server for all tests of this folder, with one story told to it."""
+"""One server for all tests of this folder, with one story sent to it."""
 
 from collections.abc import Iterator
 
@@ -27,7 +27,7 @@ def sender(server: Server) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="session")
-def told(sender: httpx.Client) -> Story:
+def sent_story(sender: httpx.Client) -> Story:
     """A story that is stored once its post is answered."""
     tale = story("api-host.corp.example")
     answer = sender.post("/api/v1/ingest", json=tale.records)

@@ -100,9 +100,9 @@ def _segment(check: Check) -> PartialSegment:
         known["process_md5"] = _md5(check)
     events: dict[str, list[ProcessEvent]] = {}
     for name, value in check.document.items() if check.is_of_process else ():
-        told = list(_events(name, value, _process_id(check)))
-        if told:
-            events[type(told[0]).__name__.lower()] = told
+        reported = list(_events(name, value, _process_id(check)))
+        if reported:
+            events[type(reported[0]).__name__.lower()] = reported
         elif not name.endswith("_count"):
             known[name] = value
     if "cmdline" in known:

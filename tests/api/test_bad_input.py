@@ -1,4 +1,4 @@
-"""Bad records among good ones, over HTTP: told by position and reason, at no cost to the others;
+"""Bad records among good ones, over HTTP: reported by position and reason; the others are stored;
 and odd ones that are taken."""
 
 import json

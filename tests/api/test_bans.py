@@ -1,4 +1,4 @@
-"""Bans over HTTP, and what sensors are told of them."""
+"""Bans over HTTP, and the orders that sensors get."""
 
 import secrets
 import time
@@ -48,8 +48,12 @@ def test_a_ban_that_was_taken_back_stays_with_its_history(analyst: httpx.Client)
     assert analyst.get(f"{BASE}/{md5}").json()["enabled"] is False
     assert ban(analyst, md5, "second").status_code == 200
     audit = analyst.get(f"{BASE}/{md5}").json()["audit"]
-    told = [(one["enabled"], one["text"], one["username"]) for one in audit]
-    assert told == [(True, "first", "admin"), (False, "first", "admin"), (True, "second", "admin")]
+    entries = [(one["enabled"], one["text"], one["username"]) for one in audit]
+    assert entries == [
+        (True, "first", "admin"),
+        (False, "first", "admin"),
+        (True, "second", "admin"),
+    ]
 
 
 def test_a_whole_record_may_come_back_with_a_change(analyst: httpx.Client) -> None:
@@ -60,7 +64,7 @@ def test_a_whole_record_may_come_back_with_a_change(analyst: httpx.Client) -> No
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ({"text": "x"}, "md5hash"),
         ({"md5hash": "12"}, "md5hash"),
@@ -71,9 +75,9 @@ def test_a_whole_record_may_come_back_with_a_change(analyst: httpx.Client) -> No
         ({"md5hash": "ab" * 16, "enabeld": True}, "'enabeld'"),
     ],
 )
-def test_a_bad_ban_is_refused_by_name(analyst: httpx.Client, body: object, told: str) -> None:
+def test_a_bad_ban_is_refused_by_name(analyst: httpx.Client, body: object, message: str) -> None:
     answer = analyst.post(BASE, json=body)
-    assert (answer.status_code, told in answer.json()["message"]) == (400, True)
+    assert (answer.status_code, message in answer.json()["message"]) == (400, True)
 
 
 def test_a_program_that_was_never_banned_is_404(analyst: httpx.Client) -> None:
@@ -84,16 +88,16 @@ def test_a_program_that_was_never_banned_is_404(analyst: httpx.Client) -> None:
     assert analyst.get(f"{BASE}/xyz").status_code == 400
 
 
-def test_the_answer_says_where_the_program_runs(analyst: httpx.Client, told: Story) -> None:
-    answer = ban(analyst, told.powershell.md5).json()
-    (host,) = (one for one in answer["running"] if one["hostname"] == told.host.name)
+def test_the_answer_says_where_the_program_runs(analyst: httpx.Client, sent_story: Story) -> None:
+    answer = ban(analyst, sent_story.powershell.md5).json()
+    (host,) = (one for one in answer["running"] if one["hostname"] == sent_story.host.name)
     assert host["process_count"] == 1
-    assert host["process_ids"][0].endswith(told.powershell.sensor_less_id)
+    assert host["process_ids"][0].endswith(sent_story.powershell.sensor_less_id)
 
 
-def test_a_program_that_has_ended_does_not_run(analyst: httpx.Client, told: Story) -> None:
-    answer = ban(analyst, told.whoami.md5).json()
-    assert told.host.name not in [one["hostname"] for one in answer["running"]]
+def test_a_program_that_has_ended_does_not_run(analyst: httpx.Client, sent_story: Story) -> None:
+    answer = ban(analyst, sent_story.whoami.md5).json()
+    assert sent_story.host.name not in [one["hostname"] for one in answer["running"]]
 
 
 def test_who_bans_must_be_an_analyst_of_every_group(server: Server) -> None:
@@ -104,16 +108,16 @@ def test_who_bans_must_be_an_analyst_of_every_group(server: Server) -> None:
         assert client.get(BASE).status_code == 200
 
 
-def test_where_a_program_runs_is_told_of_visible_hosts_only(
-    server: Server, analyst: httpx.Client, told: Story
+def test_where_a_program_runs_is_listed_for_visible_hosts_only(
+    server: Server, analyst: httpx.Client, sent_story: Story
 ) -> None:
     # An analyst of every group whose own list is one group without that host: there is none.
     groups = {one["id"]: Role.ANALYST for one in analyst.get("/api/v3/group").json()}
     everywhere = hire(server, "every-analyst", groups)
-    analyst.delete(f"{BASE}/{told.powershell.md5}")
+    analyst.delete(f"{BASE}/{sent_story.powershell.md5}")
     with server.client(**{"X-Auth-Token": everywhere}) as client:
-        answer = ban(client, told.powershell.md5).json()
-    assert told.host.name in [one["hostname"] for one in answer["running"]]
+        answer = ban(client, sent_story.powershell.md5).json()
+    assert sent_story.host.name in [one["hostname"] for one in answer["running"]]
     assert answer["username"] == "every-analyst"
 
 
@@ -242,20 +246,20 @@ def test_a_sensor_that_moves_gets_the_filters_of_its_new_group(
         analyst.delete(f"{base}/of-group")
 
 
-def test_what_one_sensor_is_told_is_not_told_to_another_that_has_it(
+def test_a_ban_that_one_sensor_gets_is_not_sent_to_another_that_has_it(
     server: Server, analyst: httpx.Client
 ) -> None:
     ban(analyst, new_md5())
     with server.client() as client:
         first, second = (enrol(client, f"shared-{n}.example", secret_of(server)) for n in (1, 2))
-        told = first.check_in(ban_version=0).json()["bans"]
-        assert second.check_in(ban_version=0).json()["bans"] == told
-        assert first.check_in(ban_version=told["version"]).json()["bans"] is None
+        orders = first.check_in(ban_version=0).json()["bans"]
+        assert second.check_in(ban_version=0).json()["bans"] == orders
+        assert first.check_in(ban_version=orders["version"]).json()["bans"] is None
         md5 = new_md5()
         ban(analyst, md5)
         for sensor in (first, second):
-            news = sensor.check_in(ban_version=told["version"]).json()["bans"]
-            assert (news["full"], [one["md5"] for one in news["add"]]) == (False, [md5])
+            changes = sensor.check_in(ban_version=orders["version"]).json()["bans"]
+            assert (changes["full"], [one["md5"] for one in changes["add"]]) == (False, [md5])
 
 
 def test_an_isolated_sensor_learns_what_its_group_may_still_reach(

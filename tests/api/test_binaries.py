@@ -25,21 +25,25 @@ def found(client: httpx.Client, query: str) -> list[str]:
     return sorted(one["md5"] for one in search(client, q=query, rows=100)["results"])
 
 
-def processes(client: httpx.Client, told: Story, query: str) -> list[str]:
-    asked = {"q": f"hostname:{told.host.name} ({query})"}
+def processes(client: httpx.Client, sent_story: Story, query: str) -> list[str]:
+    asked = {"q": f"hostname:{sent_story.host.name} ({query})"}
     answer = client.get("/api/v1/process", params=asked)
     assert answer.status_code == 200, answer.text
     return sorted(one["process_name"].lower() for one in answer.json()["results"])
 
 
-def test_a_search_has_every_member_that_clients_read(analyst: httpx.Client, told: Story) -> None:
+def test_a_search_has_every_member_that_clients_read(
+    analyst: httpx.Client, sent_story: Story
+) -> None:
     body = search(analyst, q=f"md5:{AMSI}")
     assert (body["total_results"], body["start"], body["terms"]) == (1, 0, [f"md5:{AMSI}"])
     assert body["facets"] == {}
     assert body["elapsed"] >= 0
 
 
-def test_a_binary_has_its_members_with_their_types(analyst: httpx.Client, told: Story) -> None:
+def test_a_binary_has_its_members_with_their_types(
+    analyst: httpx.Client, sent_story: Story
+) -> None:
     (one,) = search(analyst, q=f"md5:{AMSI}")["results"]
     assert one["md5"] == AMSI
     assert one["signed"] == one["digsig_result"] == "Signed"
@@ -49,14 +53,16 @@ def test_a_binary_has_its_members_with_their_types(analyst: httpx.Client, told: 
     assert (one["orig_mod_len"], one["copied_mod_len"]) == (0, 0)
     assert one["os_type"] == "Windows"
     assert one["host_count"] == len(one["endpoint"]) >= 1
-    host, _, sensor_id = next(e for e in one["endpoint"] if told.host.name in e).partition("|")
-    assert (host, sensor_id.isdecimal()) == (told.host.name, True)
+    host, _, sensor_id = next(e for e in one["endpoint"] if sent_story.host.name in e).partition(
+        "|"
+    )
+    assert (host, sensor_id.isdecimal()) == (sent_story.host.name, True)
     assert one["group"]
     assert one["timestamp"] == one["server_added_timestamp"]
     assert "product_name" not in one
 
 
-def test_the_newest_binary_stands_first(analyst: httpx.Client, told: Story) -> None:
+def test_the_newest_binary_stands_first(analyst: httpx.Client, sent_story: Story) -> None:
     results = search(analyst, rows=50)["results"]
     added = [one["server_added_timestamp"] for one in results]
     assert len(added) >= 4
@@ -65,7 +71,7 @@ def test_the_newest_binary_stands_first(analyst: httpx.Client, told: Story) -> N
     assert [one["server_added_timestamp"] for one in oldest] == sorted(added)
 
 
-def test_pages_meet_every_binary_once(analyst: httpx.Client, told: Story) -> None:
+def test_pages_meet_every_binary_once(analyst: httpx.Client, sent_story: Story) -> None:
     total = search(analyst, rows=0)["total_results"]
     pages = [search(analyst, rows=2, start=start)["results"] for start in range(0, total + 2, 2)]
     met = [one["md5"] for page in pages for one in page]
@@ -73,7 +79,7 @@ def test_pages_meet_every_binary_once(analyst: httpx.Client, told: Story) -> Non
 
 
 def test_fields_exact_filters_and_bodies_are_as_for_processes(
-    analyst: httpx.Client, told: Story
+    analyst: httpx.Client, sent_story: Story
 ) -> None:
     asked = {"q": "", "cb.q.digsig_result": "signed", "cb.fq.md5": AMSI.lower(), "cb.urlver": "1"}
     assert [one["md5"] for one in search(analyst, **asked)["results"]] == [AMSI]
@@ -96,18 +102,18 @@ def test_fields_exact_filters_and_bodies_are_as_for_processes(
     ],
 )
 def test_a_query_finds_by_what_is_known(
-    analyst: httpx.Client, told: Story, query: str, is_found: bool
+    analyst: httpx.Client, sent_story: Story, query: str, is_found: bool
 ) -> None:
     assert (AMSI in found(analyst, query)) is is_found
 
 
-def test_highlights_mark_what_was_found(analyst: httpx.Client, told: Story) -> None:
+def test_highlights_mark_what_was_found(analyst: httpx.Client, sent_story: Story) -> None:
     highlights = search(analyst, q=f"md5:{AMSI} amsi.dll")["highlights"]
     marked = "C:\\Windows\\System32\\PREPREPREamsi.dllPOSTPOSTPOST"
     assert {"name": marked, "ids": [AMSI]} in highlights
 
 
-def test_facets_have_the_forms_that_clients_parse(analyst: httpx.Client, told: Story) -> None:
+def test_facets_have_the_forms_that_clients_parse(analyst: httpx.Client, sent_story: Story) -> None:
     names = ("digsig_result", "observed_filename_facet", "host_count", "server_added_timestamp")
     names = (*names, "hostname", "group", "product_name_facet", "alliance_score_srs")
     asked = {"q": f"md5:{AMSI}", "facet": "true", "facet.field": list(names), "rows": 0}
@@ -116,7 +122,7 @@ def test_facets_have_the_forms_that_clients_parse(analyst: httpx.Client, told: S
     (signed,) = facets["digsig_result"]
     assert (signed["name"], signed["value"], signed["percent"]) == ("Signed", 1, 100.0)
     assert float(signed["ratio"]) == 100.0
-    assert told.host.name in {one["name"] for one in facets["hostname"]}
+    assert sent_story.host.name in {one["name"] for one in facets["hostname"]}
     (day,) = facets["server_added_timestamp"]
     assert AMSI in found(analyst, f"server_added_timestamp:{day['name']}")
     assert facets["product_name_facet"] == facets["alliance_score_srs"] == []
@@ -140,7 +146,7 @@ def test_what_cannot_be_understood_is_400_with_a_word(
 
 
 @pytest.mark.parametrize("digest", [AMSI, AMSI.lower()])
-def test_a_summary_takes_either_case(analyst: httpx.Client, told: Story, digest: str) -> None:
+def test_a_summary_takes_either_case(analyst: httpx.Client, sent_story: Story, digest: str) -> None:
     body = analyst.get(f"/api/v1/binary/{digest}/summary").json()
     assert (body["md5"], body["digsig_result"]) == (AMSI, "Signed")
     assert body["observed_filename_facet"] == body["observed_filename"]
@@ -152,15 +158,15 @@ def test_an_unknown_binary_is_404(analyst: httpx.Client, path: str) -> None:
 
 
 def test_the_bytes_of_a_binary_are_not_there_and_the_answer_says_so(
-    analyst: httpx.Client, told: Story
+    analyst: httpx.Client, sent_story: Story
 ) -> None:
     answer = analyst.get(f"/api/v1/binary/{AMSI}")
     assert (answer.status_code, answer.json()["reason"]) == (404, "not_found")
     assert "not stored" in answer.json()["message"]
 
 
-def test_frequency_counts_hosts_and_processes(analyst: httpx.Client, told: Story) -> None:
-    asked = {"cb.freqver": "1", "name": "md5", "md5": told.whoami.md5.upper()}
+def test_frequency_counts_hosts_and_processes(analyst: httpx.Client, sent_story: Story) -> None:
+    asked = {"cb.freqver": "1", "name": "md5", "md5": sent_story.whoami.md5.upper()}
     body = analyst.get("/api/v1/process/host/count", params=asked).json()
     assert set(body) == {"hostCount", "globalCount", "numDocs"}
     assert 1 <= body["hostCount"] <= body["globalCount"] <= body["numDocs"]
@@ -199,9 +205,9 @@ def test_a_frequency_that_cannot_be_counted_is_400_with_the_name(
     ],
 )
 def test_a_process_is_found_by_its_binaries(
-    analyst: httpx.Client, told: Story, query: str, names: list[str]
+    analyst: httpx.Client, sent_story: Story, query: str, names: list[str]
 ) -> None:
-    assert processes(analyst, told, query) == names
+    assert processes(analyst, sent_story, query) == names
 
 
 def test_a_binary_without_md5_is_found_and_keeps_clients_alive(

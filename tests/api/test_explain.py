@@ -1,4 +1,4 @@
-"""What `/api/v1/query/explain` tells of a query."""
+"""What `/api/v1/query/explain` reports about a query."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ def explained(analyst: httpx.Client, query: str) -> dict[str, Any]:
     return body
 
 
-def test_every_term_is_counted_by_itself(analyst: httpx.Client, told: Story) -> None:
-    host = told.hostname if hasattr(told, "hostname") else "api-host.corp.example"
+def test_every_term_is_counted_by_itself(analyst: httpx.Client, sent_story: Story) -> None:
+    host = sent_story.hostname if hasattr(sent_story, "hostname") else "api-host.corp.example"
     body = explained(analyst, f"hostname:{host} process_name:no-such-program.exe")
     here, nowhere = body["terms"]
     assert here["segments"] > 0
@@ -30,7 +30,7 @@ def test_the_tree_has_the_places_of_its_terms(analyst: httpx.Client) -> None:
     assert right["not"]["value"] == "b.exe"
 
 
-def test_the_query_is_told_in_one_spelling(analyst: httpx.Client) -> None:
+def test_the_query_is_shown_in_one_spelling(analyst: httpx.Client) -> None:
     assert explained(analyst, "(a.exe and (b.exe))")["query"] == "a.exe b.exe"
 
 
@@ -78,8 +78,8 @@ def test_a_query_that_cannot_be_read_is_refused_with_its_place(analyst: httpx.Cl
         ("filemod:no-such-file-anywhere", None),
     ],
 )
-def test_the_plan_of_the_search_is_told(
-    analyst: httpx.Client, told: Story, query: str, plan: dict[str, Any] | None
+def test_the_plan_of_the_search_is_shown(
+    analyst: httpx.Client, sent_story: Story, query: str, plan: dict[str, Any] | None
 ) -> None:
     found = explained(analyst, query)["plan"]
     assert found == plan if plan else found["access"] in {"no_match", "few_segments"}

@@ -202,7 +202,7 @@ def test_put_takes_one_object_a_list_and_a_whole_record(analyst: httpx.Client, c
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ([{"name": "x", "path_filter": ["a"]}], "'path_filter'"),
         ([{"id": "f", "cmdline_filters": ["ok", "(a"]}], "'f': cmdline_filters[1]: missing )"),
@@ -222,12 +222,12 @@ def test_put_takes_one_object_a_list_and_a_whole_record(analyst: httpx.Client, c
     ],
 )
 def test_a_bad_filter_is_refused_by_name_and_nothing_is_changed(
-    analyst: httpx.Client, body: Any, told: str
+    analyst: httpx.Client, body: Any, message: str
 ) -> None:
     before = analyst.get(BASE).json()
     answer = analyst.post(BASE, json=body)
     assert answer.status_code == 400
-    assert told in answer.json()["message"]
+    assert message in answer.json()["message"]
     assert analyst.get(BASE).json() == before
 
 

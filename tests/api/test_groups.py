@@ -63,7 +63,7 @@ def test_lists_of_a_group_are_kept(analyst: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("members", "told"),
+    ("members", "message"),
     [
         ({}, "name"),
         ({"name": ""}, "name"),
@@ -82,11 +82,11 @@ def test_lists_of_a_group_are_kept(analyst: httpx.Client) -> None:
     ],
 )
 def test_a_bad_group_is_refused_by_name(
-    analyst: httpx.Client, members: dict[str, Any], told: str
+    analyst: httpx.Client, members: dict[str, Any], message: str
 ) -> None:
     before = analyst.get("/api/v3/group").json()
     answer = analyst.post("/api/v3/group", json=members)
-    assert (answer.status_code, told in answer.json()["message"]) == (400, True)
+    assert (answer.status_code, message in answer.json()["message"]) == (400, True)
     assert analyst.get("/api/v3/group").json() == before
 
 

@@ -75,7 +75,7 @@ def test_a_zip_carries_the_package_with_the_settings_of_the_group(
     assert "5.12.1" in str(analyst.get("/api/v2/builds").json()["Windows"])
 
 
-def test_clients_are_told_of_an_os_x_installer_once_a_package_is_registered(
+def test_clients_see_an_os_x_installer_once_a_package_is_registered(
     server: Server, analyst: httpx.Client, tmp_path: Path
 ) -> None:
     assert analyst.get("/api/info").json()["osxInstallerExists"] is False

@@ -94,7 +94,7 @@ def test_the_description_is_openapi_3_1(server: Server) -> None:
         ("PATCH", "/_bulk", 405, "method_not_allowed"),
     ],
 )
-def test_unknown_paths_and_methods_are_told_in_json(
+def test_unknown_paths_and_methods_are_answered_in_json(
     analyst: httpx.Client, method: str, path: str, status: int, reason: str
 ) -> None:
     answer = analyst.request(method, path)

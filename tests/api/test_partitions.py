@@ -19,7 +19,7 @@ def listed(client: httpx.Client) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def analyst(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """At a server of its own, which has been told a story: partitions with data are deleted."""
+    """At a server of its own, which was sent a story: partitions with data are deleted."""
     for server in start_server(tmp_path_factory.mktemp("partitions")):
         with server.sender() as sender, server.analyst() as client:
             assert sender.post("/api/v1/ingest", json=story("a.example").records).is_success

@@ -1,4 +1,4 @@
-"""What a process search answers beside its results: groups, facets, highlights, and whether it
+"""What a process search answers besides its results: groups, facets, highlights, and whether it
 can be trusted (docs/api-objects.md#search-answer, docs/clients.md#search-and-facets)."""
 
 from typing import Any
@@ -12,8 +12,8 @@ from vedette.store.read.segment_facets import FACETS
 
 
 @pytest.fixture
-def host(told: Story) -> str:
-    return f"hostname:{told.host.name}"
+def host(sent_story: Story) -> str:
+    return f"hostname:{sent_story.host.name}"
 
 
 def facets(client: httpx.Client, *fields: str, **parameters: Any) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def test_facets_count_the_whole_result_and_not_the_page(analyst: httpx.Client, h
     assert entry == {"name": host[9:], "value": 4, "percent": 100.0, "ratio": "100.0"}
 
 
-def test_facets_without_rows_still_tell_the_total(analyst: httpx.Client, host: str) -> None:
+def test_facets_without_rows_still_report_the_total(analyst: httpx.Client, host: str) -> None:
     body = search(analyst, q=host, rows=0, facets="true", **{"facet.field": "group"})
     assert (body["results"], body["total_results"]) == ([], 4)
 
@@ -126,7 +126,7 @@ def test_a_comprehensive_search_finds_what_a_plain_one_finds(
 
 
 def test_highlights_mark_the_text_and_name_its_results(
-    analyst: httpx.Client, told: Story, host: str
+    analyst: httpx.Client, sent_story: Story, host: str
 ) -> None:
     body = search(analyst, q=f"{host} whoami.exe")
     found = {entry["name"]: entry["ids"] for entry in body["highlights"]}
@@ -135,7 +135,7 @@ def test_highlights_mark_the_text_and_name_its_results(
     assert set(ids) == {"powershell.exe", "whoami.exe"}
     assert found["PREPREPREwhoami.exePOSTPOSTPOST"] == [ids["whoami.exe"]]
     assert set(found[path]) == set(ids.values())  # its own path, and that of a child
-    assert f"PREPREPRE{told.host.name}POSTPOSTPOST" in found
+    assert f"PREPREPRE{sent_story.host.name}POSTPOSTPOST" in found
 
 
 def test_highlights_follow_the_page(analyst: httpx.Client, host: str) -> None:
@@ -176,8 +176,8 @@ def test_updates_can_be_bounded(
         assert body["total_results"] == total, moment
 
 
-def test_the_bounds_of_updates_are_inclusive(analyst: httpx.Client, told: Story) -> None:
-    query = f"hostname:{told.host.name} process_name:whoami.exe"
+def test_the_bounds_of_updates_are_inclusive(analyst: httpx.Client, sent_story: Story) -> None:
+    query = f"hostname:{sent_story.host.name} process_name:whoami.exe"
     (one,) = search(analyst, q=query)["results"]
     bounds = {f"cb.{end}_last_update": one["last_update"] for end in ("min", "max")}
     assert search(analyst, q=query, **bounds)["total_results"] == 1

@@ -86,7 +86,7 @@ def story(name: str, group_id: int) -> Busy:
 
 
 @pytest.fixture(scope="module")
-def told(server: Server) -> Busy:
+def sent_story(server: Server) -> Busy:
     group_id, secret = open_group(server, "shapes")
     tale = story("shapes.corp.example", group_id)
     with server.client(Authorization=f"Bearer {secret}") as client:
@@ -96,8 +96,8 @@ def told(server: Server) -> Busy:
 
 
 @pytest.fixture(scope="module")
-def found(analyst: httpx.Client, told: Busy) -> dict[str, Any]:
-    query = f"process_name:busy.exe hostname:{told.host.name}"
+def found(analyst: httpx.Client, sent_story: Busy) -> dict[str, Any]:
+    query = f"process_name:busy.exe hostname:{sent_story.host.name}"
     (one,) = analyst.get("/api/v1/process", params={"q": query}).json()["results"]
     return dict(one)
 
@@ -113,7 +113,7 @@ def get(client: httpx.Client, path: str, **parameters: Any) -> dict[str, Any]:
 
 
 def test_a_summary_has_process_parent_siblings_and_children(
-    analyst: httpx.Client, found: dict[str, Any], told: Busy
+    analyst: httpx.Client, found: dict[str, Any], sent_story: Busy
 ) -> None:
     body = get(analyst, f"/api/v1/process/{found['id']}/0")
     assert set(body) == {"process", "parent", "siblings", "children"}
@@ -259,7 +259,7 @@ def test_pipes_inside_values_never_make_a_field(
 
 
 def test_a_group_that_suppresses_shows_idle_children_with_user_and_command_line(
-    analyst: httpx.Client, server: Server, found: dict[str, Any], told: Busy
+    analyst: httpx.Client, server: Server, found: dict[str, Any], sent_story: Busy
 ) -> None:
     def children(version: int) -> list[Any]:
         path = f"/api/v{version}/process/{found['id']}/0/event"
@@ -267,16 +267,16 @@ def test_a_group_that_suppresses_shows_idle_children_with_user_and_command_line(
 
     plain, texts = children(3), children(2)
     with state_of(server) as database:
-        groups.suppress_children(database, told.group_id, True)
+        groups.suppress_children(database, sent_story.group_id, True)
     try:
         marked = children(3)
         quiet = [one for one in marked if one["is_suppressed"]]
-        assert {one["pid"] for one in quiet} == {told.quiet.pid}
+        assert {one["pid"] for one in quiet} == {sent_story.quiet.pid}
         assert {(one["commandLine"], one["userName"]) for one in quiet} == {
             ("quiet.exe /q", "CORP\\ann")
         }
         assert [one for one in marked if not one["is_suppressed"]] == [
-            one for one in plain if one["pid"] != told.quiet.pid
+            one for one in plain if one["pid"] != sent_story.quiet.pid
         ]
         assert children(2) == texts
         summary = get(analyst, f"/api/v1/process/{found['id']}/0")
@@ -288,7 +288,7 @@ def test_a_group_that_suppresses_shows_idle_children_with_user_and_command_line(
             assert status == {"is_suppressed": child["is_suppressed"], "timeout": False}
     finally:
         with state_of(server) as database:
-            groups.suppress_children(database, told.group_id, False)
+            groups.suppress_children(database, sent_story.group_id, False)
     assert wait_for(lambda: children(3), plain) == plain
 
 

@@ -19,9 +19,9 @@ def search(client: httpx.Client, **parameters: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def shell(analyst: httpx.Client, told: Story) -> dict[str, Any]:
+def shell(analyst: httpx.Client, sent_story: Story) -> dict[str, Any]:
     """The story's powershell, as a search shows it."""
-    query = f"process_name:powershell.exe hostname:{told.host.name}"
+    query = f"process_name:powershell.exe hostname:{sent_story.host.name}"
     (found,) = search(analyst, q=query)["results"]
     return dict(found)
 
@@ -33,31 +33,36 @@ def names(body: dict[str, Any]) -> list[str]:
 ALL = ["explorer.exe", "powershell.exe", "whoami.exe", "winword.exe"]
 
 
-def test_a_search_without_a_query_finds_everything(analyst: httpx.Client, told: Story) -> None:
+def test_a_search_without_a_query_finds_everything(
+    analyst: httpx.Client, sent_story: Story
+) -> None:
     assert search(analyst)["total_results"] == search(analyst, q="")["total_results"] > 0
 
 
-def test_rows_start_and_sort_cut_a_page(analyst: httpx.Client, told: Story) -> None:
-    asked = {"q": f"hostname:{told.host.name} -process_name:explorer.exe", "sort": "start asc"}
+def test_rows_start_and_sort_cut_a_page(analyst: httpx.Client, sent_story: Story) -> None:
+    asked = {
+        "q": f"hostname:{sent_story.host.name} -process_name:explorer.exe",
+        "sort": "start asc",
+    }
     body = search(analyst, **asked, rows=1, start=1)
     assert (body["total_results"], body["start"]) == (3, 1)
     assert names(body) == ["powershell.exe"]
 
 
-def test_no_rows_is_a_count(analyst: httpx.Client, told: Story) -> None:
-    body = search(analyst, q=f"hostname:{told.host.name}", rows=0)
+def test_no_rows_is_a_count(analyst: httpx.Client, sent_story: Story) -> None:
+    body = search(analyst, q=f"hostname:{sent_story.host.name}", rows=0)
     assert (body["results"], body["total_results"]) == ([], 4)
 
 
-def test_terms_are_the_words_as_parsed(analyst: httpx.Client, told: Story) -> None:
+def test_terms_are_the_words_as_parsed(analyst: httpx.Client, sent_story: Story) -> None:
     assert search(analyst, q="process_name:a.exe or b")["terms"] == ["process_name:a.exe", "b"]
 
 
 @pytest.mark.parametrize("prefix", ["svc", "cb"])
-def test_field_parameters_are_anded(analyst: httpx.Client, told: Story, prefix: str) -> None:
+def test_field_parameters_are_anded(analyst: httpx.Client, sent_story: Story, prefix: str) -> None:
     asked = {
         f"{prefix}.q.process_name": "whoami.exe",
-        f"{prefix}.fq.hostname": told.host.name,
+        f"{prefix}.fq.hostname": sent_story.host.name,
         f"{prefix}.urlver": "1",
         "params": "start desc",
         "unknown": "x",
@@ -65,26 +70,28 @@ def test_field_parameters_are_anded(analyst: httpx.Client, told: Story, prefix: 
     assert names(search(analyst, q="", **asked)) == ["whoami.exe"]
 
 
-def test_an_exact_filter_does_not_take_a_part(analyst: httpx.Client, told: Story) -> None:
+def test_an_exact_filter_does_not_take_a_part(analyst: httpx.Client, sent_story: Story) -> None:
     assert search(analyst, **{"cb.fq.hostname": "api-host"})["total_results"] == 0
 
 
-def test_a_posted_search_answers_like_one_in_the_url(analyst: httpx.Client, told: Story) -> None:
+def test_a_posted_search_answers_like_one_in_the_url(
+    analyst: httpx.Client, sent_story: Story
+) -> None:
     body = {
         "params": "server_added_timestamp desc",
         "start": 0,
         "rows": 10,
         "facet": ["true", "true"],
         "cb.urlver": ["1"],
-        "q": [f"hostname:{told.host.name}", "process_name:whoami.exe"],
+        "q": [f"hostname:{sent_story.host.name}", "process_name:whoami.exe"],
     }
     answer = analyst.post("/api/v1/process", json=body)
     assert answer.status_code == 200
     assert names(answer.json()) == ["whoami.exe"]
 
 
-def test_a_body_on_get_is_ignored(analyst: httpx.Client, told: Story) -> None:
-    asked = {"q": f"hostname:{told.host.name}"}
+def test_a_body_on_get_is_ignored(analyst: httpx.Client, sent_story: Story) -> None:
+    asked = {"q": f"hostname:{sent_story.host.name}"}
     answer = analyst.request("GET", "/api/v1/process", params=asked, content=b"{nonsense")
     assert answer.json()["total_results"] == 4
 
@@ -119,13 +126,13 @@ def test_a_query_of_45_kilobytes_fits_into_the_url(analyst: httpx.Client) -> Non
     assert search(analyst, q=query)["total_results"] == 0
 
 
-def test_a_result_names_process_parent_and_host(shell: dict[str, Any], told: Story) -> None:
-    assert shell["id"].endswith(told.powershell.sensor_less_id)
-    assert shell["parent_id"].endswith(told.word.sensor_less_id)
+def test_a_result_names_process_parent_and_host(shell: dict[str, Any], sent_story: Story) -> None:
+    assert shell["id"].endswith(sent_story.powershell.sensor_less_id)
+    assert shell["parent_id"].endswith(sent_story.word.sensor_less_id)
     assert shell["parent_unique_id"] == shell["parent_id"] + "-000000000001"
     assert (shell["parent_name"].upper(), shell["parent_pid"]) == ("WINWORD.EXE", 1000)
-    assert (shell["hostname"], shell["os_type"]) == (told.host.name, "windows")
-    assert (shell["process_pid"], shell["process_md5"]) == (1100, told.powershell.md5)
+    assert (shell["hostname"], shell["os_type"]) == (sent_story.host.name, "windows")
+    assert (shell["process_pid"], shell["process_md5"]) == (1100, sent_story.powershell.md5)
     assert shell["start"].endswith("Z")
 
 
@@ -142,12 +149,12 @@ def test_a_result_counts_its_events_and_no_dns_queries(shell: dict[str, Any]) ->
 
 @pytest.mark.parametrize("segment", ["0", "1", "own"])
 def test_the_summary_has_process_parent_siblings_and_children(
-    analyst: httpx.Client, shell: dict[str, Any], told: Story, segment: str
+    analyst: httpx.Client, shell: dict[str, Any], sent_story: Story, segment: str
 ) -> None:
     segment = str(shell["segment_id"]) if segment == "own" else segment
     body = analyst.get(f"/api/v1/process/{shell['id']}/{segment}").json()
-    assert body["process"]["cmdline"] == told.powershell.command_line
-    assert body["parent"]["cmdline"] == told.word.command_line
+    assert body["process"]["cmdline"] == sent_story.powershell.command_line
+    assert body["parent"]["cmdline"] == sent_story.word.command_line
     assert [child["cmdline"] for child in body["children"]] == ["whoami /all"]
     assert body["siblings"] == []
 
@@ -158,9 +165,9 @@ def test_children_can_be_cut(analyst: httpx.Client, shell: dict[str, Any]) -> No
 
 
 def test_the_top_of_a_tree_has_no_parent_and_stand_ins_for_its_names(
-    analyst: httpx.Client, told: Story
+    analyst: httpx.Client, sent_story: Story
 ) -> None:
-    query = f"process_name:explorer.exe hostname:{told.host.name}"
+    query = f"process_name:explorer.exe hostname:{sent_story.host.name}"
     (top,) = search(analyst, q=query)["results"]
     body = analyst.get(f"/api/v1/process/{top['id']}/0").json()
     assert (body["parent"], body["siblings"]) == ({}, [])
@@ -234,7 +241,7 @@ def test_what_does_not_exist_is_404(analyst: httpx.Client, path: str) -> None:
     assert (answer.status_code, answer.json()["reason"]) == (404, "not_found")
 
 
-def test_a_missing_segment_is_told_from_a_missing_process(
+def test_a_missing_segment_is_distinguished_from_a_missing_process(
     analyst: httpx.Client, shell: dict[str, Any]
 ) -> None:
     for path in ("/api/v1/process/{}/77", "/api/v2/process/{}/77", "/api/v4/process/{}/77/event"):

@@ -46,7 +46,7 @@ def test_a_search_finds_the_hosts_of_ones_groups(divided: Divided) -> None:
     assert hosts == {divided.mine.host.name}
 
 
-def test_filtered_tells_nothing_of_hidden_hosts(divided: Divided, analyst: httpx.Client) -> None:
+def test_filtered_reveals_nothing_of_hidden_hosts(divided: Divided, analyst: httpx.Client) -> None:
     query = "process_name:whoami.exe (hostname:mine.corp.example OR hostname:theirs.corp.example)"
     body = found(divided.client, query)
     assert (body["total_results"], body["filtered"]) == (1, 0)

@@ -26,7 +26,7 @@ QUERY = " OR ".join(
 
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that allows a user a few searches, and tells scoped users of hidden results."""
+    """A server that allows a user a few searches, and counts hidden results for scoped users."""
     settings = (
         f"user_searches_max={SEARCHES}",
         f"search_deadline_s={DEADLINE_S}",

@@ -73,8 +73,10 @@ def test_an_uninstalled_sensor_cannot_be_isolated(
     assert phase(analyst, sensor) == 0
 
 
-def test_a_host_without_a_sensor_cannot_be_isolated(analyst: httpx.Client, told: Story) -> None:
-    (record,) = analyst.get("/api/v1/sensor", params={"hostname": told.host.name}).json()
+def test_a_host_without_a_sensor_cannot_be_isolated(
+    analyst: httpx.Client, sent_story: Story
+) -> None:
+    (record,) = analyst.get("/api/v1/sensor", params={"hostname": sent_story.host.name}).json()
     answer = analyst.put(f"/api/v1/sensor/{record['id']}", json={"network_isolation_enabled": True})
     assert answer.status_code == 409
     assert record["supports_isolation"] is False

@@ -174,7 +174,7 @@ def test_an_api_token_is_no_key(analyst: httpx.Client) -> None:
 
 
 def test_a_check_in_is_answered_with_all_orders(sensor: PlayedSensor) -> None:
-    # Other tests ban and filter: what a sensor has already is what it is not told again.
+    # Other tests ban and filter: what a sensor has already is not sent to it again.
     first = sensor.check_in().json()
     have = {
         name: (first[orders] or {"version": 0})["version"]
@@ -240,7 +240,7 @@ def test_a_body_that_is_no_check_in_is_400(sensor: PlayedSensor, body: bytes) ->
     assert answer.status_code == 400
 
 
-def test_processes_tell_the_kind_of_their_host_and_where_it_sends_from(
+def test_processes_report_the_kind_of_their_host_and_where_it_sends_from(
     open_client: httpx.Client, secret: str, analyst: httpx.Client
 ) -> None:
     made = enrol(open_client, "kind-of-host.example", secret, host_type="server")

@@ -13,19 +13,19 @@ def named(client: httpx.Client, name: str) -> dict[str, Any]:
     return dict(found)
 
 
-def test_a_host_that_reported_is_a_sensor(analyst: httpx.Client, told: Story) -> None:
-    body = named(analyst, told.host.name)
+def test_a_host_that_reported_is_a_sensor(analyst: httpx.Client, sent_story: Story) -> None:
+    body = named(analyst, sent_story.host.name)
     assert (body["computer_name"], body["status"]) == ("API-HOST", "Online")
     assert analyst.get(f"/api/v1/sensor/{body['id']}").json() == body
 
 
-def test_pages_tell_the_total(analyst: httpx.Client, told: Story) -> None:
+def test_pages_have_the_total(analyst: httpx.Client, sent_story: Story) -> None:
     body = analyst.get("/api/v2/sensor", params={"rows": 0, "start": 0}).json()
     assert body["results"] == []
     assert body["total_results"] == len(analyst.get("/api/v1/sensor").json()) > 0
 
 
-def test_pages_can_be_sorted(analyst: httpx.Client, told: Story) -> None:
+def test_pages_can_be_sorted(analyst: httpx.Client, sent_story: Story) -> None:
     asked = {"sort.col": "computer_name", "sort.dir": "desc", "rows": 1000}
     page = analyst.get("/api/v2/sensor", params=asked).json()
     names = [one["computer_name"] for one in page["results"]]
@@ -45,14 +45,14 @@ def test_filters_must_be_understood(analyst: httpx.Client, parameters: dict[str,
     assert (answer.status_code, answer.json()["reason"]) == (400, "bad_request")
 
 
-def test_statistics_count_sensors(analyst: httpx.Client, told: Story) -> None:
+def test_statistics_count_sensors(analyst: httpx.Client, sent_story: Story) -> None:
     body = analyst.get("/api/v1/sensor/statistics").json()
     assert body["sensor_count"] >= body["active_sensor_count"] >= 1
     assert body["num_storefile_bytes"] == body["num_storefiles_bytes"] >= 0
 
 
-def test_an_alias_is_given_and_taken_back(analyst: httpx.Client, told: Story) -> None:
-    host = named(analyst, told.host.name)["computer_dns_name"]
+def test_an_alias_is_given_and_taken_back(analyst: httpx.Client, sent_story: Story) -> None:
+    host = named(analyst, sent_story.host.name)["computer_dns_name"]
     body = {"alias": "Further-Name.example", "hostname": host}
     assert analyst.post("/api/v1/hostalias", json=body).status_code == 200
     assert analyst.post("/api/v1/hostalias", json=body).status_code == 409

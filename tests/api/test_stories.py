@@ -12,8 +12,8 @@ from tests.support.sysmon import Story
 NOBODY = "00000001-0000-0000-0000-000000000000"
 
 
-def found(client: httpx.Client, told: Story, name: str) -> dict[str, Any]:
-    query = f"process_name:{name} hostname:{told.host.name}"
+def found(client: httpx.Client, sent_story: Story, name: str) -> dict[str, Any]:
+    query = f"process_name:{name} hostname:{sent_story.host.name}"
     (one,) = client.get("/api/v1/process", params={"q": query}).json()["results"]
     return dict(one)
 
@@ -36,8 +36,8 @@ NODE = {
 }  # fmt: skip
 
 
-def test_a_tree_reaches_up_and_down(analyst: httpx.Client, told: Story) -> None:
-    word = found(analyst, told, "winword.exe")
+def test_a_tree_reaches_up_and_down(analyst: httpx.Client, sent_story: Story) -> None:
+    word = found(analyst, sent_story, "winword.exe")
     body = get(analyst, f"/api/v1/process/{word['id']}/tree")
     assert names(body["ancestors"]) == ["explorer.exe"]
     assert names(body["nodes"]) == ["winword.exe", "powershell.exe", "whoami.exe"]
@@ -45,15 +45,15 @@ def test_a_tree_reaches_up_and_down(analyst: httpx.Client, told: Story) -> None:
     assert all(set(node) >= NODE for node in (*body["ancestors"], *body["nodes"]))
     assert {node["missing"] for node in body["nodes"]} == {None}
     shell, whoami = body["nodes"][1:]
-    assert shell["label"]["cmdline"] == told.powershell.command_line
-    assert (shell["event_counts"]["netconn"], shell["hostname"]) == (1, told.host.name)
+    assert shell["label"]["cmdline"] == sent_story.powershell.command_line
+    assert (shell["event_counts"]["netconn"], shell["hostname"]) == (1, sent_story.host.name)
     assert whoami["terminated"] is True
     assert (whoami["end"] > whoami["start"], whoami["username"]) == (True, "CORP\\ann")
     assert (body["is_complete"], body["continue"], body["process_id"]) == (True, None, word["id"])
 
 
-def test_a_large_tree_goes_on_with_its_token(analyst: httpx.Client, told: Story) -> None:
-    word = found(analyst, told, "winword.exe")
+def test_a_large_tree_goes_on_with_its_token(analyst: httpx.Client, sent_story: Story) -> None:
+    word = found(analyst, sent_story, "winword.exe")
     path = f"/api/v1/process/{word['id']}/tree"
     first = get(analyst, path, max_nodes=1)
     assert (names(first["nodes"]), first["is_complete"]) == (
@@ -83,16 +83,16 @@ def test_a_large_tree_goes_on_with_its_token(analyst: httpx.Client, told: Story)
     ],
 )
 def test_a_bad_parameter_is_400_and_named(
-    analyst: httpx.Client, told: Story, route: str, parameters: dict[str, str]
+    analyst: httpx.Client, sent_story: Story, route: str, parameters: dict[str, str]
 ) -> None:
-    word = found(analyst, told, "winword.exe")
+    word = found(analyst, sent_story, "winword.exe")
     answer = analyst.get(f"/api/v1/process/{word['id']}/{route}", params=parameters)
     assert (answer.status_code, answer.json()["reason"]) == (400, "bad_request")
     assert answer.json()["message"].startswith(f"{next(iter(parameters))}: ")
 
 
-def test_the_token_of_another_tree_is_refused(analyst: httpx.Client, told: Story) -> None:
-    word, shell = (found(analyst, told, name) for name in ("winword.exe", "powershell.exe"))
+def test_the_token_of_another_tree_is_refused(analyst: httpx.Client, sent_story: Story) -> None:
+    word, shell = (found(analyst, sent_story, name) for name in ("winword.exe", "powershell.exe"))
     token = get(analyst, f"/api/v1/process/{word['id']}/tree", max_nodes=1)["continue"]
     answer = analyst.get(f"/api/v1/process/{shell['id']}/tree", params={"continue": token})
     assert answer.status_code == 400
@@ -105,8 +105,8 @@ def test_an_unknown_process_is_404_and_named(analyst: httpx.Client, route: str) 
     assert NOBODY in answer.json()["message"]
 
 
-def test_a_timeline_counts_every_event_once(analyst: httpx.Client, told: Story) -> None:
-    shell = found(analyst, told, "powershell.exe")
+def test_a_timeline_counts_every_event_once(analyst: httpx.Client, sent_story: Story) -> None:
+    shell = found(analyst, sent_story, "powershell.exe")
     path = f"/api/v1/process/{shell['id']}/timeline"
     for asked in ({}, {"interval": "1s"}, {"interval": "minute"}, {"interval": "1d"}):
         body = get(analyst, path, **asked)
@@ -124,8 +124,8 @@ def test_a_timeline_counts_every_event_once(analyst: httpx.Client, told: Story) 
     assert second["first_event"] >= starts[0]
 
 
-def test_a_timeline_can_be_cut(analyst: httpx.Client, told: Story) -> None:
-    shell = found(analyst, told, "powershell.exe")
+def test_a_timeline_can_be_cut(analyst: httpx.Client, sent_story: Story) -> None:
+    shell = found(analyst, sent_story, "powershell.exe")
     path = f"/api/v1/process/{shell['id']}/timeline"
     whole = get(analyst, path)
     only = get(analyst, path, start=whole["first_event"], end=whole["first_event"])
@@ -135,7 +135,7 @@ def test_a_timeline_can_be_cut(analyst: httpx.Client, told: Story) -> None:
 
 
 def test_too_many_intervals_are_refused_with_a_way_out(
-    analyst: httpx.Client, sender: httpx.Client, told: Story
+    analyst: httpx.Client, sender: httpx.Client, sent_story: Story
 ) -> None:
     from tests.support.sysmon import Host
 
@@ -155,11 +155,11 @@ def test_too_many_intervals_are_refused_with_a_way_out(
 
 
 def test_a_process_knows_its_parent_by_the_parents_own_records(
-    server: Server, analyst: httpx.Client, told: Story
+    server: Server, analyst: httpx.Client, sent_story: Story
 ) -> None:
-    shell = found(analyst, told, "powershell.exe")
+    shell = found(analyst, sent_story, "powershell.exe")
     for path in ("/api/v2/process/{}/0", "/api/v4/process/{}/0/event"):
         body = get(analyst, path.format(shell["id"]))
         body = body.get("process", body)
-        assert body["parent_md5"] == told.word.md5
-        assert body["parent_username"] == told.word.user
+        assert body["parent_md5"] == sent_story.word.md5
+        assert body["parent_username"] == sent_story.word.user

@@ -66,7 +66,7 @@ def test_bodies_may_be_compressed(sender: httpx.Client, encoding: str) -> None:
     assert [item["create"]["status"] for item in answer.json()["items"]] == [200] * len(records)
 
 
-def test_a_bad_record_is_told_by_position_and_costs_only_itself(sender: httpx.Client) -> None:
+def test_a_bad_record_is_reported_by_position_and_costs_only_itself(sender: httpx.Client) -> None:
     records = story("one-bad.example").records
     content = lines(records[:2]) + b'{"broken": \n' + lines(records[2:])
     body = sender.post("/api/v1/ingest", content=content).json()
@@ -260,7 +260,7 @@ def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.mark.parametrize("path", ["/_bulk", "/api/v1/ingest"])
-def test_senders_that_find_the_queue_full_are_told_to_come_back(narrow: Server, path: str) -> None:
+def test_senders_that_find_the_queue_full_are_asked_to_come_back(narrow: Server, path: str) -> None:
     tales = [story(f"full-{path.strip('/_').replace('/', '-')}-{n}.example") for n in range(6)]
     content = [bulk(tale.records) if path == "/_bulk" else lines(tale.records) for tale in tales]
     with narrow.sender() as client, ThreadPoolExecutor(len(tales)) as threads:

@@ -128,7 +128,7 @@ def drain(senders: list[Sender], server: Server) -> None:
 
 
 def check_stored_once(senders: list[Sender], server: Server) -> None:
-    """Everything acknowledged is there, and nothing twice, as the API tells it."""
+    """Everything acknowledged is there, and nothing twice, as the API reports it."""
     with server.analyst() as client:
         for sender in senders:
             assert sender.refused == []

@@ -109,10 +109,10 @@ def test_an_import_waits_for_room(
         time.sleep(5.0)
         assert process.poll() is None, "it waits"
         (small_disk / "ballast").unlink()
-        told, complaints = process.communicate(timeout=RECOVERY_S)
+        reported, complaints = process.communicate(timeout=RECOVERY_S)
     assert process.returncode == 0, complaints[-4_000:]
     assert b"disk is full" in complaints
-    summary = json.loads(told)
+    summary = json.loads(reported)
     assert (summary["read"], summary["rejected"]) == (IMPORTED, 0)
     assert summary["stored"] + summary["records"] + summary["duplicate"] == IMPORTED
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture(scope="module")
-def told(server: Server) -> Story:
+def sent_story(server: Server) -> Story:
     """A story that is stored once its post is answered."""
     tale = story("cbapi-host.corp.example")
     with server.sender() as client:
@@ -29,8 +29,8 @@ def processes(cb: Any, query: str) -> list[Any]:
     return list(cb.select(Process).where(query))
 
 
-def powershell(cb: Any, told: Story) -> Any:
-    (found,) = processes(cb, f"process_name:powershell.exe hostname:{told.host.name}")
+def powershell(cb: Any, sent_story: Story) -> Any:
+    (found,) = processes(cb, f"process_name:powershell.exe hostname:{sent_story.host.name}")
     return found
 
 
@@ -46,14 +46,14 @@ def test_a_bad_token_is_unauthorized(server: Server) -> None:
         CbResponseAPI(url=server.url, token="0" * 40, ssl_cert_file=str(server.certificate))
 
 
-def test_a_search_finds_the_process_with_its_fields(cb: Any, told: Story) -> None:
-    found = powershell(cb, told)
-    assert found.id.endswith(told.powershell.sensor_less_id)
-    assert found.cmdline == told.powershell.command_line
+def test_a_search_finds_the_process_with_its_fields(cb: Any, sent_story: Story) -> None:
+    found = powershell(cb, sent_story)
+    assert found.id.endswith(sent_story.powershell.sensor_less_id)
+    assert found.cmdline == sent_story.powershell.command_line
     assert found.username == "CORP\\ann"
-    assert found.hostname == told.host.name
+    assert found.hostname == sent_story.host.name
     assert int(found.start.timestamp()) >= 0
-    assert found.process_md5 == told.powershell.md5
+    assert found.process_md5 == sent_story.powershell.md5
 
 
 def test_paging_meets_every_result_once(cb: Any, server: Server) -> None:
@@ -79,8 +79,8 @@ def test_a_malformed_query_is_a_syntax_error(cb: Any) -> None:
         processes(cb, "process_name:(a")
 
 
-def test_events_come_apart_as_they_were_reported(cb: Any, told: Story) -> None:
-    found = powershell(cb, told)
+def test_events_come_apart_as_they_were_reported(cb: Any, sent_story: Story) -> None:
+    found = powershell(cb, sent_story)
     (connection,) = found.netconns
     assert (connection.remote_ip, connection.remote_port) == ("203.0.113.9", 443)
     assert (connection.direction, connection.domain) == ("Outbound", "c2.evil.example")
@@ -90,41 +90,41 @@ def test_events_come_apart_as_they_were_reported(cb: Any, told: Story) -> None:
     assert [one.path.lower().endswith("\\run\\updater") for one in found.regmods] == [True]
 
 
-def test_all_events_of_all_segments_are_met_in_order_of_time(cb: Any, told: Story) -> None:
-    events = powershell(cb, told).all_events
+def test_all_events_of_all_segments_are_met_in_order_of_time(cb: Any, sent_story: Story) -> None:
+    events = powershell(cb, sent_story).all_events
     kinds = [type(event).__name__ for event in events]
     # Children are not among them: the client takes those from a summary it has not asked for.
     assert kinds == ["CbModLoadEvent", "CbNetConnEvent", "CbFileModEvent", "CbRegModEvent"]
 
 
-def test_segments_are_listed_with_readable_ids(cb: Any, told: Story) -> None:
-    found = powershell(cb, told)
+def test_segments_are_listed_with_readable_ids(cb: Any, sent_story: Story) -> None:
+    found = powershell(cb, sent_story)
     assert found.segment_id in found.get_segments()
 
 
-def test_children_lead_to_their_processes(cb: Any, told: Story) -> None:
-    found = powershell(cb, told)
+def test_children_lead_to_their_processes(cb: Any, sent_story: Story) -> None:
+    found = powershell(cb, sent_story)
     (child,) = found.children
     assert child.process.cmdline == "whoami /all"
-    assert child.process.id.endswith(told.whoami.sensor_less_id)
+    assert child.process.id.endswith(sent_story.whoami.sensor_less_id)
 
 
-def test_parents_are_walked_up_to_the_unknown(cb: Any, told: Story) -> None:
-    (leaf,) = processes(cb, f"process_name:whoami.exe hostname:{told.host.name}")
+def test_parents_are_walked_up_to_the_unknown(cb: Any, sent_story: Story) -> None:
+    (leaf,) = processes(cb, f"process_name:whoami.exe hostname:{sent_story.host.name}")
     names = [parent.process_name.lower() for parent in leaf.parents]
     assert names[:2] == ["powershell.exe", "winword.exe"]
 
 
-def test_the_process_leads_to_its_sensor(cb: Any, told: Story) -> None:
-    found = powershell(cb, told)
-    assert found.sensor.computer_dns_name == told.host.name
+def test_the_process_leads_to_its_sensor(cb: Any, sent_story: Story) -> None:
+    found = powershell(cb, sent_story)
+    assert found.sensor.computer_dns_name == sent_story.host.name
     assert found.sensor.os == "Windows"
 
 
-def test_sensors_are_listed_page_by_page(cb: Any, told: Story) -> None:
+def test_sensors_are_listed_page_by_page(cb: Any, sent_story: Story) -> None:
     from cbapi.response import Sensor
 
-    assert told.host.name in {one.computer_dns_name for one in cb.select(Sensor)}
+    assert sent_story.host.name in {one.computer_dns_name for one in cb.select(Sensor)}
 
 
 def test_partitions_have_a_hot_writer_and_can_be_rolled(cb: Any) -> None:

@@ -14,7 +14,7 @@ AMSI = "AB" * 16
 
 
 @pytest.fixture(scope="module")
-def told(server: Server) -> Story:
+def sent_story(server: Server) -> Story:
     """A story that is stored once its post is answered."""
     tale = story("cbapi-binary.corp.example")
     with server.sender() as client:
@@ -22,7 +22,7 @@ def told(server: Server) -> Story:
     return tale
 
 
-def test_a_binary_is_selected_by_its_hash(cb: Any, told: Story) -> None:
+def test_a_binary_is_selected_by_its_hash(cb: Any, sent_story: Story) -> None:
     from cbapi.response import Binary
 
     found = cb.select(Binary, AMSI.lower())
@@ -31,19 +31,19 @@ def test_a_binary_is_selected_by_its_hash(cb: Any, told: Story) -> None:
     assert found.observed_filenames == ["C:\\Windows\\System32\\amsi.dll"]
     assert (found.size, found.is_64bit, found.is_executable_image) == (0, None, True)
     assert found.version_info.product_name == ""
-    assert told.host.name in {sensor.computer_name for sensor in found.endpoints}
+    assert sent_story.host.name in {sensor.computer_name for sensor in found.endpoints}
 
 
-def test_every_binary_of_a_search_is_met_once(cb: Any, told: Story) -> None:
+def test_every_binary_of_a_search_is_met_once(cb: Any, sent_story: Story) -> None:
     from cbapi.response import Binary
 
-    query = cb.select(Binary).where(f"hostname:{told.host.name}")
+    query = cb.select(Binary).where(f"hostname:{sent_story.host.name}")
     met = [binary.md5sum for binary in query]
     assert len(query) == len(met) == len(set(met)) >= 4
     assert AMSI in met
 
 
-def test_facets_are_read(cb: Any, told: Story) -> None:
+def test_facets_are_read(cb: Any, sent_story: Story) -> None:
     from cbapi.response import Binary
 
     facets = cb.select(Binary).where(f"md5:{AMSI}").facets("digsig_result", "hostname")
@@ -59,12 +59,12 @@ def test_an_unknown_binary_is_not_found(cb: Any) -> None:
         cb.select(Binary, "12" * 16, force_init=True)
 
 
-def test_a_process_leads_to_its_binary_and_how_common_it_is(cb: Any, told: Story) -> None:
+def test_a_process_leads_to_its_binary_and_how_common_it_is(cb: Any, sent_story: Story) -> None:
     from cbapi.response import Process
 
-    (found,) = cb.select(Process).where(f"process_name:whoami.exe hostname:{told.host.name}")
+    (found,) = cb.select(Process).where(f"process_name:whoami.exe hostname:{sent_story.host.name}")
     binary = found.binary
-    assert binary.md5sum == told.whoami.md5.upper()
+    assert binary.md5sum == sent_story.whoami.md5.upper()
     assert any(path.lower().endswith("whoami.exe") for path in binary.observed_filenames)
     frequency = binary.frequency
     assert frequency.computer_count >= 1
@@ -72,10 +72,10 @@ def test_a_process_leads_to_its_binary_and_how_common_it_is(cb: Any, told: Story
     assert 0 < frequency.module_frequency <= 1
 
 
-def test_a_process_is_found_by_the_signature_of_a_module(cb: Any, told: Story) -> None:
+def test_a_process_is_found_by_the_signature_of_a_module(cb: Any, sent_story: Story) -> None:
     from cbapi.response import Process
 
-    query = f"digsig_result_modload:Signed hostname:{told.host.name}"
+    query = f"digsig_result_modload:Signed hostname:{sent_story.host.name}"
     (found,) = cb.select(Process).where(query)
     (module,) = found.modloads
     assert module.is_signed

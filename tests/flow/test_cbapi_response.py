@@ -72,7 +72,7 @@ def test_a_program_is_banned_and_let_go(cb: Any) -> None:
     known.save()
     assert cb.select(BannedHash, md5).enabled is True
     cb.select(BannedHash, md5).delete()
-    # The client remembers what it selected.
+    # The client caches what it selected.
     assert cb.select(BannedHash, md5, force_init=True).enabled is False
 
 

@@ -15,8 +15,8 @@ MANY = 1_100
 
 
 @pytest.fixture(scope="module")
-def told(server: Server) -> Story:
-    """A story, and many short processes beside it."""
+def sent_story(server: Server) -> Story:
+    """A story, and many short processes next to it."""
     tale = story("cbapi-search.corp.example")
     made = [
         tale.host.process(3000 + n, f"C:\\p\\tool{n % 3}.exe", f"tool {n}", after_s=100)
@@ -30,11 +30,11 @@ def told(server: Server) -> Story:
 
 
 @pytest.fixture
-def processes(cb: Any, told: Story) -> Any:
+def processes(cb: Any, sent_story: Story) -> Any:
     """The host's processes, as the client selects them."""
     from cbapi.response import Process
 
-    return cb.select(Process).where(f"hostname:{told.host.name}")
+    return cb.select(Process).where(f"hostname:{sent_story.host.name}")
 
 
 def test_facets_have_every_field_and_numbers(processes: Any) -> None:
@@ -63,21 +63,23 @@ def test_a_thousand_rows_are_paged_without_a_gap(processes: Any) -> None:
     assert [one.process_pid for one in tools[:1000]] == list(range(3000, 4000))
 
 
-def test_clauses_are_joined_as_ands(processes: Any, told: Story) -> None:
+def test_clauses_are_joined_as_ands(processes: Any, sent_story: Story) -> None:
     found = list(processes.and_("filemod:up.exe").and_("domain:c2.evil.example"))
-    assert [one.process_md5 for one in found] == [told.powershell.md5]
+    assert [one.process_md5 for one in found] == [sent_story.powershell.md5]
 
 
-def test_a_comprehensive_search_is_understood_without_a_prefix(processes: Any, told: Story) -> None:
+def test_a_comprehensive_search_is_understood_without_a_prefix(
+    processes: Any, sent_story: Story
+) -> None:
     query = processes.and_("filemod:up.exe -modload:nothing.dll").use_comprehensive_search()
-    assert [one.process_md5 for one in query] == [told.powershell.md5]
+    assert [one.process_md5 for one in query] == [sent_story.powershell.md5]
 
 
-def test_what_a_shell_user_types_is_understood(cb: Any, told: Story) -> None:
+def test_what_a_shell_user_types_is_understood(cb: Any, sent_story: Story) -> None:
     from cbapi.response import Process
 
     query = (
         f"(process_name:powershell.exe or process_name:cmd.exe) cmdline:-enc "
-        f'-path:c:\\temp\\* username:"CORP\\ann" start:-24h hostname:{told.host.name}'
+        f'-path:c:\\temp\\* username:"CORP\\ann" start:-24h hostname:{sent_story.host.name}'
     )
     assert [one.process_pid for one in cb.select(Process).where(query)] == [1100]

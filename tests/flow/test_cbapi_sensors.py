@@ -1,5 +1,5 @@
 """Sensors through the public client `cbapi`, unmodified: lists, isolation, flush, groups, while a
-played sensor checks in beside it (docs/clients.md#requests)."""
+played sensor checks in as well (docs/clients.md#requests)."""
 
 import threading
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ def test_a_sensor_is_found_by_name_address_and_group(cb: Any, played: PlayedSens
         assert played.id in [one.id for one in cb.select(Sensor).where(query)]
 
 
-def test_a_sensor_tells_what_clients_read(cb: Any, played: PlayedSensor) -> None:
+def test_a_sensor_reports_what_clients_read(cb: Any, played: PlayedSensor) -> None:
     found = sensor(cb, played)
     (adapter,) = found.network_interfaces
     assert (adapter.ipaddr, adapter.macaddr) == ("192.0.2.77", "00:15:5d:01:9c:08")

@@ -34,8 +34,8 @@ PROCESSES_MAX = 12
 
 
 @dataclass(frozen=True)
-class Told:
-    """What one host told, and the client of a server that was told it."""
+class SentStory:
+    """What one host reported, and the client of a server that received it."""
 
     cb: Any
     records: list[Raw]
@@ -75,9 +75,9 @@ class Told:
 
 
 @pytest.fixture(scope="module", params=["generated", pytest.param("recorded", marks=NEEDED)])
-def told(
+def sent_story(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Told]:
+) -> Iterator[SentStory]:
     from cbapi.response import CbResponseAPI
 
     data = tmp_path_factory.mktemp("story")
@@ -92,7 +92,7 @@ def told(
             }
         expected = expect(records)
         host = max(expected.parents, key=lambda name: len(expected.parents[name]))
-        yield Told(cb, records, expected, host, sensors[host])
+        yield SentStory(cb, records, expected, host, sensors[host])
         cb.session.session.close()
 
 
@@ -138,10 +138,10 @@ def _raw(document: dict[str, Any], log: dict[str, Any]) -> Raw:
     )
 
 
-def test_every_list_of_every_process_has_the_events_of_the_file(told: Told) -> None:
+def test_every_list_of_every_process_has_the_events_of_the_file(sent_story: SentStory) -> None:
     total = 0
-    for key in told.processes()[:PROCESSES_MAX]:
-        process = told.process(key)
+    for key in sent_story.processes()[:PROCESSES_MAX]:
+        process = sent_story.process(key)
         counted = Counter({
             "modload": len(list(process.all_modloads())),
             "filemod": len(list(process.all_filemods())),
@@ -150,7 +150,7 @@ def test_every_list_of_every_process_has_the_events_of_the_file(told: Told) -> N
             "crossproc": len(list(process.crossprocs)),
             "childproc": len(list(process.childprocs)),
         })  # fmt: skip
-        wanted = told.expected.lists[told.host][key]
+        wanted = sent_story.expected.lists[sent_story.host][key]
         assert counted == Counter({name: wanted[name] for name in LISTS}), key
         total += counted.total()
     assert total > 300
@@ -167,13 +167,13 @@ class Walk:
         self.ids.append(process.id)
 
 
-def test_parents_are_walked_to_the_top(told: Told) -> None:
+def test_parents_are_walked_to_the_top(sent_story: SentStory) -> None:
     walks = 0
-    for key in told.processes():
-        wanted = told.lineage(key)
+    for key in sent_story.processes():
+        wanted = sent_story.lineage(key)
         if not wanted or walks == PROCESSES_MAX:
             continue
-        process = told.process(key)
+        process = sent_story.process(key)
         assert [parent.id for parent in process.parents] == wanted
         walk = Walk()
         process.walk_parents(walk)
@@ -184,45 +184,45 @@ def test_parents_are_walked_to_the_top(told: Told) -> None:
     assert walks > 3
 
 
-def test_children_are_walked_to_the_leaves(told: Told) -> None:
+def test_children_are_walked_to_the_leaves(sent_story: SentStory) -> None:
     walks = 0
-    for key in told.processes():
-        wanted = told.offspring(key)
+    for key in sent_story.processes():
+        wanted = sent_story.offspring(key)
         if not wanted or walks == PROCESSES_MAX:
             continue
         walk = Walk()
-        told.process(key).walk_children(walk)
+        sent_story.process(key).walk_children(walk)
         assert sorted(walk.ids) == sorted(wanted)
         walks += 1
     assert walks > 3
 
 
-def test_the_binary_of_a_process_is_the_file_it_ran(told: Told) -> None:
+def test_the_binary_of_a_process_is_the_file_it_ran(sent_story: SentStory) -> None:
     created = [
-        record for record in told.records
-        if record.host == told.host and record.event_id == 1 and "Sysmon" in record.channel
+        record for record in sent_story.records
+        if record.host == sent_story.host and record.event_id == 1 and "Sysmon" in record.channel
     ]  # fmt: skip
     assert created
     for record in created[:PROCESSES_MAX]:
         hashes = dict(part.split("=") for part in record.data["Hashes"].split(","))
         guid = str(record.data["ProcessGuid"]).strip("{}").lower()
-        process = told.process(("guid", guid))
+        process = sent_story.process(("guid", guid))
         assert process.process_md5 == hashes["MD5"].lower()
         assert process.binary.md5 == hashes["MD5"].upper()
 
 
-def test_the_tree_has_the_processes_that_the_client_walks(told: Told) -> None:
-    for key in told.processes()[:PROCESSES_MAX]:
-        body = told.cb.get_object(f"/api/v1/process/{told.name(key)}/tree")
-        assert sorted(node["id"] for node in body["nodes"][1:]) == sorted(told.offspring(key))
+def test_the_tree_has_the_processes_that_the_client_walks(sent_story: SentStory) -> None:
+    for key in sent_story.processes()[:PROCESSES_MAX]:
+        body = sent_story.cb.get_object(f"/api/v1/process/{sent_story.name(key)}/tree")
+        assert sorted(node["id"] for node in body["nodes"][1:]) == sorted(sent_story.offspring(key))
         assert {node["missing"] for node in body["nodes"]} == {None}
         known = [node["id"] for node in body["ancestors"] if node["missing"] is None]
-        assert known == told.lineage(key)
+        assert known == sent_story.lineage(key)
 
 
-def test_the_timeline_has_the_events_that_the_client_lists(told: Told) -> None:
-    for key in told.processes()[:PROCESSES_MAX]:
-        body = told.cb.get_object(f"/api/v1/process/{told.name(key)}/timeline")
-        wanted = told.expected.lists[told.host][key]
+def test_the_timeline_has_the_events_that_the_client_lists(sent_story: SentStory) -> None:
+    for key in sent_story.processes()[:PROCESSES_MAX]:
+        body = sent_story.cb.get_object(f"/api/v1/process/{sent_story.name(key)}/timeline")
+        wanted = sent_story.expected.lists[sent_story.host][key]
         told_of = {name: body["event_counts"].get(name, 0) for name in LISTS}
         assert told_of == {name: wanted[name] for name in LISTS}

@@ -102,16 +102,16 @@ def test_a_server_finds_what_was_imported_and_knows_it_again(log: Path, tmp_path
 
 def test_an_import_stores_what_a_server_would_have_stored(log: Path, tmp_path: Path) -> None:
     alone, served = tmp_path / "alone", tmp_path / "served"
-    told = imported(log, "--data", alone)
+    reported = imported(log, "--data", alone)
     served.mkdir()
     with serving(served) as server:
-        assert imported(log, "--data", served) == told
+        assert imported(log, "--data", served) == reported
         wanted = processes(server)
     with serving(alone) as server:
         assert processes(server) == wanted
 
 
-def test_refused_records_are_told_with_their_place(tmp_path: Path) -> None:
+def test_refused_records_are_reported_with_their_place(tmp_path: Path) -> None:
     lines = written(tmp_path / "log.json", 40, 2).read_bytes().splitlines()
     lines[7] = b'{"cut": '
     lines[30] = lines[30].replace(b'"@timestamp"', b'"@time"').replace(b'"computer_name"', b'"x"')
@@ -131,7 +131,7 @@ def test_an_import_says_hosts_time_span_and_what_it_left_out(log: Path, tmp_path
     assert f"from {done['first']} to {done['last']}" in again
 
 
-def test_an_empty_file_is_told(tmp_path: Path) -> None:
+def test_an_empty_file_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
     (folder / "empty.jsonl").touch()

@@ -28,7 +28,7 @@ def exchanged(server: Server, sent: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "HEAD"])
-def test_plain_http_is_told_to_use_https(server: Server, method: str) -> None:
+def test_plain_http_is_asked_to_use_https(server: Server, method: str) -> None:
     head, _, body = exchanged(
         server, f"{method} /healthz HTTP/1.1\r\nhost: x\r\n\r\n".encode()
     ).partition(b"\r\n\r\n")

@@ -46,7 +46,7 @@ def test_the_elasticsearch_client_delivers_in_bulk(server: Server, elastic: Any,
         assert total(client, f"hostname:{tale.host.name} process_name:powershell.exe") == 1
 
 
-def test_the_elasticsearch_client_is_told_of_each_bad_record(elastic: Any) -> None:
+def test_the_elasticsearch_client_is_notified_of_each_bad_record(elastic: Any) -> None:
     from elasticsearch import helpers
 
     tale = story("elastic-bad.corp.example")

@@ -31,7 +31,7 @@ def sighting(draw: random.Random) -> BinaryRow:
     one = draw.choice
     md5, sha256 = one(IMAGES)
     sensor_id = one(SENSORS)
-    told = {
+    reported = {
         "digsig_result": one(SIGN_RESULTS),
         "digsig_publisher": one(TEXTS),
         "digsig_sign_time": str(one((0, NOW_US - DAY_US, NOW_US - 90 * DAY_US))),
@@ -43,7 +43,7 @@ def sighting(draw: random.Random) -> BinaryRow:
         "is_64bit": one(("0", "1")),
         "orig_mod_len": str(one((0, 512, 50_688))),
     }
-    values = {name: value for name, value in told.items() if draw.random() < 0.5}
+    values = {name: value for name, value in reported.items() if draw.random() < 0.5}
     at_us = NOW_US - draw.randrange(20 * DAY_US)
     seen = BinarySeen(at_us, md5, sha256, "", one(PATHS), values)
     group = one(("Default Group", "Servers"))

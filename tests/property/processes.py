@@ -151,7 +151,7 @@ def first_of_groups(
     segments: list[Segment], column: str, order: list[tuple[str, bool]], ranks: dict[Key, int]
 ) -> list[Key]:
     """The first segment of each group, in the order of the segments; `ranks` is how equal ones
-    of one window are told apart."""
+    of one window are distinguished."""
     ordered = sorted(segments, key=lambda one: (-one.values["window_ms"], ranks[one.key]))
     for name, descends in reversed(order):
         ordered.sort(key=lambda one, name=name: _known(one, name), reverse=descends)  # type: ignore[misc]

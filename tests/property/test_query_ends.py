@@ -206,7 +206,9 @@ def test_every_answer_has_a_row_of_each_narrowing(
             assert expected <= {row[0] for row in found}, (SEED, text)
 
 
-def test_parts_are_told_apart_by_their_names(store: ClickHouseEngine, odd: list[Prepared]) -> None:
+def test_parts_are_distinguished_by_their_names(
+    store: ClickHouseEngine, odd: list[Prepared]
+) -> None:
     ends = BELIEFS["merged parts have some"]
     sql = f"SELECT count(), countIf({ends.where('filemod_path')}) FROM segment"
     assert store.query(sql, ends.params).rows == [(2 * len(odd), len(odd))]

@@ -189,14 +189,14 @@ def ways(
     store: ClickHouseEngine, whole: Condition, patch: pytest.MonkeyPatch
 ) -> Iterator[Condition | None]:
     """The conditions that a search may come to when it looks into the indexes first, each once."""
-    told: list[Condition | None] = []
+    reported: list[Condition | None] = []
     for places_max, rows_max in BOUNDS:
         patch.setattr("vedette.limits.PREFILTER_PLACES_MAX", places_max)
         patch.setattr("vedette.store.plan.choose.PREFILTER_ROWS_MAX", rows_max)
         where = choose_scan(store, whole, EVERYTHING, EVERYWHERE).condition
-        if where not in told:
+        if where not in reported:
             yield where
-        told.append(where)
+        reported.append(where)
 
 
 def test_a_search_that_looks_into_the_indexes_first_finds_the_same(

@@ -60,8 +60,12 @@ def event(kind: str, process: str, time_us: int, choice: int) -> ProcessEvent:
         case "regmod":
             return Regmod(process, time_us, (1, 2, 4, 8)[choice % 4], f"\\registry\\user\\{choice}")
         case "netconn":
-            told = {"domain": f"d{choice % 3}", "ja3": f"j{choice % 2}", "ja3s": f"s{choice % 3}"}
-            return Netconn(process, time_us, 1, 6, remote, 1, remote, choice, **told)
+            reported = {
+                "domain": f"d{choice % 3}",
+                "ja3": f"j{choice % 2}",
+                "ja3s": f"s{choice % 3}",
+            }
+            return Netconn(process, time_us, 1, 6, remote, 1, remote, choice, **reported)
         case "childproc":
             digests = {"md5": f"m{choice % 2}", "sha256": f"h{choice % 3}"}
             return Childproc(process, time_us, 1, 0, process_id(choice), path, **digests)
@@ -115,7 +119,7 @@ WORDS = {
 
 
 @dataclass
-class Told:
+class SentStory:
     """One event of the model; the order is that of its first four members."""
 
     segment: int
@@ -133,7 +137,7 @@ class Told:
 class Model:
     """A process as a list, and one stream of it."""
 
-    events: list[Told] = field(default_factory=list)
+    events: list[SentStory] = field(default_factory=list)
     segments: list[int] = field(default_factory=list)
     terminated: bool = False
     criteria: dict[str, list[str]] = field(default_factory=dict)
@@ -142,7 +146,7 @@ class Model:
     now_s: int = 0
     used_s: int = 0
 
-    def view(self, until_us: int | None = None) -> list[Told]:
+    def view(self, until_us: int | None = None) -> list[SentStory]:
         found = [
             one
             for one in sorted(self.events, key=lambda one: one.key)
@@ -154,16 +158,16 @@ class Model:
                 found = [one for one in found if ids_of(one.kind, one.event).get(name) in wanted]
         return found
 
-    def index(self, view: list[Told]) -> int:
+    def index(self, view: list[SentStory]) -> int:
         segment, offset = self.at
         before = sum(one.segment < segment for one in view)
         return before + min(offset, sum(one.segment == segment for one in view))
 
-    def place(self, view: list[Told], index: int) -> tuple[int, int]:
+    def place(self, view: list[SentStory], index: int) -> tuple[int, int]:
         segment = view[index].segment if index < len(view) else self.segments[-1]
         return segment, index - sum(one.segment < segment for one in view)
 
-    def move(self, view: list[Told], step: Any) -> int:
+    def move(self, view: list[SentStory], step: Any) -> int:
         """Does a move; -1, 1 when it went too far."""
         index = self.index(view)
         filled = sorted({one.segment for one in view})
@@ -219,7 +223,7 @@ class Model:
 
 
 def shown(one: Any) -> Any:
-    """What tells events of a kind apart in an answer."""
+    """What distinguishes events of a kind in an answer."""
     return one.remote_port if isinstance(one, Netconn) else one.path
 
 
@@ -309,7 +313,7 @@ def arrive(reader: Reader, process: str, model: Model, opens: bool, drawn: list[
     for kind, time_us, choice in drawn:
         one = event(kind, process, time_us, choice)
         place = sum(old.segment == segment and old.kind == kind for old in model.events)
-        model.events.append(Told(segment, time_us, kind, place, one))
+        model.events.append(SentStory(segment, time_us, kind, place, one))
         by_kind.setdefault(kind, []).append(one)
     metadata = {"first_server_update": segment * 1_000, "terminated": int(model.terminated)}
     part = PartialSegment(BEGIN_MS, segment, segment, 1, process, metadata, by_kind, [], [])

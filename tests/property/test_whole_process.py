@@ -63,7 +63,7 @@ LONG = (
 
 
 @pytest.fixture(scope="module", params=KINDS.values(), ids=KINDS)
-def told(
+def reported(
     root_engine: ClickHouseEngine, request: pytest.FixtureRequest
 ) -> Iterator[tuple[ClickHouseEngine, list[Segment]]]:
     """A store whose partial rows are never merged by themselves, and what is in it."""
@@ -102,12 +102,12 @@ def ways(
     with one that finds all places, or too many of them."""
     whole = compiled(text)
     yield whole
-    told: list[Condition | None] = [whole]
+    reported: list[Condition | None] = [whole]
     for places_max in PLACES_MAX if whole is not None else ():
         patch.setattr("vedette.limits.PREFILTER_PLACES_MAX", places_max)
-        told.append(choose_scan(engine, whole, EVERYTHING, EVERYWHERE).condition)
-        if told[-1] not in told[:-1]:
-            yield told[-1]
+        reported.append(choose_scan(engine, whole, EVERYTHING, EVERYWHERE).condition)
+        if reported[-1] not in reported[:-1]:
+            yield reported[-1]
 
 
 def compiled(text: str) -> Condition | None:
@@ -115,9 +115,9 @@ def compiled(text: str) -> Condition | None:
 
 
 def test_a_comprehensive_search_asks_the_process(
-    told: tuple[ClickHouseEngine, list[Segment]], monkeypatch: pytest.MonkeyPatch
+    reported: tuple[ClickHouseEngine, list[Segment]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, segments = told
+    engine, segments = reported
     draw = random.Random(SEED + 1)
     met, count = 0, drawn(engine, QUERIES)
     for text in [*CHOSEN, *(query(draw) for _ in range(count))]:
@@ -130,9 +130,9 @@ def test_a_comprehensive_search_asks_the_process(
 
 @pytest.mark.parametrize("text", LONG, ids=["or", "not"])
 def test_more_conditions_than_bits_of_a_number(
-    told: tuple[ClickHouseEngine, list[Segment]], text: str
+    reported: tuple[ClickHouseEngine, list[Segment]], text: str
 ) -> None:
-    engine, segments = told
+    engine, segments = reported
     expected = comprehensive(check(parse(text), now_us=NOW_US), segments)
     assert found(engine, compiled(text)) == (len(expected), expected)
 
@@ -142,9 +142,9 @@ def test_more_conditions_than_bits_of_a_number(
     "order", [[("last_update", True)], [("process_name", False), ("last_update", True)], []]
 )
 def test_a_group_shows_its_first_segment(
-    told: tuple[ClickHouseEngine, list[Segment]], column: str, order: list[tuple[str, bool]]
+    reported: tuple[ClickHouseEngine, list[Segment]], column: str, order: list[tuple[str, bool]]
 ) -> None:
-    engine, segments = told
+    engine, segments = reported
     matching = comprehensive(check(parse("filemod:*.exe OR -domain:com"), now_us=NOW_US), segments)
     where = compile_processes(check(parse("filemod:*.exe OR -domain:com"), now_us=NOW_US))
     expected = first_of_groups(
@@ -157,9 +157,9 @@ def test_a_group_shows_its_first_segment(
 
 
 def test_a_page_of_groups_is_the_same_however_few_segments_are_read_ahead(
-    told: tuple[ClickHouseEngine, list[Segment]], monkeypatch: pytest.MonkeyPatch
+    reported: tuple[ClickHouseEngine, list[Segment]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, segments = told
+    engine, segments = reported
     where = compile_processes(check(parse(""), now_us=NOW_US))
     expected = first_of_groups(segments, "process_id", [("last_update", True)], ranks(engine))
     monkeypatch.setattr("vedette.store.read.segment_groups.SEGMENT_GROUPS_AHEAD_MIN", 1)

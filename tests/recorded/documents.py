@@ -1,4 +1,4 @@
-"""What the API tells of every process, without what may differ from one import to the next.
+"""What the API reports of every process, without what may differ from one import to the next.
 
 Left out are numbers the server gives away: sensor ids, segment ids, times of arrival, partitions.
 All else is compared: every other member of the search results, which all segments of a process must
@@ -40,7 +40,7 @@ def by_process(segments: list[Body]) -> dict[Name, list[Body]]:
 
 
 def totals(segments: list[Body]) -> dict[str, Counter[str]]:
-    """Events by host and list, as the counts of the segments tell."""
+    """Events by host and list, by the counts of the segments."""
     found: dict[str, Counter[str]] = {}
     for segment in segments:
         counts = found.setdefault(segment["hostname"].lower(), Counter())
@@ -56,7 +56,7 @@ def documents(server: Server) -> dict[Name, Body]:
         body = _metadata(segments)
         for some, events in server.events(segments).items():
             assert len(events) == sum(segment[f"{some}_count"] for segment in segments)
-            body[some] = sorted(_told(event) for event in events)
+            body[some] = sorted(_reported(event) for event in events)
         found[name] = body
     for query in PROBES:
         for segment in server.segments(query):
@@ -66,19 +66,19 @@ def documents(server: Server) -> dict[Name, Body]:
 
 def _metadata(segments: list[Body]) -> Body:
     """What all segments of a process say alike."""
-    told = [
+    reported = [
         {key: value for key, value in segment.items() if key not in GIVEN | PARTIAL}
         for segment in segments
     ]
-    assert all(body == told[0] for body in told), f"segments disagree: {told}"
-    body = told[0]
+    assert all(body == reported[0] for body in reported), f"segments disagree: {reported}"
+    body = reported[0]
     body["parent_id"] = body["parent_id"][8:]
     body["parent_unique_id"] = body["parent_unique_id"][8:36]
     body["last_update"] = max(segment["last_update"] for segment in segments)
     return body
 
 
-def _told(event: Any) -> str:
+def _reported(event: Any) -> str:
     """An event as text, without the sensor's digits and the segment of another process."""
     if isinstance(event, dict):
         event = {k: v[8:36] if k == "processId" else v for k, v in event.items()}

@@ -4,7 +4,7 @@ as data.
 Written for these tests and read by nothing else. Lists are those of
 docs/api-objects.md#process-events; `start`, `end`, `pipe`, `dns`, `script` and `facts` are kept too
 but no list of the API holds them. Every process that an event names has a document, `named` ones
-too: whoever follows a cross-process event finds its target.
+too: anyone who follows a cross-process event finds its target.
 """
 
 LISTS = ("filemod", "modload", "regmod", "netconn", "childproc", "crossproc")
@@ -49,7 +49,7 @@ SECURITY: dict[int, tuple[Effect, ...]] = {
     4697: (("regmod", SERVICES),),
     5156: (("netconn", OWN),),
 }
-"""The childproc of 4688 and 4689 only where Sysmon 1 and 5 do not tell it; objects (4656, 4663)
+"""The childproc of 4688 and 4689 only where Sysmon 1 and 5 do not report it; objects (4656, 4663)
 by `ACCESS`. All others are records or nothing."""
 
 ACCESS: dict[str, tuple[tuple[int, str], ...]] = {

@@ -37,7 +37,7 @@ class Expected:
     )
     """Events by process and list."""
     parents: dict[str, dict[Key, Key]] = field(default_factory=dict)
-    """The parent of every process whose creation was told."""
+    """The parent of every process whose creation was reported."""
     tally: Counter[tuple[str, int, str]] = field(default_factory=Counter)
     """Records by channel in lower case, event id, and fate: events, other or duplicate."""
 
@@ -58,8 +58,8 @@ def expect(records: Iterable[Raw]) -> Expected:
     hosts: dict[str, list[tuple[float, Raw]]] = defaultdict(list)
     for record in once:
         hosts[record.host].append((clocks.of(record), record))
-    for host, told in hosts.items():
-        _Host(found, host).reckon(sorted(told, key=lambda item: item[0]))
+    for host, reported in hosts.items():
+        _Host(found, host).reckon(sorted(reported, key=lambda item: item[0]))
     return found
 
 
@@ -73,19 +73,19 @@ class _Host:
         self.parents: dict[Key, Key] = {}
         self.services: Key | None = None
 
-    def reckon(self, told: list[tuple[float, Raw]]) -> None:
-        for _, record in told:
+    def reckon(self, reported: list[tuple[float, Raw]]) -> None:
+        for _, record in reported:
             self._learn_guids(record.data)
             self._learn_images(record)
             guid = guid_of(record.data.get("ProcessGuid"))
             if guid and _is_sysmon(record) and record.event_id == 1:
                 self.lives.created.add(("guid", guid))
-        for at, record in told:
+        for at, record in reported:
             self._learn_start(at, record)
-        for at, record in told:
+        for at, record in reported:
             self._learn_end(at, record)
         self.found.parents[self.host] = self.parents
-        for at, record in told:
+        for at, record in reported:
             self._count(at, record)
 
     # --- what is learned before anything is counted ----------------------------------------
@@ -183,12 +183,12 @@ class _Host:
                 return self.lives.alive(4, at, "System")
 
     def _known_better(self, at: float, record: Raw, whose: str) -> bool:
-        """Whether Sysmon tells of the same start or end: then Security's is no second one."""
+        """Whether Sysmon reports the same start or end: then Security's is no second one."""
         if whose != PARENT or _is_sysmon(record):
             return False
         starts = _is(record, "security", 4688)
-        told = self.lives.created if starts else self.lives.ended
-        return self._own(at, record) in told
+        reported = self.lives.created if starts else self.lives.ended
+        return self._own(at, record) in reported
 
     def _own(self, at: float, record: Raw) -> Key | None:
         data = record.data

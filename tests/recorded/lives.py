@@ -72,7 +72,7 @@ class Lives:
         self._images: dict[int, str] = {}
         self.created: set[Key] = set()
         self.ended: set[Key] = set()
-        """Processes whose start, or end, Sysmon tells."""
+        """Processes whose start, or end, Sysmon reports."""
 
     def mention(self, pid: int, image: str) -> None:
         """An image that some record gives a pid, for records that give it none."""

@@ -22,7 +22,7 @@ import evtx
 
 
 class Raw(NamedTuple):
-    """One record as its file tells it."""
+    """One record as its file reports it."""
 
     host: str
     """Lower case."""
@@ -196,7 +196,7 @@ def _auoms(name: str, entry: dict[str, Any]) -> Raw:
 
 
 def _audit(name: str, content: bytes) -> Iterator[Raw]:
-    """An audit.log: all lines of one serial are one event, told by its SYSCALL line. A log
+    """An audit.log: all lines of one serial are one event, reported by its SYSCALL line. A log
     that names no host is of the host that its file is named after."""
     host = name.rpartition("/")[2].partition(".")[0].lower()
     events: dict[str, dict[str, Any]] = {}

@@ -31,7 +31,7 @@ Tally = Counter[tuple[str, int, str]]
 
 
 def tally_of(summary: dict[str, Any]) -> Tally:
-    """What the summary of an import tells, by outcome: events, record, duplicate, not_kept,
+    """What the summary of an import reports, by outcome: events, record, duplicate, not_kept,
     rejected."""
     tally: Tally = Counter()
     for channel, event_id, outcome, count in summary["tally"]:

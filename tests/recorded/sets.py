@@ -1,4 +1,4 @@
-"""Where the recorded sets are. They lie beside the repository and are never copied into it."""
+"""Where the recorded sets are. They lie next to the repository and are never copied into it."""
 
 import json
 import os

@@ -58,10 +58,10 @@ def test_order_in_the_file_does_not_matter(
     in_file_order: tuple[str, dict[Name, Body]], order: Order, tmp_path: Path
 ) -> None:
     name, wanted = in_file_order
-    told = _imported(tmp_path / "data", _reordered(name, order, tmp_path))
-    assert told.keys() == wanted.keys()
+    reported = _imported(tmp_path / "data", _reordered(name, order, tmp_path))
+    assert reported.keys() == wanted.keys()
     for process, body in wanted.items():
-        assert told[process] == body, process
+        assert reported[process] == body, process
 
 
 def test_evtx_and_its_records_as_json_lines_are_the_same(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ class Empty:
     ) -> dict[str, tuple[dict[str, Any], list[SegmentPlace]]]:
         return {}
 
-    def heard_of(self) -> BitMap | None:
+    def process_hashes(self) -> BitMap | None:
         return BitMap()
 
 
@@ -44,7 +44,7 @@ class Writer:
     """Batches of records to metadata, as the write path merges it."""
 
     def __init__(self) -> None:
-        self.registry = SegmentAssigner(Empty(), 1_000_000)
+        self.assigner = SegmentAssigner(Empty(), 1_000_000)
         self.contexts: dict[str, HostContext] = {}
         self._windows = TimeWindows(1_700_000_000_000, 1)
 
@@ -60,7 +60,7 @@ class Writer:
             made: list[Outcome] = SOURCES[record.vedette_record].normalise(record, context, KEEP)
             fold(folded, made, context.sensor_id, 0, 1)
         hosts: dict[int, dict[str, Any]] = defaultdict(dict)
-        self.registry.place(folded.drafts, self._windows, hosts)
+        self.assigner.place(folded.drafts, self._windows, hosts)
 
 
 def creations(writer: Writer, records: list[Record]) -> dict[str, dict[str, str]]:
@@ -76,7 +76,7 @@ def creations(writer: Writer, records: list[Record]) -> dict[str, dict[str, str]
         sensor_id = writer.context(record.host).sensor_id
         parent = str(data.get("ParentProcessGuid", "")).strip("{}")
         known = len(parent) == 36 and parent[9:].strip("0-")
-        told = {
+        reported = {
             "path": known_text(data.get("Image")),
             "username": known_text(data.get("User")),
             "integrity_level": known_text(data.get("IntegrityLevel")),
@@ -85,8 +85,8 @@ def creations(writer: Writer, records: list[Record]) -> dict[str, dict[str, str]
         at = time_us(data.get("UtcTime", ""))
         process_id = process_id_from_guid(sensor_id, guid)
         if process_id not in found or at < found[process_id][0]:
-            found[process_id] = (at, told)
-    return {process_id: told for process_id, (_, told) in found.items()}
+            found[process_id] = (at, reported)
+    return {process_id: reported for process_id, (_, reported) in found.items()}
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["one batch", "many batches"])
@@ -99,9 +99,9 @@ def test_a_process_is_what_its_own_creation_says(name: str, together: bool) -> N
     for at in range(0, len(records), size or 1):
         writer.write(records[at : at + size])
     wrong = {
-        (process_id, column): (writer.registry.facts(process_id).get(column), value)
-        for process_id, told in creations(writer, records).items()
-        for column, value in told.items()
-        if value and writer.registry.facts(process_id).get(column) != value
+        (process_id, column): (writer.assigner.facts(process_id).get(column), value)
+        for process_id, reported in creations(writer, records).items()
+        for column, value in reported.items()
+        if value and writer.assigner.facts(process_id).get(column) != value
     }
     assert not wrong

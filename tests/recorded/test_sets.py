@@ -48,17 +48,17 @@ def test_summary_counts_every_record_of_the_file_by_channel_and_id(imported: Imp
     wanted: Counter[tuple[str, int]] = Counter()
     for (channel, event_id, _), count in imported.expected.tally.items():
         wanted[channel, event_id] += count
-    told: Counter[tuple[str, int]] = Counter()
+    reported: Counter[tuple[str, int]] = Counter()
     for (channel, event_id, _), count in imported.tally.items():
-        told[channel, event_id] += count
-    assert told == wanted
+        reported[channel, event_id] += count
+    assert reported == wanted
 
 
-def test_summary_tells_events_from_records_and_duplicates(imported: Imported) -> None:
-    told: Counter[tuple[str, int, str]] = Counter()
+def test_summary_distinguishes_events_from_records_and_duplicates(imported: Imported) -> None:
+    reported: Counter[tuple[str, int, str]] = Counter()
     for (channel, event_id, outcome), count in imported.tally.items():
-        told[channel, event_id, FATES[outcome]] += count
-    assert _without_logons(told) == _without_logons(imported.expected.tally)
+        reported[channel, event_id, FATES[outcome]] += count
+    assert _without_logons(reported) == _without_logons(imported.expected.tally)
 
 
 FATES = {
@@ -68,7 +68,7 @@ FATES = {
     "duplicate": "duplicate",
     "rejected": "rejected",
 }
-"""What the summary tells of a record, in the words of the independent reader: which of the
+"""What the summary reports of a record, in the words of the independent reader: which of the
 records without an event are kept is a setting, and not its business."""
 
 
@@ -111,21 +111,21 @@ def test_events_by_host_and_list_are_those_of_the_file(imported: Imported) -> No
         host: {name: counts[name] for name in LISTS if counts[name]}
         for host, counts in imported.expected.totals.items()
     }
-    told = {
+    reported = {
         host: {name: count for name, count in counts.items() if count}
         for host, counts in totals(imported.segments).items()
     }
-    assert told == wanted
+    assert reported == wanted
 
 
 def test_processes_by_host_are_those_of_the_file(imported: Imported) -> None:
-    told = Counter(host for host, _ in by_process(imported.segments))
-    assert told == Counter({host: len(k) for host, k in imported.expected.processes.items()})
+    reported = Counter(host for host, _ in by_process(imported.segments))
+    assert reported == Counter({host: len(k) for host, k in imported.expected.processes.items()})
 
 
 def test_every_anchor_is_found(imported: Imported) -> None:
-    told = MANIFEST[imported.name].get("anchors", [])
-    for wanted, anchor in zip(told, ANCHORS.get(imported.name, ()), strict=True):
+    reported = MANIFEST[imported.name].get("anchors", [])
+    for wanted, anchor in zip(reported, ANCHORS.get(imported.name, ()), strict=True):
         assert _found(imported, anchor, wanted) >= wanted["count"], wanted
 
 

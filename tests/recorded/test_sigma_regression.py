@@ -82,11 +82,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def is_found(server: Server, case: Case) -> bool:
-    found = {told(segment) for segment in server.segments(case.query)}
+    found = {reported(segment) for segment in server.segments(case.query)}
     return not found.isdisjoint({(host, guid[8:]) for host, guid in case.processes})
 
 
-def told(segment: dict[str, Any]) -> tuple[str, str]:
+def reported(segment: dict[str, Any]) -> tuple[str, str]:
     """Host and ProcessGuid of a result, whose first digits are the sensor's."""
     return segment["hostname"].lower(), segment["id"][8:]
 

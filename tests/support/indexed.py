@@ -21,7 +21,7 @@ KINDS: dict[str, Capabilities] = {
     "unindexed": EMBEDDED,
 }
 """What answers must not depend on, by the name that a test shows: a cluster of one local shard
-beside plain tables, and rows that no index knows before they are merged."""
+next to plain tables, and rows that no index knows before they are merged."""
 
 
 computing = pytest.mark.parametrize(

@@ -64,8 +64,8 @@ class PlayedSensor:
 
 
 def enrolment_body(hostname: str, secret: str, **host: Any) -> dict[str, Any]:
-    told = {"hostname": hostname, "machine_id": "m-1", "os_type": "linux", "boot_id": BOOT}
-    return {"secret": secret, "host": told | host, "sensor_version": "1.0.0"}
+    reported = {"hostname": hostname, "machine_id": "m-1", "os_type": "linux", "boot_id": BOOT}
+    return {"secret": secret, "host": reported | host, "sensor_version": "1.0.0"}
 
 
 def enrol(

@@ -41,13 +41,13 @@ class Services:
     tokens: Tokens
     scopes: Scopes
     engine: Engine
-    intake: IngestQueue
+    ingest_queue: IngestQueue
     partitions: PartitionControl
     filters: FilterReloader
     sensors: Sensors
     sensor_keys: SensorKeys
     commits: GroupCommit
-    pace: CheckinInterval
+    checkin_interval: CheckinInterval
     copies: BinaryCopies
     order_cache: OrderCache
     searches: SearchPool
@@ -63,7 +63,7 @@ class Services:
     )
     health_checks: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
     """One thread for `/readyz`, which nothing else can hold."""
-    turns: PartSequencer = field(default_factory=PartSequencer)
+    part_sequencer: PartSequencer = field(default_factory=PartSequencer)
     bodies: BodyBudget = field(
         default_factory=lambda: BodyBudget(limits.BODIES_IN_FLIGHT_BYTES_MAX)
     )

@@ -1,5 +1,5 @@
-"""Turns a telemetry request into a `Submission`: read, inflate, split, and compute the key by which
-a repeated request is deduplicated.
+"""Converts a telemetry request to a `Submission`: read, inflate, split, and compute the key that
+deduplicates repeated requests.
 
 Small plain bodies are split on the event loop; all others in a thread pool of their own, so that
 neither the event loop nor searches wait for them.

@@ -72,19 +72,19 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
         tokens=Tokens(database, clock),
         scopes=Scopes(database, clock),
         engine=engines.telemetry,
-        intake=path.intake,
+        ingest_queue=path.ingest_queue,
         partitions=path.partitions,
         filters=path.filters,
         sensors=path.sensors,
         sensor_keys=SensorKeys(database),
         commits=commits,
-        pace=CheckinInterval(database, settings.checkin_interval_s),
+        checkin_interval=CheckinInterval(database, settings.checkin_interval_s),
         copies=BinaryCopies(database, settings.data / "binaries", settings.copied_files_bytes_max),
         order_cache=OrderCache(database),
         searches=_searches(settings, engines.telemetry, closing),
         lookups=_lookups(settings, engines.telemetry, closing),
     )
-    services.pace.refresh()
+    services.checkin_interval.refresh()
     closing.callback(services.tokens.flush)
     context = WritePathContext(path, settings, clock, engines.telemetry)
     jobs = [*bind(WRITE_PATH_JOBS, context), *bind(SERVER_JOBS, services)]

@@ -17,9 +17,9 @@ from vedette.jobs.timer import Job
 from vedette.settings import Settings
 from vedette.state.jobs.streams import remove_dead
 from vedette.store.engine.client import Engine
-from vedette.store.partitions.index_build import settle
+from vedette.store.partitions.index_build import index_next_partition
 from vedette.store.write.corrections import apply_corrections
-from vedette.store.write.idle_merge import merge_when_quiet
+from vedette.store.write.idle_merge import merge_when_idle
 
 Context = TypeVar("Context")
 
@@ -81,7 +81,7 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
     ),
     BackgroundJob(
         "ends", 600, True, "build the suffix index of data that no longer changes",
-        lambda here: settle(here.telemetry),
+        lambda here: index_next_partition(here.telemetry),
     ),
     BackgroundJob(
         "corrections", 3, True, "apply corrections of process metadata to stored segments",
@@ -89,7 +89,7 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
     ),
     BackgroundJob(
         "quiet", 5, True, "merge small parts while nothing is written",
-        lambda here: merge_when_quiet(here.telemetry),
+        lambda here: merge_when_idle(here.telemetry),
     ),
 )  # fmt: skip
 
@@ -100,11 +100,11 @@ SERVER_JOBS: Final[tuple[BackgroundJob[Services], ...]] = (
     ),
     BackgroundJob(
         "copies", 3600, False, "delete copies of files whose upload was given up a week ago",
-        lambda here: here.copies.forget_stale(here.clock.now_us()),
+        lambda here: here.copies.delete_stale(here.clock.now_us()),
     ),
     BackgroundJob(
         "pace", 60, False, "adapt the check-in interval to the number of sensors",
-        lambda here: here.pace.refresh(),
+        lambda here: here.checkin_interval.refresh(),
     ),
     BackgroundJob(
         "tokens", 10, False, "write when tokens were last used",

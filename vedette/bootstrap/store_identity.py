@@ -9,7 +9,7 @@
     A          B             from two servers: refused
 
 Also refused: telemetry that names sensors which the state database has never given out (an older
-state database), and a state database with sensors beside telemetry that was never used.
+state database), and a state database with sensors next to telemetry that was never used.
 
 `vedette serve --accept-store` starts nevertheless: it gives both a new id, and restores the
 sensors that telemetry names, so that their numbers are not given to other hosts.

@@ -54,7 +54,7 @@ class WritePath:
 
     metrics: CollectorRegistry
     sensors: Sensors
-    intake: IngestQueue
+    ingest_queue: IngestQueue
     partitions: PartitionControl
     filters: FilterReloader
     clock_guard: ClockGuard
@@ -90,20 +90,20 @@ def start_write_path(
     """Starts accepting submissions. Closing `closing` stores what was accepted."""
     metrics = _metrics()
     sensors = Sensors(engines.state)
-    preparation = _preparation(settings, clock, engines, sensors, closing)
+    processor = _processor(settings, clock, engines, sensors, closing)
     guard = ClockGuard(clock, load_reading(engines.state))
     watch = ClockWatch(guard, engines.state, load_confirmation(engines.state))
     watch.look()
     closing.callback(watch.save)
-    intake = _intake(settings, clock, guard, engines.telemetry, preparation, metrics)
-    partitions = PartitionControl(engines.telemetry, intake, preparation, clock, guard)
-    filters = FilterReloader(engines.state, preparation, clock)
+    ingest_queue = _ingest_queue(settings, clock, guard, engines.telemetry, processor, metrics)
+    partitions = PartitionControl(engines.telemetry, ingest_queue, processor, clock, guard)
+    filters = FilterReloader(engines.state, processor, clock)
     filters.reload()
     closing.callback(filters.flush)
     closing.callback(lambda: sensors.flush(clock.now_us()))
-    intake.start()
-    closing.callback(intake.close)
-    return WritePath(metrics, sensors, intake, partitions, filters, guard, watch)
+    ingest_queue.start()
+    closing.callback(ingest_queue.close)
+    return WritePath(metrics, sensors, ingest_queue, partitions, filters, guard, watch)
 
 
 def _telemetry(settings: Settings, parts_merged: int) -> Engine:
@@ -126,13 +126,13 @@ def _metrics() -> CollectorRegistry:
     return metrics
 
 
-def _preparation(
+def _processor(
     settings: Settings, clock: Clock, engines: Engines, sensors: Sensors, closing: ExitStack
 ) -> WorkerPool:
     """The worker pool, with state restored from the store."""
     lookup = StoreLookup(engines.telemetry, clock)
     launcher = WorkerLauncher(settings.log_level, settings.log_format)
-    preparation = WorkerPool(
+    processor = WorkerPool(
         launcher,
         LookupServer(sensors, Channels(engines.state), lookup),
         lookup.windows(),
@@ -142,21 +142,21 @@ def _preparation(
         settings.preparing_processes or worker_count(),
     )
     closing.callback(launcher.close)
-    closing.callback(preparation.close)
-    preparation.begin(unmounted(engines.telemetry), is_empty=lookup.is_ours_and_empty())
-    return preparation
+    closing.callback(processor.close)
+    processor.begin(unmounted(engines.telemetry), is_empty=lookup.is_ours_and_empty())
+    return processor
 
 
-def _intake(
+def _ingest_queue(
     settings: Settings,
     clock: Clock,
     guard: ClockGuard,
     telemetry: Engine,
-    preparation: WorkerPool,
+    processor: WorkerPool,
     metrics: CollectorRegistry,
 ) -> IngestQueue:
     """The ingest queue, not started yet."""
     writer = StoreWriter(telemetry)
     next_seq = StoreLookup(telemetry, clock).newest_seq() + 1
     meter = IngestMetrics(metrics)
-    return IngestQueue(preparation, writer, clock, settings, meter, next_seq, guard)
+    return IngestQueue(processor, writer, clock, settings, meter, next_seq, guard)

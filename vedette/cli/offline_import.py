@@ -54,7 +54,7 @@ def own_store(settings: Settings) -> Iterator["OwnStore"]:
         timer.start()
         closing.callback(timer.close)
         gc.freeze()
-        yield OwnStore(path.intake)
+        yield OwnStore(path.ingest_queue)
 
 
 def _settings(settings: Settings) -> Settings:

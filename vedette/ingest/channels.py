@@ -5,7 +5,7 @@ Senders write "Security" and "security" for one channel
 identity.
 """
 
-from vedette.model.memoize import remembered
+from vedette.model.memoize import memoize
 
 SYSMON = "Microsoft-Windows-Sysmon/Operational"
 SYSMON_LINUX = "Linux-Sysmon/Operational"
@@ -79,7 +79,7 @@ def canonical(channel: str, provider: str = "") -> str:
     return _in_one_spelling(channel) or _OF_PROVIDER.get(provider.lower(), "")
 
 
-@remembered(4_096)
+@memoize(4_096)
 def _in_one_spelling(channel: str) -> str:
     name = channel.strip()
     return _CANONICAL.get(name.lower(), name)

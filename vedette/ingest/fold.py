@@ -97,7 +97,7 @@ def fold(
 
 
 def _merge_values(known: dict[str, str], seen: dict[str, str]) -> None:
-    """Merges what is known of a binary: the greater text wins."""
+    """Merges metadata of a binary: the greater text wins."""
     for column, value in seen.items():
         if value > known.get(column, ""):
             known[column] = value

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from vedette.model.memoize import remembered
+from vedette.model.memoize import memoize
 
 
 class Hashes(Struct, frozen=True, gc=False):
@@ -23,7 +23,7 @@ _DIGITS = {"md5": 32, "sha256": 64, "sha1": 40, "imphash": 32}
 _BARE = {32: "md5", 40: "sha1", 64: "sha256"}
 
 
-@remembered(65_536)
+@memoize(65_536)
 def hashes_of(text: str) -> Hashes:
     """Parse Sysmon's `SHA1=..,MD5=..,SHA256=..,IMPHASH=..`, or one bare hash. Cached."""
     found: dict[str, str] = {}

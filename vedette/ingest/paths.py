@@ -4,10 +4,10 @@ A Windows file has two names: with a drive (`C:\x`) and with an NT device
 (`\device\harddiskvolume2\x`). The part after the drive or device, the tail, is the same.
 """
 
-from vedette.model.memoize import remembered
+from vedette.model.memoize import memoize
 
 
-@remembered(65_536)
+@memoize(65_536)
 def file_name(path: str) -> str:
     """Last component of a Windows or Unix path, case preserved. Cached."""
     return path[max(path.rfind("\\"), path.rfind("/")) + 1 :]

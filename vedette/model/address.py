@@ -5,12 +5,12 @@ from ipaddress import ip_address
 from socket import AF_INET6, inet_ntop
 
 from vedette.model.event import UNKNOWN_IP
-from vedette.model.memoize import remembered
+from vedette.model.memoize import memoize
 
 _MAPPED = bytes(10) + b"\xff\xff"
 
 
-@remembered(65_536)
+@memoize(65_536)
 def pack_address(text: str) -> bytes:
     """16 bytes of a textual address; `UNKNOWN_IP` for text that is none."""
     try:

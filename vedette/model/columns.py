@@ -146,7 +146,7 @@ SIGHTING: tuple[Column, ...] = (
     *(Column(name, "text") for name in ("os_type", "group", "hostname")),
     Column("seq", "u64"),
 )
-"""What is known of a binary on one sensor, beside the paths it was seen at."""
+"""Metadata of a binary on one sensor, without the paths it was seen at."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What one source record tells about processes, as values.
+"""Events and facts about processes that one source record yields, as values.
 
 `ingest` makes these, `fold` gathers them by process, `store` writes each kind as parallel
 arrays of a segment (`model/columns.py` names the columns after the fields here, and a test
@@ -64,7 +64,7 @@ class PipeOperation(IntEnum):
 class Facts(Struct, gc=False):
     """Metadata learned of a process: `values` maps metadata columns (`columns.METADATA`) to
     values. Not a countable event; `time_us` moves `last_update` unless it is 0, which means
-    that the fact has no time of its own (what a child tells of its parent)."""
+    that the fact has no time of its own (what a child says of its parent)."""
 
     process_id: str
     time_us: int

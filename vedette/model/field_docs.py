@@ -1,5 +1,6 @@
-"""What the search fields mean, one line each, for the reference and for whoever offers them to
-people. `fields.py` and `binary_fields.py` have the catalogues; a test holds all together."""
+"""Descriptions of the search fields, one line each, for the reference and the API.
+
+`fields.py` and `binary_fields.py` have the catalogues; a test compares them."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -77,7 +78,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "modload_signature": "what the signature of a loaded module is worth",
         "modload_publisher": "who signed a loaded module",
         "filemod": "path of a file it created, wrote or deleted",
-        "filemod_note": "what else was told of a file: an earlier creation time, a stream",
+        "filemod_note": "what else was reported of a file: an earlier creation time, a stream",
         "regmod": "registry key or value it created, wrote or deleted",
         "regmod_value": "data written to the registry, or a new name in it",
         "domain": "DNS name of a connection, or a name it asked for",
@@ -86,8 +87,8 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "ipaddr": "remote IPv4 address of a connection",
         "ipv6addr": "remote IPv6 address of a connection",
         "ipport": "destination port: the remote one going out, the local one coming in",
-        "ja3": "TLS fingerprint of a client; no sender that is read tells it yet",
-        "ja3s": "TLS fingerprint of a server; no sender that is read tells it yet",
+        "ja3": "TLS fingerprint of a client; no supported sender reports it yet",
+        "ja3s": "TLS fingerprint of a server; no supported sender reports it yet",
         "pipe": "named pipe it created or connected to",
         "scriptblock": "text of a PowerShell script block",
         "crossproc_name": "file name of the other process of a cross-process event",
@@ -107,7 +108,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "emet_count": "always 0: nothing of the kind is recorded",
         "hostname": "full name of the host, lower case",
         "group": "sensor group of the host when the events arrived",
-        "host_type": "kind of the host, where its sensor or its own log tells",
+        "host_type": "kind of the host, where its sensor or its own log reports it",
         "os_type": "windows, linux or osx",
         "sensor_id": "number of the host's sensor",
         "interface_ip": "address of the host, as its connections show it",
@@ -158,7 +159,7 @@ BINARIES: Mapping[str, str] = MappingProxyType(
         "digsig_prog_name": "program name in the signature",
         "digsig_sign_time": "when it was signed",
         "is_executable_image": "whether it can be executed",
-        "is_64bit": "whether it is for 64 bits; no sender that is read tells it yet",
+        "is_64bit": "whether it is for 64 bits; no supported sender reports it yet",
         "tampered": "whether it was changed while it ran",
         "orig_mod_len": "its size in bytes",
         "copied_mod_len": "always 0: files are not collected",
@@ -171,7 +172,7 @@ BINARIES: Mapping[str, str] = MappingProxyType(
         "group": "sensor group of a host that reported it",
         "os_type": "windows, linux or osx",
         "host_count": "how many hosts reported it",
-        "server_added_timestamp": "when the server first heard of it",
+        "server_added_timestamp": "when the server first received it",
         "last_seen": "when it was last seen, host's clock",
     }
 )

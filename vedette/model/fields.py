@@ -26,8 +26,7 @@ JOINS: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 """Which binaries a segment leads to (docs/query-language.md#processes-by-their-files), by the
-columns of their hashes: a binary
-is known by its MD5, or by its SHA-256 where a sender told no other hash."""
+columns of their hashes: the MD5, or the SHA-256 where a sender reports no other hash."""
 
 WRITTEN: Mapping[str, str] = MappingProxyType(
     {
@@ -37,7 +36,7 @@ WRITTEN: Mapping[str, str] = MappingProxyType(
     }
 )
 """Hashes of files that were created or written: the columns without the events that delete a
-file, of which senders tell the hash too."""
+file, for which senders report the hash too."""
 
 WRITTEN_JOIN = "filewrite_binary"
 """The one of `JOINS` that leads to written files alone."""
@@ -85,7 +84,7 @@ EVENT_COLUMNS: frozenset[str] = frozenset(
 
 
 def is_event_source(source: str) -> bool:
-    """Whether the source tells of events: it may be known in one partial row only, and in one
+    """Whether the source is a column of events: it may be known in one partial row only, and in one
     segment of a process only (docs/query-language.md#one-segment-at-a-time)."""
     return all(column in EVENT_COLUMNS for column in DERIVED.get(source, (source,)))
 
@@ -108,7 +107,7 @@ _PROCESS: tuple[Field, ...] = (
         "original_filename",
         "text",
         ("original_filename",),
-        # Some senders tell it of the process, others of the file: either answers.
+        # Some senders report it with the process, others with the file: either matches.
         join=Join("process_binary", "original_filename"),
     ),
     Field("username", "account", ("username",), True),

@@ -1,13 +1,14 @@
-"""What can be set for a sensor group, beside its name and site."""
+"""Settings of a sensor group, other than its name and site."""
 
 from dataclasses import dataclass
 from typing import Final
 
 MANUAL: Final = "Manual"
-"""Sensor version that means: sensors keep the version they have."""
+"""Sensor version of a group whose sensors keep the version they have."""
 
 LATEST: Final = "latest"
-"""Sensor version, in any case, that means: sensors install whatever package is registered."""
+"""Sensor version, in any letter case, of a group whose sensors install whatever package is
+registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class IsolationExclusion:
 
     name: str
     ip_address: str
-    """An address, with `:port` where only one port is meant (`[v6]:port`)."""
+    """An address, with `:port` for one port only (`[v6]:port`)."""
     enabled: bool = True
 
 

@@ -23,9 +23,9 @@ class SensorRef:
     group_id: int
     group_name: str
     os_type: str
-    """windows, linux or osx; "" until a record tells."""
+    """windows, linux or osx; "" until a record says so."""
     utc_offset_min: int = 0
-    """Minutes that the host's local time is ahead of UTC; 0 until the sensor tells."""
+    """Minutes that the host's local time is ahead of UTC; 0 until the sensor reports it."""
     takes_filters: bool = False
     """Whether the sensor is a program of ours that applies `filter_on_sensor` filters itself."""
     host_type: str = ""
@@ -39,7 +39,7 @@ class SensorRef:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What the first records of a host tell of it."""
+    """What the first records of a host say about it."""
 
     os_type: str = ""
     """windows, linux, osx; "" when the records do not say."""

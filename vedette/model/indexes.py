@@ -7,9 +7,9 @@ tokens of a value it may ask for. An index only narrows: the exact predicate alw
             of all values. Everything else, letters beyond ASCII too, is a gap: what is a
             letter is decided by the exact predicate, not by the tokenizer.
 - `pieces`  the column holds folded pieces between 0x1f bytes (`model/tokens.py`).
-- `whole`   exact values: tells where one may be.
-- `values`  exact values of an array of which few differ: tells which rows have one, so that the
-            array is not read for it.
+- `whole`   exact values: shows which granules may hold one.
+- `values`  exact values of an array with few distinct ones: shows which rows have one, so that the
+            array is not read.
 """
 
 from typing import Literal

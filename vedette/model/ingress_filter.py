@@ -1,7 +1,7 @@
 """An ingress filter: what telemetry of a process is not stored (docs/ingress-filters.md).
 
 The three lists of a process (`path_filters`, `cmdline_filters`, `md5_filters`) say which
-processes a filter means: one entry of every list that has entries must fit. The lists of events
+processes a filter selects: one entry of every list that has entries must match. The lists of events
 say which of their events are dropped when `filter_all_events` is false.
 """
 
@@ -70,7 +70,8 @@ class IngressFilter:
     modify_user_id: int = 0
 
     def applies_to(self, sensor_id: int, group_id: int, os_type: str) -> bool:
-        """Whether a sensor is meant. One whose system is not known yet only by filters for all."""
+        """Whether the filter applies to a sensor. While the system of a sensor is not known, only
+        filters for all systems do."""
         if not self.os_mask & OS_BITS.get(os_type, 0) and self.os_mask != OS_MASK_ALL:
             return False
         if self.is_global:
@@ -82,7 +83,7 @@ class IngressFilter:
 
     @property
     def names_processes(self) -> bool:
-        """Whether any list says which processes are meant."""
+        """Whether any list selects processes."""
         return bool(self.path_filters or self.cmdline_filters or self.md5_filters)
 
     @property

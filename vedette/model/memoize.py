@@ -1,7 +1,7 @@
-"""Functions that remember what they gave for the texts of late.
+"""Memoization of functions of one text, for values that repeat in telemetry.
 
-What senders write repeats, and they may write what they like: `functools.lru_cache` bounds how many
-texts it keeps, not how long they are. A text that is remembered costs no call at all.
+`functools.lru_cache` bounds the number of entries but not their length, and senders may write texts
+of any length. A hit is one dictionary lookup, without a Python call.
 """
 
 from collections.abc import Callable
@@ -12,8 +12,8 @@ from vedette.limits import MEMOIZED_CHARS_MAX
 Value = TypeVar("Value")
 
 
-class _Memory(dict[str, Value]):
-    """Fills itself; begins anew when it is full."""
+class _Cache(dict[str, Value]):
+    """Computes missing values; is cleared when it is full."""
 
     def __init__(self, function: Callable[[str], Value], texts_max: int) -> None:
         super().__init__()
@@ -29,10 +29,10 @@ class _Memory(dict[str, Value]):
         return value
 
 
-def remembered(texts_max: int) -> Callable[[Callable[[str], Value]], Callable[[str], Value]]:
-    """Decorates a function of one text, whose values never change; keeps up to `texts_max`."""
+def memoize(texts_max: int) -> Callable[[Callable[[str], Value]], Callable[[str], Value]]:
+    """Decorator for a pure function of one text; caches up to `texts_max` results."""
 
     def decorate(function: Callable[[str], Value]) -> Callable[[str], Value]:
-        return _Memory(function, texts_max).__getitem__
+        return _Cache(function, texts_max).__getitem__
 
     return decorate

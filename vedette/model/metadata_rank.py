@@ -134,18 +134,18 @@ def merge_ranked(known: dict[str, Any], claims: Values) -> dict[str, Any]:
     if not known:  # most drafts have one claim
         known.update({column: value for column, value in claims.items() if value})
         return dict(known)
-    news: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for column, value in claims.items():
         rank_column = RANK_COLUMN_OF.get(column, "")
         if not value or column in _RANKS or rank_column in claims:
             continue
         if column not in known or (value > known[column] and rank_column not in known):
-            known[column] = news[column] = value
+            known[column] = changed[column] = value
     for group, rank_column, _, _, names in _BY_GROUP:
         key = claims.get(rank_column)
         if key is not None:
-            _merge_group(known, claims, group, key, names, news)
-    return news
+            _merge_group(known, claims, group, key, names, changed)
+    return changed
 
 
 def _merge_group(
@@ -154,7 +154,7 @@ def _merge_group(
     group: Group,
     key: int,
     names: tuple[str, ...],
-    news: dict[str, Any],
+    changed: dict[str, Any],
 ) -> None:
     before = known.get(group.rank_column)
     kept: Mapping[str, Any] = {}
@@ -169,12 +169,12 @@ def _merge_group(
         value = claims.get(name) or kept.get(name)
         if value:
             if known.get(name) != value:
-                known[name] = news[name] = value
+                known[name] = changed[name] = value
         elif name in known:
             del known[name]
-            news[name] = withdrawn(name)
+            changed[name] = withdrawn(name)
     if key != before:
-        known[group.rank_column] = news[group.rank_column] = key
+        known[group.rank_column] = changed[group.rank_column] = key
 
 
 def _is_greater(claims: Values, known: Values, members: tuple[str, ...]) -> bool:

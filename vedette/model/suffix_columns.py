@@ -1,9 +1,9 @@
-r"""What the texts of events end with, as data: indexes that decide.
+r"""Suffix tokens: what the texts of events end with, as columns to index.
 
-An index of words narrows: the exact predicate reads the texts of whatever it leaves, and a name
-that is everywhere leaves everything. Most questions about paths and domains are about their ends,
-though: a file name, an extension, the last labels. These *end tokens* are indexed by themselves,
-and equality of tokens is the exact answer, so that no text is read:
+A word index only prunes: the exact predicate still reads the texts of the rows that are left, and
+for a frequent name those are all. But most queries for paths and domains ask for their ends: a file
+name, an extension, the last labels. These *suffix tokens* have an index of their own, and equality
+of tokens is the exact answer, so that no text is read:
 
     path      every part of it, the last with `END` behind it; and the extension from the last dot
               of the last part, between `*` and `END`
@@ -11,17 +11,17 @@ and equality of tokens is the exact answer, so that no text is read:
     domain    every label, the last with `END` behind it; and the last two and three with the
               dots before them and `END` behind them
     address   itself, and of one of IPv4 the first one, two and three numbers with the dots behind
-              them: what networks are asked by is how addresses begin
+              them: for networks, which are prefixes
 
     C:\Temp\a.tar.gz   ->  c:  temp  a.tar.gz|  *.gz|
     www.example.net    ->  www  example  net|  .example.net|  .www.example.net|
     192.0.2.9          ->  ::ffff:192.0.2.9  192.0.2.  192.0.  192.
 
 The expression is plain SQL over all values of a row at once, with the same meaning in rows whose
-part has no index yet. It holds no lambda: the engine cannot compute one in the place of an index
-that a part does not have. It is short, because the engine understands it anew in every query, and
-slower than it could be, because it is computed once (`store/partitions/index_build.py`). Tokens are
-told apart by what no asked token may hold (`is_askable`): control characters, quotes, `*`, and
+part has no index yet. It has no lambda: the engine cannot evaluate one in place of an index that a
+part lacks. It is short rather than fast, because the engine parses it in every query but evaluates
+it once (`store/partitions/index_build.py`). Tokens are
+separated by what no queried token may hold (`is_askable`): control characters, quotes, `*` and
 separators.
 """
 
@@ -52,8 +52,8 @@ ENDS: Final[dict[str, EndKind]] = {
 MERGED_ENDS: Final = frozenset(
     {"filemod_path", "netconn_domain", "netconn_remote_ip", "dnsquery_name"}
 )
-"""Those whose index is made with every merge, not only once a partition is settled: what is asked
-most, and worth its cost."""
+"""Those whose index is built in every merge, not only once a partition is closed: the most queried
+ones, worth the cost."""
 
 ENDS_TYPE: Final = "text(tokenizer = 'array')"
 
@@ -67,7 +67,7 @@ def is_askable(token: str) -> bool:
 
 
 def ends_index(column: str) -> str:
-    """The name of the index of a column's end tokens."""
+    """The name of the index of a column's suffix tokens."""
     return f"ends_{column}"
 
 

@@ -1,6 +1,6 @@
 """What a value of each type is cut into before it is compared (docs/query-language.md#text).
 
-Pure functions on text, shared by the fold, the query compiler and the matcher, so that the three
+Pure functions on text, used by the fold, the query compiler and the matcher, so that the three
 cannot disagree. A *form* is a stored text made ready for plain comparisons ("ends with",
 "contains"); SQL has the same forms (`query/compile/segments_sql.py`), and a test holds both
 together.
@@ -16,7 +16,7 @@ Extension tokens (`.exe`) are not stored: they are the ends of pieces.
 
 import re
 
-from vedette.model.memoize import remembered
+from vedette.model.memoize import memoize
 
 UNIT = "\x1f"
 """Stands around every piece of a stored command line."""
@@ -57,11 +57,10 @@ def _pieces_of_chunk(chunk: str, *, is_path: bool) -> list[tuple[str, bool]]:
     return pieces
 
 
-@remembered(8_192)
+@memoize(8_192)
 def cmdline_tokens(cmdline: str) -> str:
-    """The stored form of a command line (docs/query-language.md#cmdline steps 1-6). Most repeat:
-    what a
-    parent is told to have, its children tell again, and services begin on every host alike."""
+    """The stored form of a command line (docs/query-language.md#cmdline steps 1-6). Cached,
+    because most repeat: as the `parent_cmdline` of children, and on every host."""
     chunks = cmdline.casefold().translate(_SEPARATORS).split()
     pieces: list[str] = []
     alias = ""

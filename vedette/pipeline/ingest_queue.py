@@ -75,14 +75,14 @@ class _Waiting:
 
 
 _Order = Callable[[], None]
-"""Work for the preparing thread between two commits, such as rolling a partition."""
+"""Work for the commit thread between two commits, such as rolling a partition."""
 
 _Item = _Waiting | _Order | None
 """None is the last item."""
 
 
 def _wake() -> None:
-    """An order without effect, to wake the preparing thread."""
+    """An order without effect, to wake the commit thread."""
 
 
 class IngestQueue:
@@ -171,7 +171,7 @@ class IngestQueue:
         self._inbox.put(item)
 
     def between_commits(self, order: _Order) -> None:
-        """Runs `order` on the preparing thread while no commit is under way, and waits for it.
+        """Runs `order` on the commit thread while no commit is under way, and waits for it.
 
         Raises what the order raises, UnavailableError after `close`.
         """
@@ -277,7 +277,7 @@ class IngestQueue:
                 if not isinstance(error, VedetteError):
                     log.exception("writing a commit failed")
                 self._failed.set()
-                # The preparing thread may be waiting for work, which is refused from now on.
+                # The commit thread may be waiting for work, which is refused from now on.
                 self._expected.put(_wake)
                 self._meter.failed()
                 self._answer(group, error)

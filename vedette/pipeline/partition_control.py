@@ -1,7 +1,7 @@
 """Changes of time partitions, made between two commits.
 
 Nothing may be written to a partition that is being closed, detached or dropped: rows would recreate
-it. So every change runs on the preparing thread while no commit is under way, and the processor is
+it. So every change runs on the commit thread while no commit is under way, and the processor is
 given the detached partitions.
 """
 
@@ -32,21 +32,21 @@ class PartitionControl:
     def __init__(
         self,
         engine: Engine,
-        intake: IngestQueue,
-        preparation: CommitProcessor,
+        ingest_queue: IngestQueue,
+        processor: CommitProcessor,
         clock: Clock,
         clock_guard: ClockGuard | None = None,
     ) -> None:
         self._engine = engine
-        self._intake = intake
-        self._preparation = preparation
+        self._ingest_queue = ingest_queue
+        self._processor = processor
         self._clock = clock
         self._clock_guard = clock_guard or ClockGuard(clock)
 
     def roll(self) -> str:
         """Closes the hot partition and opens a new one; returns the name of the closed one."""
-        closed_ms = self._preparation.windows.partition_ms
-        self._intake.between_commits(self._roll)
+        closed_ms = self._processor.windows.partition_ms
+        self._ingest_queue.between_commits(self._roll)
         return partition_name(closed_ms)
 
     def mount(self, name: str) -> Partition:
@@ -81,9 +81,9 @@ class PartitionControl:
                 self.delete(action.name)
 
     def _roll(self) -> None:
-        opened_ms = self._preparation.windows.next_opening(self._clock.now_us())
+        opened_ms = self._processor.windows.next_opening(self._clock.now_us())
         stored.open_partition(self._engine, opened_ms)
-        self._preparation.windows.roll(opened_ms)
+        self._processor.windows.roll(opened_ms)
 
     def _change(self, change: Callable[[Engine, str], Partition], name: str) -> Partition:
         changed: list[Partition] = []
@@ -93,9 +93,9 @@ class PartitionControl:
                 changed.append(change(self._engine, name))
             finally:
                 # Also after a partial change: detached partitions must get no late metadata.
-                self._preparation.without_partitions(stored.unmounted(self._engine))
+                self._processor.without_partitions(stored.unmounted(self._engine))
 
-        self._intake.between_commits(order)
+        self._ingest_queue.between_commits(order)
         return changed[0]
 
 

@@ -58,7 +58,7 @@ class Submission(Struct):
     "" for senders of many hosts."""
     comms_ip: str = ""
     """Network address of the host; "" where a shipper or a relay may have sent."""
-    guests: list[int] = []
+    reported_elsewhere: list[int] = []
     """Positions of texts whose outcome another worker reports, since several workers got them
     (`pipeline/workers/host_sharding.py`); this worker stores only the records of its hosts."""
     any_group: bool = False

@@ -8,7 +8,7 @@ a false report spoils no other's copy. Unfinished files are `arriving/SENSOR-abc
 
 A copy is given to those who see a sensor that sent it: naming the MD5 of another group's file is
 not enough. So a group whose sensors never sent a file is asked for it again, and a sensor may fill
-only a share of the room.
+only part of the space.
 """
 
 import hashlib
@@ -131,7 +131,7 @@ class BinaryCopies:
         path = None if sha256 is None else self._kept(sha256, 0)
         return path if path is not None and path.exists() else None
 
-    def forget_stale(self, now_us: int) -> None:
+    def delete_stale(self, now_us: int) -> None:
         """Remove unfinished files that got no piece for a week."""
         before_s = now_us / 1_000_000 - limits.COPIED_FILE_STALE_S
         for path in self._arriving.glob("*") if self._arriving.exists() else ():
@@ -168,8 +168,10 @@ class BinaryCopies:
         """Bytes that the sensor may still send: of all room, and of its own share."""
         used = stored_files.usage(self._database, sensor_id)
         arriving = sum(path.stat().st_size for path in self._arriving.glob("*"))
-        share = max(self._bytes_max // limits.SENSOR_COPIES_SHARE, 2 * limits.COPIED_FILE_BYTES_MAX)
-        return min(self._bytes_max - used.total - arriving, share - used.of_sensor)
+        sensor_bytes_max = max(
+            self._bytes_max // limits.SENSOR_COPIES_SHARE, 2 * limits.COPIED_FILE_BYTES_MAX
+        )
+        return min(self._bytes_max - used.total - arriving, sensor_bytes_max - used.of_sensor)
 
     def _of_sensor(self, sensor_id: int) -> Iterator[Path]:
         return self._arriving.glob(f"{sensor_id}-*.offer")

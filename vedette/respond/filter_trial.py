@@ -83,31 +83,31 @@ def _try(
     filters = compile_filters([enforced])
     counts: dict[str, int] = {}
     parents: dict[str, str] = {}
-    meant: set[str] = set()
+    matched: set[str] = set()
     for process in processes_since(engine, since_us, DRY_RUN_PROCESSES_MAX):
         counts[process.process_id] = process.events
         if not _is_here(filters, sensors.get(process.sensor_id)):
             continue
         if filters.own(process.path, process.cmdline, process.md5):
-            meant.add(process.process_id)
+            matched.add(process.process_id)
         if filters.inherited_mask and process.parent_id:
             parents[process.process_id] = process.parent_id
-            if process.parent_id not in parents and _means_parent(filters, process):
-                meant.add(process.parent_id)
+            if process.parent_id not in parents and _matches_parent(filters, process):
+                matched.add(process.parent_id)
     if filters.inherited_mask:
-        meant |= _descendants(meant, parents, wanted.descendant_filtering_level)
-    meant &= counts.keys()
-    dropped = sum(counts[process_id] for process_id in meant)
-    sample = sorted(meant)[:DRY_RUN_EVENT_PROCESSES_MAX]
+        matched |= _descendants(matched, parents, wanted.descendant_filtering_level)
+    matched &= counts.keys()
+    dropped = sum(counts[process_id] for process_id in matched)
+    sample = sorted(matched)[:DRY_RUN_EVENT_PROCESSES_MAX]
     if not wanted.filter_all_events:
         dropped = _of_sample(engine, filters, sample, dropped)
     return Trial(
         wanted.id,
         len(counts),
-        len(meant),
+        len(matched),
         sum(counts.values()),
         dropped,
-        is_estimate=not wanted.filter_all_events and len(sample) < len(meant),
+        is_estimate=not wanted.filter_all_events and len(sample) < len(matched),
         is_partial=len(counts) >= DRY_RUN_PROCESSES_MAX,
     )
 
@@ -118,11 +118,11 @@ def _is_here(filters: CompiledFilters, sensor: SensorRef | None) -> bool:
     )
 
 
-def _means_parent(filters: CompiledFilters, process: DayProcess) -> bool:
+def _matches_parent(filters: CompiledFilters, process: DayProcess) -> bool:
     return bool(filters.own(process.parent_path, process.parent_cmdline, process.parent_md5))
 
 
-def _descendants(meant: set[str], parents: Mapping[str, str], level: int) -> set[str]:
+def _descendants(matched: set[str], parents: Mapping[str, str], level: int) -> set[str]:
     steps = FILTER_ANCESTORS_MAX if level == ALL_DESCENDANTS else level
     found = set()
     for process_id in parents:
@@ -130,7 +130,7 @@ def _descendants(meant: set[str], parents: Mapping[str, str], level: int) -> set
         for _ in range(steps):
             if not parent_id:
                 break
-            if parent_id in meant:
+            if parent_id in matched:
                 found.add(process_id)
                 break
             parent_id = parents.get(parent_id, "")
@@ -138,7 +138,7 @@ def _descendants(meant: set[str], parents: Mapping[str, str], level: int) -> set
 
 
 def _of_sample(engine: Engine, filters: CompiledFilters, sample: list[str], most: int) -> int:
-    """Events dropped of all that are meant, by the share in the sample."""
+    """Events dropped of all that are matched, by the fraction in the sample."""
     read = dropped = 0
     for process_id in sample:
         found = events(engine, process_id, EVERYTHING, count=DRY_RUN_EVENTS_MAX).by_kind

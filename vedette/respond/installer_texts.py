@@ -180,7 +180,7 @@ fi
 """)
 
 _WINDOWS: Final = Template(
-    r"""# Run as administrator: installs the package beside this script.
+    r"""# Run as administrator: installs the package next to this script.
 $$ErrorActionPreference = 'Stop'
 $$here = Split-Path -Parent $$MyInvocation.MyCommand.Path
 $$home_dir = Join-Path $$env:ProgramFiles 'osquery'
@@ -202,14 +202,14 @@ $$flags = @'
 $$flags = $$flags.Replace('@HOME@', $$home_dir)
 $$flags | Set-Content -Encoding ascii (Join-Path $$home_dir 'osquery.flags')
 if (Get-Service osqueryd -ErrorAction SilentlyContinue) { Restart-Service osqueryd }
-# Sysmon and a log shipper report more than osquery does; docs/senders.md of the server tells how.
+# Sysmon and a log shipper report more than osquery does; see docs/senders.md of the server.
 """
 )
 
 _OSX: Final = Template(
     """\
 #!/bin/sh
-# Installs the package beside this script with the settings of the group. Run as root.
+# Installs the package next to this script with the settings of the group. Run as root.
 set -eu
 umask 077
 here=$$(cd "$$(dirname "$$0")" && pwd)

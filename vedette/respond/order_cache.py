@@ -21,7 +21,7 @@ from vedette.state.sensors.checkins import WantedState
 
 
 @dataclass(frozen=True, slots=True)
-class _Shared:
+class _CachedOrders:
     """Orders shared by sensors of one kind, and the current version of the filters."""
 
     body: dict[str, Any]
@@ -34,34 +34,34 @@ class OrderCache:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._filters = SensorFilters(database)
-        self._known: OrderedDict[tuple[Any, ...], _Shared] = OrderedDict()
+        self._known: OrderedDict[tuple[Any, ...], _CachedOrders] = OrderedDict()
         self._lock = Lock()
 
     def cached(
         self, sensor: WantedState, ban_version: int, filter_version: int
     ) -> dict[str, Any] | None:
         """`orders` from the cache alone; None on a cache miss."""
-        shared = self._cached(sensor, ban_version)
-        if shared is None or list_version(shared.filter_version, sensor.group_id) != filter_version:
+        entry = self._cached(sensor, ban_version)
+        if entry is None or list_version(entry.filter_version, sensor.group_id) != filter_version:
             return None
-        return shared.body
+        return entry.body
 
     def orders(self, sensor: WantedState, ban_version: int, filter_version: int) -> dict[str, Any]:
         """The members `bans`, `filters`, `update` and `want_binaries` of a check-in's answer."""
-        shared = self._cached(sensor, ban_version) or self._ask(sensor, ban_version)
-        if list_version(shared.filter_version, sensor.group_id) == filter_version:
-            return shared.body
-        return shared.body | {"filters": self._filters.of(sensor, shared.filter_version)}
+        entry = self._cached(sensor, ban_version) or self._ask(sensor, ban_version)
+        if list_version(entry.filter_version, sensor.group_id) == filter_version:
+            return entry.body
+        return entry.body | {"filters": self._filters.of(sensor, entry.filter_version)}
 
-    def _cached(self, sensor: WantedState, ban_version: int) -> _Shared | None:
+    def _cached(self, sensor: WantedState, ban_version: int) -> _CachedOrders | None:
         kind = _kind(sensor, ban_version)
         with self._lock:
-            shared = self._known.get(kind)
-            if shared is not None:
+            entry = self._known.get(kind)
+            if entry is not None:
                 self._known.move_to_end(kind)
-        return shared
+        return entry
 
-    def _ask(self, sensor: WantedState, ban_version: int) -> _Shared:
+    def _ask(self, sensor: WantedState, ban_version: int) -> _CachedOrders:
         bans = orders.ban_orders(self._database, sensor, ban_version)
         body = {
             "bans": bans,
@@ -69,13 +69,13 @@ class OrderCache:
             "update": orders.update_order(self._database, sensor),
             "want_binaries": orders.wanted_binaries(self._database, sensor),
         }
-        shared = _Shared(body, filters.version(self._database))
+        entry = _CachedOrders(body, filters.version(self._database))
         if bans is None or len(bans["add"]) + len(bans["remove"]) <= limits.SHARED_BANS_MAX:
             with self._lock:
-                self._known[_kind(sensor, ban_version)] = shared
+                self._known[_kind(sensor, ban_version)] = entry
                 while len(self._known) > limits.SHARED_ORDERS_MAX:
                     self._known.popitem(last=False)
-        return shared
+        return entry
 
 
 def _kind(sensor: WantedState, ban_version: int) -> tuple[Any, ...]:

@@ -158,8 +158,8 @@ class Settings:
     count_filtered_results: Annotated[
         bool,
         About(
-            "Tell users who do not see all hosts how many results of a search they do not see "
-            "(filtered). The count tells them what hidden hosts hold: for closed circles only."
+            "Show users who do not see all hosts how many results of a search they do not see "
+            "(filtered). The count reveals what hidden hosts hold: for trusted users only."
         ),
     ] = False
     block_leading_wildcards: Annotated[
@@ -209,7 +209,7 @@ class Settings:
     ] = 30
     isolation_allow: Annotated[
         tuple[str, ...],
-        About("Addresses (ip:port) that isolated hosts may still reach, beside this server."),
+        About("Addresses (ip:port) that isolated hosts may still reach, besides this server."),
     ] = ()
     copied_files_bytes_max: Annotated[
         int,

@@ -108,10 +108,10 @@ def _from_file(path: Path, is_named: bool) -> Iterator[tuple[str, object, Origin
                 f"{origin.place}: data: cannot be set by the file inside the data directory; "
                 "name the file with --config"
             )
-        yield key, _beside(path, key, value), origin
+        yield key, _resolve_path(path, key, value), origin
 
 
-def _beside(path: Path, key: str, value: object) -> object:
+def _resolve_path(path: Path, key: str, value: object) -> object:
     setting = catalogue().get(key)
     if setting is None or Path not in (setting.type, *get_args(setting.type)):
         return value

@@ -31,7 +31,7 @@ class Analysed:
     id: str
     segments: list[int]
 
-    def tell(self, *records: Json) -> None:
+    def send(self, *records: Json) -> None:
         with self.server.sender() as sender:
             answer = sender.post("/api/v1/ingest", json=list(records))
         assert answer.json()["rejected"] == 0, answer.text
@@ -78,7 +78,7 @@ class Stream:
         return self.body["status_fw"], self.body["status_bw"]
 
 
-def told(host: Host, process: Process, child: Process) -> list[list[Json]]:
+def records_by_segment(host: Host, process: Process, child: Process) -> list[list[Json]]:
     """The records of each segment."""
     md5 = f"MD5={'AB' * 16},SHA256={'AB' * 32}"
     return [
@@ -111,7 +111,7 @@ def launch_analysed(data: Path, *flags: str) -> Iterator[Analysed]:
             host = Host("analysed.corp.example")
             process = host.process(1100, "C:\\Tools\\busy.exe", "busy.exe --all", 20)
             child = host.process(1200, "C:\\Windows\\whoami.exe", "whoami /all", 40)
-            for number, records in enumerate(told(host, process, child)):
+            for number, records in enumerate(records_by_segment(host, process, child)):
                 if number:
                     rolled = client.post("/api/v1/storage/events/new_partition")
                     assert rolled.status_code == 200
@@ -132,5 +132,5 @@ def analysed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Analysed]:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Analysed]:
-    """For tests that tell more, or wait."""
+    """For tests that send more, or wait."""
     yield from launch_analysed(tmp_path, "--set", "stream_ttl_s=3")

@@ -33,7 +33,7 @@ def test_a_record_has_its_segment_and_nothing_of_threat_feeds(
         assert event["ondemand_classification"] is None
 
 
-def test_a_module_load_tells_its_file_and_signature(events: list[dict[str, Any]]) -> None:
+def test_a_module_load_reports_its_file_and_signature(events: list[dict[str, Any]]) -> None:
     event = only(events, "modload")
     assert event["data"] == {
         "path": "C:\\Windows\\amsi.dll",
@@ -46,7 +46,7 @@ def test_a_module_load_tells_its_file_and_signature(events: list[dict[str, Any]]
     }
 
 
-def test_a_file_event_tells_operation_and_type(events: list[dict[str, Any]]) -> None:
+def test_a_file_event_reports_operation_and_type(events: list[dict[str, Any]]) -> None:
     assert only(events, "filemod")["data"] == {
         "operation": 1,
         "action": "created",
@@ -63,7 +63,7 @@ def test_a_file_event_tells_operation_and_type(events: list[dict[str, Any]]) -> 
     assert written["data"]["md5"] == "cd" * 16
 
 
-def test_a_registry_event_tells_key_and_value(events: list[dict[str, Any]]) -> None:
+def test_a_registry_event_reports_key_and_value(events: list[dict[str, Any]]) -> None:
     event = only(events, "regmod")
     assert event["data"] == {
         "operation": 2,
@@ -93,7 +93,7 @@ def test_a_connection_is_the_object_of_the_fourth_event_version(
     }
 
 
-def test_a_child_tells_who_was_started(events: list[dict[str, Any]], analysed: Analysed) -> None:
+def test_a_child_reports_who_was_started(events: list[dict[str, Any]], analysed: Analysed) -> None:
     event = only(events, "childproc")
     sensor = analysed.id[:8]
     assert event["data"] == {
@@ -113,7 +113,7 @@ def test_a_child_tells_who_was_started(events: list[dict[str, Any]], analysed: A
     }
 
 
-def test_an_opened_process_is_told_with_the_access(
+def test_an_opened_process_is_reported_with_the_access(
     events: list[dict[str, Any]], analysed: Analysed
 ) -> None:
     data = only(events, "crossproc")["data"]
@@ -134,7 +134,7 @@ def test_an_opened_process_is_told_with_the_access(
     }
 
 
-def test_a_block_tells_what_was_blocked(events: list[dict[str, Any]]) -> None:
+def test_a_block_reports_what_was_blocked(events: list[dict[str, Any]]) -> None:
     assert only(events, "processblock")["data"] == {
         "block_type": 0,
         "block_event": 0,

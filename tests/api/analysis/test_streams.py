@@ -188,10 +188,10 @@ def test_new_events_come_to_an_open_stream_until_the_process_ends(own: Analysed)
     place = stream.read(rows=1, seek="", by=len(ORDER))
     assert (place["events"], place["status_fw"]) == ([], "current")
     written = own.host.of(own.process, 11, 90, TargetFilename="C:\\Temp\\late.txt")
-    own.tell(written)
+    own.send(written)
     assert stream.read(rows=5)["events"][0]["data"]["path"] == "C:\\Temp\\late.txt"
     own.client.post("/api/v1/storage/events/new_partition")
-    own.tell(own.host.of(own.process, 5, 100))
+    own.send(own.host.of(own.process, 5, 100))
     assert stream.read(rows=5)["status_fw"] == "complete"
     assert stream.read(rows=0)["status_fw"] == "ready"
     assert stream.read(rows=0, seek="", by=1)["status_fw"] == "complete"

@@ -17,9 +17,9 @@ from tests.contract.pipeline.write_path import (
     NOON_S,
     Json,
     WritePath,
-    prepared_apart,
-    prepared_here,
+    local_processor,
     submission,
+    worker_processor,
     write_path,
 )
 from tests.support.children import children, is_running
@@ -42,7 +42,7 @@ STORED_ONCE = (9, 2)
 @pytest.fixture
 def apart(engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock) -> Iterator[WritePath]:
     """A write path over an empty store that prepares in two other processes."""
-    with write_path(engine, tmp_path, clock, prepared=prepared_apart) as opened:
+    with write_path(engine, tmp_path, clock, prepared=worker_processor) as opened:
         yield opened
 
 
@@ -111,7 +111,7 @@ def test_they_make_the_rows_that_this_process_makes(
     clock: DrivenClock,
 ) -> None:
     answers, stored = [], []
-    for number, prepared in enumerate((prepared_here, prepared_apart)):
+    for number, prepared in enumerate((local_processor, worker_processor)):
         state = tmp_path / str(number)
         state.mkdir()
         with write_path(engine, state, clock, prepared=prepared) as path:
@@ -129,7 +129,7 @@ def test_they_make_the_rows_that_this_process_makes(
 def test_there_may_be_one_of_them_or_many(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock, processes: int
 ) -> None:
-    prepared = partial(prepared_apart, processes=processes)
+    prepared = partial(worker_processor, processes=processes)
     with write_path(engine, tmp_path, clock, prepared=prepared) as path:
         wait_until(lambda: len(children(PROGRAM)) == processes)
         mixed = [one for records in REQUESTS for one in records]
@@ -151,7 +151,7 @@ def test_what_was_stored_is_known_after_a_restart(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
 ) -> None:
     for outcomes in ([EVENTS, EVENTS, RECORD], [DUPLICATE] * 3):
-        with write_path(engine, tmp_path, clock, prepared=prepared_apart) as path:
+        with write_path(engine, tmp_path, clock, prepared=worker_processor) as path:
             assert [path.outcomes(records)[-1] for records in REQUESTS] == outcomes
         clock.advance(3600)
 
@@ -160,7 +160,7 @@ def test_a_store_that_fails_in_the_middle_is_asked_what_it_has(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
 ) -> None:
     ledger = StoreWriter(cast(Engine, Refusing(engine, "segment", after=True)))
-    with write_path(engine, tmp_path, clock, ledger=ledger, prepared=prepared_apart) as path:
+    with write_path(engine, tmp_path, clock, ledger=ledger, prepared=worker_processor) as path:
         assert [deliver(path, records) for records in REQUESTS] == [1, 0, 0]
         assert rows(engine) == STORED_ONCE
 
@@ -168,10 +168,10 @@ def test_a_store_that_fails_in_the_middle_is_asked_what_it_has(
 def test_what_came_ahead_of_its_commit_is_of_no_commit_after_a_failure(apart: WritePath) -> None:
     ahead = [submission(records) for records in REQUESTS]
     for one in (*ahead, ahead[0]):
-        apart.preparation.expect(one)
-    apart.intake.between_commits(lambda: apart.preparation.recover(0))
+        apart.processor.expect(one)
+    apart.ingest_queue.between_commits(lambda: apart.processor.recover(0))
     assert set(apart.outcomes(REQUESTS[1])) == {EVENTS}
-    made = [apart.intake.enqueue(one).result(ANSWER_S).outcomes for one in ahead]
+    made = [apart.ingest_queue.enqueue(one).result(ANSWER_S).outcomes for one in ahead]
     assert list(map(set, made)) == [{EVENTS}, {DUPLICATE}, {EVENTS, RECORD}]
     assert rows(apart.engine) == STORED_ONCE
 
@@ -188,7 +188,7 @@ def test_an_answer_does_not_wait_for_what_came_ahead(apart: WritePath) -> None:
     assert {code for one in answers for code in one.result(ANSWER_S).outcomes} == {EVENTS}
 
 
-def test_senders_are_told_of_their_end_and_others_go_on(apart: WritePath) -> None:
+def test_senders_are_notified_of_their_end_and_others_go_on(apart: WritePath) -> None:
     assert deliver(apart, REQUESTS[0]) == 0
     kill_preparers()
     assert deliver(apart, REQUESTS[1]) <= 1, "none, if their end was noticed before"
@@ -211,16 +211,16 @@ def test_the_end_of_one_costs_no_record_of_either(apart: WritePath, number: int)
 
 
 def test_others_have_the_filters_and_knows_what_is_out_of_reach(apart: WritePath) -> None:
-    apart.preparation.use_filters([IngressFilter("all", path_filters=("*",))])
+    apart.processor.use_filters([IngressFilter("all", path_filters=("*",))])
     assert set(apart.outcomes(sysmon())) == {Outcome.FILTERED}
-    looked_at, hits = apart.preparation.filter_counts()
+    looked_at, hits = apart.processor.filter_counts()
     assert (looked_at, hits) == (1, {"all": 1})
     kill_preparers()
     with pytest.raises(UnavailableError):
         apart.post(plain())
-    wait_until(lambda: apart.intake.available)
+    wait_until(lambda: apart.ingest_queue.available)
     assert set(apart.outcomes(plain())) == {Outcome.FILTERED}
-    apart.preparation.use_filters([])
+    apart.processor.use_filters([])
     assert set(apart.outcomes(plain(5))) == {EVENTS}
 
 
@@ -228,18 +228,18 @@ def test_more_keys_than_a_message_holds_are_known_after_a_restart(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
 ) -> None:
     records = sysmon(3000)
-    with write_path(engine, tmp_path, clock, prepared=prepared_apart) as path:
+    with write_path(engine, tmp_path, clock, prepared=worker_processor) as path:
         path.post(records)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vedette.pipeline.workers.key_transfer.RESTORED_KEYS_PER_MESSAGE", 100)
         assert RESTORED_KEYS_PER_MESSAGE > 100
-        with write_path(engine, tmp_path, clock, prepared=prepared_apart) as path:
+        with write_path(engine, tmp_path, clock, prepared=worker_processor) as path:
             assert set(path.outcomes(records)) == {DUPLICATE}
 
 
 def test_they_end_with_the_write_path(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
 ) -> None:
-    with write_path(engine, tmp_path, clock, prepared=prepared_apart):
+    with write_path(engine, tmp_path, clock, prepared=worker_processor):
         assert len(preparers()) == 2
     assert not children(PROGRAM)

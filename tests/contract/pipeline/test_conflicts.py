@@ -9,7 +9,7 @@ import pytest
 
 from tests.contract.pipeline.requests import rows, service, sysmon
 from tests.contract.pipeline.test_failures import Refusing, deliver
-from tests.contract.pipeline.write_path import Json, WritePath, prepared_apart, write_path
+from tests.contract.pipeline.write_path import Json, WritePath, worker_processor, write_path
 from vedette.clock import DrivenClock
 from vedette.pipeline.receipt_report import report
 from vedette.pipeline.store_writer import StoreWriter
@@ -52,7 +52,7 @@ def test_conflicts_are_found_within_one_request_and_by_several_workers(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
 ) -> None:
     (record,) = sysmon(1)
-    with write_path(engine, tmp_path, clock, prepared=prepared_apart) as path:
+    with write_path(engine, tmp_path, clock, prepared=worker_processor) as path:
         receipt = path.post([record, other(record), record, other(record, 9), service()])
         assert list(receipt.outcomes)[:4] == [EVENTS, EVENTS, DUPLICATE, EVENTS]
         assert receipt.conflicts == 2

@@ -1,4 +1,4 @@
-"""What fails is told to every sender that it concerns, and costs nothing once it is over."""
+"""What fails is asked to every sender that it concerns, and costs nothing once it is over."""
 
 import asyncio
 import threading
@@ -81,7 +81,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 def deliver(path: WritePath, records: list[Json]) -> int:
     """Sends until it is taken, as senders do; returns how often it was refused."""
     for refused in range(100):
-        wait_until(lambda: path.intake.available)
+        wait_until(lambda: path.ingest_queue.available)
         try:
             assert Outcome.REJECTED not in path.outcomes(records)
         except UnavailableError:
@@ -157,10 +157,10 @@ def test_the_path_recovers_though_nobody_can_send(
     with write_path(engine, tmp_path, clock, ledger=ledger) as path:
         with pytest.raises(UnavailableError):
             path.post(sysmon())
-        assert not path.intake.available
+        assert not path.ingest_queue.available
         with pytest.raises(UnavailableError):
             path.send(sysmon())
-        wait_until(lambda: path.intake.available)
+        wait_until(lambda: path.ingest_queue.available)
 
 
 def test_a_full_queue_refuses_and_takes_again_when_there_is_room(
@@ -194,9 +194,9 @@ def test_closing_finishes_and_acknowledges_what_was_taken(
         for number in range(6):
             answers.append(path.send(plain(1, number)))
             time.sleep(0.02)
-        closing = threading.Thread(target=path.intake.close)
+        closing = threading.Thread(target=path.ingest_queue.close)
         closing.start()
-        wait_until(lambda: not path.intake.available)
+        wait_until(lambda: not path.ingest_queue.available)
         for send in (lambda: path.send(plain(9)), path.partitions.roll):
             with pytest.raises(UnavailableError):
                 send()
@@ -207,12 +207,14 @@ def test_closing_finishes_and_acknowledges_what_was_taken(
 
 def test_a_sender_that_goes_away_stops_nobody(path: WritePath) -> None:
     async def come_and_go() -> bytearray:
-        gone = [asyncio.create_task(path.intake.submit(submission(plain(1, n)))) for n in range(9)]
+        gone = [
+            asyncio.create_task(path.ingest_queue.submit(submission(plain(1, n)))) for n in range(9)
+        ]
         await asyncio.sleep(0)
         for task in gone:
             task.cancel()
         await asyncio.gather(*gone, return_exceptions=True)
-        return (await path.intake.submit(submission(plain(1, 9)))).outcomes
+        return (await path.ingest_queue.submit(submission(plain(1, 9)))).outcomes
 
     assert list(asyncio.run(asyncio.wait_for(come_and_go(), 30))) == [Outcome.EVENTS]
     wait_until(lambda: rows(path.engine)[0] == 10)

@@ -44,14 +44,14 @@ def writes(host: Host, process: Process, second: int, count: int = 2) -> list[di
 
 def a_day_of_posts(path: WritePath) -> None:
     host, process = agent()
-    assert isinstance(path.preparation, LocalProcessor)
-    preparer = path.preparation.preparer
+    assert isinstance(path.processor, LocalProcessor)
+    processor = path.processor.batch_processor
     parts: list[Any] = []
     entered: list[Any] = []
     for second in range(DAY_S):
         request = submission(writes(host, process, second))
-        prepared = preparer.prepare([decode_submission(request)], second + 1, path.clock.now_us())
-        preparer.seen.durable(prepared.seq)
+        prepared = processor.prepare([decode_submission(request)], second + 1, path.clock.now_us())
+        processor.seen.durable(prepared.seq)
         commit = commit_of(prepared)
         parts += commit.segments
         entered += commit.processes

@@ -11,8 +11,8 @@ from tests.contract.pipeline.write_path import (
     ANSWER_S,
     Json,
     WritePath,
-    prepared_apart,
     submission,
+    worker_processor,
     write_path,
 )
 from vedette.clock import DrivenClock
@@ -39,7 +39,7 @@ def other_group(tmp_path: Path, clock: DrivenClock) -> int:
 def path(
     other_group: int, engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
 ) -> Iterator[WritePath]:
-    with write_path(engine, tmp_path, clock, prepared=prepared_apart) as opened:
+    with write_path(engine, tmp_path, clock, prepared=worker_processor) as opened:
         yield opened
 
 
@@ -51,7 +51,7 @@ def post_as(
     sent = Submission(
         whole.records, group_id, whole.request_key + group_id, whole.byte_count, **fields
     )
-    return path.intake.enqueue(sent).result(ANSWER_S)
+    return path.ingest_queue.enqueue(sent).result(ANSWER_S)
 
 
 def test_records_of_another_groups_host_are_rejected_with_the_reason(

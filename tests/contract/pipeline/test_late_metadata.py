@@ -11,11 +11,11 @@ from tests.contract.pipeline.write_path import (
     WritePath,
     event_texts,
     found,
+    local_processor,
     merge,
-    prepared_apart,
-    prepared_here,
     processes,
     segment_ids,
+    worker_processor,
     write_path,
 )
 from tests.support.sysmon import Host, Process
@@ -28,7 +28,7 @@ WINDOW_S = SEGMENT_WINDOW_MS // 1_000
 
 
 class Late:
-    """A process whose creation is told after its events."""
+    """A process whose creation is reported after its events."""
 
     def __init__(self) -> None:
         self.host = Host("late.example", NOON_S - 60)
@@ -113,7 +113,7 @@ def test_late_metadata_leaves_the_time_of_an_earlier_segment_alone(
 
 
 class Family:
-    """A parent whose creation tells its hash and user, and its child."""
+    """A parent whose creation reports its hash and user, and its child."""
 
     def __init__(self) -> None:
         self.host = Host("family.example", NOON_S - 60)
@@ -126,7 +126,7 @@ class Family:
         return f"process_name:child.exe parent_md5:{self.parent.md5}"
 
 
-def test_a_child_learns_of_its_parent_when_the_parent_is_told_later(
+def test_a_child_learns_of_its_parent_when_the_parent_is_reported_later(
     path: WritePath, engine: ClickHouseEngine, clock: DrivenClock
 ) -> None:
     family = Family()
@@ -140,7 +140,7 @@ def test_a_child_learns_of_its_parent_when_the_parent_is_told_later(
     assert len(found(engine, family.query)) == 2
 
 
-def test_a_child_that_is_told_after_a_restart_knows_its_parent(
+def test_a_child_that_is_reported_after_a_restart_knows_its_parent(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
 ) -> None:
     family = Family()
@@ -155,7 +155,7 @@ def test_a_child_that_is_told_after_a_restart_knows_its_parent(
     assert len(ended) == 1
 
 
-@pytest.mark.parametrize("prepared", [prepared_here, prepared_apart])
+@pytest.mark.parametrize("prepared", [local_processor, worker_processor])
 def test_what_kind_of_host_it_is_stays_known(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock, prepared: Prepare
 ) -> None:

@@ -91,7 +91,7 @@ def test_records_of_a_request_may_come_in_any_order(path: WritePath) -> None:
         assert answers(path.engine, number + 1) == expected, f"seed {SEED}, round {number}"
 
 
-def test_metadata_is_the_same_whichever_request_tells_it_first(
+def test_metadata_is_the_same_whichever_request_reports_it_first(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
 ) -> None:
     """A few records a request, in any order, with a restart in between: what completes a process
@@ -108,8 +108,8 @@ def test_metadata_is_the_same_whichever_request_tells_it_first(
                     path.post(half[at : at + 3])
     expected = _own_metadata(answers(engine, 1))
     for number in rounds:
-        told = _own_metadata(answers(engine, number + 1))
-        assert told == expected, f"seed {SEED}, round {number}"
+        reported = _own_metadata(answers(engine, number + 1))
+        assert reported == expected, f"seed {SEED}, round {number}"
 
 
 def _own_metadata(of_processes: dict[str, Any]) -> dict[str, Any]:
@@ -126,13 +126,13 @@ def lies(dice: random.Random, name: str) -> list[dict[str, Any]]:
     shell = host.process(1_100, "C:\\Windows\\powershell.exe", "powershell -enc AAAA", 20)
     word = host.process(1_000, "C:\\Office\\WINWORD.EXE", "WINWORD.EXE /n a.docm", 10)
     other = host.process(2_000, "C:\\other.exe", after_s=40)
-    told = []
+    reported = []
     for number in range(8):
         file_name = dice.choice(["zz.exe", "a.exe", "\u20ac"])
         image = f"C:\\{dice.choice('azZ')}{number}\\{file_name}"
         user = f"{dice.choice('AZ')}\\{dice.choice('az')}{number}"
         at_s = host.began_s + dice.randrange(0, 120)
-        told.append(
+        reported.append(
             dice.choice(
                 [
                     host.record(10, at_s, SourceProcessGUID=other.guid, SourceImage=other.image,
@@ -151,7 +151,7 @@ def lies(dice: random.Random, name: str) -> list[dict[str, Any]]:
                 ]
             )
         )  # fmt: skip
-    return told
+    return reported
 
 
 def _security_start(host: Host, at_s: float, **data: Any) -> dict[str, Any]:

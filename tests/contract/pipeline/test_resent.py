@@ -72,11 +72,11 @@ def test_what_was_stored_is_known_after_a_restart(
     assert rows(engine) == stored
 
 
-def test_a_dropped_duplicate_takes_no_news_of_its_process_with_it(
+def test_a_dropped_duplicate_takes_no_new_facts_of_its_process_with_it(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
 ) -> None:
     """The second request teaches how the process was started; it shares a commit with a re-sent
-    one, whose record is the first to tell of that process, and is dropped."""
+    one, whose record is the first to report that process, and is dropped."""
     host = Host("news.example", NOON_S - 100)
     parent, child = host.process(5, "C:\\a.exe", "a.exe secret"), host.process(6, "C:\\b.exe")
     old = [unnumbered(host.of(parent, 11, 1, TargetFilename="C:\\x"))]

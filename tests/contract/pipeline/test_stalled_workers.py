@@ -17,8 +17,8 @@ from tests.contract.pipeline.write_path import (
     ANSWER_S,
     Json,
     WritePath,
-    prepared_apart,
     submission,
+    worker_processor,
     write_path,
 )
 from tests.support.children import children, is_running
@@ -39,7 +39,7 @@ def spinning(
 ) -> Iterator[WritePath]:
     """A write path whose workers can be made to spin, and are replaced after STALL_S."""
     assert STALL_S < WORKER_STALL_S
-    prepared = partial(prepared_apart, processes=request.param, program=PROGRAM, stall_s=STALL_S)
+    prepared = partial(worker_processor, processes=request.param, program=PROGRAM, stall_s=STALL_S)
     with write_path(engine, tmp_path, clock, prepared=prepared) as opened:
         wait_until(lambda: len(children(PROGRAM)) == request.param)
         yield opened
@@ -53,9 +53,9 @@ def send_until_taken(path: WritePath, records: list[Json | bytes]) -> tuple[int,
     """How often the request was refused, and its receipt."""
     one = submission(records)
     for refused in range(10):
-        wait_until(lambda: path.intake.available)
+        wait_until(lambda: path.ingest_queue.available)
         try:
-            return refused, path.intake.enqueue(one).result(ANSWER_S)
+            return refused, path.ingest_queue.enqueue(one).result(ANSWER_S)
         except UnavailableError:
             continue
     raise AssertionError("never taken")
@@ -77,7 +77,7 @@ def test_a_stopped_worker_is_replaced_on_an_idle_server(spinning: WritePath) -> 
     os.kill(pid, signal.SIGSTOP)
     # An idle worker is pinged before it counts as stalled.
     wait_until(lambda: not is_running(pid))
-    wait_until(lambda: spinning.intake.available)
+    wait_until(lambda: spinning.ingest_queue.available)
     assert deliver(spinning, sysmon()) == 0
 
 
@@ -86,7 +86,7 @@ def test_a_dead_worker_is_replaced_at_once_on_an_idle_server(spinning: WritePath
     os.kill(before[-1], signal.SIGKILL)
     began = time.monotonic()
     wait_until(lambda: len(after := children(PROGRAM)) == len(before) and not {*before} & {*after})
-    wait_until(lambda: spinning.intake.available)
+    wait_until(lambda: spinning.ingest_queue.available)
     assert time.monotonic() - began < STALL_S
     assert deliver(spinning, sysmon()) == 0, "no sender notices"
 

@@ -64,14 +64,14 @@ class WritePath:
 
     engine: Engine
     clock: DrivenClock
-    preparation: CommitProcessor
-    intake: IngestQueue
+    processor: CommitProcessor
+    ingest_queue: IngestQueue
     partitions: PartitionControl
     metrics: CollectorRegistry
 
     def send(self, records: Iterable[Json | bytes]) -> Future[Receipt]:
         """One request with these records. The same records are the same request."""
-        return self.intake.enqueue(submission(records))
+        return self.ingest_queue.enqueue(submission(records))
 
     def post(self, records: Iterable[Json | bytes]) -> Receipt:
         return self.send(records).result(ANSWER_S)
@@ -92,34 +92,34 @@ Prepare = Callable[
 
 
 @contextmanager
-def prepared_here(
-    guide: StoreLookup, database: Database, clock: DrivenClock, remembered: int
+def local_processor(
+    lookup: StoreLookup, database: Database, clock: DrivenClock, cached_processes: int
 ) -> Iterator[LocalProcessor]:
     """CommitProcessor in this process."""
     sensors = Sensors(database)
-    preparer = BatchProcessor(
-        HostCache(sensors, guide),
+    batch = BatchProcessor(
+        HostCache(sensors, lookup),
         Channels(database),
-        SegmentAssigner(guide, remembered),
+        SegmentAssigner(lookup, cached_processes),
         Deduplicator(clock.now_us()),
-        guide.windows(),
+        lookup.windows(),
         keep_of(["default"]),
     )
-    preparation = LocalProcessor(preparer, guide)
-    preparation.without_partitions(unmounted(guide.engine))
-    if guide.is_ours_and_empty():
-        preparer.registry.begin_empty()
-    preparation.recover(0)
-    yield preparation
+    processor = LocalProcessor(batch, lookup)
+    processor.without_partitions(unmounted(lookup.engine))
+    if lookup.is_ours_and_empty():
+        batch.assigner.begin_empty()
+    processor.recover(0)
+    yield processor
     sensors.flush(clock.now_us())
 
 
 @contextmanager
-def prepared_apart(
-    guide: StoreLookup,
+def worker_processor(
+    lookup: StoreLookup,
     database: Database,
     clock: DrivenClock,
-    remembered: int,
+    cached_processes: int,
     processes: int = 2,
     program: str = PROGRAM,
     stall_s: float = WORKER_STALL_S,
@@ -127,23 +127,23 @@ def prepared_apart(
     """CommitProcessor in other processes, as a server does it."""
     launcher = WorkerLauncher("warning", "json", program)
     sensors = Sensors(database)
-    knowledge = LookupServer(sensors, Channels(database), guide)
-    preparation = WorkerPool(
+    lookup_server = LookupServer(sensors, Channels(database), lookup)
+    processor = WorkerPool(
         launcher,
-        knowledge,
-        guide.windows(),
+        lookup_server,
+        lookup.windows(),
         clock,
         keep_of(["default"]),
-        remembered,
+        cached_processes,
         processes,
         stall_s,
     )
     try:
-        preparation.begin(unmounted(guide.engine), is_empty=guide.is_ours_and_empty())
-        yield preparation
+        processor.begin(unmounted(lookup.engine), is_empty=lookup.is_ours_and_empty())
+        yield processor
         sensors.flush(clock.now_us())
     finally:
-        preparation.close()
+        processor.close()
         launcher.close()
 
 
@@ -154,30 +154,30 @@ def write_path(
     clock: DrivenClock,
     limits: Limits | None = None,
     ledger: Any = None,
-    remembered: int = 100_000,
-    prepared: Prepare = prepared_here,
+    cached_processes: int = 100_000,
+    prepared: Prepare = local_processor,
 ) -> Iterator[WritePath]:
     """A write path that begins with what `engine` and the state in `state` hold; opening it a
-    second time is a restart. `remembered` is how many processes the registry holds."""
+    second time is a restart. `cached_processes` is how many processes the registry holds."""
     with closing(open_database("", state)) as database:
         start(database, clock.now_us())
-        guide = StoreLookup(engine, clock)
+        lookup = StoreLookup(engine, clock)
         metrics = CollectorRegistry()
-        with prepared(guide, database, clock, remembered) as preparation:
-            intake = IngestQueue(
-                preparation,
+        with prepared(lookup, database, clock, cached_processes) as processor:
+            ingest_queue = IngestQueue(
+                processor,
                 ledger or StoreWriter(engine),
                 clock,
                 limits or Limits(),
                 IngestMetrics(metrics),
-                guide.newest_seq() + 1,
+                lookup.newest_seq() + 1,
             )
-            intake.start()
+            ingest_queue.start()
             try:
-                partitions = PartitionControl(engine, intake, preparation, clock)
-                yield WritePath(engine, clock, preparation, intake, partitions, metrics)
+                partitions = PartitionControl(engine, ingest_queue, processor, clock)
+                yield WritePath(engine, clock, processor, ingest_queue, partitions, metrics)
             finally:
-                intake.close()
+                ingest_queue.close()
 
 
 def found(engine: Engine, query: str) -> list[tuple[str, int]]:

@@ -44,10 +44,10 @@ from vedette.search.streams.stream import (
 from vedette.search.streams.stream_cursor import JumpBy, Seek
 from vedette.state.db.database import open_database
 from vedette.state.start import start
-from vedette.store.engine.capabilities import OUTLINES
+from vedette.store.engine.capabilities import BY_PROCESS
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.read.segment_counts import of_process, outline, present_segment
-from vedette.store.schema.tables import OUTLINE
+from vedette.store.read.segment_counts import load_segment_counts, of_process, present_segment
+from vedette.store.schema.tables import BY_PROCESS_COLUMNS
 
 P1 = name(1)
 NOW_US = 1_700_000_500_000_000
@@ -149,7 +149,7 @@ def test_a_stream_goes_over_partial_rows_as_over_whole_segments(reader: Reader) 
     assert (page.segment_id, page.status_forward) == (ids[39], "current")
 
 
-def test_counts_of_a_filter_are_remembered_and_follow_new_events(reader: Reader) -> None:
+def test_counts_of_a_filter_are_cached_and_follow_new_events(reader: Reader) -> None:
     many(reader.engine, 3)
     wanted = EventFilter(criteria_of({"directory": ["c:\\b\\"]}))
     for expected in (3, 3):
@@ -162,14 +162,14 @@ def test_counts_of_a_filter_are_remembered_and_follow_new_events(reader: Reader)
     assert view.sequence.total == 4
 
 
-def test_what_is_remembered_is_not_shown_to_those_who_may_not_see_it(reader: Reader) -> None:
+def test_what_is_cached_is_not_shown_to_those_who_may_not_see_it(reader: Reader) -> None:
     many(reader.engine, 2)
     wanted = EventFilter(criteria_of({"directory": ["c:\\b\\"]}))
     assert reader.counts.view(reader.engine, P1, EVERYTHING, wanted)
     assert reader.counts.view(reader.engine, P1, Scope(frozenset({2})), wanted) is None
 
 
-def test_only_so_many_views_are_remembered(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_views_are_cached(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "VIEW_COUNTS_MAX", 2)
     many(reader.engine, 1)
     for directory in "abcd":
@@ -178,7 +178,7 @@ def test_only_so_many_views_are_remembered(reader: Reader, monkeypatch: pytest.M
     assert len(reader.counts._counted) == 2
 
 
-def test_a_suppressed_child_is_told_from_one_with_a_document(
+def test_a_suppressed_child_is_distinguished_from_one_with_a_document(
     contract_engine: ClickHouseEngine,
 ) -> None:
     hidden = Childproc(P1, 1_000, 1, 0, name(7), md5="ab" * 16, suppressed=1)
@@ -228,10 +228,10 @@ def test_what_is_not_there_is_not_found(contract_engine: ClickHouseEngine) -> No
             ask()
 
 
-def test_the_outline_answers_without_reading_segments(contract_engine: ClickHouseEngine) -> None:
+def test_the_projection_answers_without_reading_segments(contract_engine: ClickHouseEngine) -> None:
     windows = range(HOUR_MS, HOUR_MS + 40 * 300_000, 300_000)
     store(contract_engine, *(partial(n, window_ms=at) for at in windows for n in range(1, 101)))
-    columns = ", ".join(f"max({column})" for column in OUTLINE)
+    columns = ", ".join(f"max({column})" for column in BY_PROCESS_COLUMNS)
     where = of_process(P1, EVERYTHING)
 
     def ask(source: str, prefix: str = "") -> list[Any]:
@@ -239,30 +239,32 @@ def test_the_outline_answers_without_reading_segments(contract_engine: ClickHous
         return list(contract_engine.query(sql, where.params).rows)
 
     plan = ask(contract_engine.capabilities.storage("segment"), "EXPLAIN ")
-    assert any(OUTLINES in line for (line,) in plan)
-    outlined = ask(contract_engine.capabilities.outline)
-    assert outlined == ask("segment")
-    assert outlined[0][1] == windows[-1]
+    assert any(BY_PROCESS in line for (line,) in plan)
+    projected = ask(contract_engine.capabilities.by_process)
+    assert projected == ask("segment")
+    assert projected[0][1] == windows[-1]
 
 
-def test_an_empty_store_has_no_outlines(contract_engine: ClickHouseEngine) -> None:
-    assert outline(contract_engine, P1, EVERYTHING) is None
+def test_an_empty_store_has_no_segment_counts(contract_engine: ClickHouseEngine) -> None:
+    assert load_segment_counts(contract_engine, P1, EVERYTHING) is None
     assert present_segment(contract_engine, P1, 1, EVERYTHING) is None
 
 
-def test_outlines_tell_the_kinds_that_segments_have(contract_engine: ClickHouseEngine) -> None:
+def test_segment_counts_list_the_kinds_that_segments_have(
+    contract_engine: ClickHouseEngine,
+) -> None:
     ids = many(contract_engine, 2)
     store(contract_engine, partial(1, connection("d"), window_ms=ids[1], terminated=1))
-    found = outline(contract_engine, P1, EVERYTHING)
+    found = load_segment_counts(contract_engine, P1, EVERYTHING)
     assert found is not None
     assert (list(found.segment_ids), list(found.window_ms)) == (ids, ids)
     assert (list(found.totals), list(found.chosen), found.is_terminated) == ([3, 4], [3, 4], True)
-    told = [[kind.name for kind in found.kinds_in([number])] for number in (0, 1)]
-    assert told == [["filemod", "modload"], ["filemod", "modload", "netconn"]]
+    reported = [[kind.name for kind in found.kinds_in([number])] for number in (0, 1)]
+    assert reported == [["filemod", "modload"], ["filemod", "modload", "netconn"]]
     netconn = [kind for kind in EVENT_KINDS if kind.name == "netconn"]
-    some = outline(contract_engine, P1, EVERYTHING, netconn)
+    some = load_segment_counts(contract_engine, P1, EVERYTHING, netconn)
     assert some is not None
     assert list(some.chosen) == [0, 1]
-    none = outline(contract_engine, P1, EVERYTHING, [])
+    none = load_segment_counts(contract_engine, P1, EVERYTHING, [])
     assert none is not None
     assert list(none.chosen) == [0, 0]

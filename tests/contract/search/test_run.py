@@ -44,7 +44,7 @@ def ask(
     return process_results_body(found)
 
 
-def told(engine: ClickHouseEngine) -> None:
+def seeded(engine: ClickHouseEngine) -> None:
     """A process in two windows on one host, another on a second host."""
     files = [file("c:\\a.txt"), file("c:\\b.txt")]
     store(engine, partial(1, *files, hostname="a", last_update=NOW_US - 2))
@@ -68,20 +68,20 @@ def told(engine: ClickHouseEngine) -> None:
 def test_totals_are_exact_and_so_is_what_the_scope_removed(
     contract_engine: ClickHouseEngine, parameters: dict[str, str], total: int, hidden: int
 ) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     body = ask(contract_engine, parameters, Scope(frozenset({1})))
     assert (body["total_results"], body["filtered"]) == (total, hidden)
 
 
 def test_highlights_have_the_events_of_the_page(contract_engine: ClickHouseEngine) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     body = ask(contract_engine, {"q": "filemod:a.txt hostname:a"})
     found = {entry["name"]: len(entry["ids"]) for entry in body["highlights"]}
     assert found == {"c:\\PREPREPREa.txtPOSTPOSTPOST": 2, "PREPREPREaPOSTPOSTPOST": 2}
 
 
 def test_a_search_without_time_answers_incomplete(contract_engine: ClickHouseEngine) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     asked = {"q": "filemod:a.txt", "facet": "true", "facet.field": "hostname"}
     body = ask(contract_engine, asked, deadline_s=1e-9)
     assert (body["incomplete_results"], body["all_segments"]) == (True, False)

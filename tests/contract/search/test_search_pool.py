@@ -76,7 +76,7 @@ def test_one_user_leaves_a_place_to_others_and_users_take_turns(pool: SearchPool
     run(steps())
 
 
-def test_a_user_with_too_many_searches_is_told_the_limit(pool: SearchPool) -> None:
+def test_a_user_with_too_many_searches_gets_the_limit(pool: SearchPool) -> None:
     async def steps() -> None:
         gate = Gate()
         begun = [

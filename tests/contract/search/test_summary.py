@@ -23,8 +23,8 @@ from vedette.store.write.insert import write_commit
 P1, P2, P7, P8 = (process_id(number) for number in (1, 2, 7, 8))
 
 
-def hidden(number: int, time_us: int, **told: Any) -> Childproc:
-    return Childproc(P1, time_us, 1, 0, process_id(number), suppressed=1, **told)
+def hidden(number: int, time_us: int, **reported: Any) -> Childproc:
+    return Childproc(P1, time_us, 1, 0, process_id(number), suppressed=1, **reported)
 
 
 def children_of_1(engine: Engine, most: int = 15, **more: Any) -> list[dict[str, Any]]:
@@ -33,15 +33,15 @@ def children_of_1(engine: Engine, most: int = 15, **more: Any) -> list[dict[str,
     return list(summary_body(summary(engine, scope, P1, 0, most, suppression))["children"])
 
 
-def test_children_that_were_suppressed_are_listed_as_their_parent_tells_them(
+def test_children_that_were_suppressed_are_listed_as_their_parent_reports_them(
     contract_engine: ClickHouseEngine,
 ) -> None:
-    told = hidden(
+    reported = hidden(
         7, 1_000, path="c:\\bin\\quiet.exe", command_line="quiet /q", username="ann", pid=70
     )
     store(
         contract_engine,
-        partial(1, told, hostname="h", process_name="up.exe", start=500, last_update=2_000),
+        partial(1, reported, hostname="h", process_name="up.exe", start=500, last_update=2_000),
         partial(2, parent_id=P1, start=2_000, last_update=2_000),
     )
     first, second = children_of_1(contract_engine)
@@ -58,7 +58,7 @@ def test_children_that_were_suppressed_are_listed_as_their_parent_tells_them(
     assert set(first) - {"process_sha256"} == set(second)
 
 
-def test_a_child_that_was_heard_of_is_listed_by_its_own_records(engine: ClickHouseEngine) -> None:
+def test_a_child_that_was_seen_is_listed_by_its_own_records(engine: ClickHouseEngine) -> None:
     store(
         engine,
         partial(1, hidden(7, 1_000), hidden(8, 9_000, command_line="x"), last_update=1),
@@ -79,7 +79,7 @@ def test_children_that_are_not_reported_as_suppressed_need_a_document(
     assert children_of_1(engine, suppression=Suppression(frozenset({""}))) == []
 
 
-def test_metadata_knows_of_the_parent_what_the_parent_told_later(
+def test_metadata_knows_of_the_parent_what_the_parent_reported_later(
     contract_engine: ClickHouseEngine,
 ) -> None:
     store(contract_engine, partial(2, parent_id=P1, parent_md5="ab" * 16, last_update=1))
@@ -92,7 +92,7 @@ def test_metadata_knows_of_the_parent_what_the_parent_told_later(
     assert after["parent_md5"] == "ab" * 16
 
 
-def test_a_parent_on_a_host_that_is_not_seen_tells_nothing(engine: ClickHouseEngine) -> None:
+def test_a_parent_on_a_host_that_is_not_seen_reports_nothing(engine: ClickHouseEngine) -> None:
     above = process_id(1, sensor_id=2)
     store(
         engine,
@@ -106,7 +106,7 @@ def test_a_parent_on_a_host_that_is_not_seen_tells_nothing(engine: ClickHouseEng
     assert flat_summary(engine, EVERYTHING, P2, 0)["parent_name"] == "secret.exe"
 
 
-def test_a_window_that_only_the_guide_names_hides_nothing(
+def test_a_window_that_only_the_process_table_names_hides_nothing(
     contract_engine: ClickHouseEngine,
 ) -> None:
     store(
@@ -120,7 +120,7 @@ def test_a_window_that_only_the_guide_names_hides_nothing(
     assert (row["segment_id"], row["parent_cmdline"]) == (HOUR_MS, "up /x")
 
 
-def test_the_segments_of_one_window_are_told_apart(contract_engine: ClickHouseEngine) -> None:
+def test_the_segments_of_one_window_are_distinguished(contract_engine: ClickHouseEngine) -> None:
     for number in (0, 1, 999):
         at = HOUR_MS + number
         store(contract_engine, partial(1, segment_id=at, exit_status=str(number), last_update=1))

@@ -47,8 +47,10 @@ def named(body: dict[str, Any], process: str) -> dict[str, Any]:
     return dict(node)
 
 
-def reported(parent: int, child: int, kind: int = 0, time_us: int = 50, **told: Any) -> Childproc:
-    return Childproc(process_id(parent), time_us, 1, kind, process_id(child), **told)
+def reported(
+    parent: int, child: int, kind: int = 0, time_us: int = 50, **reported: Any
+) -> Childproc:
+    return Childproc(process_id(parent), time_us, 1, kind, process_id(child), **reported)
 
 
 def family(engine: ClickHouseEngine) -> None:
@@ -129,10 +131,10 @@ def test_depth_cuts_both_ways_and_says_where_more_is(engine: ClickHouseEngine) -
 # --- who is missing ---------------------------------------------------------------------
 
 
-def test_what_was_never_seen_is_shown_as_it_was_told(engine: ClickHouseEngine) -> None:
-    told = reported(1, 7, ChildKind.OTHER_EXEC, path="C:\\x\\seven.exe", command_line="seven -a",
+def test_what_was_never_seen_is_shown_as_it_was_reported(engine: ClickHouseEngine) -> None:
+    seven = reported(1, 7, ChildKind.OTHER_EXEC, path="C:\\x\\seven.exe", command_line="seven -a",
                     username="ann", pid=77, md5="ab" * 16)  # fmt: skip
-    store(engine, partial(1, told, parent_id=process_id(9), parent_path="/sbin/9", last_update=1))
+    store(engine, partial(1, seven, parent_id=process_id(9), parent_path="/sbin/9", last_update=1))
     body = ask(engine)
     child, parent = named(body, process_id(7)), named(body, process_id(9))
     assert (child["missing"], parent["missing"]) == ("never_seen", "never_seen")
@@ -284,13 +286,13 @@ def test_a_tree_is_the_same_whether_its_nodes_are_asked_for_at_once_or_later(
 ) -> None:
     rows = [partial(n, parent_id=process_id(n // 3), start=n, path=f"/{n}") for n in range(2, 30)]
     store(engine, partial(1, start=1), *rows)
-    told = {node["id"]: node for node in ask(engine)["nodes"]}
+    reported = {node["id"]: node for node in ask(engine)["nodes"]}
     body, seen = ask(engine, most=most), []
     while body["continue"]:
         seen += body["nodes"]
         body = ask(engine, most=most, token=body["continue"])
     seen += body["nodes"]
-    assert {node["id"]: node for node in seen} == told
+    assert {node["id"]: node for node in seen} == reported
     assert all(node["missing"] is None for node in seen)
 
 

@@ -1,4 +1,4 @@
-"""Bans, and what sensors are told of them, on both databases."""
+"""Bans, and the orders that sensors get, on both databases."""
 
 from typing import Any
 
@@ -41,9 +41,9 @@ def test_a_claimed_sha256_never_becomes_that_of_a_ban(database: Database) -> Non
     assert bans.add(database, ONE, "", ANN, NOW_US).sha256 == ""
     with database.writing() as connection:  # as an older version kept it
         connection.execute(update(BAN).values(sha256="ee" * 32))
-    told = orders(database, 0)
-    assert told is not None
-    assert told["add"] == [{"md5": ONE}]
+    reported = orders(database, 0)
+    assert reported is not None
+    assert reported["add"] == [{"md5": ONE}]
 
 
 def test_a_ban_that_is_created_disabled_is_never_in_force(database: Database) -> None:
@@ -76,11 +76,11 @@ def test_a_new_sensor_gets_the_whole_list(database: Database) -> None:
     bans.add(database, ONE, "", ANN, NOW_US)
     bans.add(database, TWO, "", ANN, NOW_US)
     switch_off(database, TWO)
-    told = orders(database, 0)
-    assert told is not None
-    assert told["full"]
-    assert told["add"] == [{"md5": ONE, "sha256": "cd" * 32}]
-    assert orders(database, told["version"]) is None
+    reported = orders(database, 0)
+    assert reported is not None
+    assert reported["full"]
+    assert reported["add"] == [{"md5": ONE, "sha256": "cd" * 32}]
+    assert orders(database, reported["version"]) is None
 
 
 def test_a_sensor_that_was_away_gets_what_changed(database: Database) -> None:
@@ -89,17 +89,17 @@ def test_a_sensor_that_was_away_gets_what_changed(database: Database) -> None:
     assert known is not None
     switch_off(database, ONE)
     bans.add(database, TWO, "", ANN, NOW_US)
-    told = orders(database, known["version"])
-    assert told is not None
-    assert (told["full"], told["add"], told["remove"]) == (False, [{"md5": TWO}], [ONE])
-    assert told["version"] > known["version"]
+    reported = orders(database, known["version"])
+    assert reported is not None
+    assert (reported["full"], reported["add"], reported["remove"]) == (False, [{"md5": TWO}], [ONE])
+    assert reported["version"] > known["version"]
 
 
 def test_a_number_of_the_future_gets_the_whole_list(database: Database) -> None:
     bans.add(database, ONE, "", ANN, NOW_US)
-    told = orders(database, 999)
-    assert told is not None
-    assert (told["full"], told["add"]) == (True, [{"md5": ONE}])
+    reported = orders(database, 999)
+    assert reported is not None
+    assert (reported["full"], reported["add"]) == (True, [{"md5": ONE}])
 
 
 def test_a_sensor_that_moves_to_a_group_without_bans_gets_an_empty_list(
@@ -132,7 +132,7 @@ def test_blocks_add_up_and_the_latest_is_the_last(database: Database) -> None:
     assert (kept.last_block_sensor_id, kept.last_block_hostname) == (7, "late")
 
 
-def test_a_list_of_blocks_that_is_told_again_counts_once(database: Database) -> None:
+def test_a_list_of_blocks_that_is_reported_again_counts_once(database: Database) -> None:
     bans.add(database, ONE, "", ANN, NOW_US)
     sensor_id = Sensors(database).resolve({"h": Sighting("linux")}, 1, NOW_US)["h"].id
     blocks = [{"md5": ONE, "time_us": NOW_US, "count": 2}]

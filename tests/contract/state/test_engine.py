@@ -58,7 +58,7 @@ def test_a_server_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
         connection.execute(select(SITE))
 
 
-def test_a_writer_that_waits_too_long_is_told_to_come_back(
+def test_a_writer_that_waits_too_long_is_asked_to_come_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "SQLITE_BUSY_MS", 50)

@@ -49,10 +49,14 @@ SECOND_US = 1_000_000
 
 
 def enrolled(
-    database: Database, hostname: str, kind: KeyKind = "sensor", previous_key: str = "", **told: Any
+    database: Database,
+    hostname: str,
+    kind: KeyKind = "sensor",
+    previous_key: str = "",
+    **reported: Any,
 ) -> Enrolled:
     secret = enrolment.current_secret(database, groups.DEFAULT_GROUP_ID)
-    machine = Machine(hostname, "linux", **told)
+    machine = Machine(hostname, "linux", **reported)
     return enrolment.enrol(database, Sensors(database), secret, machine, kind, NOW_US, previous_key)
 
 
@@ -293,7 +297,7 @@ def test_no_group_lets_a_large_fleet_come_too_often(database: Database) -> None:
     assert standing.interval_s == 20
 
 
-def test_osquery_beside_a_sensor_does_not_check_in_for_it(database: Database) -> None:
+def test_osquery_next_to_a_sensor_does_not_check_in_for_it(database: Database) -> None:
     sensor_id = enrolled(database, "h").sensor.id
     check_in(database, sensor_id)
     with database.writing() as connection:

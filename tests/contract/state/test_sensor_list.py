@@ -21,7 +21,7 @@ HOSTS = (
     ("web-2.corp", "linux", "10.0.1.2", 2),
     ("mac_3.corp", "osx", "", 40),
 )
-"""Host, system, address, days since it was heard of; ids are 1 to 4."""
+"""Host, system, address, days since it was seen; ids are 1 to 4."""
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def test_a_new_host_gets_a_sensor_in_the_group_of_its_sender(
     }
 
 
-def test_a_host_keeps_its_sensor_and_group_whoever_sends(
+def test_a_host_keeps_its_sensor_and_group_for_every_sender(
     another: Callable[[], Database], database: Database, sensors: Sensors
 ) -> None:
     ref = sensors.resolve({"pc": Sighting()}, GROUP_ID, NOW_US)["pc"]
@@ -289,7 +289,7 @@ def test_a_value_is_what_was_saved_last(
 # --- what changed ------------------------------------------------------------------------
 
 
-def test_a_change_is_told_once(database: Database) -> None:
+def test_a_change_is_reported_once(database: Database) -> None:
     ids = [Sensors(database).resolve({name: WINDOWS}, 1, NOW_US)[name].id for name in ("a", "b")]
     changed = ChangedSensors()
 
@@ -307,7 +307,7 @@ def test_a_change_is_told_once(database: Database) -> None:
     assert [look(175), look(180), look(400)] == [ids[1:], [], []]
 
 
-def test_a_change_that_was_not_taken_is_told_again(database: Database) -> None:
+def test_a_change_that_was_not_taken_is_reported_again(database: Database) -> None:
     (made,) = Sensors(database).resolve({"a": WINDOWS}, 1, NOW_US).values()
     changed = ChangedSensors()
     with database.reading() as connection:

@@ -80,9 +80,7 @@ def test_a_moment_after_a_use_another_is_not_written_down(database: Database, ow
     assert streams.load(database, owner, stream.id, TTL_S, NOW_US).used_us == NOW_US
 
 
-def test_the_dead_are_remembered_for_a_while_and_then_removed(
-    database: Database, owner: str
-) -> None:
+def test_the_dead_are_kept_for_a_while_and_then_removed(database: Database, owner: str) -> None:
     stream, stays = made(database, owner), made(database, owner, is_persistent=True)
     gone_us = NOW_US + (TTL_S + 6 + limits.STREAM_TOMBSTONE_S) * SECOND_US
     assert streams.remove_dead(database, TTL_S, gone_us - 10 * SECOND_US) == 0

@@ -74,7 +74,7 @@ def test_an_unknown_secret_is_nobody(door: Tokens, secret: str) -> None:
     assert door.authenticate(secret) is None
 
 
-def test_an_id_beside_the_secret_must_be_its_own(door: Tokens, first: FirstCredentials) -> None:
+def test_an_id_with_the_secret_must_be_its_own(door: Tokens, first: FirstCredentials) -> None:
     ingest, other = first.ingest_token, first.api_token
     assert door.authenticate(ingest.secret, ingest.id) is not None
     assert door.authenticate(ingest.secret, other.id) is None
@@ -120,7 +120,7 @@ def test_the_tokens_of_a_disabled_user_are_nobody_until_the_user_is_enabled(
     users.change(database, "alice", Changes(is_enabled=False))
     assert door.authenticate(issued.secret) is None
     users.change(database, "alice", Changes(is_enabled=True))
-    door.forget()
+    door.clear_cache()
     assert door.authenticate(issued.secret) is not None
 
 

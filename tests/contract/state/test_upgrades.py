@@ -91,8 +91,8 @@ def _tables(connection: Connection) -> list[Table]:
 
 def _filled(source: Connection, old: Connection, table: Table) -> Iterator[dict[str, Any]]:
     names = [column.name for column in table.columns]
-    told = ", ".join(f'"{name}"' for name in names)
-    rows = [dict(row) for row in source.execute(text(f"SELECT {told} FROM {table}")).mappings()]
+    reported = ", ".join(f'"{name}"' for name in names)
+    rows = [dict(row) for row in source.execute(text(f"SELECT {reported} FROM {table}")).mappings()]
     old.execute(insert(table), rows or [_made_up(old, table)])
     _count_on(old, table)
     for row in old.execute(select(table)).mappings():
@@ -123,8 +123,8 @@ def held(database: Database, before: Mapping[str, Rows]) -> dict[str, Rows]:
     found = {}
     with database.reading() as connection:
         for name, rows in before.items():
-            told = ", ".join(f'"{column}"' for column in rows[0])
-            read = connection.execute(text(f"SELECT {told} FROM {name}")).mappings()
+            reported = ", ".join(f'"{column}"' for column in rows[0])
+            read = connection.execute(text(f"SELECT {reported} FROM {name}")).mappings()
             found[name] = [dict(row) for row in read]
     return found
 

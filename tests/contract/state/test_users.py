@@ -156,7 +156,7 @@ def test_an_empty_group_can_be_deleted(database: Database) -> None:
     assert [site.name for site in sites.all_sites(database)] == ["Default Site"]
 
 
-def test_a_group_suppresses_nothing_until_it_is_told_to(database: Database) -> None:
+def test_a_group_suppresses_nothing_until_it_is_set_to(database: Database) -> None:
     servers = groups.add(database, "Servers")
     assert groups.suppressing(database) == frozenset()
     groups.suppress_children(database, servers.id, True)

@@ -56,7 +56,7 @@ def partial(
 
 
 def store(engine: Engine, *partials: PartialSegment) -> None:
-    """One commit of these rows, with the guide that belongs to them."""
+    """One commit of these rows, with the process table that belongs to them."""
     guide = [
         ProcessWindow(row.partition_ms, row.process_id, row.sensor_id, row.window_ms)
         for row in partials

@@ -38,7 +38,7 @@ def seen(md5: str, sensor_id: int, path: str, at_us: int = 5, **values: str) -> 
 
 
 def three(engine: ClickHouseEngine) -> None:
-    """One is known to both sensors, and only the second tells that it is signed."""
+    """One is known to both sensors, and only the second reports that it is signed."""
     rows = [
         seen(ONE, 1, "c:\\a.exe", 5, product_name="Visual Studio"),
         seen(ONE, 2, "c:\\b.exe", 3, digsig_result="Signed"),
@@ -72,14 +72,14 @@ def found(engine: ClickHouseEngine, query: str, scope: Scope = EVERYTHING) -> li
         ("watchlist_1:*", []),
     ],
 )
-def test_a_search_sees_what_all_sensors_told_together(
+def test_a_search_sees_what_all_sensors_reported_together(
     contract_engine: ClickHouseEngine, query: str, expected: list[str]
 ) -> None:
     three(contract_engine)
     assert found(contract_engine, query) == expected
 
 
-def test_a_scope_sees_what_its_sensors_told_only(contract_engine: ClickHouseEngine) -> None:
+def test_a_scope_sees_what_its_sensors_reported_only(contract_engine: ClickHouseEngine) -> None:
     three(contract_engine)
     mine = Scope(frozenset({1}))
     assert found(contract_engine, "", mine) == [TWO, ONE]

@@ -17,7 +17,7 @@ NOW_US = 20_000 * DAY_US + 5
 TODAY = 20_000
 
 
-def told(engine: ClickHouseEngine) -> None:
+def seeded(engine: ClickHouseEngine) -> None:
     """Three processes on two hosts; the first has two segments, one of two partial rows."""
     store(
         engine,
@@ -30,7 +30,7 @@ def told(engine: ClickHouseEngine) -> None:
 
 
 def test_every_value_is_counted_once_a_segment(contract_engine: ClickHouseEngine) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     found = count_facets(contract_engine, ALL, EVERYTHING, list(FACETS), NOW_US)
     assert found.total == 4
     assert found.counts == {
@@ -50,20 +50,20 @@ def test_every_value_is_counted_once_a_segment(contract_engine: ClickHouseEngine
 
 
 def test_facets_are_of_the_whole_result_of_a_query(contract_engine: ClickHouseEngine) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     where = compile_segments(check(parse("filemod:a domain:d.com"), now_us=NOW_US))
     found = count_facets(contract_engine, where, EVERYTHING, ["hostname"], NOW_US)
     assert (found.total, found.counts) == (1, {"hostname": [("a", 1)]})
 
 
 def test_facets_see_what_the_caller_may_see(contract_engine: ClickHouseEngine) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     found = count_facets(contract_engine, ALL, Scope(frozenset({2})), ["process_name"], NOW_US)
     assert found.counts == {"process_name": [("y.exe", 1)]}
 
 
 def test_facets_of_groups_count_groups(contract_engine: ClickHouseEngine) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     found = count_facets(
         contract_engine, ALL, EVERYTHING, ["hostname", "process_name"], NOW_US, group="process_id"
     )
@@ -72,7 +72,7 @@ def test_facets_of_groups_count_groups(contract_engine: ClickHouseEngine) -> Non
     assert found.counts["process_name"] == [("x.exe", 2), ("y.exe", 1)]
 
 
-def test_the_200_most_frequent_values_are_told(contract_engine: ClickHouseEngine) -> None:
+def test_the_200_most_frequent_values_are_listed(contract_engine: ClickHouseEngine) -> None:
     rows = [partial(number, process_name=f"p{number % 250:03d}") for number in range(400)]
     store(contract_engine, *rows, *(partial(1_000 + number) for number in range(9)))
     found = count_facets(contract_engine, ALL, EVERYTHING, ["process_name"], NOW_US)
@@ -105,7 +105,7 @@ def test_an_unknown_facet_is_refused_by_name(engine: ClickHouseEngine, name: str
 
 
 def test_a_doubled_cluster_counts_twice(doubled_engine: ClickHouseEngine) -> None:
-    told(doubled_engine)
+    seeded(doubled_engine)
     total = count_segments(doubled_engine, Condition("1"), EVERYTHING)
     found = count_facets(doubled_engine, ALL, EVERYTHING, ["hostname"], NOW_US)
     assert (found.total, sum(count for _, count in found.counts["hostname"])) == (total, total)

@@ -144,7 +144,7 @@ def test_the_directory_is_free_again_afterwards(tmp_path: Path) -> None:
             pass
 
 
-def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(StartError, match="cannot use the data directory"),

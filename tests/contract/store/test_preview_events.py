@@ -29,20 +29,20 @@ def found(engine: ClickHouseEngine, *patterns: str, segment: int | None = None) 
     return [event.path for event in events if isinstance(event, Filemod)]
 
 
-def told(engine: ClickHouseEngine) -> None:
+def seeded(engine: ClickHouseEngine) -> None:
     store(engine, partial(1, file("a", 30), file("b", 20), connection("x.test")))
     store(engine, partial(1, file("c", 10), file("needle", 40), window_ms=NEXT_MS))
 
 
 def test_what_matches_comes_first_and_the_rest_in_order(contract_engine: ClickHouseEngine) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     assert found(contract_engine) == ["b", "a", "c"]
     assert found(contract_engine, "(need)", "(zzz)") == ["needle", "b", "a"]
     assert found(contract_engine, "(need)", segment=HOUR_MS) == ["b", "a"]
 
 
 def test_an_event_comes_whole(contract_engine: ClickHouseEngine) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     (event,) = some_events(
         contract_engine, P1, EVERYTHING, NETCONN, {}, segment_id=None, count=9, reach=EVERYWHERE
     )
@@ -51,7 +51,7 @@ def test_an_event_comes_whole(contract_engine: ClickHouseEngine) -> None:
 
 
 def test_a_scope_hides_them(contract_engine: ClickHouseEngine) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     others = Scope(frozenset({2}))
     assert not some_events(
         contract_engine, P1, others, FILEMOD, {}, segment_id=None, count=9, reach=EVERYWHERE

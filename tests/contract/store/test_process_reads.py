@@ -39,7 +39,7 @@ def two_windows(engine: ClickHouseEngine) -> None:
     store(engine, later)
 
 
-def test_segments_tell_their_counts_and_times(contract_engine: ClickHouseEngine) -> None:
+def test_segments_have_their_counts_and_times(contract_engine: ClickHouseEngine) -> None:
     two_windows(contract_engine)
     first, second = segments_of(contract_engine, P1, EVERYTHING)
     assert (first.segment_id, first.last_update) == (HOUR_MS, 20)
@@ -71,8 +71,8 @@ def test_a_slice_of_the_events_goes_across_kinds_and_segments(
 ) -> None:
     two_windows(engine)
     found = events(engine, P1, EVERYTHING, start=start, count=count)
-    told = [event.time_us for kind in found.by_kind.values() for event in kind]
-    assert (found.total, sorted(told)) == (5, times)
+    reported = [event.time_us for kind in found.by_kind.values() for event in kind]
+    assert (found.total, sorted(reported)) == (5, times)
 
 
 def test_one_segment_and_some_kinds_can_be_asked_for(contract_engine: ClickHouseEngine) -> None:
@@ -115,7 +115,7 @@ def test_one_segment_has_of_its_metadata_what_a_search_shows(
     assert (newest["segment_id"], newest["path"]) == (HOUR_MS + 1, "/bin/b")
 
 
-def test_a_window_that_only_the_guide_knows_is_not_the_newest(
+def test_a_window_that_only_the_process_table_knows_is_not_the_newest(
     contract_engine: ClickHouseEngine,
 ) -> None:
     two_windows(contract_engine)

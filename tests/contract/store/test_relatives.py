@@ -22,8 +22,8 @@ P1, P2, P3 = process_id(1), process_id(2), process_id(3)
 OTHERS = Scope(frozenset({2}))
 
 
-def started(parent: int, child: int, time_us: int, **told: Any) -> Childproc:
-    return Childproc(process_id(parent), time_us, 1, ChildKind.EXEC, process_id(child), **told)
+def started(parent: int, child: int, time_us: int, **reported: Any) -> Childproc:
+    return Childproc(process_id(parent), time_us, 1, ChildKind.EXEC, process_id(child), **reported)
 
 
 def test_children_name_their_parents_whatever_partial_row_does(
@@ -62,8 +62,8 @@ def test_a_process_comes_with_the_children_that_it_reported(
     known = known_of(contract_engine, [P1, P2, P3], EVERYTHING, FACTS)
     facts = facts_of(contract_engine, [P1, P2, P3], EVERYTHING)
     assert {name: one.row for name, one in known.items()} == facts
-    told = sorted(known[P1].reports or [], key=lambda report: report.time_us)
-    assert told == reports_of(contract_engine, [P1], EVERYTHING, limit=9)
+    reported = sorted(known[P1].reports or [], key=lambda report: report.time_us)
+    assert reported == reports_of(contract_engine, [P1], EVERYTHING, limit=9)
     assert known[P2].reports == []
 
 

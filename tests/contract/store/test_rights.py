@@ -28,9 +28,9 @@ def test_a_user_with_all_rights_may_start(contract_engine: ClickHouseEngine) -> 
 def test_every_right_that_is_missing_is_named_at_the_start(engine: ClickHouseEngine) -> None:
     with pytest.raises(StartError) as refusal:
         check_rights(Elsewhere(engine))
-    told = str(refusal.value)
+    reported = str(refusal.value)
     for right in RIGHTS:
-        assert (f"GRANT {right.sql('elsewhere')}" in told) == ("{database}" in right.on)
+        assert (f"GRANT {right.sql('elsewhere')}" in reported) == ("{database}" in right.on)
 
 
 def test_a_right_that_is_taken_away_later_makes_the_store_unavailable(

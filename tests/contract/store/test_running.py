@@ -20,8 +20,10 @@ def test_hosts_with_processes_that_have_not_ended(contract_engine: ClickHouseEng
         partial(5, process_md5=MD5, hostname="b", sensor_id=2, last_update=20),
     )
     found = running(contract_engine, MD5, EVERYTHING, HOUR_MS * 1_000)
-    told = [(one.sensor_id, one.hostname, one.process_count, one.last_update_us) for one in found]
-    assert told == [(2, "b", 1, 20), (1, "a", 2, 9)]
+    reported = [
+        (one.sensor_id, one.hostname, one.process_count, one.last_update_us) for one in found
+    ]
+    assert reported == [(2, "b", 1, 20), (1, "a", 2, 9)]
     assert found[1].process_ids == (process_id(2), process_id(1))
 
 

@@ -38,7 +38,7 @@ APART = "filemod:evil.exe domain:evil.com"
 """What process 1 did in two windows, and process 2 in one of them only."""
 
 
-def told(engine: ClickHouseEngine) -> None:
+def seeded(engine: ClickHouseEngine) -> None:
     store(
         engine,
         partial(1, file("c:\\evil.exe"), hostname="a", last_update=1),
@@ -58,7 +58,7 @@ def asked(text: str, *, whole: bool) -> Condition:
 def test_what_a_process_did_in_two_windows_is_found_comprehensively(
     contract_engine: ClickHouseEngine,
 ) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     assert count_segments(contract_engine, asked(APART, whole=False), EVERYTHING) == 0
     found = search_segments(contract_engine, asked(APART, whole=True), EVERYTHING)
     assert [(row["process_id"], row["window_ms"]) for row in found.rows] == [
@@ -83,7 +83,7 @@ def test_shards_answer_comprehensively_by_themselves(
     doubled_engine: ClickHouseEngine, query: str
 ) -> None:
     """A subquery that reached for all shards would be refused here."""
-    told(doubled_engine)
+    seeded(doubled_engine)
     where = asked(query, whole=True)
     found = search_groups(doubled_engine, where, EVERYTHING, "process_id")
     once = [row["segment_id"] for row in found.rows]
@@ -93,7 +93,7 @@ def test_shards_answer_comprehensively_by_themselves(
 
 
 def test_groups_are_counted_within_the_scope(contract_engine: ClickHouseEngine) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     assert count_groups(contract_engine, ALL, EVERYTHING, "process_id") == 2
     assert count_groups(contract_engine, ALL, Scope(frozenset({2})), "hostname") == 1
     found = search_groups(contract_engine, ALL, Scope(frozenset({1})), "process_id")
@@ -106,7 +106,7 @@ def everything() -> Condition:
 
 @pytest.mark.parametrize("is_open", [True, False])
 @pytest.mark.parametrize("column", ["last_update", "cmdline"])
-def test_the_first_of_all_are_told_by_the_greatest_value_of_their_rows(
+def test_the_first_of_all_are_chosen_by_the_greatest_value_of_their_rows(
     contract_engine: ClickHouseEngine, column: str, is_open: bool
 ) -> None:
     if is_open:
@@ -129,9 +129,9 @@ def test_the_first_of_all_are_told_by_the_greatest_value_of_their_rows(
         for start in range(0, len(best) + 7, 7)
     ]
     assert {page.total for page in pages} == {len(best)}
-    told = [row for page in pages for row in page.rows]
-    assert {row["process_id"]: row["last_update"] for row in told} == best
-    assert [row["last_update"] for row in told] == sorted(best.values(), reverse=True)
+    seeded = [row for page in pages for row in page.rows]
+    assert {row["process_id"]: row["last_update"] for row in seeded} == best
+    assert [row["last_update"] for row in seeded] == sorted(best.values(), reverse=True)
     scope = Scope(frozenset({2}))
     within = search_segments(contract_engine, everything(), scope, order, rows=100)
     assert within.total == len(within.rows) == sum(name.startswith("00000002") for name in best)
@@ -150,7 +150,7 @@ DIGEST = "ab" * 16
     ids=str,
 )
 @pytest.mark.parametrize("text", ["modload:a.dll", f"md5:{DIGEST}"])
-def test_the_first_that_events_select_are_told_by_all_rows_of_theirs(
+def test_the_first_that_events_select_are_chosen_by_all_rows_of_theirs(
     contract_engine: ClickHouseEngine,
     monkeypatch: pytest.MonkeyPatch,
     text: str,
@@ -185,11 +185,11 @@ def test_the_first_that_events_select_are_told_by_all_rows_of_theirs(
         for start in range(0, len(found) + 7, 7)
     ]
     assert {page.total for page in pages} == {len(found)}
-    told = [(row["process_id"], row["last_update"]) for page in pages for row in page.rows]
+    seeded = [(row["process_id"], row["last_update"]) for page in pages for row in page.rows]
     names = {process_id(one, 1 + one % 3 if one < 40 else 1): best[one] for one in found}
-    assert dict(told) == names
-    assert len(told) == len(found)
-    assert [at for _, at in told] == sorted(names.values(), reverse=True)
+    assert dict(seeded) == names
+    assert len(seeded) == len(found)
+    assert [at for _, at in seeded] == sorted(names.values(), reverse=True)
     scope = Scope(frozenset({2}))
     within = search_segments(contract_engine, where, scope, rows=100)
     assert within.total == len(within.rows) == sum(name.startswith("00000002") for name in names)
@@ -261,7 +261,7 @@ def test_only_columns_can_be_grouped_by(engine: ClickHouseEngine, column: str) -
 
 
 def test_a_reach_leaves_out_older_windows_everywhere(contract_engine: ClickHouseEngine) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     newest = Reach(since_ms=NEXT_MS)
     assert count_segments(contract_engine, ALL, EVERYTHING, reach=newest) == 2
     where = asked(APART, whole=True)
@@ -294,7 +294,7 @@ def test_texts_of_events_are_looked_up_by_pattern(contract_engine: ClickHouseEng
     assert sorted(found.values) == ["c:\\Evil.exe", "c:\\evil.exe"]
 
 
-def test_cold_partitions_are_told_by_when_they_were_closed(
+def test_cold_partitions_are_identified_by_when_they_were_closed(
     contract_engine: ClickHouseEngine,
 ) -> None:
     open_partition(contract_engine, HOUR_MS)

@@ -26,7 +26,7 @@ def counts(
     return [(one.step, one.kind, one.count) for one in found]
 
 
-def told(engine: ClickHouseEngine) -> None:
+def seeded(engine: ClickHouseEngine) -> None:
     store(engine, partial(1, file("a", 10), file("b", 25), connection("d", time_us=12)))
     store(engine, partial(1, file("c", 29), query("q", 31), window_ms=NEXT_MS))
     store(engine, partial(1, file("d", 29)), partial(2, file("e", 29, number=2)))
@@ -35,7 +35,7 @@ def told(engine: ClickHouseEngine) -> None:
 def test_events_are_counted_by_step_and_kind_over_all_segments(
     contract_engine: ClickHouseEngine,
 ) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     assert counts(contract_engine, P1, EVERYTHING, ALWAYS, 10) == [
         (1, "filemod", 1),
         (1, "netconn", 1),
@@ -46,7 +46,7 @@ def test_events_are_counted_by_step_and_kind_over_all_segments(
 
 
 def test_both_ends_of_a_span_belong_to_it(contract_engine: ClickHouseEngine) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     within = Span(12, 29)
     counted = counts(contract_engine, P1, EVERYTHING, within, 1_000)
     assert counted == [(0, "filemod", 3), (0, "netconn", 1)]
@@ -55,7 +55,7 @@ def test_both_ends_of_a_span_belong_to_it(contract_engine: ClickHouseEngine) -> 
 
 
 def test_a_scope_hides_the_times(contract_engine: ClickHouseEngine) -> None:
-    told(contract_engine)
+    seeded(contract_engine)
     nobody = Scope(frozenset())
     assert span_of_events(contract_engine, P1, nobody, ALWAYS) is None
     assert counts(contract_engine, P1, nobody, ALWAYS, 10) == []

@@ -90,7 +90,7 @@ def test_the_writer_finds_its_place_again(contract_engine: ClickHouseEngine) -> 
     assert (found.window_ms, found.seq) == (NEXT_MS, 9)
 
 
-def test_known_processes_tell_facts_and_places(contract_engine: ClickHouseEngine) -> None:
+def test_known_processes_have_facts_and_places(contract_engine: ClickHouseEngine) -> None:
     facts: dict[str, Any] = {"hostname": "h", "path": "x", "process_pid": 4}
     store(contract_engine, partial(1, file("c:\\a"), last_update=1, **facts))
     store(contract_engine, partial(1, file("c:\\b"), last_update=1, username="bob"))
@@ -116,9 +116,9 @@ def test_keys_of_stored_records_can_be_read_back(contract_engine: ClickHouseEngi
     old = partial(2, record_keys=[9], window_ms=HOUR_MS - 3_600_000, seq=1, last_update=1)
     store(contract_engine, old)
     write_commit(contract_engine, Commit(records=[record(4), record(0, request=8)]))
-    told = list(seen_keys(contract_engine, "segment", since_us=HOUR_MS * 1_000))
-    keys = sorted(key for _, records, _ in told for key in records)
-    assert (keys, {key for *_, requests in told for key in requests}) == ([1, 2, 3], {7})
+    reported = list(seen_keys(contract_engine, "segment", since_us=HOUR_MS * 1_000))
+    keys = sorted(key for _, records, _ in reported for key in records)
+    assert (keys, {key for *_, requests in reported for key in requests}) == ([1, 2, 3], {7})
     assert list(seen_keys(contract_engine, "record", since_us=1)) == [(1, [4], [8])]
     assert list(seen_keys(contract_engine, "record", since_seq=10)) == []
 

@@ -87,10 +87,10 @@ def test_a_group_can_suppress_children_and_stop_doing_so(data: Path) -> None:
         return [group["suppress_children"] for group in _json("group", "list", "--data", data)]
 
     assert suppresses() == [False]
-    told = ("group", "suppress-children", "Default Group")
-    assert _run(*told, "--data", data).exit_code == 0
+    reported = ("group", "suppress-children", "Default Group")
+    assert _run(*reported, "--data", data).exit_code == 0
     assert suppresses() == [True]
-    assert _run(*told, "--off", "--data", data).exit_code == 0
+    assert _run(*reported, "--off", "--data", data).exit_code == 0
     assert suppresses() == [False]
     assert _run("group", "suppress-children", "nope", "--data", data).exit_code != 0
 
@@ -158,7 +158,7 @@ def test_a_directory_without_a_server_is_refused_and_left_empty(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_config_show_tells_where_each_value_came_from(
+def test_config_show_shows_where_each_value_came_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "vedette.toml").write_text("retention_days = 7\n")

@@ -130,7 +130,7 @@ def test_parts_are_numbered_and_bounded(tmp_path: Path, monkeypatch: pytest.Monk
     assert sum(chunk.share for chunk in chunks) == pytest.approx(1)
 
 
-def test_broken_lines_are_told_with_their_position(tmp_path: Path) -> None:
+def test_broken_lines_are_reported_with_their_position(tmp_path: Path) -> None:
     content = text_of([sysmon(1)]) + b'{"cut": \n' + text_of([sysmon(2), {"what": "else"}])
     sequence = Sequence(written(tmp_path / "x", content))
     assert len(given_out(sequence)) == 2
@@ -140,7 +140,7 @@ def test_broken_lines_are_told_with_their_position(tmp_path: Path) -> None:
     assert sequence.reasons == {"not_json": 1, "unknown_format": 1}
 
 
-def test_a_place_tells_file_and_position(tmp_path: Path) -> None:
+def test_a_place_has_file_and_position(tmp_path: Path) -> None:
     written(tmp_path / "a", text_of([sysmon(5), sysmon(3)]))
     written(tmp_path / "b", text_of([sysmon(4)]))
     with Sequence(tmp_path) as sequence:
@@ -196,8 +196,8 @@ def test_documents_read_in_blocks_are_those_read_one_by_one(
     mixed = Sequence(written(tmp_path / "x", b"\n".join([*lines[:20], odd, *lines[20:]])))
     found = given_out(mixed)
     assert [one for one in found if b'"N"' in one] == plain
-    told = [decode(one)[0].data["N"] for one in plain]
-    assert told == [str(number) for number in reversed(range(30))]
+    reported = [decode(one)[0].data["N"] for one in plain]
+    assert reported == [str(number) for number in reversed(range(30))]
     assert {one.position for one in mixed.refused} <= {21}
 
 
@@ -249,13 +249,13 @@ def test_lines_of_more_files_than_may_be_open(
     for number in range(7):
         written(tmp_path / str(number), text_of(sysmon(s, N=number) for s in range(number, 9)))
     out = given_out(Sequence(tmp_path))
-    told = [(record.data["UtcTime"], record.data["N"]) for one in out for record in decode(one)]
-    assert len(told) == sum(9 - number for number in range(7))
-    assert [time for time, _ in told] == sorted(time for time, _ in told)
+    reported = [(record.data["UtcTime"], record.data["N"]) for one in out for record in decode(one)]
+    assert len(reported) == sum(9 - number for number in range(7))
+    assert [time for time, _ in reported] == sorted(time for time, _ in reported)
 
 
 @pytest.mark.parametrize("change", [b"", b"{}\n", text_of(MIXED[::-1])])
-def test_a_file_that_changes_while_it_is_imported_is_told(
+def test_a_file_that_changes_while_it_is_imported_is_reported(
     change: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vedette.importer.scan.record_scanner.IMPORT_BLOCK_BYTES", 100)

@@ -62,7 +62,7 @@ def tarred(members: dict[str, bytes], *others: tarfile.TarInfo) -> bytes:
         (b"MZ\x90\0", Kind.UNKNOWN),
     ],
 )
-def test_the_first_bytes_tell_the_kind(head: bytes, kind: Kind) -> None:
+def test_the_first_bytes_decide_the_kind(head: bytes, kind: Kind) -> None:
     assert kind_of(head) is kind
 
 

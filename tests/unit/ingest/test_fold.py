@@ -18,7 +18,7 @@ def test_events_of_one_process_come_together_whatever_their_kind() -> None:
     assert draft.record_keys == [70]
 
 
-def test_a_record_is_keyed_once_though_it_tells_of_two_processes() -> None:
+def test_a_record_is_keyed_once_though_it_names_two_processes() -> None:
     folded = Folded()
     fold(folded, [Regmod(A, 5, 2, "x"), Regmod(B, 5, 2, "x")], 1, 70, 3)
     assert (folded.drafts[A].record_keys, folded.drafts[B].record_keys) == ([70], [])

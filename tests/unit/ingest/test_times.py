@@ -79,7 +79,7 @@ def test_a_time_is_what_the_standard_library_reads(text: str) -> None:
 
 
 @given(_TEXTS, st.integers(0, 30), st.characters())
-def test_a_time_with_a_wrong_character_is_told_the_same_once_its_parts_are_known(
+def test_a_time_with_a_wrong_character_is_refused_the_same_once_its_parts_are_known(
     text: str, place: int, wrong: str
 ) -> None:
     broken = text[:place] + wrong + text[place + 1 :]

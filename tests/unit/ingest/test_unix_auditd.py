@@ -1,4 +1,4 @@
-"""audit.log, laurel and auoms: what their events tell of processes."""
+"""audit.log, laurel and auoms: what their events report about processes."""
 
 import json
 import random
@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ingest.unix_records import merged, of_path, only, outcomes_of, records_of, told
+from tests.unit.ingest.unix_records import (
+    merged,
+    normalised,
+    of_path,
+    only,
+    outcomes_of,
+    records_of,
+)
 from vedette.ingest.decode import decode
 from vedette.ingest.decode.auditd import assemble_all, record_id_of
 from vedette.ingest.record import RecordError
@@ -57,7 +64,7 @@ def execve(serial: int, *argv: str, exe: str, **rest: Any) -> str:
 
 
 def test_an_exec_is_a_new_process_with_command_line_user_and_parent() -> None:
-    out = told(execve(1, "ls", "-l", "/tmp", exe="/usr/bin/ls"))
+    out = normalised(execve(1, "ls", "-l", "/tmp", exe="/usr/bin/ls"))
     process_id, values = of_path(out, "/usr/bin/ls")
     assert values["cmdline"] == "ls -l /tmp"
     assert values["creation_observed"] == 1
@@ -71,7 +78,7 @@ def test_an_exec_is_a_new_process_with_command_line_user_and_parent() -> None:
 
 
 def test_an_exec_in_place_ends_the_first_image_and_is_its_child() -> None:
-    out = told(
+    out = normalised(
         execve(1, "sh", "-c", "exec ls", exe="/bin/dash"),
         execve(2, "ls", exe="/usr/bin/ls", at="1700000000.200"),
     )
@@ -86,7 +93,7 @@ def test_an_exec_in_place_ends_the_first_image_and_is_its_child() -> None:
 
 
 def test_a_pid_used_again_by_another_parent_is_no_exec_in_place() -> None:
-    out = told(
+    out = normalised(
         execve(1, "a", exe="/bin/a", ppid=100),
         execve(2, "b", exe="/bin/b", ppid=101, at="1700000099.0"),
     )
@@ -101,7 +108,7 @@ def test_events_belong_to_the_image_that_ran_at_their_time() -> None:
         call(4, "unlink", at="1700000000.250", parts=_path("/tmp/2", "DELETE")),
     )
     for order in (lines, lines[::-1]):
-        out = told(*order)
+        out = normalised(*order)
         paths = {f.path: f.process_id for f in only(Filemod, out)}
         assert paths["/tmp/1"] == of_path(out, "/bin/a")[0]
         assert paths["/tmp/2"] == of_path(out, "/bin/b")[0]
@@ -110,11 +117,11 @@ def test_events_belong_to_the_image_that_ran_at_their_time() -> None:
 def test_an_event_of_an_unknown_process_goes_to_one_made_of_pid_and_path() -> None:
     one = call(1, "unlink", parts=_path("/x", "DELETE"))
     two = call(2, "unlink", at="1700009999.0", parts=_path("/y", "DELETE"))
-    first, second = only(Filemod, told(one)), only(Filemod, told(two, one))
+    first, second = only(Filemod, normalised(one)), only(Filemod, normalised(two, one))
     assert {f.process_id for f in first + second} == {first[0].process_id}
-    assert merged(told(one))[first[0].process_id]["path"] == "/usr/bin/bash"
+    assert merged(normalised(one))[first[0].process_id]["path"] == "/usr/bin/bash"
     other = call(3, "unlink", exe="/bin/other", parts=_path("/x", "DELETE"))
-    assert only(Filemod, told(other))[0].process_id != first[0].process_id
+    assert only(Filemod, normalised(other))[0].process_id != first[0].process_id
 
 
 def _path(name: str, kind: str, item: int = 0) -> tuple[str, ...]:
@@ -147,7 +154,7 @@ def test_file_calls_become_filemods(
     name: str, args: str, paths: list[tuple[str, str]], wanted: list[tuple[int, str]]
 ) -> None:
     parts = tuple(part for i, (path, kind) in enumerate(paths) for part in _path(path, kind, i))
-    out = told(call(1, name, args=tuple(args.split()), parts=parts))
+    out = normalised(call(1, name, args=tuple(args.split()), parts=parts))
     assert [(f.operation, f.path) for f in only(Filemod, out)] == wanted
 
 
@@ -176,7 +183,7 @@ def test_socket_calls_become_connections(
     name: str, success: str, exit_code: str, saddr: str, wanted: tuple[Any, ...] | None
 ) -> None:
     parts = (f"type=SOCKADDR saddr={saddr}",)
-    out = told(call(1, name, success=success, exit_code=exit_code, parts=parts))
+    out = normalised(call(1, name, success=success, exit_code=exit_code, parts=parts))
     found = [
         (
             n.outbound,
@@ -192,14 +199,14 @@ def test_socket_calls_become_connections(
 
 
 def test_a_fork_is_a_child_and_a_thread_is_not() -> None:
-    out = told(call(1, "clone", exit_code="300", args=("1200011", "0", "0", "0")))
+    out = normalised(call(1, "clone", exit_code="300", args=("1200011", "0", "0", "0")))
     (child,) = only(Childproc, out)
     assert (child.pid, child.kind) == (300, ChildKind.FORK)
-    assert not told(call(1, "clone", exit_code="300", args=("3d0f00", "0", "0", "0")))
+    assert not normalised(call(1, "clone", exit_code="300", args=("3d0f00", "0", "0", "0")))
 
 
 def test_exit_ends_the_process_with_its_status() -> None:
-    out = told(
+    out = normalised(
         execve(1, "false", exe="/bin/false"),
         call(2, "exit_group", exe="/bin/false", at="1700000001.0", args=("1", "0", "0", "0")),
     )
@@ -221,19 +228,19 @@ def test_exit_ends_the_process_with_its_status() -> None:
 def test_reaching_into_a_process_is_a_cross_process_event(
     name: str, args: tuple[str, ...], target: int | None
 ) -> None:
-    out = only(Crossproc, told(call(1, name, args=args)))
+    out = only(Crossproc, normalised(call(1, name, args=args)))
     assert [(c.access, c.is_target) for c in out] == ([(0x38, 0), (0x38, 1)] if target else [])
     assert len({c.process_id for c in out}) == len(out)
 
 
 def test_a_kernel_module_is_a_modload() -> None:
-    out = told(call(1, "finit_module", parts=('type=KERN_MODULE name="evil"',)))
+    out = normalised(call(1, "finit_module", parts=('type=KERN_MODULE name="evil"',)))
     assert [m.path for m in only(Modload, out)] == ["evil"]
 
 
 def test_failed_calls_are_nothing() -> None:
-    assert told(execve(1, "nope", exe="/bin/sh", success="no")) == []
-    assert told(call(2, "openat", success="no", parts=_path("/a", "CREATE"))) == []
+    assert normalised(execve(1, "nope", exe="/bin/sh", success="no")) == []
+    assert normalised(call(2, "openat", success="no", parts=_path("/a", "CREATE"))) == []
 
 
 def test_hexadecimal_values_and_long_arguments_are_decoded() -> None:
@@ -282,7 +289,7 @@ def test_logins_are_kept_as_records() -> None:
         "type=USER_LOGIN msg=audit(1700000000.5:9): pid=7 uid=0 "
         'msg=\'op=login acct="ann" exe="/usr/sbin/sshd" addr=10.0.0.9 res=failed\''
     )
-    (kept,) = told(line)
+    (kept,) = normalised(line)
     assert isinstance(kept, Kept)
     assert (kept.channel, kept.event_id) == ("auditd", 1112)
     assert kept.fields["USER_LOGIN.acct"] == "ann"
@@ -322,7 +329,7 @@ LAUREL: dict[str, Any] = {
 
 
 def test_laurel_events_are_read_with_their_encoding_undone() -> None:
-    out = told(LAUREL)
+    out = normalised(LAUREL)
     _, values = of_path(out, "/usr/bin/café")
     assert values["cmdline"] == "café 100%"
     assert (values["username"], values["parent_path"]) == ("root", "/bin/sh")
@@ -342,8 +349,8 @@ def test_laurel_names_the_process_by_the_event_that_began_it() -> None:
         },
         "SOCKADDR": [{"SADDR": {"saddr_fam": "inet", "addr": "1.2.3.4", "port": 443}}],
     }
-    (connection,) = only(Netconn, told(later))
-    assert connection.process_id == of_path(told(LAUREL), "/usr/bin/café")[0]
+    (connection,) = only(Netconn, normalised(later))
+    assert connection.process_id == of_path(normalised(LAUREL), "/usr/bin/café")[0]
 
 
 AUOMS = (
@@ -365,10 +372,10 @@ def test_auoms_command_lines_come_whole() -> None:
 @pytest.mark.parametrize("wrong", [None, 7, "x", [], {"PID": 3}, {"SYSCALL": "execve", "pid": []}])
 def test_values_of_wrong_types_never_raise(wrong: Any) -> None:
     laurel = {**LAUREL, "SYSCALL": wrong, "EXECVE": wrong, "PATH": wrong, "SOCKADDR": wrong}
-    told(laurel)
-    told({**LAUREL, "EXECVE": wrong, "PATH": wrong, "CWD": wrong, "PROCTITLE": wrong})
+    normalised(laurel)
+    normalised({**LAUREL, "EXECVE": wrong, "PATH": wrong, "CWD": wrong, "PROCTITLE": wrong})
     connect = {**LAUREL["SYSCALL"], "SYSCALL": "connect"}
-    told({**LAUREL, "SYSCALL": connect, "SOCKADDR": wrong})
+    normalised({**LAUREL, "SYSCALL": connect, "SOCKADDR": wrong})
 
 
 _HEAD = "type=SYSCALL msg=audit(1700000000.1:7): "

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ingest.unix_records import of_path, only, records_of, told
+from tests.unit.ingest.unix_records import normalised, of_path, only, records_of
 from vedette.ingest.record import RecordError
 from vedette.model.event import (
     ChildKind,
@@ -50,7 +50,7 @@ def test_an_exec_is_a_new_process_of_its_parent() -> None:
         "args": ["curl", "-s", "http://x"],
         "cwd": {"path": "/Users/ann"},
     }
-    out = told(event("exec", content, process(51, 401, "/bin/zsh", parent=50)))
+    out = normalised(event("exec", content, process(51, 401, "/bin/zsh", parent=50)))
     _, values = of_path(out, "/usr/bin/curl")
     assert values["cmdline"] == "curl -s http://x"
     assert (values["process_guid"], values["uid"], values["parent_pid"]) == ("51:402", "501", 50)
@@ -60,19 +60,19 @@ def test_an_exec_is_a_new_process_of_its_parent() -> None:
 
 def test_tokens_of_eight_numbers_are_read_too() -> None:
     by = {**ZSH, "audit_token": [501, 501, 20, 501, 20, 50, 100013, 400]}
-    out = told(event("unlink", {"target": {"path": "/x"}}, by))
+    out = normalised(event("unlink", {"target": {"path": "/x"}}, by))
     assert of_path(out, "/bin/zsh") == of_path(
-        told(event("unlink", {"target": {"path": "/x"}})), "/bin/zsh"
+        normalised(event("unlink", {"target": {"path": "/x"}})), "/bin/zsh"
     )
 
 
 def test_a_process_seen_without_its_exec_begins_when_it_was_forked() -> None:
-    out = told(event("unlink", {"target": {"path": "/x"}}))
+    out = normalised(event("unlink", {"target": {"path": "/x"}}))
     assert of_path(out, "/bin/zsh")[1]["start"] == 1_704_103_140_000_000
 
 
-def test_a_fork_and_an_exit_are_told_to_the_parent() -> None:
-    out = told(
+def test_a_fork_and_an_exit_are_reported_to_the_parent() -> None:
+    out = normalised(
         event("fork", {"child": process(52, 403, "/bin/zsh", parent=50)}),
         event("exit", {"stat": 256}, process(52, 403, "/bin/zsh", 50), "2024-01-01T10:00:01Z"),
     )
@@ -119,24 +119,27 @@ def test_a_fork_and_an_exit_are_told_to_the_parent() -> None:
     ],
 )
 def test_file_events_become_filemods(name: str, content: Any, wanted: list[Any]) -> None:
-    out = told(event(name, content))
+    out = normalised(event(name, content))
     assert [(f.operation, f.path) for f in only(Filemod, out)] == wanted
 
 
-def test_taking_a_task_port_is_told_to_both_processes() -> None:
-    out = only(Crossproc, told(event("get_task", {"target": process(60, 500, "/bin/victim")})))
+def test_taking_a_task_port_is_reported_to_both_processes() -> None:
+    out = only(
+        Crossproc, normalised(event("get_task", {"target": process(60, 500, "/bin/victim")}))
+    )
     assert [(c.kind, c.is_target) for c in out] == [
         (CrossKind.PROCESS_OPEN, 0),
         (CrossKind.PROCESS_OPEN, 1),
     ]
     (thread, _) = only(
-        Crossproc, told(event("remote_thread_create", {"target": process(60, 5, "/bin/victim")}))
+        Crossproc,
+        normalised(event("remote_thread_create", {"target": process(60, 5, "/bin/victim")})),
     )
     assert thread.kind == CrossKind.REMOTE_THREAD
 
 
 def test_a_file_mapped_to_be_executed_is_a_modload() -> None:
-    out = told(
+    out = normalised(
         event("mmap", {"source": {"path": "/l.dylib"}, "protection": 5}),
         event("mmap", {"source": {"path": "/data"}, "protection": 1}),
     )
@@ -145,7 +148,7 @@ def test_a_file_mapped_to_be_executed_is_a_modload() -> None:
 
 def test_launch_items_are_kept_as_records() -> None:
     added = {**event("btm_launch_item_add", {"item": {"url": "file:///x"}}), "event_type": 124}
-    (kept,) = told(added)
+    (kept,) = normalised(added)
     assert isinstance(kept, Kept)
     assert kept.fields["event.item.url"] == "file:///x"
 
@@ -159,6 +162,6 @@ def test_an_event_without_host_is_refused() -> None:
 def test_values_of_wrong_types_never_raise(wrong: Any) -> None:
     for name in ("exec", "fork", "exit", "create", "rename", "get_task", "mmap", "link"):
         try:
-            told(event(name, wrong), event(name, wrong, {"audit_token": wrong}))
+            normalised(event(name, wrong), event(name, wrong, {"audit_token": wrong}))
         except RecordError:
             continue

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ingest.unix_records import of_path, only, records_of, told
+from tests.unit.ingest.unix_records import normalised, of_path, only, records_of
 from vedette.ingest.platform import os_type_of
 from vedette.ingest.record import RecordError
 from vedette.model.address import address_text
@@ -45,7 +45,7 @@ def started(**more: Any) -> dict[str, Any]:
 
 
 def test_process_events_start_processes_by_pid_and_time() -> None:
-    out = told(started())
+    out = normalised(started())
     _, values = of_path(out, "/bin/ls")
     assert (values["cmdline"], values["process_pid"], values["uid"]) == ("ls -l", 20, "5")
     assert values["start"] == 1_700_000_000_000_000
@@ -91,7 +91,9 @@ def test_sockets_become_connections(
     columns: dict[str, Any], wanted: tuple[int, int] | None
 ) -> None:
     shared = {"pid": 20, "path": "/bin/nc", "family": 2, "local_address": "10.0.0.1"}
-    out = only(Netconn, told(result("socket_events", **{**shared, "local_port": 999, **columns})))
+    out = only(
+        Netconn, normalised(result("socket_events", **{**shared, "local_port": 999, **columns}))
+    )
     assert [(n.outbound, n.protocol) for n in out] == ([wanted] if wanted else [])
     assert {address_text(n.remote_ip) for n in out} <= {"1.2.3.4"}
 
@@ -106,7 +108,7 @@ def test_an_event_of_a_process_that_started_before_is_its_own() -> None:
         time=1_700_000_009,
     )
     for order in ((started(), connect), (connect, started())):
-        out = told(*order)
+        out = normalised(*order)
         assert only(Netconn, out)[0].process_id == of_path(out, "/bin/ls")[0]
 
 
@@ -122,12 +124,14 @@ def test_an_event_of_a_process_that_started_before_is_its_own() -> None:
 )
 def test_process_file_events_become_filemods(operation: str, wanted: list[Any]) -> None:
     row: dict[str, Any] = {"pid": 2, "executable": "/bin/x", "path": "/a", "dest_path": "/b"}
-    out = told(result("process_file_events", operation=operation, **row))
+    out = normalised(result("process_file_events", operation=operation, **row))
     assert [(f.operation, f.path) for f in only(Filemod, out)] == wanted
 
 
 def test_file_events_without_a_process_are_kept() -> None:
-    (kept,) = told(result("file_events", target_path="/etc/passwd", action="UPDATED", md5="x"))
+    (kept,) = normalised(
+        result("file_events", target_path="/etc/passwd", action="UPDATED", md5="x")
+    )
     assert isinstance(kept, Kept)
     assert kept.fields["target_path"] == "/etc/passwd"
 
@@ -146,7 +150,7 @@ def test_macos_processes_are_found_again_by_pid_and_version() -> None:
     exits = result(
         "es_process_events", event_type="exit", exit_code=3, time=1_700_000_005, **shared
     )
-    _, values = of_path(told(exits, execs), "/bin/zsh")
+    _, values = of_path(normalised(exits, execs), "/bin/zsh")
     assert (values["cmdline"], values["exit_status"], values["terminated"]) == ("zsh -l", "3", 1)
     assert os_type_of(records_of(execs)[0]) == "osx"
 
@@ -170,7 +174,7 @@ def test_windows_processes_start_and_stop() -> None:
         datetime="2023-11-14T22:13:29Z",
         cmdline="",
     )
-    out = told(begins, ends)
+    out = normalised(begins, ends)
     _, values = of_path(out, "C:\\a.exe")
     assert (values["cmdline"], values["exit_status"]) == ("a", "1")
     assert [c.started for c in only(Childproc, out)] == [1, 0]
@@ -193,7 +197,7 @@ def test_dns_answers_name_later_connections() -> None:
         remote_address="1.2.3.4",
         time=1_700_000_009,
     )
-    out = told(answer, connect)
+    out = normalised(answer, connect)
     assert [q.name for q in only(Dnsquery, out)] == ["evil.example"]
     assert [n.domain for n in only(Netconn, out)] == ["evil.example"]
 
@@ -216,7 +220,7 @@ def test_windows_events_become_event_log_records() -> None:
 
 
 def test_rows_of_other_tables_are_not_kept() -> None:
-    assert told(result("installed_packages", package="vim")) == []
+    assert normalised(result("installed_packages", package="vim")) == []
 
 
 def test_a_result_without_host_is_refused() -> None:
@@ -228,5 +232,5 @@ def test_a_result_without_host_is_refused() -> None:
 def test_values_of_wrong_types_never_raise(wrong: Any) -> None:
     for table in ("process_events", "socket_events", "es_process_events", "process_etw_events"):
         row = dict.fromkeys(("pid", "parent", "path", "remote_port", "event_type"), wrong)
-        out = told({**result(table), "columns": row})
+        out = normalised({**result(table), "columns": row})
         assert all(isinstance(one, Facts | Childproc | Netconn | Kept) for one in out)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ingest.unix_records import of_path, only, records_of, told
+from tests.unit.ingest.unix_records import normalised, of_path, only, records_of
 from vedette.ingest.record import RecordError
 from vedette.model.event import (
     BinarySeen,
@@ -25,7 +25,7 @@ def line(fields: str, at: str = "2024-01-01T10:00:00.250Z") -> str:
 
 
 def test_exec_starts_a_process_with_its_hash() -> None:
-    out = told(
+    out = normalised(
         line(
             f"action=EXEC|decision=ALLOW|reason=CERT|sha256={SHA}|cert_cn=Software Signing|pid=12|"
             "pidversion=90|ppid=1|uid=501|user=ann|path=/bin/ls|args=ls -l <pipe> x\\ny"
@@ -53,7 +53,7 @@ def test_exec_starts_a_process_with_its_hash() -> None:
     ],
 )
 def test_file_actions_become_filemods(fields: str, wanted: list[Any]) -> None:
-    out = told(line(f"{fields}|pid=12|ppid=1|process=ls|processpath=/bin/ls|uid=0"))
+    out = normalised(line(f"{fields}|pid=12|ppid=1|process=ls|processpath=/bin/ls|uid=0"))
     assert [(f.operation, f.path) for f in only(Filemod, out)] == wanted
     assert of_path(out, "/bin/ls")[1]["process_pid"] == 12
 
@@ -61,14 +61,14 @@ def test_file_actions_become_filemods(fields: str, wanted: list[Any]) -> None:
 def test_an_exit_ends_the_process_of_its_pid_and_version() -> None:
     starts = "action=EXEC|decision=ALLOW|pid=12|pidversion=90|ppid=1|path=/bin/ls"
     ends = line("action=EXIT|pid=12|pidversion=90|ppid=1|uid=0", "2024-01-01T10:00:09.000Z")
-    _, values = of_path(told(ends, line(starts)), "/bin/ls")
+    _, values = of_path(normalised(ends, line(starts)), "/bin/ls")
     assert values["end_time"] - values["start"] == 8_750_000
 
 
 def test_after_a_reboot_the_same_pid_and_version_is_another_process() -> None:
     starts = "action=EXEC|decision=ALLOW|pid=12|pidversion=90|ppid=1|path=/bin/{}"
     written = "action=WRITE|path=/a|pid=12|pidversion=90|ppid=1|processpath=/bin/b"
-    out = told(
+    out = normalised(
         line(starts.format("a")),
         line(starts.format("b"), "2024-01-09T10:00:00.000Z"),
         line(written, "2024-01-09T10:00:01.000Z"),
@@ -78,12 +78,12 @@ def test_after_a_reboot_the_same_pid_and_version_is_another_process() -> None:
 
 
 def test_a_fork_is_a_child_of_its_parent() -> None:
-    out = told(line("action=FORK|pid=20|pidversion=91|ppid=12|uid=0|gid=0"))
+    out = normalised(line("action=FORK|pid=20|pidversion=91|ppid=12|uid=0|gid=0"))
     assert [(c.pid, c.kind) for c in only(Childproc, out)] == [(20, ChildKind.FORK)]
 
 
 def test_a_denied_execution_blocks_at_its_parent() -> None:
-    out = told(
+    out = normalised(
         line(f"action=EXEC|decision=DENY|sha256={SHA}|pid=13|ppid=12|path=/tmp/evil|args=evil -x")
     )
     (block,) = only(Processblock, out)
@@ -113,7 +113,7 @@ def test_json_events_say_the_same_as_lines() -> None:
     )
     camel = {**execution, "eventTime": execution.pop("event_time"), "machineId": "MAC-1"}
     assert records_of(camel)[0].host == "mac-1"
-    assert of_path(told(camel), "/bin/ls") == of_path(told(text), "/bin/ls")
+    assert of_path(normalised(camel), "/bin/ls") == of_path(normalised(text), "/bin/ls")
 
 
 def test_the_machine_id_is_the_host_when_nothing_else_is() -> None:
@@ -124,6 +124,6 @@ def test_the_machine_id_is_the_host_when_nothing_else_is() -> None:
 
 
 def test_other_actions_are_kept_as_records() -> None:
-    (kept,) = told(line("action=DISKAPPEAR|mount=/Volumes/X|volume=X|bus=USB"))
+    (kept,) = normalised(line("action=DISKAPPEAR|mount=/Volumes/X|volume=X|bus=USB"))
     assert isinstance(kept, Kept)
     assert kept.fields["mount"] == "/Volumes/X"

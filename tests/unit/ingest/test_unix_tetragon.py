@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ingest.unix_records import of_path, only, records_of, told
+from tests.unit.ingest.unix_records import normalised, of_path, only, records_of
 from vedette.ingest.decode import decode
 from vedette.model.address import address_text
 from vedette.model.event import (
@@ -52,7 +52,7 @@ def probe(function: str, *args: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_an_exec_is_a_process_with_its_parent() -> None:
-    out = told(event("process_exec", process=CURL, parent=SHELL))
+    out = normalised(event("process_exec", process=CURL, parent=SHELL))
     process_id, values = of_path(out, "/usr/bin/curl")
     assert values["cmdline"] == "/usr/bin/curl http://x"
     assert (values["process_guid"], values["parent_path"]) == ("bm9kZToy", "/bin/sh")
@@ -65,16 +65,16 @@ def test_an_exec_is_a_process_with_its_parent() -> None:
 
 def test_an_exec_in_place_ends_the_image_before() -> None:
     again = {**SHELL, "exec_id": "bm9kZToz", "binary": "/bin/ls", "start_time": CURL["start_time"]}
-    out = told(event("process_exec", process=again, parent=SHELL))
+    out = normalised(event("process_exec", process=again, parent=SHELL))
     assert [c.kind for c in only(Childproc, out)] == [ChildKind.EXEC]
     assert of_path(out, "/bin/sh")[1]["terminated"] == 1
 
 
 def test_every_event_names_the_same_process_alone_or_together() -> None:
     exits = event("process_exit", process=CURL, parent=SHELL, status=7)
-    alone = of_path(told(exits), "/usr/bin/curl")
+    alone = of_path(normalised(exits), "/usr/bin/curl")
     together = of_path(
-        told(exits, event("process_exec", process=CURL, parent=SHELL)), "/usr/bin/curl"
+        normalised(exits, event("process_exec", process=CURL, parent=SHELL)), "/usr/bin/curl"
     )
     assert alone[0] == together[0]
     assert together[1]["exit_status"] == "7"
@@ -83,14 +83,14 @@ def test_every_event_names_the_same_process_alone_or_together() -> None:
 
 def test_a_process_that_was_there_before_is_not_created() -> None:
     known = {**CURL, "flags": "procFS auid"}
-    out = told(event("process_exec", process=known, parent=SHELL))
+    out = normalised(event("process_exec", process=known, parent=SHELL))
     assert "creation_observed" not in of_path(out, "/usr/bin/curl")[1]
     assert only(Childproc, out) == []
 
 
 def test_tcp_connect_is_a_connection() -> None:
     sock = {"saddr": "10.0.0.5", "sport": 4000, "daddr": "1.2.3.4", "dport": 443}
-    (found,) = only(Netconn, told(probe("tcp_connect", {"sock_arg": sock})))
+    (found,) = only(Netconn, normalised(probe("tcp_connect", {"sock_arg": sock})))
     assert (found.outbound, found.protocol, found.remote_port) == (1, 6, 443)
     assert address_text(found.local_ip) == "10.0.0.5"
 
@@ -108,26 +108,26 @@ def test_tcp_connect_is_a_connection() -> None:
 def test_file_probes_become_filemods(
     function: str, args: list[dict[str, Any]], wanted: int | None
 ) -> None:
-    out = told(probe(function, {"file_arg": {"path": "/etc/shadow"}}, *args))
+    out = normalised(probe(function, {"file_arg": {"path": "/etc/shadow"}}, *args))
     expected = [(wanted, "/etc/shadow")] if wanted else []
     assert [(f.operation, f.path) for f in only(Filemod, out)] == expected
 
 
 def test_libraries_are_modloads() -> None:
-    out = told(event("process_loader", process=CURL, path="/lib/x.so"))
+    out = normalised(event("process_loader", process=CURL, path="/lib/x.so"))
     assert [m.path for m in only(Modload, out)] == ["/lib/x.so"]
 
 
 def test_other_probes_are_kept_as_records() -> None:
-    (kept,) = only(Kept, told(probe("commit_creds", {"cred_arg": {"uid": 0}})))
+    (kept,) = only(Kept, normalised(probe("commit_creds", {"cred_arg": {"uid": 0}})))
     assert kept.fields["event.function_name"] == "commit_creds"
 
 
 @pytest.mark.parametrize("wrong", [None, 3, "x", [], {}, {"pid": "y"}])
 def test_values_of_wrong_types_never_raise(wrong: Any) -> None:
-    told(event("process_exec", process=wrong, parent=wrong))
-    told(event("process_kprobe", process=CURL, args=wrong, function_name="tcp_connect"))
-    told(
+    normalised(event("process_exec", process=wrong, parent=wrong))
+    normalised(event("process_kprobe", process=CURL, args=wrong, function_name="tcp_connect"))
+    normalised(
         probe("tcp_connect", {"sock_arg": wrong}),
         probe("security_path_unlink", {"file_arg": wrong}),
     )
@@ -137,7 +137,7 @@ def test_values_of_wrong_types_never_raise(wrong: Any) -> None:
 def test_recorded_events_share_their_parent() -> None:
     files = sorted(FIXTURES.glob("tetragon_*.json"))
     records = [record for file in files for record in decode(file.read_bytes())]
-    out = told(*(json.loads(file.read_text()) for file in files))
+    out = normalised(*(json.loads(file.read_text()) for file in files))
     assert {record.host for record in records} == {"minikube"}
     assert len({c.process_id for c in only(Childproc, out)}) == 1
     assert of_path(out, "/usr/bin/nc")[1]["cmdline"].endswith("not-reverse-shell.com 443")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.sensor import event, session
-from tests.unit.ingest.unix_records import merged, of_path, only, records_of, told
+from tests.unit.ingest.unix_records import merged, normalised, of_path, only, records_of
 from vedette.ingest.decode import decode
 from vedette.ingest.record import RecordError
 from vedette.model.event import (
@@ -32,7 +32,7 @@ PYTHON = process_id_from_start(1, 501, EXEC_US)
 
 
 def sent(events: list[dict[str, Any]]) -> list[Any]:
-    return told(*({**one, "hostname": "web1.example"} for one in events))
+    return normalised(*({**one, "hostname": "web1.example"} for one in events))
 
 
 def test_a_process_is_named_by_pid_and_start() -> None:

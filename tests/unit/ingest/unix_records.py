@@ -23,7 +23,7 @@ def records_of(*sent: dict[str, Any] | str, host: str = "web1.example") -> list[
 
 
 def outcomes_of(records: Iterable[Record], ctx: HostContext | None = None) -> list[Outcome]:
-    """What the records of one host tell, learned from all of them first."""
+    """What the records of one host report, learned from all of them first."""
     context = ctx or HostContext(1)
     batch = list(records)
     for record in batch:
@@ -35,7 +35,7 @@ def outcomes_of(records: Iterable[Record], ctx: HostContext | None = None) -> li
     ]
 
 
-def told(*sent: dict[str, Any] | str, host: str = "web1.example") -> list[Outcome]:
+def normalised(*sent: dict[str, Any] | str, host: str = "web1.example") -> list[Outcome]:
     return outcomes_of(records_of(*sent, host=host))
 
 

@@ -1,31 +1,31 @@
-"""Functions that remember: what is repeated is not asked again, what is long is not kept."""
+"""Memoization: a repeated text is computed once, a long one is not cached."""
 
 from vedette.limits import MEMOIZED_CHARS_MAX
-from vedette.model.memoize import remembered
+from vedette.model.memoize import memoize
 
 
-def test_a_text_is_asked_once_until_the_memory_is_full() -> None:
-    asked: list[str] = []
+def test_a_text_is_computed_once_until_the_cache_is_full() -> None:
+    computed: list[str] = []
 
-    @remembered(2)
+    @memoize(2)
     def upper(text: str) -> str:
-        asked.append(text)
+        computed.append(text)
         return text.upper()
 
     assert [upper(text) for text in "abab"] == ["A", "B", "A", "B"]
-    assert asked == ["a", "b"]
+    assert computed == ["a", "b"]
     assert [upper(text) for text in "cab"] == ["C", "A", "B"]
-    assert asked == ["a", "b", "c", "a", "b"]
+    assert computed == ["a", "b", "c", "a", "b"]
 
 
-def test_long_texts_are_answered_and_not_kept() -> None:
-    asked: list[int] = []
+def test_long_texts_are_computed_and_not_cached() -> None:
+    computed: list[int] = []
 
-    @remembered(10)
+    @memoize(10)
     def length(text: str) -> int:
-        asked.append(len(text))
+        computed.append(len(text))
         return len(text)
 
     for count in (MEMOIZED_CHARS_MAX, MEMOIZED_CHARS_MAX + 1):
         assert [length("x" * count) for _ in range(2)] == [count] * 2
-    assert asked == [MEMOIZED_CHARS_MAX, *[MEMOIZED_CHARS_MAX + 1] * 2]
+    assert computed == [MEMOIZED_CHARS_MAX, *[MEMOIZED_CHARS_MAX + 1] * 2]

@@ -68,16 +68,16 @@ def test_what_is_known_of_a_parent_stays_as_long_as_the_parent_does() -> None:
     known = merged(ranked({"parent_id": parent}, Rank.OWN, 5), {"parent_md5": "a" * 32})
     merge_ranked(known, ranked({"parent_id": parent}, Rank.CREATION, 5))
     assert known["parent_md5"] == "a" * 32
-    news = merge_ranked(known, ranked({"parent_id": parent[:-1] + "1"}, Rank.CREATION, 1))
+    changes = merge_ranked(known, ranked({"parent_id": parent[:-1] + "1"}, Rank.CREATION, 1))
     assert "parent_md5" not in known
-    assert news["parent_md5"] == ""
+    assert changes["parent_md5"] == ""
 
 
 def test_any_rank_replaces_what_an_older_version_stored() -> None:
     old = {"path": "C:\\z.exe", "process_name": "z.exe", "process_md5": "f" * 32}
-    news = merge_ranked(old, ranked({"path": "C:\\a.exe"}, Rank.OWN, 5))
+    changes = merge_ranked(old, ranked({"path": "C:\\a.exe"}, Rank.OWN, 5))
     assert old["path"] == "C:\\a.exe"
-    assert news["process_name"] == news["process_md5"] == ""
+    assert changes["process_name"] == changes["process_md5"] == ""
 
 
 def test_columns_without_a_source_take_the_greater_value() -> None:

@@ -102,7 +102,7 @@ def test_an_endpoint_sends_over_one_connection_only() -> None:
     assert len(names) == len(set(names)) == 100
 
 
-def test_the_pace_forgets_what_a_slow_server_made_it_miss() -> None:
+def test_the_rate_limiter_drops_what_a_slow_server_made_it_miss() -> None:
     limiter = RateLimiter(1_000, now_s=0)
     assert [limiter.wait_s(500, now_s=0) for _ in range(3)] == [0, 0.5, 1.0]
     assert limiter.wait_s(500, now_s=60) == -0.5

@@ -1,4 +1,4 @@
-"""Scans a file for records and turns them into items that sort by the time of the event.
+"""Scans a file for records and converts them to items that sort by the time of the event.
 
 An item is bytes: time, class, record number, content, and position; a shuffled copy of a file gives
 the same items in the same order. Most records are not decoded: what an item needs is scanned from

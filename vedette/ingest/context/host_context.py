@@ -7,7 +7,7 @@ The pipeline holds one `HostContext` a sensor, and calls `learn` for a whole bat
 
 from vedette.ingest.context.image_cache import Image
 from vedette.ingest.context.process_index import Processes
-from vedette.ingest.context.process_state import Known, shared
+from vedette.ingest.context.process_state import ProcessState, interned
 from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.hashes import hashes_of
 from vedette.ingest.paths import split_device
@@ -75,24 +75,26 @@ class HostContext(Processes):
         self._images: GenerationCache[tuple[str, str], Image] = GenerationCache(HOST_IMAGES_MAX)
         self._md5s: GenerationCache[str, str] = GenerationCache(HOST_IMAGES_MAX)
         self._offset_votes: dict[int, int] = {}
-        self._logon_processes: GenerationCache[str, list[Known]] = GenerationCache(HOST_LOGONS_MAX)
+        self._logon_processes: GenerationCache[str, list[ProcessState]] = GenerationCache(
+            HOST_LOGONS_MAX
+        )
         self._drives: dict[str, str] = {}
         self._device_tails: dict[str, set[str]] = {}
         self._tails: GenerationCache[str, str] = GenerationCache(HOST_IMAGES_MAX)
 
-    def share_memory(self, shares: int) -> None:
-        super().share_memory(shares)
-        self._answers.resize(HOST_NAMES_MAX // shares)
+    def divide_capacity(self, divisor: int) -> None:
+        super().divide_capacity(divisor)
+        self._answers.resize(HOST_NAMES_MAX // divisor)
         for files in (self._images, self._md5s, self._tails):
-            files.resize(HOST_IMAGES_MAX // shares)
+            files.resize(HOST_IMAGES_MAX // divisor)
         for logons in (self.logon_types, self._logon_processes):
-            logons.resize(HOST_LOGONS_MAX // shares)
+            logons.resize(HOST_LOGONS_MAX // divisor)
 
-    def retell(self) -> None:
+    def mark_unreported(self) -> None:
         """Marks everything as not reported; call it after a failed commit."""
-        super().retell()
+        super().mark_unreported()
         for image in self._images.values():
-            image.told = not image.hashes.any_known()
+            image.is_reported = not image.hashes.any_known()
 
     # --- names and addresses -----------------------------------------------------------
 
@@ -131,7 +133,7 @@ class HostContext(Processes):
         """Caches a file that was executed or loaded; `hashes` as Sysmon writes them."""
         image = self._images.young.get((path, hashes)) or self._images.get((path, hashes))
         if image is None:
-            path, hashes = shared(path), shared(hashes)
+            path, hashes = interned(path), interned(hashes)
             image = Image(path, hashes_of(hashes), time_us)
             self._images[path, hashes] = image
             self.learn_hashes(image.hashes.md5, image.hashes.sha256)
@@ -147,18 +149,18 @@ class HostContext(Processes):
         """The md5 of a file with this sha256, "" when it was never seen with both."""
         return (self._md5s.get(sha256) or "") if sha256 else ""
 
-    def md5_of_process(self, known: Known) -> str:
+    def md5_of_process(self, known: ProcessState) -> str:
         """The md5 of a process's image, looked up by sha256 where the record lacks it."""
         return known.md5 or self.md5_of(known.sha256)
 
-    def learn_path(self, known: Known, path: str, rank: int = Rank.OWN) -> None:
+    def learn_path(self, known: ProcessState, path: str, rank: int = Rank.OWN) -> None:
         """The path of a process; one with a drive may show which drive an NT device is."""
         known.learn(path, rank=rank)
         self.learn_file_name(known)
         if path[1:3] == ":\\":
             self._tails[path[2:].lower()] = path[:2].upper()
 
-    def settle_paths(self) -> None:
+    def resolve_device_paths(self) -> None:
         """Replaces NT device paths of processes by drive paths, where the drive is known."""
         for known in self.device_paths:
             known.path = self.drive_path(known.path)
@@ -214,7 +216,7 @@ class HostContext(Processes):
         for known in self.logon_processes(logon_id):
             known.learn(logon_type=logon_type)
 
-    def learn_logon_process(self, logon_id: str, known: Known) -> None:
+    def learn_logon_process(self, logon_id: str, known: ProcessState) -> None:
         """Adds a process to a logon session."""
         known.learn(logon_type=self.logon_types.get(logon_id) or 0)
         processes = self._logon_processes.get(logon_id)
@@ -223,5 +225,5 @@ class HostContext(Processes):
         elif len(processes) < LOGON_PROCESSES_MAX and known not in processes:
             processes.append(known)
 
-    def logon_processes(self, logon_id: str) -> list[Known]:
+    def logon_processes(self, logon_id: str) -> list[ProcessState]:
         return self._logon_processes.get(logon_id) or []

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Protocol
 from zlib import crc32
 
-from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.paths import file_name, split_device, tail_of
 from vedette.limits import (
@@ -30,7 +30,7 @@ _UNIDENTIFIED = "-0000-000000000000"
 _HEX = frozenset("0123456789abcdefABCDEF")
 
 
-class Remembered(Protocol):
+class StoredProcess(Protocol):
     """A stored process; unknown text is "", an unknown number 0."""
 
     @property
@@ -61,22 +61,22 @@ class Processes:
     def __init__(self, sensor_id: int) -> None:
         self.sensor_id = sensor_id
         # A process has about two names: its id and the ProcessGuid as its sender spells it.
-        self._known: GenerationCache[str, Known] = GenerationCache(
-            2 * HOST_PROCESSES_MAX, self._forget
+        self._known: GenerationCache[str, ProcessState] = GenerationCache(
+            2 * HOST_PROCESSES_MAX, self._evict
         )
-        self.device_paths: list[Known] = []
+        self.device_paths: list[ProcessState] = []
         """Processes mentioned with an NT device path, until their drive is looked up."""
-        self._pids: dict[int, list[Known]] = {}
-        self._files: GenerationCache[str, list[Known]] = GenerationCache(HOST_PROCESSES_MAX)
+        self._pids: dict[int, list[ProcessState]] = {}
+        self._files: GenerationCache[str, list[ProcessState]] = GenerationCache(HOST_PROCESSES_MAX)
         self._ends: GenerationCache[int, list[int]] = GenerationCache(HOST_PROCESSES_MAX)
 
-    def share_memory(self, shares: int) -> None:
-        """Holds one of `shares` equal parts of what one host may hold: fleets have many."""
-        self._known.resize(2 * HOST_PROCESSES_MAX // shares)
-        self._files.resize(HOST_PROCESSES_MAX // shares)
-        self._ends.resize(HOST_PROCESSES_MAX // shares)
+    def divide_capacity(self, divisor: int) -> None:
+        """Sets the capacity to 1/`divisor` of what one host may have: fleets have many hosts."""
+        self._known.resize(2 * HOST_PROCESSES_MAX // divisor)
+        self._files.resize(HOST_PROCESSES_MAX // divisor)
+        self._ends.resize(HOST_PROCESSES_MAX // divisor)
 
-    def restore(self, rows: Iterable[Remembered]) -> None:
+    def restore(self, rows: Iterable[StoredProcess]) -> None:
         """Adds stored processes."""
         for row in rows:
             known = self._add(row.process_id, row.pid, row.start_us)
@@ -90,18 +90,18 @@ class Processes:
                 parent_id=row.parent_id,
                 end_us=row.end_us,
             )
-            known.told = True
+            known.is_reported = True
 
-    def retell(self) -> None:
+    def mark_unreported(self) -> None:
         """Marks everything as not reported; call it after a failed commit."""
         for known in self._known.values():
-            known.retell()
+            known.mark_unreported()
 
-    def named(self, name: str) -> Known | None:
+    def named(self, name: str) -> ProcessState | None:
         """The process last found under exactly this spelling of its name; the fast path."""
         return self._known.young.get(name) or self._known.get(name)
 
-    def by_guid(self, guid: str, pid: int = 0) -> Known | None:
+    def by_guid(self, guid: str, pid: int = 0) -> ProcessState | None:
         """The process of a ProcessGuid, with or without braces, any case; made when new.
 
         None for text that is no ProcessGuid, and for the zero one.
@@ -113,7 +113,7 @@ class Processes:
             self._add_pid(known, pid)
         return known
 
-    def by_key(self, key: str, pid: int, start_us: int) -> Known:
+    def by_key(self, key: str, pid: int, start_us: int) -> ProcessState:
         """The process that a sender names by a key of its own (exec_id, pid:pidversion)."""
         known = self._known.get(key)
         if known is None:
@@ -122,7 +122,7 @@ class Processes:
             self._name(key, known)
         return known.same_as or known
 
-    def rename(self, key: str, known: Known) -> None:
+    def rename(self, key: str, known: ProcessState) -> None:
         """From now on `key` means this process: a sender's keys can repeat after a reboot."""
         before = self._known.get(key)
         if before is not known:
@@ -132,17 +132,17 @@ class Processes:
             known.guid = known.guid or key
             self._known[key] = known
 
-    def started(self, pid: int, start_us: int) -> Known:
+    def started(self, pid: int, start_us: int) -> ProcessState:
         """The process with this pid that began at `start_us`; made when new."""
-        exact: Known | None = None
-        near: list[Known] = []
+        exact: ProcessState | None = None
+        near: list[ProcessState] = []
         for known in self._pids.get(pid, ()):
             if not known.keyed:
                 exact = known if known.start_us == start_us > 0 else exact
             elif abs(known.start_us - start_us) <= SAME_START_US:
                 near.append(known)
         if near:
-            # Sysmon can give one process two GUIDs; that of its creation is meant.
+            # Sysmon can give one process two GUIDs; use that of its creation.
             return min(
                 near,
                 key=lambda some: (not some.created, abs(some.start_us - start_us), some.id),
@@ -151,7 +151,7 @@ class Processes:
         process_id = exact.id if exact else process_id_from_start(self.sensor_id, pid, start_us)
         return self._known.get(process_id) or self._add(process_id, pid, start_us)
 
-    def mention(self, pid: int, path: str = "") -> Known:
+    def mention(self, pid: int, path: str = "") -> ProcessState:
         """Adds a process that a record names by pid without a start (called from `learn`).
 
         The process whose start never became known: its id is made of pid and path.
@@ -162,14 +162,14 @@ class Processes:
         if path != known.path and _rank(path) > _rank(known.path):
             known.path = path
             known.path_rank = known.path_rank or Rank.OTHERS
-            known.told = False
+            known.is_reported = False
             if split_device(path)[0]:
                 self.device_paths.append(known)
         return known
 
     def alive(
         self, pid: int, time_us: int, path: str = "", tolerance_us: int = SAME_START_US
-    ) -> Known:
+    ) -> ProcessState:
         """The process that had this pid at that time; one of unknown start when none is known."""
         known = self.find(pid, time_us, tolerance_us)
         if known is None and not path:
@@ -177,7 +177,9 @@ class Processes:
             known = max(mentioned, key=lambda some: (some.path, some.id), default=None)
         return known or self.mention(pid, path)
 
-    def find(self, pid: int, time_us: int, tolerance_us: int = SAME_START_US) -> Known | None:
+    def find(
+        self, pid: int, time_us: int, tolerance_us: int = SAME_START_US
+    ) -> ProcessState | None:
         """The process with known start that had this pid at that time (0: the latest).
 
         By `tolerance_us` a start that another log reports may be later than the event; a start of
@@ -185,7 +187,7 @@ class Processes:
         """
         latest_us = time_us or 1 << 62
         keyed_us = latest_us + tolerance_us
-        best: Known | None = None
+        best: ProcessState | None = None
         for known in self._pids.get(pid, ()):
             limit_us = keyed_us if known.keyed else latest_us
             if 0 < known.start_us <= limit_us and (best is None or _age(known) > _age(best)):
@@ -205,13 +207,13 @@ class Processes:
             ends.sort()
             del ends[:-ENDS_PER_PID_MAX]
 
-    def parent_id_of(self, known: Known) -> str:
+    def parent_id_of(self, known: ProcessState) -> str:
         """Id of the parent by the creation records; "" when unknown."""
         if known.parent_id or not known.parent_pid:
             return known.parent_id
         return self.alive(known.parent_pid, known.start_us, known.parent_path).id
 
-    def learn_file_name(self, known: Known) -> None:
+    def learn_file_name(self, known: ProcessState) -> None:
         """Indexes a process by the name of its image."""
         name = file_name(known.path).lower()
         others = self._files.get(name)
@@ -222,12 +224,12 @@ class Processes:
             others.sort(key=lambda some: (some.start_us, some.id))
             del others[:-PROCESSES_PER_FILE_MAX]
 
-    def latest_of_file(self, name: str) -> Known | None:
+    def latest_of_file(self, name: str) -> ProcessState | None:
         """The process with this image name (lower case) that began last."""
         processes = self._of_file(name)
         return processes[-1] if processes else None
 
-    def only_of_file(self, name: str, time_us: int) -> Known | None:
+    def only_of_file(self, name: str, time_us: int) -> ProcessState | None:
         """The process with this image name, if only one was running at the time."""
         running = [
             known
@@ -236,19 +238,19 @@ class Processes:
         ]
         return running[0] if len(running) == 1 else None
 
-    def _of_file(self, name: str) -> list[Known]:
-        # A better path may have become known since a process was remembered under a name.
+    def _of_file(self, name: str) -> list[ProcessState]:
+        # A better path may have become known since a process was indexed under a name.
         processes = self._files.get(name) or ()
         return [known for known in processes if file_name(known.path).lower() == name]
 
-    def _end_us(self, known: Known) -> int:
+    def _end_us(self, known: ProcessState) -> int:
         """When a process ended; far away when that is not known."""
         if known.end_us:
             return known.end_us
         ends = (end_us for pid in known.pids for end_us in self._ends.get(pid) or ())
         return min((end_us for end_us in ends if end_us >= known.start_us), default=1 << 62)
 
-    def _new_guid(self, guid: str, pid: int) -> Known | None:
+    def _new_guid(self, guid: str, pid: int) -> ProcessState | None:
         bare = guid[1:-1] if guid[:1] == "{" else guid
         if not is_process_guid(bare):
             return None
@@ -263,24 +265,24 @@ class Processes:
         self._name(guid, known)
         return known
 
-    def _add(self, process_id: str, pid: int, start_us: int) -> Known:
-        known = Known(process_id, start_us)
+    def _add(self, process_id: str, pid: int, start_us: int) -> ProcessState:
+        known = ProcessState(process_id, start_us)
         self._name(process_id, known)
         if pid:
             self._add_pid(known, pid)
         return known
 
-    def _name(self, name: str, known: Known) -> None:
+    def _name(self, name: str, known: ProcessState) -> None:
         if name not in self._known:
             known.names += 1
             self._known[name] = known
 
-    def _add_pid(self, known: Known, pid: int) -> None:
+    def _add_pid(self, known: ProcessState, pid: int) -> None:
         if known.id.endswith(_UNIDENTIFIED) or len(known.pids) >= PIDS_PER_PROCESS_MAX:
             return  # Sysmon for Linux: all that it could not identify in one second
         known.pids += (pid,)
         known.pid = max(known.pids)
-        known.told = False
+        known.is_reported = False
         others = self._pids.setdefault(pid, [])
         if known.keyed:
             for other in others:
@@ -289,7 +291,7 @@ class Processes:
             others[:] = [other for other in others if other.same_as is None]
         others.append(known)
 
-    def _forget(self, dropped: list[Known]) -> None:
+    def _evict(self, dropped: list[ProcessState]) -> None:
         for known in dropped:
             known.names -= 1
             for pid in () if known.names else known.pids:
@@ -300,7 +302,7 @@ class Processes:
                     self._pids.pop(pid, None)
 
 
-def _age(known: Known) -> tuple[int, bool, bool, str]:
+def _age(known: ProcessState) -> tuple[int, bool, bool, str]:
     """Order of processes with one pid; of two GUIDs for one process, that which ends counts."""
     return known.start_us, known.ended, known.created, known.id
 

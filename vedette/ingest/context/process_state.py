@@ -1,19 +1,19 @@
 """Cached state of one process, from which later records of its host are completed.
 
 Path, user and command line are taken from the source with the best rank, then by value, so that
-the order in which records are learned does not matter. `told` is False while something was learned
-that no `Facts` has reported; `tell` reports it once, without a time, at rank `OWN` or below: the
-creation record reports its own metadata itself.
+the order in which records are learned does not matter. `is_reported` is False while something was
+learned that no `Facts` has reported; `report` emits it once, without a time, at rank `OWN` or
+below: the creation record reports its own metadata itself.
 """
 
 from vedette.ingest.paths import file_name
 from vedette.model.event import Facts, Outcome
-from vedette.model.memoize import remembered
+from vedette.model.memoize import memoize
 from vedette.model.metadata_rank import Rank
 
 
-@remembered(65_536)
-def shared(text: str) -> str:
+@memoize(65_536)
+def interned(text: str) -> str:
     """The same text object for equal text: paths, users and hashes repeat on every host."""
     return text
 
@@ -21,18 +21,19 @@ def shared(text: str) -> str:
 _OWN = int(Rank.OWN)
 
 
-class Known:
+class ProcessState:
     """A process as far as it is known. `id` and `start_us` never change."""
 
     __slots__ = (
         "_cmdline",
         "_cmdline_rank",
-        "_cmdline_told",
+        "_cmdline_reported",
         "created",
         "end_us",
         "ended",
         "guid",
         "id",
+        "is_reported",
         "keyed",
         "logon_type",
         "md5",
@@ -48,7 +49,6 @@ class Known:
         "same_as",
         "sha256",
         "start_us",
-        "told",
         "username",
         "username_rank",
     )
@@ -83,14 +83,14 @@ class Known:
         """A record of its creation with a ProcessGuid was seen."""
         self.ended = False
         """A record of its end with a ProcessGuid was seen."""
-        self.told = False
+        self.is_reported = False
         self.names = 0
         """Under how many names the context holds it."""
-        self.same_as: Known | None = None
+        self.same_as: ProcessState | None = None
         """The process with a ProcessGuid that this one (known by pid and start) is."""
         self._cmdline = ""
         self._cmdline_rank = 0
-        self._cmdline_told = 0
+        self._cmdline_reported = 0
 
     def learn(
         self,
@@ -105,28 +105,32 @@ class Known:
         rank: int = _OWN,
     ) -> None:
         """Merges what a source of this rank says. Hashes, parent and end only complete other
-        records and are not reported by `tell`: their own records do that."""
+        records and are not reported by `report`: their own records do that."""
         if path and (rank, path) > (self.path_rank, self.path):
-            self.told = self.told and path == self.path and min(rank, _OWN) <= self.path_rank
-            self.path = shared(path)
+            self.is_reported = (
+                self.is_reported and path == self.path and min(rank, _OWN) <= self.path_rank
+            )
+            self.path = interned(path)
             self.path_rank = rank
         if username and (rank, username) > (self.username_rank, self.username):
-            self.told = (
-                self.told and username == self.username and min(rank, _OWN) <= self.username_rank
+            self.is_reported = (
+                self.is_reported
+                and username == self.username
+                and min(rank, _OWN) <= self.username_rank
             )
-            self.username = shared(username)
+            self.username = interned(username)
             self.username_rank = rank
         if logon_type > self.logon_type:
             self.logon_type = logon_type
-            self.told = False
+            self.is_reported = False
         if (
             cmdline
             and (rank, cmdline) > (self._cmdline_rank, self._cmdline)
-            and hash(cmdline) != self._cmdline_told
+            and hash(cmdline) != self._cmdline_reported
         ):
             self._cmdline = cmdline
             self._cmdline_rank = rank
-            self.told = False
+            self.is_reported = False
         if md5 or sha256 or parent_id or end_us:  # of few records
             self.md5 = max(self.md5, md5)
             self.sha256 = max(self.sha256, sha256)
@@ -137,13 +141,13 @@ class Known:
         """Merges what a record says of the parent that it names by pid only."""
         if (pid, path) > (self.parent_pid, self.parent_path):
             self.parent_pid = pid
-            self.parent_path = shared(path)
+            self.parent_path = interned(path)
 
-    def tell(self, out: list[Outcome]) -> None:
+    def report(self, out: list[Outcome]) -> None:
         """Appends the implicit facts of this process, unless they were reported before."""
-        if self.told:
+        if self.is_reported:
             return
-        self.told = True
+        self.is_reported = True
         values = self._values()
         rank = self.path_rank or self.username_rank or self._cmdline_rank or _OWN
         ranks = {min(rank, _OWN): values}
@@ -156,15 +160,15 @@ class Known:
         if self._cmdline:
             # Long ones would fill the memory: from here on a hash marks it as reported.
             ranks.setdefault(min(self._cmdline_rank, _OWN), {})["cmdline"] = self._cmdline
-            self._cmdline_told = hash(self._cmdline)
+            self._cmdline_reported = hash(self._cmdline)
             self._cmdline = ""
             self._cmdline_rank = 0
         out += [Facts(self.id, 0, values, rank) for rank, values in ranks.items() if values]
 
-    def retell(self) -> None:
+    def mark_unreported(self) -> None:
         """Everything known counts as not reported."""
-        self.told = False
-        self._cmdline_told = 0
+        self.is_reported = False
+        self._cmdline_reported = 0
 
     def _values(self) -> dict[str, str | int | bytes]:
         values: dict[str, str | int | bytes] = {}

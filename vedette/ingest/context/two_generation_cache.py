@@ -46,10 +46,10 @@ class GenerationCache(Generic[K, V]):
         young = self.young
         self._old.pop(key, None)
         if len(young) >= self._half and key not in young:
-            forgotten, self._old = self._old, young
+            evicted, self._old = self._old, young
             self.young = {key: value}
-            if forgotten:
-                self._dropped(list(forgotten.values()))
+            if evicted:
+                self._dropped(list(evicted.values()))
         else:
             young[key] = value
 

@@ -10,7 +10,7 @@ from typing import Any
 from vedette.ingest.channels import SYSMON, SYSMON_LINUX, canonical
 from vedette.ingest.record import Record, RecordError
 from vedette.ingest.times import any_time_us
-from vedette.model.memoize import remembered
+from vedette.model.memoize import memoize
 
 _RECORD_ID_BITS = 48
 
@@ -73,7 +73,7 @@ def first_time_us(times: Iterable[Any]) -> int:
     raise RecordError("no_time", "the record has no time")
 
 
-@remembered(65_536)
+@memoize(65_536)
 def lower_host(host: str) -> str:
     """Host key: the full name in lower case without a trailing dot. Cached."""
     return host.strip().rstrip(".").lower()

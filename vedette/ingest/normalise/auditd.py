@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.decode.audit_tables import call_name
 from vedette.ingest.decode.laurel import event_key
 from vedette.ingest.normalise.network import TCP, UDP
@@ -125,13 +125,13 @@ class _Call:
         argv = execve.get("ARGV") or title.get("ARGV") or []
         return " ".join(str(argument) for argument in argv)
 
-    def process(self, ctx: HostContext) -> Known:
+    def process(self, ctx: HostContext) -> ProcessState:
         """The calling process, by laurel's event id of its start, else by pid and time."""
         return _instance(ctx, self.syscall.get("PID"), self.pid) or process_at(
             ctx, self.pid, self.time_us, self.path
         )
 
-    def parent(self, ctx: HostContext) -> Known | None:
+    def parent(self, ctx: HostContext) -> ProcessState | None:
         if not self.ppid:
             return None
         return _instance(ctx, self.syscall.get("PPID"), self.ppid) or process_at(
@@ -139,7 +139,7 @@ class _Call:
         )
 
 
-def _instance(ctx: HostContext, holder: Any, pid: int) -> Known | None:
+def _instance(ctx: HostContext, holder: Any, pid: int) -> ProcessState | None:
     start_us, _ = event_key(_member_text(holder, "EVENT_ID"))
     return ctx.started(pid, start_us) if start_us else None
 
@@ -291,10 +291,10 @@ def _peer(call: _Call) -> tuple[bytes, int]:
     """Address and port of the socket; UNKNOWN_IP for families other than inet and inet6."""
     sockets = call.data.get("SOCKADDR") or []
     for holder in [sockets] if isinstance(sockets, dict) else sockets:
-        told_address = holder.get("SADDR")
-        if isinstance(told_address, dict) and told_address.get("saddr_fam") in {"inet", "inet6"}:
-            address = pack_address(str(told_address.get("addr") or ""))
-            return address, number(str(told_address.get("port") or ""), 1 << 16)
+        saddr = holder.get("SADDR")
+        if isinstance(saddr, dict) and saddr.get("saddr_fam") in {"inet", "inet6"}:
+            address = pack_address(str(saddr.get("addr") or ""))
+            return address, number(str(saddr.get("port") or ""), 1 << 16)
     return UNKNOWN_IP, 0
 
 

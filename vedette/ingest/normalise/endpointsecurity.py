@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.decode.shipper import member
 from vedette.ingest.normalise import macos
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
@@ -118,7 +118,7 @@ def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
     return kept_or_not(record, record.data, keep)
 
 
-def _actor(by: _Process, ctx: HostContext, time_us: int) -> Known:
+def _actor(by: _Process, ctx: HostContext, time_us: int) -> ProcessState:
     return macos.actor(ctx, by.pid, by.version, time_us, by.path)
 
 
@@ -157,7 +157,7 @@ def _exit(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[Ou
         parent = macos.actor(ctx, by.parent_pid, by.parent_version, time_us)
         kind = ChildKind.OTHER_EXEC if known.created else ChildKind.FORK
         out.append(child(parent, known, time_us, kind, started=False))
-        parent.tell(out)
+        parent.report(out)
     return with_metadata(*out, of=(known,))
 
 

@@ -6,7 +6,7 @@ until another process takes the alias.
 """
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.normalise.unix import find_at, learn_executed, mention, process_at
 
 
@@ -22,7 +22,7 @@ def learn_exec(
     path: str,
     username: str,
     parent_pid: int,
-) -> Known:
+) -> ProcessState:
     """Register an exec; the pid and version then refer to the new process."""
     known = learn_executed(ctx, pid, time_us, path, username, parent_pid)
     if version:
@@ -30,7 +30,7 @@ def learn_exec(
     return known
 
 
-def learn_fork(ctx: HostContext, pid: int, version: int, time_us: int, path: str) -> Known:
+def learn_fork(ctx: HostContext, pid: int, version: int, time_us: int, path: str) -> ProcessState:
     """Register a forked child, which runs the image of its parent."""
     known = ctx.started(pid, time_us)
     known.learn(path=path)
@@ -53,11 +53,11 @@ def learn_actor(
         mention(ctx, pid, time_us, path)
 
 
-def actor(ctx: HostContext, pid: int, version: int, time_us: int, path: str = "") -> Known:
+def actor(ctx: HostContext, pid: int, version: int, time_us: int, path: str = "") -> ProcessState:
     """The process that caused an event."""
     return _named(ctx, pid, version, time_us) or process_at(ctx, pid, time_us, path)
 
 
-def _named(ctx: HostContext, pid: int, version: int, time_us: int) -> Known | None:
+def _named(ctx: HostContext, pid: int, version: int, time_us: int) -> ProcessState | None:
     known = ctx.named(key(pid, version)) if version else None
     return known if known is not None and known.start_us <= time_us else None

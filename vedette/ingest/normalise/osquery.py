@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.hashes import Hashes, hashes_of
 from vedette.ingest.normalise import macos
 from vedette.ingest.normalise.network import TCP
@@ -229,13 +229,13 @@ def _es(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
 
 
 def _ended(
-    known: Known, ctx: HostContext, time_us: int, status: str, parent_pid: int
+    known: ProcessState, ctx: HostContext, time_us: int, status: str, parent_pid: int
 ) -> list[Outcome]:
     out: list[Outcome] = [end_facts(known, time_us, status)]
     if parent_pid:
         parent = process_at(ctx, parent_pid, time_us)
         out.append(child(parent, known, time_us, ChildKind.OTHER_EXEC, started=False))
-        parent.tell(out)
+        parent.report(out)
     return with_metadata(*out, of=(known,))
 
 
@@ -281,7 +281,7 @@ def _etw(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
     out: list[Outcome] = [facts]
     if parent is not None and not (known.keyed and known.created):
         out.append(child(parent, known, time_us, ChildKind.OTHER, cmdline=cmdline))
-        parent.tell(out)
+        parent.report(out)
     return with_metadata(*out, of=(known,))
 
 

@@ -45,7 +45,7 @@ def make_block(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
             known_text(data.get("Path")),
         )
     ]
-    known.tell(out)
+    known.report(out)
     return out
 
 

@@ -6,7 +6,7 @@ A denied execution is a `processblock` of the process that attempted it.
 from collections.abc import Callable
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.hashes import hashes_of
 from vedette.ingest.normalise import macos
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
@@ -33,7 +33,7 @@ def _pid(data: Data) -> tuple[int, int]:
     return number(data.get("pid")), number(data.get("pidversion"), 1 << 63)
 
 
-def _parent(data: Data, ctx: HostContext, time_us: int) -> Known | None:
+def _parent(data: Data, ctx: HostContext, time_us: int) -> ProcessState | None:
     pid = number(data.get("ppid"))
     return macos.actor(ctx, pid, number(data.get("ppidversion"), 1 << 63), time_us) if pid else None
 
@@ -112,7 +112,7 @@ def _exec(data: Data, ctx: HostContext, time_us: int) -> list[Outcome]:
         extra={name: value for name, value in extra.items() if value},
     )
     out = executed(ctx, known, facts, time_us, parent=parent, parent_pid=parent_pid, hashes=hashes)
-    ctx.learn_image(path, f"SHA256={sha256}", time_us).tell(out)
+    ctx.learn_image(path, f"SHA256={sha256}", time_us).report(out)
     return out
 
 
@@ -131,7 +131,7 @@ def _exit(data: Data, ctx: HostContext, time_us: int) -> list[Outcome]:
     if parent is not None:
         kind = ChildKind.OTHER_EXEC if known.created else ChildKind.FORK
         out.append(child(parent, known, time_us, kind, started=False))
-        parent.tell(out)
+        parent.report(out)
     return with_metadata(*out, of=(known,))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.file_types import file_type_of
 from vedette.ingest.normalise.network import netconn
 from vedette.ingest.normalise.sysmon.lifetime import ended
@@ -136,18 +136,18 @@ def _start(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
     if parent is not None:
         if not known.created:
             out.append(_child_start(known, parent, time_us, values))
-        parent.tell(out)
-    known.tell(out)
+        parent.report(out)
+    known.report(out)
     return out
 
 
-def _parent(data: Data, ctx: HostContext, time_us: int) -> Known | None:
+def _parent(data: Data, ctx: HostContext, time_us: int) -> ProcessState | None:
     pid = _pid(data, "ProcessId")
     return ctx.alive(pid, time_us, known_text(data.get("ParentProcessName"))) if pid else None
 
 
 def _child_start(
-    known: Known, parent: Known, time_us: int, values: dict[str, str | int | bytes]
+    known: ProcessState, parent: ProcessState, time_us: int, values: dict[str, str | int | bytes]
 ) -> Childproc:
     return Childproc(
         parent.id,
@@ -190,12 +190,12 @@ def _end(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
         out: list[Outcome] = [
             Facts(known.id, time_us, {"terminated": 1, "exit_status": str(status)})
         ]
-        known.tell(out)
+        known.report(out)
         return out
     return ended(known, ctx, time_us, _pid(record.data, "ProcessId"), str(status))
 
 
-def _by_pid(data: Data, ctx: HostContext, time_us: int) -> Known | None:
+def _by_pid(data: Data, ctx: HostContext, time_us: int) -> ProcessState | None:
     pid = _pid(data, "ProcessId")
     return ctx.alive(pid, time_us, known_text(data.get("ProcessName"))) if pid else None
 
@@ -252,7 +252,7 @@ def _object_used(record: Record, ctx: HostContext, time_us: int) -> list[Outcome
         case "Process":
             out.append(_process_opened(known, ctx, time_us, mask, name))
     if out:
-        known.tell(out)
+        known.report(out)
     return out
 
 
@@ -262,7 +262,7 @@ def _handle_requested(record: Record, ctx: HostContext, time_us: int) -> list[Ou
 
 
 def _process_opened(
-    known: Known, ctx: HostContext, time_us: int, mask: int, name: str
+    known: ProcessState, ctx: HostContext, time_us: int, mask: int, name: str
 ) -> Crossproc:
     path = ctx.drive_path(name)
     target = ctx.only_of_file(file_name(path).lower(), time_us)
@@ -289,7 +289,7 @@ def _value_changed(record: Record, ctx: HostContext, time_us: int) -> list[Outco
     out: list[Outcome] = [
         Regmod(known.id, time_us, operation, f"{path}\\{name}" if name else path, value)
     ]
-    known.tell(out)
+    known.report(out)
     return out
 
 
@@ -339,7 +339,7 @@ def _connected(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
         (pack_address(free_text(data.get("DestAddress"))), _port(data, "DestPort")),
     )
     out: list[Outcome] = [event]
-    known.tell(out)
+    known.report(out)
     return out
 
 
@@ -362,7 +362,7 @@ def _logged_on(record: Record, ctx: HostContext, _time_us: int) -> list[Outcome]
     """Metadata that a logon adds to processes; the record itself is stored too."""
     out: list[Outcome] = []
     for known in ctx.logon_processes(known_text(record.data.get("TargetLogonId")).lower()):
-        known.tell(out)
+        known.report(out)
     return out
 
 
@@ -389,7 +389,7 @@ def _service_installed(record: Record, ctx: HostContext, time_us: int) -> list[O
     command = free_text(data.get("ServiceFileName") or data.get("ImagePath"))
     path = f"{_SERVICES_KEY}\\{name}\\ImagePath"
     out: list[Outcome] = [Regmod(known.id, time_us, RegistryOperation.WRITTEN, path, command)]
-    known.tell(out)
+    known.report(out)
     return out
 
 

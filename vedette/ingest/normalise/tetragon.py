@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.normalise.network import TCP, UDP, protocol_number
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
 from vedette.ingest.normalise.unix import (
@@ -38,7 +38,7 @@ _WRITE_MASK = 0x2
 _EXECUTABLE_MAPPING = 0x4
 
 
-def _known(holder: Any, ctx: HostContext) -> Known | None:
+def _known(holder: Any, ctx: HostContext) -> ProcessState | None:
     """The process of an event; None if absent (parent of the first process)."""
     if not isinstance(holder, dict) or not holder.get("pid"):
         return None
@@ -80,7 +80,7 @@ def _cmdline(holder: Any) -> str:
     return f"{holder.get('binary') or ''} {holder.get('arguments') or ''}".strip()
 
 
-def _exec(event: Any, known: Known, ctx: HostContext, time_us: int) -> list[Outcome]:
+def _exec(event: Any, known: ProcessState, ctx: HostContext, time_us: int) -> list[Outcome]:
     process, parent = event["process"], _known(event.get("parent"), ctx)
     flags = str(process.get("flags") or "")
     extra = {
@@ -99,26 +99,28 @@ def _exec(event: Any, known: Known, ctx: HostContext, time_us: int) -> list[Outc
         out.append(end_facts(parent, time_us))
     elif parent is not None:
         out.append(child(parent, known, time_us, ChildKind.OTHER_EXEC, cmdline=cmdline))
-    known.told = True
+    known.is_reported = True
     return with_metadata(*out, of=(parent,) if parent else ())
 
 
-def _exit(event: Any, known: Known, ctx: HostContext, time_us: int) -> list[Outcome]:
+def _exit(event: Any, known: ProcessState, ctx: HostContext, time_us: int) -> list[Outcome]:
     status = event.get("signal") or event.get("status")
     out: list[Outcome] = [end_facts(known, time_us, "" if status is None else str(status))]
     parent = _known(event.get("parent"), ctx)
     if parent is not None:
         out.append(child(parent, known, time_us, ChildKind.OTHER_EXEC, started=False))
-        parent.tell(out)
+        parent.report(out)
     return with_metadata(*out, of=(known,))
 
 
-def _loader(event: Any, known: Known, _ctx: HostContext, time_us: int) -> list[Outcome] | None:
+def _loader(
+    event: Any, known: ProcessState, _ctx: HostContext, time_us: int
+) -> list[Outcome] | None:
     path = event.get("path")
     return with_metadata(Modload(known.id, time_us, str(path)), of=(known,)) if path else None
 
 
-def _probe(event: Any, known: Known, ctx: HostContext, time_us: int) -> list[Outcome] | None:
+def _probe(event: Any, known: ProcessState, ctx: HostContext, time_us: int) -> list[Outcome] | None:
     """Events of a kernel probe; None if it maps to no event kind."""
     name = str(event.get("function_name") or "").removeprefix("bpf_lsm_")
     arguments = [argument for argument in event.get("args") or [] if isinstance(argument, dict)]
@@ -138,7 +140,7 @@ def _argument(arguments: _Arguments, *names: str) -> Any:
 
 
 def _connection(
-    known: Known, arguments: _Arguments, ctx: HostContext, time_us: int, name: str
+    known: ProcessState, arguments: _Arguments, ctx: HostContext, time_us: int, name: str
 ) -> list[Outcome] | None:
     sock = _argument(arguments, "sock_arg", "skb_arg", "sockaddr_arg")
     if not isinstance(sock, dict):
@@ -160,7 +162,7 @@ def _connection(
 
 
 def _file(
-    known: Known, arguments: _Arguments, _ctx: HostContext, time_us: int, name: str
+    known: ProcessState, arguments: _Arguments, _ctx: HostContext, time_us: int, name: str
 ) -> list[Outcome] | None:
     file = _argument(arguments, "file_arg", "path_arg")
     path = str(file.get("path") or "") if isinstance(file, dict) else ""
@@ -189,7 +191,7 @@ _FILE_OPERATIONS: dict[str, int] = {
     "security_inode_create": FileOperation.CREATED,
 }
 
-_Probe = Callable[[Known, _Arguments, HostContext, int, str], list[Outcome] | None]
+_Probe = Callable[[ProcessState, _Arguments, HostContext, int, str], list[Outcome] | None]
 
 _PROBES: dict[str, _Probe] = {
     **dict.fromkeys(
@@ -200,7 +202,7 @@ _PROBES: dict[str, _Probe] = {
     **dict.fromkeys(_FILE_OPERATIONS, _file),
 }
 
-_Make = Callable[[Any, Known, HostContext, int], list[Outcome] | None]
+_Make = Callable[[Any, ProcessState, HostContext, int], list[Outcome] | None]
 
 _MAKE: dict[str, _Make] = {
     "process_exec": _exec,

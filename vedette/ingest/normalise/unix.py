@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.file_types import file_type_of
 from vedette.ingest.hashes import NO_HASHES, Hashes
 from vedette.ingest.normalise.keep import kept
@@ -29,12 +29,12 @@ WRONG_TYPE = (TypeError, AttributeError, ValueError, KeyError, IndexError)
 """Exceptions raised by values of wrong types: the record then makes no process events."""
 
 
-def process_at(ctx: HostContext, pid: int, time_us: int, path: str = "") -> Known:
+def process_at(ctx: HostContext, pid: int, time_us: int, path: str = "") -> ProcessState:
     """The process that had this pid at that time, by one clock: one that began later is another."""
     return ctx.alive(pid, time_us, path, tolerance_us=0)
 
 
-def find_at(ctx: HostContext, pid: int, time_us: int) -> Known | None:
+def find_at(ctx: HostContext, pid: int, time_us: int) -> ProcessState | None:
     """Like `process_at`, None when no start is known."""
     return ctx.find(pid, time_us, tolerance_us=0)
 
@@ -48,12 +48,12 @@ def mention(ctx: HostContext, pid: int, time_us: int, path: str = "", username: 
 
 
 def start_facts(
-    known: Known,
+    known: ProcessState,
     time_us: int,
     *,
     start_us: int = 0,
     cmdline: str = "",
-    parent: Known | None = None,
+    parent: ProcessState | None = None,
     parent_pid: int = 0,
     hashes: Hashes = NO_HASHES,
     extra: Mapping[str, str] | None = None,
@@ -91,11 +91,11 @@ def start_facts(
 
 def executed(
     ctx: HostContext,
-    known: Known,
+    known: ProcessState,
     facts: Facts,
     time_us: int,
     *,
-    parent: Known | None,
+    parent: ProcessState | None,
     parent_pid: int,
     hashes: Hashes = NO_HASHES,
 ) -> list[Outcome]:
@@ -105,7 +105,7 @@ def executed(
     new one is its child (`exec`). Otherwise the new process is a child of the parent
     (`other_exec`).
     """
-    known.told = True  # by the facts
+    known.is_reported = True  # by the facts
     cmdline = str(facts.values.get("cmdline", ""))
     out: list[Outcome] = [facts]
     before = find_at(ctx, known.pid, time_us - 1)
@@ -118,13 +118,13 @@ def executed(
         kind = ChildKind.OTHER_EXEC
         out.append(child(parent, known, time_us, kind, cmdline=cmdline, hashes=hashes))
     if parent is not None:
-        parent.tell(out)
+        parent.report(out)
     return out
 
 
 def learn_executed(
     ctx: HostContext, pid: int, time_us: int, path: str, username: str, parent_pid: int
-) -> Known:
+) -> ProcessState:
     """Register an exec; returns the new process."""
     known = ctx.started(pid, time_us)
     known.created = known.created or not known.keyed
@@ -135,8 +135,8 @@ def learn_executed(
 
 
 def child(
-    parent: Known,
-    known: Known,
+    parent: ProcessState,
+    known: ProcessState,
     time_us: int,
     kind: ChildKind,
     *,
@@ -160,23 +160,25 @@ def child(
     )
 
 
-def end_facts(known: Known, time_us: int, exit_status: str = "") -> Facts:
+def end_facts(known: ProcessState, time_us: int, exit_status: str = "") -> Facts:
     values: Values = {"terminated": 1, "end_time": time_us}
     if exit_status:
         values["exit_status"] = exit_status
     return Facts(known.id, time_us, values)
 
 
-def filemod(known: Known, time_us: int, operation: int, path: str, note: str = "") -> Filemod:
+def filemod(
+    known: ProcessState, time_us: int, operation: int, path: str, note: str = ""
+) -> Filemod:
     name = free_text(path)
     return Filemod(known.id, time_us, operation, name, file_type=file_type_of(name), note=note)
 
 
-def with_metadata(*events: Outcome, of: tuple[Known, ...]) -> list[Outcome]:
+def with_metadata(*events: Outcome, of: tuple[ProcessState, ...]) -> list[Outcome]:
     """The events, and the metadata of their processes that was not emitted before."""
     out = list(events)
     for known in of:
-        known.tell(out)
+        known.report(out)
     return out
 
 

@@ -5,7 +5,7 @@ it.
 """
 
 from vedette.limits import TEXT_CHARS_MAX
-from vedette.model.memoize import remembered
+from vedette.model.memoize import memoize
 
 UNKNOWN_TEXT = frozenset(
     {
@@ -77,7 +77,7 @@ def number(value: object, below: int = 1 << 32) -> int:
     return found if 0 <= found < below else 0
 
 
-@remembered(4_096)
+@memoize(4_096)
 def access_mask(value: str) -> int:
     """Access mask of hexadecimal text with or without 0x; 0 if malformed."""
     try:
@@ -108,7 +108,7 @@ def digsig_result(signed: object, status: str | None) -> str:
     return _signature(status or "") if is_true(signed) else "Unsigned"
 
 
-@remembered(1_024)
+@memoize(1_024)
 def _signature(status: str) -> str:
     return _SIGNATURES.get(status.lower(), "Bad Signature")
 

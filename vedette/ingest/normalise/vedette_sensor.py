@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.file_types import file_type_of
 from vedette.ingest.hashes import Hashes, hashes_of
 from vedette.ingest.normalise.network import TCP
@@ -101,12 +101,12 @@ def _hashes(event: Event) -> Hashes:
     return hashes_of(",".join(named))
 
 
-def _base(holder: Event, ctx: HostContext) -> Known:
+def _base(holder: Event, ctx: HostContext) -> ProcessState:
     """The process with this pid and start, as its first image."""
     return ctx.started(_pid(holder), number(holder.get("start_us"), 1 << 62))
 
 
-def _at(holder: Event, ctx: HostContext, time_us: int) -> Known:
+def _at(holder: Event, ctx: HostContext, time_us: int) -> ProcessState:
     """The image that the process ran at that time."""
     known = find_at(ctx, _pid(holder), time_us)
     if known is not None and known.start_us >= number(holder.get("start_us"), 1 << 62):
@@ -114,7 +114,7 @@ def _at(holder: Event, ctx: HostContext, time_us: int) -> Known:
     return _base(holder, ctx)
 
 
-def _parent(event: Event, ctx: HostContext, time_us: int) -> Known | None:
+def _parent(event: Event, ctx: HostContext, time_us: int) -> ProcessState | None:
     pid, start_us = number(event.get("ppid")), number(event.get("parent_start_us"), 1 << 62)
     if not pid:
         return None
@@ -123,7 +123,7 @@ def _parent(event: Event, ctx: HostContext, time_us: int) -> Known | None:
     return find_at(ctx, pid, time_us) or ctx.mention(pid, _text(event, "parent_path"))
 
 
-def _image(event: Event, ctx: HostContext, time_us: int) -> Known:
+def _image(event: Event, ctx: HostContext, time_us: int) -> ProcessState:
     """The process document that a start or an exec begins."""
     holder = event["proc"]
     if event["type"] == "start":
@@ -169,7 +169,7 @@ def _started(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
         hashes=hashes,
         extra=extra,
     )
-    known.told = True  # by the facts
+    known.is_reported = True  # by the facts
     out: list[Outcome] = [facts, *_seen(event, time_us, hashes)]
     if is_implicit:
         del facts.values["creation_observed"]
@@ -177,7 +177,7 @@ def _started(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
         before = _at(event["proc"], ctx, time_us - 1)
         out.append(child(before, known, time_us, ChildKind.EXEC, cmdline=cmdline, hashes=hashes))
         out.append(end_facts(before, time_us))
-        before.tell(out)
+        before.report(out)
     elif parent is not None:
         kind = ChildKind.OTHER_EXEC
         out.append(child(parent, known, time_us, kind, cmdline=cmdline, hashes=hashes))
@@ -203,7 +203,7 @@ def _ended(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
         parent = find_at(ctx, known.parent_pid, time_us)
     if parent is not None:
         out.append(child(parent, known, time_us, ChildKind.OTHER_EXEC, started=False))
-        parent.tell(out)
+        parent.report(out)
     return with_metadata(*out, of=(known,))
 
 
@@ -253,7 +253,9 @@ def _crossed(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     return with_metadata(*out, of=(known, target))
 
 
-def _opened(known: Known, other: Known, time_us: int, access: int, is_target: int) -> Crossproc:
+def _opened(
+    known: ProcessState, other: ProcessState, time_us: int, access: int, is_target: int
+) -> Crossproc:
     return Crossproc(
         known.id,
         time_us,

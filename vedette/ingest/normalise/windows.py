@@ -94,7 +94,7 @@ def _learn_waiting(ctx: HostContext) -> None:
         except _WRONG_TYPE:
             record.data = _plain(record.data)
             learn_record(record, ctx, event_us)
-    ctx.settle_paths()
+    ctx.resolve_device_paths()
 
 
 def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:

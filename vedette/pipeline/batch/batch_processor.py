@@ -1,4 +1,4 @@
-"""Turns the decoded submissions of one commit into the rows to write.
+"""Converts the decoded submissions of one commit to the rows to write.
 
 A batch processor processes one commit at a time. It runs in a worker process
 (`pipeline/workers/worker_main.py`) and owns all in-memory state of the write path for the hosts of
@@ -36,7 +36,7 @@ from vedette.pipeline.batch.deduplicate import Deduplicator
 from vedette.pipeline.batch.fingerprints import fingerprint
 from vedette.pipeline.batch.host_cache import Host, HostCache
 from vedette.pipeline.batch.ingest_filters import FilterVerdicts, IngestFilters
-from vedette.pipeline.batch.segment_assigner import Placement, SegmentAssigner
+from vedette.pipeline.batch.segment_assigner import AssignedRows, SegmentAssigner
 from vedette.pipeline.receipt_outcomes import (
     DUPLICATE,
     EVENTS,
@@ -71,7 +71,7 @@ class Commit(Struct):
     """Events by process, records and binaries; set by `fold`."""
     columns: dict[int, dict[str, Any]] = field(default_factory=dict)
     """The `columns.HOST` values by sensor id; set by `assign_segments`."""
-    placement: Placement = field(default_factory=lambda: Placement([], []))
+    assigned: AssignedRows = field(default_factory=lambda: AssignedRows([], []))
     """Rows of segments; set by `assign_segments`."""
 
     def outcomes(self) -> Iterator[tuple[SensorRef, list[Outcome]]]:
@@ -88,7 +88,7 @@ class ProcessedBatch(Struct):
     seq: int
     now_us: int
     partition_ms: int
-    placement: Placement
+    assigned: AssignedRows
     folded: Folded
     hosts: dict[int, dict[str, Any]]
     """The `columns.HOST` values by sensor id."""
@@ -110,7 +110,7 @@ class BatchProcessor:
         progress: ProgressReporter | None = None,
     ) -> None:
         """`ownership` restricts it to the hosts of one worker; None for all hosts."""
-        self.registry = registry
+        self.assigner = registry
         self.seen = seen
         self.windows = windows
         self.filters = IngestFilters(registry)
@@ -121,11 +121,11 @@ class BatchProcessor:
         self._binaries = SightingDeduplicator()
         self._progress = progress or NoProgress()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Drops state that may describe rows that were not stored, after a failed commit."""
-        self.registry.forget()
-        self.seen.forget_pending()
-        self._binaries.forget()
+        self.assigner.reset()
+        self.seen.reset_pending()
+        self._binaries.reset()
         self._hosts.reset_reported()
 
     def enter(self, window_ms: int, partition_ms: int) -> None:
@@ -148,7 +148,7 @@ class BatchProcessor:
             receipt.refusals.sort(key=attrgetter("position"))
         partition_ms = self.windows.partition_ms
         return ProcessedBatch(
-            seq, now_us, partition_ms, commit.placement, commit.folded, commit.columns, receipts
+            seq, now_us, partition_ms, commit.assigned, commit.folded, commit.columns, receipts
         )
 
     def resolve_hosts(self, commit: Commit) -> None:
@@ -162,7 +162,7 @@ class BatchProcessor:
     def claim_hosts(self, commit: Commit) -> None:
         """Removes records of hosts that other workers own. Raises ReshardError."""
         if self._ownership is not None:
-            self._ownership.settle(commit.batches)
+            self._ownership.resolve_claims(commit.batches)
 
     def find_duplicates(self, commit: Commit) -> None:
         """Looks up, for each host, which of its records are stored already."""
@@ -179,7 +179,7 @@ class BatchProcessor:
             host.stored = self.seen.known_among(host.sensor.id, host.keys)
 
     def normalise(self, commit: Commit) -> None:
-        """Learns context from records, then turns those that are new into outcomes."""
+        """Learns context from records, then normalises the new ones to outcomes."""
         until_us = commit.now_us + TIME_AHEAD_US
         for group in _learning_groups(commit.batches):
             for batch in group:
@@ -207,7 +207,7 @@ class BatchProcessor:
         """Assigns the events of each process to a segment of the current window."""
         sensor_ids = {host.sensor.id for host in commit.hosts}
         commit.columns = self._hosts.columns(sensor_ids, commit.now_us)
-        commit.placement = self.registry.place(commit.folded.drafts, self.windows, commit.columns)
+        commit.assigned = self.assigner.place(commit.folded.drafts, self.windows, commit.columns)
 
     def _learn(self, batch: DecodedBatch) -> None:
         self._progress.submission(batch.number)
@@ -265,7 +265,7 @@ class BatchProcessor:
             host.reset_facts(outcomes)
             return error
         except Exception as error:  # noqa: BLE001 - logged by internal_error
-            host.context.retell()
+            host.context.mark_unreported()
             return internal_error(error)
         return outcomes or NOT_KEPT
 

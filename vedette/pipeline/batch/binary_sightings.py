@@ -39,7 +39,7 @@ class SightingDeduplicator:
     def __init__(self) -> None:
         self._written: OrderedDict[tuple[int, str], _Written] = OrderedDict()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         self._written.clear()
 
     def new(

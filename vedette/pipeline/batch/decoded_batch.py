@@ -39,7 +39,6 @@ class DecodedBatch:
         "any_group",
         "comms_ip",
         "group_id",
-        "guests",
         "hosts",
         "in_sequence",
         "keys",
@@ -47,6 +46,7 @@ class DecodedBatch:
         "positions",
         "receipt",
         "records",
+        "reported_elsewhere",
         "request_key",
         "results",
     )
@@ -62,7 +62,7 @@ class DecodedBatch:
         self.comms_ip = submission.comms_ip
         self.request_key = submission.request_key
         self.in_sequence = submission.in_sequence
-        self.guests = frozenset(submission.guests)
+        self.reported_elsewhere = frozenset(submission.reported_elsewhere)
         self.records: list[Record] = []
         self.positions: list[int] = []
         """Which text of the submission each record is from."""
@@ -75,7 +75,7 @@ class DecodedBatch:
         self, position: int, error: RecordError, channel: str = "", event_id: int = 0
     ) -> None:
         """Rejects a text, or a record that is removed from the lists."""
-        if position not in self.guests:
+        if position not in self.reported_elsewhere:
             note_refusal(self.receipt, position, error, channel, event_id)
 
     def remove_sensors(self, sensor_ids: Collection[int]) -> None:

@@ -136,7 +136,7 @@ class Deduplicator:
         for sensor_id, prints in pending.fingerprints.items():
             self._fingerprints.add(sensor_id, pending.records.get(sensor_id, ()), prints)
 
-    def forget_pending(self) -> None:
+    def reset_pending(self) -> None:
         """Drops pending commits: none became durable. The caller reads back what they did store."""
         self._pending.clear()
         self._open = _Pending()

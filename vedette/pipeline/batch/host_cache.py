@@ -90,7 +90,7 @@ class Host:
             if type(outcome) is Facts:
                 known = self.context.named(outcome.process_id)
                 if known is not None:
-                    known.retell()
+                    known.mark_unreported()
                     known.learn(cmdline=str(outcome.values.get("cmdline", "")))
 
 
@@ -104,7 +104,7 @@ class HostCache:
         self._named: dict[str, Host] = {}
         self._by_sensor: OrderedDict[int, Host] = OrderedDict()
         self._workers = workers
-        self._shares = 1
+        self._divisor = 1
 
     def expire_names(self) -> None:
         """Names are resolved again at their next use."""
@@ -113,7 +113,7 @@ class HostCache:
     def reset_reported(self) -> None:
         """Marks all facts of all contexts as unreported: rows with them may not be stored."""
         for host in self._by_sensor.values():
-            host.context.retell()
+            host.context.mark_unreported()
 
     def of(self, records: list[Record], group_id: int, now_us: int) -> list[Host | None]:
         """The host of each record; None where the name is not a valid host name. New hosts join
@@ -152,12 +152,12 @@ class HostCache:
             host = self._by_sensor.get(sensor.id)
             if host is None:
                 new[sensor.id] = HostContext(sensor.id)
-                new[sensor.id].share_memory(self._shares)
+                new[sensor.id].divide_capacity(self._divisor)
                 host = self._by_sensor[sensor.id] = Host(sensor, new[sensor.id])
             host.sensor = sensor
             self._named[name] = host
         if new:
-            self._share_memory()
+            self._divide_capacity()
             self._restore(new)
 
     def _restore(self, new: dict[int, HostContext]) -> None:
@@ -167,13 +167,13 @@ class HostCache:
         for sensor_id, known in rows.items():
             new[sensor_id].restore(known)
 
-    def _share_memory(self) -> None:
+    def _divide_capacity(self) -> None:
         """Limits the context of each host: the more hosts there are, the less each may hold."""
-        shares = _shares(len(self._by_sensor) * self._workers)
-        if shares != self._shares:
-            self._shares = shares
+        divisor = _capacity_divisor(len(self._by_sensor) * self._workers)
+        if divisor != self._divisor:
+            self._divisor = divisor
             for host in self._by_sensor.values():
-                host.context.share_memory(shares)
+                host.context.divide_capacity(divisor)
 
     def evict(self) -> None:
         """Evicts the oldest hosts beyond `HOST_CONTEXTS_CACHED_MAX`. Only between commits: a
@@ -183,7 +183,7 @@ class HostCache:
             self._named.clear()
 
 
-def _shares(hosts: int) -> int:
+def _capacity_divisor(hosts: int) -> int:
     if hosts <= HOSTS_WHOLE_MAX:
         return 1
     return 2 if hosts <= 4 * HOSTS_WHOLE_MAX else 4

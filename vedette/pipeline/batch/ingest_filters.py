@@ -22,7 +22,7 @@ class ProcessFacts(Protocol):
 
     def facts(self, process_id: str) -> dict[str, Any]: ...
 
-    def remember(self, process_id: str, values: dict[str, Any]) -> None: ...
+    def cache_claims(self, process_id: str, values: dict[str, Any]) -> None: ...
 
 
 class FilterVerdicts:
@@ -45,7 +45,7 @@ class FilterVerdicts:
             for outcome in outcomes:
                 if type(outcome) is Facts and outcome.process_id in self._verdicts:
                     claims = ranked(outcome.values, outcome.rank, outcome.time_us)
-                    self._memory.remember(outcome.process_id, claims)
+                    self._memory.cache_claims(outcome.process_id, claims)
         return kept
 
 

@@ -34,21 +34,21 @@ def pack(prepared: ProcessedBatch) -> PackedCommit:
 
 def commit_of(prepared: ProcessedBatch) -> Commit:
     """The rows of a processed commit."""
-    for part in prepared.placement.parts:
+    for part in prepared.assigned.parts:
         part.metadata["seq"] = prepared.seq
         part.metadata["first_server_update"] = prepared.now_us
         if "last_update" in part.metadata:
             # Late metadata is not activity of the process: the time of the segment stays.
             part.metadata["last_server_update"] = prepared.now_us
     return Commit(
-        segments=prepared.placement.parts,
+        segments=prepared.assigned.parts,
         records=list(_records(prepared)),
         binaries=list(_binaries(prepared)),
         processes=[
             ProcessWindow(part.partition_ms, part.process_id, part.sensor_id, part.window_ms)
-            for part in prepared.placement.entered
+            for part in prepared.assigned.entered
         ],
-        corrections=prepared.placement.corrections,
+        corrections=prepared.assigned.corrections,
         seq=prepared.seq,
     )
 

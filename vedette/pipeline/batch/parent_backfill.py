@@ -29,7 +29,7 @@ class ParentBackfill:
     def __init__(self) -> None:
         self._waiting: dict[str, dict[str, None]] = {}
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         self._waiting.clear()
 
     def note(self, process_id: str, sensor_id: int, facts: Facts) -> None:
@@ -51,17 +51,17 @@ class ParentBackfill:
             if not waiting:
                 del self._waiting[parent_id]
 
-    def waiting_for(self, process_id: str, news: Facts) -> list[str]:
-        """The children to backfill after `news`, the changed columns of a process."""
-        if process_id not in self._waiting or _SOURCES.isdisjoint(news):
+    def waiting_for(self, process_id: str, changed: Facts) -> list[str]:
+        """The children to backfill after `changed`, the changed columns of a process."""
+        if process_id not in self._waiting or _SOURCES.isdisjoint(changed):
             return []
         return list(self._waiting[process_id])
 
 
-def backfill(parent: Facts, child: Facts, news: Facts = _NOTHING) -> dict[str, Any]:
-    """Values to copy from a parent: those that neither `child` nor `news` has."""
+def backfill(parent: Facts, child: Facts, changed: Facts = _NOTHING) -> dict[str, Any]:
+    """Values to copy from a parent: those that neither `child` nor `changed` has."""
     return {
         name: parent[own]
         for name, own in _COPIED.items()
-        if name not in child and name not in news and parent.get(own)
+        if name not in child and name not in changed and parent.get(own)
     }

@@ -6,7 +6,7 @@ metadata is added to earlier segments by partial rows without events. The engine
 `max`; where the metadata with the better rank (`model/metadata_rank.py`) is a smaller value, a
 `Correction` is made as well.
 
-Not thread-safe: owned by one preparing worker. When a commit fails, `forget` drops the cache.
+Not thread-safe: owned by one ingest worker. When a commit fails, `reset` drops the cache.
 """
 
 from collections import OrderedDict
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
-from vedette.ingest.context.process_state import shared
+from vedette.ingest.context.process_state import interned
 from vedette.limits import SEGMENT_EVENTS_MAX
 from vedette.model.columns import METADATA
 from vedette.model.metadata_rank import (
@@ -41,7 +41,7 @@ class SegmentPlace(Struct, gc=False):
     event_count: int
 
 
-class Placement(Struct):
+class AssignedRows(Struct):
     """Rows to write. `entered` are those of `parts` that are the first of their process in a
     window."""
 
@@ -59,7 +59,7 @@ class ProcessLookup(ProcessHashes, Protocol):
         """Known metadata and segments, ordered by segment id, of those that have any."""
 
 
-class _Known(Struct, gc=False):
+class _CachedProcess(Struct, gc=False):
     facts: dict[str, Any]
     places: list[SegmentPlace]
     """Every segment of the process, the newest last."""
@@ -83,31 +83,31 @@ _SNAPSHOT = (*RANK_COLUMN_OF, *RANK_COLUMNS)
 class SegmentAssigner:
     """LRU cache of processes, at most `capacity` of them, and their assignment to segments."""
 
-    def __init__(self, guide: ProcessLookup, capacity: int) -> None:
-        self._guide = guide
+    def __init__(self, lookup: ProcessLookup, capacity: int) -> None:
+        self._lookup = lookup
         self._capacity = capacity
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._known: OrderedDict[str, _CachedProcess] = OrderedDict()
         self._parents = ParentBackfill()
         self._unmounted: frozenset[int] = frozenset()
-        self._heard_of = ProcessFilter(guide)
+        self._process_filter = ProcessFilter(lookup)
 
     def begin_empty(self) -> None:
         """Declares the store empty and this the only writer: only evicted processes are looked
         up."""
-        self._heard_of.begin_empty()
+        self._process_filter.begin_empty()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Drops the cache: it may describe rows that were never stored."""
-        self._heard_of.note(self._known)
+        self._process_filter.note(self._known)
         self._known.clear()
-        self._parents.forget()
+        self._parents.reset()
 
     def recall(self, process_ids: Iterable[str]) -> list[str]:
         """Loads these processes into the cache; returns those that were not in it."""
         missing = [process_id for process_id in process_ids if process_id not in self._known]
         self._load(missing)
         for process_id in missing:
-            self._known.setdefault(process_id, _Known({}, []))
+            self._known.setdefault(process_id, _CachedProcess({}, []))
         return missing
 
     def facts(self, process_id: str) -> dict[str, Any]:
@@ -115,41 +115,41 @@ class SegmentAssigner:
         known = self._known.get(process_id)
         return _EMPTY if known is None else known.facts
 
-    def remember(self, process_id: str, told: dict[str, Any]) -> None:
-        """Caches metadata that is not stored: of a process whose events are filtered. `told` has
+    def cache_claims(self, process_id: str, claims: dict[str, Any]) -> None:
+        """Caches metadata that is not stored: of a process whose events are filtered. `claims` have
         rank columns."""
-        known = self._known.setdefault(process_id, _Known({}, []))
-        _learn(known.facts, told)
+        known = self._known.setdefault(process_id, _CachedProcess({}, []))
+        _learn(known.facts, claims)
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
         """Segments of these partitions get no late metadata: a row would re-create them."""
         before, self._unmounted = self._unmounted, frozenset(unmounted)
         if self._unmounted == before:
             return
-        self._heard_of.begin_anew()
-        self.forget()
+        self._process_filter.begin_anew()
+        self.reset()
 
     def place(
         self, drafts: dict[str, Draft], windows: TimeWindows, hosts: dict[int, dict[str, Any]]
-    ) -> Placement:
+    ) -> AssignedRows:
         """Partial rows for the drafts. `hosts` gives the `columns.HOST` values by sensor id."""
         self._load([process_id for process_id in drafts if process_id not in self._known])
-        placement = Placement([], [])
+        assigned = AssignedRows([], [])
         for process_id, draft in drafts.items():
             known = self._known.get(process_id)
             if known is None:
-                known = self._known[process_id] = _Known({}, [])
+                known = self._known[process_id] = _CachedProcess({}, [])
             else:
                 self._known.move_to_end(process_id)
             self._complete_from_parent(draft, known.facts)
-            news = _place(draft, known, windows, hosts[draft.sensor_id], placement)
+            changed = _place(draft, known, windows, hosts[draft.sensor_id], assigned)
             self._parents.note(process_id, draft.sensor_id, known.facts)
-            self._backfill_children(draft, news, known.facts, placement)
+            self._backfill_children(draft, changed, known.facts, assigned)
         while len(self._known) > self._capacity:
-            forgotten, known = self._known.popitem(last=False)
-            self._heard_of.note([forgotten])
-            self._parents.drop(forgotten, known.facts)
-        return placement
+            evicted, known = self._known.popitem(last=False)
+            self._process_filter.note([evicted])
+            self._parents.drop(evicted, known.facts)
+        return assigned
 
     def _complete_from_parent(self, draft: Draft, facts: dict[str, Any]) -> None:
         """Completes a draft that names a cached parent with the parent's metadata."""
@@ -158,52 +158,52 @@ class SegmentAssigner:
             draft.facts.update(backfill(parent.facts, facts, draft.facts))
 
     def _backfill_children(
-        self, draft: Draft, news: dict[str, Any], facts: dict[str, Any], placement: Placement
+        self, draft: Draft, changed: dict[str, Any], facts: dict[str, Any], assigned: AssignedRows
     ) -> None:
-        """Backfills what became known of a process into all segments of its children."""
-        for child_id in self._parents.waiting_for(draft.process_id, news):
+        """Backfills the changed metadata of a process into all segments of its children."""
+        for child_id in self._parents.waiting_for(draft.process_id, changed):
             known = self._known[child_id]
-            told = backfill(facts, known.facts)
-            known.facts.update(told)
+            copied = backfill(facts, known.facts)
+            known.facts.update(copied)
             child = Draft(child_id, draft.sensor_id)
-            if told:
-                placement.parts += [_partial(child, place, dict(told)) for place in known.places]
+            if copied:
+                assigned.parts += [_partial(child, place, dict(copied)) for place in known.places]
             self._parents.note(child_id, child.sensor_id, known.facts)
 
     def _load(self, process_ids: list[str]) -> None:
-        asked = self._heard_of.among(process_ids) if process_ids else []
+        asked = self._process_filter.among(process_ids) if process_ids else []
         if not asked:
             return
-        for process_id, (facts, places) in self._guide.processes(list(asked)).items():
+        for process_id, (facts, places) in self._lookup.processes(list(asked)).items():
             mounted = [place for place in places if place.partition_ms not in self._unmounted]
-            self._known[process_id] = _Known(facts, mounted)
+            self._known[process_id] = _CachedProcess(facts, mounted)
 
 
 def _place(
     draft: Draft,
-    known: _Known,
+    known: _CachedProcess,
     windows: TimeWindows,
     host: dict[str, Any],
-    placement: Placement,
+    assigned: AssignedRows,
 ) -> dict[str, Any]:
     """Adds the partial rows of one draft: late metadata for other segments, then its events.
 
     Returns the changed columns."""
     stored = dict(known.facts) if known.places and draft.facts else {}
-    news = _learn(known.facts, draft.facts)
-    if stored and news:
-        _correct(draft, known, stored, news, placement)
+    changed = _learn(known.facts, draft.facts)
+    if stored and changed:
+        _correct(draft, known, stored, changed, assigned)
     newest = known.places[-1] if known.places else None
     current = newest if newest and newest.window_ms == windows.window_ms else None
-    if news:
+    if changed:
         for place in known.places:
             if place is not current:
-                placement.parts.append(_partial(draft, place, dict(news)))
+                assigned.parts.append(_partial(draft, place, dict(changed)))
     # Of a process that was only mentioned, as the target of another, the start is all there is.
     last_update_us = draft.last_update_us or known.facts.get("start", 0)
     rest = draft.events
     while True:
-        metadata = news
+        metadata = changed
         entered = current is None
         if current is None or (rest and current.event_count >= SEGMENT_EVENTS_MAX):
             number = current.segment_id + 1 if current else windows.window_ms
@@ -217,33 +217,33 @@ def _place(
         # All rows of a record are one insert: its keys in one of them are enough.
         part.record_keys, draft.record_keys = draft.record_keys, []
         part.request_keys, draft.request_keys = draft.request_keys, []
-        placement.parts.append(part)
+        assigned.parts.append(part)
         if entered:
-            placement.entered.append(part)
+            assigned.entered.append(part)
         if not rest:
-            return news
+            return changed
 
 
 def _correct(
     draft: Draft,
-    known: _Known,
+    known: _CachedProcess,
     stored: dict[str, Any],
-    news: dict[str, Any],
-    placement: Placement,
+    changed: dict[str, Any],
+    assigned: AssignedRows,
 ) -> None:
     """Adds corrections of the stored segments when a column changed to a smaller value."""
     known.is_corrected = known.is_corrected or any(
         column in RANK_COLUMN_OF and column in stored and value < stored[column]
-        for column, value in news.items()
+        for column, value in changed.items()
     )
-    if not known.is_corrected or RANK_COLUMN_OF.keys().isdisjoint(news):
+    if not known.is_corrected or RANK_COLUMN_OF.keys().isdisjoint(changed):
         return
     facts = known.facts
     values = {column: facts.get(column) or withdrawn(column) for column in _SNAPSHOT}
     windows: dict[int, list[int]] = {}
     for place in known.places:
         windows.setdefault(place.partition_ms, []).append(place.window_ms)
-    placement.corrections += [
+    assigned.corrections += [
         Correction(partition_ms, draft.sensor_id, draft.process_id, sorted(set(some)), values)
         for partition_ms, some in windows.items()
     ]
@@ -253,16 +253,16 @@ def _learn(facts: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:
     """Merges claims into the facts; returns the changed columns, derived ones included."""
     if not claims:
         return {}
-    news = merge_ranked(facts, claims)
+    changed = merge_ranked(facts, claims)
     for column, tokens in TOKENS_OF.items():
-        if column in news:
-            news[tokens] = cmdline_tokens(news[column])
-    for column, value in news.items():
+        if column in changed:
+            changed[tokens] = cmdline_tokens(changed[column])
+    for column, value in changed.items():
         if value:
-            facts[column] = shared(value) if column in _INTERNED else value
+            facts[column] = interned(value) if column in _INTERNED else value
         else:
             facts.pop(column, None)
-    return news
+    return changed
 
 
 def _take(

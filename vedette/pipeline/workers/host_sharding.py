@@ -61,7 +61,7 @@ class ShardedSubmission:
 
     def portion(self, worker: int) -> Submission:
         """A worker's portion. For a text that several workers get, the first one reports the
-        outcome; for the others it is a guest."""
+        outcome; for the others its position is in `reported_elsewhere`."""
         whole, positions = self.submission, self.portions[worker]
         if positions is None:
             return whole
@@ -179,7 +179,7 @@ class ShardedCommit:
         """The submissions that a worker gets texts of."""
         return [one for one in self._sharded if worker in one.portions]
 
-    def settle(self, claims: Mapping[int, UnownedSensors]) -> dict[int, list[int]] | None:
+    def resolve_claims(self, claims: Mapping[int, UnownedSensors]) -> dict[int, list[int]] | None:
         """By worker, the claimed sensors that it owns. None where a guess was wrong; the portions
         are changed then, and the commit has to be sent again."""
         granted: dict[int, list[int]] = {worker: [] for worker in claims}
@@ -205,7 +205,7 @@ class ShardedCommit:
         return None
 
     def granted(self, worker: int) -> list[int] | None:
-        """After `settle` gave None: the sensors that are new of this worker. None before."""
+        """The new sensors of this worker after `resolve_claims` gave None; None before."""
         return None if self._granted is None else self._granted.get(worker, [])
 
     def receipts(self, by_worker: Mapping[int, list[Receipt]]) -> list[Receipt]:

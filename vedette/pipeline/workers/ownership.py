@@ -26,18 +26,18 @@ class HostOwnership:
     def __init__(self, claim: Callable[[UnownedSensors], list[int] | None]) -> None:
         self._claim = claim
         self._owned: set[int] = set()
-        self._is_settled = False
+        self._is_final = False
 
     def begin(self, granted: list[int] | None) -> None:
         """Starts a commit. `granted` are new sensors of this worker where the commit was
         distributed by ownership; None where it was distributed by guesses."""
-        self._is_settled = granted is not None
+        self._is_final = granted is not None
         self._owned.update(granted or ())
 
-    def settle(self, batches: list[DecodedBatch]) -> None:
+    def resolve_claims(self, batches: list[DecodedBatch]) -> None:
         """Removes the records of sensors that other workers own. Raises ReshardError."""
         unowned = self._unowned(batches)
-        if self._is_settled:
+        if self._is_final:
             for batch in batches:
                 batch.remove_sensors(unowned.keys())
             return

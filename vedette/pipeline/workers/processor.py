@@ -35,7 +35,7 @@ class KeyRecovery(Protocol):
 
 
 class CommitProcessor(Protocol):
-    """Turns submissions into commits. Methods belong to the commit thread of the ingest queue,
+    """Converts submissions to commits. Methods belong to the commit thread of the ingest queue,
     except `expect`, `is_responding` and the filters, which are thread-safe."""
 
     @property
@@ -78,13 +78,13 @@ class CommitProcessor(Protocol):
 class LocalProcessor:
     """`CommitProcessor` by a batch processor in this process."""
 
-    def __init__(self, preparer: BatchProcessor, recovery: KeyRecovery) -> None:
-        self.preparer = preparer
+    def __init__(self, batch_processor: BatchProcessor, recovery: KeyRecovery) -> None:
+        self.batch_processor = batch_processor
         self._recovery = recovery
 
     @property
     def windows(self) -> TimeWindows:
-        return self.preparer.windows
+        return self.batch_processor.windows
 
     @property
     def is_responding(self) -> bool:
@@ -97,20 +97,22 @@ class LocalProcessor:
         """Nothing to do: decoding ahead would not save this process any work."""
 
     def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> PackedCommit:
-        return pack(self.preparer.prepare(list(map(decode_submission, submissions)), seq, now_us))
+        return pack(
+            self.batch_processor.prepare(list(map(decode_submission, submissions)), seq, now_us)
+        )
 
     def durable(self, seq: int) -> None:
-        self.preparer.seen.durable(seq)
+        self.batch_processor.seen.durable(seq)
 
     def recover(self, since_seq: int) -> None:
-        self.preparer.forget()
-        self._recovery.restore_seen(self.preparer.seen, since_seq)
+        self.batch_processor.reset()
+        self._recovery.restore_seen(self.batch_processor.seen, since_seq)
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
-        self.preparer.registry.without_partitions(unmounted)
+        self.batch_processor.assigner.without_partitions(unmounted)
 
     def use_filters(self, filters: Sequence[IngressFilter]) -> None:
-        self.preparer.filters.use(compile_filters(filters))
+        self.batch_processor.filters.use(compile_filters(filters))
 
     def filter_counts(self) -> tuple[int, dict[str, int]]:
-        return self.preparer.filters.take_counts()
+        return self.batch_processor.filters.take_counts()

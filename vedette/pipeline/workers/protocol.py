@@ -49,7 +49,7 @@ class Restore(Struct, tag=True):
     requests: list[tuple[str, list[int]]]
 
 
-class Forget(Struct, tag=True):
+class Reset(Struct, tag=True):
     """Order after a failed commit: drop state that may describe rows that were not stored, and all
     delivered submissions. `durable` are commits that were stored."""
 
@@ -201,6 +201,6 @@ LookupAnswer = (
     | SensorsOwned
     | Failed
 )
-Order = Begin | WithoutPartitions | Restore | Forget | Deliver | Ping | Prepare
+Order = Begin | WithoutPartitions | Restore | Reset | Deliver | Ping | Prepare
 FromServer = Order | LookupAnswer
 FromWorker = Processed | Failed | ClaimSensors | Lookup

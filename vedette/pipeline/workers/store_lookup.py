@@ -15,7 +15,13 @@ from vedette.pipeline.time_windows import TimeWindows
 from vedette.pipeline.workers.processor import StoredKeys
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import hot_partition, open_partition
-from vedette.store.read.recovery import heard_of, host_context, known_processes, newest, seen_keys
+from vedette.store.read.recovery import (
+    host_context,
+    known_processes,
+    newest,
+    process_hashes,
+    seen_keys,
+)
 
 _HOUR_US = 3600 * 1_000_000
 _TABLES: tuple[Literal["segment", "record"], ...] = (SEGMENT_TABLE, RECORD_TABLE)
@@ -51,7 +57,7 @@ class StoreLookup:
         servers store too."""
         if self.engine.capabilities.cluster:
             return None
-        return heard_of(self.engine, HEARD_OF_MAX)
+        return process_hashes(self.engine, HEARD_OF_MAX)
 
     def restore_seen(self, keys: StoredKeys, since_seq: int) -> None:
         """Passes to `keys` the keys of records stored by commits from `since_seq` on, in the last

@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 WorkerChannel = MessageChannel[FromWorker]
 
-Settle = Callable[[Mapping[int, UnownedSensors]], dict[int, list[int]] | None]
+ResolveClaims = Callable[[Mapping[int, UnownedSensors]], dict[int, list[int]] | None]
 """Decides which of the claimed sensors each worker owns; None where the commit has to be
 distributed again."""
 
@@ -154,11 +154,11 @@ class CommitRound:
         self,
         workers: Mapping[int, WorkerHandle],
         look_up: Callable[[Lookup], LookupAnswer],
-        settle: Settle,
+        resolve_claims: ResolveClaims,
     ) -> None:
         self._workers = workers
         self._look_up = look_up
-        self._settle = settle
+        self._resolve_claims = resolve_claims
         self._working = set(workers)
         self._claims: dict[int, UnownedSensors] = {}
         self._processed: dict[int, Processed] = {}
@@ -195,7 +195,7 @@ class CommitRound:
                 worker.answer(self._look_up(message))
 
     def _answer_claims(self) -> None:
-        owned = None if self._failed else self._settle(self._claims)
+        owned = None if self._failed else self._resolve_claims(self._claims)
         for number in self._claims:
             self._workers[number].answer(SensorsOwned(None if owned is None else owned[number]))
         if owned is None:

@@ -35,7 +35,6 @@ from vedette.pipeline.workers.protocol import (
     ClaimSensors,
     Deliver,
     Failed,
-    Forget,
     FromServer,
     HostProcessesFound,
     Lookup,
@@ -50,6 +49,7 @@ from vedette.pipeline.workers.protocol import (
     Processed,
     ProcessesFound,
     ProcessHashesFound,
+    Reset,
     Restore,
     SensorsFound,
     SensorsOwned,
@@ -162,15 +162,15 @@ class WorkerProcess:
         try:
             begin = self._inbox.order()
             assert isinstance(begin, Begin)
-            preparer = self._preparer(begin)
+            processor = self._processor(begin)
             while True:
                 order = cast(Order, self._inbox.order())
-                self._execute(preparer, order)
+                self._execute(processor, order)
                 self._progress.submission(0)
         except ConnectionError:
             return
 
-    def _preparer(self, begin: Begin) -> BatchProcessor:
+    def _processor(self, begin: Begin) -> BatchProcessor:
         registry = SegmentAssigner(self._lookups, begin.process_cache_size // begin.workers)
         if begin.is_empty:
             registry.begin_empty()
@@ -187,24 +187,24 @@ class WorkerProcess:
             self._progress,
         )
 
-    def _execute(self, preparer: BatchProcessor, order: Order) -> None:
+    def _execute(self, processor: BatchProcessor, order: Order) -> None:
         match order:
             case Deliver(number, submission):
                 self._delivered[number] = self._decoded(submission, number)
             case Prepare():
                 try:
-                    self._channel.send(self._prepare(preparer, order))
+                    self._channel.send(self._prepare(processor, order))
                 except ReshardError:
                     return
                 self._collect_garbage()
             case Restore(records, kept, requests):
-                _restore(preparer.seen, records, kept, requests)
-            case Forget(durable):
-                _mark_durable(preparer, durable)
-                preparer.forget()
+                _restore(processor.seen, records, kept, requests)
+            case Reset(durable):
+                _mark_durable(processor, durable)
+                processor.reset()
                 self._delivered.clear()
             case WithoutPartitions(unmounted):
-                preparer.registry.without_partitions(unmounted)
+                processor.assigner.without_partitions(unmounted)
             case Ping():
                 pass  # every order that was executed is progress
             case Begin():
@@ -215,13 +215,13 @@ class WorkerProcess:
     def _decoded(self, submission: Submission, number: int) -> DecodedBatch:
         return decode_submission(submission, number, self._progress, self._decode)
 
-    def _prepare(self, preparer: BatchProcessor, order: Prepare) -> Processed | Failed:
+    def _prepare(self, processor: BatchProcessor, order: Prepare) -> Processed | Failed:
         self._lookups.seen.clear()
         try:
-            _mark_durable(preparer, order.durable)
+            _mark_durable(processor, order.durable)
             if order.filters is not None:
-                preparer.filters.use(compile_filters(order.filters))
-            preparer.enter(order.window_ms, order.partition_ms)
+                processor.filters.use(compile_filters(order.filters))
+            processor.enter(order.window_ms, order.partition_ms)
             if self._ownership is not None:
                 self._ownership.begin(order.granted)
             batches = [self._delivered.pop(number) for number in order.delivered]
@@ -229,7 +229,7 @@ class WorkerProcess:
                 self._decoded(submission, number)
                 for number, submission in zip(order.numbers, order.submissions, strict=True)
             ]
-            made = pack(preparer.prepare(batches, order.seq, order.now_us))
+            made = pack(processor.prepare(batches, order.seq, order.now_us))
         except (ConnectionError, ReshardError):
             raise
         except VedetteError as error:
@@ -239,7 +239,7 @@ class WorkerProcess:
             return Failed(f"processing a commit failed: {type(error).__name__}")
         small_tables = [(name, packed(rows)) for name, rows in made.tables.aside]
         segments = list(map(packed, made.tables.segments))
-        judged, hits = preparer.filters.take_counts()
+        judged, hits = processor.filters.take_counts()
         return Processed(small_tables, segments, made.receipts, self._lookups.seen, judged, hits)
 
     def _collect_garbage(self) -> None:
@@ -252,9 +252,9 @@ class WorkerProcess:
             gc.collect(1)
 
 
-def _mark_durable(preparer: BatchProcessor, commits: Iterable[int]) -> None:
+def _mark_durable(processor: BatchProcessor, commits: Iterable[int]) -> None:
     for seq in commits:
-        preparer.seen.durable(seq)
+        processor.seen.durable(seq)
 
 
 def _restore(

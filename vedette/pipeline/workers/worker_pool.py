@@ -36,9 +36,9 @@ from vedette.pipeline.workers.protocol import (
     Begin,
     Deliver,
     Failed,
-    Forget,
     Prepare,
     Processed,
+    Reset,
     Restore,
     WithoutPartitions,
 )
@@ -149,7 +149,7 @@ class WorkerPool:
         with self._delivery:
             self._delivered.clear()
             for worker in self._workers:
-                worker.send(Forget(worker.take_durable()))
+                worker.send(Reset(worker.take_durable()))
         self._restore_seen(since_seq)
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
@@ -254,7 +254,7 @@ class WorkerPool:
                 order.submissions = [one.portion(number) for one in portions]
             worker.send(order)
         try:
-            made = CommitRound(workers, self._lookups.answer, commit.settle).run()
+            made = CommitRound(workers, self._lookups.answer, commit.resolve_claims).run()
         except ConnectionError as error:
             raise self._lost() from error
         except Exception:

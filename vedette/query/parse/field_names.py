@@ -12,7 +12,7 @@ NEAR_COLON = re.compile(r"(alliance_[a-z]+_[\w.-]+|[A-Za-z_]\w*):", re.IGNORECAS
 
 
 def is_field_like(text: str, name: re.Match[str]) -> bool:
-    r"""Whether an unknown name was meant as a field: not a drive (`c:`), nor a scheme (`x://`)."""
+    r"""Whether an unknown name was intended as a field: not a drive (`c:`), nor a scheme (`x://`)."""
     following = text[name.end() : name.end() + 1]
     return len(name[1]) > 1 and following not in ("\\", "/")
 

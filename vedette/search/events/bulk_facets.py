@@ -18,7 +18,7 @@ from vedette.search.processes.process_lookup import unknown_process
 from vedette.search.streams.stream_cursor import EventSequence
 from vedette.store.engine.client import Engine
 from vedette.store.read.event_facets import FacetCounts, count_event_facets
-from vedette.store.read.segment_counts import Outline, outline
+from vedette.store.read.segment_counts import SegmentCounts, load_segment_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def bulk(
     Raises NotFoundError for an unknown process or segment.
     """
     end_s = time.monotonic() + timeout_s
-    found = outline(engine, process_id, scope)
+    found = load_segment_counts(engine, process_id, scope)
     if found is None:
         raise unknown_process(engine, scope, process_id)
     tally = _Tally()
@@ -90,7 +90,7 @@ def bulk(
     return EventFacets(tally.found, tally.segments, tally.values, tally.is_partial)
 
 
-def _steps(process_id: str, found: Outline, segment: int) -> Iterator[range]:
+def _steps(process_id: str, found: SegmentCounts, segment: int) -> Iterator[range]:
     """Index ranges of segments with at most `BULK_EVENTS_A_STEP` events, or of one segment."""
     sequence = EventSequence.of_counts(process_id, found.segment_ids, found.totals)
     number = found.segment_ids.index(sequence.segment_id(segment))

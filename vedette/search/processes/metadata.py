@@ -1,4 +1,4 @@
-"""All that is known of a process besides its events (docs/api-objects.md#process-metadata)."""
+"""All metadata of a process, without its events (docs/api-objects.md#process-metadata)."""
 
 from typing import Final
 

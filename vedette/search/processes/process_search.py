@@ -85,7 +85,7 @@ class SearchResults:
     facets: Mapping[str, Sequence[tuple[Value, int]]]
     """Counted values of every facet that was asked for."""
     filtered: int
-    """Results outside the caller's scope; 0 unless `count_filtered_results` is set: the count tells
+    """Results outside the caller's scope; 0 unless `count_filtered_results` is set: the count shows
     the caller what hosts hold that the caller may not see."""
     is_comprehensive: bool
     """Whether searching by segment gives the same as searching by process."""

@@ -16,7 +16,7 @@ from vedette.store.engine.client import Engine
 from vedette.store.read.process import segments_of
 from vedette.store.read.process_events import names_child
 from vedette.store.read.relatives import facts_of
-from vedette.store.read.segment_counts import Outline, outline, present_segment
+from vedette.store.read.segment_counts import SegmentCounts, load_segment_counts, present_segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def segment_batches(
 
     Raises NotFoundError.
     """
-    found = _outline(engine, scope, process_id)
+    found = _segment_counts(engine, scope, process_id)
     first = EventSequence(process_id, found.segment_ids, ()).segment_id(segment)
     ids = [segment_id for segment_id in found.segment_ids if segment_id >= first]
     batches = (ids[at : at + limits.SEGMENTS_A_LINE] for at in count(0, limits.SEGMENTS_A_LINE))
@@ -116,8 +116,8 @@ def _present(
     return present
 
 
-def _outline(engine: Engine, scope: Scope, process_id: str) -> Outline:
-    found = outline(engine, process_id, scope)
+def _segment_counts(engine: Engine, scope: Scope, process_id: str) -> SegmentCounts:
+    found = load_segment_counts(engine, process_id, scope)
     if found is None:
         raise unknown_process(engine, scope, process_id)
     return found

@@ -29,7 +29,7 @@ class Suppression:
 
     def hides(self, row: Row) -> bool:
         """Whether a process is suppressed; `row` has the counts over all its segments."""
-        return row["group"] in self.groups and is_quiet(row)
+        return row["group"] in self.groups and only_loads_modules(row)
 
     def mark(self, engine: Engine, scope: Scope, events: Sequence[Childproc]) -> list[Childproc]:
         """The events; those of suppressed children are flagged, with command line and user name."""
@@ -52,6 +52,6 @@ class Suppression:
 NOTHING_SUPPRESSED: Final = Suppression(frozenset())
 
 
-def is_quiet(row: Row) -> bool:
+def only_loads_modules(row: Row) -> bool:
     """Whether a process has no events but module loads."""
     return not any(row[name] for name in COUNTS if name != _MODULES)

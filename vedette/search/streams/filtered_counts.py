@@ -17,14 +17,14 @@ from vedette.model.scope import Scope
 from vedette.search.streams.stream_cursor import EventSequence
 from vedette.store.engine.client import Engine
 from vedette.store.read.process_events import count_wanted
-from vedette.store.read.segment_counts import Outline, outline
+from vedette.store.read.segment_counts import SegmentCounts, load_segment_counts
 
 
 @dataclass(frozen=True, slots=True)
 class FilteredProcess:
     """The segments of a process and the events in them that match a filter."""
 
-    outline: Outline
+    segments: SegmentCounts
     sequence: EventSequence
 
 
@@ -48,7 +48,7 @@ class FilteredCounts:
         self, engine: Engine, process_id: str, scope: Scope, wanted: EventFilter
     ) -> FilteredProcess | None:
         """The process under a filter; None when it does not exist for this scope."""
-        found = outline(engine, process_id, scope, wanted.kinds)
+        found = load_segment_counts(engine, process_id, scope, wanted.kinds)
         if found is None:
             return None
         counts = found.chosen
@@ -60,7 +60,12 @@ class FilteredCounts:
         )
 
     def _counts(
-        self, engine: Engine, process_id: str, scope: Scope, wanted: EventFilter, found: Outline
+        self,
+        engine: Engine,
+        process_id: str,
+        scope: Scope,
+        wanted: EventFilter,
+        found: SegmentCounts,
     ) -> "array[int]":
         cached = self._cached(process_id, wanted)
         counts: list[int | None] = [
@@ -91,7 +96,7 @@ class FilteredCounts:
         return dict(zip(pairs, counted.counts, strict=True))
 
     def _store(
-        self, process_id: str, wanted: EventFilter, found: Outline, counts: "array[int]"
+        self, process_id: str, wanted: EventFilter, found: SegmentCounts, counts: "array[int]"
     ) -> None:
         made = _Counted(array("Q", found.segment_ids), array("Q", found.totals), counts)
         with self._lock:

@@ -149,7 +149,7 @@ def _moved(stream: Stream, view: FilteredProcess, position: Position) -> Stream:
 def _refiltered(reader: Reader, stream: Stream, after: EventFilter) -> Stream:
     """The stream with the criteria of another filter, at the same offset in time."""
     before = EventFilter(stream.criteria)
-    found = _view(reader, stream.process_id, before).outline
+    found = _view(reader, stream.process_id, before).segments
     offset = 0
     if stream.segment_offset and stream.segment_id in found.segment_ids:
         window_ms = found.window_ms[found.segment_ids.index(stream.segment_id)]
@@ -205,7 +205,7 @@ def _events(
     numbers, start = view.sequence.span(index, rows)
     with_events = [number for number in numbers if view.sequence.has_events(number)]
     return read_wanted(
-        reader.engine, process_id, reader.scope, wanted, view.outline, with_events, start, rows
+        reader.engine, process_id, reader.scope, wanted, view.segments, with_events, start, rows
     )
 
 

@@ -1,4 +1,4 @@
-"""Orders the observations of all sources by time and turns them into events.
+"""Orders the observations of all sources by time and converts them to events.
 
 Reader threads put observations into the inbox. They are held for `HOLD_US`, because the exit of a
 process may be read before the audit records of its last actions; then one thread sorts them and

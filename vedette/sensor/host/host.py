@@ -44,7 +44,7 @@ def facts(hostname: str) -> dict[str, Any]:
 
 def host_type(root: Path = Path("/")) -> str:
     """ "workstation" or "server", by the chassis type of the firmware, else by whether there is a
-    display manager; "" where neither tells."""
+    display manager; "" where neither is known."""
     chassis = _text(str(root / "sys/class/dmi/id/chassis_type"))
     if chassis in _SERVER_CHASSIS:
         return "server"

@@ -78,7 +78,7 @@ class Group:
         path = f"/proc/self/fd/{handle}".encode()
         self._mark(_IGNORED_MARKS, mask, _HERE, path)
 
-    def forget_ignored(self) -> None:
+    def reset_ignored(self) -> None:
         """Drops all ignore marks."""
         self._mark(_FLUSH, 0, _HERE, b"/")
 

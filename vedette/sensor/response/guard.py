@@ -101,7 +101,7 @@ class Guard:
         if b"reload" in order:
             self._bans = Bans(self._bans_path)
             with contextlib.suppress(OSError):
-                self._group.forget_ignored()
+                self._group.reset_ignored()
         return bool(order)
 
     def _decide(self, event: fanotify.Event) -> None:

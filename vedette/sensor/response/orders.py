@@ -1,8 +1,8 @@
 """Executes the orders of a check-in answer, and keeps what has to be reported with the next one.
 
 Bans, filters and isolation are states: the wanted state is compared with the current one. Restart,
-update and uninstall end the program, so they come last; a file tells the next run that it has to
-report a restart.
+update and uninstall end the program, so they come last; a file makes the next run report
+a restart.
 """
 
 from __future__ import annotations

@@ -182,9 +182,9 @@ class Tokens:
     def revoke(self, token_id: str) -> None:
         """Ends a token at once. Raises NotFoundError."""
         revoke(self._database, token_id, self._clock.now_us())
-        self.forget()
+        self.clear_cache()
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Clear the cache: call it after changing users or teams."""
         with self._lock:
             self._found.clear()

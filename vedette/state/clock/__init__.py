@@ -1,1 +1,1 @@
-"""Whether the wall clock can be trusted, and what is kept to tell after a restart."""
+"""Whether the wall clock can be trusted, and the record that decides it after a restart."""

@@ -29,7 +29,7 @@ def save_reading(database: Database, reading: Reading) -> None:
 
 
 def confirm_clock(database: Database) -> None:
-    """Tells the servers on this database that the present time is right."""
+    """Confirms to the servers on this database that the current time is right."""
     save(database, _CONFIRMATION, secrets.token_hex(8))
 
 

@@ -1,6 +1,6 @@
 """Group commit: small durable writes that arrive together share a transaction, and its fsync.
 
-A fleet checks in hundreds of times a second, and each answer promises durability. The writes of a
+A fleet checks in hundreds of times a second, and each answer guarantees durability. The writes of a
 few milliseconds run in one transaction, on one thread, and their futures are resolved after the
 commit. Items of one kind run in the order of their keys, so that two servers on one database cannot
 deadlock.

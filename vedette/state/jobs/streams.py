@@ -97,8 +97,8 @@ def remove(database: Database, stream: Stream) -> None:
 
 def remove_dead(database: Database, ttl_s: int, now_us: int) -> int:
     """Delete tombstones older than `STREAM_TOMBSTONE_S`; returns their number."""
-    forgotten_us = _dead_before_us(ttl_s, now_us) - limits.STREAM_TOMBSTONE_S * _SECOND_US
-    dead = and_(STREAM.c.persistent.is_(False), STREAM.c.used_us < forgotten_us)
+    evicted_us = _dead_before_us(ttl_s, now_us) - limits.STREAM_TOMBSTONE_S * _SECOND_US
+    dead = and_(STREAM.c.persistent.is_(False), STREAM.c.used_us < evicted_us)
     with database.writing() as connection:
         return connection.execute(delete(STREAM).where(dead)).rowcount
 

@@ -179,7 +179,7 @@ def enrol(
             f"{hostname} is enrolled already: an administrator has to approve its re-enrolment",
             reason=key_replacement.PENDING,
         )
-    sensors.forget(hostname)
+    sensors.evict(hostname)
     return Enrolled(ref, key)
 
 

@@ -78,7 +78,7 @@ class Sensors:
                 self.note(ref.id, 0, os_type=sighting.os_type)
         return found
 
-    def forget(self, hostname: str) -> None:
+    def evict(self, hostname: str) -> None:
         """Evict the sensor of a host from the cache after a change."""
         with self._lock:
             self._refs.pop(hostname, None)

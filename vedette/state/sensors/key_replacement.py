@@ -8,7 +8,7 @@ enrolment under the name of a host that has a key succeeds only
   shown with the sensor; the approval is for the machine id that asked, and for
   `REENROLMENT_APPROVAL_US`.
 
-The first key for a second program on the host (osquery beside the sensor) needs the machine id that
+The first key for a second program on the host (osquery and the sensor) needs the machine id that
 the first one reported, or the same approval. Approved or not, at most `KEY_REPLACEMENTS_MAX` keys a
 sensor are replaced in `KEY_REPLACEMENTS_US`.
 """

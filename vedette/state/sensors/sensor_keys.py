@@ -2,7 +2,7 @@
 
 A fleet checks in with the same keys all day, so entries live long, and are loaded for many sensors
 at a time: after a start of the server the whole fleet authenticates within half a minute. Changes
-by this server call `forget`; those of other servers and commands are found by `refresh`, by the
+by this server call `evict`; those of other servers and commands are found by `refresh`, by the
 sensor's time of change, a few seconds later.
 """
 
@@ -25,7 +25,7 @@ ID_MAX = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _CachedKey:
     digest: bytes
     hostname: str
     group_id: int
@@ -37,7 +37,7 @@ class SensorKeys:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: OrderedDict[tuple[int, KeyKind], _Known] = OrderedDict()
+        self._known: OrderedDict[tuple[int, KeyKind], _CachedKey] = OrderedDict()
         self._changed = ChangedSensors()
         self._changes = 0
         self._lock = Lock()
@@ -59,7 +59,7 @@ class SensorKeys:
         known = self._read(sensor_id, kind, now_us).get(sensor_id)
         return None if known is None else _principal(sensor_id, known, key)
 
-    def forget(self, sensor_id: int) -> None:
+    def evict(self, sensor_id: int) -> None:
         """Evict a sensor."""
         with self._lock:
             self._changes += 1
@@ -71,10 +71,10 @@ class SensorKeys:
         with self._database.reading() as connection:
             changed = self._changed.look(connection, now_us)
         for sensor_id in changed:
-            self.forget(sensor_id)
+            self.evict(sensor_id)
         self._changed.taken()
 
-    def _read(self, sensor_id: int, kind: KeyKind, now_us: int) -> dict[int, _Known]:
+    def _read(self, sensor_id: int, kind: KeyKind, now_us: int) -> dict[int, _CachedKey]:
         """Load and cache the sensors around an id that have a key of this kind."""
         column = KEY_COLUMNS[kind]
         first = sensor_id - sensor_id % SENSOR_KEYS_PER_READ
@@ -83,7 +83,7 @@ class SensorKeys:
         )
         changes = self._changes
         with self._database.reading() as connection:
-            found = {row[0]: _Known(*row[1:], now_us) for row in connection.execute(query)}
+            found = {row[0]: _CachedKey(*row[1:], now_us) for row in connection.execute(query)}
         with self._lock:
             # An eviction meanwhile: the rows may have been read before the change.
             kept = found if changes == self._changes else {}
@@ -94,7 +94,7 @@ class SensorKeys:
         return found
 
 
-def _principal(sensor_id: int, known: _Known, key: str) -> Principal | None:
+def _principal(sensor_id: int, known: _CachedKey, key: str) -> Principal | None:
     if not hmac.compare_digest(known.digest, digest(key)):
         return None
     name = f"sensor {sensor_id}"

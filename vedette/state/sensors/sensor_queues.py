@@ -99,7 +99,7 @@ def record(connection: Connection, block: Block, now_us: int) -> int:
         row = {"sensor_id": block.sensor_id, "epoch": block.epoch} | values
         if not connection.execute(insert_new(connection, SENSOR_QUEUE), row).rowcount:
             return record(connection, block, now_us)  # another server was faster
-        _forget_oldest(connection, block.sensor_id, block.epoch)
+        _delete_oldest(connection, block.sensor_id, block.epoch)
     else:
         connection.execute(
             update(SENSOR_QUEUE)
@@ -144,7 +144,7 @@ def _without(gap: Range, number: int) -> list[Range]:
     return [(a, b) for a, b in ((first, number - 1), (number + 1, last)) if a <= b]
 
 
-def _forget_oldest(connection: Connection, sensor_id: int, newest: str) -> None:
+def _delete_oldest(connection: Connection, sensor_id: int, newest: str) -> None:
     """Evict the oldest queues of a sensor, so that one that keeps starting queues does not fill
     the table."""
     mine = (SENSOR_QUEUE.c.sensor_id == sensor_id) & (SENSOR_QUEUE.c.epoch != newest)

@@ -2,7 +2,7 @@
 
 The key is made at first use and kept in the state database, so that all servers of a cluster sign
 alike and a backup holds it. Sensors get its public half with their installer and enrolment
-(`update_public_key`) and install only what it signed. Whoever reads the state database can sign.
+(`update_public_key`) and install only what it signed. Who can read the state database can sign.
 """
 
 from base64 import b64decode, b64encode

@@ -7,8 +7,8 @@ engine it runs on.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-OUTLINES = "by_process"
-"""The projection of `segment` that `tables.OUTLINE` describes."""
+BY_PROCESS = "by_process"
+"""Name of the projection of `segment` in process order (`tables.BY_PROCESS_COLUMNS`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,12 @@ class Capabilities:
         return f"{table}_local" if self.cluster else table
 
     @property
-    def outline(self) -> str:
-        """Table expression of the projection `tables.OUTLINE`. Naming it is faster than naming
-        `segment`, for which the engine first analyses all columns and indexes."""
-        rows = f"mergeTreeProjection(currentDatabase(), '{self.storage('segment')}', '{OUTLINES}')"
+    def by_process(self) -> str:
+        """Table expression of the projection `BY_PROCESS`. Faster than naming `segment`, for which
+        the engine first analyses all columns and indexes."""
+        rows = (
+            f"mergeTreeProjection(currentDatabase(), '{self.storage('segment')}', '{BY_PROCESS}')"
+        )
         return f"cluster('{self.cluster}', {rows})" if self.cluster else rows
 
     def engine(self, family: str, table: str, *, sharded: bool) -> str:

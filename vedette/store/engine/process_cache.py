@@ -1,6 +1,7 @@
 """Cache of query results about single processes, invalidated by writes to them.
 
-Paging through a process reads its outline with every page, which takes longer than the page itself.
+Paging through a process reads its segment counts with every page, which takes longer than the page
+itself.
 All writes to an embedded engine pass through this server; a cluster has other writers, so nothing
 is cached there.
 """
@@ -68,7 +69,7 @@ class ProcessCache:
         load: Callable[[list[str]], Mapping[str, T]],
         size: Callable[[T | None], int],
     ) -> dict[str, T]:
-        """One answer for each process that has one, as `told`; those that are not cached are
+        """One answer for each process that has one; those that are not cached are
         loaded together. That a process has none is cached, too."""
         keys = {one: (one, question(one)) for one in process_ids}
         found: dict[str, T | None] = {}
@@ -77,13 +78,13 @@ class ProcessCache:
                 if key in self._kept:
                     self._kept.move_to_end(key)
                     found[one] = cast("T | None", self._kept[key].answer)
-            begun, is_quiet = self._begun, not self._running
+            begun, is_unwritten = self._begun, not self._running
         missing = [one for one in keys if one not in found]
         if missing:
             loaded = load(missing)
             found |= {one: loaded.get(one) for one in missing}
             with self._lock:
-                if is_quiet and begun == self._begun:
+                if is_unwritten and begun == self._begun:
                     for one in missing:
                         self._keep(keys[one], _Kept(found[one], size(found[one])))
         return {one: answer for one in keys if (answer := found[one]) is not None}

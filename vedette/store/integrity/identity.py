@@ -1,11 +1,11 @@
 """The identity of a telemetry store: a random id that its state database has, too.
 
-Telemetry names sensors by numbers that the state database gives out. Beside a state database that
+Telemetry names sensors by numbers that the state database gives out. With a state database that
 is new, older or another's, those numbers mean other hosts, and records of new hosts are taken for
 duplicates. `bootstrap/store_identity.py` compares the two ids at every start.
 
-The table is made here, not with the others: whether it exists tells an older store from a new one,
-and the table names it holds tell which definitions were lost.
+Made here, not with the other tables: its existence distinguishes an older store from a new one,
+and the table names it holds show which definitions were lost.
 """
 
 from dataclasses import dataclass

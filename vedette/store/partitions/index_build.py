@@ -1,5 +1,5 @@
-"""Builds the suffix-token indexes (`model/suffix_columns.py`) of closed partitions, and tells which
-partitions have them.
+"""Builds the suffix-token indexes (`model/suffix_columns.py`) of closed partitions, and lists the
+partitions that have them.
 
 Building them costs as much CPU time as an insert and half of that again in every merge, so inserts
 and merges leave out all but a few (`store/schema/merge_indexes.py`). They are built once, by a
@@ -42,8 +42,8 @@ def indexed_ends(engine: Engine) -> IndexedEnds:
 def _indexed(
     noted: Mapping[int, tuple[int, bool]], parts: Mapping[int, "_Parts"], after_ms: int | None
 ) -> IndexedEnds:
-    settled = [one for one in parts if noted.get(one) == (parts[one].blocks, True)]
-    others = parts.keys() - settled
+    indexed = [one for one in parts if noted.get(one) == (parts[one].blocks, True)]
+    others = parts.keys() - indexed
     merging = [one for one in others if after_ms is not None and one > after_ms]
     unmerged = sum(parts[one].unmerged_rows for one in merging)
     everywhere: frozenset[str] = frozenset()
@@ -51,10 +51,10 @@ def _indexed(
         everywhere = frozenset(ENDS)
     elif merging and len(merging) == len(others) and unmerged <= UNINDEXED_ROWS_MAX:
         everywhere = MERGED_ENDS
-    return IndexedEnds(tuple(sorted(settled)), tuple(sorted(merging)), everywhere)
+    return IndexedEnds(tuple(sorted(indexed)), tuple(sorted(merging)), everywhere)
 
 
-def settle(engine: Engine) -> int | None:
+def index_next_partition(engine: Engine) -> int | None:
     """One step of building the indexes of the oldest closed partition that is one part and lacks
     them: start the mutation, or record that it is done. Does not block. Returns the partition's
     opening time, None when there is nothing to do."""

@@ -24,7 +24,7 @@ def _listed(column: str) -> str:
     name = quoted(column)
     if column not in BINARY_LISTS:
         return name
-    return f"arraySlice(arraySort({name}), 1, {BINARY_NAMES_MAX}) AS `told_{column}`"
+    return f"arraySlice(arraySort({name}), 1, {BINARY_NAMES_MAX}) AS `reported_{column}`"
 
 
 _ROW = ", ".join(map(_listed, BINARY_COLUMNS))
@@ -114,7 +114,8 @@ def _binaries(
         settings=SETTINGS,
     )
     return [
-        {name.removeprefix("told_"): value for name, value in row.items()} for row in found.dicts()
+        {name.removeprefix("reported_"): value for name, value in row.items()}
+        for row in found.dicts()
     ]
 
 

@@ -11,7 +11,7 @@ from vedette.query.compile.predicate_sql import Binder, either
 from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.column_lists import quoted, readable
-from vedette.store.sql.scope_filter import guided, scoped
+from vedette.store.sql.scope_filter import scoped, windows_of
 
 
 def some_events(
@@ -52,7 +52,7 @@ def some_events(
 def _of(
     engine: Engine, process_id: str, scope: Scope, segment_id: int | None
 ) -> tuple[str, dict[str, Any]]:
-    which = guided(engine.capabilities, "process_id = {process:String}")
+    which = windows_of(engine.capabilities, "process_id = {process:String}")
     params: dict[str, Any] = {"process": process_id}
     if segment_id is not None:
         which += " AND segment_id = {segment_id:UInt64}"

@@ -1,8 +1,7 @@
 """Reads processes: segments, merged metadata, events, relatives.
 
-Segments and counts come from the projection `tables.OUTLINE`, the windows of several processes from
-the table `process`; all else is then read by primary key. Events are ordered by segment, then by
-time.
+Segments and counts come from the projection `BY_PROCESS`, the windows of several processes from the
+table `process`; all else is then read by primary key. Events are ordered by segment, then by time.
 """
 
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from vedette.store.engine.client import Engine, Rows
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.read.segment_counts import of_process, row_size, sees
 from vedette.store.sql.column_lists import BEST, COUNTS, quoted, readable_array
-from vedette.store.sql.scope_filter import guided, scoped
+from vedette.store.sql.scope_filter import scoped, windows_of
 
 _LAST = (1 << 63) - 1
 
@@ -56,7 +55,7 @@ def segments_of(
     found = engine.query(
         "SELECT partition_ms, window_ms, segment_id, max(last_update) AS updated, "
         f"max(last_server_update) AS served, {', '.join(f'sum({quoted(n)})' for n in COUNTS)} "
-        f"FROM {engine.capabilities.outline} WHERE {where.sql} "
+        f"FROM {engine.capabilities.by_process} WHERE {where.sql} "
         "AND segment_id BETWEEN {first:UInt64} AND {last:UInt64} "
         "GROUP BY partition_ms, window_ms, segment_id ORDER BY segment_id",
         {**where.params, "first": first, "last": last},
@@ -81,8 +80,8 @@ def process_rows(
     if not process_ids:
         return {}
     ids = {"ids": list(process_ids)}
-    by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
-    where = scoped(Condition(by_guide, ids), scope)
+    by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}")
+    where = scoped(Condition(by_process, ids), scope)
     found = engine.query(
         "SELECT process_id, any(sensor_id) AS of_sensor, max(segment_id) AS last_segment, "
         "min(segment_id) AS first_segment_id, max(window_ms) AS last_window, "

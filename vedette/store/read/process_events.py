@@ -17,7 +17,7 @@ from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS
 from vedette.query.compile.events_sql import KindTest, compile_events
 from vedette.store.engine.client import Engine, Settings
-from vedette.store.read.segment_counts import Outline, of_process
+from vedette.store.read.segment_counts import SegmentCounts, of_process
 from vedette.store.sql.column_lists import readable_array
 
 BY_KEY: Final[Settings] = {
@@ -91,17 +91,17 @@ def read_wanted(
     process_id: str,
     scope: Scope,
     wanted: EventFilter,
-    outline: Outline,
+    segments: SegmentCounts,
     numbers: Sequence[int],
     start: int,
     count: int,
 ) -> list[SequencedEvent]:
-    """`count` events that pass a filter from offset `start`, of the segments of an outline with
+    """`count` events that pass a filter from offset `start`, of the segments with
     these indexes. Kinds that the segments lack are not read."""
     tests, params = compile_events(wanted)
-    present = outline.kinds_in(numbers)
+    present = segments.kinds_in(numbers)
     tests = [test for test in tests if test.kind in present]
-    places = [(outline.window_ms[number], outline.segment_ids[number]) for number in numbers]
+    places = [(segments.window_ms[number], segments.segment_ids[number]) for number in numbers]
     if not (tests and places and count):
         return []
     found: list[SequencedEvent] = []

@@ -1,7 +1,7 @@
 """Metadata and counts of one process: of a segment, and of the whole process.
 
 Every segment holds all metadata of its process, so the newest one is read for it; sums over
-segments are read from the outline projection (`segment_counts.py`).
+segments are read from the projection by process (`segment_counts.py`).
 """
 
 from collections.abc import Callable, Collection, Hashable
@@ -40,7 +40,7 @@ def segment_row(
     """Columns `names` and `counts` of one segment, with its update times. Cached: every page of the
     segment's events shows them."""
     question = ("segment", segment_id, tuple(names), tuple(counts))
-    found = _told(
+    found = _cached(
         engine,
         process_id,
         scope,
@@ -85,11 +85,11 @@ def process_row(
     """One process as a whole, in the form of `process_rows`, with columns `names` and `counts`;
     None when the scope holds no such process.
 
-    Metadata of the newest segment and sums from the outline are read concurrently.
+    Metadata of the newest segment and sums from the projection are read concurrently.
     """
     summing = submit(_summed, engine, process_id, scope, counts)
     question = ("newest", tuple(names))
-    newest = _told(
+    newest = _cached(
         engine, process_id, scope, question, lambda: _newest(engine, process_id, scope, names)
     )
     summed = summing.result()
@@ -105,7 +105,7 @@ def _summed(
 ) -> dict[str, Any]:
     """Aggregates over all segments; `segment_id` is 0 when there are none."""
     question = ("summed", tuple(counts))
-    return _told(
+    return _cached(
         engine, process_id, scope, question, lambda: _sum_up(engine, process_id, scope, counts)
     )
 
@@ -119,7 +119,7 @@ def _sum_up(
         "SELECT max(segment_id) AS `segment_id`, max(partition_ms) AS `partition_ms`, "
         "max(last_update) AS `last_update`, max(last_server_update) AS `last_server_update`, "
         "min(first_server_update) AS `first_server_update`, max(terminated) AS `terminated` "
-        f"{sums} FROM {engine.capabilities.outline} WHERE {where.sql}",
+        f"{sums} FROM {engine.capabilities.by_process} WHERE {where.sql}",
         where.params,
         settings=_OWN_NAMES,
     ).dicts()[0]
@@ -130,33 +130,33 @@ def newest_row(
 ) -> dict[str, Any] | None:
     """Columns `names` of the newest segment of a process; None when the scope holds none. Of an
     unknown process only the `process` table is read. Cached: every summary reads its parent."""
-    return _told(
+    return _cached(
         engine,
         process_id,
         scope,
         ("newest", tuple(names)),
-        lambda: _newest_heard_of(engine, process_id, scope, names),
+        lambda: _newest_of_known(engine, process_id, scope, names),
     )
 
 
-def _told(
+def _cached(
     engine: Engine,
     process_id: str,
     scope: Scope,
     question: tuple[Hashable, ...],
     ask: Callable[[], R],
 ) -> R:
-    """The answer of `ask`, remembered until something is written to the process."""
+    """The answer of `ask`, cached until something is written to the process."""
     return engine.process_cache.get_or_load(
         process_id, (sees(scope, process_id), *question), ask, row_size
     )
 
 
-def _newest_heard_of(
+def _newest_of_known(
     engine: Engine, process_id: str, scope: Scope, names: Collection[str]
 ) -> dict[str, Any] | None:
-    told = engine.query(f"SELECT {_NEWEST_WINDOW}", {"process": process_id})
-    window_ms = told.rows[0][0]
+    found = engine.query(f"SELECT {_NEWEST_WINDOW}", {"process": process_id})
+    window_ms = found.rows[0][0]
     return _newest(engine, process_id, scope, names, f"{window_ms:d}") if window_ms else None
 
 
@@ -179,5 +179,5 @@ def _newest(
         # Ordering one or two rows here costs nothing, and in the engine a millisecond.
         return max(found, key=itemgetter("segment_id"))
     # `process` is written first: after a crash it may name a window that has no segment.
-    told = _summed(engine, process_id, scope)["segment_id"]
-    return segment_row(engine, process_id, told, scope, names, ()) if told else None
+    segment_id = _summed(engine, process_id, scope)["segment_id"]
+    return segment_row(engine, process_id, segment_id, scope, names, ()) if segment_id else None

@@ -15,7 +15,7 @@ from vedette.model.host import HostProcess
 from vedette.model.metadata_rank import RANK_COLUMN_OF
 from vedette.store.engine.client import Engine
 from vedette.store.sql.column_lists import COUNTS
-from vedette.store.sql.scope_filter import guided
+from vedette.store.sql.scope_filter import windows_of
 from vedette.store.write.corrections import newest_corrections
 
 
@@ -64,12 +64,12 @@ def _known_processes(engine: Engine, process_ids: list[str]) -> dict[str, KnownP
     process_ids = [row[0] for row in stored.rows]
     if not process_ids:
         return {}
-    by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
+    by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}")
     places: dict[str, list[SegmentPlace]] = {}
     latest: dict[str, tuple[int, int, str]] = {}
     found = engine.query(
         "SELECT process_id, sensor_id, partition_ms, window_ms, segment_id, "
-        f"sum({' + '.join(COUNTS)}) FROM segment WHERE {by_guide} "
+        f"sum({' + '.join(COUNTS)}) FROM segment WHERE {by_process} "
         "GROUP BY process_id, sensor_id, partition_ms, window_ms, segment_id ORDER BY segment_id",
         {"ids": process_ids},
     )
@@ -93,8 +93,8 @@ def _corrected(facts: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in merged.items() if value}
 
 
-def heard_of(engine: Engine, most: int) -> BitMap | None:
-    """The hashes (`model.ids.process_hash`) of all processes; None when the guide has more than
+def process_hashes(engine: Engine, most: int) -> BitMap | None:
+    """The hashes (`model.ids.process_hash`) of all processes; None when there are more than
     `most` rows."""
     if engine.query("SELECT count() FROM process").rows[0][0] > most:
         return None

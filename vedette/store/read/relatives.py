@@ -21,7 +21,7 @@ from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.sql.column_lists import BEST_COUNTS, best
-from vedette.store.sql.scope_filter import guided, scoped
+from vedette.store.sql.scope_filter import scoped, windows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +102,11 @@ def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: i
     segment = engine.capabilities.storage("segment")
     # Any partial row may match; the metadata is that of all partial rows merged.
     named = f"process_id IN (SELECT process_id FROM {segment} WHERE {_NAMED})"
-    by_guide = guided(engine.capabilities, named)
+    by_process = windows_of(engine.capabilities, named)
     wanted = set(parent_ids)
     found: list[Tie] = []
     for ids in _batches(parent_ids):
-        where = scoped(Condition(by_guide, _sensed(ids)), scope)
+        where = scoped(Condition(by_process, _sensed(ids)), scope)
         rows = engine.query(
             "SELECT process_id, max(parent_id), max(start) AS began, sum(childproc_count) "
             f"FROM segment WHERE {where.sql} "
@@ -161,9 +161,11 @@ def reports_of(
     which = "" if child_ids is None else " AND child_id IN {children:Array(String)}"
     which += " AND suppressed" if only_suppressed else ""
     found: list[Report] = []
-    by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
+    by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}")
     for ids in _batches(parent_ids):
-        where = scoped(Condition(by_guide, {"ids": ids, "children": list(child_ids or ())}), scope)
+        where = scoped(
+            Condition(by_process, {"ids": ids, "children": list(child_ids or ())}), scope
+        )
         rows = engine.query(
             f"SELECT process_id, child_id, min(time) AS began, {first}, toBool(max(suppressed)) "
             f"FROM segment ARRAY JOIN {arrays} WHERE {where.sql} AND child_id != ''{which} "
@@ -208,9 +210,9 @@ def _facts(
 ) -> Iterator[dict[str, Any]]:
     sensor_and_segment = "any(sensor_id) AS best_sensor_id, max(segment_id) AS best_segment_id"
     selected = ", ".join((sensor_and_segment, *map(best, columns), BEST_COUNTS, *others))
-    by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
+    by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}")
     for ids in _batches(process_ids):
-        where = scoped(Condition(by_guide, {"ids": ids}), scope)
+        where = scoped(Condition(by_process, {"ids": ids}), scope)
         rows = engine.query(
             f"SELECT process_id, {selected} FROM segment WHERE {where.sql} GROUP BY process_id",
             where.params,

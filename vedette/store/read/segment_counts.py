@@ -1,7 +1,7 @@
 """Segments of a process with event counts and kinds.
 
-Read from the projection in process order (`tables.OUTLINE`), so the cost does not depend on the
-size of the store. Without FINAL, since an event is in exactly one partial row.
+Read from the projection in process order (`BY_PROCESS`), so the cost does not depend on the size of
+the store. Without FINAL, since an event is in exactly one partial row.
 """
 
 from array import array
@@ -19,7 +19,7 @@ from vedette.store.sql.scope_filter import scoped
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class SegmentCounts:
     """The segments of a process, earliest first, as parallel lists."""
 
     window_ms: Sequence[int]
@@ -40,22 +40,22 @@ class Outline:
         return [kind for bit, kind in enumerate(STREAMED) if kinds >> bit & 1]
 
 
-def outline(
+def load_segment_counts(
     engine: Engine,
     process_id: str,
     scope: Scope,
     kinds: Sequence[EventKind] = STREAMED,
     *,
     deadline_s: float | None = None,
-) -> Outline | None:
+) -> SegmentCounts | None:
     """Segments and counts of a process; None when the scope sees none.
 
     Raises UnavailableError (`reason` "deadline") when it takes longer than `deadline_s`.
     """
     return engine.process_cache.get_or_load(
         process_id,
-        ("outline", sees(scope, process_id), tuple(kind.name for kind in kinds)),
-        lambda: _outline(engine, process_id, scope, kinds, deadline_s),
+        ("segment counts", sees(scope, process_id), tuple(kind.name for kind in kinds)),
+        lambda: _segment_counts(engine, process_id, scope, kinds, deadline_s),
         _size,
     )
 
@@ -71,17 +71,17 @@ def row_size(row: Mapping[str, Any] | None) -> int:
     return 3_000 + sum(len(value) for value in (row or {}).values() if isinstance(value, str))
 
 
-def _size(found: Outline | None) -> int:
+def _size(found: SegmentCounts | None) -> int:
     return 1_000 + (40 * len(found.segment_ids) if found else 0)
 
 
-def _outline(
+def _segment_counts(
     engine: Engine,
     process_id: str,
     scope: Scope,
     kinds: Sequence[EventKind],
     deadline_s: float | None,
-) -> Outline | None:
+) -> SegmentCounts | None:
     where = of_process(process_id, scope)
     bits = " + ".join(
         f"(`{kind.name}_count` > 0) * {1 << bit}" for bit, kind in enumerate(STREAMED)
@@ -92,7 +92,7 @@ def _outline(
         f"groupArray(kinds), max(ended){'' if is_all else ', groupArray(chosen)'} FROM ("
         f"SELECT segment_id, any(window_ms) AS windows, sum({_added(STREAMED)}) AS total, "
         f"sum({_added(kinds)}) AS chosen, groupBitOr(toUInt64({bits})) AS kinds, "
-        f"max(terminated) AS ended FROM {engine.capabilities.outline} WHERE {where.sql} "
+        f"max(terminated) AS ended FROM {engine.capabilities.by_process} WHERE {where.sql} "
         "GROUP BY segment_id ORDER BY segment_id)",
         where.params,
         deadline_s=deadline_s,
@@ -103,7 +103,7 @@ def _outline(
     counts = array("Q", totals)
     chosen = counts if is_all else array("Q", others[0])
     lists = (array("Q", windows), array("Q", segment_ids), counts, chosen, array("Q", kind_bits))
-    return Outline(*lists, bool(terminated))
+    return SegmentCounts(*lists, bool(terminated))
 
 
 def present_segment(
@@ -119,7 +119,7 @@ def present_segment(
     where = of_process(process_id, scope)
     found = engine.query(
         "SELECT count(), countIf(segment_id = {segment:UInt64}), min(segment_id) "
-        f"FROM {engine.capabilities.outline} WHERE {where.sql}",
+        f"FROM {engine.capabilities.by_process} WHERE {where.sql}",
         {**where.params, "segment": segment_id},
         deadline_s=deadline_s,
     )

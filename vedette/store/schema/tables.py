@@ -31,7 +31,7 @@ from vedette.model.columns import (
 )
 from vedette.model.indexes import INDEX_TYPES, INDEXES, IndexKind, index_name, indexed_sql
 from vedette.model.suffix_columns import ENDS, ENDS_TYPE, MERGED_ENDS, ends_index, ends_sql
-from vedette.store.engine.capabilities import OUTLINES, Capabilities
+from vedette.store.engine.capabilities import BY_PROCESS, Capabilities
 from vedette.store.sql.scope_filter import SEGMENT_KEY
 
 SCHEMA_VERSION = 2
@@ -144,7 +144,7 @@ def _ends_index(column: str) -> str:
     return f"INDEX `{ends_index(column)}` {ends_sql(column)} TYPE {ENDS_TYPE}"
 
 
-OUTLINE: tuple[str, ...] = (
+BY_PROCESS_COLUMNS: tuple[str, ...] = (
     *("partition_ms", "window_ms", "sensor_id", "process_id", "segment_id"),
     *("last_update", "last_server_update", "first_server_update", "terminated"),
     *(f"{kind.name}_count" for kind in EVENT_KINDS),
@@ -173,7 +173,8 @@ SEGMENT = Table(
     order_by=f"({SEGMENT_KEY})",
     indexes=(*(_index(column, kind) for column, kind in INDEXES), *map(_ends_index, ENDS)),
     projections=(
-        f"PROJECTION {OUTLINES} (SELECT {', '.join(OUTLINE)} ORDER BY process_id, segment_id)",
+        f"PROJECTION {BY_PROCESS} "
+        f"(SELECT {', '.join(BY_PROCESS_COLUMNS)} ORDER BY process_id, segment_id)",
     ),
     settings=(
         *DURABLE,
@@ -187,7 +188,7 @@ SEGMENT = Table(
         "min_columns_to_activate_adaptive_write_buffer = 1",
         # Paths repeat at a distance: larger blocks save 1 byte an event.
         "min_compress_block_size = 262144",
-        # Those are made once a partition is settled (`store/partitions/index_build.py`); when
+        # Built once a partition is closed and merged (`store/partitions/index_build.py`); when
         # merges began to make the others is noted (`store/schema/merge_indexes.py`).
         NO_ENDS_ON_MERGE,
         # A partition that nothing was written to for so long becomes one part: FINAL costs nothing

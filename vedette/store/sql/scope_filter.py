@@ -50,8 +50,8 @@ def scope_params(scope: Scope) -> dict[str, Any]:
     return {SCOPE_ALL: int(scope.sees_all), SCOPE_SENSORS: sorted(scope.sensors or ())}
 
 
-def guided(capabilities: Capabilities, which: str) -> str:
-    """A condition on `segment` that finds the windows of processes by primary key. `which` is a
+def windows_of(capabilities: Capabilities, which: str) -> str:
+    """A condition that finds the `segment` rows of processes by primary key. `which` is a
     condition on the table `process`, which is sharded like `segment`."""
     return (
         "(window_ms, sensor_id, process_id) IN "

@@ -60,7 +60,7 @@ class Commit(Struct):
     records: Sequence[RecordRow] = field(default_factory=list)
     binaries: Sequence[BinaryRow] = field(default_factory=list)
     processes: Sequence[ProcessWindow] = field(default_factory=list)
-    """Only pairs that were not written before; `known_processes` tells."""
+    """Only pairs that were not written before, by `known_processes`."""
     corrections: Sequence[Correction] = field(default_factory=list)
     seq: int = 0
     """Number of the commit; only corrections need it."""

@@ -10,8 +10,8 @@ from vedette.limits import IDLE_MERGE_PARTS_MIN, IDLE_MERGE_QUIET_S
 from vedette.store.engine.client import Engine
 
 
-def merge_when_quiet(engine: Engine, quiet_s: float = IDLE_MERGE_QUIET_S) -> int | None:
-    """Merges parts of the newest partition that has unmerged ones and no insert for `quiet_s`.
+def merge_when_idle(engine: Engine, idle_s: float = IDLE_MERGE_QUIET_S) -> int | None:
+    """Merges parts of the newest partition that has unmerged ones and no insert for `idle_s`.
     Blocks until merged; returns the partition's opening time, None when there was nothing to do."""
     capabilities = engine.capabilities
     found = engine.query(
@@ -20,12 +20,12 @@ def merge_when_quiet(engine: Engine, quiet_s: float = IDLE_MERGE_QUIET_S) -> int
         f"FROM {capabilities.system('parts')} WHERE active AND level = 0 "
         "AND database = {database:String} AND table = {segment:String} "
         "GROUP BY partition_id, host) GROUP BY opened_ms HAVING max(unmerged) >= {enough:UInt64} "
-        "AND max(latest) <= now() - {quiet:Float64} ORDER BY opened_ms DESC LIMIT 1",
+        "AND max(latest) <= now() - {idle:Float64} ORDER BY opened_ms DESC LIMIT 1",
         {
             "database": engine.database,
             "segment": capabilities.storage("segment"),
             "enough": IDLE_MERGE_PARTS_MIN,
-            "quiet": quiet_s,
+            "idle": idle_s,
         },
     ).rows
     if not found:

@@ -91,7 +91,7 @@ def test_a_query_error_says_where() -> None:
 
 
 @pytest.mark.parametrize("raised", [errors.BusyError("full"), errors.UnavailableError("down")])
-def test_who_may_come_back_is_told_when(raised: errors.VedetteError) -> None:
+def test_who_may_come_back_learns_when(raised: errors.VedetteError) -> None:
     assert int(ask(raised, "GET", "/plain").headers["retry-after"]) > 0
 
 

@@ -1,4 +1,4 @@
-"""Routes that are called without the framework: which they are, and that nobody can tell."""
+"""Routes that are called without the framework: which they are, and that nobody can decide."""
 
 import pytest
 

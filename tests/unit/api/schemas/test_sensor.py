@@ -65,7 +65,7 @@ def test_times_carry_microseconds_and_a_zone() -> None:
     ("silent_us", "status"),
     [(0, "Online"), (limits.SENSOR_ONLINE_US - 1, "Online"), (limits.SENSOR_ONLINE_US, "Offline")],
 )
-def test_the_status_follows_the_last_time_it_was_heard_of(silent_us: int, status: str) -> None:
+def test_the_status_follows_the_last_time_it_was_seen(silent_us: int, status: str) -> None:
     assert sensor_body(_row(last_seen_us=NOW_US - silent_us), NOW_US)["status"] == status
 
 

@@ -31,7 +31,7 @@ def test_starts_ends_and_first_mentions_go_before_all_else() -> None:
 
 
 @pytest.mark.usefixtures("small_requests")
-def test_what_tells_of_the_host_goes_before_everything() -> None:
+def test_records_about_the_host_go_before_everything() -> None:
     records = [record(0), record(1, event_id=1), record(2, event_id=4769), record(3, guid=2)]
     assert numbers(list(order_by_context(records))) == [2, 0, 1, 3]
 

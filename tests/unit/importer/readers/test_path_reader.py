@@ -70,7 +70,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[ReaderLauncher]:
     processes.close()
 
 
-def told(sequence: Sequence) -> tuple[list[tuple[str, list[bytes]]], list[Any], Any]:
+def reported(sequence: Sequence) -> tuple[list[tuple[str, list[bytes]]], list[Any], Any]:
     chunks: list[Chunk] = list(sequence.chunks())
     places = [sorted(zip(chunk.records, chunk.places, strict=True)) for chunk in chunks]
     refused = [(one.file, one.position, one.reason) for one in sequence.refused]
@@ -104,9 +104,9 @@ def test_it_does_not_matter_who_reads(name: str, tmp_path: Path, processes: Read
     (tmp_path / "a.json").write_bytes(content)
     (tmp_path / "b.json").write_bytes(content[: len(content) // 3].rpartition(b"\n")[0])
     with Sequence(tmp_path) as alone:
-        wanted = told(alone)
+        wanted = reported(alone)
     with Sequence(tmp_path, launch=processes.launch) as together:
-        assert told(together) == wanted
+        assert reported(together) == wanted
         assert together.key == alone.key
 
 
@@ -118,11 +118,11 @@ def test_texts_in_a_tar_are_read_where_they_lie(tmp_path: Path, processes: Reade
     with tarfile.open(packed, "w") as tar:
         tar.add(folder, "logs")
     with Sequence(folder) as unpacked:
-        chunks, _, _ = told(unpacked)
+        chunks, _, _ = reported(unpacked)
     for launch in (list, processes.launch):
         with Sequence(packed, launch=launch) as sequence:
             assert sequence.key == unpacked.key
-            assert told(sequence)[0] == chunks
+            assert reported(sequence)[0] == chunks
 
 
 def test_a_position_counts_from_the_begin_of_the_file(
@@ -180,7 +180,7 @@ def test_a_process_that_dies_costs_nothing(
     path = tmp_path / "a.json"
     path.write_bytes(CONTENTS["lines"])
     with Sequence(path) as alone:
-        wanted = told(alone)
+        wanted = reported(alone)
     given: list[int] = []
 
     def launch() -> list[Reader]:
@@ -197,7 +197,7 @@ def test_a_process_that_dies_costs_nothing(
 
     monkeypatch.setattr(ReaderPool, "submit", noted)
     with Sequence(path, launch=launch) as sequence:
-        assert told(sequence) == wanted
+        assert reported(sequence) == wanted
     assert len(given) > 5
 
 

@@ -21,8 +21,8 @@ def ctx() -> HostContext:
     return HostContext(7)
 
 
-def _told(ctx_news: list[Outcome]) -> list[dict[str, object]]:
-    return [dict(fact.values) for fact in ctx_news if isinstance(fact, Facts)]
+def _reported(ctx_new: list[Outcome]) -> list[dict[str, object]]:
+    return [dict(fact.values) for fact in ctx_new if isinstance(fact, Facts)]
 
 
 # --- processes --------------------------------------------------------------------------
@@ -101,15 +101,15 @@ def test_of_two_guids_for_one_process_that_of_its_creation_is_meant(ctx: HostCon
     assert ctx.started(40, _START_US) is created
 
 
-def test_what_is_known_is_told_once(ctx: HostContext) -> None:
+def test_what_is_known_is_reported_once(ctx: HostContext) -> None:
     known = ctx.by_guid(_GUID, 40)
     assert known is not None
     known.learn(path="C:\\x\\a.exe", username="CORP\\ann", cmdline="a -b")
     out: list[Outcome] = []
-    known.tell(out)
+    known.report(out)
     known.learn(path="C:\\x\\a.exe", username="CORP\\ann", cmdline="a -b")
-    known.tell(out)
-    assert _told(out) == [
+    known.report(out)
+    assert _reported(out) == [
         {
             "process_guid": _GUID[1:-1].lower(),
             "process_pid": 40,
@@ -122,25 +122,25 @@ def test_what_is_known_is_told_once(ctx: HostContext) -> None:
     ]
 
 
-def test_everything_is_told_again_after_a_failed_commit(ctx: HostContext) -> None:
+def test_everything_is_reported_again_after_a_failed_commit(ctx: HostContext) -> None:
     known = ctx.by_guid(_GUID, 40)
     assert known is not None
     out: list[Outcome] = []
     known.learn(cmdline="a -b")
-    known.tell(out)
-    ctx.retell()
+    known.report(out)
+    ctx.mark_unreported()
     known.learn(cmdline="a -b")
-    known.tell(out)
-    assert _told(out)[0] == _told(out)[1]
+    known.report(out)
+    assert _reported(out)[0] == _reported(out)[1]
 
 
-def test_what_the_store_knew_before_a_restart_is_not_told_again(ctx: HostContext) -> None:
+def test_what_the_store_knew_before_a_restart_is_not_reported_again(ctx: HostContext) -> None:
     derived = process_id_from_start(7, 41, _START_US)
     whole = HostProcess(7, _ID, 40, _START_US, 0, "C:\\a.exe", "ab", "cd", "ann", "parent")
     ctx.restore([whole, HostProcess(7, derived, 41, _START_US, 0, "", "", "", "", "")])
     known = ctx.by_guid(_GUID, 40)
     assert known is not None
-    assert (known.path, known.told) == ("C:\\a.exe", True)
+    assert (known.path, known.is_reported) == ("C:\\a.exe", True)
     assert (known.md5, known.sha256, known.username) == ("ab", "cd", "ann")
     assert ctx.parent_id_of(known) == "parent"
     assert ctx.started(40, _START_US + 1_000) is known
@@ -157,8 +157,8 @@ def test_processes_are_bounded_and_what_is_used_stays(ctx: HostContext) -> None:
     assert ctx.find(40, _START_US) is used
 
 
-def test_of_many_hosts_each_remembers_a_part(ctx: HostContext) -> None:
-    ctx.share_memory(4)
+def test_many_hosts_divide_the_cache_capacity(ctx: HostContext) -> None:
+    ctx.divide_capacity(4)
     for number in range(HOST_PROCESSES_MAX):
         ctx.started(1_000 + number, _START_US)
     assert len(ctx._known) <= 2 * HOST_PROCESSES_MAX // 4
@@ -231,14 +231,14 @@ def test_a_file_is_reported_once_with_its_earliest_time_and_best_values(ctx: Hos
     image.learn({"file_version": "1"})
     assert ctx.learn_image("C:\\a.dll", hashes, 20) is image
     out: list[Outcome] = []
-    image.tell(out)
-    ctx.learn_image("C:\\a.dll", hashes, 90).tell(out)
+    image.report(out)
+    ctx.learn_image("C:\\a.dll", hashes, 90).report(out)
     assert [(seen.time_us, seen.values) for seen in out] == [(20, {"file_version": "1"})]
 
 
 def test_a_file_without_a_hash_is_not_reported(ctx: HostContext) -> None:
     out: list[Outcome] = []
-    ctx.learn_image("C:\\a.dll", "-", 50).tell(out)
+    ctx.learn_image("C:\\a.dll", "-", 50).report(out)
     assert out == []
 
 
@@ -278,7 +278,7 @@ def test_what_others_say_of_a_process_does_not_replace_what_it_says_itself(
         known.learn(path=path, username=username, rank=rank)
     assert (known.path, known.username) == ("C:\\a.exe", "CORP\\ann")
     out: list[Outcome] = []
-    known.tell(out)
+    known.report(out)
     ranks = {one.rank for one in out if isinstance(one, Facts) and "path" in one.values}
     assert ranks == {Rank.OWN}
 
@@ -288,7 +288,7 @@ def test_what_only_others_say_is_reported_with_their_rank(ctx: HostContext) -> N
     known.learn(path="C:\\z.exe", rank=Rank.OTHERS)
     known.learn(username="CORP\\ann")
     out: list[Outcome] = []
-    known.tell(out)
+    known.report(out)
     by_rank = {one.rank: one.values for one in out if isinstance(one, Facts)}
     assert by_rank[Rank.OTHERS]["path"] == "C:\\z.exe"
     assert by_rank[Rank.OWN] == {"username": "CORP\\ann"}

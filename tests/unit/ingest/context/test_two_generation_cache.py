@@ -1,4 +1,4 @@
-"""A bounded dictionary that forgets what was not used for longest."""
+"""A bounded dictionary that drops what was not used for longest."""
 
 from vedette.ingest.context.two_generation_cache import GenerationCache
 
@@ -20,7 +20,7 @@ def test_what_is_read_is_kept() -> None:
         assert cache.get("kept") == 1
 
 
-def test_what_is_forgotten_is_told() -> None:
+def test_evicted_values_are_passed_on() -> None:
     gone: list[int] = []
     cache: GenerationCache[int, int] = GenerationCache(4, gone.extend)
     for number in range(9):

@@ -127,7 +127,7 @@ def test_carried_text_is_not_nested_without_end() -> None:
 
 
 _BESIDE = {"Channel", "Computer", "EventReceivedTime", "event_id", "columns", "data", "execution"}
-"""What formats also ask for, beside one of their members."""
+"""What formats also ask for, besides one of their members."""
 
 _MARKED = "type=AUOMS_EVENT msg=audit(1.2:3): santad: action= <Event><System>"
 

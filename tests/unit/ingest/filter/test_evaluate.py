@@ -32,20 +32,20 @@ def facts(path: str = SHELL, parent: str = "", **more: str) -> dict[str, Any]:
 
 def verdicts(
     *filters: IngressFilter,
-    told: dict[str, dict[str, Any]],
+    claims: dict[str, dict[str, Any]],
     known: dict[str, dict[str, Any]] | None = None,
     subject: Subject = WINDOWS,
 ) -> dict[str, int]:
     judge = FilterEvaluator(compile_filters(filters), lambda name: (known or {}).get(name, {}))
-    return judge.evaluate(dict.fromkeys(told, subject), told).verdicts
+    return judge.evaluate(dict.fromkeys(claims, subject), claims).verdicts
 
 
-def dropped(wanted: IngressFilter, told: dict[str, Any], subject: Subject = WINDOWS) -> bool:
-    return bool(verdicts(wanted, told={"p": told}, subject=subject))
+def dropped(wanted: IngressFilter, claims: dict[str, Any], subject: Subject = WINDOWS) -> bool:
+    return bool(verdicts(wanted, claims={"p": claims}, subject=subject))
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told", "is_dropped"),
+    ("wanted", "claims", "is_dropped"),
     [
         ({"path_filters": (r"*\cmd.exe",)}, facts(), True),
         ({"path_filters": (r"*\sh.exe",)}, facts(), False),
@@ -70,9 +70,9 @@ def dropped(wanted: IngressFilter, told: dict[str, Any], subject: Subject = WIND
     ],
 )
 def test_a_filter_means_what_fits_all_its_lists_on_its_sensors(
-    wanted: dict[str, Any], told: dict[str, Any], is_dropped: bool
+    wanted: dict[str, Any], claims: dict[str, Any], is_dropped: bool
 ) -> None:
-    assert dropped(IngressFilter("x", **wanted), told) is is_dropped
+    assert dropped(IngressFilter("x", **wanted), claims) is is_dropped
 
 
 def test_a_sensor_that_takes_filters_applies_its_own() -> None:
@@ -94,24 +94,24 @@ TREE = {
 )
 def test_descendants_are_meant_down_to_the_level(level: int, meant: str) -> None:
     wanted = IngressFilter("x", path_filters=("/a",), descendant_filtering_level=level)
-    assert "".join(sorted(verdicts(wanted, told=TREE))) == meant
+    assert "".join(sorted(verdicts(wanted, claims=TREE))) == meant
 
 
 def test_a_parent_of_an_earlier_commit_counts() -> None:
     wanted = IngressFilter("x", path_filters=("/a",), descendant_filtering_level=-1)
-    told = {"d": TREE["d"]}
-    assert verdicts(wanted, told=told, known=TREE) == {"d": DROP_ALL}
+    claims = {"d": TREE["d"]}
+    assert verdicts(wanted, claims=claims, known=TREE) == {"d": DROP_ALL}
 
 
 def test_a_parent_that_only_its_child_knows_counts() -> None:
     wanted = IngressFilter("x", path_filters=("/a",), descendant_filtering_level=1)
-    told = {"b": facts("/b", "a", parent_path="/a")}
-    assert verdicts(wanted, told=told) == {"b": DROP_ALL}
+    claims = {"b": facts("/b", "a", parent_path="/a")}
+    assert verdicts(wanted, claims=claims) == {"b": DROP_ALL}
 
 
 def test_a_chain_that_bites_its_tail_ends() -> None:
     wanted = IngressFilter("x", path_filters=("/x",), descendant_filtering_level=-1)
-    assert verdicts(wanted, told={"a": facts("/a", "b"), "b": facts("/b", "a")}) == {}
+    assert verdicts(wanted, claims={"a": facts("/a", "b"), "b": facts("/b", "a")}) == {}
 
 
 def test_hits_count_processes_meant_by_themselves_also_of_filters_that_are_off() -> None:
@@ -130,9 +130,9 @@ def test_what_becomes_known_of_a_process_later_counts_from_then_on() -> None:
     known: dict[str, dict[str, Any]] = {"p": facts()}
     judge = FilterEvaluator(filters, lambda name: known.get(name, {}))
     assert judge.evaluate({"p": WINDOWS}, {}).verdicts == {}
-    told = {"p": {"cmdline": "make noise"}}
-    assert judge.evaluate({"p": WINDOWS}, told).verdicts == {"p": DROP_ALL}
-    known["p"] |= told["p"]
+    claims = {"p": {"cmdline": "make noise"}}
+    assert judge.evaluate({"p": WINDOWS}, claims).verdicts == {"p": DROP_ALL}
+    known["p"] |= claims["p"]
     assert judge.evaluate({"p": WINDOWS}, {}).verdicts == {"p": DROP_ALL}
 
 
@@ -174,14 +174,14 @@ def test_single_events_go_by_the_list_of_their_kind(
 ) -> None:
     wanted = IngressFilter("x", path_filters=("/p",), filter_all_events=False, **{name: (pattern,)})
     filters = compile_filters([wanted])
-    told: list[Outcome] = [Facts("p", 1, {}), gone, stays]
-    bits = verdicts(wanted, told={"p": facts("/p")})
-    assert apply_filters(told, bits, filters) == [told[0], stays]
+    claims: list[Outcome] = [Facts("p", 1, {}), gone, stays]
+    bits = verdicts(wanted, claims={"p": facts("/p")})
+    assert apply_filters(claims, bits, filters) == [claims[0], stays]
 
 
 def test_a_filter_of_events_without_processes_means_every_process() -> None:
     wanted = IngressFilter("x", filter_all_events=False, netconn_filters=("^10",))
-    assert list(verdicts(wanted, told={"p": facts()})) == ["p"]
+    assert list(verdicts(wanted, claims={"p": facts()})) == ["p"]
 
 
 def test_an_event_list_counts_only_for_the_processes_of_its_filter() -> None:
@@ -191,8 +191,8 @@ def test_an_event_list_counts_only_for_the_processes_of_its_filter() -> None:
     )
     filters = compile_filters([first, second])
     judge = FilterEvaluator(filters, lambda _: {})
-    told = {"a": facts("/a"), "b": facts("/b")}
-    bits = judge.evaluate(dict.fromkeys(told, WINDOWS), told).verdicts
+    claims = {"a": facts("/a"), "b": facts("/b")}
+    bits = judge.evaluate(dict.fromkeys(claims, WINDOWS), claims).verdicts
     of_a = Regmod("a", 1, 2, "s")
     assert apply_filters([of_a, Regmod("b", 1, 2, "s")], bits, filters) == [of_a]
 
@@ -202,10 +202,10 @@ def test_children_follow_what_becomes_known_of_an_ancestor_later() -> None:
     known: dict[str, dict[str, Any]] = {}
     judge = FilterEvaluator(compile_filters([wanted]), lambda name: known.get(name, {}))
 
-    def judged(told: dict[str, dict[str, Any]]) -> list[str]:
-        subjects = dict.fromkeys([*told, "c"], WINDOWS)
-        found = judge.evaluate(subjects, told).verdicts
-        known.update({name: {**known.get(name, {}), **facts} for name, facts in told.items()})
+    def judged(claims: dict[str, dict[str, Any]]) -> list[str]:
+        subjects = dict.fromkeys([*claims, "c"], WINDOWS)
+        found = judge.evaluate(subjects, claims).verdicts
+        known.update({name: {**known.get(name, {}), **facts} for name, facts in claims.items()})
         return sorted(found)
 
     assert judged({"c": TREE["c"]}) == []

@@ -42,7 +42,7 @@ def test_a_path_filter_does_not_fit(path_filter: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["cmdline_filters", "netconn_filters", "path_filters"])
-def test_an_expression_that_re2_refuses_is_told_with_its_own_words(field: str) -> None:
+def test_an_expression_that_re2_refuses_is_reported_with_its_own_words(field: str) -> None:
     with pytest.raises(PatternError) as caught:
         check_patterns(
             IngressFilter("x", **{field: ("fine", "regex:(a" if "path" in field else "(a")})

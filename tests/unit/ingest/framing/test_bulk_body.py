@@ -41,7 +41,7 @@ def test_a_delete_between_pairs_does_not_shift_them() -> None:
         (b'["create"]\n{}\n', "Malformed"),
     ],
 )
-def test_a_body_that_cannot_be_told_apart_is_refused_whole(body: bytes, message: str) -> None:
+def test_a_body_that_cannot_be_split_is_refused_whole(body: bytes, message: str) -> None:
     with pytest.raises(BadRequestError, match=message):
         split_bulk(body)
 

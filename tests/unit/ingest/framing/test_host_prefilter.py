@@ -28,7 +28,7 @@ def test_the_host_is_found(text: bytes) -> None:
     assert likely_hosts([text]) == [b"a.example"]
 
 
-def test_every_text_of_a_fleet_is_told_by_the_name_of_its_host() -> None:
+def test_every_text_of_a_fleet_is_assigned_by_the_name_of_its_host() -> None:
     texts = [
         line
         for batch in iter_batches(build_fleet(3), START_US, events=4_000)

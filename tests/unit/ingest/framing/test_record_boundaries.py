@@ -110,7 +110,7 @@ def test_every_object_comes_out(objects: list[Any], between: str, indented: bool
 
 @given(st.data())
 @settings(deadline=None)
-def test_good_lines_come_out_beside_cut_ones(data: st.DataObject) -> None:
+def test_good_lines_come_out_among_cut_ones(data: st.DataObject) -> None:
     lines: list[str] = []
     good: list[Any] = []
     for one in data.draw(st.lists(_OBJECTS, max_size=6)):

@@ -101,7 +101,7 @@ def test_a_start_for_another_account_names_that_account() -> None:
 
 
 @pytest.mark.parametrize("sysmon_first", [True, False])
-def test_a_start_that_sysmon_tells_too_is_one_process_with_one_child(sysmon_first: bool) -> None:
+def test_a_start_that_sysmon_reports_too_is_one_process_with_one_child(sysmon_first: bool) -> None:
     records = [
         sysmon(1, UtcTime="2023-11-02 13:03:29.500", ParentProcessGuid=PARENT_GUID),
         _at_start(security(4688, **_START)),
@@ -122,7 +122,7 @@ def test_an_end_is_that_of_the_process_with_the_pid() -> None:
     assert [o.started for o in outcomes(*records) if isinstance(o, Childproc)] == [0, 1]
 
 
-def test_an_end_that_sysmon_tells_too_is_told_once() -> None:
+def test_an_end_that_sysmon_reports_too_is_reported_once() -> None:
     end = security(4689, ProcessId="0x28", ProcessName=IMAGE, Status="0x1")
     records = (end, sysmon(5), sysmon(1, ParentProcessGuid=PARENT_GUID))
     assert [o.started for o in outcomes(*records) if isinstance(o, Childproc)] == [0, 1]
@@ -335,7 +335,7 @@ def test_a_connection_whose_pid_stands_only_in_the_message_is_kept(
         "Message": message,
     }
     made = outcomes(*decode(json.dumps(row).encode()))
-    told = [one for one in made if isinstance(one, Netconn)]
-    assert [one.remote_port for one in told] == ([443] if pid else [])
+    reported = [one for one in made if isinstance(one, Netconn)]
+    assert [one.remote_port for one in reported] == ([443] if pid else [])
     pids = {str(one.values.get("process_pid")) for one in made if isinstance(one, Facts)}
     assert pids == ({pid} if pid else set())

@@ -182,7 +182,7 @@ def test_tampering_is_a_fact_of_the_process() -> None:
     assert outcomes(sysmon(25, Type="Image is replaced"))[0] == Facts(ID, AT_US, {"tampered": 1})
 
 
-def test_a_remote_thread_is_told_on_both_sides() -> None:
+def test_a_remote_thread_is_reported_on_both_sides() -> None:
     data = {"StartModule": "C:\\k.dll", "StartFunction": "LoadLibraryW"}
     guids = {"SourceProcessGuid": GUID, "TargetProcessGuid": PARENT_GUID}
     record = sysmon(8, **data, **guids, SourceImage=IMAGE, TargetImage="C:\\n.exe")

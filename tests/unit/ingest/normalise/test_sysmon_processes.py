@@ -49,7 +49,7 @@ _START: dict[str, Any] = {
 }
 
 
-def test_a_start_tells_everything_it_knows_of_its_process() -> None:
+def test_a_start_reports_all_metadata_of_its_process() -> None:
     assert facts_of(ID, sysmon(1, **_START)) == {
         "start": AT_US,
         "path": IMAGE,
@@ -76,7 +76,7 @@ def test_a_start_tells_everything_it_knows_of_its_process() -> None:
     }
 
 
-def test_a_start_tells_what_it_knows_of_its_parent_without_a_time() -> None:
+def test_a_start_reports_what_it_knows_of_its_parent_without_a_time() -> None:
     (parent,) = [
         outcome
         for outcome in outcomes(sysmon(1, **_START))
@@ -126,7 +126,7 @@ def test_an_md5_comes_from_another_record_of_the_same_file() -> None:
     assert facts_of(ID, start, load)["process_md5"] == MD5
 
 
-def test_an_end_is_told_on_the_process_and_on_its_parent() -> None:
+def test_an_end_is_reported_on_the_process_and_on_its_parent() -> None:
     end = sysmon(5, UtcTime="2023-11-02 13:05:00.000")
     child = next(o for o in outcomes(end, sysmon(1, **_START)) if isinstance(o, Childproc))
     assert (child.process_id, child.started, child.child_id, child.pid) == (PARENT_ID, 0, ID, 40)
@@ -135,7 +135,7 @@ def test_an_end_is_told_on_the_process_and_on_its_parent() -> None:
     assert facts["end_time"] == AT_US + 54_322_000
 
 
-def test_an_end_without_a_known_parent_is_told_on_the_process_only() -> None:
+def test_an_end_without_a_known_parent_is_reported_on_the_process_only() -> None:
     assert not [outcome for outcome in outcomes(sysmon(5)) if isinstance(outcome, Childproc)]
 
 
@@ -150,7 +150,7 @@ def test_a_process_is_known_without_its_start() -> None:
     }
 
 
-def test_implicit_facts_are_told_once() -> None:
+def test_implicit_facts_are_reported_once() -> None:
     records = [sysmon(11, TargetFilename=f"C:\\{n}") for n in range(5)]
     assert sum(isinstance(outcome, Facts) for outcome in outcomes(*records)) == 1
 
@@ -164,7 +164,7 @@ def test_a_missing_pid_is_learned_from_another_record() -> None:
 @pytest.mark.parametrize(
     "image", ["<unknown process>", "&lt;unknown process&gt;", "-", "(null)", "", None]
 )
-def test_an_unknown_image_is_not_told(image: str | None) -> None:
+def test_an_unknown_image_is_not_reported(image: str | None) -> None:
     assert "path" not in facts_of(ID, sysmon(11, Image=image))
 
 

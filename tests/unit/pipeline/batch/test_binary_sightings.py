@@ -14,28 +14,30 @@ def sighting(path: str = "c:\\a.exe", at_us: int = NOW_US, **values: str) -> Bin
     return BinarySighting(1, seen, at_us, {path})
 
 
-def is_news(news: SightingDeduplicator, one: BinarySighting) -> bool:
-    return bool(news.new({KEY: one}))
+def is_new(deduplicator: SightingDeduplicator, one: BinarySighting) -> bool:
+    return bool(deduplicator.new({KEY: one}))
 
 
-def test_a_binary_is_news_once() -> None:
-    news = SightingDeduplicator()
-    assert is_news(news, sighting())
-    assert not is_news(news, sighting(at_us=NOW_US + 1))
+def test_a_binary_is_new_once() -> None:
+    deduplicator = SightingDeduplicator()
+    assert is_new(deduplicator, sighting())
+    assert not is_new(deduplicator, sighting(at_us=NOW_US + 1))
 
 
-def test_a_new_path_or_a_later_hour_is_news() -> None:
-    news = SightingDeduplicator()
-    is_news(news, sighting())
-    assert is_news(news, sighting("c:\\b.exe"))
-    assert is_news(news, sighting(at_us=NOW_US + BINARY_LAST_SEEN_STEP_US))
-    assert not is_news(news, sighting("c:\\b.exe", at_us=NOW_US + BINARY_LAST_SEEN_STEP_US + 1))
+def test_a_new_path_or_a_later_hour_is_new() -> None:
+    deduplicator = SightingDeduplicator()
+    is_new(deduplicator, sighting())
+    assert is_new(deduplicator, sighting("c:\\b.exe"))
+    assert is_new(deduplicator, sighting(at_us=NOW_US + BINARY_LAST_SEEN_STEP_US))
+    assert not is_new(
+        deduplicator, sighting("c:\\b.exe", at_us=NOW_US + BINARY_LAST_SEEN_STEP_US + 1)
+    )
 
 
-def test_a_signature_that_is_told_later_is_news() -> None:
-    news = SightingDeduplicator()
-    is_news(news, sighting(file_version="1.0"))
-    assert is_news(news, sighting(digsig_result="Signed"))
-    assert not is_news(news, sighting(digsig_result="Signed", file_version="1.0"))
-    news.forget()
-    assert is_news(news, sighting(digsig_result="Signed"))
+def test_a_signature_that_is_reported_later_is_new() -> None:
+    deduplicator = SightingDeduplicator()
+    is_new(deduplicator, sighting(file_version="1.0"))
+    assert is_new(deduplicator, sighting(digsig_result="Signed"))
+    assert not is_new(deduplicator, sighting(digsig_result="Signed", file_version="1.0"))
+    deduplicator.reset()
+    assert is_new(deduplicator, sighting(digsig_result="Signed"))

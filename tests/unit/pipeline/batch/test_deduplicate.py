@@ -29,7 +29,7 @@ def test_what_a_failed_commit_brought_is_forgotten() -> None:
     seen.begin(1, 0)
     seen.add_records(5, {9})
     seen.add_request("segment", 4)
-    seen.forget_pending()
+    seen.reset_pending()
     assert not seen.known_among(5, [9])
     assert not seen.has_request("segment", 4)
 

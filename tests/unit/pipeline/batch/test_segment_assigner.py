@@ -18,7 +18,7 @@ HOSTS = {1: {"hostname": "a.example.com"}}
 
 
 class Memory:
-    """A guide over what a test says is stored."""
+    """A lookup over what a test says is stored."""
 
     def __init__(self, **stored: tuple[dict[str, Any], list[SegmentPlace]]) -> None:
         self.stored = stored
@@ -34,12 +34,12 @@ class Memory:
 
 
 def draft(events: int = 1, **facts: Any) -> Draft:
-    regmods = [Regmod(PROCESS, 1_000 + n, 2, r"\registry\machine\a") for n in range(events)]
+    regmods = [Regmod(PROCESS, 1_000 + n, 2, r"\assigner\machine\a") for n in range(events)]
     return Draft(PROCESS, 1, facts, {"regmod": regmods} if regmods else {}, 9_000, [7], [])
 
 
-def place(registry: SegmentAssigner, windows: TimeWindows, some: Draft) -> list[PartialSegment]:
-    return registry.place({PROCESS: some}, windows, HOSTS).parts
+def place(assigner: SegmentAssigner, windows: TimeWindows, some: Draft) -> list[PartialSegment]:
+    return assigner.place({PROCESS: some}, windows, HOSTS).parts
 
 
 def test_a_new_process_gets_a_segment_named_after_its_window() -> None:
@@ -51,26 +51,26 @@ def test_a_new_process_gets_a_segment_named_after_its_window() -> None:
 
 
 def test_a_second_row_of_a_segment_repeats_no_metadata() -> None:
-    registry, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
-    place(registry, windows, draft(path="c:\\a.exe"))
-    (part,) = place(registry, windows, draft(path="c:\\a.exe"))
+    assigner, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
+    place(assigner, windows, draft(path="c:\\a.exe"))
+    (part,) = place(assigner, windows, draft(path="c:\\a.exe"))
     assert part.metadata == {"last_update": 9_000}
 
 
 def test_a_new_window_gets_everything_that_is_known() -> None:
-    registry, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
-    place(registry, windows, draft(path="c:\\a.exe"))
+    assigner, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
+    place(assigner, windows, draft(path="c:\\a.exe"))
     windows.advance((WINDOW + SEGMENT_WINDOW_MS) * 1_000)
-    (part,) = place(registry, windows, draft())
+    (part,) = place(assigner, windows, draft())
     assert part.metadata["path"] == "c:\\a.exe"
     assert part.segment_id == WINDOW + SEGMENT_WINDOW_MS
 
 
 def test_better_metadata_reaches_the_earlier_segments() -> None:
-    registry, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
-    place(registry, windows, draft())
+    assigner, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
+    place(assigner, windows, draft())
     windows.advance((WINDOW + SEGMENT_WINDOW_MS) * 1_000)
-    late, part = place(registry, windows, draft(cmdline="a.exe /x"))
+    late, part = place(assigner, windows, draft(cmdline="a.exe /x"))
     assert (late.segment_id, late.events, late.record_keys) == (WINDOW, {}, [])
     assert late.metadata["cmdline"] == "a.exe /x"
     assert late.metadata["cmdline_tokens"]
@@ -94,9 +94,9 @@ def test_a_segment_of_the_window_goes_on_after_a_restart() -> None:
 
 
 def test_a_full_segment_is_followed_by_the_next_of_its_window() -> None:
-    registry, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
+    assigner, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
     some = draft(SEGMENT_EVENTS_MAX + 5, path="c:\\a.exe")
-    first, second = place(registry, windows, some)
+    first, second = place(assigner, windows, some)
     assert (first.segment_id, first.event_count()) == (WINDOW, SEGMENT_EVENTS_MAX)
     assert (second.segment_id, second.event_count()) == (WINDOW + 1, 5)
     assert second.metadata["path"] == "c:\\a.exe"
@@ -108,39 +108,39 @@ def test_partitions_out_of_reach_get_no_late_metadata() -> None:
         {},
         [SegmentPlace(2, WINDOW - 600_000, WINDOW - 600_000, 4)],
     )
-    registry = SegmentAssigner(Memory(p=stored), 10)
-    registry.without_partitions([2])
-    (part,) = place(registry, TimeWindows(WINDOW, 3), draft(username="bob"))
+    assigner = SegmentAssigner(Memory(p=stored), 10)
+    assigner.without_partitions([2])
+    (part,) = place(assigner, TimeWindows(WINDOW, 3), draft(username="bob"))
     assert part.segment_id == WINDOW
 
 
-def test_the_least_recently_told_process_is_forgotten_first() -> None:
-    registry, windows = SegmentAssigner(Memory(), 0), TimeWindows(WINDOW, 3)
-    place(registry, windows, draft(path="c:\\a.exe"))
-    (part,) = place(registry, windows, draft())
+def test_the_least_recently_used_process_is_evicted_first() -> None:
+    assigner, windows = SegmentAssigner(Memory(), 0), TimeWindows(WINDOW, 3)
+    place(assigner, windows, draft(path="c:\\a.exe"))
+    (part,) = place(assigner, windows, draft())
     assert "path" not in part.metadata
 
 
-def test_a_process_is_told_as_entered_once_a_window() -> None:
-    registry, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
-    assert len(registry.place({PROCESS: draft()}, windows, HOSTS).entered) == 1
-    assert registry.place({PROCESS: draft()}, windows, HOSTS).entered == []
+def test_a_process_is_reported_as_entered_once_a_window() -> None:
+    assigner, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
+    assert len(assigner.place({PROCESS: draft()}, windows, HOSTS).entered) == 1
+    assert assigner.place({PROCESS: draft()}, windows, HOSTS).entered == []
 
 
-def test_a_process_that_was_only_mentioned_was_last_heard_of_at_its_start() -> None:
+def test_a_process_that_was_only_mentioned_was_last_seen_at_its_start() -> None:
     some = Draft(PROCESS, 1, {"start": 4_000}, {}, 0, [7], [])
     (part,) = place(SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3), some)
     assert part.metadata["last_update"] == 4_000
 
 
 class Asked(Memory):
-    """A guide that notes what it is asked."""
+    """A lookup that notes what it is asked."""
 
     def __init__(self, *, tells: bool = True, **stored: Any) -> None:
         super().__init__(**stored)
         self.asked: list[list[str]] = []
         self.tells = tells
-        self.told = 0
+        self.loads = 0
 
     def processes(
         self, process_ids: list[str]
@@ -149,7 +149,7 @@ class Asked(Memory):
         return super().processes(process_ids)
 
     def process_hashes(self) -> BitMap | None:
-        self.told += 1
+        self.loads += 1
         return super().process_hashes() if self.tells else None
 
 
@@ -158,75 +158,75 @@ WINDOWS = TimeWindows(WINDOW, 3)
 STORED: Any = ({"path": "c:\\a.exe"}, [SegmentPlace(3, WINDOW, WINDOW, 1)])
 
 
-def met(registry: SegmentAssigner, *process_ids: str) -> None:
+def met(assigner: SegmentAssigner, *process_ids: str) -> None:
     drafts = {
         process_id: Draft(process_id, 1, {}, {}, 9_000, [7], []) for process_id in process_ids
     }
-    registry.place(drafts, WINDOWS, HOSTS)
+    assigner.place(drafts, WINDOWS, HOSTS)
 
 
 def test_a_store_that_began_empty_is_not_asked_for_processes() -> None:
-    guide = Asked()
-    registry = SegmentAssigner(guide, 10)
-    registry.begin_empty()
-    registry.without_partitions([])
-    met(registry, PROCESS)
-    assert (guide.asked, guide.told) == ([], 0)
+    lookup = Asked()
+    assigner = SegmentAssigner(lookup, 10)
+    assigner.begin_empty()
+    assigner.without_partitions([])
+    met(assigner, PROCESS)
+    assert (lookup.asked, lookup.loads) == ([], 0)
 
 
 def test_a_store_that_began_empty_is_asked_about_what_was_forgotten() -> None:
-    guide = Asked()
-    registry = SegmentAssigner(guide, 1)
-    registry.begin_empty()
-    met(registry, PROCESS)
-    met(registry, OTHER)
-    met(registry, PROCESS, "00000001-0000-0e50-01d2-c2a397f4cfe0")
-    assert guide.asked == [[PROCESS]]
+    lookup = Asked()
+    assigner = SegmentAssigner(lookup, 1)
+    assigner.begin_empty()
+    met(assigner, PROCESS)
+    met(assigner, OTHER)
+    met(assigner, PROCESS, "00000001-0000-0e50-01d2-c2a397f4cfe0")
+    assert lookup.asked == [[PROCESS]]
 
 
 def test_a_store_that_began_empty_is_asked_after_a_failed_commit() -> None:
-    guide = Asked()
-    registry = SegmentAssigner(guide, 10)
-    registry.begin_empty()
-    met(registry, PROCESS)
-    registry.forget()
-    met(registry, PROCESS, OTHER)
-    assert guide.asked == [[PROCESS]]
+    lookup = Asked()
+    assigner = SegmentAssigner(lookup, 10)
+    assigner.begin_empty()
+    met(assigner, PROCESS)
+    assigner.reset()
+    met(assigner, PROCESS, OTHER)
+    assert lookup.asked == [[PROCESS]]
 
 
 def test_a_store_is_asked_about_what_it_may_know() -> None:
-    guide = Asked(p=STORED)
-    registry = SegmentAssigner(guide, 10)
-    met(registry, OTHER)
-    met(registry, PROCESS)
-    assert (guide.asked, guide.told) == ([[PROCESS]], 1)
-    assert registry.facts(PROCESS) == STORED[0]
+    lookup = Asked(p=STORED)
+    assigner = SegmentAssigner(lookup, 10)
+    met(assigner, OTHER)
+    met(assigner, PROCESS)
+    assert (lookup.asked, lookup.loads) == ([[PROCESS]], 1)
+    assert assigner.facts(PROCESS) == STORED[0]
 
 
 def test_a_store_that_others_write_to_is_asked_about_all() -> None:
-    guide = Asked(tells=False)
-    registry = SegmentAssigner(guide, 10)
-    met(registry, OTHER)
-    met(registry, PROCESS)
-    assert (guide.asked, guide.told) == ([[OTHER], [PROCESS]], 1)
+    lookup = Asked(tells=False)
+    assigner = SegmentAssigner(lookup, 10)
+    met(assigner, OTHER)
+    met(assigner, PROCESS)
+    assert (lookup.asked, lookup.loads) == ([[OTHER], [PROCESS]], 1)
 
 
-def test_what_partitions_that_come_back_hold_is_heard_of() -> None:
-    guide = Asked()
-    registry = SegmentAssigner(guide, 10)
-    registry.without_partitions([3])
-    met(registry, OTHER)
-    guide.stored = {"p": STORED}
-    registry.without_partitions([])
-    met(registry, PROCESS)
-    assert (guide.asked, guide.told) == ([[PROCESS]], 2)
+def test_processes_of_remounted_partitions_are_found() -> None:
+    lookup = Asked()
+    assigner = SegmentAssigner(lookup, 10)
+    assigner.without_partitions([3])
+    met(assigner, OTHER)
+    lookup.stored = {"p": STORED}
+    assigner.without_partitions([])
+    met(assigner, PROCESS)
+    assert (lookup.asked, lookup.loads) == ([[PROCESS]], 2)
 
 
 def test_of_too_many_processes_no_hashes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vedette.pipeline.batch.process_filter.HEARD_OF_MAX", 2)
-    guide = Asked()
-    registry = SegmentAssigner(guide, 0)
-    registry.begin_empty()
+    lookup = Asked()
+    assigner = SegmentAssigner(lookup, 0)
+    assigner.begin_empty()
     for number in range(4):
-        met(registry, f"00000001-0000-0e50-01d2-{number:012x}")
-    assert guide.asked == [["00000001-0000-0e50-01d2-000000000003"]]
+        met(assigner, f"00000001-0000-0e50-01d2-{number:012x}")
+    assert lookup.asked == [["00000001-0000-0e50-01d2-000000000003"]]

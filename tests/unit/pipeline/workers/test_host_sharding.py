@@ -68,7 +68,7 @@ def test_a_process_without_texts_takes_no_part() -> None:
     assert len(commit.portions(0)) == 1
 
 
-def test_what_is_told_of_a_request_goes_with_each_of_its_portions() -> None:
+def test_the_options_of_a_request_go_with_each_of_its_portions() -> None:
     (whole,) = submissions = [submission("a", "b")]
     commit = shared(submissions, HostSharding(2))
     for process in commit.processes:
@@ -83,18 +83,18 @@ def test_a_host_that_another_process_has_is_shared_out_anew_and_from_then_on() -
     commit = shared([submission("a", "A", "b")], shares)
     assert got(commit) == {0: [[0, 2]], 1: [[1]]}
     met: dict[int, UnownedSensors] = {0: {31: [(0, 0)], 32: [(0, 1)]}, 1: {31: [(0, 0)]}}
-    assert commit.settle(met) is None
-    # Whoever had the text decodes it too: it might hold records of several hosts.
+    assert commit.resolve_claims(met) is None
+    # Anyone who had the text decodes it too: it might hold records of several hosts.
     assert got(commit) == {0: [[0, 1, 2]], 1: [[1]]}
-    assert portions(commit, 1)[0].guests == [0]
-    assert portions(commit, 0)[0].guests == []
+    assert portions(commit, 1)[0].reported_elsewhere == [0]
+    assert portions(commit, 0)[0].reported_elsewhere == []
     assert (commit.granted(0), commit.granted(1)) == ([31, 32], [])
     assert got(shared([submission("A", "b")], shares)) == {0: [[0, 1]]}
 
 
-def test_right_guesses_tell_each_process_its_own() -> None:
+def test_right_guesses_grant_each_worker_its_own() -> None:
     commit = shared([submission("a", "b")], HostSharding(2))
-    assert commit.settle({0: {5: [(0, 0)]}, 1: {6: [(0, 0)]}}) == {0: [5], 1: [6]}
+    assert commit.resolve_claims({0: {5: [(0, 0)]}, 1: {6: [(0, 0)]}}) == {0: [5], 1: [6]}
     assert commit.granted(0) is None
 
 
@@ -119,10 +119,10 @@ def test_receipts_are_those_of_the_whole_request() -> None:
     ]
 
 
-def test_a_text_of_several_hosts_is_told_by_the_best_of_what_became_of_it() -> None:
+def test_a_text_of_several_hosts_gets_the_best_of_its_outcomes() -> None:
     submissions = [submission("a", "A")]
     commit = shared(submissions, HostSharding(2))
-    commit.settle({0: {5: [(0, 0)]}, 1: {5: [(0, 0)], 6: [(0, 0)]}})
+    commit.resolve_claims({0: {5: [(0, 0)]}, 1: {5: [(0, 0)], 6: [(0, 0)]}})
     by_process = {0: bytearray([EVENTS, Outcome.DUPLICATE]), 1: bytearray([EVENTS])}
     (whole,) = commit.receipts({n: [Receipt(found)] for n, found in by_process.items()})
     assert whole.outcomes == bytearray([EVENTS, EVENTS])

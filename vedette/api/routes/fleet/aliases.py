@@ -44,5 +44,5 @@ def create(here: Here, body: Body) -> Response:
 def delete(alias: str, here: Here) -> Response:
     """What is stored stays with the sensor; later records of that name get one of their own."""
     host_registry.remove_alias(here.database, alias)
-    here.sensors.forget(alias.lower())
+    here.sensors.evict(alias.lower())
     return json_answer({"result": "success"})

@@ -79,7 +79,7 @@ async def change_sensor(sensor_id: str, request: Request, here: Here, scope: Wit
     that cannot be changed are ignored, but a record of another sensor is refused."""
     number, body = _sensor_number(sensor_id), await json_object(request)
     await to_thread.run_sync(_change, here, scope, principal_of(request), number, body)
-    here.sensor_keys.forget(number)
+    here.sensor_keys.evict(number)
     return empty_answer()
 
 

@@ -210,7 +210,7 @@ async def bulk(
     return await run_lookup(request, here, work)
 
 
-@router.get("/api/v6/process/{process_id}/metadata", summary="All that is known of a process")
+@router.get("/api/v6/process/{process_id}/metadata", summary="All metadata of a process")
 async def metadata(process_id: str, request: Request, here: Here, scope: Within) -> Response:
     named = asked.process_id(process_id)
 

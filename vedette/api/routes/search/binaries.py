@@ -97,7 +97,7 @@ async def file(md5: str, request: Request, here: Here, scope: Within) -> Respons
         copy = here.copies.path_of(str(known["md5"]), scope)
         if copy is not None:
             return zip_answer(copy, known, str(known["md5"]))
-        raise NotFoundError(f"the bytes of binary {md5!r} are not stored, only what is known of it")
+        raise NotFoundError(f"the bytes of binary {md5!r} are not stored, only its metadata")
 
     return await run_lookup(request, here, work)
 

@@ -123,7 +123,7 @@ async def process_preview(
 
 @router.get(
     "/api/v1/process/{process_id}/{segment_id}/threat_intel_hits",
-    summary="What feeds know of a process",
+    summary="Feed hits of a process",
 )
 async def threat_intel_hits(
     process_id: str, segment_id: str, request: Request, here: Here, scope: Within

@@ -35,7 +35,7 @@ async def readyz(services: Annotated[Services, Depends(services)]) -> Response:
 def _readiness(services: Services) -> Response:
     damaged = known_damage(services.engine)
     checks = {
-        "intake": "ok" if services.intake.available else "takes no data at the moment",
+        "intake": "ok" if services.ingest_queue.available else "takes no data at the moment",
         "store": _outcome(services.engine.ping),
         "state": _outcome(lambda: _ask_state(services)),
         "disk": _disk(services.settings.data),

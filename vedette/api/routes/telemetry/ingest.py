@@ -36,10 +36,10 @@ async def ingest(request: Request, here: Annotated[Services, Depends(services)])
 async def _submit(sent: TelemetryBody[list[bytes]], here: Services) -> Receipt:
     submission = sent.submission(sent.parts)
     if not sent.source:
-        return await here.intake.submit(submission)
-    await here.turns.wait_for_turn(sent.source)
-    answer = here.intake.enqueue(submission)
-    here.turns.queued(sent.source)
+        return await here.ingest_queue.submit(submission)
+    await here.part_sequencer.wait_for_turn(sent.source)
+    answer = here.ingest_queue.enqueue(submission)
+    here.part_sequencer.queued(sent.source)
     return await asyncio.wrap_future(answer)
 
 

@@ -57,7 +57,7 @@ async def enroll(request: Request, here: Here) -> Response:
         request.client.host if request.client else "",
         limiter=here.checkins,
     )
-    here.sensor_keys.forget(made.sensor.id)
+    here.sensor_keys.evict(made.sensor.id)
     return json_answer({"node_key": f"{made.sensor.id}:{made.key}", "node_invalid": False})
 
 
@@ -102,7 +102,7 @@ async def log(request: Request, here: Here) -> Response:
             host=sensor.name,
             comms_ip=request.client.host if request.client else "",
         )
-        await here.intake.submit(submission)
+        await here.ingest_queue.submit(submission)
     future = here.commits.submit(
         number, lambda connection: checkins.note_contact(connection, number, now_us, facts)
     )

@@ -83,12 +83,12 @@ async def enrol(request: Request) -> Response:
         _client_ip(request),
         limiter=here.checkins,
     )
-    here.sensor_keys.forget(made.sensor.id)
+    here.sensor_keys.evict(made.sensor.id)
     return json_answer(
         {
             "sensor_id": made.sensor.id,
             "key": made.key,
-            "checkin_interval_s": here.pace.interval_s,
+            "checkin_interval_s": here.checkin_interval.interval_s,
             "update_public_key": await to_thread.run_sync(update_public_key, here.database),
         }
     )
@@ -99,12 +99,14 @@ async def check_in(request: Request) -> Response:
     """The report is durable before the answer."""
     here, principal = services_of(request), principal_of(request)
     sent = await message(request, Checkin, principal)
-    now_us, pace = here.clock.now_us(), here.pace
+    now_us, interval = here.clock.now_us(), here.checkin_interval
     progress = Progress(
         sent.flushed_before_us, sent.flushed_number, sent.restarted, sent.uninstalling
     )
     report = _report(sent, now_us)
-    item = CheckIn(principal.sensor_id, report, progress, now_us, pace.interval_s, pace.least_s)
+    item = CheckIn(
+        principal.sensor_id, report, progress, now_us, interval.interval_s, interval.least_s
+    )
     future = here.commits.submit_to(checkins.check_in, principal.sensor_id, item)
     standing = await asyncio.wrap_future(future)
     body = {
@@ -215,7 +217,7 @@ async def _store(
         host=principal.name,
         comms_ip=client_ip,
     )
-    receipt = await here.intake.submit(submission)
+    receipt = await here.ingest_queue.submit(submission)
     return [
         {"position": one.position, "reason": one.reason, "message": one.message}
         for one in receipt.refusals[: limits.INGEST_ERRORS_MAX]

@@ -50,7 +50,7 @@ def suppression_body(check: SuppressionCheck) -> Body:
 
 
 def metadata_body(row: Row) -> Body:
-    """All that is known of a process besides its events (docs/api-objects.md#process-metadata)."""
+    """All metadata of a process, without its events (docs/api-objects.md#process-metadata)."""
     return {"process_metadata": _names(row) | _host(row) | _run(row) | _times(row) | _flags(row)}
 
 

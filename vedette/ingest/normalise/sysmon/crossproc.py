@@ -1,7 +1,7 @@
 """Events between two processes: remote threads (Sysmon 8) and opens (Sysmon 10)."""
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.normalise.sysmon.subject import Data, source_of, target_of
 from vedette.ingest.normalise.values import access_mask, known_text
 from vedette.model.event import CrossKind, Crossproc, Outcome
@@ -35,15 +35,20 @@ def opened(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
     out: list[Outcome] = [event]
     if access & MIRRORED_ACCESS and target is not None and target is not source:
         out.append(_suffered(data, ctx, time_us, access, source, target))
-    if not source.told:
-        source.tell(out)
-    if target is not None and not target.told:
-        target.tell(out)
+    if not source.is_reported:
+        source.report(out)
+    if target is not None and not target.is_reported:
+        target.report(out)
     return out
 
 
 def _suffered(
-    data: Data, ctx: HostContext, time_us: int, access: int, source: Known, target: Known
+    data: Data,
+    ctx: HostContext,
+    time_us: int,
+    access: int,
+    source: ProcessState,
+    target: ProcessState,
 ) -> Crossproc:
     """The open as an event of its target."""
     source_id, md5, sha256 = _identity(ctx, source)
@@ -61,7 +66,7 @@ def _suffered(
     )
 
 
-def _identity(ctx: HostContext, known: Known | None) -> tuple[str, str, str]:
+def _identity(ctx: HostContext, known: ProcessState | None) -> tuple[str, str, str]:
     """Id, md5 and sha256 of the other process; "" where unknown."""
     if known is None:
         return "", "", ""
@@ -96,7 +101,7 @@ def thread_created(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] 
                 start_function=function,
             )
         )
-    source.tell(out)
+    source.report(out)
     if target is not None:
-        target.tell(out)
+        target.report(out)
     return out

@@ -1,15 +1,15 @@
 """File and module events: Sysmon 2, 6, 7, 11, 15, 23, 26 to 29."""
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.file_types import PE, file_type_of
 from vedette.ingest.hashes import NO_HASHES, hashes_of
 from vedette.ingest.normalise.sysmon.subject import (
     SYSTEM_PID,
     Data,
+    report_image,
     subject_of,
-    tell_image,
-    with_news,
+    with_new_facts,
 )
 from vedette.ingest.normalise.values import digsig_result, free_text, is_true, known_text
 from vedette.model.event import Filemod, FileOperation, Modload, Outcome, Processblock
@@ -21,7 +21,9 @@ def created(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
         return None
     path = free_text(data.get("TargetFilename"))
     kind = file_type_of(path)
-    return with_news(Filemod(known.id, time_us, FileOperation.CREATED, path, file_type=kind), known)
+    return with_new_facts(
+        Filemod(known.id, time_us, FileOperation.CREATED, path, file_type=kind), known
+    )
 
 
 def time_changed(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
@@ -39,7 +41,7 @@ def time_changed(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | 
         file_type=file_type_of(path),
         note=f"creation time changed from {before} to {now}",
     )
-    return with_news(event, known)
+    return with_new_facts(event, known)
 
 
 def stream_created(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
@@ -57,7 +59,7 @@ def stream_created(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] 
         found.sha1,
         note=known_text(data.get("Contents")),
     )
-    return with_news(event, known)
+    return with_new_facts(event, known)
 
 
 def deleted(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
@@ -67,7 +69,7 @@ def deleted(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
     event = _hashed_file(data, ctx, known, time_us, FileOperation.DELETED)
     if is_true(data.get("Archived")):
         event.note = "archived"
-    return with_news(event, known)
+    return with_new_facts(event, known)
 
 
 def executable_written(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
@@ -76,8 +78,8 @@ def executable_written(data: Data, ctx: HostContext, time_us: int) -> list[Outco
         return None
     event = _hashed_file(data, ctx, known, time_us, FileOperation.LAST_WRITE)
     event.file_type = PE
-    out = with_news(event, known)
-    tell_image(data, ctx, event.path, time_us, out)
+    out = with_new_facts(event, known)
+    report_image(data, ctx, event.path, time_us, out)
     return out
 
 
@@ -98,8 +100,8 @@ def executable_blocked(data: Data, ctx: HostContext, time_us: int) -> list[Outco
         username=known_text(data.get("User")),
     )
     out: list[Outcome] = [event, block]
-    known.tell(out)
-    tell_image(data, ctx, event.path, time_us, out)
+    known.report(out)
+    report_image(data, ctx, event.path, time_us, out)
     return out
 
 
@@ -110,11 +112,11 @@ def shredding_blocked(data: Data, ctx: HostContext, time_us: int) -> list[Outcom
         return None
     event = _hashed_file(data, ctx, known, time_us, FileOperation.LAST_WRITE)
     event.note = "shredding blocked"
-    return with_news(event, known)
+    return with_new_facts(event, known)
 
 
 def _hashed_file(
-    data: Data, ctx: HostContext, known: Known, time_us: int, operation: FileOperation
+    data: Data, ctx: HostContext, known: ProcessState, time_us: int, operation: FileOperation
 ) -> Filemod:
     found = hashes_of(data.get("Hashes") or "")
     path, executable = free_text(data.get("TargetFilename")), data.get("IsExecutable")
@@ -142,7 +144,7 @@ def driver_loaded(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] |
     return _loaded(data, ctx, ctx.alive(SYSTEM_PID, time_us, "System"), time_us)
 
 
-def _loaded(data: Data, ctx: HostContext, known: Known, time_us: int) -> list[Outcome]:
+def _loaded(data: Data, ctx: HostContext, known: ProcessState, time_us: int) -> list[Outcome]:
     get = data.get
     path, hashes = known_text(get("ImageLoaded")), get("Hashes")
     image = ctx.learn_image(path, hashes, time_us) if path and hashes else None
@@ -157,7 +159,7 @@ def _loaded(data: Data, ctx: HostContext, known: Known, time_us: int) -> list[Ou
         digsig_result(get("Signed"), get("SignatureStatus")),
         known_text(get("Signature")),
     )
-    out = with_news(event, known)
-    if image is not None and not image.told:
-        image.tell(out)
+    out = with_new_facts(event, known)
+    if image is not None and not image.is_reported:
+        image.report(out)
     return out

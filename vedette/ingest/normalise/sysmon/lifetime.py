@@ -1,14 +1,14 @@
 """Starts and ends of processes (Sysmon 1, 5), and tampering (25)."""
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.hashes import hashes_of
 from vedette.ingest.normalise.sysmon.subject import (
     Data,
     find_process,
+    report_image,
     subject_of,
-    tell_image,
-    with_news,
+    with_new_facts,
 )
 from vedette.ingest.normalise.values import known_text, number
 from vedette.ingest.paths import file_name
@@ -74,14 +74,14 @@ def start(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
                 known_text(get("User")),
             )
         )
-        parent.tell(out)
-    known.tell(out)
-    tell_image(data, ctx, path, time_us, out)
+        parent.report(out)
+    known.report(out)
+    report_image(data, ctx, path, time_us, out)
     return out
 
 
 def parent_columns(
-    parent: Known | None, ctx: HostContext, data: Data
+    parent: ProcessState | None, ctx: HostContext, data: Data
 ) -> dict[str, str | int | bytes]:
     """Metadata of the parent, from the record or the context."""
     path = known_text(data.get("ParentImage"))
@@ -111,7 +111,7 @@ def end(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
 
 
 def ended(
-    known: Known, ctx: HostContext, time_us: int, pid: int, exit_status: str = ""
+    known: ProcessState, ctx: HostContext, time_us: int, pid: int, exit_status: str = ""
 ) -> list[Outcome]:
     """The end of a process, also as an event of its parent if that is known."""
     values: dict[str, str | int | bytes] = {"terminated": 1, "end_time": time_us}
@@ -136,10 +136,12 @@ def ended(
                 known.username,
             )
         )
-    known.tell(out)
+    known.report(out)
     return out
 
 
 def tampered(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
     known = subject_of(data, ctx, time_us)
-    return None if known is None else with_news(Facts(known.id, time_us, {"tampered": 1}), known)
+    return (
+        None if known is None else with_new_facts(Facts(known.id, time_us, {"tampered": 1}), known)
+    )

@@ -2,7 +2,7 @@
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.normalise.network import netconn, protocol_number
-from vedette.ingest.normalise.sysmon.subject import Data, subject_of, with_news
+from vedette.ingest.normalise.sysmon.subject import Data, subject_of, with_new_facts
 from vedette.ingest.normalise.values import free_text, is_true, known_text, number
 from vedette.model.address import pack_address
 from vedette.model.event import Dnsquery, Outcome, Pipe, PipeOperation
@@ -24,7 +24,7 @@ def connected(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | Non
         known_text(get("SourceHostname")),
         known_text(get("DestinationHostname")),
     )
-    return with_news(event, known)
+    return with_new_facts(event, known)
 
 
 def queried(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
@@ -39,7 +39,7 @@ def queried(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
         number(get("QueryStatus")),
         known_text(get("QueryResults")),
     )
-    return with_news(event, known)
+    return with_new_facts(event, known)
 
 
 def pipe_created(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
@@ -56,4 +56,6 @@ def _pipe(
     known = subject_of(data, ctx, time_us)
     if known is None:
         return None
-    return with_news(Pipe(known.id, time_us, operation, free_text(data.get("PipeName"))), known)
+    return with_new_facts(
+        Pipe(known.id, time_us, operation, free_text(data.get("PipeName"))), known
+    )

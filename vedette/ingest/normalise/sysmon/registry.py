@@ -1,7 +1,7 @@
 """SegmentAssigner events: Sysmon 12, 13, 14."""
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.normalise.sysmon.subject import Data, subject_of, with_news
+from vedette.ingest.normalise.sysmon.subject import Data, subject_of, with_new_facts
 from vedette.ingest.normalise.values import free_text, registry_path
 from vedette.model.event import Outcome, RegistryOperation, Regmod
 
@@ -31,7 +31,7 @@ def key_changed(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | N
         return None
     operation = _registry_operation(data, RegistryOperation.CREATED_KEY)
     path = registry_path(data.get("TargetObject") or "")
-    return with_news(Regmod(known.id, time_us, operation, path), known)
+    return with_new_facts(Regmod(known.id, time_us, operation, path), known)
 
 
 def value_set(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
@@ -40,7 +40,7 @@ def value_set(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | Non
         return None
     path = registry_path(data.get("TargetObject") or "")
     value = free_text(data.get("Details"))
-    return with_news(Regmod(known.id, time_us, RegistryOperation.WRITTEN, path, value), known)
+    return with_new_facts(Regmod(known.id, time_us, RegistryOperation.WRITTEN, path, value), known)
 
 
 def key_renamed(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
@@ -53,5 +53,5 @@ def key_renamed(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | N
         Regmod(known.id, time_us, RegistryOperation.DELETED_KEY, old, new),
         Regmod(known.id, time_us, RegistryOperation.CREATED_KEY, new, old),
     ]
-    known.tell(out)
+    known.report(out)
     return out

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_state import Known
+from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.normalise.values import UNKNOWN_TEXT, known_text, number
 from vedette.model.event import Outcome
 from vedette.model.metadata_rank import Rank
@@ -54,7 +54,9 @@ def see_process(
         known.learn("", known_text(user), rank=rank)
 
 
-def find_process(ctx: HostContext, guid: Any, pid: Any, image: Any, time_us: int) -> Known | None:
+def find_process(
+    ctx: HostContext, guid: Any, pid: Any, image: Any, time_us: int
+) -> ProcessState | None:
     """The process that an event names, by ProcessGuid, else by pid at the event's time."""
     known = ctx.named(guid) if guid else None
     if known is not None:
@@ -62,7 +64,9 @@ def find_process(ctx: HostContext, guid: Any, pid: Any, image: Any, time_us: int
     return _find_anew(ctx, guid, pid, image, time_us)
 
 
-def _find_anew(ctx: HostContext, guid: Any, pid: Any, image: Any, time_us: int) -> Known | None:
+def _find_anew(
+    ctx: HostContext, guid: Any, pid: Any, image: Any, time_us: int
+) -> ProcessState | None:
     process_pid = number(pid)
     known = ctx.by_guid(guid, process_pid) if guid else None
     if known is None and process_pid:
@@ -70,7 +74,7 @@ def _find_anew(ctx: HostContext, guid: Any, pid: Any, image: Any, time_us: int) 
     return known
 
 
-def subject_of(data: Data, ctx: HostContext, time_us: int) -> Known | None:
+def subject_of(data: Data, ctx: HostContext, time_us: int) -> ProcessState | None:
     guid = data.get("ProcessGuid")
     known = ctx.named(guid) if guid else None
     if known is not None:
@@ -78,27 +82,27 @@ def subject_of(data: Data, ctx: HostContext, time_us: int) -> Known | None:
     return _find_anew(ctx, guid, data.get("ProcessId"), data.get("Image"), time_us)
 
 
-def source_of(data: Data, ctx: HostContext, time_us: int) -> Known | None:
+def source_of(data: Data, ctx: HostContext, time_us: int) -> ProcessState | None:
     get = data.get
     guid = get("SourceProcessGUID") or get("SourceProcessGuid")
     return find_process(ctx, guid, get("SourceProcessId"), get("SourceImage"), time_us)
 
 
-def target_of(data: Data, ctx: HostContext, time_us: int) -> Known | None:
+def target_of(data: Data, ctx: HostContext, time_us: int) -> ProcessState | None:
     get = data.get
     guid = get("TargetProcessGUID") or get("TargetProcessGuid")
     return find_process(ctx, guid, get("TargetProcessId"), get("TargetImage"), time_us)
 
 
-def with_news(event: Outcome, known: Known) -> list[Outcome]:
+def with_new_facts(event: Outcome, known: ProcessState) -> list[Outcome]:
     """The event, followed by metadata of its process that was not emitted before."""
     out: list[Outcome] = [event]
-    if not known.told:
-        known.tell(out)
+    if not known.is_reported:
+        known.report(out)
     return out
 
 
-def tell_image(data: Data, ctx: HostContext, path: str, time_us: int, out: list[Outcome]) -> None:
+def report_image(data: Data, ctx: HostContext, path: str, time_us: int, out: list[Outcome]) -> None:
     hashes = data.get("Hashes")
     if path and hashes:
-        ctx.learn_image(path, hashes, time_us).tell(out)
+        ctx.learn_image(path, hashes, time_us).report(out)

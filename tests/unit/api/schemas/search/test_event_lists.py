@@ -121,7 +121,7 @@ def test_a_child_that_started_carries_its_start(version: Any) -> None:
     }
 
 
-def test_a_suppressed_child_tells_command_line_and_user() -> None:
+def test_a_suppressed_child_reports_command_line_and_user() -> None:
     event = Childproc(SELF, NOON, 0, 0, OTHER, command_line="x -y", username="u", suppressed=1)
     body = EVENT_LISTS[4]["childproc"](event)
     assert (body["end"], body["start"]) == (JSON_NOON, None)

@@ -80,7 +80,7 @@ def test_a_known_parent_is_named_by_its_first_segment() -> None:
         ({"start": 0, "process_id": "not hex"}, None),
     ],
 )
-def test_a_start_that_nobody_told_is_null_and_not_made_from_the_id(
+def test_a_start_that_nobody_reported_is_null_and_not_made_from_the_id(
     known: dict[str, Any], start: str | None
 ) -> None:
     assert process_body(row(**known))["start"] == start
@@ -93,7 +93,7 @@ def test_what_only_this_server_knows_shows_when_it_is_known() -> None:
     assert "integrity_level" not in body
 
 
-def test_a_parent_without_events_is_told_by_its_child() -> None:
+def test_a_parent_without_events_is_reported_by_its_child() -> None:
     body = parent_body(row(parent_id=PARENT, parent_pid=291, parent_path="c:\\p.exe"))
     assert (body["id"], body["path"], body["process_pid"]) == (PARENT, "c:\\p.exe", 291)
     assert (body["parent_pid"], body["start"], "last_update" in body) == (-1, None, False)

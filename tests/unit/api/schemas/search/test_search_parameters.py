@@ -74,7 +74,7 @@ def test_what_cannot_be_paged_by_is_refused_by_name(name: str, value: str) -> No
         ([("cb.facet.fuzzy", "false")], ("", False, (), False)),
     ],
 )  # fmt: skip
-def test_how_to_answer_is_told_beside_the_query(
+def test_how_to_answer_is_given_with_the_query(
     pairs: list[tuple[str, str]], expected: tuple[str, bool, tuple[str, ...], bool | None]
 ) -> None:
     request = search_request(pairs)

@@ -57,12 +57,12 @@ def test_text_with_pipes_stays_as_it_is() -> None:
 
 
 def test_the_catalogue_of_binaries_goes_before_the_event() -> None:
-    told = Modload("p", 1, "m.dll", "aa", "", "", "Unsigned", "")
+    reported = Modload("p", 1, "m.dll", "aa", "", "", "Unsigned", "")
     known = {"aa": ("Signed", "Vendor")}
-    (record,) = event_records([sequenced("modload", told)], known)
+    (record,) = event_records([sequenced("modload", reported)], known)
     assert record["binary_info"] == {"digsig_result": "Signed", "digsig_publisher": "Vendor"}
     for nothing in ({}, {"aa": ("", "")}):
-        (record,) = event_records([sequenced("modload", told)], nothing)
+        (record,) = event_records([sequenced("modload", reported)], nothing)
         assert record["binary_info"] == {"digsig_result": "Unsigned", "digsig_publisher": None}
 
 

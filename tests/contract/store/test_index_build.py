@@ -9,7 +9,7 @@ from vedette.model.suffix_columns import ENDS, MERGED_ENDS, ends_index
 from vedette.query import check, compile_segments, parse
 from vedette.query.compile.suffix_index import IndexedEnds
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.partitions.index_build import indexed_ends, settle
+from vedette.store.partitions.index_build import index_next_partition, indexed_ends
 from vedette.store.partitions.lifecycle import mount, open_partition, unmount
 from vedette.store.partitions.partition import partition_name
 from vedette.store.plan.choose import choose_scan
@@ -41,14 +41,14 @@ def fill(engine: ClickHouseEngine) -> None:
     store(engine, partial(3, file(r"D:\a.txt"), partition_ms=NEW, window_ms=NEW))
 
 
-def settle_all(engine: ClickHouseEngine) -> None:
-    while settle(engine) is not None:
+def index_all(engine: ClickHouseEngine) -> None:
+    while index_next_partition(engine) is not None:
         pass
 
 
 @contextmanager
 def fresh(engine: ClickHouseEngine) -> Iterator[ClickHouseEngine]:
-    """The same store for a server that has just begun, and remembers nothing."""
+    """The same store for a server that has just begun, and caches nothing."""
     with closing(engine.sibling(engine.database, engine.capabilities)) as found:
         yield found
 
@@ -69,27 +69,27 @@ def total(engine: ClickHouseEngine, text: str) -> int:
     return search_segments(engine, where, EVERYTHING).total if where else 0
 
 
-def test_searches_answer_alike_before_and_after_a_partition_is_settled(
+def test_searches_answer_alike_before_and_after_a_partition_is_indexed(
     contract_engine: ClickHouseEngine,
 ) -> None:
     fill(contract_engine)
     assert known(contract_engine).settled == ()
     assert totals(contract_engine) == ASKED
-    settle_all(contract_engine)
+    index_all(contract_engine)
     assert known(contract_engine).settled == (OLD,)
     assert totals(contract_engine) == ASKED
 
 
-def test_a_partition_that_late_rows_reach_is_not_settled_any_more(
+def test_a_partition_that_late_rows_reach_is_not_indexed_any_more(
     engine: ClickHouseEngine,
 ) -> None:
     fill(engine)
-    settle_all(engine)
+    index_all(engine)
     store(engine, partial(4, file(r"C:\late\a.txt"), partition_ms=OLD))
     assert totals(engine)["filemod:a.txt"] == ASKED["filemod:a.txt"] + 1
     engine.command("OPTIMIZE TABLE segment FINAL")
     assert totals(engine)["filemod:a.txt"] == ASKED["filemod:a.txt"] + 1
-    settle_all(engine)
+    index_all(engine)
     assert totals(engine)["filemod:a.txt"] == ASKED["filemod:a.txt"] + 1
 
 
@@ -130,7 +130,7 @@ def test_a_store_without_the_indexes_gets_them_and_answers_the_same(
     fill(engine)
     create_tables(engine)
     assert totals(engine) == ASKED
-    settle_all(engine)
+    index_all(engine)
     assert totals(engine) == ASKED
 
 
@@ -171,7 +171,7 @@ def test_a_store_that_an_older_version_had_in_between_begins_anew(
     assert merged_after(contract_engine) == NEW
 
 
-def test_merges_make_the_indexes_of_some_columns_and_a_settled_partition_has_the_others(
+def test_merges_make_the_indexes_of_some_columns_and_an_indexed_partition_has_the_others(
     contract_engine: ClickHouseEngine,
 ) -> None:
     fill(contract_engine)
@@ -181,7 +181,7 @@ def test_merges_make_the_indexes_of_some_columns_and_a_settled_partition_has_the
     merge(contract_engine, OLD)
     merged = indexed_bytes(contract_engine, OLD)
     assert totals(contract_engine) == ASKED
-    settle_all(contract_engine)
+    index_all(contract_engine)
     assert before < merged < indexed_bytes(contract_engine, OLD)
     ends = known(contract_engine)
     assert (ends.settled, ends.merging, ends.everywhere) == ((OLD,), (NEW,), MERGED_ENDS)
@@ -205,10 +205,10 @@ def test_a_partition_that_was_unmounted_is_answered_the_same(
 ) -> None:
     fill(contract_engine)
     merge(contract_engine, OLD)
-    settle_all(contract_engine)
+    index_all(contract_engine)
     unmount(contract_engine, partition_name(OLD))
     mount(contract_engine, partition_name(OLD))
     assert totals(contract_engine) == ASKED
-    settle_all(contract_engine)
+    index_all(contract_engine)
     assert known(contract_engine).settled == (OLD,)
     assert totals(contract_engine) == ASKED

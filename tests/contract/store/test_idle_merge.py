@@ -1,10 +1,10 @@
 """What was inserted last before a pause is merged, and nothing else."""
 
 from tests.contract.store.rows import HOUR_MS, file, partial, store
-from tests.contract.store.test_settled import total
+from tests.contract.store.test_index_build import total
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.partitions.lifecycle import open_partition
-from vedette.store.write.idle_merge import merge_when_quiet
+from vedette.store.write.idle_merge import merge_when_idle
 
 LONG_S = 3_600.0
 INSERTS = 5
@@ -31,7 +31,7 @@ def test_parts_are_merged_after_a_pause_with_the_same_answers(
 ) -> None:
     fill(contract_engine)
     assert total(contract_engine, "filemod:.txt") == INSERTS
-    while merge_when_quiet(contract_engine, 0) is not None:
+    while merge_when_idle(contract_engine, 0) is not None:
         pass
     assert levels(contract_engine).count(0) < 2
     assert total(contract_engine, "filemod:.txt") == INSERTS
@@ -39,10 +39,10 @@ def test_parts_are_merged_after_a_pause_with_the_same_answers(
 
 def test_nothing_is_merged_as_long_as_something_is_inserted(engine: ClickHouseEngine) -> None:
     fill(engine)
-    assert merge_when_quiet(engine, LONG_S) is None
+    assert merge_when_idle(engine, LONG_S) is None
 
 
 def test_one_part_is_left_alone(engine: ClickHouseEngine) -> None:
     fill(engine, 1)
-    assert merge_when_quiet(engine, 0) is None
+    assert merge_when_idle(engine, 0) is None
     assert levels(engine) == [0]

@@ -1,4 +1,4 @@
-"""What is remembered of a process holds until something is written to it, and no longer."""
+"""What is cached of a process holds until something is written to it, and no longer."""
 
 from threading import Event, Thread
 
@@ -18,7 +18,7 @@ from vedette.store.partitions.lifecycle import (
     unmount,
 )
 from vedette.store.read.process_metadata import newest_row, process_row, segment_row
-from vedette.store.read.segment_counts import Outline, outline
+from vedette.store.read.segment_counts import SegmentCounts, load_segment_counts
 
 P1, P2 = process_id(1), process_id(2)
 MINE, NOBODY = Scope(frozenset({1})), Scope(frozenset())
@@ -26,20 +26,22 @@ ROUNDS = 40
 
 
 def totals(engine: ClickHouseEngine, process: str = P1) -> list[int]:
-    found = outline(engine, process, EVERYTHING)
+    found = load_segment_counts(engine, process, EVERYTHING)
     return list(found.totals) if found else []
 
 
-def test_an_outline_is_told_again_until_its_process_is_written_to(
+def test_segment_counts_are_cached_until_their_process_is_written_to(
     contract_engine: ClickHouseEngine,
 ) -> None:
     store(contract_engine, partial(1, file("a"), file("b")), partial(2, file("c")))
-    first, other = (outline(contract_engine, process, EVERYTHING) for process in (P1, P2))
+    first, other = (
+        load_segment_counts(contract_engine, process, EVERYTHING) for process in (P1, P2)
+    )
     has_other_writers = bool(contract_engine.capabilities.cluster)
-    assert (outline(contract_engine, P1, EVERYTHING) is first) is not has_other_writers
+    assert (load_segment_counts(contract_engine, P1, EVERYTHING) is first) is not has_other_writers
     store(contract_engine, partial(1, file("d"), window_ms=NEXT_MS))
     assert totals(contract_engine) == [2, 1]
-    assert (outline(contract_engine, P2, EVERYTHING) is other) is not has_other_writers
+    assert (load_segment_counts(contract_engine, P2, EVERYTHING) is other) is not has_other_writers
 
 
 def test_a_process_as_a_whole_is_summed_up_again_when_it_was_written_to(
@@ -71,28 +73,30 @@ def test_rows_are_read_again_when_their_process_was_written_to(
 
 
 def test_a_process_that_nobody_knew_is_found_when_it_comes(engine: ClickHouseEngine) -> None:
-    assert outline(engine, P1, EVERYTHING) is None
+    assert load_segment_counts(engine, P1, EVERYTHING) is None
     store(engine, partial(1, file("a")))
     assert totals(engine) == [1]
 
 
-def test_who_may_not_see_a_process_is_not_told_what_was_remembered(
+def test_who_may_not_see_a_process_does_not_get_cached_results(
     engine: ClickHouseEngine,
 ) -> None:
     store(engine, partial(1, file("a")))
-    assert outline(engine, P1, MINE) is outline(engine, P1, EVERYTHING)
-    assert outline(engine, P1, NOBODY) is None
-    assert outline(engine, P1, MINE) is not None
+    assert load_segment_counts(engine, P1, MINE) is load_segment_counts(engine, P1, EVERYTHING)
+    assert load_segment_counts(engine, P1, NOBODY) is None
+    assert load_segment_counts(engine, P1, MINE) is not None
 
 
 def test_kinds_are_questions_of_their_own(engine: ClickHouseEngine) -> None:
     store(engine, partial(1, file("a")))
     chosen = [kind for kind in STREAMED if kind.name == "netconn"]
-    told = [outline(engine, P1, EVERYTHING, kinds) for kinds in (STREAMED, chosen, STREAMED)]
-    assert [list(found.chosen) for found in told if found] == [[1], [0], [1]]
+    reported = [
+        load_segment_counts(engine, P1, EVERYTHING, kinds) for kinds in (STREAMED, chosen, STREAMED)
+    ]
+    assert [list(found.chosen) for found in reported if found] == [[1], [0], [1]]
 
 
-def test_partitions_that_come_and_go_change_what_is_told(engine: ClickHouseEngine) -> None:
+def test_partitions_that_come_and_go_change_the_results(engine: ClickHouseEngine) -> None:
     open_partition(engine, HOUR_MS)
     store(engine, partial(1, file("a")))
     open_partition(engine, NEXT_MS)
@@ -102,7 +106,7 @@ def test_partitions_that_come_and_go_change_what_is_told(engine: ClickHouseEngin
         assert totals(engine) == expected
 
 
-def test_what_is_written_is_seen_at_once_by_whoever_reads_beside_it(
+def test_what_is_written_is_seen_at_once_by_concurrent_readers(
     engine: ClickHouseEngine,
 ) -> None:
     acknowledged, ended = [0], Event()
@@ -133,7 +137,7 @@ def size(_: object) -> int:
 
 
 @pytest.mark.parametrize("writes", [column(P1), column(P2), None], ids=["this", "other", "all"])
-def test_what_is_read_beside_a_write_is_not_remembered(writes: pa.ChunkedArray | None) -> None:
+def test_what_is_read_during_a_write_is_not_cached(writes: pa.ChunkedArray | None) -> None:
     kept = ProcessCache(100)
 
     def during() -> int:
@@ -170,25 +174,25 @@ def test_memory_is_bounded_and_the_least_recently_used_goes_first() -> None:
     kept = ProcessCache(100)
     asked: list[str] = []
 
-    def tell(process: str, size: int = 40) -> int:
+    def send(process: str, size: int = 40) -> int:
         def ask() -> int:
             asked.append(process)
             return len(asked)
 
         return kept.get_or_load(process, "q", ask, lambda _: size)
 
-    assert [tell(process) for process in "abacab"] == [1, 2, 1, 3, 1, 4]
-    assert [tell("large", 101), tell("large", 101), tell("a")] == [5, 6, 1]
+    assert [send(process) for process in "abacab"] == [1, 2, 1, 3, 1, 4]
+    assert [send("large", 101), send("large", 101), send("a")] == [5, 6, 1]
     assert asked == ["a", "b", "c", "b", "large", "large"]
 
 
-def test_nothing_is_remembered_where_nothing_may_be() -> None:
+def test_nothing_is_cached_where_nothing_may_be() -> None:
     kept = ProcessCache(0)
     assert kept.get_or_load(P1, "q", lambda: 1, size) == 1
     assert kept.get_or_load(P1, "q", lambda: 2, size) == 2
 
 
-def test_an_outline_is_reckoned_by_its_segments(engine: ClickHouseEngine) -> None:
+def test_segment_counts_are_sized_by_their_segments(engine: ClickHouseEngine) -> None:
     store(engine, partial(1, file("a")), partial(1, file("b"), window_ms=NEXT_MS))
-    assert isinstance(outline(engine, P1, EVERYTHING), Outline)
+    assert isinstance(load_segment_counts(engine, P1, EVERYTHING), SegmentCounts)
     assert engine.process_cache.bytes_kept == 1_080
