@@ -418,3 +418,12 @@ FACET_VALUES_HELD_MAX = 100_000
 
 INSTALLER_BYTES_MAX = 512 * 1024 * 1024
 """Bytes of a package for Windows or macOS; osquery's have about 30 MB."""
+
+SIGMA_FILE_CHARS_MAX = 1024 * 1024
+"""Characters of one file of Sigma rules; the longest public rule has 25 kB."""
+
+DETECT_CACHED_VALUE_CHARS_MAX = 1_024
+"""Characters of an event's value whose literals are cached; longer ones seldom repeat."""
+
+DETECT_CACHE_CHARS_MAX = 4 * 1024 * 1024
+"""Characters of all cached values of one class of events, in each preparing process."""
