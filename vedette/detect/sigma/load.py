@@ -71,9 +71,10 @@ def _refuse_aliases(text: str) -> None:
     """Raises ValueError for an alias: a few of them make a tree without end."""
     if "*" not in text:
         return
-    for token in yaml.scan(text, Loader=yaml.CSafeLoader):
-        if isinstance(token, yaml.AliasToken):
-            raise ValueError(f"line {token.start_mark.line + 1}: aliases are not allowed")
+    tokens = yaml.scan(text, Loader=yaml.CSafeLoader)
+    lines = [one.start_mark.line + 1 for one in tokens if isinstance(one, yaml.AliasToken)]
+    if lines:
+        raise ValueError(f"line {lines[0]}: aliases are not allowed")
 
 
 def _rule(document: dict[str, Any]) -> Rule:
