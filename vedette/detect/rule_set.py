@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from vedette.detect.anchors import Anchor
 from vedette.detect.prefilter import Prefilter
 from vedette.detect.rule import Rule
 from vedette.detect.verify import Predicate, compile_condition, matched_fields
@@ -22,45 +23,54 @@ class Hit:
     """Values of the fields that made it fire."""
 
 
-NO_FREQUENCIES: Final[Mapping[str, float]] = {}
+NO_FREQUENCIES: Final[Mapping[Anchor, float]] = {}
 
 
 class RuleSet:
     """Rules of every class. Immutable but for caches and counts; one process uses one."""
 
     def __init__(
-        self, rules: Iterable[Rule], frequency: Mapping[str, float] = NO_FREQUENCIES
+        self, rules: Iterable[Rule], frequency: Mapping[Anchor, float] = NO_FREQUENCIES
     ) -> None:
         self.rules = tuple(rules)
         self.candidates = [0] * len(self.rules)
         """How often each rule was verified."""
         self.hits = [0] * len(self.rules)
         self._predicates: list[Predicate] = [compile_condition(one.condition) for one in self.rules]
-        by_source: dict[str, list[tuple[int, Rule]]] = {}
+        self._frequency = frequency
+        self._by_source: dict[str, list[int]] = {}
         for number, rule in enumerate(self.rules):
             for source in rule.sources:
-                by_source.setdefault(source, []).append((number, rule))
-        self._prefilters = {
-            source: Prefilter(some, frequency) for source, some in by_source.items()
-        }
+                self._by_source.setdefault(source, []).append(number)
+        self._prefilters: dict[tuple[str, ...], Prefilter | None] = {}
 
-    def wants(self, sources: Iterable[str]) -> bool:
+    def wants(self, sources: tuple[str, ...]) -> bool:
         """Whether any rule is asked of events of these classes."""
-        return any(source in self._prefilters for source in sources)
+        return self._prefilter(sources) is not None
 
     def judge(self, event: Event) -> list[Hit]:
         """The rules that fire on an event."""
+        prefilter = self._prefilter(event.sources)
+        if prefilter is None:
+            return []
         hits: list[Hit] = []
-        for source in event.sources:
-            prefilter = self._prefilters.get(source)
-            if prefilter is None:
-                continue
-            for number in prefilter.candidates(event):
-                self.candidates[number] += 1
-                if self._predicates[number](event):
-                    self.hits[number] += 1
-                    hits.append(self._hit(number, event))
+        for number in prefilter.candidates(event):
+            self.candidates[number] += 1
+            if self._predicates[number](event):
+                self.hits[number] += 1
+                hits.append(self._hit(number, event))
         return hits
+
+    def _prefilter(self, sources: tuple[str, ...]) -> Prefilter | None:
+        """One prefilter for all classes that an event has at once; there are few such sets."""
+        try:
+            return self._prefilters[sources]
+        except KeyError:
+            numbers = sorted({n for source in sources for n in self._by_source.get(source, ())})
+            chosen = [(number, self.rules[number]) for number in numbers]
+            made = Prefilter(chosen, self._frequency) if chosen else None
+            self._prefilters[sources] = made
+            return made
 
     def judge_all(self, event: Event) -> list[Hit]:
         """The same without prefilter: what tests hold `judge` against."""

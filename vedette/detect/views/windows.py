@@ -6,6 +6,7 @@ process is looked up.
 """
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from vedette.detect.views.event import Event, Lookup, no_lookup, text_of
@@ -19,23 +20,25 @@ _DELETED: Final = ("DeleteKey", "DeleteValue")
 
 def sources_of_record(record: Record) -> tuple[str, ...]:
     """The classes of an event-log record."""
-    channel = record.channel
+    event_id = record.event_id
+    is_deletion = event_id == _KEY_EVENT and record.data.get("EventType") in _DELETED
+    return _sources(record.channel, event_id, is_deletion)
+
+
+@lru_cache(4_096)
+def _sources(channel: str, event_id: int, is_deletion: bool) -> tuple[str, ...]:
     if channel == SYSMON_LINUX:
-        categories = SYSMON_CATEGORIES.get(record.event_id, ())
+        categories = SYSMON_CATEGORIES.get(event_id, ())
         return (*(f"linux/{one}" for one in categories), "linux//sysmon", "linux//")
+    if channel != SYSMON:
+        categories = _OTHER.get((channel, event_id), ())
+    elif event_id == _KEY_EVENT:
+        categories = ("registry_event", "registry_delete" if is_deletion else "registry_add")
+    else:
+        categories = SYSMON_CATEGORIES.get(event_id, ())
     services = CHANNEL_SERVICES.get(channel.lower(), ())
     named = tuple(f"windows//{one}" for one in services)
-    return (*(f"windows/{one}" for one in _categories(record)), *named, "windows//")
-
-
-def _categories(record: Record) -> tuple[str, ...]:
-    channel, event_id = record.channel, record.event_id
-    if channel == SYSMON:
-        if event_id == _KEY_EVENT:
-            deleted = record.data.get("EventType") in _DELETED
-            return ("registry_event", "registry_delete" if deleted else "registry_add")
-        return SYSMON_CATEGORIES.get(event_id, ())
-    return _OTHER.get((channel, event_id), ())
+    return (*(f"windows/{one}" for one in categories), *named, "windows//")
 
 
 _OTHER: Final[dict[tuple[str, int], tuple[str, ...]]] = {
