@@ -11,7 +11,7 @@ WORKERS ?= 2
 # Some environments forbid writing compiled modules; every server would then compile all of its own.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test recorded check docs bench lock clean fast-test
+.PHONY: demo test recorded fault check docs bench lock clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/vedette demo
@@ -22,6 +22,10 @@ test: $(VENV)/.dev
 # Recorded attacks from ../shared, each into a server of its own: many minutes.
 recorded: $(VENV)/.dev
 	VEDETTE_TEST_RECORDED=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/recorded tests/api/test_shared_queries.py $(ARGS)
+
+# Kills, full disks and overload in 200 seeded rounds: an hour. `make test` has a short form.
+fault: $(VENV)/.dev
+	VEDETTE_TEST_ROUNDS=$(or $(ROUNDS),200) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/fault $(ARGS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -22,8 +22,8 @@ from bench.figure import Figure, Outcome, Part
 from bench.watch import cpu_seconds
 from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.server_process import ServerProcess, api_client
-from vedette.simulate.load import LoadPlan, Tally, run_load
-from vedette.simulate.post import Target
+from vedette.simulate.bulk_client import Target
+from vedette.simulate.load import LoadCounters, LoadPlan, run_load
 
 FILTERS = 1_000
 ENDPOINTS = 200
@@ -77,7 +77,7 @@ class _Turns:
     done: list[_Turn] = field(default_factory=list)
     """Without filters and with them, in turn."""
 
-    def watch(self, tally: Tally, gone_s: float) -> None:
+    def watch(self, tally: LoadCounters, gone_s: float) -> None:
         if gone_s < self.next_s:
             return
         now = tally.stored, time.monotonic(), cpu_seconds(self.pid)

@@ -16,10 +16,10 @@ from pathlib import Path
 from bench.figure import Figure, Outcome, Part
 from bench.fuzz_queries import queries
 from bench.segments import BEGIN_MS, fill
+from vedette.api.schemas.search.search_parameters import search_request
 from vedette.errors import QueryError
 from vedette.model.scope import EVERYTHING
 from vedette.search.processes.process_search import search_processes
-from vedette.search.search_request import search_request
 from vedette.settings import Settings
 from vedette.store.engine.client import Engine
 from vedette.store.engine.open import open_engine
@@ -71,13 +71,13 @@ def _run(engine: Engine, text: str) -> _Ran:
     settings = Settings(search_deadline_s=DEADLINE_S)
     begin = time.perf_counter()
     try:
-        body = search_processes(engine, EVERYTHING, request, settings, BEGIN_MS * 1_000)
+        found = search_processes(engine, EVERYTHING, request, settings, BEGIN_MS * 1_000)
     except QueryError:
         outcome = "refused"
     except Exception as error:  # noqa: BLE001 - what it is looking for
         outcome = f"{type(error).__name__}: {str(error)[:300]}"
     else:
-        outcome = "out of time" if body["incomplete_results"] else "answered"
+        outcome = "out of time" if found.is_incomplete else "answered"
     return _Ran(text, time.perf_counter() - begin, outcome)
 
 

@@ -13,8 +13,8 @@ from bench.figure import Figure, Outcome, Part
 from bench.store_count import count_records
 from bench.watch import Watch, settle, watched
 from vedette.cli.server_process import ServerProcess, api_client
+from vedette.simulate.bulk_client import Target
 from vedette.simulate.load import LoadPlan, LoadResult, run_load
-from vedette.simulate.post import Target
 
 SECONDS = 60
 ENDPOINTS = 200

@@ -19,9 +19,9 @@ from bench.watch import settle
 from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.simulate.addresses import WEB_NAMES
+from vedette.simulate.bulk_client import BulkConnection, Target
 from vedette.simulate.day import HOUR_US, Batch, iter_batches
 from vedette.simulate.fleet import DOMAIN, Fleet, build_fleet
-from vedette.simulate.post import BulkConnection, Target
 from vedette.simulate.software import WINDOWS_MODULES, WINDOWS_PROGRAMS, file_hashes
 from vedette.simulate.windows.machine import WindowsMachine
 

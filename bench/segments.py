@@ -32,8 +32,8 @@ from vedette.simulate.addresses import WEB_NAMES
 from vedette.simulate.software import WINDOWS_MODULES, WINDOWS_PROGRAMS, Image, file_hashes
 from vedette.store.engine.client import INSERT_SETTINGS, ClickHouseEngine
 from vedette.store.engine.open import open_engine
+from vedette.store.partitions.index_build import add_ends
 from vedette.store.schema.create import create_tables
-from vedette.store.schema.index_build import add_ends
 from vedette.store.schema.tables import SEGMENT, definitions
 from vedette.store.write.commit import segment_table
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from bench.figure import Figure, Outcome, Part
 from bench.watch import watched
 from vedette.cli.server_process import ServerProcess
+from vedette.simulate.bulk_client import Target
 from vedette.simulate.load import LoadPlan, run_load
-from vedette.simulate.post import Target
 
 SECONDS = int(os.environ.get("VEDETTE_SOAK_S", "1200"))
 ENDPOINTS = 200

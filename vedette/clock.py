@@ -1,18 +1,31 @@
 """The one place that reads the clock.
 
-Everything below `pipeline` takes time as an argument; what runs on a clock takes a
-`Clock`, so that a test can drive it. Times are integers: epoch microseconds (`*_us`)
-or epoch milliseconds (`*_ms`), always UTC.
+Everything below `pipeline` takes time as an argument; what runs on a clock takes a `Clock`, so
+that a test can drive it. Times are integers: epoch microseconds (`*_us`) or epoch milliseconds
+(`*_ms`), always UTC. Whether the wall clock can be trusted is `clock_guard.py`.
 """
 
 import time
+from pathlib import Path
 from typing import Protocol
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Clock(Protocol):
-    """Something that tells the time as epoch microseconds, UTC."""
+    """Wall time and elapsed time."""
 
-    def now_us(self) -> int: ...
+    def now_us(self) -> int:
+        """Epoch microseconds, UTC. Jumps when somebody sets the clock."""
+        ...
+
+    def elapsed_us(self) -> int:
+        """Microseconds since the machine booted, suspension included. Never jumps."""
+        ...
+
+    def boot_id(self) -> str:
+        """Names the boot that `elapsed_us` counts from; "" where it is not known."""
+        ...
 
 
 class SystemClock:
@@ -21,15 +34,38 @@ class SystemClock:
     def now_us(self) -> int:
         return time.time_ns() // 1_000
 
+    def elapsed_us(self) -> int:
+        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000
+
+    def boot_id(self) -> str:
+        try:
+            return _BOOT_ID.read_text().strip()
+        except OSError:
+            return ""
+
 
 class DrivenClock:
-    """A clock that only moves when told to: for tests, the demo and replays."""
+    """A clock that only moves when it is advanced: for tests, the demo and replays."""
 
     def __init__(self, now_us: int) -> None:
         self._now_us = now_us
+        self._elapsed_us = 0
 
     def now_us(self) -> int:
         return self._now_us
 
+    def elapsed_us(self) -> int:
+        return self._elapsed_us
+
+    def boot_id(self) -> str:
+        return ""
+
     def advance(self, seconds: float) -> None:
-        self._now_us += int(seconds * 1_000_000)
+        """Time passes."""
+        moved_us = int(seconds * 1_000_000)
+        self._now_us += moved_us
+        self._elapsed_us += moved_us
+
+    def set_wall(self, now_us: int) -> None:
+        """Somebody sets the wall clock; no time passes."""
+        self._now_us = now_us

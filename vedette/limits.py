@@ -28,6 +28,13 @@ RECORD_NESTING_MAX = 64
 TEXT_CHARS_MAX = 64 * 1024
 """Characters kept of one text value (a command line is at most 32,767 on Windows)."""
 
+AUDIT_LINE_CHARS_MAX = 128 * 1024
+"""Characters read of one line of a Linux audit log. The kernel writes at most 8,970 bytes a line;
+auoms puts a whole event with its command line into one."""
+
+SYSLOG_PREAMBLE_BYTES_MAX = 1_024
+"""Bytes that a syslog daemon or collector may write in front of an XML event."""
+
 QUEUE_BYTES_MAX = 256 * 1024 * 1024
 """(setting) Bytes of accepted and not yet committed bodies; above it 429 with Retry-After."""
 
@@ -47,6 +54,18 @@ QUERY_DEPTH_MAX = 64
 """Nesting of brackets of a query; real ones have at most 8. At 200 the engine takes seconds to
 understand the condition, before it reads a row."""
 
+QUERY_LEAVES_MAX = 2_000
+"""Values that a query may ask for. The largest known one, a converted rule, has 1,394; the largest
+that a person wrote has 76. 20,000 take the engine minutes."""
+
+QUERY_OPERANDS_MAX = 128
+"""Operands of one AND or OR that are tested one by one: of an AND all but negated values, of an OR
+brackets. The engine's time grows with their square: 1,024 ANDed words of a command line took 29 s
+over 20,000 segments, 512 ORed pairs 35 s. Known queries have at most 20 and 13."""
+
+ROWS_DEFAULT = 10
+"""Rows of one page of search results when none are asked for."""
+
 ROWS_MAX = 10_000
 """Rows of one page of search results."""
 
@@ -61,6 +80,32 @@ TIME_AHEAD_US = 24 * 3600 * 1_000_000
 
 SEEN_HOURS = 24
 """For how long a re-sent record is recognised, at least."""
+
+WORKER_CHECK_S = 0.5
+"""Interval at which the workers that process commits are checked for progress."""
+
+WORKER_PING_S = 5.0
+"""A worker without progress for this time is sent a ping, which an idle one answers at once."""
+
+WORKER_SILENT_S = 10.0
+"""A worker without progress for this time makes the server not ready."""
+
+WORKER_STALL_S = 20.0
+"""A worker without progress for this time is ended and replaced: far longer than any single record
+or step of a commit takes on a slow machine, shorter than the timeouts of shippers (60 to 90 s)."""
+
+RESTORED_KEYS_PER_MESSAGE = 100_000
+"""Keys of stored records in one message to a worker: a megabyte."""
+
+STUCK_RECORD_STALLS = 2
+"""Stalls at the same record after which it is rejected; the first may have had another cause."""
+
+STUCK_RECORDS_MAX = 1_000
+"""Records suspected of stalling a worker whose hashes (16 bytes) are kept."""
+
+CONFLICT_FINGERPRINTS_MAX = 5_000_000
+"""Newest records, for each worker, whose content is compared when their number comes again; 2 to 3
+bytes each."""
 
 HOST_PROCESSES_MAX = 2_048
 """Processes of one host that are remembered to complete later records; the least recently used
@@ -103,20 +148,58 @@ TOKENS_CACHED_MAX = 10_000
 SENSOR_ONLINE_US = 15 * 60 * 1_000_000
 """A sensor heard of within this time is Online; shippers of quiet hosts post every few minutes."""
 
-STORE_READERS = 8
-"""Clients of the telemetry engine that read at the same time; each holds a few MB."""
+STORE_READERS = 12
+"""Clients of the engine that read at once, a few MB each; three are reserved for ingest."""
 
 STORE_WRITERS = 4
 """Clients that write at the same time: a commit has as many tables."""
 
+UPGRADE_STATEMENT_S = 0.5
+"""About what a statement that changes the definition of `segment` takes, for the estimate of an
+upgrade: the engine analyses all expressions anew."""
+
+UPGRADE_REWRITE_BYTES_A_SECOND = 30 * 1024 * 1024
+"""Bytes of `segment` on disk that an upgrade rewrites a second, for the same estimate."""
+
+CORRECTED_PROCESSES_MAX = 200
+"""Processes that one mutation corrects: their values are written into its text, about 2 kB each."""
+
+CORRECTION_TEXT_CHARS = 2 * 1024 * 1024
+"""Characters of values in it, but for a single process that has more."""
+
+CORRECTION_STATEMENT_BYTES = 64 * 1024 * 1024
+"""Text of such a mutation at most: a character takes up to 8 hexadecimal digits, and what one
+process has at most are some command lines of `TEXT_CHARS_MAX`."""
+
 STORE_WAIT_S = 30
 """How long a read waits for a free client before it is refused with 503."""
+
+SEARCHES_RUNNING_MIN = 3
+"""Searches that run at once: half of the cores and one more, at least so many."""
+
+SEARCH_READERS = 5
+"""Reads of the telemetry engine that searches make at the same time."""
+
+LOOKUPS_RUNNING_MAX = 8
+"""Requests about one process or binary that run at the same time, apart from searches."""
+
+LOOKUP_READERS = 4
+"""The same for lookups."""
+
+USER_SEARCHES_MAX = 40
+"""(setting) Searches, and lookups, of one user that run or wait; above it 429. Tools use 32."""
+
+SEARCH_GRACE_S = 2
+"""How long after its deadline a search is answered with 503, if the engine has not ended it."""
+
+CHECKIN_THREADS = 8
+"""Threads for check-ins and enrolment of sensors alone."""
 
 REQUEST_BODY_BYTES_MAX = 8 * 1024 * 1024
 """Bytes of a JSON body that is not telemetry: a query in a body, a bulk update of 10,000 ids."""
 
 SIBLINGS_MAX = 15
-"""Siblings in a process summary (api.md 8)."""
+"""Siblings in a process summary (docs/api-objects.md#limits-of-answers)."""
 
 CHILDREN_DEFAULT = 15
 """Children in a process summary when `children` is not given: what the public clients ask for."""
@@ -134,9 +217,28 @@ senders waiting."""
 CONCURRENT_SPLITS_MAX = 4
 """Threads that inflate and split telemetry bodies; each may hold one inflated body."""
 
-COMPRESSED_MEMBERS_MAX = 10_000
+CONCURRENT_DECODES_MAX = 4
+"""Threads that inflate and parse all other bodies, so that bulk telemetry never keeps a check-in
+waiting."""
+
+COMPRESSED_MEMBERS_MAX = 64
 """Gzip members or zstd frames of one body: senders write one, a few append; each costs a fresh
 inflater."""
+
+BODIES_IN_FLIGHT_BYTES_MAX = 640 * 1024 * 1024
+"""Bytes of request bodies, as sent and inflated, that all requests hold at the same time: two of
+the largest. Beyond it 429 with Retry-After. The queue of telemetry has a bound of its own."""
+
+SMALL_BODY_BYTES_MAX = 64 * 1024
+"""Bodies up to here may use the last eighth of `BODIES_IN_FLIGHT_BYTES_MAX`, so that large ones
+never keep sensors from checking in; above it, decoding leaves the event loop."""
+
+UNAUTHENTICATED_BODY_BYTES_MAX = 64 * 1024
+"""Bytes of a body whose credential is a member of it, as sent and inflated, before that credential
+was checked: enrolments have 1 kB."""
+
+UNAUTHENTICATED_PREFIX_BYTES_MAX = 4 * 1024
+"""Bytes at the beginning of a larger body in which its credential must stand."""
 
 ZSTD_WINDOW_BYTES_MAX = 128 * 1024 * 1024
 """Window of a zstd body, what `zstd --long` asks for by default."""
@@ -146,6 +248,36 @@ INGEST_ERRORS_MAX = 10_000
 
 STORE_QUERY_BYTES_MAX = 1024 * 1024 * 1024
 """Memory of one question to the telemetry store: it must not take that of the write path."""
+
+QUERY_KILL_INTERVAL_S = 0.02
+"""Before the second attempt to kill a query that the engine may not list yet; then doubles."""
+
+QUERY_KILL_INTERVAL_MAX_S = 1.0
+"""Longest time between two attempts: some phases of a query cannot be interrupted."""
+
+CLOCK_JUMP_US = 10 * 60 * 1_000_000
+"""A wall clock that differs more from elapsed time was set; NTP corrects less, or gradually."""
+
+CLOCK_ABSENCE_US = 3 * 24 * 3600 * 1_000_000
+"""After a longer absence over a reboot nothing is deleted by age until the time is confirmed."""
+
+CLOCK_SAVE_S = 60
+"""Between two writes of the trusted time to the state database."""
+
+STORE_CONTROL_CLIENTS = 2
+"""Connections for health checks and killing queries, which work while all readers are busy."""
+
+BROKEN_PARTS_MAX = 1_000_000
+"""Broken parts with which the embedded engine still starts, to report them part by part."""
+
+BROKEN_PARTS_BYTES_MAX = 1 << 60
+"""Likewise for their size."""
+
+DAMAGE_AGE_S = 10
+"""How old the list of damaged parts may be that searches and `/readyz` use."""
+
+DISK_FREE_BYTES_MIN = 16 * 1024 * 1024
+"""With less free space `/readyz` reports a full disk: a usual commit no longer fits."""
 
 MEMBER_CHARS_MAX = 1_000
 """Characters of one text in the body of a group or an ingress filter."""
@@ -179,6 +311,16 @@ incident, few enough for the processes in it to be remembered (HOST_PROCESSES_MA
 
 IMPORT_ERRORS_MAX = 1_000
 """Rejected records that the importer lists one by one; all are counted."""
+
+IMPORT_HOSTS_MAX = 10_000
+"""Hosts that the summary of an import lists."""
+
+IMPORT_DECODED_FIRST = 1_000
+"""Records without a common envelope that an import decodes for its summary of hosts and times,
+before it takes samples only: decoding all would double its work."""
+
+IMPORT_DECODED_EVERY = 50
+"""After those, one record in so many is decoded."""
 
 IMPORT_IN_FLIGHT = 12
 """Parts of files on their way to the store at once: those of a commit that is written, and of one
@@ -222,6 +364,13 @@ HIGHLIGHT_VALUES_MAX = 20
 
 HIGHLIGHTS_MAX = 2_000
 """Highlights of one answer."""
+
+HIGHLIGHT_MARKS_MAX = 500
+"""Marks in one value; what follows is not marked. Nobody reads more, and every mark is a search."""
+
+HIGHLIGHT_SEARCHED_CHARS_MAX = 100_000_000
+"""Characters of values that one answer searches for marks, once for each pattern: about a second.
+A page of 10,000 long command lines and a query of 100 words would take minutes."""
 
 INGRESS_FILTERS_MAX = 10_000
 """Ingress filters of a server."""
@@ -317,7 +466,8 @@ SENSOR_NOTES_CHARS_MAX = 10_000
 """Characters of the notes that people keep with a sensor."""
 
 COPIED_FILE_BYTES_MAX = 25 * 1024 * 1024
-"""Bytes of a program that are copied; of a larger one the beginning (api.md 8)."""
+"""Bytes of a program that are copied; of a larger one the beginning
+(docs/api-objects.md#limits-of-answers)."""
 
 COPIED_PIECE_BYTES_MAX = 8 * 1024 * 1024
 """Bytes of one piece of a copied program."""
@@ -347,7 +497,8 @@ OSQUERY_CHECKIN_S = 60
 """How often osquery is told to come for its configuration."""
 
 PREVIEW_EVENTS_MAX = 30
-"""Events of each list of a preview (api.md 2.7: tens of entries, not all)."""
+"""Events of each list of a preview (docs/api-objects.md#process-preview: tens of entries, not
+all)."""
 
 TREE_DEPTH_DEFAULT = 8
 """Generations below a process that its tree shows when `depth` is not given."""
@@ -400,7 +551,7 @@ VIEW_COUNTS_MAX = 64
 """Filters whose counts of events by segment are remembered, 16 bytes a segment; the least
 recently used go first. What is forgotten is counted again."""
 
-UNCHANGED_BYTES_MAX = 16 << 20
+PROCESS_CACHE_BYTES_MAX = 16 << 20
 """What is remembered of processes until something is written to them, most of all the outlines of
 those that are read: 200 kB for 5,000 segments. The least recently used go first."""
 
@@ -411,7 +562,8 @@ BULK_EVENTS_A_STEP = 250_000
 """Events that a bulk request looks at between two looks at its clock, about 0.3 seconds."""
 
 FACET_VALUES_MAX = 200
-"""Values of one facet field in an answer, the most frequent ones (api.md 8)."""
+"""Values of one facet field in an answer, the most frequent ones
+(docs/api-objects.md#limits-of-answers)."""
 
 FACET_VALUES_HELD_MAX = 100_000
 """Different values of one facet field that a bulk request counts; further ones are left out."""
@@ -427,3 +579,66 @@ DETECT_CACHED_VALUE_CHARS_MAX = 1_024
 
 DETECT_CACHE_CHARS_MAX = 4 * 1024 * 1024
 """Characters of all cached values of one class of events, in each preparing process."""
+REENROLMENT_APPROVAL_US = 24 * 3600 * 1_000_000
+"""How long an approved re-enrolment may be used: a sensor tries again every few minutes, a host
+that is rebuilt needs a working day."""
+
+KEY_REPLACEMENTS_MAX = 5
+"""Keys of one sensor that are replaced within `KEY_REPLACEMENTS_US`; further ones get 429."""
+
+KEY_REPLACEMENTS_US = 3600 * 1_000_000
+"""The time in which replaced keys are counted."""
+
+KEY_EVENTS_KEPT = 100
+"""Entries of one action in the audit of a sensor's keys; the oldest go first."""
+
+GROUP_SENSORS_MAX = SENSORS_MAX // 2
+"""Hosts of one sensor group: a credential of one group cannot use up the sensors of all."""
+
+SENSOR_COPIES_SHARE = 8
+"""A sensor may fill an eighth of the room for copies of programs, so that one host cannot keep
+the others from sending theirs."""
+
+CONNECTIONS_MAX = 4_096
+"""Connections of clients at the same time, or half of the file descriptors that the process may
+have, whichever is less. Above it an idle one is closed for a new one, or the new one refused."""
+
+HEAD_DEADLINE_S = 30.0
+"""How long a client may take for a request line and headers, from its connection on."""
+
+BODY_GRACE_S = 30.0
+"""How long a body may take whatever its size."""
+
+BODY_BYTES_A_SECOND_MIN = 1_024
+"""The least average rate of a body that takes longer; a modem has four times that."""
+
+WRITE_DEADLINE_S = 60.0
+"""How long an answer waits for a client that reads nothing of it."""
+
+CONNECTION_CHECK_S = 5.0
+"""How often the deadlines of a connection are checked; they are late by at most that."""
+
+TOKEN_LIFETIME_US = 365 * 24 * 3600 * 1_000_000
+"""How long a token is good when nobody says otherwise: a forgotten one ends some day."""
+
+CHANNELS_FREE = 4_096
+"""Channel names that get their code at once; a Windows host has about 1,200."""
+
+CHANNELS_AN_HOUR_MAX = 256
+"""Further channel names that get a code within an hour, so that one sender of made-up names does
+not use up the codes within a day's logs. Records of the others are deduplicated by request."""
+
+SIGMA_FILE_CHARS_MAX = 1024 * 1024
+"""Characters of one file of Sigma rules; the longest public rule has 25 kB."""
+
+SIGMA_FILES_MAX = 50_000
+"""Files of rules under one path; the public set has 3,800."""
+
+DETECT_CACHED_VALUE_CHARS_MAX = 1_024
+"""Characters of an event's value whose candidate rules are cached; longer ones seldom repeat."""
+
+DETECT_CACHE_CHARS_MAX = 4 * 1024 * 1024
+"""Characters of all cached values of one field, in each process that judges events."""
+
+DETECT_SAMPLE_EVENTS = 4_096
+"""Events from whose values rules choose what they are looked up by."""

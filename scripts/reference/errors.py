@@ -16,6 +16,8 @@ REQUEST: Final[Mapping[str, str]] = {
     "bad_member": "A member of a sensor's message is missing or out of bounds; `message` has it.",
     "bad_request": "A parameter or a body cannot be understood; the message names it.",
     "busy": "The queue is full. Keep the data and send it again after `Retry-After`.",
+    "cancelled": "The query was cancelled: its caller went away, or an operator killed it.",
+    "clock_in_doubt": "The server's clock was set. Keep the data; come back after `Retry-After`.",
     "conflict": "The thing exists already, or its state forbids the change.",
     "deadline": "A read took longer than it may.",
     "empty_body": "The body holds no record.",
@@ -23,6 +25,7 @@ REQUEST: Final[Mapping[str, str]] = {
     "forbidden": "A good token that may not do this.",
     "hash_mismatch": "A copied file is not what the sensor offered; nothing of it is kept.",
     "http_error": "The framework refused the request; the status says why.",
+    "https_required": "Plain HTTP at the HTTPS port.",
     "illegal_argument_exception": "A line of a bulk body is no action; nothing of it was taken.",
     "internal_error": "A bug; the message names the request id to look for in the log.",
     "method_not_allowed": "The route does not have this method.",
@@ -50,6 +53,8 @@ RECORD: Final[Mapping[str, str]] = {
     "no_time": "The record has no time.",
     "not_an_object": "JSON, but not an object.",
     "not_json": "Not JSON, not XML, and no log line that is known.",
+    "other_group": "The host belongs to another sensor group than the ingest token.",
+    "stuck": "The record stalled a worker process repeatedly, and is not processed again.",
     "too_deep": "Nested deeper than a record may be.",
     "too_large": "Larger than a record may be.",
     "unknown_format": "JSON or XML of no known format; the message names its members.",
@@ -59,6 +64,7 @@ RECORD: Final[Mapping[str, str]] = {
 FILE: Final[Mapping[str, str]] = {
     "bomb": "The archive inflates beyond all proportion, or has too many members.",
     "damaged": "The file, member or chunk cannot be read; what came before it was.",
+    "empty": "The file has no bytes.",
     "link": "A link, a device or a sparse file: never followed.",
     "no_records": "Nothing in the file is a record of a known format.",
     "outside": "The member's name leads out of the archive.",
@@ -68,7 +74,11 @@ FILE: Final[Mapping[str, str]] = {
 }
 """Of files and members of archives."""
 
-_EXTRA_STATUSES: Final[Mapping[str, str]] = {"nothing_taken": "400", "http_error": "any"}
+_EXTRA_STATUSES: Final[Mapping[str, str]] = {
+    "nothing_taken": "400",
+    "http_error": "any",
+    "https_required": "400",
+}
 
 _INTRODUCTION = """
 Every error of the API is `{"reason": WORD, "message": TEXT}`. The word is stable and for

@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry
 
 from scripts.reference.markdown import code, item, paragraph
 from vedette.api.http.middleware import HttpMetrics
-from vedette.pipeline.ingest_metrics import IntakeMeter
+from vedette.pipeline.ingest_metrics import IngestMetrics
 
 _INTRODUCTION = """
 `GET /metrics` answers them to any user's token, as text or OpenMetrics. Beside them stand the
@@ -25,7 +25,7 @@ def metrics() -> list[Any]:
     """All metrics of our own, by name."""
     registry = CollectorRegistry()
     HttpMetrics(registry)
-    IntakeMeter(registry)
+    IngestMetrics(registry)
     collectors = registry._collector_to_names
     return sorted(collectors, key=lambda metric: str(metric._name))
 

@@ -1,5 +1,8 @@
 """Authorization: every route, every kind of caller."""
 
+import base64
+from pathlib import Path
+
 import httpx
 import pytest
 
@@ -25,6 +28,7 @@ PLACES = {
     "{filter_id}": "no-such-filter",
     "{group_id}": "1",
     "{site_id}": "1",
+    "{alias}": "no-such-alias",
 }
 
 
@@ -52,7 +56,9 @@ HOLDERS = {
     Right.SENSOR: set(),
     Right.SEND: {"administrator", "sender"},
     Right.READ: {"administrator", "analyst", "viewer", "nobody"},
+    Right.VIEW: {"administrator", "analyst", "viewer"},
     Right.ACT: {"administrator", "analyst"},
+    Right.ADMINISTER_GROUP: {"administrator"},
     Right.ADMINISTER: {"administrator"},
 }
 
@@ -101,3 +107,48 @@ def test_a_credential_that_holds_no_secret_is_401_and_asks_for_one(
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"].startswith("Basic")
     assert answer.json()["reason"] == "unauthorized"
+
+
+def _printed(data: Path) -> dict[str, str]:
+    """What a first start printed, by its label."""
+    lines = (line.split() for line in (data / "server.log").read_text().splitlines())
+    return {" ".join(words[:-1]): words[-1] for words in lines if len(words) >= 2}
+
+
+def test_a_token_works_as_printed_wherever_a_token_may_stand(server: Server) -> None:
+    printed = _printed(server.data)
+    ingest, api = printed["ingest token"], printed["API token"]
+    encoded = base64.b64encode(ingest.encode()).decode()
+    secret = ingest.partition(":")[2]
+    for headers in (
+        {"Authorization": f"Bearer {ingest}"},
+        {"Authorization": f"Bearer {secret}"},
+        {"Authorization": f"ApiKey {ingest}"},
+        {"Authorization": f"ApiKey {encoded}"},
+        {"X-Auth-Token": ingest},
+        {"X-Auth-Token": secret},
+        {"Authorization": "Basic " + base64.b64encode(f"any:{secret}".encode()).decode()},
+        {"Authorization": f"Basic {encoded}"},
+    ):
+        with server.client(**headers) as client:
+            assert client.get("/_license").status_code == 200, headers
+    for headers in ({"X-Auth-Token": api}, {"Authorization": f"Bearer {api}"}):
+        with server.client(**headers) as client:
+            assert client.get("/api/v1/process?rows=0").status_code == 200, headers
+
+
+def test_a_secret_under_another_tokens_id_is_refused(server: Server) -> None:
+    secret = _printed(server.data)["ingest token"].partition(":")[2]
+    for headers in ({"X-Auth-Token": f"other:{secret}"}, {"Authorization": f"Bearer o:{secret}"}):
+        with server.client(**headers) as client:
+            assert client.get("/_license").status_code == 401, headers
+
+
+def test_an_unknown_path_is_404_for_people_and_an_index_for_senders(server: Server) -> None:
+    with server.analyst() as client:
+        answer = client.get("/nosuch")
+        assert (answer.status_code, answer.json()["reason"]) == (404, "not_found")
+        assert client.get("/api/v1/nosuch").status_code == 404
+    with server.sender() as client:
+        assert (client.get("/logs-1").status_code, client.head("/logs-1").status_code) == (200, 200)
+        assert client.put("/logs-1", json={}).json()["acknowledged"]

@@ -204,3 +204,20 @@ def post(sender: httpx.Client, route: str, records: list[bytes]) -> list[str | N
 def events_of(analyst: httpx.Client, host: str) -> int:
     answer = analyst.get("/api/v1/process", params={"q": f"hostname:{host}"}).json()
     return sum(row["filemod_count"] for row in answer["results"])
+
+
+@pytest.mark.parametrize(
+    ("query", "limit"),
+    [
+        (" ".join(f"cmdline:w{n}" for n in range(129)), "at most 128 conditions"),
+        (" OR ".join(f"w{n}" for n in range(2_001)), "at most 2,000 values"),
+    ],
+)
+def test_a_query_that_is_too_large_is_refused_with_the_limit_and_the_place(
+    analyst: httpx.Client, query: str, limit: str
+) -> None:
+    answer = analyst.get("/api/v1/process", params={"q": query})
+    body = answer.json()
+    assert (answer.status_code, body["reason"]) == (400, "query_malformed_syntax")
+    assert limit in body["message"]
+    assert query[body["start"] : body["end"]] == query.rsplit(maxsplit=1)[-1]

@@ -6,7 +6,7 @@ import time
 import httpx
 import pytest
 
-from tests.support.sensor import enrol, secret_of
+from tests.support.sensor import enrol, event, secret_of
 from tests.support.served import Server, hire, open_group
 from tests.support.sysmon import Story
 from vedette.model.principal import Role
@@ -133,6 +133,38 @@ def test_a_sensor_learns_of_bans_and_of_those_taken_back(
         analyst.delete(f"{BASE}/{md5}")
         after = sensor.check_in(ban_version=orders["version"]).json()["bans"]
         assert (after["full"], after["add"], after["remove"]) == (False, [], [md5])
+
+
+def test_a_sender_cannot_disarm_a_ban_beforehand(server: Server, analyst: httpx.Client) -> None:
+    """A claim of another SHA-256 for the MD5 would let the real file pass."""
+    md5, lie, truth = new_md5(), "ff" * 32, "ab" * 32
+    now_us = int(time.time() * 1e6)
+    with server.client() as client:
+        for name, sha256 in (("liar", lie), ("honest", truth)):
+            sensor = enrol(client, f"{name}-of-bans.example", secret_of(server))
+            hashes = {"md5": md5, "sha256": sha256}
+            sensor.send([event("start", now_us, 5, now_us, path="/x", cmdline="x", **hashes)])
+        made = ban(analyst, md5).json()
+        (order,) = [
+            one for one in sensor.check_in(ban_version=0).json()["bans"]["add"] if one["md5"] == md5
+        ]
+    assert order == {"md5": md5}
+    assert made["claimed_sha256"] == sorted((lie, truth))
+    record = analyst.get(f"{BASE}/{md5}").json()
+    assert (record["sha256hash"], record["claimed_sha256"]) == (None, sorted((lie, truth)))
+    assert analyst.put(f"{BASE}/{md5}", json=record | {"enabled": False}).status_code == 200
+
+
+def test_a_ban_that_is_created_disabled_is_never_in_force(
+    server: Server, analyst: httpx.Client
+) -> None:
+    md5 = new_md5()
+    with server.client() as client:
+        sensor = enrol(client, "disabled-ban.corp.example", secret_of(server))
+        before = sensor.check_in(ban_version=0).json()["bans"]
+        made = analyst.post(BASE, json={"md5hash": md5, "text": "x", "enabled": False}).json()
+        assert sensor.check_in(ban_version=0).json()["bans"] == before
+    assert (made["enabled"], [one["enabled"] for one in made["audit"]]) == (False, [False])
 
 
 def test_blocks_are_counted_with_the_last_one(server: Server, analyst: httpx.Client) -> None:

@@ -61,9 +61,25 @@ def test_the_partitions_that_are_searched_are_named(analyst: httpx.Client) -> No
     partitions = explained(analyst, "cmd.exe")["partitions"]
     assert {"name": "writer", "status": "hot", "searched": True} in partitions
     assert [p["name"] for p in partitions].count("writer") == 1
+    assert {p["status"] for p in partitions} <= {"hot", "warm"}
 
 
 def test_a_query_that_cannot_be_read_is_refused_with_its_place(analyst: httpx.Client) -> None:
     answer = analyst.get("/api/v1/query/explain", params={"q": "(cmd.exe"})
     assert answer.status_code == 400
     assert answer.json()["reason"] == "query_malformed_syntax"
+
+
+@pytest.mark.parametrize(
+    ("query", "plan"),
+    [
+        ("", {"access": "full_scan", "ranking": "top_by_key"}),
+        ("process_name:no-such-program.exe", None),
+        ("filemod:no-such-file-anywhere", None),
+    ],
+)
+def test_the_plan_of_the_search_is_told(
+    analyst: httpx.Client, told: Story, query: str, plan: dict[str, Any] | None
+) -> None:
+    found = explained(analyst, query)["plan"]
+    assert found == plan if plan else found["access"] in {"no_match", "few_segments"}

@@ -31,9 +31,8 @@ def test_a_group_lives_under_every_name(analyst: httpx.Client, base: str) -> Non
     (record,) = analyst.get(f"{base}/{group_id}").json()
     assert (record["name"], record["site_id"], record["banning_enabled"]) == (name, 1, True)
     assert record["sensorbackend_server"] == "https://x:443"
-    assert analyst.put(f"{base}/{group_id}", json=record | {"vdi_enabled": True}).json() == {
-        "result": "success"
-    }
+    changed = analyst.put(f"{base}/{group_id}", json=record | {"vdi_enabled": True}).json()
+    assert changed["result"] == "success"
     assert group(analyst, group_id) == record | {"vdi_enabled": True}
     assert analyst.get(f"{base}/{group_id}/datasharing").json() == []
     assert name in [one["name"] for one in analyst.get(base).json()]
@@ -117,7 +116,7 @@ def test_users_see_the_groups_they_have_a_role_in(server: Server) -> None:
         assert [one["id"] for one in viewer.get("/api/v3/group").json()] == [mine]
         assert viewer.get("/api/v3/group/1").status_code == 404
         assert viewer.get("/api/v1/group/1/datasharing").status_code == 404
-        assert viewer.get("/api/v1/group/1/installer/linux").status_code == 404
+        assert viewer.get("/api/v1/group/1/installer/linux").status_code == 403
         assert viewer.put(f"/api/v3/group/{mine}", json={"name": "x"}).status_code == 403
         (record,) = viewer.get(f"/api/v3/group/{mine}").json()
     (access,) = record["team_access"]
@@ -150,3 +149,15 @@ def test_a_site_with_groups_stays(analyst: httpx.Client) -> None:
 def test_builds_are_listed_by_system(analyst: httpx.Client) -> None:
     for path in ("/api/v2/builds", "/api/builds", "/api/v1/builds"):
         assert set(analyst.get(path).json()) == {"Windows", "Linux", "OSX"}
+
+
+def test_an_option_without_effect_is_answered_with_a_warning(
+    server: Server, analyst: httpx.Client
+) -> None:
+    group_id, _ = open_group(server, "warned about options")
+    path = f"/api/v1/group/{group_id}"
+    changed = {"filter_known_dlls": True, "datastore_server": "x", "collect_netconns": False}
+    warnings = analyst.put(path, json=changed).json()["warnings"]
+    assert [one.partition(":")[0] for one in warnings] == ["datastore_server", "filter_known_dlls"]
+    (record,) = analyst.get(path).json()
+    assert "warnings" not in analyst.put(path, json=record).json()

@@ -16,7 +16,10 @@ from tests.support.archives import unpack
 from tests.support.sensor import secret_of
 from tests.support.served import Server, open_group, state_of
 from vedette.clock import SystemClock
+from vedette.errors import BadRequestError
+from vedette.respond.installer_texts import linux_script, osx_script, windows_script
 from vedette.state.sensors import installers
+from vedette.state.sensors.update_signing import update_public_key
 
 LINUX = "/api/v1/group/1/installer/linux"
 MSI = "/api/v1/group/1/installer/windows/msi"
@@ -138,3 +141,56 @@ def test_the_linux_installer_installs_below_a_folder_and_goes_again(
     assert "/usr/lib/vedette-sensor/vedette-sensor.pyz" in unit.read_text()
     subprocess.run(["sh", script, "uninstall"], env=environment | path, check=True)
     assert [one for one in root.rglob("*") if one.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    "server_url",
+    ["https://x$(touch /tmp/pwned)", "https://x`id`", "https://x:1/a;b", "https://x/'$y'"],
+)
+def test_an_address_that_a_shell_could_expand_makes_no_installer(
+    server: Server, analyst: httpx.Client, server_url: str
+) -> None:
+    group_id, _ = open_group(server, f"shell {server_url[9:]}")
+    path = f"/api/v1/group/{group_id}"
+    analyst.put(path, json={"sensorbackend_server": server_url})
+    known = analyst.get(path).json()[0]["sensorbackend_server"]
+    answer = analyst.get(f"{path}/installer/linux")
+    assert answer.status_code == (400 if known == server_url else 200)
+
+
+def test_no_value_of_an_installer_is_expanded_by_a_shell() -> None:
+    for script in (osx_script("sensor.pkg", "host:8443"), windows_script("s.msi", "msi", "host")):
+        assert "<<FLAGS" not in script
+        assert '@"' not in script
+    for wrong in ("a b", "$(id)", "x'y", "`id`", ""):
+        with pytest.raises(BadRequestError):
+            osx_script("sensor.pkg", wrong)
+        with pytest.raises(BadRequestError):
+            linux_script(wrong)
+
+
+def test_an_installer_carries_the_key_that_signs_updates(
+    server: Server, analyst: httpx.Client, tmp_path: Path
+) -> None:
+    unpack(analyst.get(LINUX).content, tmp_path)
+    text = (tmp_path / "vedette-sensor" / "sensorsettings.ini").read_bytes()
+    with state_of(server) as database:
+        assert settings_in(text)["update_public_key"] == update_public_key(database)
+
+
+@pytest.mark.parametrize(
+    ("host", "is_warned"),
+    [
+        ("127.0.0.1:8443", True),
+        ("localhost", True),
+        ("[::1]:8443", True),
+        ("edr.example:8443", False),
+        ("192.0.2.7", False),
+    ],
+)
+def test_an_installer_that_names_loopback_warns(
+    analyst: httpx.Client, host: str, is_warned: bool
+) -> None:
+    answer = analyst.get("/api/group/1/installer/linux", headers={"Host": host})
+    assert answer.status_code == 200, answer.text
+    assert ("own host only" in answer.headers.get("warning", "")) is is_warned

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.support.sensor import secret_of
-from tests.support.served import Server, hire
+from tests.support.served import Server, hire, open_group
 from vedette.model.principal import Role
 
 CIPHERS = (
@@ -131,10 +131,20 @@ def test_a_node_key_that_is_none_is_told_to_enroll_anew(
 
 
 def test_enrolling_again_ends_the_old_node_key(server: Server, node: Osquery) -> None:
-    again = Osquery(node.client, node.host)
-    again.enroll(secret_of(server))
+    again = Osquery(node.client, node.host, headers=dict(node.headers))  # with the old key
+    assert again.enroll(secret_of(server)).status_code == 200
     assert again.call("config")["node_invalid"] is False
     assert node.call("config") == {"node_invalid": True}
+
+
+def test_enrolling_again_without_the_old_node_key_waits_for_approval(
+    server: Server, client: httpx.Client, analyst: httpx.Client, node: Osquery
+) -> None:
+    body = {"enroll_secret": secret_of(server), "host_identifier": node.host}
+    answer = client.post("/osquery/enroll", json=body)
+    assert (answer.status_code, answer.json()["reason"]) == (409, "reenrolment_pending")
+    assert sensor_of(analyst, node)["reenrolment"] == "pending"
+    assert node.call("config")["node_invalid"] is False
 
 
 @pytest.mark.parametrize(
@@ -263,3 +273,14 @@ def test_live_queries_ask_for_the_role_and_the_program(
         assert analyst.post("/api/v1/livequery", json=wrong).status_code == 400
     assert analyst.post("/api/v1/livequery", json=body | {"sensor_ids": [99999]}).status_code == 404
     assert analyst.get("/api/v1/livequery/99999").status_code == 404
+
+
+def test_osquery_collects_what_its_group_wants(
+    server: Server, analyst: httpx.Client, client: httpx.Client
+) -> None:
+    group_id, _ = open_group(server, "quiet osquery")
+    options = {"collect_netconns": False, "collect_filemods": False}
+    analyst.put(f"/api/v1/group/{group_id}", json=options)
+    node = Osquery(client, "quiet.osquery.example")
+    assert node.enroll(secret_of(server, group_id)).status_code == 200
+    assert set(node.call("config")["schedule"]) == {"process_events", "user_events"}

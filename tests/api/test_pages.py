@@ -14,7 +14,14 @@ def test_the_server_lives_and_is_ready(server: Server) -> None:
         ready = client.get("/readyz")
     assert ready.json() == {
         "ready": True,
-        "checks": {"intake": "ok", "store": "ok", "state": "ok"},
+        "checks": {
+            "intake": "ok",
+            "store": "ok",
+            "state": "ok",
+            "disk": "ok",
+            "clock": "ok",
+            "parts": "ok",
+        },
     }
 
 

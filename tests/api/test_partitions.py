@@ -1,4 +1,4 @@
-"""Time partitions over HTTP (api.md 4.12, 2.23, 3.3)."""
+"""Time partitions over HTTP (docs/api-objects.md#time-partition)."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,5 +1,5 @@
 """What a process search answers beside its results: groups, facets, highlights, and whether it
-can be trusted (api.md 2.2 and 2.3, clients.md 4.5)."""
+can be trusted (docs/api-objects.md#search-answer, docs/clients.md#search-and-facets)."""
 
 from typing import Any
 

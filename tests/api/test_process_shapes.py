@@ -1,4 +1,5 @@
-"""Every member of api.md 2.4 to 2.7, on telemetry with every kind of event (api.md 4.1)."""
+"""Every member of docs/api-objects.md#process-summary, on telemetry with every kind of event
+(docs/http-api.md#searching-and-reading-processes)."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ SUMMARY = (
     *("process_md5", "sensor_id", "group", "parent_id", "process_name", "path", "last_update"),
     *("start", "hostname", "id", "segment_id", "os_type", "cmdline"),
 )
-"""api.md 2.4"""
+"""docs/api-objects.md#process-summary"""
 
 CHILD = "unique_id process_md5 process_pid path start cmdline username is_suppressed terminated"
 """What clients read of a child in a summary."""
@@ -157,7 +158,7 @@ def test_segments_have_times_counts_and_readable_ids(
     analyst: httpx.Client, found: dict[str, Any]
 ) -> None:
     body = get(analyst, f"/api/v1/process/{found['id']}/segment")
-    assert set(body) == {"process", "elapsed"}
+    assert set(body) == {"process", "elapsed", "total_events", "incomplete_events"}
     assert isinstance(body["elapsed"], float)
     for one in body["process"]["segments"]:
         assert {"last_server_update", "event_counts", "unique_id", "last_update"} <= set(one)
@@ -179,7 +180,8 @@ FORMS = {
     "crossproc": rf"(RemoteThread|ProcessOpen)\|{TEXT_TIME}\|{UNIQUE}\|({MD5})?\|[^|]*"
     r"\|[12]?\|\d*\|(true|false)\|(true|false)",
 }
-"""api.md 2.6 and clients.md 4.2: what stands between the pipes of a string."""
+"""docs/api-objects.md#process-events and docs/clients.md#event-lists: what stands between the pipes
+of a string."""
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4])
@@ -187,7 +189,7 @@ def test_every_string_has_its_fields(
     analyst: httpx.Client, found: dict[str, Any], version: int
 ) -> None:
     body = get(analyst, f"/api/v{version}/process/{found['id']}/0/event")
-    assert set(body) == {"process", "elapsed"}
+    assert set(body) == {"process", "elapsed", "total_events", "incomplete_events"}
     process = body["process"]
     assert set(SUMMARY) <= set(process)
     assert (process["block_type"], process["os_type"]) == (0, "windows")

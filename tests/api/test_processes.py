@@ -1,4 +1,5 @@
-"""Search and reading of processes, as they are on the wire (api.md 4.1, clients.md 4)."""
+"""Search and reading of processes, as they are on the wire
+(docs/http-api.md#searching-and-reading-processes, docs/clients.md)."""
 
 from typing import Any
 
@@ -207,7 +208,9 @@ def test_windows_of_events_meet_every_event_once(
     gathered: dict[str, list[Any]] = {name: [] for name in LISTS}
     for start in range(7):
         window = {"cb.event_start": start, "svc.event_count": 1}
-        page = analyst.get(path, params=window).json()["process"]
+        answer = analyst.get(path, params=window).json()
+        assert (answer["total_events"], answer["incomplete_events"]) == (6, start < 5)
+        page = answer["process"]
         assert sum(len(page[f"{name}_complete"]) for name in LISTS) == (1 if start < 6 else 0)
         for name in LISTS:
             gathered[name] += page[f"{name}_complete"]

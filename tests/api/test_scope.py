@@ -1,4 +1,4 @@
-"""What a user does not see: hosts of other groups, by no route (design.md 3, Scope)."""
+"""What a user does not see: hosts of other groups, by no route (docs/telemetry-model.md, Scope)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,12 +46,12 @@ def test_a_search_finds_the_hosts_of_ones_groups(divided: Divided) -> None:
     assert hosts == {divided.mine.host.name}
 
 
-def test_filtered_says_how_many_results_the_scope_removed(
-    divided: Divided, analyst: httpx.Client
-) -> None:
+def test_filtered_tells_nothing_of_hidden_hosts(divided: Divided, analyst: httpx.Client) -> None:
     query = "process_name:whoami.exe (hostname:mine.corp.example OR hostname:theirs.corp.example)"
     body = found(divided.client, query)
-    assert (body["total_results"], body["filtered"]) == (1, 1)
+    assert (body["total_results"], body["filtered"]) == (1, 0)
+    grouped = {"q": query, "svc.group": "hostname", "rows": 0}
+    assert divided.client.get("/api/v1/process", params=grouped).json()["filtered"] == 0
     body = found(analyst, query)
     assert (body["total_results"], body["filtered"]) == (2, 0)
 
@@ -106,7 +106,7 @@ def test_a_binary_is_what_ones_own_hosts_saw_of_it(divided: Divided, analyst: ht
     assert whole["host_count"] >= 2
     body = binaries(divided.client, f"hostname:{divided.theirs.host.name}")
     assert body["total_results"] == 0
-    assert body["filtered"] > 0
+    assert body["filtered"] == 0
 
 
 def test_a_binary_that_only_others_have_does_not_exist(
@@ -115,8 +115,13 @@ def test_a_binary_that_only_others_have_does_not_exist(
     host = divided.theirs.host
     parent = host.process(900, "C:\\Windows\\explorer.exe")
     rare = host.process(0xABCDE, "C:\\x\\rare.exe", after_s=60)
+    # An administrator may send for every group; an ingest token only for its own.
+    assert analyst.post("/api/v1/ingest", json=[host.created(rare, parent)]).status_code == 200
     with server.sender() as client:
-        assert client.post("/api/v1/ingest", json=[host.created(rare, parent)]).status_code == 200
+        (refused,) = client.post("/api/v1/ingest", json=[host.created(rare, parent)]).json()[
+            "errors"
+        ]
+        assert refused["reason"] == "other_group"
     for path in (f"/api/v1/binary/{rare.md5}/summary", f"/api/v1/binary/{rare.md5}"):
         assert divided.client.get(path).status_code == 404
     assert analyst.get(f"/api/v1/binary/{rare.md5}/summary").status_code == 200

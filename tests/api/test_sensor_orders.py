@@ -1,4 +1,4 @@
-"""What people order, and what sensors do of it at check-in (api.md 3.1, 4.8)."""
+"""What people order, and what sensors do of it at check-in (docs/api-objects.md#isolation)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -93,6 +93,18 @@ def test_a_flush_repeats_until_it_is_done_and_clears_itself(
     assert sensor.check_in(flushed_before_us=flush_us - 1).json()["flush_before_us"] == flush_us
     assert sensor.check_in(flushed_before_us=flush_us).json()["flush_before_us"] is None
     assert record_of(analyst, sensor)["event_log_flush_time"] is None
+
+
+def test_the_same_date_twice_is_two_flushes(analyst: httpx.Client, sensor: PlayedSensor) -> None:
+    put(analyst, sensor, event_log_flush_time=FAR)
+    first = sensor.check_in().json()
+    done = {"flushed_before_us": first["flush_before_us"], "flushed_number": first["flush_number"]}
+    assert sensor.check_in(**done).json()["flush_before_us"] is None
+    put(analyst, sensor, event_log_flush_time=FAR)
+    second = sensor.check_in(**done).json()
+    assert second["flush_before_us"] == first["flush_before_us"]
+    assert second["flush_number"] > first["flush_number"]
+    assert sensor.check_in(flushed_number=second["flush_number"]).json()["flush_before_us"] is None
 
 
 def test_a_change_of_something_else_leaves_a_flush_alone(

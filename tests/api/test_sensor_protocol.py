@@ -85,7 +85,7 @@ def test_enrolling_again_ends_the_old_key(
     open_client: httpx.Client, secret: str, sensor: PlayedSensor
 ) -> None:
     assert sensor.check_in().status_code == 200
-    again = enrol(open_client, sensor.hostname, secret)
+    again = enrol(open_client, sensor.hostname, secret, sensor.key)
     assert again.id == sensor.id
     assert again.check_in().status_code == 200
     assert sensor.check_in().status_code == 401
@@ -118,6 +118,32 @@ def test_an_absurd_host_is_400(
     answer = open_client.post("/sensor/v1/enrol", json=enrolment_body(name, secret, **change))
     assert answer.status_code == 400
     assert answer.json()["message"].startswith(member + ":")
+
+
+def test_events_carry_the_address_that_the_sensor_reported(
+    open_client: httpx.Client, analyst: httpx.Client, secret: str
+) -> None:
+    sensor = enrol(open_client, "with-address.example", secret)
+    adapters = [{"ip": "fd00::7", "mac": ""}, {"ip": "10.20.30.40", "mac": "02:00:00:00:00:01"}]
+    assert sensor.check_in(adapters=adapters).status_code == 200
+    base_us = now_us() - 60_000_000
+    assert sensor.send(session(base_us)[:2]).status_code == 200
+    (row, *_) = processes(analyst, sensor, "")
+    assert row["interface_ip"] == int.from_bytes(bytes([10, 20, 30, 40]), "big", signed=True)
+    assert sensor.send(session(base_us)[2:]).status_code == 200
+    assert len(processes(analyst, sensor, "interface_ip:10.20.30.40")) >= 2
+
+
+@pytest.mark.parametrize("os_type", ["windows", "osx", "linux"])
+def test_events_carry_the_operating_system_that_the_sensor_enrolled_with(
+    open_client: httpx.Client, analyst: httpx.Client, secret: str, os_type: str
+) -> None:
+    sensor = enrol(open_client, f"of-{os_type}.example", secret, os_type=os_type)
+    assert sensor.send(session(now_us() - 60_000_000)).status_code == 200
+    rows = processes(analyst, sensor, "")
+    assert {row["os_type"] for row in rows} == {os_type}
+    assert len(rows) == len(processes(analyst, sensor, f"os_type:{os_type}"))
+    assert record_of(analyst, sensor)["computer_name"].isupper() == (os_type == "windows")
 
 
 # --- credentials ------------------------------------------------------------------------
@@ -162,6 +188,7 @@ def test_a_check_in_is_answered_with_all_orders(sensor: PlayedSensor) -> None:
         "isolate": False,
         "isolation_allow": [],
         "flush_before_us": None,
+        "flush_number": None,
         "restart": False,
         "uninstall": False,
         "bans": None,
@@ -302,7 +329,7 @@ def test_a_new_machine_of_the_same_name_begins_without_gaps(
 ) -> None:
     sensor.send([], 9)
     assert record_of(analyst, sensor)["missing_blocks"] == 8
-    enrol(open_client, sensor.hostname, secret, machine_id="m-2")
+    enrol(open_client, sensor.hostname, secret, sensor.key, machine_id="m-2")
     record = record_of(analyst, sensor)
     assert (record["missing_blocks"], record["reenrolled"]) == (0, 1)
 

@@ -1,5 +1,6 @@
 """Copies of programs: offered, sent in pieces, checked, kept (docs/sensor-protocol.md)."""
 
+import base64
 import gzip
 import hashlib
 import io
@@ -11,11 +12,14 @@ from typing import Any
 
 import httpx
 import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from tests.support.sensor import PlayedSensor, enrol, event, secret_of
-from tests.support.served import Server, state_of
+from tests.support.sensor import PlayedSensor, enrol, enrolment_body, event, secret_of
+from tests.support.served import Server, hire, open_group, state_of
 from vedette import limits
 from vedette.clock import SystemClock
+from vedette.model.principal import Role
 from vedette.state.sensors import sensor_packages
 from vedette.state.sensors.sensor_packages import Package
 
@@ -161,8 +165,38 @@ def test_an_absurd_offer_is_400(sensor: PlayedSensor, file: dict[str, Any]) -> N
     assert sensor.post("binaries/offer", {"files": [file]}).status_code == 400
 
 
+def test_a_copy_is_for_those_who_see_a_sensor_that_sent_it(
+    server: Server, client: httpx.Client, analyst: httpx.Client, sensor: PlayedSensor
+) -> None:
+    """Naming the MD5 of another group's file is not enough: the group's own sensor must send it."""
+    content = os.urandom(2_000)
+    file = described(content)
+    offer(sensor, file)
+    assert send(sensor, file["sha256"], 0, content).status_code == 200
+    group_id, _ = open_group(server, "curious about copies")
+    curious = enrol(client, "curious-copies.example", secret_of(server, group_id))
+    now_us = SystemClock().now_us()
+    hashes = {"md5": file["md5"], "sha256": file["sha256"]}
+    curious.send([event("start", now_us, 5, now_us, path="/usr/bin/x", cmdline="x", **hashes)])
+    token = hire(server, "curious-about-copies", {group_id: Role.ADMINISTRATOR})
+    path = f"/api/v1/binary/{file['md5']}"
+    with server.client(**{"X-Auth-Token": token}) as caller:
+        assert caller.get(f"{path}/summary").status_code == 200
+        assert caller.get(path).status_code == 404
+        assert offer(curious, file) == [{"sha256": file["sha256"], "offset": 0}]
+        assert send(curious, file["sha256"], 0, content).status_code == 200
+        assert caller.get(path).status_code == 200
+        assert offer(curious, file) == []
+    assert analyst.get(path).status_code == 200
+
+
+def set_version(analyst: httpx.Client, version: str) -> None:
+    answer = analyst.put("/api/v1/group/1", json={"sensor_version_linux": version})
+    assert answer.status_code == 200
+
+
 def test_a_registered_package_is_ordered_and_downloaded(
-    server: Server, sensor: PlayedSensor
+    server: Server, analyst: httpx.Client, sensor: PlayedSensor
 ) -> None:
     content = os.urandom(2_000)
     sha256 = hashlib.sha256(content).hexdigest()
@@ -170,6 +204,11 @@ def test_a_registered_package_is_ordered_and_downloaded(
         sensor_packages.register(
             database, server.data, Package("linux", "2.0.0", sha256, len(content)), content
         )
+        for version, is_ordered in (("Manual", False), ("1.9.0", False), ("2.0.0", True)):
+            set_version(analyst, version)
+            order = sensor.check_in(sensor_version="1.0.0").json()["update"]
+            assert (order is not None) is is_ordered
+        set_version(analyst, "Latest")
         order = sensor.check_in(sensor_version="1.0.0").json()["update"]
         assert (order["version"], order["size"]) == ("2.0.0", 2_000)
         answer = sensor.client.get(order["url_path"], headers=sensor.headers)
@@ -178,3 +217,28 @@ def test_a_registered_package_is_ordered_and_downloaded(
         sensor_packages.withdraw(database, "linux")
     assert sensor.check_in(sensor_version="1.0.0").json()["update"] is None
     assert sensor.client.get(order["url_path"], headers=sensor.headers).status_code == 404
+    set_version(analyst, "Manual")
+
+
+def test_an_update_is_signed_with_the_key_that_sensors_were_given(
+    server: Server, client: httpx.Client, analyst: httpx.Client
+) -> None:
+    body = enrolment_body("signed-update.example", secret_of(server))
+    made = client.post("/sensor/v1/enrol", json=body).json()
+    sensor = PlayedSensor(client, made["sensor_id"], made["key"], "signed-update.example")
+    content = os.urandom(500)
+    sha256 = hashlib.sha256(content).hexdigest()
+    set_version(analyst, "Latest")
+    with state_of(server) as database:
+        package = Package("linux", "3.0.0", sha256, len(content))
+        sensor_packages.register(database, server.data, package, content)
+        order = sensor.check_in(sensor_version="1.0.0").json()["update"]
+        sensor_packages.withdraw(database, "linux")
+    set_version(analyst, "Manual")
+    raw = base64.b64decode(made["update_public_key"])
+    assert len(raw) == 32
+    key = Ed25519PublicKey.from_public_bytes(raw)
+    signature = base64.b64decode(order["signature"])
+    key.verify(signature, b"vedette-sensor-update\n3.0.0\n" + sha256.encode())
+    with pytest.raises(InvalidSignature):
+        key.verify(signature, b"vedette-sensor-update\n3.0.1\n" + sha256.encode())

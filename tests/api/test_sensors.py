@@ -1,4 +1,4 @@
-"""Sensors over HTTP (api.md 4.8, 2.17, 2.18; clients.md 3.2)."""
+"""Sensors over HTTP (docs/http-api.md#changing-a-sensor; docs/clients.md#aliases)."""
 
 from typing import Any
 
@@ -49,3 +49,15 @@ def test_statistics_count_sensors(analyst: httpx.Client, told: Story) -> None:
     body = analyst.get("/api/v1/sensor/statistics").json()
     assert body["sensor_count"] >= body["active_sensor_count"] >= 1
     assert body["num_storefile_bytes"] == body["num_storefiles_bytes"] >= 0
+
+
+def test_an_alias_is_given_and_taken_back(analyst: httpx.Client, told: Story) -> None:
+    host = named(analyst, told.host.name)["computer_dns_name"]
+    body = {"alias": "Further-Name.example", "hostname": host}
+    assert analyst.post("/api/v1/hostalias", json=body).status_code == 200
+    assert analyst.post("/api/v1/hostalias", json=body).status_code == 409
+    listed = analyst.get("/api/v1/hostalias").json()
+    assert host in [one["hostname"] for one in listed if one["alias"] == "further-name.example"]
+    assert analyst.delete("/api/v1/hostalias/further-name.example").status_code == 200
+    assert analyst.delete("/api/v1/hostalias/further-name.example").status_code == 404
+    assert analyst.post("/api/v1/hostalias", json={"alias": 1}).status_code == 400

@@ -85,7 +85,7 @@ OTHER_SEARCHES = {
 """Fields of alerts and of threat reports, which neither search here knows."""
 
 UNKNOWN = {"digsig_result_filemod"}
-"""Names in public queries that no search knows (query-language 2.1)."""
+"""Names in public queries that no search knows (docs/query-language.md#quotes-and-backslashes)."""
 
 EXPRESSIONS = 6
 """Converted rules that hold a regular expression, which is no query."""

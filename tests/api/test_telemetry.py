@@ -1,4 +1,5 @@
-"""Telemetry in: `_bulk` and `/api/v1/ingest`, good and bad bodies (telemetry.md 3)."""
+"""Telemetry in: `_bulk` and `/api/v1/ingest`, good and bad bodies
+(docs/telemetry-formats.md#protocols)."""
 
 import gzip
 import json

@@ -12,13 +12,14 @@ import httpx
 import pytest
 
 from tests.fault.crash import launched
+from tests.fault.rounds import rounds, seeded
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token
 from tests.support.children import children
 from tests.support.fleet_log import written
 from tests.support.served import Server, listening, wait_for
 
 DISK_MB = 160
-PATIENCE_S = 60.0
+RECOVERY_S = 60.0
 IMPORTED = 30_000
 """Events of a log to import: more than is stored before the disk is full."""
 
@@ -59,14 +60,15 @@ def refused(client: httpx.Client, sender: Sender) -> httpx.Response:
 
 def test_a_full_disk_refuses_and_takes_again_once_there_is_room(small_disk: Path) -> None:
     senders = [Sender(f"disk-{n}.example", numbered=n % 2 == 0) for n in range(2)]
+    dice = seeded()
     with launched(small_disk) as process:
         server = listening(small_disk, process)
         server = replace(server, ingest_token=lasting_token(server))
         drain(senders, server)
         with server.sender() as client:
-            for _ in range(2):
+            for _ in range(rounds(2)):
                 fill(small_disk)
-                _refuse_for_a_while(client, senders)
+                _refuse_for_a_while(client, senders, dice.uniform(0.5, 3.0))
                 check_stored_once(senders, server)
                 (small_disk / "ballast").unlink()
                 _deliver_without_a_restart(server, senders)
@@ -81,12 +83,12 @@ def test_an_import_waits_for_room(
     data = small_disk / "data"
     command = [sys.executable, "-m", "vedette", "import", str(log), "--data", str(data), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert wait_for(lambda: bool(children("preparing", process.pid)), True)
+        assert wait_for(lambda: bool(children("ingest_workers", process.pid)), True)
         fill(small_disk)
         time.sleep(5.0)
         assert process.poll() is None, "it waits"
         (small_disk / "ballast").unlink()
-        told, complaints = process.communicate(timeout=PATIENCE_S)
+        told, complaints = process.communicate(timeout=RECOVERY_S)
     assert process.returncode == 0, complaints[-4_000:]
     assert b"disk is full" in complaints
     summary = json.loads(told)
@@ -94,8 +96,8 @@ def test_an_import_waits_for_room(
     assert summary["stored"] + summary["records"] + summary["duplicate"] == IMPORTED
 
 
-def _refuse_for_a_while(client: httpx.Client, senders: list[Sender]) -> None:
-    ends = time.monotonic() + 3.0
+def _refuse_for_a_while(client: httpx.Client, senders: list[Sender], seconds: float) -> None:
+    ends = time.monotonic() + seconds
     while time.monotonic() < ends:
         for sender in senders:
             answer = refused(client, sender)
@@ -114,4 +116,4 @@ def _deliver_without_a_restart(server: Server, senders: list[Sender]) -> None:
                     sender.deliver(client)
         return [sender.batch for sender in senders]
 
-    assert wait_for(batches, wanted, PATIENCE_S) == wanted
+    assert wait_for(batches, wanted, RECOVERY_S) == wanted

@@ -1,28 +1,26 @@
 """`kill -9` at random moments under load: everything acknowledged is there, nothing twice."""
 
 import os
-import random
 import signal
 import time
 from dataclasses import replace
 from pathlib import Path
 
 from tests.fault.crash import launched
+from tests.fault.rounds import rounds, seeded
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token, sending
 from tests.support.children import children, is_running
 from tests.support.served import listening, wait_for
-from vedette.bootstrap.ingest_workers import preparing_processes
+from vedette.bootstrap.ingest_workers import worker_count
 
 ROUNDS = 4
 
 
 def test_what_was_acknowledged_survives_kills_and_is_stored_once(tmp_path: Path) -> None:
-    seed = time.time_ns() % 1_000_000
-    print(f"seed {seed}")
-    dice = random.Random(seed)
+    dice, count = seeded(), rounds(ROUNDS)
     senders = [Sender(f"killed-{n}.example", numbered=n % 2 == 0) for n in range(4)]
     token = ""
-    for _ in range(ROUNDS):
+    for _ in range(count):
         with launched(tmp_path) as process:
             server = listening(tmp_path, process)
             token = token or lasting_token(server)
@@ -34,48 +32,48 @@ def test_what_was_acknowledged_survives_kills_and_is_stored_once(tmp_path: Path)
     with launched(tmp_path) as process:
         server = listening(tmp_path, process)
         drain(senders, replace(server, ingest_token=token))
-        assert sum(sender.sent_again for sender in senders) >= ROUNDS
-        assert all(sender.batch > ROUNDS for sender in senders)
+        assert sum(sender.sent_again for sender in senders) >= count
+        assert all(sender.batch > count for sender in senders)
         check_stored_once(senders, server)
 
 
-def test_what_was_acknowledged_survives_the_end_of_a_process_that_prepares(
+def test_what_was_acknowledged_survives_the_end_of_a_worker(
     tmp_path: Path,
 ) -> None:
-    dice = random.Random(7)
+    dice = seeded()
     senders = [Sender(f"orphaned-{n}.example", numbered=n % 2 == 0) for n in range(3)]
     with launched(tmp_path) as process:
         server = listening(tmp_path, process)
         with sending(senders, server):
-            for _ in range(ROUNDS):
-                pids = preparers(process.pid)
-                time.sleep(0.7)
+            for _ in range(rounds(ROUNDS)):
+                pids = workers(process.pid)
+                time.sleep(dice.uniform(0.2, 0.9))
                 os.kill(dice.choice(pids), signal.SIGKILL)
-                wait_for(lambda: set(preparers(process.pid)).isdisjoint(pids), True)  # noqa: B023
+                wait_for(lambda: set(workers(process.pid)).isdisjoint(pids), True)  # noqa: B023
         drain(senders, server)
         check_stored_once(senders, server)
 
 
-def test_the_processes_that_prepare_end_with_their_server(tmp_path: Path) -> None:
+def test_workers_end_with_their_server(tmp_path: Path) -> None:
     with launched(tmp_path) as process:
         server = listening(tmp_path, process)
-        pids = preparers(process.pid)
+        pids = workers(process.pid)
         for pid in pids:
             for number in (signal.SIGTERM, signal.SIGINT):
                 os.kill(pid, number)
         drain([Sender(f"signalled-{n}.example", numbered=True) for n in range(2)], server)
-        assert preparers(process.pid) == pids, "signals to stop are meant for the server"
+        assert workers(process.pid) == pids, "signals to stop are meant for the server"
         process.kill()
         assert wait_for(lambda: any(map(is_running, pids)), False) is False
 
 
-def preparers(server_pid: int) -> list[int]:
+def workers(server_pid: int) -> list[int]:
     """All of them, once they are there."""
     found: list[int] = []
 
     def are_all() -> bool:
         found[:] = children("vedette.bootstrap.ingest_workers", server_pid)
-        return len(found) == preparing_processes()
+        return len(found) == worker_count()
 
     assert wait_for(are_all, True)
     return found

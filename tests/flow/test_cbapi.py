@@ -1,4 +1,5 @@
-"""The public client `cbapi`, unmodified, against a running server (clients.md 1 and 2.1)."""
+"""The public client `cbapi`, unmodified, against a running server
+(docs/clients.md#transport-and-errors)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The public client `cbapi`: groups, sites, bans and ingress filters (clients.md 2.1)."""
+"""The public client `cbapi`: groups, sites, bans and ingress filters (docs/clients.md#requests)."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 """Searching with the public client `cbapi`: facets, groups, bounds, large pages, and queries that
-it builds itself (clients.md 2.1 and 4.5)."""
+it builds itself (docs/clients.md#requests)."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 """Sensors through the public client `cbapi`, unmodified: lists, isolation, flush, groups, while a
-played sensor checks in beside it (clients.md 2.1)."""
+played sensor checks in beside it (docs/clients.md#requests)."""
 
 import threading
 from collections.abc import Iterator

@@ -28,7 +28,7 @@ def vedette(*arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def demo_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("demo")
+    return tmp_path_factory.mktemp("demo") / "made-by-the-demo"
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,7 @@ def test_a_finished_demo_just_starts_and_stops_in_order(
 ) -> None:
     assert json.loads((demo_directory / "demo.json").read_text())["is_finished"]
     command = [sys.executable, "-m", "vedette", "demo", "--data", str(demo_directory)]
+    command += ["--events", "3000"]
     printed = []
     with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -59,13 +60,25 @@ def test_a_finished_demo_just_starts_and_stops_in_order(
     assert process.returncode == 0
     assert any(line.startswith("Ready") for line in printed)
     assert not any("a day of" in line for line in printed)
+    assert any("--events ignored" in line and "2,000 events" in line for line in printed)
+    assert not any("password" in line for line in printed)
     assert not (demo_directory / "server.json").exists()
 
 
-def test_what_the_server_prints_at_its_first_start_is_for_the_owner_only(
+def test_what_the_demo_makes_is_for_the_owner_only(first_run: str, demo_directory: Path) -> None:
+    assert os.stat(demo_directory).st_mode & 0o077 == 0
+    assert os.stat(demo_directory / "server.log").st_mode & 0o077 == 0
+
+
+def test_the_secrets_of_a_first_start_are_printed_and_not_logged(
     first_run: str, demo_directory: Path
 ) -> None:
-    assert os.stat(demo_directory / "server.log").st_mode & 0o077 == 0
+    labels = ("password", "API token", "ingest token")
+    found = {label: re.search(rf"^ *{label} +(\S+)$", first_run, re.MULTILINE) for label in labels}
+    log = (demo_directory / "server.log").read_text()
+    for label, secret in found.items():
+        assert secret is not None, label
+        assert secret[1].rpartition(":")[2] not in log
 
 
 def test_the_load_generator_keeps_its_rate_and_everything_is_stored(server: Server) -> None:

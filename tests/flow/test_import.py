@@ -121,6 +121,29 @@ def test_refused_records_are_told_with_their_place(tmp_path: Path) -> None:
     assert sorted(error["position"] for error in summary["errors"]) == [8, 31]
 
 
+def test_an_import_says_hosts_time_span_and_what_it_left_out(log: Path, tmp_path: Path) -> None:
+    done = imported(log, "--data", tmp_path)
+    assert len(done["hosts"]) == 5
+    assert "2020" < done["first"] <= done["last"]
+    again = run(log, "--data", tmp_path).stdout
+    assert "left out: stored before" in again
+    assert f"hosts: {len(done['hosts']):,}: {done['hosts'][0]}" in again
+    assert f"from {done['first']} to {done['last']}" in again
+
+
+def test_an_empty_file_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "empty.jsonl").touch()
+    for path in (folder, folder / "empty.jsonl"):
+        done = run(path, "--data", tmp_path / "data")
+        assert done.returncode == 2, done.stderr
+        assert "empty.jsonl: empty: the file is empty" in done.stdout
+    (folder / "blank.jsonl").write_text("\n\n")
+    blank = run(folder / "blank.jsonl", "--data", tmp_path / "data")
+    assert (blank.returncode, "blank.jsonl: " in blank.stdout) == (2, True), blank.stdout
+
+
 def test_a_data_directory_in_use_is_refused(log: Path, tmp_path: Path) -> None:
     with directory_lock(tmp_path / "telemetry"):
         refused = run(log, "--data", tmp_path)
@@ -146,7 +169,7 @@ def importing(path: Path, data: Path) -> Iterator["subprocess.Popen[bytes]"]:
         env=environment(),
     ) as process:
         try:
-            assert wait_for(lambda: bool(children("preparing", process.pid)), True)
+            assert wait_for(lambda: bool(children("ingest_workers", process.pid)), True)
             yield process
         finally:
             process.kill()
@@ -171,7 +194,7 @@ def test_an_import_that_was_cut_short_is_completed_by_the_next(
     path = written(tmp_path / "long.json", 25_000, 5)
     for _ in range(KILLS):
         with importing(path, tmp_path / "cut") as process:
-            pids = children("preparing", process.pid)
+            pids = children("ingest_workers", process.pid)
             time.sleep(dice.uniform(0.0, 3.0))
             end(process)
         assert wait_for(lambda: any(map(is_running, pids)), False) is False  # noqa: B023

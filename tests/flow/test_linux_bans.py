@@ -1,4 +1,4 @@
-"""Banned programs on a real host: they do not start, and the block is told. As root."""
+"""Banned programs on a real host: they do not start, and the block is reported. As root."""
 
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.support.linux_sensor import (
-    PATIENCE_S,
+    TIMEOUT_S,
     launch,
     missing_privilege,
     running,
@@ -50,7 +50,7 @@ def _ban(client: httpx.Client, program: Path) -> str:
 
 
 def _barred(path: Path) -> bool:
-    return wait_for(lambda: _starts(path), False, 2 * PATIENCE_S) is False
+    return wait_for(lambda: _starts(path), False, 2 * TIMEOUT_S) is False
 
 
 def test_a_banned_program_does_not_start_and_the_block_is_found(
@@ -78,12 +78,12 @@ def test_blocks_are_counted_and_a_ban_that_is_taken_back_ends(
         record = f"{_BANS}/{_ban(client, banned)}"
         assert _barred(banned)
         counted = wait_for(
-            lambda: int(client.get(record).json()["block_count"]) > 0, True, 2 * PATIENCE_S
+            lambda: int(client.get(record).json()["block_count"]) > 0, True, 2 * TIMEOUT_S
         )
         assert counted
         assert client.get(record).json()["last_block_hostname"] == host
         client.delete(record)
-        assert wait_for(lambda: _starts(banned), True, 2 * PATIENCE_S) is True
+        assert wait_for(lambda: _starts(banned), True, 2 * TIMEOUT_S) is True
 
 
 def test_bans_are_kept_while_the_server_is_away(

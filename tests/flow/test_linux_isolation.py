@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.linux_network import Cable, cable
 from tests.support.linux_sensor import (
-    PATIENCE_S,
+    TIMEOUT_S,
     Sensor,
     launch,
     missing_privilege,
@@ -33,7 +33,7 @@ peer.settimeout(5)
 for line in sys.stdin:
     try:
         peer.sendall(b"x")
-        print("heard" if peer.recv(1) else "closed", flush=True)
+        print("echoed" if peer.recv(1) else "closed", flush=True)
     except OSError as error:
         print("cut", flush=True)
 """
@@ -76,8 +76,8 @@ def echo(host: Cable) -> Iterator[int]:
 
 def _repeat(peer: socket.socket) -> None:
     with peer:
-        while heard := peer.recv(1):
-            peer.sendall(heard)
+        while received := peer.recv(1):
+            peer.sendall(received)
 
 
 def _fingerprint(server: Server) -> str:
@@ -104,7 +104,7 @@ class _Talk:
             text=True,
         )
 
-    def say(self) -> str:
+    def exchange(self) -> str:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -151,19 +151,19 @@ def test_isolation_cuts_connections_and_leaves_the_servers(
     sensor = _sensor(near_server, host, tmp_path / "s")
     with _client(near_server) as client:
         try:
-            assert talk.say() == "heard"
+            assert talk.exchange() == "echoed"
             number = sensor.record(client)["id"]
             _order(client, number, isolate=True)
-            isolated = wait_for(lambda: _state(client, number), (True, True), PATIENCE_S)
+            isolated = wait_for(lambda: _state(client, number), (True, True), TIMEOUT_S)
             assert isolated == (True, True), sensor.log
-            assert talk.say() == "cut", "a connection that was there before"
+            assert talk.exchange() == "cut", "a connection that was there before"
             assert _is_cut(host, echo), "a new one"
             sensor.stop()
             sensor = _sensor(near_server, host, tmp_path / "s")
-            wait_for(lambda: _is_cut(host, echo), True, PATIENCE_S)
+            wait_for(lambda: _is_cut(host, echo), True, TIMEOUT_S)
             assert _is_cut(host, echo), "after a restart of the sensor"
             _order(client, number, isolate=False)
-            assert wait_for(lambda: _state(client, number), (False, False), PATIENCE_S) == (
+            assert wait_for(lambda: _state(client, number), (False, False), TIMEOUT_S) == (
                 False,
                 False,
             )
@@ -174,10 +174,43 @@ def test_isolation_cuts_connections_and_leaves_the_servers(
             print(sensor.log)
 
 
+@pytest.mark.filterwarnings("ignore:Unverified HTTPS")
+def test_isolation_holds_with_a_bad_exclusion_and_after_the_table_is_deleted(
+    host: Cable, near_server: Server, echo: int, tmp_path: Path
+) -> None:
+    sensor = _sensor(near_server, host, tmp_path / "s")
+    with _client(near_server) as client:
+        try:
+            number = sensor.record(client)["id"]
+            exclusions = [{"name": "x", "ip_address": host.outside[1], "enabled": True}]
+            changed = client.put("/api/v3/group/1", json={"isolation_exclusions": exclusions})
+            assert changed.status_code in {200, 204}, changed.text
+            _order(client, number, isolate=True)
+            assert wait_for(lambda: _state(client, number), (True, True), TIMEOUT_S)
+            assert wait_for(lambda: _is_cut(host, echo), True, TIMEOUT_S)
+            assert wait_for(lambda: "left out" in _health(client, number), True, TIMEOUT_S)
+            delete = [program("nft"), "delete", "table", "inet", "vedette_sensor"]
+            subprocess.run([*host.enter, *delete], check=True)
+            assert wait_for(lambda: _is_cut(host, echo), True, TIMEOUT_S)
+            found_events = wait_for(
+                lambda: "loaded again" in _health(client, number), True, TIMEOUT_S
+            )
+            assert found_events, _health(client, number)
+            _order(client, number, isolate=False)
+            assert wait_for(lambda: _state(client, number), (False, False), TIMEOUT_S)
+        finally:
+            sensor.stop()
+            print(sensor.log)
+
+
+def _health(client: httpx.Client, sensor_id: int) -> str:
+    return str(client.get(f"/api/v1/sensor/{sensor_id}").json()["sensor_health_message"])
+
+
 def _is_cut(host: Cable, port: int) -> bool:
     talk = _Talk(host, port)
     try:
-        return talk.say() != "heard"
+        return talk.exchange() != "echoed"
     finally:
         talk.close()
         time.sleep(0.2)

@@ -7,6 +7,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ import pytest
 
 from tests.support.archives import unpack
 from tests.support.linux_sensor import (
-    PATIENCE_S,
     ROOT,
+    TIMEOUT_S,
     Sensor,
     as_user,
     audit_state,
@@ -26,6 +27,7 @@ from tests.support.linux_sensor import (
     wait_until_found,
     write_settings,
 )
+from tests.support.linux_server import PlayedServer, Signer, played_server
 from tests.support.served import Server, state_of, wait_for
 from vedette.state.sensors.sensor_packages import Package, register, withdraw
 
@@ -61,7 +63,7 @@ def sensor(
     write_settings(fast_server, folder, name, mounts=room)
     started = launch(fast_server, folder, name, command=[sys.executable, "-I", str(program)])
     try:
-        wait_for(lambda: "missing:" in started.log, True, PATIENCE_S)
+        wait_for(lambda: "missing:" in started.log, True, TIMEOUT_S)
         yield started
     finally:
         if started.process.poll() is None:
@@ -86,17 +88,17 @@ def test_a_flush_is_done_and_clears_itself(
     number = sensor.record(client)["id"]
     as_user("/bin/true before-the-flush; exit 0", room)
     _put(client, sensor, event_log_flush_time="Sat, 20 Nov 2027 13:24:20 GMT")
-    cleared = wait_for(lambda: _record(client, number)["event_log_flush_time"], None, PATIENCE_S)
+    cleared = wait_for(lambda: _record(client, number)["event_log_flush_time"], None, TIMEOUT_S)
     assert cleared is None
     query = f'hostname:{sensor.hostname} process_name:true cmdline:"before-the-flush"'
     assert client.get("/api/v1/process", params={"q": query}).json()["total_results"] == 1
 
 
-def test_a_restart_is_done_once_and_told(client: httpx.Client, sensor: Sensor) -> None:
+def test_a_restart_is_done_once_and_reported(client: httpx.Client, sensor: Sensor) -> None:
     pid = sensor.process.pid
     number = _put(client, sensor, restart_queued=True)
-    assert wait_for(lambda: sensor.log.count("missing:"), 2, PATIENCE_S) == 2
-    assert wait_for(lambda: _record(client, number)["restart_queued"], False, PATIENCE_S) is False
+    assert wait_for(lambda: sensor.log.count("missing:"), 2, TIMEOUT_S) == 2
+    assert wait_for(lambda: _record(client, number)["restart_queued"], False, TIMEOUT_S) is False
     time.sleep(6)
     assert sensor.log.count("missing:") == 2
     assert sensor.process.poll() is None
@@ -105,7 +107,7 @@ def test_a_restart_is_done_once_and_told(client: httpx.Client, sensor: Sensor) -
 
 def test_an_uninstall_leaves_nothing_behind(client: httpx.Client, sensor: Sensor) -> None:
     number = _put(client, sensor, uninstall=True)
-    assert sensor.process.wait(PATIENCE_S) == 76
+    assert sensor.process.wait(TIMEOUT_S) == 76
     assert _record(client, number)["uninstalled"] is True
     assert not (sensor.folder / "program").exists()
     assert not (sensor.folder / "data").exists()
@@ -127,7 +129,7 @@ def test_filters_for_the_sensor_drop_processes_and_their_children(
     made = client.post("/api/v1/ingress_approvedlist", json=[wanted])
     assert made.status_code == 200, made.text
     kept = sensor.folder / "data" / "filters.json"
-    assert wait_for(lambda: kept.exists() and b"quiet" in kept.read_bytes(), True, PATIENCE_S)
+    assert wait_for(lambda: kept.exists() and b"quiet" in kept.read_bytes(), True, TIMEOUT_S)
     as_user(": quiet-one; /bin/true quiet-child; exit 0", room)
     as_user(": loud-one; /bin/true loud-child; exit 0", room)
     host = f"hostname:{sensor.hostname}"
@@ -135,7 +137,73 @@ def test_filters_for_the_sensor_drop_processes_and_their_children(
     assert found(client, f'{host} cmdline:"quiet-child"') == 0
 
 
-def test_an_update_is_fetched_checked_and_started(
+@contextmanager
+def _updating(folder: Path, room: Path, signer: Signer) -> Iterator[tuple[PlayedServer, Sensor]]:
+    """A sensor of version 1.0.0 in one file, and the server that it asks."""
+    (folder / "s").mkdir()
+    with played_server(folder / "played") as played:
+        played.enrol_answers = [(200, {"update_public_key": signer.public_text})]
+        program = pack(folder / "s" / "program" / "vedette-sensor.pyz")
+        write_settings(
+            played.server,
+            folder / "s",
+            "updated.example",
+            group_secret="s",
+            audit="off",
+            mounts=room,
+        )
+        command = [sys.executable, "-I", str(program)]
+        sensor = launch(played.server, folder / "s", "updated.example", command=command)
+        try:
+            assert wait_for(lambda: bool(played.check_ins), True, TIMEOUT_S), sensor.log
+            yield played, sensor
+        finally:
+            sensor.stop()
+            print(sensor.log)
+
+
+def test_an_update_is_fetched_checked_and_started(tmp_path: Path, room: Path) -> None:
+    content = pack(tmp_path / "newer.pyz", "1.0.1").read_bytes()
+    signer = Signer()
+    with _updating(tmp_path, room, signer) as (played, sensor):
+        played.offer(signer.order(content, "1.0.1"), content)
+        started = wait_for(lambda: "version 1.0.1" in sensor.log, True, TIMEOUT_S)
+        assert started, played.health()
+        wait_for(lambda: played.check_ins[-1]["sensor_version"], "1.0.1", TIMEOUT_S)
+        assert played.check_ins[-1]["sensor_version"] == "1.0.1"
+        assert (sensor.folder / "program" / "vedette-sensor.pyz").read_bytes() == content
+        played.offer(signer.order(b"an old one", "1.0.0"), b"an old one")
+        wait_for(lambda: "1.0.0 is not newer than 1.0.1" in played.health(), True, TIMEOUT_S)
+        assert "1.0.0 is not newer than 1.0.1" in played.health()
+
+
+def test_an_update_that_was_not_signed_for_this_file_is_refused_and_reported(
+    tmp_path: Path, room: Path
+) -> None:
+    content = pack(tmp_path / "newer.pyz", "1.0.1").read_bytes()
+    signer = Signer()
+    good = signer.order(content, "1.0.1")
+    attempts = [
+        ({**good, "signature": None}, content, "not signed"),
+        (Signer().order(content, "1.0.1"), content, "does not fit"),
+        ({**good, "version": "1.0.2"}, content, "does not fit"),
+        (signer.order(content, "1.0.3"), content, "not 1.0.3"),
+        (good, content + b"more", "another hash"),
+    ]
+    with _updating(tmp_path, room, signer) as (played, sensor):
+        before = (sensor.folder / "program" / "vedette-sensor.pyz").read_bytes()
+        for order, fetched, reason in attempts:
+            played.offer(order, fetched)
+            wait_for(lambda reason=reason: reason in played.health(), True, TIMEOUT_S)
+            assert reason in played.health()
+        count = len(played.check_ins)
+        wait_for(lambda: len(played.check_ins) > count + 2, True, TIMEOUT_S)
+        assert len(played.fetched) == 2, "what was refused is not fetched again"
+        assert (sensor.folder / "program" / "vedette-sensor.pyz").read_bytes() == before
+        assert sensor.log.count("version 1.0.0") == 1
+
+
+def test_an_update_that_the_server_signed_is_installed(
     client: httpx.Client, fast_server: Server, sensor: Sensor, tmp_path: Path
 ) -> None:
     newer = pack(tmp_path / "newer.pyz", "1.0.1")
@@ -144,12 +212,14 @@ def test_an_update_is_fetched_checked_and_started(
     package = Package("linux", "1.0.1", hashlib.sha256(content).hexdigest(), len(content))
     with state_of(fast_server) as database:
         register(database, fast_server.data, package, content)
+    client.put("/api/v1/group/1", json={"sensor_version_linux": "1.0.1"})
     try:
-        told = wait_for(lambda: "version 1.0.1" in sensor.log, True, PATIENCE_S)
-        assert told, _record(client, number)["sensor_health_message"]
+        updated = wait_for(lambda: "version 1.0.1" in sensor.log, True, TIMEOUT_S)
+        assert updated, _record(client, number)["sensor_health_message"]
     finally:
         with state_of(fast_server) as database:
             withdraw(database, "linux")
+        client.put("/api/v1/group/1", json={"sensor_version_linux": "Manual"})
     program = sensor.folder / "program" / "vedette-sensor.pyz"
     assert program.read_bytes() == content
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.linux_sensor import (
-    PATIENCE_S,
+    TIMEOUT_S,
     as_user,
     audit_state,
     found,
@@ -120,7 +120,7 @@ def test_nothing_is_lost_when_the_server_is_killed(tmp_path: Path, room: Path) -
             server = listening(data, process)
         query = "hostname:survives.example cmdline:kept process_name:true"
         with server.analyst() as client:
-            assert wait_for(lambda: found(client, query), number, PATIENCE_S) == number
+            assert wait_for(lambda: found(client, query), number, TIMEOUT_S) == number
     process.terminate()
     process.wait(60)
 
@@ -136,7 +136,7 @@ def test_a_sensor_that_was_killed_sends_what_it_kept(
     folder.mkdir()
     write_settings(fast_server, folder, "keeps.example", mounts=room, server_url="https://[::1]:9")
     sensor = launch(fast_server, folder, "keeps.example")
-    wait_for(lambda: audit_state()[0]["pid"], sensor.process.pid, PATIENCE_S)
+    wait_for(lambda: audit_state()[0]["pid"], sensor.process.pid, TIMEOUT_S)
     time.sleep(1)
     as_user("/bin/true kept-by-a-killed-sensor; exit 0", room)
     time.sleep(5)

@@ -1,4 +1,4 @@
-"""Real senders, unmodified, into `_bulk` over HTTPS (telemetry.md 3)."""
+"""Real senders, unmodified, into `_bulk` over HTTPS (docs/telemetry-formats.md#protocols)."""
 
 from collections.abc import Iterator
 from pathlib import Path

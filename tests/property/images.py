@@ -98,7 +98,7 @@ def ran(draw: random.Random, process_id: str) -> tuple[dict[str, Any], list[Proc
         md5, sha256 = draw.choice(images)
         made = (
             Modload(process_id, 1, "m", md5, sha256),
-            Filemod(process_id, 1, 8, "f", md5, sha256),
+            Filemod(process_id, 1, draw.choice((4, 8)), "f", md5, sha256),
             Childproc(process_id, 1, 1, 0, "x", "c", 7, md5, sha256),
         )
         events.append(draw.choice(made))

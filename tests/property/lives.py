@@ -41,13 +41,25 @@ REGISTRY = (
     r"\registry\machine\system\ControlSet001\services\xkzc",
     r"\REGISTRY\MACHINE\SOFTWARE\Microsoft\Windows\CurrentVersion\Run\Evil",
     r"\registry\user\s-1-5-21\software\controlset002",
+    r"\registry\user\S-1-5-21_Classes\ms-settings",
+    r"\registry\machine\software\classes\ms-settings",
 )
+HIVES = (
+    r"HKLM\system\CurrentControlSet\services\xkzc",
+    r"HKCU\software\controlset001",
+    r"HKCU\Software\Classes\ms-settings",
+    r"HKCR\ms-settings",
+    r"HKEY_USERS\s-1-5-21\software",
+)
+"""As people write what `REGISTRY` holds."""
+
 CMDLINES = (
     r'"C:\Windows\system32\rundll32.exe" /d srrstr.dll,ExecuteScheduledSPPCreation',
     "/bin/ls /tmp/somefile",
     "curl http://foo.com/x --data a=b",
     r"net use x: \\srv\s /user:acme\bob",
     "powershell.exe -NoP -Enc AAAA key:val c:/x",
+    "cscript.exe //E:jscript //nologo / x.js",
     "Straße.EXE ÜBER a..b .hidden",
     '"',
     "",
@@ -126,15 +138,15 @@ def life(draw: random.Random, process_id: str) -> tuple[dict[str, Any], list[Pro
 
 _VALUES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("path", "filemod", "modload", "crossproc_start_module", "pipe"), PATHS),
-    "regmod": REGISTRY,
+    "regmod": (*REGISTRY, *HIVES),
     **dict.fromkeys(("process_name", "parent_name"), (*NAMES, *PATHS)),
     **dict.fromkeys(("childproc_name", "crossproc_name"), PATHS),
     "cmdline": CMDLINES,
-    **dict.fromkeys(("domain", "dns"), DOMAINS),
+    **dict.fromkeys(("domain", "dns"), (*DOMAINS, ".com.", "foo.", ".au", "..", "level.i.")),
     "username": USERS,
-    **dict.fromkeys(("md5", "process_md5", "filewrite_md5"), MD5S),
+    **dict.fromkeys(("md5", "process_md5", "filewrite_md5", "filewrite_sha256"), MD5S),
     **dict.fromkeys(("original_filename", "scriptblock", "regmod_value", "dns_answer"), TEXTS),
-    "hostname": ("ws-1.corp.example", "HOST2"),
+    "hostname": ("ws-1.corp.example", "HOST2", "ws-1", "WS-1.corp"),
     "host_type": ("workstation", "server"),
     "group": ("default group",),
 }
@@ -155,6 +167,9 @@ _FIXED = (
     "start:*",
     "start:[* TO 2023-11-06]",
     "hour_of_day:[0 TO 12]",
+    "hour_of_day:[5 TO *]",
+    "filewrite_md5:*",
+    "process_pid:[* TO 5000]",
     "day_of_week:*",
     "terminated:true",
     "terminated:false",

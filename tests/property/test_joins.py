@@ -30,9 +30,9 @@ from vedette.query import (
 from vedette.query.compile.document import BINARY as BINARY_DOCUMENT
 from vedette.query.match import Prepared, binaries_by_hash
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.plan.index_pruning import narrowed
-from vedette.store.plan.scope_filter import scope_params, scoped
+from vedette.store.plan.choose import choose_scan
 from vedette.store.plan.search_bounds import EVERYWHERE
+from vedette.store.sql.scope_filter import scope_params, scoped
 from vedette.store.write.commit import BinaryRow, binary_table, segment_table
 
 PROCESSES = 120
@@ -107,7 +107,7 @@ def test_sql_and_matcher_agree_on_joins(
         ask = compile_match(checked)
         expected = {one.segment["process_id"] for one in prepared if ask(one)}
         assert chosen(store, where, scope) == expected, (SEED, text)
-        narrow = narrowed(store, where, scope, EVERYWHERE)
+        narrow = choose_scan(store, where, scope, EVERYWHERE).condition
         assert narrow is not None or not expected, (SEED, text)
         if narrow is not None and narrow is not where:
             assert chosen(store, narrow, scope) == expected, (SEED, text)

@@ -25,7 +25,7 @@ from vedette.query.compile.suffix_tokens import deciding_tokens
 from vedette.query.match import Prepared
 from vedette.query.typed import Match
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.plan.scope_filter import scope_params
+from vedette.store.sql.scope_filter import scope_params
 from vedette.store.write.commit import segment_table
 
 PATHS = (

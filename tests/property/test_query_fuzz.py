@@ -7,14 +7,15 @@ import random
 import pytest
 
 from bench.fuzz_queries import queries
+from tests.property.empties import empty_queries
 from tests.property.lives import NOW_US, life
 from tests.property.test_query_sql import partial, process_id
+from vedette.api.schemas.search.search_parameters import search_request
 from vedette.errors import QueryError
 from vedette.model.scope import EVERYTHING
 from vedette.query import check, compile_match, compile_segments, parse, print_query
 from vedette.query.match import Prepared
 from vedette.search.processes.process_search import search_processes
-from vedette.search.search_request import search_request
 from vedette.settings import Settings
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.write.commit import segment_table
@@ -23,6 +24,8 @@ SEED = int(os.environ.get("VEDETTE_SEED", "1303"))
 """Printed with a failure; set the variable to see it again or to look elsewhere."""
 
 COMPILED, RUN = 2_000, 100
+
+FACETS = [("facet.field", name) for name in ("process_name", "username_full", "hostname", "start")]
 
 SETTINGS = Settings(search_deadline_s=20)
 
@@ -59,10 +62,29 @@ def test_every_query_runs_within_the_deadline(store: ClickHouseEngine) -> None:
     for text in queries(SEED + 1):
         request = search_request([("q", text), ("rows", "10")])
         try:
+            found = search_processes(store, EVERYTHING, request, SETTINGS, NOW_US)
+        except QueryError:
+            continue
+        assert not found.is_incomplete, (SEED, text)
+        ran += 1
+        if ran == RUN:
+            return
+
+
+def test_a_query_of_empty_phrases_ends_with_its_highlights_and_facets(
+    store: ClickHouseEngine,
+) -> None:
+    store.insert_arrow("segment", segment_table([partial(60, {}, [])]))
+    ran = 0
+    for text in empty_queries(SEED + 2):
+        request = search_request([("q", text), ("rows", "100"), ("facet", "true"), *FACETS])
+        try:
             body = search_processes(store, EVERYTHING, request, SETTINGS, NOW_US)
         except QueryError:
             continue
         assert not body["incomplete_results"], (SEED, text)
+        marks = (entry["name"] for entry in body["highlights"])
+        assert not any("PREPREPREPOSTPOSTPOST" in mark for mark in marks), (SEED, text)
         ran += 1
         if ran == RUN:
             return

@@ -9,6 +9,7 @@ import pytest
 
 from tests.property.lives import NOW_US, life, query
 from tests.support.indexed import computing, drawn
+from tests.support.plans import gathering
 from tests.unit.query.test_trust import HOSTILE
 from vedette import limits
 from vedette.model.columns import EVENT_KINDS
@@ -20,10 +21,10 @@ from vedette.query.match import Prepared
 from vedette.query.nodes import Exact, Leaf
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.engine.errors import ManyRowsError
-from vedette.store.plan.index_pruning import gathering, narrowed
-from vedette.store.plan.scope_filter import scope_params
+from vedette.store.plan.choose import choose_scan
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.read.segment_search import search_segments
+from vedette.store.sql.scope_filter import scope_params
 from vedette.store.write.commit import segment_table
 
 WINDOW_MS = 1_700_000_400_000
@@ -191,8 +192,8 @@ def ways(
     told: list[Condition | None] = []
     for places_max, rows_max in BOUNDS:
         patch.setattr("vedette.store.plan.index_pruning.PLACES_MAX", places_max)
-        patch.setattr("vedette.store.plan.index_pruning.ROWS_MAX", rows_max)
-        where = narrowed(store, whole, EVERYTHING, EVERYWHERE)
+        patch.setattr("vedette.store.plan.choose.PREFILTER_ROWS_MAX", rows_max)
+        where = choose_scan(store, whole, EVERYTHING, EVERYWHERE).condition
         if where not in told:
             yield where
         told.append(where)

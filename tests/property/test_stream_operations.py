@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.contract.store.rows import process_id, store
+from vedette.api.schemas.search.stream_events import stream_body
 from vedette.errors import NotFoundError
 from vedette.model.address import pack_address
 from vedette.model.event import (
@@ -33,11 +34,11 @@ from vedette.model.event_facets import EVENT_FACETS
 from vedette.model.scope import EVERYTHING
 from vedette.model.segment import PartialSegment
 from vedette.search.streams import stream
-from vedette.search.streams.filtered_counts import Views
+from vedette.search.streams.filtered_counts import FilteredCounts
 from vedette.search.streams.stream import Page, Reader
 from vedette.search.streams.stream_cursor import JumpBy, JumpTo, Seek
 from vedette.state.db.database import Database, open_database
-from vedette.state.db.start import start
+from vedette.state.start import start
 from vedette.store.engine.client import ClickHouseEngine
 
 NOW_US = 1_700_000_500_000_000
@@ -286,7 +287,7 @@ def servers(
     databases: list[Database] = [open_database("", folder) for _ in range(2)]
     credentials = start(databases[0], NOW_US)
     assert credentials is not None
-    name, views = credentials.username, [Views(), Views()]
+    name, views = credentials.username, [FilteredCounts(), FilteredCounts()]
 
     def reader(server: int, now_s: int) -> Reader:
         now_us = NOW_US + now_s * 1_000_000
@@ -328,7 +329,7 @@ def test_a_stream_and_a_list_give_the_same(
 ) -> None:
     process, model = process_id(next(_NUMBERS)), Model()
     arrive(servers(0, 0), process, model, True, first[2])
-    body = stream.create(servers(0, 0), process, 1, stays)
+    body = stream_body(stream.create(servers(0, 0), process, 1, stays))
     model.at, model.ref = (model.segments[0], 0), model.segments[0]
     stream_id = body["stream_id"]
     assert read_back(body) == model.answer(0, None, 0)
@@ -358,7 +359,7 @@ def do(here: Reader, process: str, model: Model, stream_id: str, step: Any) -> N
             if isinstance(move, JumpTo) and move.segment_id > 1:
                 move = JumpTo(model.segments[move.segment_id % len(model.segments)])
             overshot = 0 if move is None else model.move(model.view(until_us), move)
-            body = stream.read(here, stream_id, Page(rows, move, until_us))
+            body = stream_body(stream.read(here, stream_id, Page(rows, move, until_us)))
             assert read_back(body) == model.answer(rows, until_us, overshot)
             model.used_s = model.now_s
         case "filter", drawn, rows, until_us:
@@ -367,6 +368,7 @@ def do(here: Reader, process: str, model: Model, stream_id: str, step: Any) -> N
                 for name, chosen in drawn.items()
             }
             model.refilter(criteria)
-            body = stream.filter_events(here, stream_id, criteria, Page(rows, None, until_us))
+            page = Page(rows, None, until_us)
+            body = stream_body(stream.filter_events(here, stream_id, criteria, page))
             assert read_back(body) == model.answer(rows, until_us, 0)
             model.used_s = model.now_s

@@ -15,7 +15,7 @@ from vedette.model.segment import PartialSegment
 from vedette.query import Condition, check, parse
 from vedette.query.compile.processes_sql import compile_processes
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.plan.index_pruning import narrowed
+from vedette.store.plan.choose import choose_scan
 from vedette.store.plan.search_bounds import EVERYWHERE
 from vedette.store.read.segment_groups import search_groups
 from vedette.store.read.segment_search import search_segments
@@ -105,7 +105,7 @@ def ways(
     told: list[Condition | None] = [whole]
     for places_max in PLACES_MAX if whole is not None else ():
         patch.setattr("vedette.store.plan.index_pruning.PLACES_MAX", places_max)
-        told.append(narrowed(engine, whole, EVERYTHING, EVERYWHERE))
+        told.append(choose_scan(engine, whole, EVERYTHING, EVERYWHERE).condition)
         if told[-1] not in told[:-1]:
             yield told[-1]
 

@@ -1,9 +1,10 @@
-"""Which list of which process an event counts in: telemetry.md 6 as data.
+"""Which list of which process an event counts in: docs/telemetry-formats.md#what-each-event-becomes
+as data.
 
-Written for these tests and read by nothing else. Lists are those of api.md 2.6; `start`, `end`,
-`pipe`, `dns`, `script` and `facts` are kept too but no list of the API holds them. Every process
-that an event names has a document, `named` ones too: whoever follows a cross-process event finds
-its target.
+Written for these tests and read by nothing else. Lists are those of
+docs/api-objects.md#process-events; `start`, `end`, `pipe`, `dns`, `script` and `facts` are kept too
+but no list of the API holds them. Every process that an event names has a document, `named` ones
+too: whoever follows a cross-process event finds its target.
 """
 
 LISTS = ("filemod", "modload", "regmod", "netconn", "childproc", "crossproc")
@@ -58,6 +59,10 @@ ACCESS: dict[str, tuple[tuple[int, str], ...]] = {
 }
 """What an access mask of 4663 means for an object: a list for each group of bits that is set.
 A handle asked for (4656) opens a process; for files and keys only the use of it counts."""
+
+HARMFUL_ACCESS = 0x1 | 0x2 | 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x800 | 0x40000 | 0x80000
+"""Rights of a GrantedAccess (Sysmon 10) with which an open counts for its target too
+(docs/event-strings.md)."""
 
 SYSTEM_LOG: dict[int, tuple[Effect, ...]] = {7045: (("regmod", SERVICES),)}
 

@@ -8,7 +8,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.recorded.event_table import ACCESS, AUDIT, CHANNELS, OWN, PARENT, Effect
+from tests.recorded.event_table import (
+    ACCESS,
+    AUDIT,
+    CHANNELS,
+    HARMFUL_ACCESS,
+    OWN,
+    PARENT,
+    TARGET,
+    Effect,
+)
 from tests.recorded.lives import Clocks, Key, Lives, guid_second
 from tests.recorded.raw import Raw
 
@@ -144,10 +153,17 @@ class _Host:
             table = _access(data, record.event_id)
         else:
             table = CHANNELS.get(channel, {}).get(record.event_id, ())
+        if _is_sysmon(record) and record.event_id == 10 and self._is_harmful(at, record):
+            table = (*table, ("crossproc", TARGET))
         for name, whose in table:
             key = self._whose(at, record, whose)
             if key is not None and not self._known_better(at, record, whose):
                 yield name, key
+
+    def _is_harmful(self, at: float, record: Raw) -> bool:
+        source, target = (self._named(at, record.data, who) for who in ("Source", "Target"))
+        access = number(record.data.get("GrantedAccess"))
+        return None not in (source, target) and source != target and access & HARMFUL_ACCESS != 0
 
     def _whose(self, at: float, record: Raw, whose: str) -> Key | None:
         data = record.data

@@ -56,6 +56,16 @@ def _records(name: str) -> list[Record]:
     return once
 
 
+def windows_sets() -> list[str]:
+    """Sets of Windows event logs, and of Sysmon for Linux."""
+    return sorted({*_JSON, *_EVTX})
+
+
+def records_of_set(name: str) -> list[Record]:
+    """Records of a set, each once."""
+    return _records(name)
+
+
 def _become(records: list[Record]) -> list[tuple[Record, list[Outcome]]]:
     """What the records become as one batch."""
     contexts = {

@@ -27,7 +27,7 @@ exit 0
 
 @dataclass(frozen=True)
 class Attack:
-    """The script, what it is told, and what has to be found: a query by step."""
+    """The script, its variables, and a query by step that has to find it."""
 
     script: str
     variables: dict[str, str]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.linux_sensor import PATIENCE_S, UID, audit_state, program
+from tests.support.linux_sensor import TIMEOUT_S, UID, audit_state, program
 from tests.support.served import wait_for
 from vedette.sensor.kernel.audit import AuditControl
 
@@ -52,7 +52,7 @@ def auditd(folder: Path, node: str) -> Iterator[Path]:
             stderr=output,
         )
     try:
-        owner = wait_for(lambda: control.status()["pid"], process.pid, PATIENCE_S)
+        owner = wait_for(lambda: control.status()["pid"], process.pid, TIMEOUT_S)
         assert owner == process.pid, (folder / "auditd.out").read_text()
         _auditctl("-b", "8192")
         for rule in _RULES:
@@ -62,10 +62,10 @@ def auditd(folder: Path, node: str) -> Iterator[Path]:
     finally:
         _auditctl("-D", "-k", _KEY)
         process.terminate()
-        process.wait(PATIENCE_S)
+        process.wait(TIMEOUT_S)
         control.set(0x1, enabled=before["enabled"])
         control.set(0x10, backlog_limit=before["backlog_limit"])
-        wait_for(lambda: audit_state()[0]["pid"], 0, PATIENCE_S)
+        wait_for(lambda: audit_state()[0]["pid"], 0, TIMEOUT_S)
         control.close()
 
 

@@ -1,5 +1,7 @@
 """Two machines in one: a network namespace on the other end of a cable (veth)."""
 
+import ctypes
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,6 +47,18 @@ def cable() -> Iterator[Cable]:
     finally:
         subprocess.run([program("ip"), "netns", "del", name], check=False, capture_output=True)
         subprocess.run([program("ip"), "link", "del", f"{name}o"], check=False, capture_output=True)
+
+
+@contextmanager
+def entered(host: Cable) -> Iterator[None]:
+    """The calling thread, and the programs that it starts, are in the namespace meanwhile."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open("/proc/thread-self/ns/net") as before, open(f"/run/netns/{host.namespace}") as inside:
+        assert libc.setns(inside.fileno(), 0) == 0, os.strerror(ctypes.get_errno())
+        try:
+            yield
+        finally:
+            assert libc.setns(before.fileno(), 0) == 0, os.strerror(ctypes.get_errno())
 
 
 def _ip(*words: str) -> None:

@@ -29,7 +29,7 @@ from vedette.sensor.kernel import fanotify
 from vedette.sensor.kernel.audit import AuditControl
 
 UID = 51_234
-PATIENCE_S = 40.0
+TIMEOUT_S = 40.0
 ROOT = Path(__file__).parents[2]
 _SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -94,7 +94,7 @@ class Sensor:
         system, and the next sensor gives back what this one held."""
         self.process.send_signal(how)
         try:
-            return self.process.wait(PATIENCE_S)
+            return self.process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -104,7 +104,7 @@ class Sensor:
         """Its record, once it has enrolled."""
         asked = {"hostname": self.hostname}
         rows: list[dict[str, Any]] = []
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while not rows and time.monotonic() < deadline:
             rows = client.get("/api/v1/sensor", params=asked).json()
             time.sleep(0.0 if rows else 0.3)
@@ -114,7 +114,7 @@ class Sensor:
     def wait_for_state(self, name: str) -> dict[str, Any]:
         """A file of its data folder, once it is there."""
         path = self.folder / "data" / name
-        wait_for(path.exists, True, PATIENCE_S)
+        wait_for(path.exists, True, TIMEOUT_S)
         found: dict[str, Any] = json.loads(path.read_text())
         return found
 
@@ -122,7 +122,7 @@ class Sensor:
 def write_settings(server: Server, folder: Path, hostname: str, **more: object) -> Path:
     settings = {
         "server_url": server.url,
-        "group_secret": secret_of(server),
+        "group_secret": more.get("group_secret") or secret_of(server),
         "ca_pem_file": server.certificate,
         "data_dir": folder / "data",
         "hostname": hostname,
@@ -157,7 +157,7 @@ def running(server: Server, folder: Path, hostname: str, **more: object) -> Iter
     write_settings(server, folder, hostname, **more)
     sensor = launch(server, folder, hostname)
     try:
-        wait_for(lambda: "missing:" in sensor.log, True, PATIENCE_S)
+        wait_for(lambda: "missing:" in sensor.log, True, TIMEOUT_S)
         sensor.wait_for_state("identity.json")
         yield sensor
     finally:
@@ -167,7 +167,7 @@ def running(server: Server, folder: Path, hostname: str, **more: object) -> Iter
 
 
 def as_user(script: str, folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """Runs a shell script as the user whom the audit rules watch."""
+    """Runs a shell script as the user that the audit rules apply to."""
     who = ["setpriv", "--reuid", str(UID), "--regid", str(UID), "--clear-groups"]
     return subprocess.run(
         [*who, "/bin/bash", "-c", script],
@@ -181,7 +181,7 @@ def as_user(script: str, folder: Path, **variables: str) -> "subprocess.Complete
 
 
 def audit_state() -> tuple[dict[str, int], list[bytes]]:
-    """What the kernel says of its audit system, without what only counts; and its rules."""
+    """The status of the audit system without its counters, and its rules."""
     control = AuditControl()
     try:
         counts = {"lost", "backlog", "mask"}
@@ -200,4 +200,4 @@ def found(client: httpx.Client, query: str) -> int:
 
 
 def wait_until_found(client: httpx.Client, query: str) -> bool:
-    return bool(wait_for(lambda: found(client, query) > 0, True, PATIENCE_S))
+    return bool(wait_for(lambda: found(client, query) > 0, True, TIMEOUT_S))

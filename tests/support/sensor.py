@@ -68,8 +68,11 @@ def enrolment_body(hostname: str, secret: str, **host: Any) -> dict[str, Any]:
     return {"secret": secret, "host": told | host, "sensor_version": "1.0.0"}
 
 
-def enrol(client: httpx.Client, hostname: str, secret: str, **host: Any) -> PlayedSensor:
-    answer = client.post("/sensor/v1/enrol", json=enrolment_body(hostname, secret, **host))
+def enrol(
+    client: httpx.Client, hostname: str, secret: str, previous_key: str = "", **host: Any
+) -> PlayedSensor:
+    body = enrolment_body(hostname, secret, **host) | {"previous_key": previous_key}
+    answer = client.post("/sensor/v1/enrol", json=body)
     assert answer.status_code == 200, answer.text
     body = answer.json()
     return PlayedSensor(client, body["sensor_id"], body["key"], hostname)

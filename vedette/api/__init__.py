@@ -1,10 +1,10 @@
 """HTTP: the only package that imports the web framework.
 
-app.py            routers in order; `create_app(services)`
-api/http/access.py         every route and the right it needs
-api/http/middleware.py        request ids, metrics, the access log, bugs
-api/http/error_responses.py       errors -> statuses and bodies
-telemetry_request.py      request -> Submission
-api/schemas/bulk_response.py    Receipt -> the answer of `_bulk`
-routes/           one file a group of routes; handlers are short and call `search` or `pipeline`
+app.py                 routers in order; `create_app(services)`
+services.py            what routes can reach
+search_pool.py         admission, threads and cancellation of searches
+telemetry_request.py   request -> Submission
+http/                  access table, middleware, errors -> statuses, bodies with limits
+schemas/               every JSON shape, in and out; schemas/search: searches and processes
+routes/                one file a group of routes; short handlers that call `search` or `pipeline`
 """

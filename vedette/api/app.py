@@ -1,4 +1,4 @@
-"""The HTTP application: routers in order, error shapes, and what runs around every request."""
+"""The HTTP application: routers in order, error handlers and middleware."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -9,11 +9,18 @@ from fastapi.routing import APIRoute
 import vedette
 from vedette.api.http.access import authorize
 from vedette.api.http.error_responses import install_failures
-from vedette.api.http.fast_path import Direct
-from vedette.api.http.middleware import Conduct, HttpMetrics
+from vedette.api.http.fast_path import FastPath
+from vedette.api.http.middleware import HttpMetrics, RequestMiddleware
 from vedette.api.http.openapi import DESCRIPTION
-from vedette.api.routes.fleet import groups, installers, live_queries, sensors, sites
+from vedette.api.routes.fleet import aliases, groups, installers, live_queries, sensors, sites
 from vedette.api.routes.policy import bans, filters
+from vedette.api.routes.search import (
+    analysis,
+    binaries,
+    process_views,
+    processes,
+    queries,
+)
 from vedette.api.routes.server import docs, health, info, partitions
 from vedette.api.routes.telemetry import (
     bulk,
@@ -23,13 +30,6 @@ from vedette.api.routes.telemetry import (
     sensor_files,
     sensor_protocol,
 )
-from vedette.api.routes.telemetry_search import (
-    analysis,
-    binaries,
-    process_views,
-    processes,
-    queries,
-)
 from vedette.api.services import Services
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
@@ -37,12 +37,13 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     health.router,
     docs.router,
     info.router,
-    binaries.router,  # before the processes, whose summaries answer for any two words
-    process_views.router,  # so are these
+    binaries.router,  # before the processes, whose summary matches any two path segments
+    process_views.router,  # likewise
     processes.router,
     analysis.router,
     queries.router,
     sensors.router,
+    aliases.router,
     filters.router,
     bans.router,
     groups.router,
@@ -54,12 +55,12 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     partitions.router,
     ingest.router,
     bulk.router,
-    elastic_setup.router,  # last: it answers for any name of an index
+    elastic_setup.router,  # last: it matches any path segment
 )
 
 
 def create_app(services: Services) -> FastAPI:
-    """The application over its services. It opens nothing and closes nothing."""
+    """The application over its services. It neither opens nor closes resources."""
     app = FastAPI(
         title="Vedette",
         version=vedette.__version__,
@@ -69,20 +70,22 @@ def create_app(services: Services) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
-        telemetry={"tracing": False, "metrics": False, "logs": False},  # asked for each request
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # checked for each request
     )
     app.state.services = services
     for route in all_routes():
         _add(app, route)
     install_failures(app)
     metrics = HttpMetrics(services.metrics)
-    app.add_middleware(Conduct, metrics=metrics)
-    app.middleware_stack = Direct(app.build_middleware_stack(), all_routes(), metrics)
+    app.add_middleware(RequestMiddleware, metrics=metrics, bodies=services.bodies)
+    app.middleware_stack = FastPath(
+        app.build_middleware_stack(), all_routes(), metrics, services.bodies
+    )
     return app
 
 
 def all_routes() -> Iterator[APIRoute]:
-    """Every route, in the order in which they are tried."""
+    """Every route, in the order of matching."""
     for router in ROUTERS:
         for route in router.routes:
             assert isinstance(route, APIRoute)
@@ -90,8 +93,8 @@ def all_routes() -> Iterator[APIRoute]:
 
 
 def _add(app: FastAPI, route: APIRoute) -> None:
-    """Adds a route itself. The framework looks through a router that is included in it twice for
-    each request, and keeps a context of its own for each look."""
+    """Add a route to the application itself: the framework searches included routers twice for
+    each request."""
     app.add_api_route(
         route.path,
         route.endpoint,

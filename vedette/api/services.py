@@ -1,4 +1,4 @@
-"""What the routes need of the rest of the server, as one value that `build` makes."""
+"""The components that routes use, as one value that `bootstrap` assembles."""
 
 from dataclasses import dataclass, field
 
@@ -7,20 +7,23 @@ from fastapi import Request
 from prometheus_client import CollectorRegistry
 
 from vedette import limits
+from vedette.api.body_budget import BodyBudget
+from vedette.api.search_pool import SearchPool
 from vedette.clock import Clock
-from vedette.pipeline.filter_reload import FilterWatch
-from vedette.pipeline.ingest_queue import Intake
-from vedette.pipeline.part_sequencer import Turns
+from vedette.pipeline.filter_reload import FilterReloader
+from vedette.pipeline.ingest_queue import IngestQueue
+from vedette.pipeline.part_sequencer import PartSequencer
 from vedette.pipeline.partition_control import PartitionControl
-from vedette.respond.binary_copies import CopiedFiles
-from vedette.respond.order_book import OrderBook
-from vedette.search.streams.filtered_counts import Views
+from vedette.respond.binary_copies import BinaryCopies
+from vedette.respond.order_cache import OrderCache
+from vedette.search.streams.filtered_counts import FilteredCounts
 from vedette.settings import Settings
 from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import Tokens
+from vedette.state.clock.guard import ClockGuard
 from vedette.state.db.database import Database
 from vedette.state.db.group_commit import GroupCommit
-from vedette.state.sensors.checkins import Pace
+from vedette.state.sensors.checkins import CheckinInterval
 from vedette.state.sensors.host_registry import Sensors
 from vedette.state.sensors.sensor_keys import SensorKeys
 from vedette.store.engine.client import Engine
@@ -28,37 +31,50 @@ from vedette.store.engine.client import Engine
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Everything a request can reach. All members are safe to share between threads."""
+    """All members are safe to share between threads."""
 
     settings: Settings
     clock: Clock
+    clock_guard: ClockGuard
     metrics: CollectorRegistry
     database: Database
     tokens: Tokens
     scopes: Scopes
     engine: Engine
-    intake: Intake
+    intake: IngestQueue
     partitions: PartitionControl
-    filters: FilterWatch
+    filters: FilterReloader
     sensors: Sensors
     sensor_keys: SensorKeys
     commits: GroupCommit
-    pace: Pace
-    copies: CopiedFiles
-    order_book: OrderBook
-    views: Views = field(default_factory=Views)
+    pace: CheckinInterval
+    copies: BinaryCopies
+    order_cache: OrderCache
+    searches: SearchPool
+    """For requests that may read the whole store."""
+    lookups: SearchPool
+    """For requests about one process or binary."""
+    filtered_counts: FilteredCounts = field(default_factory=FilteredCounts)
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)
     )
-    turns: Turns = field(default_factory=Turns)
+    checkins: CapacityLimiter = field(
+        default_factory=lambda: CapacityLimiter(limits.CHECKIN_THREADS)
+    )
+    health_checks: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
+    """One thread for `/readyz`, which nothing else can hold."""
+    turns: PartSequencer = field(default_factory=PartSequencer)
+    bodies: BodyBudget = field(
+        default_factory=lambda: BodyBudget(limits.BODIES_IN_FLIGHT_BYTES_MAX)
+    )
     splits: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_SPLITS_MAX)
     )
 
 
 async def services(request: Request) -> Services:
-    """The services, for routes. A coroutine, because the framework runs plain dependencies in a
-    thread each."""
+    """The services, as a dependency of routes. A coroutine, because the framework runs synchronous
+    dependencies in threads."""
     return services_of(request)
 
 

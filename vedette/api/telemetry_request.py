@@ -1,8 +1,8 @@
-"""From a telemetry request to a `Submission`: read, inflate, split, and the key that makes a
-re-sent request known.
+"""Turns a telemetry request into a `Submission`: read, inflate, split, and compute the key by which
+a repeated request is deduplicated.
 
-Small plain bodies are split where they arrive; everything else in a thread of its own pool, so
-that neither the event loop nor searches wait for it.
+Small plain bodies are split on the event loop; all others in a thread pool of their own, so that
+neither the event loop nor searches wait for them.
 """
 
 import re
@@ -15,16 +15,13 @@ from anyio import to_thread
 from fastapi import Request
 
 from vedette.api.http.access import principal_of
-from vedette.api.http.request_bodies import raw_body
+from vedette.api.http.request_bodies import inflate_within, lease_of, raw_body
 from vedette.api.services import Services
 from vedette.errors import BadRequestError
-from vedette.ingest.framing.inflate import inflate
+from vedette.limits import SMALL_BODY_BYTES_MAX
 from vedette.model.principal import Principal
 from vedette.pipeline.submission import Submission, request_key
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
-
-INLINE_BYTES_MAX: Final = 64 * 1024
-"""Plain bodies up to here are split on the event loop: less work than handing them over."""
 
 SOURCE_HEADER: Final = "x-vedette-source"
 """`SHA-256 of a file:number of the part`, from importers: the same part of the same file is the
@@ -36,42 +33,54 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Sent(Generic[T]):
-    """A telemetry body, split, with what the write path needs beside the records."""
+class TelemetryBody(Generic[T]):
+    """A split telemetry body with its attributes for the write path."""
 
     parts: T
     byte_count: int
     request_key: int
     group_id: int
+    any_group: bool
+    """Whether the sender may write for hosts of every sensor group."""
     source: str
-    """The part of a sequence that an importer says it is, "" for everybody else."""
+    """The part of a file that an importer says it sends, "" for other senders."""
 
     def submission(self, records: list[bytes]) -> Submission:
         return Submission(
-            records, self.group_id, self.request_key, self.byte_count, bool(self.source)
+            records,
+            self.group_id,
+            self.request_key,
+            self.byte_count,
+            in_sequence=bool(self.source),
+            any_group=self.any_group,
         )
 
 
 async def read_telemetry(
     request: Request, services: Services, split: Callable[[bytes], T]
-) -> Sent[T]:
+) -> TelemetryBody[T]:
     """Read a body and split it. Raises TooLargeError, and BadRequestError for damaged
     compression and for what `split` cannot read."""
     settings = services.settings
     principal = principal_of(request)
     source = source_of(request)
     encoding = request.headers.get("content-encoding", "")
-    raw = await raw_body(request, settings.body_bytes_max)
+    raw, lease = await raw_body(request, settings.body_bytes_max), lease_of(request)
 
-    def work() -> Sent[T]:
-        body = inflate(raw, encoding, settings.body_inflated_bytes_max)
+    def work() -> TelemetryBody[T]:
+        body = inflate_within(lease, raw, encoding, settings.body_inflated_bytes_max)
         group_id = principal.group_id or DEFAULT_GROUP_ID
         key = _key(principal, body, source)
-        return Sent(split(body), len(body), key, group_id, source)
+        return TelemetryBody(
+            split(body), len(body), key, group_id, principal.is_global_admin, source
+        )
 
-    if not encoding and len(raw) <= INLINE_BYTES_MAX:
-        return work()
-    return await to_thread.run_sync(work, limiter=services.splits)
+    try:
+        if not encoding and len(raw) <= SMALL_BODY_BYTES_MAX:
+            return work()
+        return await to_thread.run_sync(work, limiter=services.splits)
+    finally:
+        lease.release()  # the records are copies, and the queue has a bound of its own
 
 
 def source_of(request: Request) -> str:
@@ -83,9 +92,9 @@ def source_of(request: Request) -> str:
 
 
 def _key(principal: Principal, body: bytes, source: str) -> int:
-    """The key of (credential, body); of (file, part) alone when an administrator imports, so
-    that any later import of the file is recognised."""
-    told = source.encode() if source else body
+    """Key of (credential, body); of (file, part) alone when an administrator imports, so that any
+    later import of the file is deduplicated."""
+    identity = source.encode() if source else body
     if source and principal.is_global_admin:
-        return request_key(told)
-    return request_key(told, xxhash.xxh3_64_intdigest(principal.token_id.encode()))
+        return request_key(identity)
+    return request_key(identity, xxhash.xxh3_64_intdigest(principal.token_id.encode()))

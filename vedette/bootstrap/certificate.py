@@ -1,8 +1,8 @@
-"""The certificate that HTTPS is served with: the operator's, or one made at first start.
+"""TLS certificate of the server: the operator's, or a self-signed one made at first start.
 
-The made one is self-signed, EC P-256, for this host's names and the loopback addresses, and
-lies in the data directory as `tls/cert.pem` and `tls/key.pem` (key readable by its owner only),
-so that clients which pinned it stay content over restarts.
+The self-signed certificate (EC P-256, valid for this host's names and loopback) is kept in the data
+directory as `tls/cert.pem` and `tls/key.pem` (readable by the owner only), so that clients can pin
+it.
 """
 
 import os
@@ -21,10 +21,10 @@ from vedette.errors import StartError
 from vedette.settings import Settings
 
 VALID_DAYS = 3650
-"""Ten years: a sensor in the field cannot be told of a new certificate easily."""
+"""Ten years: replacing a certificate that sensors pin is laborious."""
 
 BACKDATED = timedelta(days=1)
-"""Clients whose clocks are behind accept a certificate of today."""
+"""So that clients whose clocks are behind accept a new certificate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Certificate:
 
 
 def certificate(settings: Settings, now_us: int) -> Certificate:
-    """The certificate to serve with; made and saved when there is none.
+    """The certificate to use; generated and saved if there is none.
 
-    Raises StartError for files that are missing, unreadable, or do not belong together.
+    Raises StartError for files that are missing, unreadable, or not a pair.
     """
     if settings.tls_cert is not None and settings.tls_key is not None:
         return _load(settings.tls_cert, settings.tls_key, is_new=False)
@@ -98,7 +98,7 @@ def _make(cert: Path, key: Path, listen_host: str, now: datetime) -> None:
 
 
 def _names(listen_host: str) -> list[x509.GeneralName]:
-    """What clients may call this server: its names, loopback, and the address it listens on."""
+    """Subject alternative names: host names, loopback, and the address that it listens on."""
     names = dict.fromkeys(("localhost", socket.gethostname().lower(), socket.getfqdn().lower()))
     addresses: dict[IPv4Address | IPv6Address, None] = dict.fromkeys(
         (ip_address("127.0.0.1"), ip_address("::1"))
@@ -116,7 +116,7 @@ def _names(listen_host: str) -> list[x509.GeneralName]:
 def _key_usage() -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=True,
-        key_cert_sign=True,  # clients that pin it take it for its own authority
+        key_cert_sign=True,  # clients that pin it use it as the authority
         content_commitment=False,
         key_encipherment=False,
         data_encipherment=False,
@@ -128,7 +128,7 @@ def _key_usage() -> x509.KeyUsage:
 
 
 def _write(path: Path, data: bytes, mode: int) -> None:
-    """Whole or not at all: a crash leaves no half of a key behind."""
+    """Writes atomically: a crash leaves no partial key behind."""
     draft = path.with_suffix(".new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:

@@ -1,105 +1,142 @@
-"""The processes that prepare commits: `python -m vedette.bootstrap.ingest_workers` with the numbers
-of
-inherited sockets, and the level and form of their log. Only the server starts it.
+"""Worker processes for commit processing: `python -m vedette.bootstrap.ingest_workers` with the
+numbers of inherited file descriptors, and level and format of the log. Only the server starts it.
 
-It is as many processes as there are sockets: what all of them need is loaded once, and then each
-goes its own way with a copy of it.
+It becomes one process for each socket: everything they need is imported once, and then the process
+forks, so that the workers share the memory of the code.
 """
 
 import gc
 import os
+import select
+import signal
 import socket
 import subprocess
 import sys
-from typing import cast
+import threading
+from contextlib import suppress
+from typing import Final, cast
 
 from vedette.bootstrap.logs import configure_logs
-from vedette.bootstrap.signals import deaf_children
-from vedette.pipeline.workers.message_channel import Link
-from vedette.pipeline.workers.protocol import FromPreparer, FromServer
-from vedette.pipeline.workers.worker_handle import PreparerLink
-from vedette.pipeline.workers.worker_main import Preparing
+from vedette.bootstrap.signals import signals_blocked
+from vedette.ingest.decode import decode
+from vedette.pipeline.batch.decoded_batch import Decode
+from vedette.pipeline.workers.progress import ProgressMemory, create_progress_fd
+from vedette.pipeline.workers.protocol import FromServer, FromWorker
+from vedette.pipeline.workers.socket_channel import SocketChannel
+from vedette.pipeline.workers.worker_handle import WorkerHandle
+from vedette.pipeline.workers.worker_main import WorkerProcess
 from vedette.settings.catalogue import LogFormat, LogLevel
 
-END_S = 10
-"""How long they may take to see that their server is gone: one commit."""
+END_S: Final = 10
+"""How long workers may take to end after their channel was closed: one commit."""
 
-PROCESSES_MAX = 4
-"""By themselves; a single server process could not keep more of them busy."""
+WORKERS_MAX: Final = 4
+"""Default for machines with more cores: one server process cannot keep more workers busy."""
 
-
-def preparing_processes() -> int:
-    """As many as this machine has a use for."""
-    return min(len(os.sched_getaffinity(0)), PROCESSES_MAX)
+PROGRAM: Final = "vedette.bootstrap.ingest_workers"
 
 
-class Launcher:
-    """Starts the processes, and waits for their end."""
+def worker_count() -> int:
+    """Default number of workers for this machine."""
+    return min(len(os.sched_getaffinity(0)), WORKERS_MAX)
 
-    def __init__(self, level: LogLevel, form: LogFormat) -> None:
+
+class WorkerLauncher:
+    """Starts the workers in a process group of their own, so that all of them can be killed.
+    `program` is the module to run. Thread-safe."""
+
+    def __init__(self, level: LogLevel, form: LogFormat, program: str = PROGRAM) -> None:
         self._arguments = [level, form]
+        self._program = program
         self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
 
-    def launch(self, count: int) -> list[PreparerLink]:
-        """Links to new processes; those that were launched before are ended."""
+    def launch(self, count: int) -> list[WorkerHandle]:
+        """New workers. Waits for the end of those launched before, whose channels are closed."""
         self.close()
         pairs = [socket.socketpair() for _ in range(count)]
-        numbers = [its.fileno() for _, its in pairs]
-        command = [
-            sys.executable,
-            "-m",
-            "vedette.bootstrap.ingest_workers",
-            ",".join(map(str, numbers)),
-        ]
-        with deaf_children():
-            self._process = subprocess.Popen(  # noqa: S603 - this very program
-                [*command, *self._arguments], stdin=subprocess.DEVNULL, pass_fds=numbers
+        progress_fd = create_progress_fd(count)
+        sockets = [theirs.fileno() for _, theirs in pairs]
+        command = [sys.executable, "-m", self._program, ",".join(map(str, sockets))]
+        with signals_blocked():
+            process = subprocess.Popen(  # noqa: S603 - this very program
+                [*command, str(progress_fd), *self._arguments],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[*sockets, progress_fd],
+                process_group=0,
             )
-        for _, its in pairs:
-            its.close()
-        return [Link(ours, FromPreparer) for ours, _ in pairs]
+        with self._lock:
+            self._process = process
+        for _, theirs in pairs:
+            theirs.close()
+        memory = ProgressMemory(progress_fd, count)
+        os.close(progress_fd)
+        return [
+            WorkerHandle(SocketChannel(ours, FromWorker), memory.slot(number))
+            for number, (ours, _) in enumerate(pairs)
+        ]
+
+    def kill(self) -> None:
+        """Sends SIGKILL to all workers, which also ends stopped ones. Does not wait."""
+        with self._lock:
+            if self._process is not None:  # not reaped yet, so its process group is ours
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Waits for the end of processes whose links are closed."""
-        if self._process is None:
+        """Waits up to END_S for the end of workers whose channels are closed, then kills them."""
+        process = self._process
+        if process is None:
             return
         try:
-            self._process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process = None
+            # Without reaping it: `kill` needs the process group.
+            _wait_until_ended(process.pid)
+        finally:
+            self.kill()
+            with self._lock:
+                self._process = None
+            process.wait()
 
 
-def _one_process_each(sockets: list[socket.socket]) -> tuple[socket.socket, list[int]]:
-    """The socket of this process, and the ids of those that it started for the others."""
-    mine, *others = sockets
-    started: list[int] = []
-    for other in others:
+def _wait_until_ended(pid: int) -> None:
+    """Returns when a child has ended, or after END_S. Does not reap it."""
+    descriptor = os.pidfd_open(pid)
+    try:
+        select.select([descriptor], [], [], END_S)
+    finally:
+        os.close(descriptor)
+
+
+def _fork_workers(sockets: list[socket.socket]) -> tuple[int, list[int]]:
+    """The number of the worker that this process is, and the ids of the workers it forked."""
+    number, forked = 0, list[int]()
+    for other in range(1, len(sockets)):
         pid = os.fork()
         if not pid:
-            mine = other
-            started.clear()
+            number, forked = other, []
             break
-        started.append(pid)
+        forked.append(pid)
     for one in sockets:
-        if one is not mine:
-            one.close()  # or the end of another process would go unnoticed
-    return mine, started
+        if one is not sockets[number]:
+            one.close()  # otherwise the end of another worker would go unnoticed
+    return number, forked
 
 
-def main() -> None:
-    numbers, level, form = sys.argv[1:]
+def main(decode_record: Decode = decode) -> None:
+    """Runs the workers until the server closes their channels."""
+    numbers, progress_fd, level, form = sys.argv[1:]
     configure_logs(cast(LogLevel, level), cast(LogFormat, form))
     gc.collect()
     gc.freeze()
     gc.disable()
     sockets = [socket.socket(fileno=int(number)) for number in numbers.split(",")]
-    mine, started = _one_process_each(sockets)
-    Preparing(Link(mine, FromServer)).run()
-    for pid in started:
+    progress = ProgressMemory(int(progress_fd), len(sockets))
+    number, forked = _fork_workers(sockets)
+    channel: SocketChannel[FromServer] = SocketChannel(sockets[number], FromServer)
+    WorkerProcess(channel, progress.slot(number), decode_record).run()
+    for pid in forked:
         os.waitpid(pid, 0)
-    os._exit(0)  # to take apart all that it remembered takes half a second
+    os._exit(0)  # freeing all caches in order would take half a second
 
 
 if __name__ == "__main__":

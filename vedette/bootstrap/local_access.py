@@ -1,7 +1,7 @@
-"""How programs on this machine find a running server: `server.json` in its data directory.
+"""`server.json` in the data directory: address and tokens of the running server, for programs on
+the same machine (`vedette import`, `vedette demo`).
 
-It holds the address and two tokens that live as long as the server runs, readable by the owner
-of the data directory only. `vedette import` and `vedette demo` read it.
+Only the owner of the data directory can read it. Its tokens are revoked when the server stops.
 """
 
 import json
@@ -33,10 +33,10 @@ class LocalAccess:
 
 
 class LocalTokens:
-    """The tokens of `server.json`: issued at start, revoked at the end."""
+    """The tokens of `server.json`: issued at start, revoked at shutdown."""
 
     def __init__(self, database: Database, now_us: int) -> None:
-        """Ends what a server that was killed left behind, and issues new ones."""
+        """Revokes tokens that a killed server left behind, and issues new ones."""
         self._database = database
         self._revoke_all(now_us)
         admin = next(
@@ -63,7 +63,7 @@ class LocalTokens:
 
 
 def write_access(data: Path, access: LocalAccess) -> None:
-    """Writes `server.json`, whole or not at all, for the owner only."""
+    """Writes `server.json` atomically, readable by the owner only."""
     draft = data / f"{FILE_NAME}.new"
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
@@ -76,7 +76,7 @@ def remove_access(data: Path) -> None:
 
 
 def read_access(data: Path) -> LocalAccess | None:
-    """The server that runs on this data directory; None when there is none.
+    """The server running on this data directory; None when none is.
 
     Raises StartError when the file cannot be read by this user.
     """

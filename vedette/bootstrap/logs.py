@@ -1,8 +1,8 @@
-"""Log lines: one a line on standard error, JSON for machines or coloured text for people.
+"""Logging to standard error, one event per line: JSON, or coloured text on a terminal.
 
-`structlog.get_logger()` and the standard library's loggers (uvicorn, alembic) come out alike.
-What a request binds with `structlog.contextvars.bind_contextvars(request_id=...)` is on every
-line that it causes. Values under names that sound like secrets are not written.
+`structlog.get_logger()` and the standard library's loggers (uvicorn, alembic) have the same format.
+Values bound with `structlog.contextvars.bind_contextvars(request_id=...)` are on every line of the
+request. Values under the names of secrets are masked.
 """
 
 import logging
@@ -20,14 +20,14 @@ SECRET_NAMES = frozenset(
 )
 
 _QUIET = ("uvicorn.access", "alembic", "httpx", "httpcore", "asyncio")
-"""Loggers that tell of every request or step: only their warnings are of use here."""
+"""Loggers with a line per request or step, of which only warnings are kept."""
 
 
 def configure_logs(level: LogLevel, form: LogFormat, stream: TextIO | None = None) -> None:
     """Routes all logging to `stream` (standard error when None). May be called again."""
     target = sys.stderr if stream is None else stream
     threshold = getattr(logging, level.upper())
-    shared = _shared()
+    shared = _common_processors()
     handler = logging.StreamHandler(target)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -54,7 +54,7 @@ def configure_logs(level: LogLevel, form: LogFormat, stream: TextIO | None = Non
     )
 
 
-def _shared() -> list[Processor]:
+def _common_processors() -> list[Processor]:
     return [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

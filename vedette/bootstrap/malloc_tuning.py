@@ -1,4 +1,4 @@
-"""Memory that is given back and soon wanted again stays with the process."""
+"""Tunes glibc's malloc to keep freed memory in the process."""
 
 import ctypes
 from typing import Final
@@ -9,13 +9,12 @@ _MMAP_THRESHOLD: Final = -3
 
 _TRIM_BYTES: Final = 1024**3
 _MMAP_BYTES: Final = 32 * 1024**2
-"""The largest that it takes."""
+"""The largest value that mallopt accepts."""
 
 
-def keep_memory() -> None:
-    """For a process that works on megabytes at a time and ends soon: on a virtual machine, to get
-    a page from the system again costs more than most of what is done with it. Does nothing where
-    the C library has no such parameters."""
+def retain_freed_memory() -> None:
+    """For short-lived processes that allocate and free megabytes repeatedly: on a virtual machine a
+    page fault costs more than most of the work on the page. No effect without glibc."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(_MMAP_THRESHOLD, _MMAP_BYTES)

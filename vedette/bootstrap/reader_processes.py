@@ -1,6 +1,6 @@
-"""The processes that read for an import: `python -m vedette.bootstrap.reader_processes` with the
-numbers of an
-inherited socket and of the spool's file. Only the import starts them."""
+"""Reader processes of an import: `python -m vedette.bootstrap.reader_processes` with the numbers of
+an inherited socket and of the spool's file, and the number of the spool. Only an import starts
+them."""
 
 import os
 import socket
@@ -9,31 +9,32 @@ import sys
 import tempfile
 from typing import Final
 
-from vedette.bootstrap.malloc_tuning import keep_memory
-from vedette.bootstrap.signals import deaf_children
-from vedette.importer.order.text_spool import Spool
-from vedette.importer.readers.reader_pool import Reader, read_parts
-from vedette.importer.scan.file_ranges import Part
-from vedette.importer.scan.scan_result import Gathered
-from vedette.pipeline.workers.message_channel import Link
+from vedette.bootstrap.malloc_tuning import retain_freed_memory
+from vedette.bootstrap.signals import signals_blocked
+from vedette.importer.readers.reader_pool import Reader, read_ranges
+from vedette.importer.scan.file_ranges import FileRange
+from vedette.importer.scan.scan_result import ScanResult
+from vedette.importer.sources.digest import Hasher
+from vedette.importer.sources.text_spool import Spool
+from vedette.pipeline.workers.socket_channel import SocketChannel
 
 READERS_MAX: Final = 4
 _END_S: Final = 10
 
 
-class ReaderProcesses:
-    """Starts the processes, and waits for their end."""
+class ReaderLauncher:
+    """Starts reader processes, and waits for their end."""
 
     def __init__(self) -> None:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def launch(self) -> list[Reader]:
-        """One for each core; none where there is only one."""
+        """One reader for each core; none where there is only one core."""
         count = min(len(os.sched_getaffinity(0)), READERS_MAX)
         return [self._launch(number) for number in range(1, count + 1)] if count > 1 else []
 
     def close(self) -> None:
-        """Waits for processes whose links are closed."""
+        """Waits up to _END_S for readers whose channels are closed, then kills them."""
         for process in self._processes:
             try:
                 process.wait(_END_S)
@@ -52,20 +53,21 @@ class ReaderProcesses:
             "vedette.bootstrap.reader_processes",
             *map(str, (*numbers, number)),
         ]
-        with deaf_children():
+        with signals_blocked():
             process = subprocess.Popen(  # noqa: S603 - this very program
                 command, stdin=subprocess.DEVNULL, pass_fds=numbers
             )
         its.close()
         self._processes.append(process)
-        return Reader(Link(ours, Gathered), Spool(number, file))
+        return Reader(SocketChannel(ours, ScanResult), Spool(number, file))
 
 
 def main() -> None:
-    keep_memory()
+    retain_freed_memory()
     its, file, number = map(int, sys.argv[1:])
     with os.fdopen(file, "w+b") as spooled:
-        read_parts(Link(socket.socket(fileno=its), Part), Spool(number, spooled))
+        channel: SocketChannel[FileRange] = SocketChannel(socket.socket(fileno=its), FileRange)
+        read_ranges(channel, Spool(number, spooled), Hasher())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The setting `keep`, read: which records without a process are kept."""
+"""Parses the setting `keep`: which records without a process are stored."""
 
 from collections.abc import Iterable
 

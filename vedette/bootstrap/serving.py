@@ -1,7 +1,7 @@
-"""Serves a server over HTTPS until it is told to stop.
+"""Runs the HTTPS server until SIGTERM or SIGINT.
 
-SIGTERM and SIGINT stop it in order: no new connections, running requests are answered, which
-means their telemetry is stored, then the write path and the engines close.
+Shutdown is graceful: no new connections, requests under way are answered, which means that their
+telemetry is stored, then the write path and the engines are closed.
 """
 
 import asyncio
@@ -24,28 +24,29 @@ from vedette.bootstrap.certificate import Certificate, certificate
 from vedette.bootstrap.http_protocol import BoundedHttpProtocol
 from vedette.bootstrap.local_access import LocalAccess, LocalTokens, remove_access, write_access
 from vedette.bootstrap.logs import configure_logs
+from vedette.bootstrap.plain_http import answer_plain_http
 from vedette.clock import Clock, SystemClock
 from vedette.errors import StartError
 from vedette.settings import Settings
-from vedette.state.db.start import FirstCredentials
+from vedette.state.start import FirstCredentials
 
 log = structlog.get_logger(__name__)
 
 SHUTDOWN_S = 60
-"""How long running requests may take to finish after the signal to stop."""
+"""How long requests under way may take after the signal to stop."""
 
-GOODBYE_S = 0.5
-"""How long an idle connection has for its own end when the server stops."""
+IDLE_CLOSE_S = 0.5
+"""How long an idle connection has to close by itself at shutdown."""
 
 SWITCH_INTERVAL_S = 0.0005
-"""How long a thread keeps the interpreter while another wants it. The default of 5 ms makes
-every read of the event loop wait that long behind a search that makes its answer."""
+"""How long a thread keeps the interpreter lock while another one waits for it. With the default of
+5 ms, every read of the event loop waits that long behind a search that renders its answer."""
 
 BACKLOG = 1_024
 
 
 class _Server(uvicorn.Server):
-    """Says where it listens once it does."""
+    """Writes `server.json` once it listens, and closes idle connections at shutdown."""
 
     def __init__(self, config: uvicorn.Config, data: Path, access: LocalAccess) -> None:
         super().__init__(config)
@@ -59,17 +60,17 @@ class _Server(uvicorn.Server):
             log.info("listening", url=self._access.url, version=vedette.__version__)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answers what runs, and then leaves: a TLS peer that never says goodbye could hold a
-        connection, and with it the whole server, for half a minute."""
-        leaving = asyncio.create_task(self._leave_idle())
+        """Answers requests under way, then aborts idle connections: a TLS peer that does not close
+        its side could delay the shutdown by half a minute."""
+        closing = asyncio.create_task(self._close_idle())
         try:
             await super().shutdown(sockets)
         finally:
-            leaving.cancel()
+            closing.cancel()
 
-    async def _leave_idle(self) -> None:
+    async def _close_idle(self) -> None:
         while True:
-            await asyncio.sleep(GOODBYE_S)
+            await asyncio.sleep(IDLE_CLOSE_S)
             for connection in list(self.server_state.connections):
                 cycle = getattr(connection, "cycle", None)
                 transport = getattr(connection, "transport", None)
@@ -78,8 +79,8 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """The signals to stop, for as long as requests are served and until all is closed:
-        uvicorn raises them again when it has stopped, which would end the process at once."""
+        """Handles stop signals until everything is closed: uvicorn raises them again when it has
+        stopped, which would end the process at once."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _closing)
         with super().capture_signals():
@@ -87,17 +88,18 @@ class _Server(uvicorn.Server):
 
 
 def _closing(_number: int, _frame: object) -> None:
-    """The server is being closed already."""
+    """Ignored: the server is being closed already."""
 
 
-def serve(settings: Settings, clock: Clock | None = None) -> None:
-    """Runs until SIGTERM or SIGINT. Raises StartError when it cannot start."""
+def serve(settings: Settings, clock: Clock | None = None, *, accept_store: bool = False) -> None:
+    """Runs until SIGTERM or SIGINT. Raises StartError when it cannot start; `accept_store` starts
+    on a state database and telemetry that do not belong together."""
     configure_logs(settings.log_level, settings.log_format)
     clock = clock or SystemClock()
     _check_plain_http(settings)
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     listener = _listen(settings)
-    assembly = assemble(settings, clock)
+    assembly = assemble(settings, clock, accept_store=accept_store)
     with listener, assembly.closing:
         pair = None if settings.http else certificate(settings, clock.now_us())
         tokens = LocalTokens(assembly.database, clock.now_us())
@@ -106,9 +108,9 @@ def serve(settings: Settings, clock: Clock | None = None) -> None:
         )
         if assembly.first_credentials is not None:
             _print_once(assembly.first_credentials, access.url, pair)
-        # What exists now stays until the end: the collector need not look at it again. From
-        # here on the timer collects (`bootstrap/assembly.py`): on its own the collector would look
-        # at every batch of telemetry many times, a sixth of the work, and find nothing.
+        # Objects that exist now live until the end, so the collector can skip them. Garbage is
+        # collected by background jobs from here on: automatic collection would traverse every
+        # batch of telemetry many times, a sixth of the work, and find nothing.
         gc.collect()
         gc.freeze()
         gc.disable()
@@ -122,7 +124,7 @@ def serve(settings: Settings, clock: Clock | None = None) -> None:
 
 
 def _config(app: object, pair: Certificate | None) -> uvicorn.Config:
-    return uvicorn.Config(
+    config = uvicorn.Config(
         app,  # type: ignore[arg-type]
         loop="uvloop",
         http=BoundedHttpProtocol,
@@ -136,6 +138,10 @@ def _config(app: object, pair: Certificate | None) -> uvicorn.Config:
         ssl_certfile=None if pair is None else str(pair.cert),
         ssl_keyfile=None if pair is None else str(pair.key),
     )
+    config.load()
+    if config.ssl is not None:
+        answer_plain_http(config.ssl)
+    return config
 
 
 def _check_plain_http(settings: Settings) -> None:

@@ -1,4 +1,5 @@
-"""Processes that a signal to stop is not meant for: they end when who started them is gone."""
+"""Blocks stop signals in child processes, so that Ctrl-C or systemd stop only the parent, which
+then ends its children in order."""
 
 import signal
 from collections.abc import Iterator
@@ -6,9 +7,9 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def deaf_children() -> Iterator[None]:
-    """Processes started within never see a signal to stop, from their first moment: whoever started
-    them is told, and says when there is nothing left to do."""
+def signals_blocked() -> Iterator[None]:
+    """Processes started within have SIGINT and SIGTERM blocked, from their first instruction. They
+    have to end when their parent closes their channel."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         yield

@@ -1,47 +1,50 @@
-"""The write path over its engines: what a server has, and an import where none runs.
+"""Builds the write path over its engines, for a server and for an import without a server.
 
-Whoever opens it owns the data directory until it is closed.
+The process that opens it has the data directory to itself until it is closed.
 """
 
-import gc
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 
-from vedette.bootstrap.ingest_workers import Launcher, preparing_processes
+from vedette.bootstrap.ingest_workers import WorkerLauncher, worker_count
+from vedette.bootstrap.private_folder import make_private
 from vedette.bootstrap.record_policy import keep_of
+from vedette.bootstrap.store_identity import check_store
 from vedette.clock import Clock
-from vedette.errors import StartError
-from vedette.jobs.timer import Job
-from vedette.pipeline.filter_reload import FilterWatch
-from vedette.pipeline.ingest_metrics import IntakeMeter
-from vedette.pipeline.ingest_queue import Intake
+from vedette.pipeline.clock_watch import ClockWatch
+from vedette.pipeline.filter_reload import FilterReloader
+from vedette.pipeline.ingest_metrics import IngestMetrics
+from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.partition_control import PartitionControl
-from vedette.pipeline.store_writer import StoreLedger
-from vedette.pipeline.workers.lookup_server import Knowledge
-from vedette.pipeline.workers.store_lookup import StoreGuide
-from vedette.pipeline.workers.worker_pool import PreparationProcesses
+from vedette.pipeline.store_writer import StoreWriter
+from vedette.pipeline.workers.lookup_server import LookupServer
+from vedette.pipeline.workers.store_lookup import StoreLookup
+from vedette.pipeline.workers.worker_pool import WorkerPool
 from vedette.settings import Settings
+from vedette.state.clock.guard import ClockGuard
+from vedette.state.clock.record import load_confirmation, load_reading
 from vedette.state.db.database import Database, open_database
 from vedette.state.sensors.channel_codes import Channels
 from vedette.state.sensors.host_registry import Sensors
+from vedette.state.start import migrate
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.client import Engine
 from vedette.store.engine.grants import check_rights
 from vedette.store.engine.open import PARTS_MERGED, connect_engine, open_engine
+from vedette.store.integrity.identity import check_tables
 from vedette.store.partitions.lifecycle import recover, unmounted
 from vedette.store.schema.create import create_tables
-from vedette.store.schema.index_build import settle
-from vedette.store.write.idle_merge import merge_when_quiet
+from vedette.store.write.corrections import apply_corrections
 
-PROCESSES_REMEMBERED = 100_000
-"""Processes whose metadata the write path holds in memory, about 2 kB each."""
+PROCESS_CACHE_SIZE = 100_000
+"""Processes whose metadata is cached by all workers together, about 2 kB each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """Where telemetry and state lie."""
+    """The telemetry store and the state database."""
 
     telemetry: Engine
     state: Database
@@ -49,68 +52,60 @@ class Engines:
 
 @dataclass(frozen=True, slots=True)
 class WritePath:
-    """What takes telemetry, and what it needs to."""
+    """The write path, with the parts of it that others use."""
 
     metrics: CollectorRegistry
     sensors: Sensors
-    intake: Intake
+    intake: IngestQueue
     partitions: PartitionControl
-    filters: FilterWatch
+    filters: FilterReloader
+    clock_guard: ClockGuard
+    clock_watch: ClockWatch
 
 
 def open_engines(
-    settings: Settings, closing: ExitStack, parts_merged: int = PARTS_MERGED
+    settings: Settings,
+    clock: Clock,
+    closing: ExitStack,
+    parts_merged: int = PARTS_MERGED,
+    *,
+    accept_store: bool = False,
 ) -> Engines:
-    """Opens the engines, until `closing` is closed. `parts_merged` is for an embedded one.
+    """Opens the engines, until `closing` is closed, migrates the state database and checks that
+    both belong together. `parts_merged` is for an embedded engine.
 
-    Raises StartError with what to do about it.
+    Raises StartError with advice for the operator.
     """
-    try:
-        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StartError(f"the data directory cannot be made: {error}") from None
+    make_private(settings.data)
     telemetry = _telemetry(settings, parts_merged)
     closing.callback(telemetry.close)
     state = open_database(settings.state_dsn, settings.data)
     closing.callback(state.close)
+    migrate(state)
+    check_store(telemetry, state, clock, accept=accept_store)
     return Engines(telemetry, state)
 
 
 def start_write_path(
     settings: Settings, clock: Clock, engines: Engines, closing: ExitStack
 ) -> WritePath:
-    """Takes submissions from now on; closing it stores what was taken first."""
+    """Starts accepting submissions. Closing `closing` stores what was accepted."""
     metrics = _metrics()
     sensors = Sensors(engines.state)
     preparation = _preparation(settings, clock, engines, sensors, closing)
-    intake = _intake(settings, clock, engines.telemetry, preparation, metrics)
-    partitions = PartitionControl(engines.telemetry, intake, preparation, clock)
-    filters = FilterWatch(engines.state, preparation, clock)
-    filters.look()
+    guard = ClockGuard(clock, load_reading(engines.state))
+    watch = ClockWatch(guard, engines.state, load_confirmation(engines.state))
+    watch.look()
+    closing.callback(watch.save)
+    intake = _intake(settings, clock, guard, engines.telemetry, preparation, metrics)
+    partitions = PartitionControl(engines.telemetry, intake, preparation, clock, guard)
+    filters = FilterReloader(engines.state, preparation, clock)
+    filters.reload()
     closing.callback(filters.flush)
     closing.callback(lambda: sensors.flush(clock.now_us()))
     intake.start()
     closing.callback(intake.close)
-    return WritePath(metrics, sensors, intake, partitions, filters)
-
-
-def write_path_jobs(
-    path: WritePath, settings: Settings, clock: Clock, telemetry: Engine
-) -> list[Job]:
-    """What a write path needs done every now and then. Garbage is collected by them alone:
-    whoever runs them may forbid the collector to do it by itself."""
-    now_us = clock.now_us
-    return [
-        Job("sensors", 5, lambda: path.sensors.flush(now_us()), shared=False),
-        Job("changes", 5, lambda: path.sensors.refresh(now_us()), shared=False),
-        Job("ingress filters", 2, path.filters.look, shared=False),
-        Job("filter rates", 5, path.filters.flush, shared=False),
-        Job("young garbage", 10, lambda: gc.collect(1), shared=False),
-        Job("garbage", 300, gc.collect, shared=False),
-        Job("partitions", 60, lambda: path.partitions.maintain(settings)),
-        Job("ends", 600, lambda: settle(telemetry)),
-        Job("quiet", 5, lambda: merge_when_quiet(telemetry)),
-    ]
+    return WritePath(metrics, sensors, intake, partitions, filters, guard, watch)
 
 
 def _telemetry(settings: Settings, parts_merged: int) -> Engine:
@@ -119,8 +114,10 @@ def _telemetry(settings: Settings, parts_merged: int) -> Engine:
         check_rights(engine)
     else:
         engine = open_engine(settings.data / "telemetry", parts_merged=parts_merged)
+    check_tables(engine)
     create_tables(engine)
     recover(engine)
+    apply_corrections(engine)
     return engine
 
 
@@ -133,33 +130,35 @@ def _metrics() -> CollectorRegistry:
 
 def _preparation(
     settings: Settings, clock: Clock, engines: Engines, sensors: Sensors, closing: ExitStack
-) -> PreparationProcesses:
-    """What prepares commits, with what the store holds; it is asked nothing yet."""
-    guide = StoreGuide(engines.telemetry, clock)
-    launcher = Launcher(settings.log_level, settings.log_format)
-    preparation = PreparationProcesses(
-        launcher.launch,
-        Knowledge(sensors, Channels(engines.state), guide),
-        guide.windows(),
+) -> WorkerPool:
+    """The worker pool, with state restored from the store."""
+    lookup = StoreLookup(engines.telemetry, clock)
+    launcher = WorkerLauncher(settings.log_level, settings.log_format)
+    preparation = WorkerPool(
+        launcher,
+        LookupServer(sensors, Channels(engines.state), lookup),
+        lookup.windows(),
         clock,
         keep_of(settings.keep),
-        PROCESSES_REMEMBERED,
-        settings.preparing_processes or preparing_processes(),
+        PROCESS_CACHE_SIZE,
+        settings.preparing_processes or worker_count(),
     )
     closing.callback(launcher.close)
     closing.callback(preparation.close)
-    preparation.begin(unmounted(engines.telemetry), is_empty=guide.is_ours_and_empty())
+    preparation.begin(unmounted(engines.telemetry), is_empty=lookup.is_ours_and_empty())
     return preparation
 
 
 def _intake(
     settings: Settings,
     clock: Clock,
+    guard: ClockGuard,
     telemetry: Engine,
-    preparation: PreparationProcesses,
+    preparation: WorkerPool,
     metrics: CollectorRegistry,
-) -> Intake:
-    """What takes submissions; it is not started yet."""
-    meter, ledger = IntakeMeter(metrics), StoreLedger(telemetry)
-    next_seq = StoreGuide(telemetry, clock).newest_seq() + 1
-    return Intake(preparation, ledger, clock, settings, meter, next_seq)
+) -> IngestQueue:
+    """The ingest queue, not started yet."""
+    writer = StoreWriter(telemetry)
+    next_seq = StoreLookup(telemetry, clock).newest_seq() + 1
+    meter = IngestMetrics(metrics)
+    return IngestQueue(preparation, writer, clock, settings, meter, next_seq, guard)

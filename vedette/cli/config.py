@@ -1,4 +1,4 @@
-"""`vedette config`: what is set, and where from."""
+"""`vedette config`: every setting with its value, unit, default, origin and meaning."""
 
 import typer
 
@@ -16,7 +16,7 @@ def show(
     assignments: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Every setting with its value and the place that the value came from."""
+    """Every setting with its value, unit, default, meaning, and where the value came from."""
     loaded = load_settings(data, config, assignments)
     values = {
         name: shown(setting, getattr(loaded.settings, name))
@@ -30,13 +30,25 @@ def show(
                     "origin": loaded.origins[name].layer,
                     "place": loaded.origins[name].place,
                     "unit": catalogue()[name].about.unit,
+                    "default": shown(catalogue()[name], catalogue()[name].default),
+                    "meaning": catalogue()[name].about.text,
                 }
                 for name, value in values.items()
             }
         )
         return
-    rows = [(name, _text(value), str(loaded.origins[name])) for name, value in values.items()]
-    print_table(("setting", "value", "origin"), rows)
+    rows = [
+        (
+            name,
+            _text(value),
+            setting.about.unit,
+            _text(shown(setting, setting.default)),
+            str(loaded.origins[name]),
+            setting.about.text,
+        )
+        for (name, value), setting in zip(values.items(), catalogue().values(), strict=True)
+    ]
+    print_table(("setting", "value", "unit", "default", "origin", "meaning"), rows)
 
 
 def _text(value: object) -> object:

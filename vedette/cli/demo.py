@@ -1,9 +1,8 @@
-"""`vedette demo`: a server, and a day of a company that is attacked six times.
+"""`vedette demo`: run a server and fill it with a day of a simulated company under attack.
 
-The day ends now and goes through `_bulk` like anybody's telemetry; its first hours are made while
-the server starts. What was begun is kept in `demo.json` of the data directory: the same day is
-sent again after an interruption (the server knows the records it has), and a finished demo just
-starts.
+The day ends now and is sent through `_bulk`; its first hours are generated while the server
+starts. `demo.json` in the data directory is the checkpoint: an interrupted day is sent again (the
+server deduplicates), a finished demo only starts the server.
 """
 
 import json
@@ -11,7 +10,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -29,9 +28,9 @@ from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.printing import print_table
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.errors import StartError, UnavailableError, VedetteError
+from vedette.simulate.bulk_client import BulkConnection, Target
 from vedette.simulate.day import Batch, iter_batches
 from vedette.simulate.fleet import build_fleet
-from vedette.simulate.post import BulkConnection, Target
 from vedette.simulate.stories import STORIES
 
 FILE_NAME = "demo.json"
@@ -39,11 +38,11 @@ DIRECTORY = Path("demo-data")
 HOSTS_MIN = 50
 
 _SENDERS = 40
-"""Requests in flight: as many as fill one commit while another is prepared."""
+"""Requests in flight: enough to fill one commit while another is prepared."""
 _REFRESHES = 4
-"""Of the progress bar in a second: each is a millisecond and more that the day waits."""
+"""Refreshes of the progress bar a second; each delays sending by a millisecond and more."""
 _EARLY_MAX = 200
-"""Batches that are made while the server starts; compressed they take 25 MB."""
+"""Batches generated while the server starts; compressed they take 25 MB."""
 
 _DAY_US = 24 * 3600 * 1_000_000
 _QUERIES = 5
@@ -53,7 +52,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The content of `demo.json`: what makes the day, and whether all of it was sent."""
+    """The content of `demo.json`: the parameters of the day, and whether it was sent."""
 
     seed: int
     hosts: int
@@ -65,9 +64,15 @@ class Demo:
 def demo(
     data: Annotated[Path, typer.Option(metavar="DIR", help="Data directory.")] = DIRECTORY,
     port: Annotated[int | None, typer.Option(help="Port; 0 lets the system choose.")] = None,
-    hosts: Annotated[int, typer.Option(min=HOSTS_MIN, help="Hosts of the fleet.")] = 60,
-    events: Annotated[int, typer.Option(min=1, help="Events of the day, about.")] = 1_000_000,
-    seed: Annotated[int, typer.Option(help="Another seed is another company.")] = 1,
+    hosts: Annotated[
+        int | None, typer.Option(min=HOSTS_MIN, help="Hosts of the fleet.", show_default="60")
+    ] = None,
+    events: Annotated[
+        int | None, typer.Option(min=1, help="Events of the day, about.", show_default="1000000")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Another seed is another company.", show_default="1")
+    ] = None,
     exit_when_ready: Annotated[
         bool, typer.Option("--exit-when-ready", help="Stop once everything is sent.")
     ] = False,
@@ -75,17 +80,27 @@ def demo(
     """Run a server with a simulated fleet: a day of 60 hosts with six attacks in it."""
     begin = time.monotonic()
     console = Console(highlight=False)
-    wanted = Demo(seed, hosts, events, time.time_ns() // 1_000 - _DAY_US)
+    typed = {"seed": seed, "hosts": hosts, "events": events}
+    given = {name: value for name, value in typed.items() if value is not None}
+    begins_us = time.time_ns() // 1_000 - _DAY_US
+    wanted = Demo(
+        given.get("seed", 1), given.get("hosts", 60), given.get("events", 1_000_000), begins_us
+    )
     with _signals(_interrupt):
         server = ServerProcess(data, port)
         try:
             ready = _when_ready(server)
             plan = _begun(data) or wanted
+            if ignored := [name for name in given if getattr(plan, name) != given[name]]:
+                console.print(_ignored_text(data, plan, ignored), soft_wrap=True)
             if not plan.is_finished:
                 _write(data, plan)
                 _send_day(plan, ready, console)
                 _write(data, replace(plan, is_finished=True))
-            _introduce(ready.result(), console, time.monotonic() - begin)
+            access = ready.result()
+            if server.printed:
+                console.print(server.printed, soft_wrap=True, markup=False)
+            _introduce(access, console, time.monotonic() - begin)
             if not exit_when_ready:
                 _stay(server, console)
         except KeyboardInterrupt:
@@ -94,8 +109,16 @@ def demo(
             server.stop()
 
 
+def _ignored_text(data: Path, plan: Demo, names: Sequence[str]) -> str:
+    options = ", ".join(f"--{name}" for name in names)
+    return (
+        f"vedette: {options} ignored: {data} holds a demo of {plan.events:,} events on "
+        f"{plan.hosts} hosts already, seed {plan.seed}. Name another directory with --data."
+    )
+
+
 def _when_ready(server: ServerProcess) -> Future[LocalAccess]:
-    """Its result raises StartError when the server does not start."""
+    """Wait in the background; the result raises StartError when the server does not start."""
     waiting = ThreadPoolExecutor(1)
     ready = waiting.submit(server.wait_until_ready)
     waiting.shutdown(wait=False)
@@ -103,7 +126,7 @@ def _when_ready(server: ServerProcess) -> Future[LocalAccess]:
 
 
 def _stay(server: ServerProcess, console: Console) -> None:
-    """Until Ctrl-C or SIGTERM. Raises StartError when the server ends by itself."""
+    """Wait for Ctrl-C or SIGTERM. Raises StartError when the server ends by itself."""
     asked: list[int] = []
     with _signals(lambda number, _frame: asked.append(number)):
         console.print("\nCtrl-C stops the server.")
@@ -115,7 +138,7 @@ def _stay(server: ServerProcess, console: Console) -> None:
 
 @contextmanager
 def _signals(handler: Callable[[int, Any], object]) -> Iterator[None]:
-    """SIGTERM ends the demo like Ctrl-C, so that the server is stopped too."""
+    """Handle SIGTERM like Ctrl-C, so that the server is stopped too."""
     before = {number: signal.signal(number, handler) for number in _ENDING}
     try:
         yield
@@ -142,8 +165,8 @@ def _write(data: Path, plan: Demo) -> None:
 
 
 def _send_day(plan: Demo, ready: Future[LocalAccess], console: Console) -> None:
-    """Raises StartError when the server does not start, UnavailableError when it stops taking
-    events, or refuses some."""
+    """Send the whole day. Raises StartError when the server does not start, UnavailableError when
+    it stops accepting events or rejects some."""
     batches = iter_batches(build_fleet(plan.seed, plan.hosts), plan.start_us, events=plan.events)
     columns = (
         TextColumn("a day of {task.fields[hosts]} hosts"),
@@ -161,8 +184,8 @@ def _send_day(plan: Demo, ready: Future[LocalAccess], console: Console) -> None:
 
 
 def _made_until(ready: Future[LocalAccess], batches: Iterator[Batch]) -> list[Batch]:
-    """What can be made until the server is there. It waits compressed, a twentieth of the bytes;
-    what is made later is not: compressing costs as much as sending."""
+    """Batches generated until the server is ready, compressed to a twentieth to save memory. Later
+    batches are not compressed: that costs as much as sending."""
     compressor = zstandard.ZstdCompressor(1)
     early: list[Batch] = []
     while not ready.done() and len(early) < _EARLY_MAX and (batch := next(batches, None)):
@@ -171,14 +194,14 @@ def _made_until(ready: Future[LocalAccess], batches: Iterator[Batch]) -> list[Ba
 
 
 class _Outbox:
-    """Batches on their way to the senders; at most a few wait."""
+    """Bounded queue between the generator and the senders."""
 
     def __init__(self) -> None:
         self._queue: queue.Queue[Batch | None] = queue.Queue(_SENDERS)
         self.error: VedetteError | None = None
 
     def put(self, batch: Batch | None) -> None:
-        """Waits while the senders are busy. Raises what made one of them give up."""
+        """Queue a batch, waiting while the queue is full. Raises the error of a failed sender."""
         while True:
             if self.error is not None:
                 raise self.error
@@ -193,7 +216,7 @@ class _Outbox:
 
 @contextmanager
 def _senders(access: LocalAccess, sent: Callable[[int], None]) -> Iterator[_Outbox]:
-    """An outbox that is empty, and all of it acknowledged, when the block ends well."""
+    """Sender threads and their queue; all batches are acknowledged when the block ends."""
     outbox = _Outbox()
     certificate = Path(access.certificate) if access.certificate else None
     target = Target(access.url, access.ingest_token, certificate)
@@ -222,7 +245,7 @@ def _senders(access: LocalAccess, sent: Callable[[int], None]) -> Iterator[_Outb
 
 
 def _introduce(access: LocalAccess, console: Console, seconds: float) -> None:
-    """Address, token, and queries that find the attacks."""
+    """Print the address, the token, and queries that find the attacks."""
     stories = STORIES[:_QUERIES]
     with api_client(access) as client, ThreadPoolExecutor(_QUERIES) as pool:
         found = pool.map(lambda story: _found(client, story.query), stories)

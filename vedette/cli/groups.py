@@ -13,6 +13,8 @@ from vedette.state.sensors import enrolment
 
 app = typer.Typer(no_args_is_help=True)
 
+GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", help="Id or name of the group.")]
+
 
 @app.command("add")
 def add(
@@ -24,6 +26,28 @@ def add(
     with open_state(data, config) as database:
         group = groups.add(database, name)
     typer.echo(f"added sensor group {group.id}: {group.name}")
+
+
+@app.command("rename")
+def rename(
+    group: GroupArgument,
+    name: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Rename a sensor group. Telemetry that is stored keeps the old name."""
+    with open_state(data, config) as database:
+        changed = groups.change(database, _group_id(database, group), groups.Changes(name=name))
+    typer.echo(f"renamed sensor group {changed.id}: {changed.name}")
+
+
+@app.command("remove")
+def remove(group: GroupArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+    """Delete a sensor group without sensors, with its ingest tokens."""
+    with open_state(data, config) as database:
+        group_id = _group_id(database, group)
+        groups.remove(database, group_id)
+    typer.echo(f"removed sensor group {group_id}: {group}")
 
 
 @app.command("suppress-children")
@@ -57,15 +81,15 @@ def list_groups(
 
 @app.command("secret")
 def secret(
-    group: Annotated[str, typer.Argument(metavar="GROUP", help="Id or name of the group.")],
+    group: GroupArgument,
     rotate: Annotated[
-        bool, typer.Option("--rotate", help="Issue a new secret; older ones stay good.")
+        bool, typer.Option("--rotate", help="Issue a new secret; older ones stay valid.")
     ] = False,
     revoke: Annotated[
-        int | None, typer.Option(metavar="ID", help="End the secret with this id.")
+        int | None, typer.Option(metavar="ID", help="Revoke the secret with this id.")
     ] = None,
     revoke_all: Annotated[
-        bool, typer.Option("--revoke-all", help="End all secrets: nobody enrols any more.")
+        bool, typer.Option("--revoke-all", help="Revoke all secrets: no host can enrol any more.")
     ] = False,
     data: DataOption = None,
     config: ConfigOption = None,

@@ -1,8 +1,8 @@
-"""`vedette import PATH...`: files of telemetry into a server.
+"""`vedette import PATH...`: import files of telemetry.
 
-Reads each path as one sequence in the order of its events (`importer/file_sequence.py`) and sends
-it to the server that runs on the data directory, or stores it there itself when none runs. The
-first path is read while the store is opened, and the next while one is sent.
+Each path is read as one sequence in order of event time (`importer/file_sequence.py`) and sent to
+the server that runs on the data directory, or stored directly when none runs. The next path is
+read while one is sent, and the first while the store is opened.
 """
 
 import threading
@@ -24,8 +24,8 @@ from rich.progress import (
 )
 
 from vedette.bootstrap.local_access import LocalAccess, read_access
-from vedette.bootstrap.malloc_tuning import keep_memory
-from vedette.bootstrap.reader_processes import ReaderProcesses
+from vedette.bootstrap.malloc_tuning import retain_freed_memory
+from vedette.bootstrap.reader_processes import ReaderLauncher
 from vedette.cli import import_summary
 from vedette.cli.import_sender import Answered, Connection, Sender
 from vedette.cli.import_summary import Summary
@@ -36,9 +36,11 @@ from vedette.limits import IMPORT_SHARED_BYTES_MIN
 from vedette.settings import Settings
 
 EXIT_NOTHING_READ = 2
+EXIT_NOTHING_STORED = 3
+"""Records were read, and none of them is in the store."""
 
 Opening = Callable[[], Sender]
-"""Opens what takes the records: called once, while the first path is read."""
+"""Opens the destination; called once, while the first path is read."""
 
 
 def import_files(
@@ -66,7 +68,7 @@ def import_files(
     as_json: JsonOption = False,
 ) -> None:
     """Import files of telemetry; a second import of the same changes nothing."""
-    keep_memory()
+    retain_freed_memory()
     console = Console(stderr=True, highlight=False)
     with _sender(data, url, token, ca) as opening:
         summary = run_import(paths, opening, console, host)
@@ -75,13 +77,25 @@ def import_files(
     else:
         import_summary.show(summary)
     if summary.refused_files and not summary.files:
+        console.print(f"NOTHING WAS READ of {len(summary.refused_files):,} files")
         raise typer.Exit(EXIT_NOTHING_READ)
+    if _stored_nothing(summary):
+        console.print(f"NOTHING WAS STORED of {summary.counts['read']:,} records that were read")
+        raise typer.Exit(EXIT_NOTHING_STORED)
+
+
+def _stored_nothing(summary: Summary) -> bool:
+    """Whether records were read, and none of them is stored now or was before."""
+    counts = summary.counts
+    return bool(counts["read"]) and not any(
+        counts[name] for name in ("stored", "records", "duplicate")
+    )
 
 
 @contextmanager
 def _sender(data: Path | None, url: str, token: str, ca: Path | None) -> Iterator[Opening]:
-    """What takes the records: the server that is named, the one that runs, or the store itself.
-    It is opened when it is called for, and closed at the end."""
+    """The destination: the server given by URL, the running server, or the store itself. Opened
+    on demand, closed at the end."""
     with ExitStack() as closing:
         if url:
             named = LocalAccess(url, token, token, str(ca or ""), 0)
@@ -111,9 +125,9 @@ def _own_store(settings: Settings, closing: ExitStack) -> Sender:
 def run_import(
     paths: Sequence[Path], opening: Opening, console: Console, host: str = ""
 ) -> Summary:
-    """Sends all records under the paths, and says what became of them.
+    """Send all records under the paths; returns the summary.
 
-    Progress goes to `console`. Raises what `opening` and `Sender.send` raise.
+    Progress is shown on `console`. Raises what `opening` and `Sender.send` raise.
     """
     summary = Summary()
     with _progress(console) as progress:
@@ -126,13 +140,14 @@ def run_import(
             sequence = coming.pop().result()
             coming = [_reading(some, host) for some in paths[position + 1 : position + 2]]
             progress.update(task, description=f"sending {path.name}")
-            byte_count = _byte_count(path)
+            byte_count, before = _byte_count(path), summary.counts["read"]
             with sequence:
                 for answered in _send(sender, sequence):
                     summary.add_answer(sequence, answered)
                     share = byte_count * answered.chunk.share
                     progress.update(task, advance=share, records=summary.counts["read"])
                 summary.add_sequence(sequence)
+            summary.add_empty(path, has_records=summary.counts["read"] > before)
     return summary
 
 
@@ -151,12 +166,12 @@ def _progress(console: Console) -> Progress:
 
 
 def _reading(path: Path, host: str) -> "Future[file_sequence.Sequence]":
-    """The sequence of a path, read by a thread that does not outlive the command: when the store
-    cannot be opened, nobody waits for a long file."""
+    """Read a path in a daemon thread, so that the command can end before a long file is read when
+    the store cannot be opened."""
     coming: Future[file_sequence.Sequence] = Future()
 
     def read() -> None:
-        processes = ReaderProcesses()
+        processes = ReaderLauncher()
         try:
             launch = processes.launch if _byte_count(path) >= IMPORT_SHARED_BYTES_MIN else list
             coming.set_result(file_sequence.Sequence(path, host, launch))

@@ -1,7 +1,8 @@
-"""Posts parts of files to `/api/v1/ingest`, several at a time.
+"""Send chunks of files to `/api/v1/ingest`, several in flight.
 
-What the server learns from records depends on their order: it takes the parts of a sequence in
-the order of their numbers (`pipeline/part_sequencer.py`), whichever arrives first.
+The server commits the parts of a sequence in the order of their numbers
+(`pipeline/part_sequencer.py`), whichever arrives first, because records provide context for later
+ones.
 """
 
 import time
@@ -15,34 +16,34 @@ import httpx
 from vedette.errors import BadRequestError, UnauthorizedError, UnavailableError
 from vedette.importer.file_sequence import Chunk
 from vedette.limits import IMPORT_IN_FLIGHT
-from vedette.simulate.post import tls_context
+from vedette.simulate.bulk_client import tls_context
 
 ATTEMPTS_MAX = 60
-"""How often a part is sent or handed in before an import gives up."""
+"""Attempts for one chunk before an import fails."""
 
 _RETRY_S_MAX = 10.0
 _TIMEOUT_S = 300.0
-"""A commit takes well under a second; a store that merges hard may take longer."""
+"""Timeout of a request. A commit takes under a second, longer while the store merges."""
 
 
 class Answered(NamedTuple):
-    """A chunk and what the server said: the body of `POST /api/v1/ingest`."""
+    """A chunk and its answer: the body of `POST /api/v1/ingest`."""
 
     chunk: Chunk
     answer: dict[str, Any]
 
 
 class Sender(Protocol):
-    """What takes the chunks of sequences, in order, several at a time."""
+    """Destination of chunks: in order, several in flight."""
 
     def send(self, chunk: Chunk) -> Iterator[Answered]:
-        """Sends a chunk; gives the answers to earlier ones that had to be waited for.
+        """Send a chunk; yields answers to earlier chunks that had to complete first.
 
-        Raises UnavailableError when nothing is taken for a minute or more.
+        Raises UnavailableError when nothing is accepted for a minute or more.
         """
 
     def flush(self) -> Iterator[Answered]:
-        """Waits for everything that is under way."""
+        """Wait for all chunks in flight; yields their answers."""
 
 
 class _Posted(NamedTuple):
@@ -51,7 +52,7 @@ class _Posted(NamedTuple):
 
 
 class Connection:
-    """Sends chunks. Not for use by several threads."""
+    """Sends chunks over HTTP. Not thread-safe."""
 
     def __init__(self, url: str, token: str, ca: Path | None) -> None:
         self._client = httpx.Client(
@@ -68,10 +69,10 @@ class Connection:
         self._client.close()
 
     def send(self, chunk: Chunk) -> Iterator[Answered]:
-        """Sends a chunk; gives the answers to earlier ones that had to be waited for.
+        """Send a chunk; yields answers to earlier chunks that had to complete first.
 
-        Raises UnauthorizedError for a refused token, BadRequestError for any other refusal of
-        a whole request, UnavailableError when the server takes nothing for minutes.
+        Raises UnauthorizedError for a rejected token, BadRequestError for any other rejected
+        request, UnavailableError when the server accepts nothing for minutes.
         """
         body = b"\n".join(chunk.records)
         while len(self._under_way) >= IMPORT_IN_FLIGHT:
@@ -80,7 +81,7 @@ class Connection:
         self._under_way.append(_Posted(chunk, answer))
 
     def flush(self) -> Iterator[Answered]:
-        """Waits for everything that is under way."""
+        """Wait for all chunks in flight; yields their answers."""
         while self._under_way:
             yield self._oldest()
 
@@ -89,7 +90,7 @@ class Connection:
         return Answered(posted.chunk, posted.answer.result())
 
     def _deliver(self, body: bytes, source: str) -> dict[str, Any]:
-        """Posts until it is acknowledged."""
+        """Post a chunk, with retries, until it is acknowledged."""
         for attempt in range(ATTEMPTS_MAX):
             try:
                 response = self._post(body, source)
@@ -108,15 +109,15 @@ class Connection:
 
 
 def _answer(response: httpx.Response) -> dict[str, Any]:
-    """The counts of an answer: also 400 has them, when no record of a request could be taken."""
+    """The body of an answer with counts. A 400 has them too, when all records were rejected."""
     try:
         body: dict[str, Any] = response.json()
     except ValueError:
         body = {}
     if response.status_code == 200 or (response.status_code == 400 and "tally" in body):
         return body
-    told = body.get("message") or response.text[:200]
-    message = f"the server answered {response.status_code}: {told}"
+    detail = body.get("message") or response.text[:200]
+    message = f"the server answered {response.status_code}: {detail}"
     if response.status_code in (401, 403):
         raise UnauthorizedError(message)
     raise BadRequestError(message)

@@ -1,12 +1,14 @@
-"""What an import tells at its end: counts, reasons, and a line a channel and event id."""
+"""Summary of an import: counts, reasons, hosts, time span, and a line per channel and event id."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from vedette.cli.import_contents import Contents
 from vedette.cli.import_sender import Answered
-from vedette.cli.printing import print_table
+from vedette.cli.printing import print_table, time_text
 from vedette.importer import file_sequence
 from vedette.importer.sources.archives import Refusal
 from vedette.limits import IMPORT_ERRORS_MAX
@@ -14,11 +16,19 @@ from vedette.limits import IMPORT_ERRORS_MAX
 _COUNTS = ("read", "stored", "records", "duplicate", "not_kept", "filtered", "rejected")
 """As in the answer of `POST /api/v1/ingest`."""
 
+_MEANINGS = {
+    "duplicate": "left out: stored before",
+    "not_kept": "left out: they tell of no process, and the setting keep does not name them",
+    "filtered": "left out: by ingress filters",
+    "rejected": "left out: see the reasons",
+}
+_HOSTS_SHOWN = 20
+
 _OUTCOMES = ("events", "record", "duplicate", "not_kept", "filtered", "rejected")
 
 
 class Summary:
-    """Gathers the answers of the server and what was refused before."""
+    """Aggregates the server's answers and what was rejected before sending."""
 
     def __init__(self) -> None:
         self.files: list[str] = []
@@ -31,10 +41,13 @@ class Summary:
         self.refused_files: list[Refusal] = []
         self.tally: Counter[tuple[str, int, str]] = Counter()
         """Records by channel, event id and outcome."""
+        self.contents = Contents()
+        """Hosts and time span of the records."""
 
     def add_answer(self, sequence: file_sequence.Sequence, answered: Answered) -> None:
-        """What the server made of one chunk."""
+        """Add the server's answer to one chunk."""
         answer = answered.answer
+        self.contents.add(answered.chunk.records)
         for name in _COUNTS:
             self.counts[name] += answer.get(name, 0)  # an older server has no `filtered`
         for channel, event_id, outcome, count in answer["tally"]:
@@ -48,7 +61,8 @@ class Summary:
             self.reasons["not_listed"] += unlisted
 
     def add_sequence(self, sequence: file_sequence.Sequence) -> None:
-        """What was never sent: records and files that cannot be read. Call it at the end."""
+        """Add what was never sent: unreadable records and files, and duplicates within the
+        sequence. Call it after the last chunk."""
         self.files += sequence.files
         self.refused_files += sequence.refusals
         rejected = sequence.reasons.total()
@@ -64,11 +78,24 @@ class Summary:
             name = sequence.files[refused.file]
             self._add_error(name, refused.position, refused.reason, refused.message)
 
+    def add_empty(self, path: Path, *, has_records: bool) -> None:
+        """List empty files under a path, and the path itself when it had no records and no other
+        reason is listed."""
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        found = [one for one in files if one.is_file() and not one.stat().st_size]
+        known = {Path(refusal.name).name for refusal in self.refused_files}
+        for file in found:
+            if file.name not in known:
+                self.refused_files.append(Refusal(file.name, "empty", "the file is empty"))
+        if not has_records and not found and not self.refused_files:
+            self.refused_files.append(Refusal(path.name, "no_records", "it holds no records"))
+
     def body(self) -> dict[str, Any]:
         """The summary for programs."""
         return {
             "files": len(self.files),
             **{name: self.counts[name] for name in _COUNTS},
+            **self.contents.body(),
             "reasons": dict(self.reasons.most_common()),
             "errors": [
                 {"file": file, "position": position, "reason": reason, "message": message}
@@ -84,7 +111,7 @@ class Summary:
 
 
 def show(summary: Summary, errors_shown: int = 10) -> None:
-    """Prints a summary for people."""
+    """Print a summary as text."""
     print_table(
         ("channel", "id", *(name.replace("_", " ") for name in _OUTCOMES)),
         _rows(summary.tally),
@@ -93,10 +120,12 @@ def show(summary: Summary, errors_shown: int = 10) -> None:
     counts = summary.counts
     console.print(f"files      {len(summary.files):>12,}")
     for name in _COUNTS:
-        console.print(f"{name.replace('_', ' '):<10} {counts[name]:>12,}")
+        meaning = _MEANINGS.get(name, "") if counts[name] else ""
+        console.print(f"{name.replace('_', ' '):<10} {counts[name]:>12,}   {meaning}".rstrip())
+    _show_contents(console, summary.contents)
     if summary.reasons:
-        told = ", ".join(f"{reason} {count:,}" for reason, count in summary.reasons.most_common())
-        console.print(f"\nrejected: {told}")
+        found = ", ".join(f"{reason} {count:,}" for reason, count in summary.reasons.most_common())
+        console.print(f"\nrejected: {found}")
     for file, position, reason, message in summary.errors[:errors_shown]:
         console.print(f"  {file}, record {position}: {reason}: {message}")
     if len(summary.errors) > errors_shown:
@@ -107,6 +136,15 @@ def show(summary: Summary, errors_shown: int = 10) -> None:
         console.print(f"  {refusal.name}: {refusal.reason}: {refusal.message}")
     if len(summary.refused_files) > errors_shown:
         console.print("  ... --json lists all")
+
+
+def _show_contents(console: Console, contents: Contents) -> None:
+    hosts = sorted(contents.hosts)
+    if not hosts:
+        return
+    more = f" and {len(hosts) - _HOSTS_SHOWN:,} more" if len(hosts) > _HOSTS_SHOWN else ""
+    console.print(f"\nhosts: {len(hosts):,}: {', '.join(hosts[:_HOSTS_SHOWN])}{more}")
+    console.print(f"from {time_text(contents.first_us)} to {time_text(contents.last_us)}")
 
 
 def _rows(tally: Counter[tuple[str, int, str]]) -> list[list[object]]:

@@ -1,4 +1,4 @@
-"""`vedette installer`: the packages for Windows and macOS that installers carry."""
+"""`vedette installer`: the Windows and macOS packages that installers contain."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -64,7 +64,7 @@ def remove(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Forget a package; hosts that have it keep it."""
+    """Remove a package; hosts that have it keep it."""
     with open_state(data, config) as database:
         installers.remove(database, installer_id)
     typer.echo(f"removed installer {installer_id}")

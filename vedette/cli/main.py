@@ -1,7 +1,7 @@
-"""The `vedette` command. Every sub-command is one line at the end of this file.
+"""The `vedette` command; every sub-command is registered at the end of this file.
 
-Errors that the operator can mend are one line on standard error and exit code 2; anything else
-is a bug and shows its traceback, exit code 1.
+An error that the operator can correct is one line on standard error and exit code 2. Anything else
+is a bug: a traceback and exit code 1.
 """
 
 from typing import Annotated, Any
@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from vedette import __version__
 from vedette.cli import (
+    clock,
     config,
     demo,
     groups,
@@ -18,6 +19,7 @@ from vedette.cli import (
     installers,
     packages,
     serve,
+    sigma,
     simulate,
     teams,
     tokens,
@@ -29,7 +31,7 @@ EXIT_REFUSED = 2
 
 
 class OneLineErrors(TyperGroup):
-    """Prints the errors of the server as one line, in place of a traceback."""
+    """Command group that prints a VedetteError as one line instead of a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -73,6 +75,8 @@ app.add_typer(packages.app, name="package", help="Sensor packages for updates.")
 app.add_typer(installers.app, name="installer", help="Packages that installers carry.")
 app.add_typer(teams.app, name="team", help="Teams: who may see which sensor groups.")
 app.add_typer(config.app, name="config", help="Settings.")
+app.add_typer(clock.app, name="clock", help="The server's clock, when it is in doubt.")
+app.add_typer(sigma.app, name="sigma", help="Sigma rules: check them, try them on files.")
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 app.command("import")(import_files.import_files)

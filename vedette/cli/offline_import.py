@@ -1,7 +1,6 @@
-"""The write path in this very process: where files are imported into when no server runs.
+"""Import without a server: the server's own write path in this process, without HTTP.
 
-It is the server's own write path without HTTP in front of it, so a part of a file is stored,
-recognised when it comes again and refused by the same code.
+Parts of files are committed, deduplicated and rejected by the same code as in the server.
 """
 
 import gc
@@ -11,33 +10,33 @@ from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from vedette.bootstrap.background_jobs import WRITE_PATH_JOBS, WritePathContext, bind
 from vedette.bootstrap.logs import configure_logs
-from vedette.bootstrap.write_path import open_engines, start_write_path, write_path_jobs
+from vedette.bootstrap.write_path import open_engines, start_write_path
 from vedette.cli.import_sender import ATTEMPTS_MAX, Answered
 from vedette.clock import SystemClock
 from vedette.errors import BusyError, UnavailableError
 from vedette.importer.file_sequence import Chunk
 from vedette.jobs.timer import Timer
 from vedette.limits import IMPORT_COMMIT_BYTES, IMPORT_IN_FLIGHT
-from vedette.pipeline.ingest_queue import Intake
+from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.receipt_report import report
 from vedette.pipeline.submission import Receipt, Submission, request_key
 from vedette.settings import Settings
-from vedette.state.db.start import migrate
 from vedette.state.jobs.leases import Leases
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 
 _COMES_AGAIN = (BusyError, UnavailableError)
 _RETRY_S = 1.0
 _PARTS_MERGED = 24
-"""Parts of a size that are merged at once: nobody searches meanwhile, and what a server merges
-later it merges once."""
+"""Parts of one size that are merged together. Larger than in a server, since nothing searches
+meanwhile: each row is merged fewer times."""
 
 
 @contextmanager
 def own_store(settings: Settings) -> Iterator["OwnStore"]:
-    """The store of a data directory, which nobody else has open meanwhile. Closing it stores all
-    that was taken.
+    """The store of a data directory, under an exclusive lock. Leaving the block commits all that
+    was accepted.
 
     Raises StartError with what to do about it.
     """
@@ -46,11 +45,10 @@ def own_store(settings: Settings) -> Iterator["OwnStore"]:
     clock = SystemClock()
     with ExitStack() as closing:
         closing.enter_context(_garbage_left_to_jobs())
-        engines = open_engines(settings, closing, _PARTS_MERGED)
-        migrate(engines.state)
+        engines = open_engines(settings, clock, closing, _PARTS_MERGED)
         path = start_write_path(settings, clock, engines, closing)
-        jobs = write_path_jobs(path, settings, clock, engines.telemetry)
-        timer = Timer(jobs, Leases(engines.state, clock))
+        context = WritePathContext(path, settings, clock, engines.telemetry)
+        timer = Timer(bind(WRITE_PATH_JOBS, context), Leases(engines.state, clock))
         timer.start()
         closing.callback(timer.close)
         gc.freeze()
@@ -66,7 +64,8 @@ def _settings(settings: Settings) -> Settings:
 
 @contextmanager
 def _garbage_left_to_jobs() -> Iterator[None]:
-    """On its own the collector would look at every part many times, and find nothing."""
+    """Switch automatic garbage collection off; a background job collects. It would scan every
+    batch many times and free nothing."""
     gc.disable()
     try:
         yield
@@ -76,7 +75,7 @@ def _garbage_left_to_jobs() -> Iterator[None]:
 
 @dataclass(slots=True)
 class _Handed:
-    """A part that was handed in, and what becomes of it."""
+    """A submitted chunk and its pending receipt."""
 
     chunk: Chunk
     submission: Submission
@@ -84,26 +83,28 @@ class _Handed:
 
 
 class OwnStore:
-    """Takes chunks like `sending.Connection`. Not for use by several threads."""
+    """Destination of chunks as `import_sender.Connection`. Not thread-safe."""
 
-    def __init__(self, intake: Intake) -> None:
+    def __init__(self, intake: IngestQueue) -> None:
         self._intake = intake
         self._under_way: list[_Handed] = []
 
     def send(self, chunk: Chunk) -> Iterator[Answered]:
-        """Hands a chunk in; gives the answers to earlier ones that had to be waited for.
+        """Submit a chunk; yields answers to earlier chunks that had to complete first.
 
-        Raises UnavailableError when the store takes nothing for a minute.
+        Raises UnavailableError when the store accepts nothing for a minute.
         """
         while len(self._under_way) >= IMPORT_IN_FLIGHT:
             yield self._oldest()
         key = request_key(chunk.source.encode())
         size = sum(map(len, chunk.records))
-        submission = Submission(chunk.records, DEFAULT_GROUP_ID, key, size, in_sequence=True)
+        submission = Submission(
+            chunk.records, DEFAULT_GROUP_ID, key, size, in_sequence=True, any_group=True
+        )
         self._under_way.append(_Handed(chunk, submission, self._hand_in(submission)))
 
     def flush(self) -> Iterator[Answered]:
-        """Waits for everything that is under way."""
+        """Wait for all chunks in flight; yields their answers."""
         while self._under_way:
             yield self._oldest()
 
@@ -121,7 +122,7 @@ class OwnStore:
         raise UnavailableError(f"the store took nothing in {ATTEMPTS_MAX} attempts: {reason}")
 
     def _hand_in_again(self) -> None:
-        """All that failed, in its order: with a commit fails what was prepared on top of it."""
+        """Resubmit all failed chunks in order: a failed commit fails those prepared after it."""
         time.sleep(_RETRY_S)
         for handed in self._under_way:
             if isinstance(handed.answer.exception(), _COMES_AGAIN):

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how they become settings."""
+"""Options shared by commands, and their conversion to settings."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,10 @@ import typer
 from vedette.errors import StartError
 from vedette.settings import Loaded, SettingsError, load
 from vedette.state.db.database import Database, open_database
-from vedette.state.db.start import check_current
+from vedette.state.start import check_current
+
+_OPTIONS = {"listen_host": "--host", "listen_port": "--port"}
+"""Options of `serve` that have another name than their setting."""
 
 DataOption = Annotated[
     Path | None,
@@ -34,15 +37,19 @@ def load_settings(
     assignments: Sequence[str] | None = None,
     **flags: object,
 ) -> Loaded:
-    """Settings of all layers; `flags` by name, None where not given, go before `--set`.
+    """Settings of all layers. `flags` by name, None where not given, override `--set`.
 
-    Raises StartError that names the setting and where its value came from.
+    Raises StartError that names the argument, variable or line, and the setting.
     """
     given = {name: value for name, value in flags.items() if value is not None}
     if data is not None:
         given["data"] = data
+    assigned = _assigned(assignments or ())
+    typed_as = {name: f"--set {name}" for name in assigned}
+    typed_as |= {name: option for name, option in _OPTIONS.items() if name in given}
+    typed_as |= {name: f"--{name}" for name in given if name in assigned and name not in _OPTIONS}
     try:
-        return load(flags=_assigned(assignments or ()) | given, environ=os.environ, config=config)
+        return load(flags=assigned | given, environ=os.environ, config=config, typed_as=typed_as)
     except SettingsError as error:
         raise StartError(str(error)) from None
 

@@ -1,4 +1,4 @@
-"""`vedette package`: the sensor packages that hosts are updated with."""
+"""`vedette package`: sensor packages for updates."""
 
 from dataclasses import asdict
 from hashlib import sha256
@@ -25,7 +25,7 @@ def add(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make a file the package of an operating system: its sensors are told to become it."""
+    """Register the package of an operating system; its sensors update to it."""
     content = file.read_bytes()
     package = Package(os_type, version, sha256(content).hexdigest(), len(content))
     with open_state(data, config) as database:
@@ -54,7 +54,7 @@ def list_packages(
 
 @app.command("remove")
 def remove(os_type: OsOption, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Tell sensors of an operating system of no update any more."""
+    """Remove the package of an operating system: its sensors are no longer updated."""
     with open_state(data, config) as database:
         sensor_packages.withdraw(database, os_type)
     typer.echo(f"{os_type} sensors stay what they are")

@@ -1,4 +1,4 @@
-"""How commands print: tables for people, JSON for programs, secrets once and alone."""
+"""Output of commands: tables for people, JSON for programs."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 PIPE_WIDTH = 4_000
-"""Columns that a pipe is taken to have: wide enough for every line."""
+"""Width in columns assumed for a pipe: wide enough for every line."""
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table as wide as its content; on a pipe nothing is folded or cut."""
+    """Print a table as wide as its content; on a pipe nothing is wrapped or cut."""
     table = Table(*headings, box=SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         table.add_row(*map(_cell, row))
@@ -29,7 +29,7 @@ def print_json(value: Any) -> None:
 
 
 def time_text(time_us: int) -> str:
-    """A time as people read it, UTC to the second; "" for never."""
+    """A time in UTC to the second; "" for 0."""
     if not time_us:
         return ""
     return datetime.fromtimestamp(time_us // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

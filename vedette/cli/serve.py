@@ -1,4 +1,4 @@
-"""`vedette serve`: runs the server until it is told to stop."""
+"""`vedette serve`: run the server until SIGINT or SIGTERM."""
 
 from typing import Annotated
 
@@ -15,6 +15,14 @@ def serve(
     http: Annotated[
         bool, typer.Option("--http", help="Plain HTTP in place of HTTPS, on loopback only.")
     ] = False,
+    accept_store: Annotated[
+        bool,
+        typer.Option(
+            "--accept-store",
+            help="Start once on a state database and telemetry that do not belong together, and "
+            "take damaged parts as lost.",
+        ),
+    ] = False,
     assignments: SetOption = None,
 ) -> None:
     """Run the server. The first start prints an administrator's token, once."""
@@ -28,4 +36,4 @@ def serve(
         listen_port=port,
         http=http or None,
     )
-    run_server(loaded.settings)
+    run_server(loaded.settings, accept_store=accept_store)

@@ -1,14 +1,15 @@
-"""A server as a child process: started, waited for, stopped in order.
+"""A server as a child process: start, wait until ready, stop in order.
 
 It gets a session of its own, so that Ctrl-C at the terminal reaches only the parent, which
-then stops it with SIGTERM. What it prints goes to `server.log` in its data directory, readable
-by the owner only, because a first start prints secrets.
+then stops it with SIGTERM. Its log goes to `server.log` in its data directory. What it prints,
+the secrets of a first start, is kept in memory (`printed`) and never written to a file.
 """
 
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ import httpx
 
 from vedette.bootstrap.local_access import LocalAccess, read_access
 from vedette.errors import StartError
-from vedette.simulate.post import tls_context
+from vedette.simulate.bulk_client import tls_context
 
 START_S = 60
 """How long a server may take until it is ready: it may have a log of commits to read."""
@@ -36,7 +37,7 @@ class ServerProcess:
 
         Raises StartError when a server runs there already.
         """
-        data.mkdir(parents=True, exist_ok=True)
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
         running = read_access(data)
         if running is not None:
             raise StartError(f"a server runs on {data} already: {running.url}, pid {running.pid}")
@@ -49,16 +50,30 @@ class ServerProcess:
             self._process = subprocess.Popen(  # noqa: S603 - this very program
                 [*command, *arguments],
                 stdin=subprocess.DEVNULL,
-                stdout=log,
+                stdout=subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,
             )
         finally:
             os.close(log)
+        self._printed: list[str] = []
+        threading.Thread(target=self._keep_printed, daemon=True).start()
+
+    def _keep_printed(self) -> None:
+        """Until the child closes its output, so that it never waits for a reader."""
+        assert self._process.stdout is not None
+        with self._process.stdout as output:
+            for line in output:
+                self._printed.append(line.decode(errors="replace").rstrip("\n"))
 
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def printed(self) -> str:
+        """What it printed so far: address and secrets, on its first start only."""
+        return "\n".join(self._printed)
 
     @property
     def is_running(self) -> bool:

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from vedette.cli.printing import print_json, print_table
 from vedette.errors import UnavailableError
-from vedette.simulate.load import SECONDS_DEFAULT, LoadPlan, LoadResult, Tally, run_load
-from vedette.simulate.post import Target
+from vedette.simulate.bulk_client import Target
+from vedette.simulate.load import SECONDS_DEFAULT, LoadCounters, LoadPlan, LoadResult, run_load
 
 REQUEST_EVENTS_MAX = 4_000
 """A few such requests in flight stand for the many small ones of as many hosts."""
@@ -66,7 +66,7 @@ def _events_per_request(rate: float) -> int:
 def _watched(plan: LoadPlan, target: Target) -> LoadResult:
     with Live(Text("recording the fleet ..."), transient=True) as live:
 
-        def show(tally: Tally, seconds: float) -> None:
+        def show(tally: LoadCounters, seconds: float) -> None:
             done = tally.stored + tally.known
             live.update(
                 Text(

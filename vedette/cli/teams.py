@@ -14,18 +14,21 @@ from vedette.state.policy import groups
 
 app = typer.Typer(no_args_is_help=True)
 
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the team.")]
+AccessOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="GROUP=ROLE", help="Role in a sensor group: viewer, analyst or administrator."
+    ),
+]
+
 _ROLES = {name.lower(): role for role, name in ROLE_NAMES.items()}
 
 
 @app.command("add")
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the team.")],
-    access: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="GROUP=ROLE", help="Role in a sensor group: viewer, analyst or administrator."
-        ),
-    ] = None,
+    name: NameArgument,
+    access: AccessOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -33,6 +36,37 @@ def add(
     with open_state(data, config) as database:
         team = teams.add(database, name, dict(_access(database, item) for item in access or ()))
     typer.echo(f"added team {team.id}: {team.name}")
+
+
+@app.command("change")
+def change(
+    name: NameArgument,
+    rename: Annotated[str | None, typer.Option(metavar="NEW", help="A new name.")] = None,
+    access: AccessOption = None,
+    no_access: Annotated[
+        list[str] | None, typer.Option(metavar="GROUP", help="Take the role in this group away.")
+    ] = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Rename a team, give it roles, or take them away. Other roles stay."""
+    with open_state(data, config) as database:
+        team = teams.named(database, name)
+        roles = {item.group_id: item.role for item in team.access}
+        roles |= dict(_access(database, item) for item in access or ())
+        for group in no_access or ():
+            if roles.pop(groups.named(database, group).id, None) is None:
+                raise BadRequestError(f"--no-access {group}: {name} has no role in it")
+        changed = teams.change(database, team.id, name=rename, access=roles)
+    typer.echo(f"changed team {changed.id}: {changed.name}")
+
+
+@app.command("remove")
+def remove(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+    """Delete a team. Its members stay, without its roles."""
+    with open_state(data, config) as database:
+        teams.remove(database, teams.named(database, name).id)
+    typer.echo(f"removed team {name}")
 
 
 @app.command("list")

@@ -40,7 +40,7 @@ def issue(
     name: Annotated[str, typer.Option(help="What the token is for.")] = "",
     expires_days: Annotated[
         int | None,
-        typer.Option(metavar="DAYS", min=1, max=EXPIRES_DAYS_MAX, help="Default: never."),
+        typer.Option(metavar="DAYS", min=1, max=EXPIRES_DAYS_MAX, help="Default: 365."),
     ] = None,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -50,7 +50,7 @@ def issue(
     if (user is None) is not ingest:
         raise BadRequestError("choose one: --user NAME for an API token, --ingest for a sender's")
     now_us = SystemClock().now_us()
-    expires_us = now_us + expires_days * DAY_US if expires_days else 0
+    expires_us = now_us + expires_days * DAY_US if expires_days else None
     with open_state(data, config) as database:
         new = _new(database, user, group, name, expires_us)
         issued = tokens.issue(database, new, now_us)
@@ -106,7 +106,7 @@ def revoke(
 
 
 def _new(
-    database: Database, user: str | None, group: str, name: str, expires_us: int
+    database: Database, user: str | None, group: str, name: str, expires_us: int | None
 ) -> tokens.NewToken:
     if user is not None:
         user_id = users.get(database, user).id

@@ -1,6 +1,7 @@
 """`vedette user`: works on the state database, also while the server runs."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from vedette.cli.printing import print_json, print_table, time_text
 from vedette.clock import SystemClock
 from vedette.errors import BadRequestError
 from vedette.state.accounts import teams, users
+from vedette.state.db.database import Database
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -37,10 +39,6 @@ def add(
     """Add a user. Without a password, only tokens let them in."""
     password = _read_password() if password_stdin else None
     with open_state(data, config) as database:
-        ids = {known.name: known.id for known in teams.all_teams(database)}
-        for wanted in team or ():
-            if wanted not in ids:
-                raise BadRequestError(f"there is no team {wanted!r}")
         new = users.NewUser(
             name,
             first_name=first_name,
@@ -48,7 +46,7 @@ def add(
             email=email,
             password=password,
             is_global_admin=global_admin,
-            team_ids=tuple(ids[wanted] for wanted in team or ()),
+            team_ids=_team_ids(database, team or ()),
         )
         users.add(database, new, SystemClock().now_us())
     typer.echo(f"added user {name.lower()}")
@@ -97,6 +95,54 @@ def show(
         print_table(("field", "value"), list(body.items()))
 
 
+@app.command("change")
+def change(
+    name: NameArgument,
+    global_admin: Annotated[
+        bool | None,
+        typer.Option("--global-admin/--no-global-admin", help="May see and change everything."),
+    ] = None,
+    email: Annotated[str | None, typer.Option(help="Mail address.")] = None,
+    first_name: Annotated[str | None, typer.Option(help="First name.")] = None,
+    last_name: Annotated[str | None, typer.Option(help="Last name.")] = None,
+    team: Annotated[
+        list[str] | None, typer.Option(help="The teams, in place of those before; repeatable.")
+    ] = None,
+    no_teams: Annotated[bool, typer.Option("--no-teams", help="Leave all teams.")] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Change a user. What is not named stays as it is."""
+    if team and no_teams:
+        raise BadRequestError("--team and --no-teams: give one of the two")
+    with open_state(data, config) as database:
+        changes = users.Changes(
+            first_name=first_name,
+            last_name=last_name,
+            email=email,
+            is_global_admin=global_admin,
+            team_ids=_team_ids(database, team or ()) if team or no_teams else None,
+        )
+        users.change(database, name, changes)
+    typer.echo(f"changed user {name.lower()}")
+
+
+@app.command("disable")
+def disable(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+    """Keep a user out, with all tokens, until enabled again. One global administrator remains."""
+    with open_state(data, config) as database:
+        users.change(database, name, users.Changes(is_enabled=False))
+    typer.echo(f"disabled user {name.lower()}")
+
+
+@app.command("enable")
+def enable(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+    """Let a disabled user in again."""
+    with open_state(data, config) as database:
+        users.change(database, name, users.Changes(is_enabled=True))
+    typer.echo(f"enabled user {name.lower()}")
+
+
 @app.command("remove")
 def remove(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
     """Delete a user and their tokens. One global administrator always remains."""
@@ -121,6 +167,14 @@ def passwd(
             password = typer.prompt("New password", hide_input=True, confirmation_prompt=True)
         users.change(database, name, users.Changes(password=password))
     typer.echo(f"changed the password of {name.lower()}")
+
+
+def _team_ids(database: Database, names: Sequence[str]) -> tuple[int, ...]:
+    ids = {known.name: known.id for known in teams.all_teams(database)}
+    for wanted in names:
+        if wanted not in ids:
+            raise BadRequestError(f"--team {wanted}: there is no such team")
+    return tuple(ids[wanted] for wanted in names)
 
 
 def _read_password() -> str:

@@ -1,11 +1,12 @@
 """Files to import as one sequence of records in the order of their events.
 
-All files under one path (a log, an archive, a directory) are one sequence: the logs of a host
-complete one another, so they are sent as one. Reading is bounded in memory; the order depends on
-the records only, not on the order in the files or of the files.
+All files under one path (a log, an archive, a directory) form one sequence, since the logs of a
+host complement one another. Memory is bounded. The order depends only on the records, not on the
+order in the files or of the files.
 
-The parts of a sequence are known again by the SHA-256 of what was read and the number of the part:
-a file packed otherwise, or an archive with its members in another order, is the same sequence.
+A chunk of a sequence is identified by the SHA-256 of the content and the number of the chunk: a
+file that is compressed differently, or an archive with its members in another order, is the same
+sequence.
 """
 
 import hashlib
@@ -18,12 +19,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from vedette.importer.order.context_first import teaching_first
+from vedette.importer.order.context_first import order_by_context
 from vedette.importer.order.external_sort import Sorter
-from vedette.importer.order.text_spool import PARTS_MAX
-from vedette.importer.readers.path_reader import Reading, RefusedRecord
-from vedette.importer.readers.reader_pool import Launch
+from vedette.importer.readers.path_reader import PathReader, RefusedRecord
+from vedette.importer.readers.reader_pool import LaunchReaders
 from vedette.importer.scan.record_scanner import AS_SENT, AUDIT_LINE, HEAD, HOST, PLACE, TEXT
+from vedette.importer.sources.text_spool import PARTS_MAX
 from vedette.ingest.context.host_context import HOUR_US
 from vedette.ingest.decode import auditd, decode
 from vedette.ingest.decode.auditd import AuditLine
@@ -35,27 +36,27 @@ _PART = PARTS_MAX - 1
 
 
 class Chunk(NamedTuple):
-    """What one request sends."""
+    """The records of one request."""
 
     source: str
     """`sha256:number`, for the header X-Vedette-Source."""
     records: list[bytes]
-    """JSON texts and XML elements, one line each."""
+    """JSON texts and XML elements, each without line breaks."""
     places: list[tuple[int, int]]
     """File number and position of every record."""
     share: float
-    """Part of the sequence that this chunk is, 0 to 1."""
+    """Fraction of the sequence, 0 to 1, for progress."""
 
 
 class Sequence:
-    """One path, read and sorted. Closing it gives its temporary file back."""
+    """One path, read and sorted. Closing it deletes its temporary files."""
 
-    def __init__(self, path: Path, host: str = "", launch: Launch = list) -> None:
-        """Reads everything under a path. `host` is for logs that do not say which host they are
-        from; without it such a log's file name, without its ending, is the host. `launch` starts
-        processes that help to read."""
+    def __init__(self, path: Path, host: str = "", launch: LaunchReaders = list) -> None:
+        """Reads everything under a path. `host` is the host of logs that do not name theirs;
+        default: the name of the log's file without its extension. `launch` starts reader
+        processes."""
         self.path = path
-        read = self._read = Reading(path, host, launch)
+        read = self._read = PathReader(path, host, launch)
         self.files = read.files
         """Names of the files that were read."""
         self.refusals = read.refusals
@@ -65,17 +66,17 @@ class Sequence:
         self.reasons = read.reasons
         """How many records were refused, by reason."""
         self.duplicates: Counter[tuple[str, int]] = Counter()
-        """Records without an id that a second copy of a file held, by channel and event id:
-        complete when all chunks were read."""
+        """Records without a number that occurred in a second copy of a file, by channel and
+        event id. Complete once all chunks were read."""
 
     @property
     def count(self) -> int:
-        """Records and audit lines that can be sent."""
+        """Records and audit lines that will be sent."""
         return self._read.items.count + self._read.envelopes.count
 
     @property
     def key(self) -> str:
-        """SHA-256 of the only file, or of the digests of all in their own order."""
+        """SHA-256 of the only file, or of the sorted digests of all files, in hex."""
         digests = self._read.digests
         if len(digests) == 1:
             return digests[0].hex()
@@ -91,13 +92,12 @@ class Sequence:
         self._read.close()
 
     def chunks(self) -> Iterator[Chunk]:
-        """All records in the order of their events, as far as they fit into one request; of
-        more, those that explain others first (`teaching`)."""
+        """All records in the order of their events, except as `context_first.py` says."""
         key, total = self.key, max(self.count, 1)
         records: list[bytes] = []
         places: list[tuple[int, int]] = []
         byte_count = number = 0
-        for record, place in teaching_first(self._records()):
+        for record, place in order_by_context(self._records()):
             records.append(record)
             places.append(place)
             byte_count += len(record)
@@ -108,7 +108,8 @@ class Sequence:
             yield Chunk(f"{key}:{number}", records, places, len(records) / total)
 
     def _records(self) -> Iterator[tuple[bytes, tuple[int, int]]]:
-        """Records and their places; the lines of an audit event are one record."""
+        """Records with file and position; the lines of an audit event are merged into one
+        record."""
         copies, place_of, text_of = self._read.copies, self._read.place, self._read.texts.read
         lines: list[bytes] = []
         for item in self._items():
@@ -141,21 +142,22 @@ class Sequence:
             for hours in sorted(set(offsets.values()))
         ]
         if sorter.is_in_memory and envelopes.is_in_memory:
-            # Sorted stretches one after the other: sorting is a merge, and a quick one.
+            # These are sorted runs, which sorting merges quickly.
             return iter(sorted(itertools.chain(sorter, *streams)))
         return heapq.merge(sorter, *streams)
 
     def _offsets(self) -> dict[int, int]:
-        """Hours that the envelope clock of each host is ahead; of a host that shows none of its
-        own, what most records of the sequence show."""
+        """Hours that each host's envelope clock is ahead, by host number. Hosts without a sample of
+        their own get the most frequent offset of the sequence."""
         votes = self._read.votes
-        everybody = sum(votes.values(), Counter[int]())
+        all_votes = sum(votes.values(), Counter[int]())
         return {
-            number: _most(votes.get(host) or everybody) for number, host in self._read.hosts.items()
+            number: _most(votes.get(host) or all_votes) for number, host in self._read.hosts.items()
         }
 
     def _assembled(self, items: list[bytes]) -> Iterator[tuple[bytes, tuple[int, int]]]:
-        """Events of lines with one time and serial; they can be of several hosts."""
+        """Assembles audit events from lines with the same time and serial, which can be of several
+        hosts."""
         events: dict[tuple[str, str], list[AuditLine]] = {}
         places: dict[tuple[str, str], tuple[int, int]] = {}
         for item in items:
@@ -178,8 +180,8 @@ class Sequence:
                 yield msgspec.json.encode(record), places[key]
 
     def _is_copy(self, text: bytes) -> bool:
-        """Whether a record of a file's second copy is the same once more: those with an id of
-        their own the server knows."""
+        """Whether to drop a record of a second copy of a file: those with a number are left to the
+        server's deduplication."""
         try:
             records = decode(text)
         except RecordError:
@@ -191,7 +193,7 @@ class Sequence:
 
 
 def _shifted(envelopes: Sorter, hours: int, hosts: set[int]) -> Iterator[bytes]:
-    """Items of some hosts with the time that their clock should have shown, still in order."""
+    """Items of some hosts, with `hours` subtracted from their time, still in order."""
     tail = HOST.size + PLACE.size
     for item in envelopes:
         (host,) = HOST.unpack_from(item, len(item) - tail)

@@ -1,0 +1,1 @@
+"""What a record means: bytes to records, records to events of processes."""

@@ -1,7 +1,8 @@
-"""Names of event-log channels, in their canonical case.
+"""Event-log channel names in canonical case.
 
-Senders write "Security" and "security" for the same channel (telemetry.md 1); part of a record's
-identity is its channel, so it has one spelling.
+Senders write "Security" and "security" for one channel
+(docs/telemetry-formats.md#wrappers-of-windows-events), and the channel is part of a record's
+identity.
 """
 
 from vedette.model.memoize import remembered
@@ -74,7 +75,7 @@ _OF_PROVIDER = {
 
 
 def canonical(channel: str, provider: str = "") -> str:
-    """The channel in its one spelling; that of the provider when the sender names none."""
+    """Canonical channel name; that of the provider if the sender names no channel."""
     return _in_one_spelling(channel) or _OF_PROVIDER.get(provider.lower(), "")
 
 

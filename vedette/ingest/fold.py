@@ -1,34 +1,33 @@
-"""Gathers what the records of one batch tell, by process.
+"""Groups the outcomes of one batch by process.
 
-`fold` is the last pure step of the write path: values in, drafts out. It does not know
-segments, windows or what was stored before; `pipeline` gives drafts their place.
+`fold` is the last pure step of the write path: outcomes in, drafts out. It does not know segments,
+windows or stored rows; `pipeline` assigns drafts to segments.
 """
-
-from typing import Any
 
 from msgspec import Struct, field
 
 from vedette.ingest.record import RecordError
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import BinarySeen, Facts, Kept, Outcome
+from vedette.model.metadata_rank import merge_ranked, ranked
 from vedette.model.segment import Draft
 
 _KIND_OF = {kind.struct: kind.name for kind in EVENT_KINDS}
 
 
 class KeptRecord(Struct, gc=False):
-    """A record for the record table, with the keys by which a re-sent one is recognised."""
+    """A row of the record table, with the keys that deduplicate a re-sent record."""
 
     sensor_id: int
     record: Kept
     record_key: int
     request_key: int
     is_half: bool = False
-    """Whether its record makes rows of processes as well."""
+    """Whether the same record also makes segment rows."""
 
 
 class BinarySighting(Struct, gc=False):
-    """A binary as one sensor of the batch saw it; several sightings merge."""
+    """All sightings of one binary by one sensor in a batch."""
 
     sensor_id: int
     binary: BinarySeen
@@ -45,9 +44,8 @@ class Folded(Struct):
 
 
 def check_times(outcomes: list[Outcome], until_us: int) -> None:
-    """Refuses outcomes with a time that cannot be: before 1970, or after `until_us`.
-
-    Raises RecordError `bad_time`, before anything of the record is folded.
+    """Raises RecordError `bad_time` for outcomes dated before 1970 or after `until_us`; call it
+    before any outcome of the record is folded.
     """
     for outcome in outcomes:
         time_us = outcome.time_us
@@ -60,8 +58,8 @@ def fold(
 ) -> bool:
     """Adds the outcomes of one record. Returns True when any belongs to a process.
 
-    `record_key` is 0 for a record without an id, `request_key` is used in its place. The key
-    goes with the record's first process: everything of one record is stored in one insert.
+    `request_key` replaces a `record_key` of 0 (a record without an id). The key is stored once,
+    with the record's first process: all rows of one record are one insert.
     """
     keyed = False
     kept: KeptRecord | None = None
@@ -82,10 +80,13 @@ def fold(
             draft = drafts[process_id] = Draft(process_id, sensor_id)
         if not keyed:
             keyed = True
-            _remember(draft, record_key, request_key)
+            _add_key(draft, record_key, request_key)
         draft.last_update_us = max(draft.last_update_us, outcome.time_us)
         if name is None:
-            merge_facts(draft.facts, outcome.values)  # type: ignore[union-attr]
+            merge_ranked(
+                draft.facts,
+                ranked(outcome.values, outcome.rank, outcome.time_us),  # type: ignore[union-attr]
+            )
         elif name in draft.events:
             draft.events[name].append(outcome)
         else:
@@ -95,24 +96,14 @@ def fold(
     return keyed
 
 
-def merge_facts(known: dict[str, Any], told: dict[str, Any]) -> bool:
-    """Merges what is told into what is known; the greater value wins, so a known value wins
-    over an empty one and the order does not matter. Returns True when anything changed."""
-    if not known:
-        known.update({column: value for column, value in told.items() if value})
-        return bool(known)
-    changed = False
-    for column, value in told.items():
-        if value and value > known.get(column, _LEAST[type(value)]):
+def _merge_values(known: dict[str, str], seen: dict[str, str]) -> None:
+    """Merges what is known of a binary: the greater text wins."""
+    for column, value in seen.items():
+        if value > known.get(column, ""):
             known[column] = value
-            changed = True
-    return changed
 
 
-_LEAST: dict[type, Any] = {str: "", int: 0, bytes: b"", bool: 0}
-
-
-def _remember(draft: Draft, record_key: int, request_key: int) -> None:
+def _add_key(draft: Draft, record_key: int, request_key: int) -> None:
     if record_key:
         draft.record_keys.append(record_key)
     elif request_key not in draft.request_keys[-1:]:
@@ -132,7 +123,7 @@ def _add_binary(
     known.binary.time_us = min(known.binary.time_us, seen.time_us)
     if seen.path:
         known.paths.add(seen.path)
-    merge_facts(known.binary.values, seen.values)
+    _merge_values(known.binary.values, seen.values)
 
 
 def _shown(time_us: int) -> str:

@@ -1,4 +1,4 @@
-"""Hashes of files as senders write them."""
+"""File hashes in the notations of senders."""
 
 from msgspec import Struct
 
@@ -6,7 +6,7 @@ from vedette.model.memoize import remembered
 
 
 class Hashes(Struct, frozen=True, gc=False):
-    """Hashes of a file in lower-case hex, "" where unknown."""
+    """Hashes of a file in lower-case hexadecimal, "" if unknown."""
 
     md5: str = ""
     sha256: str = ""
@@ -14,7 +14,7 @@ class Hashes(Struct, frozen=True, gc=False):
     imphash: str = ""
 
     def any_known(self) -> bool:
-        """Whether the file can be told by its content."""
+        """Whether a hash that identifies the content is known."""
         return bool(self.md5 or self.sha256 or self.sha1)
 
 
@@ -25,7 +25,7 @@ _BARE = {32: "md5", 40: "sha1", 64: "sha256"}
 
 @remembered(65_536)
 def hashes_of(text: str) -> Hashes:
-    """Hashes of Sysmon's `SHA1=..,MD5=..,SHA256=..,IMPHASH=..`, or of one bare hash."""
+    """Parse Sysmon's `SHA1=..,MD5=..,SHA256=..,IMPHASH=..`, or one bare hash. Cached."""
     found: dict[str, str] = {}
     for part in text.split(","):
         name, mark, digits = part.strip().lower().partition("=")
@@ -37,5 +37,5 @@ def hashes_of(text: str) -> Hashes:
 
 
 def _is_hash(digits: str) -> bool:
-    # All zeros is how Sysmon writes that a file has no import table.
+    # Sysmon writes all zeros for a file without an import table.
     return digits.strip("0") != "" and not digits.strip("0123456789abcdef")

@@ -1,4 +1,4 @@
-"""Which operating system a record comes from."""
+"""Operating system of a record's host."""
 
 from vedette.ingest.record import Record
 
@@ -7,13 +7,15 @@ _BY_SOURCE = {
     "tetragon": "linux",
     "santa": "osx",
     "es": "osx",
-    "vedette": "linux",
 }
 
 
 def os_type_of(record: Record) -> str:
-    """windows, linux or osx, as api.md 2.1 names them."""
+    """windows, linux or osx (docs/api-objects.md#process); "" for our own sensor, whose enrolment
+    says it."""
     source = record.vedette_record
+    if source == "vedette":
+        return ""
     if source == "windows":
         return "linux" if record.channel.startswith("Linux-") else "windows"
     if source == "osquery":

@@ -1,12 +1,11 @@
-"""Times in text, as senders write them, to epoch microseconds.
+"""Parsing of times in text to epoch microseconds.
 
-All of these are read: `2020-09-20 16:16:06.470`, `2020-09-20T16:16:06Z`, with up to nine digits
-of fraction, with an offset (`+02:00`, `+0200`), and `/Date(1600618566470)/`. Text without a
-zone is UTC: the caller knows better or nobody does.
+Reads `2020-09-20 16:16:06.470`, `2020-09-20T16:16:06Z`, up to nine digits of fraction, offsets
+(`+02:00`, `+0200`), and `/Date(1600618566470)/`. Text without a zone is UTC.
 
-Every record has two or three times, most of them seen once. So a time with milliseconds or finer
-is put together of parts that repeat, each looked up: the minute, the second, the milliseconds, and
-what follows them. Times of other forms are read, and remembered whole.
+Every record has two or three times, mostly distinct. Times with milliseconds or finer are therefore
+assembled from cached parts: minute, second, milliseconds, and the rest. Other forms are cached
+whole.
 """
 
 import re
@@ -16,9 +15,9 @@ from typing import Any, Final
 from vedette.limits import TIME_MIN_US
 
 _CACHE_MAX = 32_768
-"""Of each memory; four digits and a zone are 10,000 ends."""
+"""Entries per cache; four digits and a zone make 10,000 endings."""
 _TEXT_CHARS_MAX = 40
-"""Longer texts are no times that anybody writes, and not worth remembering."""
+"""Longer texts are no valid times and are not cached."""
 
 _SECOND = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}")
 _LAST_US = 253_402_300_800_000_000  # 10000-01-01
@@ -27,15 +26,15 @@ _MINUTE_US = 60_000_000
 _SECONDS: Final = {f"{n:02}.": n * 1_000_000 for n in range(60)}
 _MILLISECONDS: Final = {f"{n:03}": n * 1_000 for n in range(1_000)}
 _minutes: dict[str, int] = {}
-"""By a time up to the colon after the minute, of those that are believed whole."""
+"""Minutes by the text up to the colon after them; only validated ones."""
 _ends: dict[str, int] = {}
-"""By what follows the milliseconds: finer digits, the zone."""
+"""Microseconds by the text after the milliseconds: finer digits, the zone."""
 _moments: dict[str, int] = {}
-"""By whole text, where it is not of these parts."""
+"""Times by their whole text, for other forms."""
 
 
 def time_us(text: str) -> int:
-    """Epoch microseconds; 0 when the text is no time or lies before 1970."""
+    """Epoch microseconds; 0 if malformed or before 1970. Cached."""
     try:
         second_us = _minutes[text[:17]] + _SECONDS[text[17:20]]
         return second_us + _MILLISECONDS[text[20:23]] + _ends[text[23:]]
@@ -45,7 +44,7 @@ def time_us(text: str) -> int:
 
 
 def _learn(text: str) -> int:
-    """Reads a time, and remembers it or its parts."""
+    """Parse a time, and cache it or its parts."""
     second_us = _second_us(text)
     moment = second_us + _rest_us(text[19:]) if second_us > 0 else 0
     if len(text) > _TEXT_CHARS_MAX:
@@ -53,21 +52,21 @@ def _learn(text: str) -> int:
     if second_us > 0 and text[17:20] in _SECONDS and text[20:23] in _MILLISECONDS:
         minute_us = second_us - _SECONDS[text[17:20]]
         if minute_us > TIME_MIN_US and minute_us + _MINUTE_US <= _LAST_US:
-            _remember(_minutes, text[:17], minute_us)
-            _remember(_ends, text[23:], _rest_us(".000" + text[23:]))
+            _cache_put(_minutes, text[:17], minute_us)
+            _cache_put(_ends, text[23:], _rest_us(".000" + text[23:]))
             return moment
-    _remember(_moments, text, moment)
+    _cache_put(_moments, text, moment)
     return moment
 
 
-def _remember(memory: dict[str, int], text: str, value: int) -> None:
-    if len(memory) >= _CACHE_MAX:
-        memory.clear()
-    memory[text] = value
+def _cache_put(cache: dict[str, int], text: str, value: int) -> None:
+    if len(cache) >= _CACHE_MAX:
+        cache.clear()
+    cache[text] = value
 
 
 def any_time_us(value: Any) -> int:
-    """Like `time_us` for a value of any type: text, or a number of seconds, ms or us."""
+    """Like `time_us` for any type: text, or a number of seconds, ms or us."""
     if isinstance(value, str):
         return _date(value) if value.startswith("/Date(") else time_us(value.strip())
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -76,7 +75,7 @@ def any_time_us(value: Any) -> int:
 
 
 def epoch_us(number: float) -> int:
-    """An epoch time whose unit its size tells: seconds, milliseconds, microseconds or finer."""
+    """Epoch microseconds of a number whose magnitude determines its unit: s, ms, us or finer."""
     for below, factor in ((10**11, 10**6), (10**14, 10**3), (10**17, 1)):
         if 0 < number < below:
             return int(number * factor)
@@ -89,9 +88,9 @@ def _date(text: str) -> int:
 
 
 def _second_us(text: str) -> int:
-    """The second that a text begins with; 0 when it is no time, or not believed."""
+    """Epoch microseconds of the second at the beginning of a text; 0 if invalid."""
     try:
-        # Much quicker than strptime, but it reads more forms, so the form is looked at first.
+        # Faster than strptime, but it accepts more forms, so the form is checked first.
         moment = datetime.fromisoformat(text[:19]) if _SECOND.match(text) else None
     except ValueError:
         return 0
@@ -100,7 +99,7 @@ def _second_us(text: str) -> int:
 
 
 def _rest_us(text: str) -> int:
-    """Microseconds that the fraction and the zone after the seconds add."""
+    """Microseconds of the fraction minus those of the zone offset."""
     digits, rest = "", text.strip()
     if rest[:1] in {".", ","}:
         end = 1

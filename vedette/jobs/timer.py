@@ -1,7 +1,8 @@
-"""Runs what happens by itself, each job at its own pace, one at a time.
+"""Scheduler of background jobs: one thread that runs each job at its own interval, one at a time.
 
-A job that many servers share runs under a lease: only the server that holds it runs the job.
-A job that fails is logged and comes again; it never ends the others.
+A leased job runs on one server of a cluster: the one that holds the job's lease. A job that raises
+is logged and runs again at its next time. A slow job delays the others; it is never run twice at
+once.
 """
 
 import threading
@@ -14,22 +15,27 @@ import structlog
 
 log = structlog.get_logger(__name__)
 
+LEASE_MARGIN_S = 60
+"""How much longer a lease lasts than two intervals of its job, so that the holder keeps it."""
+
 
 class Lease(Protocol):
     """The right to run a job, held by one server at a time."""
 
     def hold(self, name: str, seconds: float) -> bool:
-        """Takes or renews the lease; False while another server holds it."""
+        """Acquires or renews the lease; False while another server holds it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something to do every `every_s` seconds; `shared` jobs run on one server of many."""
+    """A function to call every `every_s` seconds, first after that time. `leased` jobs need a lease
+    named as the job."""
 
     name: str
     every_s: float
+    leased: bool
+    what: str
     run: Callable[[], object]
-    shared: bool = True
 
 
 class Timer:
@@ -45,21 +51,21 @@ class Timer:
         self._thread.start()
 
     def close(self) -> None:
-        """Lets the running job finish and starts no other."""
+        """Returns when the job that is running has finished. No other job is started."""
         self._stopping.set()
         self._thread.join()
 
     def _loop(self) -> None:
         while self._due:
-            name, (due, job) = min(self._due.items(), key=lambda item: item[1][0])
-            if self._stopping.wait(max(0.0, due - time.monotonic())):
+            name, (due_s, job) = min(self._due.items(), key=lambda item: item[1][0])
+            if self._stopping.wait(max(0.0, due_s - time.monotonic())):
                 return
             self._due[name] = (time.monotonic() + job.every_s, job)
             self._run(job)
 
     def _run(self, job: Job) -> None:
         try:
-            if not job.shared or self._lease.hold(job.name, 2 * job.every_s + 60):
+            if not job.leased or self._lease.hold(job.name, 2 * job.every_s + LEASE_MARGIN_S):
                 job.run()
         except Exception:
-            log.exception("a job failed", job=job.name)
+            log.exception("a background job failed", job=job.name, what=job.what)

@@ -35,5 +35,6 @@ def address_text(packed: bytes) -> str:
 
 
 def signed_int32(packed: bytes) -> int:
-    """An IPv4 address as the signed big-endian number of clients.md 4.3; 0 for any other."""
+    """An IPv4 address as the signed big-endian number of docs/clients.md#addresses-as-numbers; 0
+    for any other."""
     return int.from_bytes(packed[12:], "big", signed=True) if is_ipv4(packed) else 0

@@ -1,4 +1,4 @@
-"""The catalogue of search fields of binaries (query-language 4.2).
+"""The catalogue of search fields of binaries (docs/query-language.md#binaries).
 
 A binary is what all sensors of the caller's scope saw of one hash, summed up
 (`query/compile/binary_sql.py`). Its columns are those of `columns.BINARY` and of its sightings;
@@ -49,7 +49,7 @@ _BINARY_ONLY: tuple[Field, ...] = (
     Field("sha256", "sha256", ("sha256",), True),
     Field("sha1", "sha1", ("sha1",)),
     Field("comments", "text", ("comments",), True),
-    Field("hostname", "keyword", ("hostname",), True),
+    Field("hostname", "hostname", ("hostname",), True),
     Field("group", "keyword", ("group",), True),
     Field("os_type", "keyword", ("os_type",)),
     Field("host_count", "integer", ("host_count",)),

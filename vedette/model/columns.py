@@ -1,6 +1,6 @@
 """The columns of a stored process segment, as data.
 
-One row of `segment` is what one process did in one window of server time (design.md 3).
+One row of `segment` is what one process did in one window of server time (docs/telemetry-model.md).
 From these tuples the store makes its tables, fold its drafts, and the field catalogue its
 targets; nothing else may name a column.
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vedette.model import event
+from vedette.model.metadata_rank import RANK_COLUMN_OF, RANK_COLUMNS
 
 ColumnType = Literal["text", "u8", "u16", "u32", "u64", "i32", "time", "ip"]
 """text String; time DateTime64(6, 'UTC') given as epoch microseconds; ip 16 bytes, IPv6."""
@@ -87,6 +88,7 @@ PROCESS: tuple[Column, ...] = (
 DERIVED: tuple[Column, ...] = (
     Column("cmdline_tokens", "text"),  # model/tokens.py, made by fold whenever cmdline is known
     Column("parent_cmdline_tokens", "text"),
+    *(Column(name, "u64") for name in RANK_COLUMNS),  # model/metadata_rank.py
 )
 
 TOUCHED: tuple[Column, ...] = (
@@ -98,6 +100,13 @@ TOUCHED: tuple[Column, ...] = (
 """Given by the writer at commit."""
 
 METADATA: tuple[Column, ...] = HOST + PROCESS + DERIVED + TOUCHED
+
+CORRECTED: tuple[Column, ...] = tuple(
+    column
+    for column in (*PROCESS, *DERIVED)
+    if column.name in RANK_COLUMN_OF or column.name in RANK_COLUMNS
+)
+"""Metadata that is decided by rank (`model/metadata_rank.py`)."""
 
 BINARY: tuple[Column, ...] = (
     Column("file_version", "text"),
@@ -148,7 +157,7 @@ class EventKind:
     struct: type
     fields: tuple[tuple[str, ColumnType], ...]
     counted: bool = True
-    """False for kinds that api.md has no list and no count for."""
+    """False for kinds that docs/api-objects.md has no list and no count for."""
 
     @property
     def columns(self) -> tuple[Column, ...]:

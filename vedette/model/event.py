@@ -3,7 +3,7 @@
 `ingest` makes these, `fold` gathers them by process, `store` writes each kind as parallel
 arrays of a segment (`model/columns.py` names the columns after the fields here, and a test
 holds the two together). Every event belongs to one process, `process_id`
-(36 characters, clients.md 4.1), and has a time in epoch microseconds, UTC.
+(36 characters, docs/clients.md#ids-and-times), and has a time in epoch microseconds, UTC.
 
 Conventions: text that is not known is "", a number 0, an address the 16 zero bytes of
 `UNKNOWN_IP`; hashes are lower-case hex; addresses are 16 bytes, IPv4 mapped into IPv6
@@ -14,11 +14,13 @@ from enum import IntEnum
 
 from msgspec import Struct
 
+from vedette.model.metadata_rank import Rank
+
 UNKNOWN_IP = bytes(16)
 
 
 class FileOperation(IntEnum):
-    """api.md 2.6, filemod_complete."""
+    """docs/api-objects.md#process-events, filemod_complete."""
 
     CREATED = 1
     FIRST_WRITE = 2
@@ -27,7 +29,7 @@ class FileOperation(IntEnum):
 
 
 class RegistryOperation(IntEnum):
-    """api.md 2.6, regmod_complete."""
+    """docs/api-objects.md#process-events, regmod_complete."""
 
     CREATED_KEY = 1
     WRITTEN = 2
@@ -36,14 +38,15 @@ class RegistryOperation(IntEnum):
 
 
 class CrossKind(IntEnum):
-    """api.md 2.6, crossproc_complete."""
+    """docs/api-objects.md#process-events, crossproc_complete."""
 
     REMOTE_THREAD = 1
     PROCESS_OPEN = 2
 
 
 class ChildKind(IntEnum):
-    """How a child began (api.md 2.8 sub-types); OTHER where the source does not say."""
+    """How a child began (docs/process-analysis.md#events-of-a-stream sub-types); OTHER where the
+    source does not say."""
 
     OTHER = 0
     FORK = 1
@@ -66,6 +69,8 @@ class Facts(Struct, gc=False):
     process_id: str
     time_us: int
     values: dict[str, str | int | bytes]
+    rank: int = int(Rank.OWN)
+    """How far the source is to be believed (`model/metadata_rank.py`)."""
 
 
 class Filemod(Struct, gc=False):
@@ -169,7 +174,7 @@ class Processblock(Struct, gc=False):
 
 
 class Dnsquery(Struct, gc=False):
-    """A queried name; answers `domain:` but is no connection (design.md 7)."""
+    """A queried name; answers `domain:` but is no connection (docs/http-api.md)."""
 
     process_id: str
     time_us: int
@@ -212,7 +217,8 @@ ProcessEvent = (
 
 
 class BinarySeen(Struct, gc=False):
-    """What was learned of a file's image: kept by hash and sensor (design.md 3). `values` maps
+    """What was learned of a file's image: kept by hash and sensor (docs/telemetry-model.md).
+    `values` maps
     columns of `columns.BINARY` to text; `md5`, `sha256`, `sha1` may be "" but not all three."""
 
     time_us: int

@@ -1,4 +1,5 @@
-"""The fields by which the events of one process are counted and filtered (api.md 2.9).
+"""The fields by which the events of one process are counted and filtered
+(docs/process-analysis.md#facet-fields).
 
 A facet reads one value of an event, or none: an event of a kind that has no such field, and one
 whose field is not known, has no value. What a filter may name is the `id` of a value; `names`
@@ -57,7 +58,7 @@ FILE_TYPES: Final[Mapping[int, str]] = MappingProxyType(
         **{66: "ArchiveLzw", 67: "ArchiveRar", 68: "ArchiveTar", 69: "Archive7zip"},
     }
 )
-"""Types of files by number (api.md 2.6)."""
+"""Types of files by number (docs/api-objects.md#process-events)."""
 
 EVENT_FACETS: Final[Mapping[str, EventFacet]] = MappingProxyType(
     {

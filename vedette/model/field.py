@@ -14,6 +14,7 @@ FieldType = Literal[
     "cmdline",  # pieces in order
     "text",  # words in order
     "domain",  # labels
+    "hostname",  # whole name, or its first label
     "account",  # DOMAIN\user or user
     "md5",
     "sha1",
@@ -38,7 +39,8 @@ FieldKind = Literal["column", "join", "tag"]
 what detection said of the document (watchlist_*, alliance_*)."""
 
 QUOTE_ENDS: frozenset[FieldType] = frozenset({"path", "registry", "name"})
-"""Types in whose phrases `"` always ends the phrase (query-language 2.1)."""
+"""Types in whose phrases `"` always ends the phrase
+(docs/query-language.md#quotes-and-backslashes)."""
 
 SIGN_RESULTS: tuple[str, ...] = (
     "Signed",
@@ -50,7 +52,7 @@ SIGN_RESULTS: tuple[str, ...] = (
     "Untrusted Root",
     "Explicit Distrust",
 )
-"""What a signature is worth (query-language 3.11)."""
+"""What a signature is worth (docs/query-language.md#truth-values-kinds-ids)."""
 
 
 @dataclass(frozen=True, slots=True)

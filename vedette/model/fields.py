@@ -1,10 +1,10 @@
 """The catalogue of search fields of processes: names a query may use, how their values are read,
-and the columns that answer (query-language 4.1). The parser, the checker and the reference pages
-all read it; SQL takes column names from nowhere else.
+and the columns that answer (docs/reference/fields.md). The parser, the checker and the reference
+pages all read it; SQL takes column names from nowhere else.
 
-A field's `type` says how a value is understood (query-language 3). Its `sources` are columns of
-`segment`, or one of `DERIVED`; a value matches when it matches in any of them. A field without
-sources has the constant value 0: nothing of the kind is recorded yet.
+A field's `type` says how a value is understood (docs/query-language.md#values-by-type). Its
+`sources` are columns of `segment`, or one of `DERIVED`; a value matches when it matches in any of
+them. A field without sources has the constant value 0: nothing of the kind is recorded yet.
 """
 
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from typing import Literal
 
 from vedette.model.binary_fields import JOINED_FIELDS
 from vedette.model.columns import EVENT_KINDS
+from vedette.model.event import FileOperation
 from vedette.model.field import Field, Join, catalogue
 
 JOINS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -24,8 +25,26 @@ JOINS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "filewrite_binary": ("filemod_md5", "filemod_sha256"),
     }
 )
-"""Which binaries a segment leads to (query-language 5), by the columns of their hashes: a binary
+"""Which binaries a segment leads to (docs/query-language.md#processes-by-their-files), by the
+columns of their hashes: a binary
 is known by its MD5, or by its SHA-256 where a sender told no other hash."""
+
+WRITTEN: Mapping[str, str] = MappingProxyType(
+    {
+        "written_md5": "filemod_md5",
+        "written_sha256": "filemod_sha256",
+        "written_sha1": "filemod_sha1",
+    }
+)
+"""Hashes of files that were created or written: the columns without the events that delete a
+file, of which senders tell the hash too."""
+
+WRITTEN_JOIN = "filewrite_binary"
+"""The one of `JOINS` that leads to written files alone."""
+
+OPERATION = "filemod_operation"
+NOT_WRITTEN = int(FileOperation.DELETED)
+"""The operation that `WRITTEN` leaves out."""
 
 DERIVED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -33,13 +52,15 @@ DERIVED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "cross_code": ("crossproc_kind", "crossproc_is_target"),
         "start_hour": ("start",),
         "start_weekday": ("start",),
+        **{name: (column, OPERATION) for name, column in WRITTEN.items()},
         **JOINS,
+        WRITTEN_JOIN: (*JOINS[WRITTEN_JOIN], OPERATION),
     }
 )
 """What is computed from columns of one row, or from parallel arrays of one kind. Numbers:
 `destination_port` is the remote port of an outbound connection and the local port of an inbound
 one; `cross_code` is 2 * kind + is_target; `start_hour` 0-23 and `start_weekday` 0 (Sunday) to 6
-are those of the start in UTC. The rest are `JOINS`."""
+are those of the start in UTC. The rest are `WRITTEN` and `JOINS`."""
 
 CROSS_CODES: Mapping[str, int] = MappingProxyType(
     {"remotethread": 2, "remotethreadtarget": 3, "processopen": 4, "processopentarget": 5}
@@ -65,7 +86,7 @@ EVENT_COLUMNS: frozenset[str] = frozenset(
 
 def is_event_source(source: str) -> bool:
     """Whether the source tells of events: it may be known in one partial row only, and in one
-    segment of a process only (query-language 6)."""
+    segment of a process only (docs/query-language.md#one-segment-at-a-time)."""
     return all(column in EVENT_COLUMNS for column in DERIVED.get(source, (source,)))
 
 
@@ -103,7 +124,7 @@ _PROCESS: tuple[Field, ...] = (
         ("process_md5", "process_md5", True),
         ("parent_md5", "parent_md5", True),
         ("childproc_md5", "childproc_md5", True),
-        ("filewrite_md5", "filemod_md5", True),
+        ("filewrite_md5", "written_md5", True),
         ("blocked_md5", "processblock_md5", True),
         ("crossproc_md5", "crossproc_md5", False),
     ),
@@ -112,29 +133,29 @@ _PROCESS: tuple[Field, ...] = (
         ("process_sha256", "process_sha256", True),
         ("parent_sha256", "parent_sha256", True),
         ("childproc_sha256", "childproc_sha256", True),
-        ("filewrite_sha256", "filemod_sha256", True),
+        ("filewrite_sha256", "written_sha256", True),
         ("blocked_sha256", "processblock_sha256", False),
         ("crossproc_sha256", "crossproc_sha256", False),
     ),
     *_hashes(
         "sha1",
         ("process_sha1", "process_sha1", False),
-        ("filemod_sha1", "filemod_sha1", False),
+        ("filemod_sha1", "written_sha1", False),
         ("modload_sha1", "modload_sha1", False),
     ),
     Field(
         "md5",
         "md5",
-        ("process_md5", "parent_md5", "childproc_md5", "modload_md5", "filemod_md5"),
+        ("process_md5", "parent_md5", "childproc_md5", "modload_md5", "written_md5"),
         True,
     ),
     Field(
         "sha256",
         "sha256",
-        ("process_sha256", "parent_sha256", "childproc_sha256", "modload_sha256", "filemod_sha256"),
+        ("process_sha256", "parent_sha256", "childproc_sha256", "modload_sha256", "written_sha256"),
         True,
     ),
-    Field("sha1", "sha1", ("process_sha1", "filemod_sha1", "modload_sha1")),
+    Field("sha1", "sha1", ("process_sha1", "written_sha1", "modload_sha1")),
     # What it did.
     Field("modload", "path", ("modload_path",), True),
     Field("modload_signature", "keyword", ("modload_digsig_result",)),
@@ -167,7 +188,7 @@ _PROCESS: tuple[Field, ...] = (
     ),
     Field("emet_count", "count"),
     # Where.
-    Field("hostname", "keyword", ("hostname",), True),
+    Field("hostname", "hostname", ("hostname",), True),
     Field("group", "keyword", ("group",), True),
     Field("host_type", "host_type", ("host_type",), True),
     Field("os_type", "keyword", ("os_type",)),

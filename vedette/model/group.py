@@ -4,7 +4,10 @@ from dataclasses import dataclass
 from typing import Final
 
 MANUAL: Final = "Manual"
-"""Sensor version that means: nobody updates sensors by themselves."""
+"""Sensor version that means: sensors keep the version they have."""
+
+LATEST: Final = "latest"
+"""Sensor version, in any case, that means: sensors install whatever package is registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class EventExclusion:
 
 @dataclass(frozen=True, slots=True)
 class GroupOptions:
-    """The names are those of the API (clients.md 3.2)."""
+    """The names are those of the API (docs/clients.md#aliases)."""
 
     sensor_exe_name: str = ""
     """Name under which the program of the sensor is installed; "" for its own."""
@@ -57,7 +60,8 @@ class GroupOptions:
     collect_usercontext: bool = True
     filter_known_dlls: bool = False
     process_filter_level: int = 0
-    """Which children of known programs are suppressed (api.md 2.6); 0: none."""
+    """Which children of known programs are suppressed (docs/api-objects.md#process-events); 0:
+    none."""
     quota_eventlog_bytes: int = 1 << 30
     quota_eventlog_percent: int = 1
     quota_storefile_bytes: int = 1 << 30

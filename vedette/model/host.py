@@ -19,7 +19,7 @@ class SensorRef:
 
     id: int
     hostname: str
-    """Full host name, lower case: the key of a sensor (design.md 7)."""
+    """Full host name, lower case: the key of a sensor (docs/http-api.md)."""
     group_id: int
     group_name: str
     os_type: str
@@ -30,6 +30,9 @@ class SensorRef:
     """Whether the sensor is a program of ours that applies `filter_on_sensor` filters itself."""
     host_type: str = ""
     """workstation, server or domain_controller, as the sensor says; "" until it does."""
+    addresses: str = ""
+    """Addresses of the network interfaces, separated by `|`, as the sensor reported them when it
+    checked in; "" for hosts without an enrolled sensor."""
 
 
 @dataclass(frozen=True, slots=True)

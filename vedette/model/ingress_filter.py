@@ -1,4 +1,4 @@
-"""An ingress filter: what telemetry of a process is not stored (api.md 2.19).
+"""An ingress filter: what telemetry of a process is not stored (docs/ingress-filters.md).
 
 The three lists of a process (`path_filters`, `cmdline_filters`, `md5_filters`) say which
 processes a filter means: one entry of every list that has entries must fit. The lists of events

@@ -22,7 +22,7 @@ ROLE_NAMES = {
     Role.ANALYST: "Analyst",
     Role.ADMINISTRATOR: "Administrator",
 }
-"""`access_category` of a team's group access on the wire (clients.md 2.1)."""
+"""`access_category` of a team's group access on the wire (docs/clients.md#requests)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Principal:
 
     @property
     def highest_role(self) -> Role:
-        """The role that counts where api.md 5.1 says "in any group"."""
+        """The role that counts where docs/http-api.md#who-may-call-what says "in any group"."""
         if self.is_global_admin:
             return Role.ADMINISTRATOR
         return max((role for _, role in self.roles), default=Role.NONE)

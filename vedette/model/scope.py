@@ -1,4 +1,4 @@
-"""Whose telemetry a caller may see (design.md 3): a required argument of every read."""
+"""Whose telemetry a caller may see (docs/telemetry-model.md): a required argument of every read."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
-"""What one commit adds to one segment: a partial row, before it is columns.
+"""Rows of a commit, before they become columns.
 
-`fold` fills drafts per process, the writer gives them their segment (`PartialSegment`), the
-store writes them. The engine merges partial rows with the same key into the whole segment.
+`fold` fills one `Draft` a process, the segment assigner makes `PartialSegment` rows of it, the
+store writes them; the engine merges partial rows with the same key into the whole segment.
 """
 
 from typing import Any
@@ -12,12 +12,12 @@ from vedette.model.event import ProcessEvent
 
 
 class Draft(Struct, gc=False):
-    """What one batch tells of one process."""
+    """What one batch adds to one process."""
 
     process_id: str
     sensor_id: int
     facts: dict[str, Any] = field(default_factory=dict)
-    """Metadata columns known from this batch; merged by max where told twice."""
+    """Metadata columns of this batch, merged by rank, with rank columns."""
     events: dict[str, list[Any]] = field(default_factory=dict)
     """Event values by name of their kind, in the order they came."""
     last_update_us: int = 0
@@ -31,7 +31,7 @@ class Draft(Struct, gc=False):
 
 
 class PartialSegment(Struct, gc=False):
-    """A draft with its place. `metadata` holds every known column of `columns.METADATA`."""
+    """One partial row. `metadata` holds every known column of `columns.METADATA`."""
 
     partition_ms: int
     window_ms: int
@@ -45,3 +45,17 @@ class PartialSegment(Struct, gc=False):
 
     def event_count(self) -> int:
         return sum(map(len, self.events.values()))
+
+
+class Correction(Struct, gc=False):
+    """Metadata that replaces what stored segments of a process have, where its rank is not lower.
+
+    `values` holds every column of `metadata_rank.RANK_COLUMN_OF` and all rank columns.
+    """
+
+    partition_ms: int
+    sensor_id: int
+    process_id: str
+    windows: list[int]
+    """Starts of the windows that have segments of the process in the partition."""
+    values: dict[str, Any]

@@ -20,7 +20,7 @@ and equality of tokens is the exact answer, so that no text is read:
 The expression is plain SQL over all values of a row at once, with the same meaning in rows whose
 part has no index yet. It holds no lambda: the engine cannot compute one in the place of an index
 that a part does not have. It is short, because the engine understands it anew in every query, and
-slower than it could be, because it is computed once (`store/schema/index_build.py`). Tokens are
+slower than it could be, because it is computed once (`store/partitions/index_build.py`). Tokens are
 told apart by what no asked token may hold (`is_askable`): control characters, quotes, `*`, and
 separators.
 """

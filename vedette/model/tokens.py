@@ -1,4 +1,4 @@
-"""What a value of each type is cut into before it is compared (query-language 3.3-3.7).
+"""What a value of each type is cut into before it is compared (docs/query-language.md#text).
 
 Pure functions on text, shared by the fold, the query compiler and the matcher, so that the three
 cannot disagree. A *form* is a stored text made ready for plain comparisons ("ends with",
@@ -59,7 +59,8 @@ def _pieces_of_chunk(chunk: str, *, is_path: bool) -> list[tuple[str, bool]]:
 
 @remembered(8_192)
 def cmdline_tokens(cmdline: str) -> str:
-    """The stored form of a command line (query-language 3.5 steps 1-6). Most repeat: what a
+    """The stored form of a command line (docs/query-language.md#cmdline steps 1-6). Most repeat:
+    what a
     parent is told to have, its children tell again, and services begin on every host alike."""
     chunks = cmdline.casefold().translate(_SEPARATORS).split()
     pieces: list[str] = []
@@ -94,7 +95,7 @@ def words_form(stored: str) -> str:
 
 def path_form(path: str) -> str:
     r"""`\` and the path, folded, with single `\` as separators: every suffix token of it
-    (query-language 3.4) follows a `\`, and the whole is the longest one."""
+    (docs/query-language.md#path) follows a `\`, and the whole is the longest one."""
     text = "\\" + path.casefold().replace("/", "\\")
     for _ in range(3):  # runs of up to eight separators, the same way SQL does it
         text = text.replace("\\\\", "\\")
@@ -120,7 +121,7 @@ def domain_form(name: str) -> str:
 
 
 def text_words(value: str) -> list[str]:
-    """Words of a text (query-language 3.3): runs of letters, digits and `_`, folded."""
+    """Words of a text (docs/query-language.md#text): runs of letters, digits and `_`, folded."""
     return _WORD.findall(value.casefold())
 
 

@@ -1,0 +1,1 @@
+"""How a request becomes durable rows."""

@@ -1,37 +1,37 @@
-"""Keeps the write path's ingress filters those of the state database, without a restart.
+"""Reloads the write path's ingress filters when they change in the state database.
 
-The server that changes a filter looks at once; all others when their timer comes. Filters are
-handed to whoever prepares commits.
+The server that changes a filter reloads at once; other servers at the next run of the background
+job.
 """
 
 from threading import Lock
 
 from vedette.clock import Clock
-from vedette.pipeline.workers.processor import Preparation
+from vedette.pipeline.workers.processor import CommitProcessor
 from vedette.state.db.database import Database
 from vedette.state.policy import filters
 
 
-class FilterWatch:
-    """See the module. Safe to share between threads."""
+class FilterReloader:
+    """See the module. Thread-safe."""
 
-    def __init__(self, database: Database, preparation: Preparation, clock: Clock) -> None:
+    def __init__(self, database: Database, processor: CommitProcessor, clock: Clock) -> None:
         self._database = database
-        self._preparation = preparation
+        self._processor = processor
         self._clock = clock
         self._version = 0
         self._lock = Lock()
 
-    def look(self) -> None:
-        """Takes over what was changed. Commits that begin after it are judged by it."""
+    def reload(self) -> None:
+        """Loads the filters if their version changed. They apply to commits that begin later."""
         with self._lock:
             if filters.version(self._database) != self._version:
                 version, found = filters.load(self._database)
-                self._preparation.use_filters(found)
+                self._processor.use_filters(found)
                 self._version = version
 
     def flush(self) -> None:
-        """Writes how often filters meant processes. Call it every few seconds, and at the end."""
-        looked_at, hits = self._preparation.filter_counts()
-        if looked_at:
-            filters.count_hits(self._database, looked_at, hits, self._clock.now_us())
+        """Writes the hit counts of filters. Call it every few seconds, and at shutdown."""
+        judged, hits = self._processor.filter_counts()
+        if judged:
+            filters.count_hits(self._database, judged, hits, self._clock.now_us())

@@ -1,20 +1,20 @@
-"""What the write path reports of itself, as Prometheus metrics."""
+"""Prometheus metrics of the write path."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from vedette.pipeline.batch.pack import Packed
+from vedette.pipeline.batch.pack import PackedCommit
 from vedette.pipeline.submission import Outcome, Receipt
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
-class IntakeMeter:
-    """The metrics of one intake."""
+class IngestMetrics:
+    """Metrics of one ingest queue, registered with `registry`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._records = Counter(
             "vedette_ingest_records",
-            "Records received, by what became of them.",
+            "Records received, by outcome.",
             ["outcome"],
             registry=registry,
         )
@@ -24,14 +24,19 @@ class IntakeMeter:
             ["reason"],
             registry=registry,
         )
+        self._conflicts = Counter(
+            "vedette_ingest_conflicts",
+            "Records stored although another record with the same number was stored before.",
+            registry=registry,
+        )
         self._queue = Gauge(
             "vedette_ingest_queue_bytes",
-            "Bytes of bodies accepted and not yet stored.",
+            "Bytes of request bodies accepted and not yet stored.",
             registry=registry,
         )
         self._prepare = Histogram(
             "vedette_commit_prepare_seconds",
-            "Time to turn the bodies of a commit into rows.",
+            "Time to process the records of a commit into rows.",
             buckets=_SECONDS,
             registry=registry,
         )
@@ -42,7 +47,9 @@ class IntakeMeter:
             registry=registry,
         )
         self._failures = Counter(
-            "vedette_commit_failures", "Commits that the store refused.", registry=registry
+            "vedette_commit_failures",
+            "Commits that were not stored.",
+            registry=registry,
         )
         self._outcomes = {
             outcome: self._records.labels(outcome.name.lower()) for outcome in Outcome
@@ -51,7 +58,7 @@ class IntakeMeter:
     def queued(self, byte_count: int) -> None:
         self._queue.set(byte_count)
 
-    def committed(self, packed: Packed, prepare_s: float, write_s: float) -> None:
+    def committed(self, packed: PackedCommit, prepare_s: float, write_s: float) -> None:
         self._prepare.observe(prepare_s)
         self._write.observe(write_s)
         for receipt in packed.receipts:
@@ -63,5 +70,6 @@ class IntakeMeter:
     def _count(self, receipt: Receipt) -> None:
         for (_, _, outcome), count in receipt.tally.items():
             self._outcomes[Outcome(outcome)].inc(count)
+        self._conflicts.inc(receipt.conflicts)
         for refusal in receipt.refusals:
             self._rejected.labels(refusal.reason).inc()

@@ -1,14 +1,14 @@
-"""The door of the write path: takes submissions, answers once they are durable.
+"""Queue of the write path: takes submissions and returns receipts once they are durable.
 
-Three threads stand behind it. *Expect* tells the preparation what has come, which may begin with
-it; *prepare* gathers what waits into one commit and turns it into rows; *commit* writes them.
-While one commit is written the next is prepared, so all cores work. The queue is bounded in
-bytes: above it a submission is refused with BusyError, and the sender keeps its copy
-(design.md 4).
+Three threads form a pipeline. `expect` announces each submission to the workers, so that decoding
+begins at once; `prepare` collects queued submissions into a commit and has it processed into rows;
+`commit` writes the rows. One commit is written while the next is processed. The queue is bounded in
+bytes: when it is full a submission is refused with BusyError, and the sender keeps its copy
+(ARCHITECTURE.md#the-write-path).
 
-When a commit fails, everything prepared on top of it fails too, the memory of the write path
-is dropped, and submissions are refused with UnavailableError until the store answers again
-and what the failed commits did store has been read back.
+When processing or writing a commit fails, or a worker fails while the queue is idle, all commits
+under way fail, and submissions are refused with UnavailableError until recovery has succeeded: the
+state of the write path is dropped, and what failed commits did store is read back.
 """
 
 import asyncio
@@ -23,35 +23,36 @@ import structlog
 
 from vedette.clock import Clock
 from vedette.errors import BusyError, UnavailableError, VedetteError
-from vedette.pipeline.batch.pack import Packed
+from vedette.pipeline.batch.pack import PackedCommit
 from vedette.pipeline.submission import Receipt, Submission
-from vedette.pipeline.workers.processor import Preparation
+from vedette.pipeline.workers.processor import CommitProcessor
+from vedette.state.clock.guard import ClockGuard
 
 log = structlog.get_logger(__name__)
 
 RECOVER_PAUSE_S = 1.0
-"""Between two tries to reach a store that refused a commit."""
+"""Interval of attempts to recover after a failure."""
 
 
-class Ledger(Protocol):
-    """Where commits are written."""
+class CommitWriter(Protocol):
+    """Destination of commits."""
 
-    def write(self, packed: Packed) -> None:
+    def write(self, packed: PackedCommit) -> None:
         """Durable when it returns. Raises UnavailableError when the store cannot take it."""
 
 
-class Meter(Protocol):
-    """What the intake reports of itself."""
+class QueueMetrics(Protocol):
+    """Metrics of the queue (`IngestMetrics`)."""
 
     def queued(self, byte_count: int) -> None: ...
 
-    def committed(self, packed: Packed, prepare_s: float, write_s: float) -> None: ...
+    def committed(self, packed: PackedCommit, prepare_s: float, write_s: float) -> None: ...
 
     def failed(self) -> None: ...
 
 
-class IntakeLimits(Protocol):
-    """Settings of the intake: bytes and milliseconds."""
+class QueueLimits(Protocol):
+    """Settings of the queue, in bytes and milliseconds."""
 
     @property
     def queue_bytes_max(self) -> int: ...
@@ -64,54 +65,58 @@ class IntakeLimits(Protocol):
 
 
 class _Waiting:
-    """A submission, and the future its sender waits for."""
+    """A submission, and the future that its sender waits for."""
 
     __slots__ = ("answer", "submission")
 
     def __init__(self, submission: Submission) -> None:
         self.submission = submission
         self.answer: Future[Receipt] = Future()
-        # A sender that goes away must not take back what is being written.
+        # Running, so that a sender that disconnects cannot cancel it.
         self.answer.set_running_or_notify_cancel()
 
 
 _Order = Callable[[], None]
-"""Work for the preparing thread between two commits (rolling a partition)."""
+"""Work for the preparing thread between two commits, such as rolling a partition."""
 
 _Item = _Waiting | _Order | None
-"""None comes last."""
+"""None is the last item."""
 
 
 def _wake() -> None:
-    """The order that does nothing."""
+    """An order without effect, to wake the preparing thread."""
 
 
-class Intake:
-    """See the module. `start` begins the threads, `close` finishes what was accepted."""
+class IngestQueue:
+    """See the module. Thread-safe. `start` starts the threads."""
 
     def __init__(
         self,
-        preparation: Preparation,
-        ledger: Ledger,
+        processor: CommitProcessor,
+        ledger: CommitWriter,
         clock: Clock,
-        limits: IntakeLimits,
-        meter: Meter,
+        limits: QueueLimits,
+        meter: QueueMetrics,
         first_seq: int,
+        clock_guard: ClockGuard | None = None,
     ) -> None:
-        self._preparation = preparation
+        self._processor = processor
         self._ledger = ledger
         self._clock = clock
         self._limits = limits
         self._meter = meter
         self._seq = first_seq
+        self._clock_guard = clock_guard
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._expected: queue.SimpleQueue[_Item] = queue.SimpleQueue()
-        """The same, once the preparation expects it."""
-        self._outbox: queue.Queue[tuple[Packed, list[_Waiting], float] | None] = queue.Queue(1)
+        """Items of the inbox that were announced to the processor."""
+        self._outbox: queue.Queue[tuple[PackedCommit, list[_Waiting], float] | None] = queue.Queue(
+            1
+        )
         self._done: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._bytes = 0
-        self._door = threading.Lock()
-        """Held to put into the inbox: nothing comes in behind the mark that closes it."""
+        self._inbox_lock = threading.Lock()
+        """Held to put into the inbox, so that nothing follows the None that closes it."""
         self._failed = threading.Event()
         self._closed = False
         self._threads = [
@@ -121,12 +126,13 @@ class Intake:
         ]
 
     def start(self) -> None:
+        self._processor.watch(self._fail)
         for thread in self._threads:
             thread.start()
 
     def close(self) -> None:
-        """Refuses what comes from now on; commits and answers what was accepted."""
-        with self._door:
+        """Refuses new submissions, and returns when all accepted ones are answered."""
+        with self._inbox_lock:
             self._closed = True
             self._inbox.put(None)
         for thread in self._threads:
@@ -134,20 +140,23 @@ class Intake:
 
     @property
     def available(self) -> bool:
-        """Whether a submission would be taken now, for /readyz."""
-        return not (self._closed or self._failed.is_set())
+        """Whether submissions are accepted and processed, for /readyz."""
+        return not (self._closed or self._failed.is_set()) and self._processor.is_responding
 
     async def submit(self, submission: Submission) -> Receipt:
-        """Returns when every accepted record is stored and fsynced.
+        """The receipt, once every accepted record is stored and fsynced.
 
-        Raises BusyError when the queue is full, UnavailableError when the store is down.
+        Raises BusyError when the queue is full, UnavailableError when the commit fails or the
+        clock is in doubt.
         """
         return await asyncio.wrap_future(self.enqueue(submission))
 
     def enqueue(self, submission: Submission) -> Future[Receipt]:
         """`submit` for callers without an event loop."""
+        if self._clock_guard is not None:
+            self._clock_guard.check()
         waiting = _Waiting(submission)
-        with self._door:
+        with self._inbox_lock:
             if self._failed.is_set():
                 raise UnavailableError("the store does not take data at the moment")
             total = self._bytes + submission.byte_count
@@ -164,7 +173,7 @@ class Intake:
         self._inbox.put(item)
 
     def between_commits(self, order: _Order) -> None:
-        """Runs `order` on the preparing thread, with no commit under way, and waits for it.
+        """Runs `order` on the preparing thread while no commit is under way, and waits for it.
 
         Raises what the order raises, UnavailableError after `close`.
         """
@@ -178,7 +187,7 @@ class Intake:
             else:
                 done.set_result(None)
 
-        with self._door:
+        with self._inbox_lock:
             self._put(run)
         done.result()
 
@@ -188,9 +197,9 @@ class Intake:
             item = self._inbox.get()
             if isinstance(item, _Waiting) and not self._failed.is_set():
                 try:
-                    self._preparation.expect(item.submission)
-                except Exception:  # prepare does without, and refuses it where it cannot
-                    log.exception("a submission could not be begun with")
+                    self._processor.expect(item.submission)
+                except Exception:  # `prepare` reports the failure if it persists
+                    log.exception("announcing a submission failed")
             self._expected.put(item)
 
     def _prepare_loop(self) -> None:
@@ -210,7 +219,7 @@ class Intake:
         self._outbox.put(None)
 
     def _next(self) -> _Item:
-        """What comes next; tries to reach a store that failed as long as nothing does."""
+        """The next item. After a failure, attempts to recover while there is none."""
         while True:
             try:
                 return self._expected.get(
@@ -220,7 +229,8 @@ class Intake:
                 self._recover()
 
     def _gather(self, first: _Waiting) -> tuple[list[_Waiting], _Order | None, bool]:
-        """The submissions of one commit: what comes in the time to wait, up to its bytes."""
+        """The submissions of one commit: those that arrive in `commit_wait_ms`, up to
+        `commit_bytes_max`. Also the order that follows, and whether the queue was closed."""
         group = [first]
         room = self._limits.commit_bytes_max - first.submission.byte_count
         deadline = time.monotonic() + self._limits.commit_wait_ms / 1_000
@@ -241,23 +251,23 @@ class Intake:
         if self._failed.is_set():
             self._answer(group, UnavailableError("the store does not take data at the moment"))
             return
-        self._take_note()
+        self._mark_durable()
         began = time.perf_counter()
         try:
             submissions = [waiting.submission for waiting in group]
-            packed = self._preparation.prepare(submissions, self._seq, self._clock.now_us())
+            packed = self._processor.prepare(submissions, self._seq, self._clock.now_us())
         except Exception as error:
-            # Memory may be half changed; beginning anew from the store is always right.
-            log.exception("preparing a commit failed")
+            # State may be changed in part; recovery from the store is always right.
+            log.exception("processing a commit failed")
             self._failed.set()
             self._answer(group, error)
             return
         self._seq += 1
         self._outbox.put((packed, group, time.perf_counter() - began))
 
-    def _take_note(self) -> None:
+    def _mark_durable(self) -> None:
         while not self._done.empty():
-            self._preparation.durable(self._done.get())
+            self._processor.durable(self._done.get())
 
     def _commit_loop(self) -> None:
         while (item := self._outbox.get()) is not None:
@@ -269,40 +279,45 @@ class Intake:
                 if not isinstance(error, VedetteError):
                     log.exception("writing a commit failed")
                 self._failed.set()
-                # The other thread may wait for work that nobody can hand in any more.
+                # The preparing thread may be waiting for work, which is refused from now on.
                 self._expected.put(_wake)
                 self._meter.failed()
                 self._answer(group, error)
             else:
                 self._done.put(packed.seq)
                 self._meter.committed(packed, prepare_s, time.perf_counter() - began)
-                self._hand_out(packed, group)
+                self._return_receipts(packed, group)
             finally:
                 self._outbox.task_done()
 
-    def _write(self, packed: Packed) -> None:
+    def _write(self, packed: PackedCommit) -> None:
         if self._failed.is_set():
             raise UnavailableError("an earlier commit failed")
         self._ledger.write(packed)
 
+    def _fail(self) -> None:
+        """For the processor: it failed while it may have been idle."""
+        self._failed.set()
+        self._expected.put(_wake)
+
     def _recover(self) -> None:
-        """Begins anew from what the store holds."""
+        """Recovers the processor's state from the store."""
         self._outbox.join()
-        self._take_note()
+        self._mark_durable()
         try:
-            self._preparation.begin_anew(self._first_unsure())
+            self._processor.recover(self._first_uncertain())
         except VedetteError as error:
-            log.warning("the store is still unavailable", reason=str(error))
+            log.warning("ingest is still unavailable", reason=str(error))
         except Exception:
-            log.exception("beginning anew from the store failed")
+            log.exception("recovering from the store failed")
         else:
             self._failed.clear()
 
-    def _first_unsure(self) -> int:
-        # At most three commits are on their way: one written, one waiting, one just prepared.
+    def _first_uncertain(self) -> int:
+        # At most three commits are under way: one written, one waiting, one just processed.
         return max(0, self._seq - 3)
 
-    def _hand_out(self, packed: Packed, group: list[_Waiting]) -> None:
+    def _return_receipts(self, packed: PackedCommit, group: list[_Waiting]) -> None:
         self._release(group)
         for waiting, receipt in zip(group, packed.receipts, strict=True):
             waiting.answer.set_result(receipt)
@@ -313,7 +328,7 @@ class Intake:
             waiting.answer.set_exception(error)
 
     def _release(self, group: list[_Waiting]) -> None:
-        with self._door:
+        with self._inbox_lock:
             self._bytes -= sum(waiting.submission.byte_count for waiting in group)
             total = self._bytes
         self._meter.queued(total)

@@ -1,9 +1,8 @@
-"""Lets the parts of a sequence into the write path in the order of their numbers.
+"""Orders the parts of an import: each part waits until the one before it is in the ingest queue.
 
-An importer keeps several parts on their way, so that the server never waits for it; TLS and
-thread pools may bring them in another order, and what is learned from records depends on it. A
-part waits here until the one before it was handed in. It never waits long: a sender that died
-between two parts must not hold up what follows.
+An importer sends several parts at once, so that the server is never idle. Connections and threads
+may reorder them, but context learned from records depends on their order. The wait is bounded,
+since a sender may die between two parts.
 
 Belongs to the event loop; not thread-safe.
 """
@@ -22,28 +21,29 @@ class _Sequence:
         self.waiting: dict[int, asyncio.Event] = {}
 
 
-class Turns:
-    """The sequences of late, at most IMPORT_SEQUENCES_MAX of them."""
+class PartSequencer:
+    """The most recent IMPORT_SEQUENCES_MAX sequences."""
 
-    def __init__(self, turn_s: float = IMPORT_TURN_S) -> None:
-        self._turn_s = turn_s
+    def __init__(self, timeout_s: float = IMPORT_TURN_S) -> None:
+        self._timeout_s = timeout_s
         self._sequences: OrderedDict[str, _Sequence] = OrderedDict()
 
-    async def come(self, source: str) -> None:
-        """Returns when it is the turn of `key:number`; at once for a part that comes again."""
+    async def wait_for_turn(self, source: str) -> None:
+        """Returns when part `key:number` may be queued: at once if it is sent again, and after
+        the timeout in any case."""
         key, _, number = source.rpartition(":")
         sequence, at = self._sequence(key), int(number)
         if at <= sequence.next:
             return
         event = sequence.waiting.setdefault(at, asyncio.Event())
         try:
-            await asyncio.wait_for(event.wait(), self._turn_s)
+            await asyncio.wait_for(event.wait(), self._timeout_s)
         except TimeoutError:
             sequence.waiting.pop(at, None)
 
-    def taken(self, source: str) -> None:
-        """A part was handed in: it is the turn of the next. One that was refused because the
-        queue is full comes again, and the next waits for it."""
+    def queued(self, source: str) -> None:
+        """The part is in the queue: releases the next one. Do not call it for a part that was
+        refused because the queue is full: that part is sent again."""
         key, _, number = source.rpartition(":")
         sequence = self._sequence(key)
         sequence.next = max(sequence.next, int(number) + 1)

@@ -1,18 +1,20 @@
-"""Changes of time partitions, done between two commits.
+"""Changes of time partitions, made between two commits.
 
-The write path must not write to a partition that is being closed, detached or dropped: rows
-written there would bring it back. So every change runs on the preparing thread with no commit
-under way, and the registry learns which partitions are out of reach.
+Nothing may be written to a partition that is being closed, detached or dropped: rows would recreate
+it. So every change runs on the preparing thread while no commit is under way, and the processor is
+given the detached partitions.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import structlog
 
 from vedette.clock import Clock
-from vedette.pipeline.ingest_queue import Intake
-from vedette.pipeline.workers.processor import Preparation
+from vedette.pipeline.ingest_queue import IngestQueue
+from vedette.pipeline.workers.processor import CommitProcessor
 from vedette.settings import Settings
+from vedette.state.clock.guard import ClockGuard
 from vedette.store.engine.client import Engine
 from vedette.store.partitions import lifecycle as stored
 from vedette.store.partitions.partition import Partition, partition_name
@@ -25,18 +27,24 @@ _DAY_MS = 24 * _HOUR_MS
 
 
 class PartitionControl:
-    """The changes that api.md 3.3 allows, and those that the settings ask for."""
+    """Changes on request (docs/api-objects.md#time-partition), and those due by the settings."""
 
     def __init__(
-        self, engine: Engine, intake: Intake, preparation: Preparation, clock: Clock
+        self,
+        engine: Engine,
+        intake: IngestQueue,
+        preparation: CommitProcessor,
+        clock: Clock,
+        clock_guard: ClockGuard | None = None,
     ) -> None:
         self._engine = engine
         self._intake = intake
         self._preparation = preparation
         self._clock = clock
+        self._clock_guard = clock_guard or ClockGuard(clock)
 
     def roll(self) -> str:
-        """Closes the hot partition and opens a new one; returns the closed one's name."""
+        """Closes the hot partition and opens a new one; returns the name of the closed one."""
         closed_ms = self._preparation.windows.partition_ms
         self._intake.between_commits(self._roll)
         return partition_name(closed_ms)
@@ -54,10 +62,14 @@ class PartitionControl:
         return self._change(stored.delete, name)
 
     def maintain(self, settings: Settings) -> None:
-        """Rolls and deletes what is due by age, size or free disk."""
+        """Rolls and deletes partitions that are due by age, size or free disk space; by age nothing
+        while the clock is in doubt."""
+        policy = policy_of(settings)
+        if self._clock_guard.deletion_hold():
+            policy = replace(policy, roll_age_ms=0, keep_age_ms=0)
         due = decide(
             stored.list_partitions(self._engine),
-            policy_of(settings),
+            policy,
             self._clock.now_us() // 1_000,
             stored.free_disk_bytes(self._engine),
         )
@@ -80,7 +92,7 @@ class PartitionControl:
             try:
                 changed.append(change(self._engine, name))
             finally:
-                # Also after half a change: what is out of reach must get no late metadata.
+                # Also after a partial change: detached partitions must get no late metadata.
                 self._preparation.without_partitions(stored.unmounted(self._engine))
 
         self._intake.between_commits(order)

@@ -1,11 +1,11 @@
-"""Notes on a receipt what became of each record."""
+"""Writes the outcomes of records to a receipt."""
 
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from vedette.ingest.record import Record, RecordError
-from vedette.pipeline.submission import Outcome, Receipt, Refusal
+from vedette.pipeline.submission import HostCounts, Outcome, Receipt, Refusal
 
 # Plain numbers: an enumeration costs more to compare than a record to fold.
 EVENTS: Final = int(Outcome.EVENTS)
@@ -16,11 +16,11 @@ FILTERED: Final = int(Outcome.FILTERED)
 REJECTED: Final = int(Outcome.REJECTED)
 
 
-def tell(
+def note_outcomes(
     receipt: Receipt, records: Sequence[Record], positions: Sequence[int], outcomes: Sequence[int]
 ) -> None:
-    """Notes outcomes of records that nothing was told of, in the order of their texts. A text that
-    held several records is told by the best of them."""
+    """Adds the outcomes of records, given in the order of their texts. A text with several records
+    gets the best of their outcomes."""
     noted = receipt.outcomes
     if len(set(positions)) == len(positions) == len(noted):
         noted[:] = bytes(outcomes)
@@ -38,11 +38,37 @@ def tell(
         tally[entry] = tally.get(entry, 0) + count
 
 
-def refuse(
+def note_refusal(
     receipt: Receipt, position: int, error: RecordError, channel: str, event_id: int
 ) -> None:
-    """Notes a record that is of no host, so nothing else is told of it."""
+    """Adds a rejected record that `note_outcomes` will not be called for."""
     receipt.outcomes[position] = REJECTED
     receipt.refusals.append(Refusal(position, error.reason, error.message))
     entry = (channel, event_id, REJECTED)
     receipt.tally[entry] = receipt.tally.get(entry, 0) + 1
+
+
+def note_hosts(
+    receipt: Receipt, hosts: Sequence[str], records: Sequence[Record], outcomes: Sequence[int]
+) -> None:
+    """Adds the hosts of records that were not rejected."""
+    found: dict[str, list[int]] = {}
+    for host, record, outcome in zip(hosts, records, outcomes, strict=True):
+        if outcome == REJECTED:
+            continue
+        times = found.get(host)
+        if times is None:
+            times = found[host] = []
+        times.append(record.time_us)
+    for host, times in found.items():
+        known = [time_us for time_us in times if time_us]
+        first_us, last_us = min(known, default=0), max(known, default=0)
+        merge_hosts(receipt.hosts, {host: (len(times), first_us, last_us)})
+
+
+def merge_hosts(into: HostCounts, added: HostCounts) -> None:
+    """Adds counts and extends the times; a time of 0 is unknown."""
+    for host, (count, first_us, last_us) in added.items():
+        before, earliest_us, latest_us = into.get(host, (0, 0, 0))
+        first_us = min(earliest_us or first_us, first_us or earliest_us)
+        into[host] = before + count, first_us, max(latest_us, last_us)

@@ -1,4 +1,4 @@
-"""What the write path says of a submission to whoever sent it, over HTTP or not."""
+"""Receipts as JSON, for the answer to a request and for the summary of an import."""
 
 from collections import Counter
 from typing import Any
@@ -8,7 +8,7 @@ from vedette.pipeline.submission import Outcome, Receipt
 
 
 def report(receipt: Receipt) -> dict[str, Any]:
-    """Counts by outcome, errors by position, and a tally by channel and event id."""
+    """Counts by outcome, rejected records by position, and a tally by channel and event id."""
     counts = Counter(receipt.outcomes)
     listed = receipt.refusals[: limits.INGEST_ERRORS_MAX]
     return {
@@ -19,6 +19,8 @@ def report(receipt: Receipt) -> dict[str, Any]:
         "not_kept": counts[Outcome.NOT_KEPT],
         "filtered": counts[Outcome.FILTERED],
         "rejected": counts[Outcome.REJECTED],
+        "conflicts": receipt.conflicts,
+        **({"hosts": _hosts(receipt)} if receipt.hosts else {}),
         "errors": [
             {"position": one.position, "reason": one.reason, "message": one.message}
             for one in listed
@@ -29,3 +31,8 @@ def report(receipt: Receipt) -> dict[str, Any]:
             for (channel, event_id, outcome), count in sorted(receipt.tally.items())
         ],
     }
+
+
+def _hosts(receipt: Receipt) -> list[list[Any]]:
+    """Host, records, and earliest and latest time of its events in epoch us, by name."""
+    return [[name, *counts] for name, counts in sorted(receipt.hosts.items())]

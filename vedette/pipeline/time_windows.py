@@ -1,14 +1,15 @@
-"""Which window of server time, and which partition, a commit belongs to.
+"""Time window and partition of commits.
 
-A window never goes back, whatever the clock does, and never lies in two partitions: rolling
-to a new partition closes the current window early, and the next begins with the partition.
+A window is a period of server time. It never goes back, even if the clock does, and never spans two
+partitions: rolling to a new partition ends the current window early, and the next one begins with
+the partition.
 """
 
 from vedette.limits import SEGMENT_IDS_A_WINDOW, SEGMENT_WINDOW_MS
 
 
-class Windows:
-    """The current window and partition. Whoever prepares owns it."""
+class TimeWindows:
+    """The current window and partition, given by their beginning in ms. Not thread-safe."""
 
     def __init__(self, window_ms: int, partition_ms: int) -> None:
         """`window_ms` is the newest window stored (0 for an empty store)."""
@@ -16,7 +17,7 @@ class Windows:
         self.partition_ms = partition_ms
 
     def advance(self, now_us: int) -> bool:
-        """Moves to the window of `now_us`; True when it is a new one."""
+        """Moves to the window of `now_us`; returns whether that is a new one."""
         window_ms = now_us // 1_000 // SEGMENT_WINDOW_MS * SEGMENT_WINDOW_MS
         if window_ms <= self.window_ms:
             return False
@@ -24,9 +25,9 @@ class Windows:
         return True
 
     def next_opening(self, now_us: int) -> int:
-        """Opening time of a partition that begins now, ms."""
+        """Opening time of a partition that would be opened now, ms."""
         return max(now_us // 1_000, self.window_ms + SEGMENT_IDS_A_WINDOW)
 
     def roll(self, opened_ms: int) -> None:
-        """Closes window and partition; both begin anew at a `next_opening`."""
+        """Ends window and partition; both begin again at `opened_ms`, a `next_opening`."""
         self.window_ms = self.partition_ms = opened_ms

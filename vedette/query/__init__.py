@@ -1,15 +1,18 @@
-"""The query language: one text, one tree, many readers (query-language).
+"""The query language: text to tree, tree to typed tree, and the readers of either
+(docs/query-language.md).
 
-    parse      text          -> Tree       what it says             query/parse/lex.py,
-    query/parse/parser.py check      Tree          -> Checked    what it means            check*.py,
-    query/check/glob.py compile    Checked       -> Condition  SQL with bound values
-    query/compile/segments_sql.py compile    Checked       -> Condition  asked of whole processes
-    query/compile/processes_sql.py match      Checked       -> predicate  over one segment
-    match.py print      Tree          -> text       canonical; terms         query/parse/render.py
-    highlight  Tree          -> patterns   what to mark in results  highlight.py carriage
-    parameters    -> Tree       q, svc.q.f, svc.fq       query/parse/query_params.py
+    parse/             text         -> Tree        syntax: brackets, operators, leaves
+    check/             Tree         -> Checked     meaning: tests of columns; all decisions
+    compile/           Checked      -> Condition   SQL with bound values
+      segments_sql                                 a search of segments, or of binaries
+      processes_sql                                a comprehensive search: whole processes
+    match.py           Checked      -> predicate   the same answers over one document in memory
+    highlight.py       Tree         -> patterns    what to mark in results
+    mark.py            patterns     -> spans       where it stands in a value, bounded
+    parse/render.py    Tree         -> text        canonical spelling; terms of an answer
+    parse/query_params parameters   -> Tree        q, svc.q.FIELD, svc.fq
 
-Decisions are made in `check` alone; compile, match and print write down.
+Pure: no I/O, no clock, no settings. The compiler, the matcher and the printer never decide.
 """
 
 from vedette.query.check.checker import check

@@ -1,14 +1,15 @@
-r"""What to mark in the values of results (query-language 6, highlights): patterns on the original
-text, whose only group is the part that matched.
+r"""RE2 patterns that mark matches in the values of results
+(docs/query-language.md#one-segment-at-a-time, highlights). The
+first group of a pattern is the part to mark; `mark.py` applies them.
 
-Highlighting is by text, not by field: `process_name:notepad.exe` also marks the end of a path.
-So every leaf that is not negated and asks for a text is tried in all default fields, in each by
-the rule of its type. A leaf with a field is tried in that field and in the metadata alone: events
-of other kinds would have to be read for nothing but a mark. Numbers, dates, addresses, ranges,
-`*` alone, joins and exact filters mark nothing.
+Highlighting is by text, not by field: `process_name:notepad.exe` also marks the end of a path. A
+leaf that is not negated and has a text value is tried in all default fields, each by the rule of
+its type. A leaf with a field is tried in that field and in metadata only, because reading other
+kinds of events costs more than a mark is worth. Numbers, dates, addresses, ranges, `*`, joins and
+exact filters mark nothing.
 
-The rules are those of `query/check/text.py`, said of the text as stored: any run of separators for
-one, any case. A value that matches only by Unicode folding (`ß` for `ss`) is found and not marked.
+The rules are those of `query/check` on text as stored: any run of separators, any case. A
+value that matches only by Unicode folding (`ß` for `ss`) is found and not marked.
 """
 
 import re
@@ -18,23 +19,24 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from vedette.model.field import Catalogue, Field, FieldType
-from vedette.model.fields import PROCESS
+from vedette.model.fields import PROCESS, WRITTEN
 from vedette.model.tokens import cmdline_pieces, fold, pattern_words
 from vedette.query.check.glob import is_any, is_wild, pattern
+from vedette.query.check.hives import hive_paths
 from vedette.query.compile.document import SEGMENT, Document
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text, Tree
 from vedette.query.parse.escape import unescape
 
 LEAVES_MAX = 100
-"""Leaves that are marked; a query of more was written by a program."""
+"""Leaves of a query that are marked; larger queries are made by programs."""
 
 PATTERN_CHARS_MAX = 2_000
-"""A value that makes a longer pattern is not marked: RE2 would need megabytes for it."""
+"""Characters of a pattern; a longer one is left out, since RE2 would need megabytes for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """In a value of the column, what the group of the RE2 pattern finds is to be marked."""
+    """A column, and an RE2 pattern whose first group is marked in its values."""
 
     column: str
     pattern: str
@@ -42,14 +44,14 @@ class Marker:
 
 Patterns = tuple[str, ...]
 Rule = Callable[[str], Patterns]
-"""A value as written to the patterns of its matches."""
+"""From a value as written to patterns."""
 
 _SEPARATOR = r"[\\/]"
 _IN_NAME = r"[^\\/]"
 _WORD = r"[\p{L}\p{N}_]"
 _GAP = r"[^\p{L}\p{N}_]"
 _CUT = r"""\s\\"'()\[\]{},=<>&|;"""
-"""What always separates the pieces of a command line, as the inside of a class."""
+"""Separators of a command line, as the inside of a character class."""
 
 _PIECE = rf"[^{_CUT}:/]"
 _HASH = re.compile(r"[0-9a-f*?]+")
@@ -59,10 +61,11 @@ _ROOTED = re.compile(r"(?:[a-z]:)?[\\/]|[a-z]:$", re.IGNORECASE)
 def markers(
     tree: Tree, catalogue: Catalogue = PROCESS, *, document: Document = SEGMENT
 ) -> list[Marker]:
-    """Every marker of the leaves that are not negated, without duplicates."""
+    """The distinct markers of the leaves that are not negated."""
     found: dict[Marker, None] = {}
     for leaf in _positive(tree, is_negated=False)[:LEAVES_MAX]:
-        if isinstance(leaf.value, Text) and not is_any(unescape(leaf.value.source)):
+        # "" would match the empty text, "*" every text: neither marks anything.
+        if isinstance(leaf.value, Text) and unescape(leaf.value.source).strip("*"):
             marks = _of_leaf(leaf, leaf.value.source, catalogue, document.lists)
             found.update(dict.fromkeys(marks))
     return list(found)
@@ -102,11 +105,11 @@ def _marks(column: str, patterns: Patterns) -> Iterator[Marker]:
 
 
 def _columns(field: Field) -> tuple[str, ...]:
-    return field.sources or field.paths
+    return tuple(WRITTEN.get(one, one) for one in field.sources or field.paths)
 
 
 def _rule_of(field: Field, column: str, rule: Rule) -> Rule:
-    """Names are stored as such, or are the last parts of paths."""
+    """The rule of a field, adapted for names that are the last parts of paths."""
     return _last_part if field.type == "name" and column in field.paths else rule
 
 
@@ -141,7 +144,7 @@ def _last_part(source: str) -> Patterns:
 
 
 def _stripped(value: str) -> str:
-    """A path or name without what stands before its first part."""
+    """A path or name without leading separators."""
     return value.removeprefix(":").lstrip("\\/")
 
 
@@ -169,7 +172,7 @@ def _path_reading(reading: str) -> Patterns:
 
 
 def _parts(value: str) -> str:
-    """A path with any separators where the value has one."""
+    """Pattern of a path in which any run of separators matches one."""
     parts = [part for part in re.split(_SEPARATOR + "+", value) if part]
     bodies = [
         "(?:currentcontrolset|controlset00[12])"
@@ -181,7 +184,7 @@ def _parts(value: str) -> str:
 
 
 def _cmdline(source: str) -> Patterns:
-    """Pieces in order. A `/` begins a piece after a space, and parts pieces elsewhere."""
+    """Pieces in order. A `/` begins a piece after a separator, and separates pieces elsewhere."""
     pieces = cmdline_pieces(unescape(source))
     while pieces and is_any(pieces[0]):
         del pieces[0]
@@ -189,11 +192,15 @@ def _cmdline(source: str) -> Patterns:
         del pieces[-1]
     if not pieces:
         return ()
+    if pieces[-1] == "/":
+        pieces[-1] = "/*"
     begin = rf"(?:^/?|[{_CUT}:]|[^{_CUT}]/)"
     if pieces[0][0] == "." and len(pieces[0]) > 1:
         begin = f"(?:{begin}|{_PIECE})"
+    elif pieces[0] == "/":
+        begin = rf"(?:^|[{_CUT}:])"
     elif pieces[0][0] == "/":
-        begin = rf"(?:^|[{_CUT}])"
+        begin = rf"(?:^|[{_CUT}])/?"
     body = _piece(pieces[0])
     for before, piece in pairwise(pieces):
         gap = "*" if before[-1] == ":" or piece[0] == "/" else "+"
@@ -221,11 +228,40 @@ def _domain(source: str) -> Patterns:
     if not core.strip("*"):
         return ()
     body = pattern(core)
+    begins, ends = value.startswith("."), value.endswith(".")
+    if ends:
+        return (rf"\.({body})\." if begins else rf"^({body})(?:\.|$)",)
     is_label = "." not in core and not is_wild(core)
-    if not is_wild(core) and value.endswith("."):
-        return (rf"\.({body})\." if value.startswith(".") else rf"^({body})(?:\.|$)",)
-    end = r"(?:$|\.)" if is_label and not value.startswith(".") else r"\.*$"
+    end = r"(?:$|\.)" if is_label and not begins else r"\.*$"
     return (rf"(?:^|\.)({body}){end}",)
+
+
+def _hostname(source: str) -> Patterns:
+    value = fold(unescape(source))
+    whole = rf"^({pattern(value)})$"
+    if "." in value:
+        return (whole,)
+    return whole, rf"^({pattern(value, '[^.]*', '[^.]')})\."
+
+
+def _registry(source: str) -> Patterns:
+    readings = dict.fromkeys((unescape(source), source))
+    return (*_path(source), *(one for reading in readings for one in _hives(reading)))
+
+
+def _hives(reading: str) -> Iterator[str]:
+    value = re.sub(_SEPARATOR + "+", r"\\", _stripped(fold(reading)))
+    for path in hive_paths(value + "*" if value.endswith("\\") else value):
+        root = _parts(path.root)
+        user = f"{_SEPARATOR}{_IN_NAME}+" if path.has_user else ""
+        yield f"^{_SEPARATOR}({root}{user}{_rest(path.rest)})$"
+
+
+def _rest(rest: str) -> str:
+    """What follows a hive: parts behind separators, or the end of a name."""
+    name, separator, below = rest.partition("\\")
+    found = pattern(name)
+    return f"{found}{_SEPARATOR}+{_parts(below)}" if separator and below else found
 
 
 RULES: Mapping[FieldType, Rule] = MappingProxyType(
@@ -235,14 +271,15 @@ RULES: Mapping[FieldType, Rule] = MappingProxyType(
         "sign": _whole,
         "name": _name,
         "path": _path,
-        "registry": _path,
+        "registry": _registry,
         "cmdline": _cmdline,
         "text": _text,
         "domain": _domain,
+        "hostname": _hostname,
         "account": _account,
         "md5": _hexadecimal,
         "sha1": _hexadecimal,
         "sha256": _hexadecimal,
     }
 )
-"""Types of which texts are marked."""
+"""The rule of each type that is marked."""

@@ -1,20 +1,18 @@
-"""Typed tree to a predicate over one document in memory: the same answers as the SQL.
+"""Compile a typed tree to a predicate over one document in memory, with the answers of the SQL.
 
-A segment is a mapping of the store's column names: metadata as plain values, event columns as
-sequences, times in epoch microseconds, addresses as 16 bytes. A missing column is unknown. A
-binary is a mapping of `binary_sql.BINARY_COLUMNS` in the same manner.
-
-`Prepared` keeps the forms of a document's texts, so that many queries over one document fold its
-paths once.
+A segment is a mapping of column names: metadata as plain values, event columns as sequences, times
+in epoch microseconds, addresses as 16 bytes; a missing column is unknown. A binary is a mapping of
+`binary_sql.BINARY_COLUMNS` in the same way. Patterns are RE2, so time is linear in the text.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any, assert_never
 
 import re2
 
 from vedette.model import tokens
-from vedette.model.fields import JOINS
+from vedette.model.fields import JOINS, NOT_WRITTEN, OPERATION, WRITTEN, WRITTEN_JOIN
 from vedette.model.host import minutes_ahead
 from vedette.query.compile.document import BINARY, SEGMENT, Document
 from vedette.query.nodes import And, Everything, Not, Or
@@ -52,7 +50,7 @@ _UNKNOWN = 255
 
 
 Binaries = Callable[[str], Sequence["Prepared"]]
-"""The binaries, as documents, that have an MD5 or SHA-256."""
+"""Lookup of binary documents by MD5 or SHA-256."""
 
 
 def _no_binaries(_: str) -> Sequence["Prepared"]:
@@ -60,7 +58,8 @@ def _no_binaries(_: str) -> Sequence["Prepared"]:
 
 
 class Prepared:
-    """A document with its texts made ready on demand, and the binaries its joins ask."""
+    """A document with a cache of the normal forms of its texts, so that many queries normalise each
+    once, and the lookup for its joins."""
 
     __slots__ = ("_lists", "_texts", "binaries", "segment")
 
@@ -77,14 +76,22 @@ class Prepared:
         self._texts: dict[tuple[str, Form], Sequence[str]] = {}
 
     def values(self, column: str) -> Sequence[Any]:
-        """All values of a column; of metadata the only one."""
+        """The values of a column; metadata has one, or none when unknown."""
+        if column in WRITTEN:
+            return self._written(WRITTEN[column])
         found = self.segment.get(column)
         if found is None:
             return ()
         return found if column in self._lists else (found,)
 
+    def _written(self, column: str) -> Sequence[Any]:
+        """The values of a column of file events without those of deleted files."""
+        operations = self.values(OPERATION) or repeat(0)
+        pairs = zip(self.values(column), operations, strict=False)
+        return [value for value, operation in pairs if operation != NOT_WRITTEN]
+
     def texts(self, column: str, form: Form) -> Sequence[str]:
-        """All values of a text column in a form."""
+        """The values of a text column in a normal form."""
         key = (column, form)
         found = self._texts.get(key)
         if found is None:
@@ -93,10 +100,10 @@ class Prepared:
 
     def _text_values(self, column: str) -> Sequence[str]:
         found = self.values(column)
-        return found if found or column in self._lists else ("",)
+        return found if found or column in self._lists or column in WRITTEN else ("",)
 
     def numbers(self, source: str) -> Iterable[int]:
-        """All values of a number column, or of a number of `fields.DERIVED`."""
+        """The values of a number column, or of a number of `fields.DERIVED`."""
         match source:
             case "destination_port":
                 connections = zip(
@@ -124,7 +131,7 @@ class Prepared:
 
 
 def binaries_by_hash(binaries: Iterable[Segment]) -> Binaries:
-    """The lookup of some binaries."""
+    """Index some binaries by hash."""
     found: dict[str, list[Prepared]] = {}
     for binary in binaries:
         prepared = Prepared(binary, document=BINARY)
@@ -138,7 +145,7 @@ Predicate = Callable[[Prepared], bool]
 
 
 def compile_match(tree: Checked) -> Predicate:
-    """A predicate for `Prepared` segments. Compile once, ask often."""
+    """A predicate over `Prepared` documents."""
     match tree:
         case Everything():
             return lambda _: True
@@ -167,12 +174,12 @@ def _any(options: Sequence[Predicate]) -> Predicate:
 
 
 def match_segment(tree: Checked, segment: Segment) -> bool:
-    """Whether one segment answers the query. For many, use `compile_match`."""
+    """Whether one segment matches. For many, use `compile_match`."""
     return compile_match(tree)(Prepared(segment))
 
 
 def _any_test(tests: Sequence[Test]) -> Predicate:
-    """One of the tests is true; those of one text in one form are asked together."""
+    """One of the tests is true; tests of one text in one form share a pass."""
     by_form: dict[tuple[str, Form], list[TextTest]] = {}
     options: list[Predicate] = []
     for test in tests:
@@ -180,7 +187,7 @@ def _any_test(tests: Sequence[Test]) -> Predicate:
             case TextTest():
                 by_form.setdefault((test.column, test.form), []).append(test)
             case JoinTest(source, asked):
-                options.append(_join(JOINS[source], _any_test(asked)))
+                options.append(_join(_hash_columns(source), _any_test(asked)))
             case _:
                 options.append(_single(test))
     options.extend(_texts(column, form, found) for (column, form), found in by_form.items())
@@ -200,8 +207,16 @@ def _single(test: NumberTest | TimeTest | AddressTest | PresentTest) -> Predicat
     assert_never(test)
 
 
-def _join(columns: tuple[str, str], ask: Predicate) -> Predicate:
-    """One of the hashes in the columns is that of a binary of which the predicate is true."""
+def _hash_columns(source: str) -> tuple[str, ...]:
+    """The columns of the hashes that a join looks up."""
+    columns = JOINS[source]
+    if source != WRITTEN_JOIN:
+        return columns
+    return tuple(name for name, column in WRITTEN.items() if column in columns)
+
+
+def _join(columns: tuple[str, ...], ask: Predicate) -> Predicate:
+    """One of the hashes belongs to a binary that meets the predicate."""
     return lambda segment: any(
         ask(binary)
         for column in columns

@@ -1,8 +1,8 @@
-"""The tree of a query: frozen nodes in one union, as parsed and as checked.
+"""The syntax tree of a query: frozen nodes in one union, parsed (`Tree`) or checked (`Checked`).
 
-`Tree` is what the text says: leaves are a field's name and a value as written. `Checked` is
-what it means: leaves are tests of columns (`typed.py`). Both share the connectives, so that
-one `match` over five cases reads either. Everything is immutable; a pass returns a new tree.
+Leaves of `Tree` are a field name and a value as written; leaves of `Checked` are tests of columns
+(`typed.py`). Both share the connectives, so one `match` over five cases reads either. Nodes are
+immutable; a pass returns a new tree.
 """
 
 from collections.abc import Iterable
@@ -13,15 +13,15 @@ from typing import Generic, TypeAlias, TypeVar
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A word or phrase in its escaped spelling (`escape.unescape` gives its text). Whether it
-    stood in quotes does not matter: wildcards are live in both."""
+    """A word or phrase as escaped (`escape.unescape` gives its text). Quotes make no difference:
+    wildcards work in both."""
 
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """`[low TO high]`; "*" is an open end, `{` and `}` leave the end itself out."""
+    """`[low TO high]`; "*" is an open end, `{` and `}` exclude the end."""
 
     low: str
     high: str
@@ -31,8 +31,8 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """A whole stored value, as a facet shows it: no wildcards, no escapes. Comes from
-    `svc.fq.<field>` only; there is no way to write it in a query."""
+    """A whole stored value, as a facet shows it: no wildcards, no escapes. From `svc.fq.<field>`
+    only; a query has no syntax for it."""
 
     text: str
 
@@ -42,7 +42,7 @@ Value = Text | Range | Exact
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A value to find: in the named field, or with None in every default field."""
+    """A value in a field; None is every default field."""
 
     field: str | None
     """Lower case, as the catalogue knows it or one of its aliases."""
@@ -80,7 +80,7 @@ Tree: TypeAlias = Node[Leaf]
 
 
 def all_of(children: Iterable["Node[L]"]) -> "Node[L]":
-    """AND, flat: nested ANDs are taken in, one child stands for itself, none is Everything."""
+    """Flat AND: nested ANDs are inlined, a single child is returned, no child is Everything."""
     flat: list[Node[L]] = []
     for child in children:
         if isinstance(child, And):
@@ -93,7 +93,7 @@ def all_of(children: Iterable["Node[L]"]) -> "Node[L]":
 
 
 def any_of(children: Iterable["Node[L]"]) -> "Node[L]":
-    """OR, flat like `all_of`. Everything among the children is Everything. Needs a child."""
+    """Flat OR: as `all_of`, but Everything absorbs all others, and a child is needed."""
     flat: list[Node[L]] = []
     for child in children:
         if isinstance(child, Everything):
@@ -106,5 +106,5 @@ def any_of(children: Iterable["Node[L]"]) -> "Node[L]":
 
 
 def negated(child: "Node[L]") -> "Node[L]":
-    """NOT; two of them cancel out."""
+    """NOT; a double negation cancels out."""
     return child.child if isinstance(child, Not) else Not(child)

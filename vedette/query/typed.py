@@ -1,7 +1,6 @@
-"""What a checked query asks of a document: tests of single columns, ready to be rendered.
+"""The typed tree: tests of single columns, which SQL and the matcher render alike.
 
-All decisions are made by `check`; SQL and the matcher only write these tests down, each in its
-language. A test of a column that holds many values is true when it is true of one of them.
+`check` makes all decisions. A test of an array column is true when it is true of one element.
 """
 
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ Form = Literal[
     "labels",  # the domain form without the dot before it
     "pieces",  # tokens.words_form
 ]
-"""How stored text is made ready for comparing."""
+"""Normal form of stored text before it is compared."""
 
 Shape = Literal[
     "equals",
@@ -27,7 +26,7 @@ Shape = Literal[
     "ends",
     "ends_after",  # ends with the needle, and is longer
     "contains",
-    "matches",  # the needle is an RE2 pattern of our own making, searched for anywhere
+    "matches",  # the needle is an RE2 pattern made by `check`, unanchored
 ]
 
 
@@ -40,7 +39,7 @@ class TextTest:
     shape: Shape
     needle: str
     tokens: tuple[str, ...] = ()
-    """What the column's index surely holds whenever the test is true; () when nothing."""
+    """Index tokens that every match has; () for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,33 +81,35 @@ ColumnTest: TypeAlias = TextTest | PresentTest | NumberTest | TimeTest | Address
 
 @dataclass(frozen=True, slots=True)
 class JoinTest:
-    """A binary that the document leads to answers to one of the tests (query-language 5)."""
+    """A binary joined to the document meets one of the tests
+    (docs/query-language.md#processes-by-their-files)."""
 
     source: str
-    """Of `fields.JOINS`: which hashes of the document are looked up."""
+    """Key of `fields.JOINS`: the hashes of the document that are joined."""
     tests: tuple[ColumnTest, ...]
-    """Tests of a binary's columns; never without any."""
+    """Tests of a binary's columns, at least one."""
 
 
 Test: TypeAlias = ColumnTest | JoinTest
+Tests: TypeAlias = tuple[Test, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One leaf of the query: true when one of the tests is; never without any."""
+    """One leaf of the query: true when one of the tests is; without tests it is never true."""
 
     tests: tuple[Test, ...]
     leaf: Leaf = field(compare=False)
-    """Where it came from, for highlights and explanations."""
+    """The parsed leaf, for explanations."""
 
 
 Checked: TypeAlias = Node[Match]
 
 NEVER: tuple[Test, ...] = ()
 NUMBER_MAX = 2**63 - 1
-"""The greatest number a query can name."""
+"""Largest number that a query can name."""
 
 
 def source_of(test: Test) -> str:
-    """The column that a test reads, or the name of `fields.DERIVED`."""
+    """The column, or the key of `fields.DERIVED`, that a test reads."""
     return test.source if isinstance(test, NumberTest | JoinTest) else test.column

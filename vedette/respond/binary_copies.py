@@ -1,10 +1,14 @@
-"""Copies of programs that sensors send: offered, fetched piece by piece, checked, kept.
+"""Copies of programs that sensors send: offered, fetched in pieces, verified, kept.
 
-They lie in `binaries/` of the data directory. A whole file whose hash was checked is
+They lie in `binaries/` of the data directory. A whole file whose hashes were verified is
 `ab/abcdef...` and stands for all sensors. Of a file over 25 MiB only the beginning comes, whose
-hash says nothing: that is kept as `ab/abcdef....SENSOR`, for the sensor that says so, so that a
-sensor that lies spoils no other's copy. What is on its way is `arriving/SENSOR-abcdef...`, beside
-a `.offer` with what the sensor said of it.
+hash proves nothing: that is kept as `ab/abcdef....SENSOR`, for the sensor that reported it, so that
+a false report spoils no other's copy. Unfinished files are `arriving/SENSOR-abcdef...`, each with a
+`.offer` that holds what the sensor said of it.
+
+A copy is given to those who see a sensor that sent it: naming the MD5 of another group's file is
+not enough. So a group whose sensors never sent a file is asked for it again, and a sensor may fill
+only a share of the room.
 """
 
 import hashlib
@@ -15,12 +19,12 @@ from pathlib import Path
 from typing import Final
 
 import orjson
-from sqlalchemy import func, select
 
 from vedette import limits
 from vedette.errors import BadRequestError, NotFoundError
-from vedette.state.db.database import Database, insert_new
-from vedette.state.db.schema_fleet import STORED_FILE
+from vedette.model.scope import Scope
+from vedette.state.db.database import Database
+from vedette.state.sensors import stored_files
 
 _PIECE: Final = 1024 * 1024
 
@@ -49,14 +53,14 @@ class Wanted:
 
 
 class WrongOffsetError(Exception):
-    """A piece that does not follow what is there; `received` says what would."""
+    """A piece that does not follow the ones before it; `received` is the offset wanted next."""
 
     def __init__(self, received: int) -> None:
         super().__init__(f"{received} bytes are there")
         self.received = received
 
 
-class CopiedFiles:
+class BinaryCopies:
     """The copies of one server. Safe to share between threads as long as a sensor sends the
     pieces of a file one after the other."""
 
@@ -67,10 +71,13 @@ class CopiedFiles:
         self._bytes_max = bytes_max
 
     def offer(self, sensor_id: int, files: list[OfferedFile]) -> list[Wanted]:
-        """Which of the files to send. None that are here, and no more than there is room for."""
+        """Which of the files to send: none that the sensor's group sent before, and no more than
+        the room that is left to the sensor."""
         self._arriving.mkdir(mode=0o700, parents=True, exist_ok=True)
-        known = self._stored(sensor_id, [file.sha256 for file in files])
-        room = self._room()
+        known = stored_files.sent_by_group(
+            self._database, sensor_id, [file.sha256 for file in files]
+        )
+        room = self._room(sensor_id)
         places = limits.COPIED_FILES_ARRIVING - sum(1 for _ in self._of_sensor(sensor_id))
         wanted: dict[str, Wanted] = {}
         for file in files:
@@ -112,18 +119,22 @@ class CopiedFiles:
             self._finish(sensor_id, offered, draft, now_us)
         return received
 
-    def path_of(self, md5: str) -> Path | None:
-        """The whole copy with this md5, checked; None when there is none."""
-        query = select(STORED_FILE.c.sha256).where(
-            STORED_FILE.c.md5 == md5.lower(), STORED_FILE.c.sensor_id == 0
+    def path_of(self, md5: str, scope: Scope) -> Path | None:
+        """The whole verified copy with this MD5; None where there is none that a sensor of the
+        scope sent. Copies of older versions, whose sender is unknown, are for those who see
+        everything."""
+        senders = stored_files.senders_of(self._database, md5.lower())
+        visible = (
+            sha256
+            for sha256, sensors in senders.items()
+            if scope.sees_all or any(map(scope.allows, sensors))
         )
-        with self._database.reading() as connection:
-            sha256 = connection.scalar(query)
+        sha256 = next(visible, None)
         path = None if sha256 is None else self._kept(sha256, 0)
         return path if path is not None and path.exists() else None
 
     def forget_stale(self, now_us: int) -> None:
-        """Takes away what stopped arriving a week ago."""
+        """Remove unfinished files that got no piece for a week."""
         before_s = now_us / 1_000_000 - limits.COPIED_FILE_STALE_S
         for path in self._arriving.glob("*") if self._arriving.exists() else ():
             if path.stat().st_mtime < before_s:
@@ -140,32 +151,27 @@ class CopiedFiles:
         kept.parent.mkdir(mode=0o700, exist_ok=True)
         draft.replace(kept)
         _sync_folder(kept.parent)
-        row = {
-            "sha256": offered.sha256,
-            "sensor_id": owner,
-            "md5": md5 if is_whole else offered.md5,
-            "path": offered.path,
-            "size": offered.size,
-            "copied": offered.copied,
-            "stored_us": now_us,
-        }
-        with self._database.writing() as connection:
-            connection.execute(insert_new(connection, STORED_FILE), row)
+        stored_files.add(
+            self._database,
+            stored_files.StoredFile(
+                sha256=offered.sha256,
+                sensor_id=owner,
+                md5=md5 if is_whole else offered.md5,
+                path=offered.path,
+                size=offered.size,
+                copied=offered.copied,
+            ),
+            sensor_id,
+            now_us,
+        )
         self._drop(draft)
 
-    def _stored(self, sensor_id: int, hashes: list[str]) -> set[str]:
-        query = select(STORED_FILE.c.sha256).where(
-            STORED_FILE.c.sha256.in_(hashes), STORED_FILE.c.sensor_id.in_((0, sensor_id))
-        )
-        with self._database.reading() as connection:
-            return set(connection.scalars(query))
-
-    def _room(self) -> int:
-        query = select(func.coalesce(func.sum(STORED_FILE.c.copied), 0))
-        with self._database.reading() as connection:
-            kept = int(connection.execute(query).scalar_one())
+    def _room(self, sensor_id: int) -> int:
+        """Bytes that the sensor may still send: of all room, and of its own share."""
+        used = stored_files.usage(self._database, sensor_id)
         arriving = sum(path.stat().st_size for path in self._arriving.glob("*"))
-        return self._bytes_max - kept - arriving
+        share = max(self._bytes_max // limits.SENSOR_COPIES_SHARE, 2 * limits.COPIED_FILE_BYTES_MAX)
+        return min(self._bytes_max - used.total - arriving, share - used.of_sensor)
 
     def _of_sensor(self, sensor_id: int) -> Iterator[Path]:
         return self._arriving.glob(f"{sensor_id}-*.offer")

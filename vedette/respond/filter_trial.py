@@ -1,14 +1,14 @@
-"""What an ingress filter would have dropped of the last day, before it is stored.
+"""Dry run of ingress filters: what they would have dropped of the last day.
 
-The trial runs the filter itself over the stored processes, so it says exactly what the write path
-would do. Where a filter drops single events, a sample of the processes it means is looked into.
+The compiled filter runs over the stored processes, so the result is what the write path would do.
+Where a filter drops single events, their number is estimated from a sample of matching processes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from vedette.ingest.filter import CompiledFilters, compile_filters, sift
+from vedette.ingest.filter import CompiledFilters, apply_filters, compile_filters
 from vedette.ingest.filter.compile import DEPTH_MAX
 from vedette.limits import DRY_RUN_EVENT_PROCESSES_MAX, DRY_RUN_PROCESSES_MAX
 from vedette.model.host import SensorRef
@@ -21,43 +21,43 @@ from vedette.store.read.recent_processes import DayProcess, processes_since
 DAY_US: Final = 24 * 3600 * 1_000_000
 
 _EVENTS_READ: Final = 10_000
-"""Events of one process that a sample looks at."""
+"""Events of one process that a sample reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blinded:
-    """Something that finds less once the filter is in force."""
+    """A detection that would miss hits with the filter in force."""
 
     kind: str
     """watchlist, feed or rule."""
     id: str
     name: str
     hits: int
-    """Of the last day that would not have been found."""
+    """Of the last day that would be missed."""
 
 
 BlindedBy = Callable[[Engine, Sequence[IngressFilter], int], list[Blinded]]
-"""Asks one kind of detection what filters would take from it, since a time."""
+"""One kind of detection: the hits that filters would suppress, since a time."""
 
 DETECTIONS: Final[tuple[BlindedBy, ...]] = ()
-"""Who is asked."""
+"""The kinds of detection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What one filter would have done."""
+    """Result of the dry run of one filter."""
 
     filter_id: str
     processes: int
-    """Looked at: those of the last day, the newest first where there are too many."""
+    """Examined: those of the last day; the newest where there are too many."""
     processes_meant: int
-    """Of them, descendants too."""
+    """Matching ones, with descendants."""
     events: int
     events_dropped: int
     is_estimate: bool
-    """Whether `events_dropped` is worked out from a sample."""
+    """Whether `events_dropped` is estimated from a sample."""
     is_partial: bool
-    """Whether there were more processes than are looked at."""
+    """Whether there were more processes than examined."""
 
 
 def try_filters(
@@ -66,12 +66,12 @@ def try_filters(
     wanted: Sequence[IngressFilter],
     now_us: int,
 ) -> list[Trial]:
-    """One trial a filter, each as if it were the only one, enabled and enforced here."""
+    """A dry run for each filter, as if it were the only one, enabled and enforced by the server."""
     return [_try(engine, sensors, one, now_us - DAY_US) for one in wanted]
 
 
 def blinded_by(engine: Engine, wanted: Sequence[IngressFilter], now_us: int) -> list[Blinded]:
-    """What detection would miss of the last day, over all kinds of it."""
+    """Detections of all kinds that would miss hits of the last day."""
     return [found for ask in DETECTIONS for found in ask(engine, wanted, now_us - DAY_US)]
 
 
@@ -89,11 +89,11 @@ def _try(
             continue
         if filters.own(process.path, process.cmdline, process.md5):
             meant.add(process.process_id)
-        if filters.levelled and process.parent_id:
+        if filters.inherited_mask and process.parent_id:
             parents[process.process_id] = process.parent_id
             if process.parent_id not in parents and _means_parent(filters, process):
                 meant.add(process.parent_id)
-    if filters.levelled:
+    if filters.inherited_mask:
         meant |= _descendants(meant, parents, wanted.descendant_filtering_level)
     meant &= counts.keys()
     dropped = sum(counts[process_id] for process_id in meant)
@@ -141,7 +141,7 @@ def _of_sample(engine: Engine, filters: CompiledFilters, sample: list[str], most
     read = dropped = 0
     for process_id in sample:
         found = events(engine, process_id, EVERYTHING, count=_EVENTS_READ).by_kind
-        told: list[Any] = [event for kind in found.values() for event in kind]
-        read += len(told)
-        dropped += len(told) - len(sift(told, {process_id: filters.thins}, filters))
+        sampled: list[Any] = [event for kind in found.values() for event in kind]
+        read += len(sampled)
+        dropped += len(sampled) - len(apply_filters(sampled, {process_id: filters.thins}, filters))
     return round(most * dropped / read) if read else 0

@@ -1,4 +1,4 @@
-"""The ingress filters that a sensor applies itself, as it gets them at check-in."""
+"""Ingress filters that sensors apply themselves, as check-ins deliver them."""
 
 from typing import Any, Final, Protocol
 
@@ -11,7 +11,7 @@ _GROUP_MASK: Final = (1 << _GROUP_BITS) - 1
 
 
 class Sensor(Protocol):
-    """What decides which filters are a sensor's."""
+    """The attributes of a sensor that select its filters."""
 
     @property
     def id(self) -> int: ...
@@ -24,7 +24,7 @@ class Sensor(Protocol):
 
 
 class SensorFilters:
-    """What sensors are told of filters; read once for a version. Safe to share between threads."""
+    """Filters that sensors apply themselves, cached by version. Safe to share between threads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -47,13 +47,13 @@ class SensorFilters:
 
 
 def list_version(version: int, group_id: int) -> int:
-    """What a sensor knows its list by: it changes with every change of any filter, and when the
-    sensor moves to another group. 0 while there never was a filter."""
+    """Version of a sensor's list: it changes with every change of any filter and when the sensor
+    moves to another group. 0 before the first filter."""
     return version << _GROUP_BITS | group_id & _GROUP_MASK if version else 0
 
 
 def order_body(one: IngressFilter) -> dict[str, Any]:
-    """A filter as a sensor gets it: what it means, without whom it is for."""
+    """A filter in the form for sensors, without the hosts that it applies to."""
     return {
         "id": one.id,
         "priority": one.priority,

@@ -1,7 +1,7 @@
-"""The archives that the installer routes answer: the same content gives the same bytes.
+"""Installer archives, reproducible: the same content gives the same bytes.
 
-Times in archives are fixed, members are in order, owners are root. A package comes from the state
-database in pieces and is never in memory whole.
+Times in archives are fixed, members are in order, owners are root. A package is copied from the
+state database in pieces and is never in memory as a whole.
 """
 
 import gzip

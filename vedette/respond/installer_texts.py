@@ -1,5 +1,11 @@
-"""The texts that an installer carries: settings and scripts, filled in for one group."""
+"""The settings and scripts in an installer, for one group.
 
+Values go into scripts that a shell runs as root. Each is checked against a pattern without any
+character that a shell interprets (`checked_url`, `_checked_name`), stands in single quotes or in
+a quoted here-document, and is never expanded.
+"""
+
+import re
 from dataclasses import dataclass
 from string import Template
 from typing import Final
@@ -15,13 +21,33 @@ UNIT_NAME: Final = "vedette-sensor.service"
 
 @dataclass(frozen=True, slots=True)
 class SensorSettings:
-    """What a sensor of a group has to know."""
+    """What a sensor of a group needs."""
 
     server_url: str
     group_secret: str
     group_id: int
     exe_name: str = ""
     """Name of the installed program; "" for its own."""
+    update_public_key: str = ""
+    """Base64 of the Ed25519 key that signs updates."""
+
+
+def checked_url(url: str) -> str:
+    """An address that is safe in settings and scripts. Raises BadRequestError for anything but
+    `https://host` or `http://host` with an optional port and plain path."""
+    if not _URL.fullmatch(url):
+        raise BadRequestError(
+            "the server's address must be https://host[:port][/path] of letters, digits, dots, "
+            "dashes and underscores: set sensorbackend_server of the group"
+        )
+    return url
+
+
+def _checked_name(name: str) -> str:
+    """Raises BadRequestError for what is no plain file or host name."""
+    if not _PLAIN.fullmatch(name):
+        raise BadRequestError(f"{name[:80]!r} cannot stand in an installer")
+    return name
 
 
 def settings_text(settings: SensorSettings, data_dir: str) -> str:
@@ -32,6 +58,7 @@ def settings_text(settings: SensorSettings, data_dir: str) -> str:
         "group_id": str(settings.group_id),
         "ca_pem_file": CA_NAME,
         "data_dir": data_dir,
+        "update_public_key": settings.update_public_key,
     }
     for name, value in members.items():
         if not value.isprintable() or value != value.strip():
@@ -41,16 +68,17 @@ def settings_text(settings: SensorSettings, data_dir: str) -> str:
 
 def unit_text(exe_name: str) -> str:
     """The systemd unit of the Linux sensor. Exit status 76 is an uninstall: it stays ended."""
-    return _UNIT.substitute(name=exe_name)
+    return _UNIT.substitute(name=_checked_name(exe_name))
 
 
 def linux_script(exe_name: str) -> str:
     """`install.sh`, `install.sh uninstall`."""
-    return _LINUX.substitute(name=exe_name)
+    return _LINUX.substitute(name=_checked_name(exe_name))
 
 
 def windows_script(package: str, kind: str, host: str) -> str:
     """`install.ps1` for a package of osquery (msi), or any other (exe)."""
+    package, host = _checked_name(package), _checked_name(host)
     command = (
         f"Start-Process msiexec.exe -Wait -ArgumentList '/i', \"`\"$$here\\{package}`\"\", '/qn'"
         if kind == "msi"
@@ -61,8 +89,13 @@ def windows_script(package: str, kind: str, host: str) -> str:
 
 def osx_script(package: str, host: str) -> str:
     """`install.sh` for osquery's pkg."""
-    return _OSX.substitute(package=package, host=host)
+    return _OSX.substitute(package=_checked_name(package), host=_checked_name(host))
 
+
+_URL: Final = re.compile(
+    r"https?://([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?(/[A-Za-z0-9._/-]{0,200})?"
+)
+_PLAIN: Final = re.compile(r"[A-Za-z0-9._\[\]:-]{1,300}")
 
 _OSQUERY_FLAGS: Final = """\
 --enroll_tls_endpoint=/osquery/enroll
@@ -117,8 +150,8 @@ has_systemd() { [ -z "$$root" ] && [ -d /run/systemd/system ]; }
 
 if [ "$${1:-}" = uninstall ]; then
   if has_systemd; then systemctl disable --now vedette-sensor.service || true; fi
-  if [ -f "$$program/$name" ] && [ -z "$$root" ]; then
-    python3 -I "$$program/$name" restore --settings "$$settings/sensorsettings.ini" || true
+  if [ -f "$$program/"'$name' ] && [ -z "$$root" ]; then
+    python3 -I "$$program/"'$name' restore --settings "$$settings/sensorsettings.ini" || true
   fi
   rm -f "$$unit"
   rm -rf "$$program" "$$settings" "$$data"
@@ -131,7 +164,7 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' || fail "needs Pyth
 
 mkdir -p "$$program" "$$settings" "$$data" "$$(dirname "$$unit")"
 chmod 755 "$$program"
-install -m 755 "$$here/vedette-sensor.pyz" "$$program/$name"
+install -m 755 "$$here/vedette-sensor.pyz" "$$program/"'$name'
 install -m 600 "$$here/sensorsettings.ini" "$$settings/sensorsettings.ini"
 install -m 644 "$$here/ca.pem" "$$settings/ca.pem"
 install -m 644 "$$here/vedette-sensor.service" "$$unit"
@@ -158,14 +191,16 @@ foreach ($$name in 'ca.pem', 'enrolment.secret', 'sensorsettings.ini') {
 }
 $$secret = Join-Path $$home_dir 'enrolment.secret'
 icacls $$secret /inheritance:r /grant 'SYSTEM:R' 'Administrators:F' | Out-Null
-@"
+$$flags = @'
 --tls_hostname=$host
---tls_server_certs=$$home_dir\ca.pem
---enroll_secret_path=$$home_dir\enrolment.secret
+--tls_server_certs=@HOME@\ca.pem
+--enroll_secret_path=@HOME@\enrolment.secret
 """
     + _OSQUERY_FLAGS
     + """\
-"@ | Set-Content -Encoding ascii (Join-Path $$home_dir 'osquery.flags')
+'@
+$$flags = $$flags.Replace('@HOME@', $$home_dir)
+$$flags | Set-Content -Encoding ascii (Join-Path $$home_dir 'osquery.flags')
 if (Get-Service osqueryd -ErrorAction SilentlyContinue) { Restart-Service osqueryd }
 # Sysmon and a log shipper report more than osquery does; docs/senders.md of the server tells how.
 """
@@ -178,16 +213,16 @@ _OSX: Final = Template(
 set -eu
 umask 077
 here=$$(cd "$$(dirname "$$0")" && pwd)
-home=/var/osquery
+home='/var/osquery'
 installer -pkg "$$here/$package" -target /
 mkdir -p "$$home"
 install -m 644 "$$here/ca.pem" "$$home/ca.pem"
 install -m 600 "$$here/enrolment.secret" "$$home/enrolment.secret"
 install -m 600 "$$here/sensorsettings.ini" "$$home/sensorsettings.ini"
-cat > "$$home/osquery.flags" <<FLAGS
+cat > "$$home/osquery.flags" <<'FLAGS'
 --tls_hostname=$host
---tls_server_certs=$$home/ca.pem
---enroll_secret_path=$$home/enrolment.secret
+--tls_server_certs=/var/osquery/ca.pem
+--enroll_secret_path=/var/osquery/enrolment.secret
 """
     + _OSQUERY_FLAGS
     + """\

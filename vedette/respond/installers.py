@@ -13,6 +13,7 @@ from vedette.respond.installer_texts import SensorSettings
 from vedette.state.db.database import Database
 from vedette.state.policy.groups import Group
 from vedette.state.sensors import enrolment, installers
+from vedette.state.sensors.update_signing import update_public_key
 
 _VERSION: Final = re.compile(r"""^SENSOR_VERSION = ['"]([^'"]+)['"]""", re.M)
 SENSOR_PACKAGE: Final = Path(vedette.__file__).parent / "sensor"
@@ -50,7 +51,7 @@ def packaged_installer(
             f"--kind {kind} FILE` does that, with osquery's package or another that you use"
         )
     settings = _settings(database, group, server_url)
-    host = urlsplit(server_url).netloc
+    host = urlsplit(settings.server_url).netloc
     file_name = f"sensor.{kind}"
     if os == "windows":
         script_name, script = "install.ps1", texts.windows_script(file_name, kind, host)
@@ -67,15 +68,16 @@ def packaged_installer(
 
 def _settings(database: Database, group: Group, server_url: str) -> SensorSettings:
     return SensorSettings(
-        server_url,
+        texts.checked_url(server_url),
         enrolment.current_secret(database, group.id),
         group.id,
         group.options.sensor_exe_name,
+        update_public_key(database),
     )
 
 
 def sensor_version(package: Path = SENSOR_PACKAGE) -> str:
-    """The version of the Linux sensor that installers carry, "" without one."""
+    """The version of the Linux sensor in installers, "" without one."""
     try:
         source = (package / "__init__.py").read_text()
     except OSError:

@@ -1,61 +1,71 @@
 """The orders of one check-in that are not columns of the sensor: bans, updates, files.
 
-Each function answers one member of the check-in's answer (docs/sensor-protocol.md), and None or
-nothing when the sensor is up to date. All of them may ask the database.
+Each function gives one member of the check-in's answer (docs/sensor-protocol.md), and None or
+nothing when the sensor is up to date. All of them may read the database.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
+from vedette.model.group import LATEST, MANUAL
 from vedette.respond import bans
 from vedette.state.db.database import Database
 from vedette.state.policy import groups
-from vedette.state.policy.bans import Teller
-from vedette.state.sensors.checkins import Standing
+from vedette.state.policy.bans import Reporter
+from vedette.state.sensors.checkins import WantedState
 from vedette.state.sensors.sensor_packages import package_of
+from vedette.state.sensors.update_signing import sign_update
 
 Body = dict[str, Any]
 
 
-def ban_orders(database: Database, sensor: Standing, version: int) -> Body | None:
+def ban_orders(database: Database, sensor: WantedState, version: int) -> Body | None:
     """What changed in the list of bans since the sensor's version: `{version, full, add, remove}`;
     None when nothing did."""
     return bans.ban_orders(database, sensor.group_id, version)
 
 
 def note_blocks(
-    database: Database, sensor: Standing, blocks: list[Body], number: int, now_us: int
+    database: Database, sensor: WantedState, blocks: list[Body], number: int, now_us: int
 ) -> None:
-    """Takes what the sensor kept from starting: `{md5, sha256, path, pid, time_us, count}`. The
-    list that was taken last from this sensor is not taken again; `number` names it."""
-    teller = Teller(sensor.id, sensor.hostname, number)
-    bans.count_blocks(database, teller, blocks, now_us)
+    """Count the blocks that the sensor reports: `{md5, sha256, path, pid, time_us, count}`. The
+    list `number` that was counted last for this sensor is not counted again."""
+    reporter = Reporter(sensor.id, sensor.hostname, number)
+    bans.count_blocks(database, reporter, blocks, now_us)
 
 
-def isolation_allow(database: Database, sensor: Standing, always: Sequence[str]) -> list[str]:
-    """What an isolated sensor may still speak to, beside the server: `address` or
-    `address:port`. What the server's settings allow, and the sensor's group."""
+def isolation_allow(database: Database, sensor: WantedState, always: Sequence[str]) -> list[str]:
+    """What an isolated sensor may still reach, apart from the server: `address` or `address:port`,
+    from the server's settings and the sensor's group."""
     if not sensor.isolate:
         return list(always)
     exclusions = groups.get(database, sensor.group_id).options.isolation_exclusions
     return [*always, *(one.ip_address for one in exclusions if one.enabled)]
 
 
-def update_order(database: Database, sensor: Standing) -> Body | None:
-    """The package that the sensor should become: `{version, url_path, sha256, size}`; None when
-    there is none, or it is what runs already."""
+def update_order(database: Database, sensor: WantedState) -> Body | None:
+    """The package that the sensor should install: `{version, url_path, sha256, size, signature}`.
+
+    None where the sensor's group does not request its version (`sensor_version_*` is `Manual`
+    unless it is set to a version or `Latest`), where no package is registered, and where the sensor
+    runs it already.
+    """
     package = package_of(database, sensor.os_type)
+    wanted = dict(sensor.group.settings.versions).get(sensor.os_type, MANUAL)
     if package is None or package.version == sensor.sensor_version:
+        return None
+    if wanted != package.version and wanted.lower() != LATEST:
         return None
     return {
         "version": package.version,
         "url_path": f"/sensor/v1/packages/{package.sha256}",
         "sha256": package.sha256,
         "size": package.size,
+        "signature": sign_update(database, package.version, package.sha256),
     }
 
 
-def wanted_binaries(_database: Database, _sensor: Standing) -> list[Body]:
-    """Programs that somebody asked for: `{md5, sha256}`. Sensors offer what they see by
-    themselves, so mostly none."""
+def wanted_binaries(_database: Database, _sensor: WantedState) -> list[Body]:
+    """Programs that somebody requested: `{md5, sha256}`. None: sensors offer what they see without
+    being asked."""
     return []

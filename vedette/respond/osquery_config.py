@@ -1,9 +1,10 @@
-"""The configuration that osquery gets: event tables by operating system, and where to look.
+"""osquery's configuration: event tables by operating system, and the paths to watch.
 
-Hashes come with the processes, by a join with `hash`; `process_file_events` tells who wrote a
-file, `file_events` what was in it.
+Hashes come with the processes, by a join with `hash`; `process_file_events` has the process that
+wrote a file, `file_events` the hashes of its content.
 """
 
+from collections.abc import Collection
 from typing import Any, Final
 
 from vedette import limits
@@ -37,6 +38,19 @@ _SCHEDULES: Final[dict[str, tuple[tuple[str, str, int], ...]]] = {
     ),
 }
 """Name, query and seconds between two runs."""
+
+_KINDS: Final = {
+    "process_events": "processes",
+    "es_process_events": "processes",
+    "process_etw_events": "processes",
+    "socket_events": "netconns",
+    "dns_lookup_events": "netconns",
+    "process_file_events": "filemods",
+    "es_process_file_events": "filemods",
+    "file_events": "filemods",
+    "user_events": "usercontext",
+}
+"""The option `collect_*` of a group that a query belongs to."""
 
 _PATHS: Final[dict[str, dict[str, list[str]]]] = {
     "linux": {
@@ -72,8 +86,9 @@ _OPTIONS: Final[Config] = {
 }
 
 
-def config_for(os_type: str) -> Config:
-    """The configuration for windows, osx or linux."""
+def config_for(os_type: str, not_collected: Collection[str] = ()) -> Config:
+    """The configuration for windows, osx or linux, without the queries of the kinds of events that
+    the group does not collect."""
     schedule = _SCHEDULES.get(os_type, _SCHEDULES["linux"])
     paths = _PATHS.get(os_type, {})
     return {
@@ -81,6 +96,7 @@ def config_for(os_type: str) -> Config:
         "schedule": {
             name: {"query": query, "interval": interval_s, "removed": False}
             for name, query, interval_s in schedule
+            if _KINDS.get(name) not in not_collected
         },
         "file_paths": paths,
         "file_accesses": list(paths) if os_type == "linux" else [],

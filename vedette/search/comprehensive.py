@@ -1,8 +1,9 @@
-"""Whether an answer can be wrong because a process is several segments (query-language 6).
+"""Whether searching by segment gives the same as searching by process
+(docs/query-language.md#one-segment-at-a-time).
 
-A search asks each segment by itself, so `filemod:a domain:b` misses a process that did both in
-different windows, and `-filemod:a` still finds its other segments. The answer says so in
-`comprehensive_search`: true when at most one leaf asks for events, and that one is not negated.
+A plain search tests each segment by itself, so `filemod:a domain:b` misses a process that did both
+in different windows, and `-filemod:a` still finds its other segments. `comprehensive_search` is
+true in an answer when at most one leaf tests events, and that leaf is not negated.
 """
 
 from typing import assert_never
@@ -13,13 +14,13 @@ from vedette.query.typed import Checked, Match
 
 
 def is_comprehensive(tree: Checked) -> bool:
-    """Whether asking segment by segment gives the same as asking the process."""
+    """Whether a search by segment is exact for processes."""
     asked = _event_leaves(tree, is_negated=False)
     return len(asked) <= 1 and not any(asked)
 
 
 def _event_leaves(tree: Checked, *, is_negated: bool) -> list[bool]:
-    """For every leaf that asks for events, or counts them, whether it stands under a NOT."""
+    """For every leaf that tests events or their counts, whether it is negated."""
     match tree:
         case Everything():
             return []

@@ -1,9 +1,8 @@
-"""What a search does that runs out of time: it looks at less.
+"""Deadline fallback: a search that runs out of time is repeated over a newer part of the store.
 
-An answer says how many there are, so nothing is known before all is read. When the time for that
-is over, the same search is made over the newest eighth of the store, and if need be over the
-newest sixty-fourth: exact for the part it looked at, and marked as incomplete. Whatever the
-attempt, it is over within the deadline.
+An answer has an exact total, so a partial read is worth nothing. After 60% of the deadline the
+search is repeated over the newest 1/8 of the store, then 1/64. The answer is exact for that part
+and marked `incomplete_results`. All attempts together stay within the deadline.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,24 +15,25 @@ from vedette.store.plan.search_bounds import Reach, newest_since
 Answer = TypeVar("Answer")
 
 _WHOLE_SHARE: Final = 0.6
-"""Share of the deadline for the search over everything."""
+"""Share of the deadline for the search over the whole store."""
 
 _ATTEMPTS: Final = ((1 / 8, 0.25), (1 / 64, 0.1))
-"""Newest part of the store, and the share of the deadline for it."""
+"""Part of the store, and the share of the deadline for it."""
 
 _LOOKUP_SHARE: Final = 0.02
+"""Share of the deadline for finding where the newest part begins."""
 
 
-def patiently(
-    engine: Engine, deadline_s: float, ask: Callable[[Reach], Answer]
+def with_fallback(
+    engine: Engine, deadline_s: float, run: Callable[[Reach], Answer]
 ) -> tuple[Answer | None, bool]:
-    """What `ask` answers within the deadline, and whether that is about the whole store; None
-    when there was no time for any part. Raises what `ask` raises for other reasons."""
+    """The answer of `run` and whether it covers the whole store; (None, False) when every attempt
+    ran out of time. Errors of `run` other than a deadline are raised."""
     is_whole = True
     try:
         for reach in _reaches(engine, deadline_s):
             try:
-                return ask(reach), is_whole
+                return run(reach), is_whole
             except UnavailableError as error:
                 _only_deadline(error)
             is_whole = False
@@ -43,7 +43,7 @@ def patiently(
 
 
 def _reaches(engine: Engine, deadline_s: float) -> Iterator[Reach]:
-    """Reaches to try one after the other, each when the one before was not enough."""
+    """The attempts: each is computed only when the one before it ran out of time."""
     yield Reach.within(deadline_s * _WHOLE_SHARE)
     for part, share in _ATTEMPTS:
         since_ms = newest_since(engine, part, Reach.within(deadline_s * _LOOKUP_SHARE))
@@ -53,3 +53,14 @@ def _reaches(engine: Engine, deadline_s: float) -> Iterator[Reach]:
 def _only_deadline(error: UnavailableError) -> None:
     if error.reason != "deadline":
         raise error
+
+
+def raise_if_over(reach: Reach) -> None:
+    """For loops outside of the engine, which ends its own reads.
+
+    Raises UnavailableError: `reason` "deadline" when no time is left, "cancelled" when the
+    search was cancelled.
+    """
+    if reach.cancel is not None:
+        reach.cancel.raise_if_cancelled()
+    reach.left_s()

@@ -1,75 +1,154 @@
-"""Explaining a query: how it was read, what each term finds by itself, what it will cost.
+"""Explanation of a query: its parse, the matches of each term by itself, and a predicted cost.
 
-Nothing here guesses what a term means: tree and tests are those that the search itself uses.
-The cost is told in segments that have to be read, because that is what time goes into.
+Tree and tests are those that the search itself uses. The cost is the number of segments to read,
+which dominates the time of a search.
 """
 
 import time
-from collections.abc import Iterator
-from typing import Any, Final, assert_never
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeVar, assert_never
 
 from vedette import limits
 from vedette.errors import UnavailableError
 from vedette.model.fields import PROCESS
 from vedette.model.indexes import EXACT, INDEX_OF
 from vedette.model.scope import Scope
-from vedette.query import Checked, Tree, compile_segments, print_query
+from vedette.query import Checked, Condition, Tree, compile_segments, print_query
 from vedette.query.check.glob import begins_wild
-from vedette.query.nodes import And, Everything, Exact, Leaf, Not, Or, Range, Text
+from vedette.query.compile.processes_sql import compile_processes
+from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text
 from vedette.query.typed import Match, Test, TextTest, source_of
-from vedette.search.bodies.process import Body
+from vedette.search.partition_coverage import searched_partitions
 from vedette.search.processes.process_search import SearchSettings
 from vedette.search.query_guards import guarded_check
 from vedette.store.engine.client import Engine
-from vedette.store.partitions.lifecycle import list_partitions
-from vedette.store.plan.scope_filter import ALL
+from vedette.store.partitions.partition import Partition
+from vedette.store.plan.choose import choose_plan
+from vedette.store.plan.plan import Plan
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.segment_search import count_segments
+from vedette.store.read.segment_search import NEWEST_FIRST, count_segments
+from vedette.store.sql.scope_filter import ALL
+
+Answer = TypeVar("Answer")
 
 CHEAP_SEGMENTS: Final = 100_000
-"""Segments that are read in a moment, whatever the query."""
+"""Up to so many segments to read, any query is cheap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A leaf of the query."""
+
+    text: str
+    leaf: Leaf
+    segments: int | None
+    """Segments that it matches by itself; None when there was no time to count."""
+    is_indexed: bool
+    """Whether an index narrows the segments to read."""
+    tests: Sequence[Test]
+    hints: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Predicted cost of a search."""
+
+    segments_read: int | None
+    level: Literal["low", "medium", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a search would do. Counts are None when there was no time for them."""
+
+    query: str
+    """The query in canonical form."""
+    tree: Tree
+    terms: Sequence[Term]
+    """The first `EXPLAIN_TERMS_MAX` leaves, in the query's order."""
+    terms_left_out: int
+    plan: Plan | None
+    """How the first page is searched."""
+    total: int | None
+    """Results of the whole query."""
+    segments: int | None
+    """All segments in scope."""
+    partitions: Sequence[Partition]
+    """Those that the search reads."""
+    cost: Cost
+    elapsed_s: float
 
 
 def explain(
-    engine: Engine, scope: Scope, tree: Tree, settings: SearchSettings, now_us: int
-) -> Body:
-    """What a process search would do. Raises QueryError like the search itself."""
+    engine: Engine,
+    scope: Scope,
+    tree: Tree,
+    settings: SearchSettings,
+    now_us: int,
+    *,
+    is_comprehensive: bool = False,
+) -> Explanation:
+    """Explains a process search; its counts are those of a comprehensive one where that is asked
+    for. Raises QueryError like the search itself."""
     began = time.perf_counter()
     checked = guarded_check(engine, tree, PROCESS, settings, now_us)
-    counter = _Counter(engine, scope, began + settings.search_deadline_s)
+    compiled = compile_processes if is_comprehensive else compile_segments
+    counter = _Counter(engine, scope, compiled, began + settings.search_deadline_s)
     leaves = list(_matches(checked))
     terms = [_term(match, counter) for match in leaves[: limits.EXPLAIN_TERMS_MAX]]
     segments = counter.count(None)
-    return {
-        "query": print_query(tree),
-        "tree": _shown(tree),
-        "terms": terms,
-        "terms_left_out": max(0, len(leaves) - len(terms)),
-        "total_results": counter.count(checked),
-        "segments": segments,
-        "partitions": _partitions(engine),
-        "predicted_cost": _cost(leaves, terms, segments),
-        "hints": [{"term": term["term"], "hint": hint} for term in terms for hint in term["hints"]],
-        "elapsed": time.perf_counter() - began,
-    }
+    return Explanation(
+        query=print_query(tree),
+        tree=tree,
+        terms=terms,
+        terms_left_out=max(0, len(leaves) - len(terms)),
+        plan=counter.plan(checked),
+        total=counter.count(checked),
+        segments=segments,
+        partitions=searched_partitions(engine, checked),
+        cost=_cost(leaves, terms, segments),
+        elapsed_s=time.perf_counter() - began,
+    )
 
 
 class _Counter:
-    """Counts until the deadline; None for what there was no time for."""
+    """Counts segments until the deadline; None after it."""
 
-    def __init__(self, engine: Engine, scope: Scope, until_s: float) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        scope: Scope,
+        compiled: Callable[[Checked], Condition],
+        until_s: float,
+    ) -> None:
         self._engine = engine
         self._scope = scope
+        self._compiled = compiled
         self._until_s = until_s
 
     def count(self, part: Checked | None) -> int | None:
-        """Segments that a part of the query finds by itself; all of them for None."""
+        """Segments that a part of the query matches by itself; all segments for None."""
+        where = ALL if part is None else self._compiled(part)
+        return self._in_time(
+            lambda reach: count_segments(self._engine, where, self._scope, reach=reach)
+        )
+
+    def plan(self, checked: Checked) -> Plan | None:
+        """How the first page of the whole query is searched."""
+        where, order = self._compiled(checked), NEWEST_FIRST
+        return self._in_time(
+            lambda reach: choose_plan(
+                self._engine, where, self._scope, order, limits.ROWS_DEFAULT, reach
+            )
+        )
+
+    def _in_time(self, ask: Callable[[Reach], Answer]) -> Answer | None:
         left_s = self._until_s - time.perf_counter()
         if left_s <= 0:
             return None
-        where = ALL if part is None else compile_segments(part)
         try:
-            return count_segments(self._engine, where, self._scope, reach=Reach.within(left_s))
+            return ask(Reach.within(left_s))
         except UnavailableError as error:
             if error.reason != "deadline":
                 raise
@@ -92,17 +171,15 @@ def _matches(checked: Checked) -> Iterator[Match]:
             assert_never(checked)
 
 
-def _term(match: Match, counter: _Counter) -> dict[str, Any]:
-    leaf = match.leaf
-    return {
-        "term": print_query(leaf),
-        "start": leaf.start,
-        "end": leaf.end,
-        "segments": counter.count(match),
-        "reads": "index" if _is_indexed(match) else "all segments",
-        "tests": [_test(test) for test in match.tests],
-        "hints": list(_hints(match)),
-    }
+def _term(match: Match, counter: _Counter) -> Term:
+    return Term(
+        text=print_query(match.leaf),
+        leaf=match.leaf,
+        segments=counter.count(match),
+        is_indexed=_is_indexed(match),
+        tests=match.tests,
+        hints=list(_hints(match)),
+    )
 
 
 def _hints(match: Match) -> Iterator[str]:
@@ -129,65 +206,11 @@ def _is_narrowed(test: Test) -> bool:
     return kind in EXACT if not test.tokens else kind is not None
 
 
-def _test(test: Test) -> dict[str, Any]:
-    shown: dict[str, Any] = {"column": source_of(test), "kind": type(test).__name__}
-    if isinstance(test, TextTest):
-        shown |= {"form": test.form, "shape": test.shape, "value": test.needle}
-    return shown
-
-
-def _cost(leaves: list[Match], terms: list[dict[str, Any]], segments: int | None) -> dict[str, Any]:
-    """Segments to read, and a word for it. An indexed term that is required reads its own."""
-    narrowed = [term["segments"] for term in terms if term["reads"] == "index"]
-    known = [count for count in narrowed if count is not None]
+def _cost(leaves: Sequence[Match], terms: Sequence[Term], segments: int | None) -> Cost:
+    """An indexed term that every result must match costs its own matches; others, all segments."""
+    known = [one.segments for one in terms if one.is_indexed and one.segments is not None]
     is_narrow = bool(leaves) and len(known) == len(leaves)
     read = max(known, default=0) if is_narrow else segments
     if read is None:
-        return {"segments_read": None, "level": "high"}
-    level = "low" if read <= CHEAP_SEGMENTS else "medium" if is_narrow else "high"
-    return {"segments_read": read, "level": level}
-
-
-def _partitions(engine: Engine) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": partition.name,
-            "status": partition.state,
-            "searched": partition.state in {"hot", "warm"},
-        }
-        for partition in list_partitions(engine)
-    ]
-
-
-def _shown(tree: Tree) -> dict[str, Any]:
-    """The tree as JSON: and, or, not, everything, or a leaf with its place in the text."""
-    match tree:
-        case Everything():
-            return {"everything": True}
-        case And(children):
-            return {"and": [_shown(child) for child in children]}
-        case Or(children):
-            return {"or": [_shown(child) for child in children]}
-        case Not(child):
-            return {"not": _shown(child)}
-        case Leaf():
-            return {"field": tree.field, "start": tree.start, "end": tree.end} | _value(tree)
-        case _:
-            assert_never(tree)
-
-
-def _value(leaf: Leaf) -> dict[str, Any]:
-    match leaf.value:
-        case Text(source):
-            return {"value": source}
-        case Exact(text):
-            return {"exact": text}
-        case Range(low, high, excludes_low, excludes_high):
-            return {
-                "from": low,
-                "to": high,
-                "excludes_from": excludes_low,
-                "excludes_to": excludes_high,
-            }
-        case _:
-            assert_never(leaf.value)
+        return Cost(None, "high")
+    return Cost(read, "low" if read <= CHEAP_SEGMENTS else "medium" if is_narrow else "high")

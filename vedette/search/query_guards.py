@@ -1,5 +1,6 @@
-"""What a server may refuse of queries, by its settings (query-language 3): wildcards at the
-beginning of a value, and joins with very many binaries. By default it refuses neither."""
+"""Queries that a server refuses by its settings (docs/query-language.md#values-by-type): leading
+wildcards, and joins
+with very many binaries. By default it refuses neither."""
 
 from typing import Protocol
 
@@ -10,7 +11,7 @@ from vedette.store.read.binaries import estimate_binaries
 
 
 class GuardSettings(Protocol):
-    """The settings of what is refused."""
+    """The settings of the guards."""
 
     @property
     def block_leading_wildcards(self) -> bool: ...
@@ -25,7 +26,7 @@ class GuardSettings(Protocol):
 def guarded_check(
     engine: Engine, tree: Tree, catalogue: Catalogue, settings: GuardSettings, now_us: int
 ) -> Checked:
-    """The meaning of a tree. Raises QueryError for what cannot be meant, or is refused here."""
+    """The checked tree. Raises QueryError for a query without a meaning, and for a refused one."""
     return check(
         tree,
         catalogue,

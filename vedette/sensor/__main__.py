@@ -1,9 +1,9 @@
-"""`vedette-sensor [run] [--settings FILE]`, and what an operator may need besides.
+"""Command line: `vedette-sensor [COMMAND] [--settings FILE]`.
 
-run       watch and report until a signal comes (the default)
-restore   give back what a run that was killed has left: audit rules, isolation
-check     read the settings, and say what this host allows
-version   say the version
+run       monitor and report until a signal arrives (the default)
+restore   undo what a killed run left behind: audit rules, isolation
+check     read the settings and print what this host supports
+version   print the version
 guard     used by the sensor itself
 """
 
@@ -23,7 +23,7 @@ DEFAULT_SETTINGS = "/etc/vedette-sensor/sensorsettings.ini"
 
 
 def main(arguments: list[str]) -> int:
-    """The exit status: 2 for settings or a user that cannot work."""
+    """Returns the exit status: 2 for settings that cannot be used, or without root."""
     if arguments[:1] == ["guard"]:
         from .response import guard
 
@@ -60,7 +60,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _restore(settings: Settings) -> int:
     from .kernel.audit import AuditControl, restore
-    from .response.isolation import Isolation, IsolationError
+    from .response.firewall import IsolationError
+    from .response.isolation import Isolation
 
     with contextlib.suppress(OSError):
         control = AuditControl()
@@ -74,7 +75,7 @@ def _restore(settings: Settings) -> int:
 def _check(settings: Settings) -> int:
     from .kernel.audit import AuditControl
     from .kernel.mounts import local_mounts
-    from .response.isolation import is_available
+    from .response.firewall import is_available
 
     try:
         status = AuditControl().status()

@@ -1,8 +1,8 @@
-"""The program: opens the sources, assembles, and ends when it is told to.
+"""The sensor process: starts the sources and threads, assembles events, shuts down.
 
-Threads: one a source, one that uploads, one that checks in; the main thread assembles events and
-looks after the guard. Everything that may fail on a host is tried, and named in the health that
-the check-in reports, so a sensor with one source is still a sensor.
+Threads: one per source, one that uploads, one that checks in; the main thread assembles events and
+supervises the guard. A source that cannot be opened on this host is reported in the health of the
+check-in, the others go on.
 """
 
 from __future__ import annotations
@@ -17,36 +17,37 @@ import time
 from types import FrameType
 
 from . import SENSOR_VERSION
-from .events.assemble import Assembler, Inbox, Outlets
+from .checkin import CheckIn
+from .events.assemble import Assembler, Inbox, Outputs
 from .events.collection import Collection
 from .events.event_format import EventWriter
 from .events.filters import Filters
 from .events.hashes import FileHashes, Hashed
-from .events.observations import Blocked
 from .events.process_table import Processes
 from .host import self_exec
 from .kernel import boot
+from .kernel.observations import Blocked
 from .limits import ASSEMBLE_S, BLOCK_AGE_AWAY_S, BLOCK_AGE_S, BLOCKS_WAITING_MANY
 from .response import uninstall
 from .response.bans import Bans, BlockCounts
-from .response.guard_keeper import GuardKeeper
-from .response.isolation import Isolation, IsolationError
-from .response.orders import Ending, Orders, Parts
+from .response.firewall import IsolationError
+from .response.guard_supervisor import GuardSupervisor
+from .response.isolation import Isolation
+from .response.orders import ExitReason, Orders, Parts
 from .settings import Settings
 from .sources import Sources
 from .transport.binary_copies import Binaries
-from .transport.checkin import CheckIn
 from .transport.disk_queue import DiskQueue
 from .transport.https_client import Client
 from .transport.identity import Identity
 from .transport.upload import Uploader
 
 _log = logging.getLogger("vedette-sensor")
-_CHORES_S = 1.0
+_HOUSEKEEPING_S = 1.0
 _FLUSH_S = 5.0
 _JOIN_S = 10.0
 UNINSTALLED = 76
-"""Exit status that tells the service manager not to start us again."""
+"""Exit status on which the service manager does not restart the program."""
 
 
 class Program:
@@ -71,25 +72,25 @@ class Program:
         self._hashes = FileHashes(self._on_file)
         self._sources = Sources(settings, self._boot, self._hashes, self._inbox.put)
         self._assembler = self._new_assembler()
-        self._guard = GuardKeeper(self._bans, list(settings.mounts), self._on_block)
+        self._guard = GuardSupervisor(self._bans, list(settings.mounts), self._on_block)
         self._identity = Identity(folder / "identity.json", settings)
-        self._stopping, self._ended = threading.Event(), Ending.STOP
-        self._is_told_to_stop = False
+        self._stopping, self._ended = threading.Event(), ExitReason.STOP
+        self._stop_requested = False
         self._close_block, self._block_closed = threading.Event(), threading.Event()
         self._uploading = threading.Event()
-        self._chores_at = 0.0
+        self._housekeeping_at = 0.0
         self._make_senders()
 
     def _new_assembler(self) -> Assembler:
         writer = EventWriter(self._boot.id, _now_us())
-        outlets = Outlets(
+        outputs = Outputs(
             self._queue.add,
             self._hashes,
             self._filters,
             self._isolation.blocks,
             self._collection,
         )
-        return Assembler(Processes(self._boot), writer, outlets, self._inbox)
+        return Assembler(Processes(self._boot), writer, outputs, self._inbox)
 
     def _make_senders(self) -> None:
         parts = Parts(
@@ -100,18 +101,19 @@ class Program:
             self._isolation,
             self._queue,
             self._binaries,
+            self._identity,
             self.end,
             self._flush_block,
         )
         orders = Orders(parts, self._settings.data_dir / "orders.json")
-        self._checkin = CheckIn(parts, orders, self._blocks, self._identity, self.troubles)
-        client = Client(self._settings)
+        self._checkin = CheckIn(parts, orders, self._blocks, self.problems)
+        client = Client(self._settings, self._isolation.server_addresses)
         self._uploader = Uploader(
             self._queue, self._identity, client, self._uploading, self._binaries.send_some
         )
 
-    def run(self) -> Ending:
-        """Until `end` is called or a signal asks for it."""
+    def run(self) -> ExitReason:
+        """Returns when `end` is called or a signal arrives."""
         threading.excepthook = self._on_failure
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
@@ -146,20 +148,20 @@ class Program:
             if wanted:
                 self._close_block.clear()
                 self._block_closed.set()
-            self._chores()
+            self._housekeeping()
 
-    def _chores(self) -> None:
-        if time.monotonic() < self._chores_at + _CHORES_S:
+    def _housekeeping(self) -> None:
+        if time.monotonic() < self._housekeeping_at + _HOUSEKEEPING_S:
             return
-        self._chores_at = time.monotonic()
+        self._housekeeping_at = time.monotonic()
         self._sources.check()
         try:
-            self._guard.keep()
+            self._guard.check()
         except OSError as error:
             _log.warning("the guard does not start: %s", error)
 
     def _stop(self, checking: threading.Thread, sending: threading.Thread) -> None:
-        """Gives back what was changed first; then what was seen goes to disk."""
+        """Restores what was changed on the host first; then flushes events to disk."""
         self._stopping.set()
         self._guard.stop()
         self._sources.end()
@@ -169,40 +171,40 @@ class Program:
         for thread in (checking, sending):
             if thread.is_alive():
                 thread.join(_JOIN_S)
-        if self._ended is Ending.STOP:
+        if self._ended is ExitReason.STOP:
             with contextlib.suppress(IsolationError):
                 self._isolation.lift()
-        elif self._ended is Ending.UNINSTALL:
+        elif self._ended is ExitReason.UNINSTALL:
             uninstall.remove(self._settings, self._isolation)
 
     def _flush_block(self) -> None:
-        """For another thread: what was seen until now goes to disk. Waits for it."""
+        """Called by another thread: closes the open block and waits until it is on disk."""
         self._block_closed.clear()
         self._close_block.set()
         self._block_closed.wait(_FLUSH_S)
 
-    def end(self, how: Ending) -> None:
-        """Asks the program to end; from any thread. Who was told to stop does not start again,
-        even if an order to do so was under way."""
-        if how is not Ending.RESTART or not self._is_told_to_stop:
+    def end(self, how: ExitReason) -> None:
+        """Asks the program to end; called by any thread. After SIGTERM a restart that was ordered
+        no longer counts."""
+        if how is not ExitReason.RESTART or not self._stop_requested:
             self._ended = how
         self._stopping.set()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         del number, frame
-        self._is_told_to_stop = True
-        self.end(Ending.STOP)
+        self._stop_requested = True
+        self.end(ExitReason.STOP)
 
     def _on_failure(self, failure: threading.ExceptHookArgs) -> None:
-        """A sensor without one of its threads would look well and see nothing: it ends, gives
-        back what it changed, and the service manager starts it again."""
+        """A sensor without one of its threads would look healthy and miss events: it restores the
+        host and exits, and the service manager starts it again."""
         name = failure.thread.name if failure.thread else "?"
         _log.error("thread %s failed", name, exc_info=failure.exc_value)
-        self.end(Ending.FAIL)
+        self.end(ExitReason.FAIL)
 
     def _on_file(self, path: str, hashed: Hashed) -> None:
-        if self._collection.takes("storefiles"):
-            self._binaries.saw(path, hashed)
+        if self._collection.includes("storefiles"):
+            self._binaries.add_file(path, hashed)
 
     def _on_block(self, body: dict[str, object]) -> None:
         self._blocks.count(body)
@@ -218,23 +220,23 @@ class Program:
             ]
         )
 
-    def troubles(self) -> list[str]:
-        """What the health of the sensor suffers from."""
-        found = self._sources.troubles()
+    def problems(self) -> list[str]:
+        """Sentences for the health of the check-in; empty when all is well."""
+        found = self._sources.problems()
         counts = (
             (self._inbox.lost, "events did not fit between the threads"),
             (self._queue.dropped_blocks, "blocks were dropped from the queue"),
             (self._queue.dropped_events, "events were dropped: the disk refuses"),
             (self._uploader.rejected, "events were rejected by the server"),
             (len(self._filters.refused), "filters cannot be enforced here"),
-            (self._bans.refused, "bans are too many"),
+            (self._bans.refused, "bans exceed the limit"),
             (self._guard.failures, "times the guard was replaced"),
         )
         found += [f"{number} {text}" for number, text in counts if number]
-        if self._uploader.trouble:
-            found.append(self._uploader.trouble)
+        if self._uploader.problem:
+            found.append(self._uploader.problem)
         if len(self._bans) and not self._guard.is_running:
-            found.append("bans are not enforced: the guard does not run")
+            found.append("bans are not enforced: the guard is not running")
         return found
 
 
@@ -243,11 +245,11 @@ def _now_us() -> int:
 
 
 def run(settings: Settings) -> int:
-    """The sensor as a program; the exit status. Does not return when it restarts itself."""
+    """Runs the sensor; returns the exit status. Does not return when it restarts itself."""
     _log.info("version %s, server %s", SENSOR_VERSION, settings.server_url)
     ending = Program(settings).run()
-    if ending is Ending.RESTART:
+    if ending is ExitReason.RESTART:
         sys.stdout.flush()
         command = self_exec.command(sys.argv[1:])
         os.execv(command[0], command)  # noqa: S606 - ourselves
-    return {Ending.UNINSTALL: UNINSTALLED, Ending.FAIL: 1}.get(ending, 0)
+    return {ExitReason.UNINSTALL: UNINSTALLED, ExitReason.FAIL: 1}.get(ending, 0)

@@ -1,4 +1,4 @@
-"""The settings of an installed sensor: one section of an INI file."""
+"""The settings of an installed sensor: section [sensor] of an INI file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from . import ed25519
 from .limits import QUEUE_BYTES_MAX, QUEUE_BYTES_MIN
 
 SECTION = "sensor"
@@ -14,19 +15,25 @@ AUDIT_MODES = ("auto", "listen", "off")
 
 
 class SettingsError(ValueError):
-    """A setting that is missing or makes no sense; the text names it."""
+    """A setting is missing or invalid; the text names it."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the file says. Paths are absolute.
+    """The validated settings. Paths are absolute.
 
-    The last ones are for hosts that are not like others:
-    `audit`: `auto` takes the audit system over when nobody has it, `listen` never does.
-    `audit_uid`: our own audit rules watch this user only.
-    `quiet_programs`: full paths of programs whose files are not watched: databases.
-    `mounts`: file systems that are watched; none: all local ones.
-    `hostname`: the name under which the host is known, else what the kernel says.
+    `audit`: `auto` becomes the audit daemon when there is none, `listen` never does.
+
+    `audit_uid`: the sensor's audit rules apply to this user only.
+
+    `quiet_programs`: full paths of programs whose file operations are not recorded (databases).
+
+    `mounts`: file systems that are monitored; empty: all local ones.
+
+    `hostname`: the name of the host on the server; empty: the kernel's.
+
+    `update_public_key`: Ed25519 key that updates have to be signed with; None: the one from the
+    enrolment.
     """
 
     path: Path
@@ -45,6 +52,7 @@ class Settings:
     quiet_programs: tuple[str, ...]
     mounts: tuple[str, ...]
     hostname: str
+    update_public_key: bytes | None = None
 
     @property
     def server(self) -> tuple[str, int]:
@@ -54,12 +62,12 @@ class Settings:
 
     @property
     def prefix(self) -> str:
-        """What comes before every path, without a slash at its end."""
+        """The path prefix of the server URL, without a trailing slash."""
         return urlsplit(self.server_url).path.rstrip("/")
 
 
 def read_settings(path: Path) -> Settings:
-    """The settings in a file. SettingsError names what is wrong."""
+    """Reads and validates a settings file. Raises SettingsError."""
     parser = configparser.ConfigParser(interpolation=None)
     try:
         if not parser.read(path, encoding="utf-8"):
@@ -94,7 +102,17 @@ def _settings(section: configparser.SectionProxy, path: Path) -> Settings:
         quiet_programs=_list(section.get("quiet_programs", "")),
         mounts=_list(section.get("mounts", "")),
         hostname=section.get("hostname", ""),
+        update_public_key=_update_public_key(section.get("update_public_key", "")),
     )
+
+
+def _update_public_key(text: str) -> bytes | None:
+    if not text:
+        return None
+    key = ed25519.decode_key(text)
+    if key is None:
+        raise ValueError("update_public_key is not the base64 of an Ed25519 public key")
+    return key
 
 
 def _list(text: str) -> tuple[str, ...]:

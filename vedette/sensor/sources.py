@@ -1,8 +1,9 @@
-"""The sources that are open, and what each host allows.
+"""Opens and supervises the event sources: audit, proc connector, fanotify.
 
-Alone, audit is ours and tells of program starts with all arguments. Beside an auditd we listen
-to what its rules let through, and the proc connector tells of the other starts. Who owns the
-audit system is looked at now and then, so an auditd that comes or goes is followed.
+Without an auditd, the sensor is the audit daemon, and audit reports program starts with all
+arguments. Next to an auditd it listens to what the auditd's rules record, and the proc connector
+reports the other starts. The owner of the audit system is checked every few seconds, so that an
+auditd may start or stop at any time.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ import time
 from collections.abc import Callable
 
 from .events.hashes import FileHashes
-from .events.observations import Seen
 from .events.written_files import WrittenFiles
 from .kernel import audit_rules, boot
 from .kernel.audit import LOCKED, REPLACE, AuditSession, Status
 from .kernel.audit_records import AuditParser
+from .kernel.observations import Observation
 from .kernel.proc_connector import ProcConnector
 from .kernel.reader_thread import Reader
 from .kernel.syscalls import MACHINES
@@ -32,14 +33,14 @@ _MOUNTS_S = 30.0
 
 
 class Sources:
-    """Opened by `begin`, closed by `end`; `check` is called about once a second."""
+    """`begin` opens, `end` closes; `check` is called about once a second."""
 
     def __init__(
         self,
         settings: Settings,
         now: boot.Boot,
         hashes: FileHashes,
-        put: Callable[[list[Seen]], None],
+        put: Callable[[list[Observation]], None],
     ) -> None:
         self._settings, self._boot, self._hashes, self._put = settings, now, hashes, put
         self._session: AuditSession | None = None
@@ -52,20 +53,20 @@ class Sources:
         self._parser = AuditParser()
         self._lost_before = 0
         self._overflows_before = 0
-        self._wants_to_step_down = False
+        self._should_step_down = False
         self._checked = time.monotonic()
         self.missing: dict[str, str] = {}
-        """Why a source is not there, by source."""
+        """Error by the name of the source that could not be opened."""
 
     @property
     def audit_mode(self) -> str:
-        """daemon, listening or none."""
+        """ "daemon", "listening" or "none"."""
         if self._session is None:
             return "none"
         return "daemon" if self._session.is_daemon else "listening"
 
     def begin(self) -> None:
-        """Opens what can be opened; what cannot is in `missing`."""
+        """Opens every source that this host has; the others are in `missing`."""
         self._begin_kernel(may_own=self._settings.audit == "auto")
         try:
             mounts = list(self._settings.mounts)
@@ -77,10 +78,10 @@ class Sources:
         self._writing.start()
 
     def _begin_kernel(self, *, may_own: bool) -> None:
-        """Audit and the proc connector: each is opened in the light of the other."""
+        """Opens audit and the proc connector; which one reports program starts depends on both."""
         owns = self._begin_audit(may_own=may_own)
         try:
-            self._connector = ProcConnector(self._boot, boot.asleep_ns(), with_execs=not owns)
+            self._connector = ProcConnector(self._boot, boot.suspended_ns(), with_execs=not owns)
         except OSError as error:
             self.missing["proc connector"] = str(error)
             if owns:
@@ -92,7 +93,7 @@ class Sources:
             )
 
     def _begin_audit(self, *, may_own: bool) -> bool:
-        """True when audit is ours."""
+        """Returns whether the sensor is the audit daemon."""
         if self._settings.audit == "off":
             return False
         try:
@@ -123,7 +124,7 @@ class Sources:
         self,
         name: str,
         found: socket.socket,
-        feed: Callable[[bytes], list[Seen]],
+        feed: Callable[[bytes], list[Observation]],
         *,
         is_prompt: bool,
     ) -> None:
@@ -131,9 +132,9 @@ class Sources:
         self._readers.append(reader)
         reader.start()
 
-    def _feed_audit(self, data: bytes) -> list[Seen]:
+    def _feed_audit(self, data: bytes) -> list[Observation]:
         if data[4:6] == REPLACE.to_bytes(2, "little"):
-            self._wants_to_step_down = True
+            self._should_step_down = True
             return []
         return self._parser.feed(data)
 
@@ -150,10 +151,10 @@ class Sources:
         self._written.flush()
 
     def check(self) -> None:
-        """Follows an auditd that wants the audit system, took it, or left it."""
-        if self._wants_to_step_down:
-            self._wants_to_step_down = False
-            self._again(may_own=False)
+        """Reacts to an auditd that requests, took or released the audit system."""
+        if self._should_step_down:
+            self._should_step_down = False
+            self._reopen(may_own=False)
         if time.monotonic() < self._checked + _CHECK_S or self._session is None:
             return
         self._checked = time.monotonic()
@@ -163,22 +164,22 @@ class Sources:
             return
         if self._session.is_daemon:
             if status["pid"] != os.getpid():
-                self._again(may_own=False)
-        elif self._could_own(status):
-            self._again(may_own=True)
+                self._reopen(may_own=False)
+        elif self._may_become_daemon(status):
+            self._reopen(may_own=True)
 
-    def _could_own(self, status: Status) -> bool:
-        """Nobody has the audit system, and nothing kept us from taking it before."""
+    def _may_become_daemon(self, status: Status) -> bool:
+        """Whether there is no audit daemon, and no earlier attempt to become it failed."""
         assert self._session is not None
         is_free = not status["pid"] and status["enabled"] != LOCKED
         return is_free and not self._session.refusal and self._settings.audit == "auto"
 
-    def _again(self, *, may_own: bool) -> None:
+    def _reopen(self, *, may_own: bool) -> None:
         self._end_kernel()
         self._begin_kernel(may_own=may_own)
 
     def _end_kernel(self) -> None:
-        if self._session is not None:  # first: what was asked for before is still read
+        if self._session is not None:  # first, so that records already queued are still read
             self._session.close()
             self._session = None
         self._overflows_before += sum(reader.overflows for reader in self._readers)
@@ -192,7 +193,7 @@ class Sources:
         self._readers, self._sockets = [], []
 
     def end(self) -> None:
-        """Closes everything and gives back what was changed."""
+        """Closes everything and restores what was changed."""
         self._stopping.set()
         self._end_kernel()
         if self._writing is not None and self._written is not None:
@@ -201,13 +202,13 @@ class Sources:
 
     @property
     def lost(self) -> int:
-        """Times that a queue was full, and audit events without their end."""
+        """Number of queue overflows, and of audit events without their last record."""
         now = sum(reader.overflows for reader in self._readers)
         written = self._written.overflows if self._written is not None else 0
         return self._overflows_before + now + written + self._parser.dropped
 
-    def troubles(self) -> list[str]:
-        """What an operator should know, each a sentence."""
+    def problems(self) -> list[str]:
+        """Sentences for the health; empty when all is well."""
         found = [f"no {source}: {why}" for source, why in self.missing.items()]
         if self.lost:
             found.append(f"a queue of the kernel was full {self.lost} times")

@@ -1,4 +1,5 @@
-"""What can be set (`catalogue.py`), and how it is read (`load.py`)."""
+"""Settings: the catalogue (`catalogue.py`), and loading from file, environment and flags
+(`load.py`)."""
 
 from vedette.settings.catalogue import (
     Loaded,

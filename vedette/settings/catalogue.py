@@ -1,8 +1,8 @@
-"""Everything that can be set: the fields of `Settings` are the one list, with name, type,
-default, unit and text. The reference and `vedette config show` are made from it.
+"""The catalogue of settings: the fields of `Settings`, each with name, type, default, unit and
+description. The reference and `vedette config show` are made from it.
 
-Some settings also answer to the name that api.md gives them (`Setting.alias`). 0 switches a
-limit off where the text says so, and nowhere else.
+Some settings also answer to the name that docs/api-objects.md gives them (`Setting.alias`). 0
+switches a limit off where the text says so, and nowhere else.
 """
 
 import dataclasses
@@ -16,19 +16,19 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 ENVIRONMENT_PREFIX = "VEDETTE_"
 
 _PASSWORD = re.compile(r"((?<=://)[^/:@]*:|\bpassword=)(?:.*(?=@)|[^&@]*)")
-"""What is hidden of a DSN when it is shown: up to the last @, or up to the next parameter."""
+"""The password in a DSN, which is hidden: up to the last @, or up to the next parameter."""
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "json", "console"]
 
 
 class SettingsError(ValueError):
-    """A setting that cannot be used; the text names it and the place it came from."""
+    """A bad setting; the text names it and the origin of its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is written beside a setting: its text, its unit, its bounds where it is a number."""
+    """Metadata of a setting: description, unit, bounds of a number."""
 
     text: str
     unit: str = ""
@@ -40,7 +40,7 @@ class About:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """One value for everything that can be set."""
+    """The value of every setting."""
 
     data: Annotated[Path, About("Directory that holds all data of a server on one machine.")] = (
         Path("vedette-data")
@@ -147,6 +147,21 @@ class Settings:
         int,
         About("Time after which a search answers with what it has found.", unit="seconds", least=1),
     ] = 60
+    user_searches_max: Annotated[
+        int,
+        About(
+            "Searches of one user that run or wait at the same time; above it 429.",
+            unit="searches",
+            least=1,
+        ),
+    ] = 40
+    count_filtered_results: Annotated[
+        bool,
+        About(
+            "Tell users who do not see all hosts how many results of a search they do not see "
+            "(filtered). The count tells them what hidden hosts hold: for closed circles only."
+        ),
+    ] = False
     block_leading_wildcards: Annotated[
         bool,
         About(
@@ -186,7 +201,7 @@ class Settings:
     checkin_interval_s: Annotated[
         int,
         About(
-            "Time between two check-ins of a sensor; large fleets are told to come less often.",
+            "Time between two check-ins of a sensor; large fleets get a longer one.",
             unit="seconds",
             least=5,
             most=3600,
@@ -225,7 +240,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is known of one setting: its entry in the reference."""
+    """A setting as in the reference: name, type, default, metadata."""
 
     name: str
     type: Any
@@ -243,7 +258,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value came from; `place` is the file and line, the variable or the flag."""
+    """Origin of a value; `place` is the file and line, the variable or the argument."""
 
     layer: Literal["default", "file", "environment", "flag"]
     place: str = ""

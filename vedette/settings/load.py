@@ -1,4 +1,4 @@
-"""Reads the settings from their layers and remembers where each value came from.
+"""Load the settings from their layers, with the origin of each value.
 
 The later wins: default, the TOML file (`--config FILE`, else `vedette.toml` in the data
 directory), environment (`VEDETTE_` + the name in capitals), flags (`--name-with-dashes`). An
@@ -41,15 +41,21 @@ Given = dict[str, tuple[object, Origin]]
 
 
 def load(
-    *, flags: Mapping[str, object], environ: Mapping[str, str], config: Path | None = None
+    *,
+    flags: Mapping[str, object],
+    environ: Mapping[str, str],
+    config: Path | None = None,
+    typed_as: Mapping[str, str] | None = None,
 ) -> Loaded:
-    """Settings from all layers. `flags` holds those given, by name, as text or typed.
+    """Settings from all layers. `flags` holds those given, by name, as text or typed; `typed_as`
+    what was typed for a flag where it is not `--name-with-dashes`, for messages.
 
     Raises SettingsError for an unknown name, a bad value, a file that cannot be read, and
     for settings that do not go together.
     """
+    arguments = typed_as or {}
     given = _named(
-        (name, value, Origin("flag", "--" + name.replace("_", "-")))
+        (name, value, Origin("flag", arguments.get(name, "--" + name.replace("_", "-"))))
         for name, value in flags.items()
     )
     variables = _named(_from_environment(environ))

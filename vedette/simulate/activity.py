@@ -1,4 +1,4 @@
-"""How busy a host is at an hour of its own day, and how its next activity is drawn."""
+"""Event rate of a host by local time, and random selection of its next activity."""
 
 from bisect import bisect
 from collections.abc import Callable, Sequence
@@ -11,18 +11,18 @@ from vedette.simulate.machine import Machine
 
 M = TypeVar("M", bound=Machine)
 
-DESK_HOURS = (7.6, 17.9)
-"""When people are at work, local time; each person shifts it by up to an hour."""
+WORK_HOURS = (7.6, 17.9)
+"""Working hours, local time; shifted by up to an hour per host."""
 
-_DESK_RHYTHM = (
+_WORKSTATION_RATES = (
     *(0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.08, 0.35, 0.90, 1.00, 1.00, 0.95),
     *(0.60, 0.85, 1.00, 0.95, 0.90, 0.60, 0.25, 0.12, 0.08, 0.06, 0.05, 0.05),
 )
-_SERVER_RHYTHM = (
+_SERVER_RATES = (
     *(0.45, 0.75, 0.95, 0.60, 0.40, 0.40, 0.45, 0.60, 0.90, 1.00, 1.00, 0.95),
     *(0.80, 0.95, 1.00, 0.95, 0.90, 0.70, 0.55, 0.50, 0.45, 0.45, 0.40, 0.40),
 )
-"""By hour of the day; servers have their backups at two in the morning."""
+"""Relative rate by hour of the day; servers run backups at two in the morning."""
 
 _SHARE: dict[Role, float] = {
     "domain_controller": 2.5,
@@ -46,55 +46,58 @@ def local_hour(host: Host, at_us: int) -> float:
     return at_us / 3_600_000_000 % 24 + host.site.utc_offset_hours
 
 
-def busyness(host: Host, at_us: int) -> float:
-    """The host's share of the fleet's events at that time; only ratios mean anything."""
+def activity_rate(host: Host, at_us: int) -> float:
+    """Relative event rate of the host at that time; only ratios matter."""
     hour = local_hour(host, at_us) % 24
-    rhythm = _SERVER_RHYTHM if host.is_server else _DESK_RHYTHM
-    here, there = rhythm[int(hour)], rhythm[int(hour + 1) % 24]
+    rates = _SERVER_RATES if host.is_server else _WORKSTATION_RATES
+    here, there = rates[int(hour)], rates[int(hour + 1) % 24]
     return _SHARE[host.role] * (here + (there - here) * (hour % 1))
 
 
-def at_desk(host: Host, at_us: int) -> bool:
-    """Whether the host's user is at work; servers have nobody."""
+def is_user_present(host: Host, at_us: int) -> bool:
+    """Whether the host's user is at work; always false for servers."""
     if host.is_server:
         return False
     shift = host.index * 7 % 13 / 13
-    start, end = DESK_HOURS
+    start, end = WORK_HOURS
     return start + shift <= local_hour(host, at_us) % 24 < end + shift
 
 
 @dataclass(frozen=True, slots=True)
 class Activity(Generic[M]):
-    """Something a host does: plays from `at_us`, logs at least one event."""
+    """An activity of a host: `play` starts at `at_us` and logs at least one event."""
 
     play: Callable[[M, int], None]
     weight: float
     roles: frozenset[Role] | None = None
     """None: every role of the operating system."""
-    desk: bool = False
-    """Only while somebody is logged on."""
+    needs_user: bool = False
+    """Only while the user is logged on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Menu(Generic[M]):
-    """What a host can do now, ready to be drawn from."""
+class ActivityTable(Generic[M]):
+    """The activities that a host can do now, with cumulative weights."""
 
     plays: tuple[Callable[[M, int], None], ...]
     cumulative: tuple[float, ...]
 
-    def draw(self, machine: M) -> Callable[[M, int], None]:
-        """As `Random.choices` draws, without its lists."""
-        drawn = machine.rng.random() * self.cumulative[-1]
-        return self.plays[bisect(self.cumulative, drawn, 0, len(self.plays) - 1)]
+    def sample(self, machine: M) -> Callable[[M, int], None]:
+        """Weighted random choice, like `Random.choices` without building lists."""
+        sampled = machine.rng.random() * self.cumulative[-1]
+        return self.plays[bisect(self.cumulative, sampled, 0, len(self.plays) - 1)]
 
 
-def menu_of(activities: Sequence[Activity[M]], role: Role, *, desk: bool) -> Menu[M]:
+def activity_table(
+    activities: Sequence[Activity[M]], role: Role, *, has_user: bool
+) -> ActivityTable[M]:
     chosen = [
         activity
         for activity in activities
-        if (activity.roles is None or role in activity.roles) and (desk or not activity.desk)
+        if (activity.roles is None or role in activity.roles)
+        and (has_user or not activity.needs_user)
     ]
-    return Menu(
+    return ActivityTable(
         tuple(activity.play for activity in chosen),
         tuple(accumulate(activity.weight for activity in chosen)),
     )

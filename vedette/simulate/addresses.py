@@ -1,7 +1,7 @@
-"""Where the fleet talks to: names and addresses, inside and outside.
+"""Host names and IP addresses that the fleet connects to, internal and external.
 
-Outside names are under reserved domains, outside addresses in the documentation ranges; a
-name always has the same address.
+External names are in reserved domains, external addresses in documentation ranges; a name always
+resolves to the same address.
 """
 
 from functools import lru_cache
@@ -42,8 +42,8 @@ _OUTSIDE = ("192.0.2", "198.51.100", "203.0.113")
 
 @lru_cache(maxsize=4096)
 def address_of(name: str) -> str:
-    """The address a name resolves to. The low addresses of the outside ranges are the
-    attackers' own (`stories/`)."""
+    """The address of a name. The low addresses of the external ranges belong to the attackers
+    (`stories/`)."""
     inside = _INSIDE.get(name)
     if inside is not None:
         return inside
@@ -51,6 +51,6 @@ def address_of(name: str) -> str:
     return f"{_OUTSIDE[number % 3]}.{40 + number // 3 % 210}"
 
 
-def desk_address(rng: Random) -> str:
-    """The address of some workstation."""
+def workstation_address(rng: Random) -> str:
+    """The address of a random workstation."""
     return f"10.{rng.choice((20, 30, 40))}.0.{20 + int(rng.random() * 60)}"

@@ -1,8 +1,8 @@
-"""A day of the whole fleet, in the order of time, as `_bulk` bodies.
+"""One simulated day of the whole fleet, in order of time, as `_bulk` bodies.
 
-Time is played in slices of five minutes. Every host has a budget of events in every slice, by
-how busy it is at that hour; it draws activities until the budget is used. What an activity
-logs after the end of the slice waits for its own slice.
+Time advances in slices of five minutes. Each host has an event budget per slice, proportional to
+its rate at that hour, and runs random activities until it is used up. Events after the end of a
+slice are kept for their own slice.
 """
 
 from bisect import bisect_left
@@ -10,10 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vedette.simulate.activity import Menu, at_desk, busyness, local_hour, menu_of
+from vedette.simulate.activity import (
+    ActivityTable,
+    activity_rate,
+    activity_table,
+    is_user_present,
+    local_hour,
+)
 from vedette.simulate.fleet import Fleet, Host
 from vedette.simulate.machine import SECOND_US, Machine
-from vedette.simulate.play import cast_of, play
+from vedette.simulate.play import assign_hosts, play
 from vedette.simulate.stories import STORIES
 from vedette.simulate.story import Story
 from vedette.simulate.stream import Event, time_of
@@ -27,10 +33,10 @@ SLICE_US = 5 * 60 * SECOND_US
 HOUR_US = 3600 * SECOND_US
 
 _LEAD_US = 100_000
-"""Activities log a little before the time they are given (a DNS query, a pipe)."""
+"""Activities may log events slightly before their start time (a DNS query, a pipe)."""
 
 _STORY_US = 45 * 60 * SECOND_US
-"""A story begins at least this long before the end of the day."""
+"""A story starts at least this long before the end of the day."""
 
 BATCH_BYTES = 2_500_000
 
@@ -56,8 +62,8 @@ def iter_batches(
     stories: Sequence[Story] = STORIES,
     batch_bytes: int = BATCH_BYTES,
 ) -> Iterator[Batch]:
-    """About `events` events of `hours` hours from `start_us` (epoch microseconds), in the order
-    of time, in bodies of about `batch_bytes`. The same arguments give the same bytes."""
+    """About `events` events of `hours` hours from `start_us` (epoch microseconds), in order of
+    time, in bodies of about `batch_bytes`. The same arguments give the same bytes."""
     pieces: list[bytes] = []
     count = size = 0
     at_us = start_us
@@ -83,7 +89,7 @@ def iter_events(
     events: int = 1_000_000,
     stories: Sequence[Story] = STORIES,
 ) -> Iterator[Event]:
-    """The events of `iter_batches`, not yet framed. Frame them in this order."""
+    """The events of `iter_batches` before framing. Frame them in this order."""
     end_us = start_us + int(hours * HOUR_US)
     actors = [_Actor(host, fleet.seed, start_us) for host in fleet.hosts]
     machines = {actor.machine.host.name: actor.machine for actor in actors}
@@ -92,7 +98,7 @@ def iter_events(
         key=lambda entry: entry[0],
     )
     slices = range(start_us, end_us, SLICE_US)
-    scale = events / max(1e-9, sum(actor.appetite(at) for at in slices for actor in actors))
+    scale = events / max(1e-9, sum(actor.event_rate(at) for at in slices for actor in actors))
     waiting: list[Event] = []
     for at in slices:
         until = min(at + SLICE_US, end_us)
@@ -100,7 +106,7 @@ def iter_events(
             actor.act(at, until, scale)
         while plan and plan[0][0] < until:
             begin, story = plan.pop(0)
-            play(story, cast_of(story, fleet, machines), begin)
+            play(story, assign_hosts(story, fleet, machines), begin)
         for actor in actors:
             waiting += actor.machine.out
             actor.machine.out.clear()
@@ -111,7 +117,7 @@ def iter_events(
 
 
 def _story_start(story: Story, fleet: Fleet, start_us: int, end_us: int) -> int:
-    """The story's hour at its first host, within the time that is played."""
+    """The story's hour in the local time of its first host, within the simulated time."""
     host = fleet.first(story.hosts[0][1])
     wait_hours = (story.hour - local_hour(host, start_us)) % 24
     latest = max(start_us + _LEAD_US, end_us - _STORY_US)
@@ -119,38 +125,38 @@ def _story_start(story: Story, fleet: Fleet, start_us: int, end_us: int) -> int:
 
 
 class _Actor:
-    """A machine with what it can do now and its budget of events."""
+    """A machine with its current activities and event budget."""
 
     def __init__(self, host: Host, seed: int, start_us: int) -> None:
         self._day = _DAYS[host.os_type]
         self.machine: Machine = self._day.machine(host, seed, start_us)
         self._day.boot(self.machine)
-        if at_desk(host, start_us):
+        if is_user_present(host, start_us):
             self._day.resume_session(self.machine)
             self.machine.logged_on = True
-        self._quiet = menu_of(self._day.activities, host.role, desk=False)
-        self._busy = menu_of(self._day.activities, host.role, desk=True)
+        self._unattended = activity_table(self._day.activities, host.role, has_user=False)
+        self._attended = activity_table(self._day.activities, host.role, has_user=True)
         self._credit = 0.0
 
-    def appetite(self, at_us: int) -> float:
-        return busyness(self.machine.host, at_us)
+    def event_rate(self, at_us: int) -> float:
+        return activity_rate(self.machine.host, at_us)
 
     def act(self, at_us: int, until_us: int, scale: float) -> None:
-        """Logs what happens in one slice into the machine's `out`."""
+        """Logs the events of one slice into the machine's `out`."""
         machine = self.machine
-        self._come_and_go(at_us)
-        menu: Menu[Any] = self._busy if machine.logged_on else self._quiet
-        self._credit += self.appetite(at_us) * scale - len(machine.out)
+        self._update_session(at_us)
+        table: ActivityTable[Any] = self._attended if machine.logged_on else self._unattended
+        self._credit += self.event_rate(at_us) * scale - len(machine.out)
         span = until_us - at_us - _LEAD_US
         before = len(machine.out)
         while self._credit > 0:
-            menu.draw(machine)(machine, at_us + _LEAD_US + int(machine.rng.random() * span))
+            table.sample(machine)(machine, at_us + _LEAD_US + int(machine.rng.random() * span))
             self._credit -= len(machine.out) - before
             before = len(machine.out)
 
-    def _come_and_go(self, at_us: int) -> None:
+    def _update_session(self, at_us: int) -> None:
         machine = self.machine
-        present = at_desk(machine.host, at_us)
+        present = is_user_present(machine.host, at_us)
         if present and not machine.logged_on:
             self._day.log_on(machine, at_us + _LEAD_US)
         elif machine.logged_on and not present:
@@ -160,7 +166,7 @@ class _Actor:
 
 @dataclass(frozen=True, slots=True)
 class _Day:
-    """What the hosts of one operating system do."""
+    """The activities of one operating system."""
 
     machine: Callable[[Host, int, int], Machine]
     boot: Callable[[Any], None]
@@ -171,7 +177,7 @@ class _Day:
 
 
 def _nobody(_machine: Machine, _at_us: int = 0) -> None:
-    """Servers have no session at a desk."""
+    """Servers have no interactive session."""
 
 
 _DAYS: dict[str, _Day] = {

@@ -1,7 +1,7 @@
-"""Who is there: the hosts, people and addresses of a company of our own.
+"""The simulated company: hosts, users, sites and addresses.
 
-`build_fleet` takes any number of hosts; the mix of roles stays the same and every role is
-among the first fourteen, so that every attack story finds its hosts.
+`build_fleet` takes any number of hosts; the mix of roles stays the same, and every role is among
+the first fourteen hosts, so that every attack story finds its hosts.
 """
 
 from dataclasses import dataclass
@@ -133,9 +133,9 @@ class Host:
     site: Site
     ip: str
     user: User
-    """Who works here; on servers, the administrator in charge."""
+    """The user; on servers, the responsible administrator."""
     ring: int
-    """Update ring, 0 or 1: which version of a program is installed."""
+    """Update ring, 0 or 1: selects the installed version of a program."""
     agent_id: str
     guid_prefix: str
     """First eight digits of every ProcessGuid of the host."""
@@ -155,7 +155,7 @@ class Fleet:
     hosts: tuple[Host, ...]
 
     def first(self, role: Role) -> Host:
-        """The first host of a role. Raises LookupError in a fleet too small to have one."""
+        """The first host of a role. Raises LookupError when the fleet is too small."""
         for host in self.hosts:
             if host.role == role:
                 return host
@@ -163,7 +163,7 @@ class Fleet:
 
 
 def build_fleet(seed: int, host_count: int = 60, *, only: OsType | None = None) -> Fleet:
-    """The same fleet for the same arguments. `only` keeps the roles of one operating system."""
+    """Deterministic. `only` keeps the roles of one operating system."""
     rng = Random(f"fleet {seed}")
     roles = [role for role in ROLES if only in (None, OS_OF_ROLE[role])]
     numbers: dict[str, int] = {}
@@ -177,7 +177,7 @@ def build_fleet(seed: int, host_count: int = 60, *, only: OsType | None = None) 
 def _build_host(index: int, role: Role, numbers: dict[str, int], rng: Random) -> Host:
     user = _build_user(index, role, rng)
     site = SERVER_SITE if role in _SERVER_NAMES else SITES[index % len(SITES)]
-    stem = _SERVER_NAMES.get(role) or f"{site.code}-{_stem_of_desk(role, user)}"
+    stem = _SERVER_NAMES.get(role) or f"{site.code}-{_workstation_name(role, user)}"
     numbers[stem] = numbers.get(stem, 0) + 1
     return Host(
         index=index,
@@ -193,7 +193,7 @@ def _build_host(index: int, role: Role, numbers: dict[str, int], rng: Random) ->
     )
 
 
-def _stem_of_desk(role: Role, user: User) -> str:
+def _workstation_name(role: Role, user: User) -> str:
     return "mbp" if role.startswith("mac") else user.department[:3]
 
 

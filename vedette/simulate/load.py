@@ -1,9 +1,8 @@
-"""The load generator: a fleet that sends as fast as it is told to, for as long as it is told to.
+"""Load generator: the simulated fleet at a given event rate, for a given time or count.
 
-Every connection has its own endpoints and one request in flight, so an endpoint's events
-arrive in order. Bodies come from templates (`template.py`); the pace is kept over all
-connections, and a server that falls behind is not chased: what was not sent in time is not
-sent at all.
+Each connection has its own endpoints and one request in flight, so the events of an endpoint arrive
+in order. Bodies come from templates (`template.py`). The rate is kept over all connections; when
+the server falls behind, missed events are skipped, not caught up.
 """
 
 import resource
@@ -13,29 +12,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from vedette.errors import BadRequestError, VedetteError
+from vedette.simulate.bulk_client import BulkConnection, Delivery, Target
 from vedette.simulate.fleet import Fleet, build_fleet
-from vedette.simulate.post import BulkConnection, Delivery, Target
 from vedette.simulate.template import Cycle, Template, record_templates
 
 SECONDS_DEFAULT = 60
 RECORDED_EVENTS = 96_000
-"""Events in all templates together, about 130 MB: as many different ones as memory allows."""
+"""Events in all templates together, about 130 MB: as many distinct ones as memory allows."""
 
 TEMPLATES_MIN = 3
 _BEHIND_S_MAX = 0.5
-"""How far behind its pace a sender may be before it forgets what it missed."""
+"""Lag behind the rate above which missed events are skipped, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
-    """How much to send."""
+    """How much to send, and how fast."""
 
     endpoints: int = 200
     events_per_s: float = 10_000
     """0: as fast as the server acknowledges."""
     seconds: float = SECONDS_DEFAULT
     events_max: int = 0
-    """0: no bound but the time."""
+    """0: limited by time only."""
     connections: int = 12
     events_per_request: int = 4_000
     seed: int = 1
@@ -48,7 +47,7 @@ class LoadPlan:
 
     @property
     def templates_each(self) -> int:
-        """Templates of one connection; a short run needs no more than it sends."""
+        """Templates per connection; a short run records no more than it sends."""
         wanted = RECORDED_EVENTS
         if self.events_per_s:
             wanted = min(wanted, int(self.events_per_s * self.seconds))
@@ -57,7 +56,7 @@ class LoadPlan:
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """What was sent and what came of it. Times in seconds unless named otherwise."""
+    """What was sent and acknowledged. Times in seconds unless named otherwise."""
 
     seconds: float
     sent: int
@@ -75,15 +74,15 @@ class LoadResult:
     bytes_per_event: float
     sender_cpu_s: float
     sender_cpu_share: float
-    """Of one core."""
+    """Fraction of one core."""
 
     @property
     def acknowledged(self) -> int:
         return self.stored + self.known
 
 
-class Pace:
-    """Tells senders when their next body is due. Shared by all connections."""
+class RateLimiter:
+    """Rate limiter shared by all connections."""
 
     def __init__(self, events_per_s: float, now_s: float) -> None:
         self._events_per_s = events_per_s
@@ -91,7 +90,7 @@ class Pace:
         self._lock = threading.Lock()
 
     def wait_s(self, events: int, now_s: float) -> float:
-        """Books `events`; how long to wait before sending them, seconds."""
+        """Reserves `events`; returns the seconds to wait before sending them."""
         if not self._events_per_s:
             return 0.0
         with self._lock:
@@ -101,8 +100,8 @@ class Pace:
 
 
 @dataclass(slots=True)
-class Tally:
-    """What all senders together have done so far."""
+class LoadCounters:
+    """Counters of all senders together."""
 
     sent: int = 0
     sent_bytes: int = 0
@@ -128,20 +127,22 @@ class Tally:
 def run_load(
     plan: LoadPlan,
     target: Target,
-    watch: Callable[[Tally, float], None] | None = None,
+    watch: Callable[[LoadCounters, float], None] | None = None,
 ) -> LoadResult:
-    """Sends until the plan's time or count is used up; `watch` is called four times a second
-    with the tally and the seconds gone. Templates are recorded before the clock starts."""
+    """Sends until the plan's time or count is used up; `watch` is called four times a second with
+    the counters and the elapsed seconds. Templates are recorded before the clock starts."""
     parts = [
         record_templates(part, plan.templates_each, plan.events_per_request, int(time.time()))
         for part in split_fleet(plan)
     ]
-    tally = Tally()
+    counters = LoadCounters()
     begin, begin_cpu = time.monotonic(), _cpu_s()
-    pace = Pace(plan.events_per_s, begin)
+    limiter = RateLimiter(plan.events_per_s, begin)
     end = begin + plan.seconds
     senders = [
-        threading.Thread(target=_send, args=(plan, target, part, pace, tally, end), daemon=True)
+        threading.Thread(
+            target=_send, args=(plan, target, part, limiter, counters, end), daemon=True
+        )
         for part in parts
     ]
     for sender in senders:
@@ -150,12 +151,12 @@ def run_load(
         while sender.is_alive():
             sender.join(0.25)
             if watch is not None:
-                watch(tally, time.monotonic() - begin)
-    return _result(tally, time.monotonic() - begin, _cpu_s() - begin_cpu)
+                watch(counters, time.monotonic() - begin)
+    return _result(counters, time.monotonic() - begin, _cpu_s() - begin_cpu)
 
 
 def split_fleet(plan: LoadPlan) -> list[Fleet]:
-    """The plan's endpoints, Windows hosts all, dealt out to its connections."""
+    """Distributes the plan's endpoints, all Windows hosts, over its connections."""
     fleet = build_fleet(plan.seed, plan.endpoints, only="windows")
     return [
         Fleet(fleet.seed + number, fleet.hosts[number :: plan.connections])
@@ -167,26 +168,26 @@ def _send(
     plan: LoadPlan,
     target: Target,
     part: tuple[list[Template], Cycle],
-    pace: Pace,
-    tally: Tally,
+    limiter: RateLimiter,
+    counters: LoadCounters,
     end_s: float,
 ) -> None:
     templates, cycle = part
     connection = BulkConnection(target)
     turn = 0
     try:
-        while not (plan.events_max and tally.sent >= plan.events_max):
+        while not (plan.events_max and counters.sent >= plan.events_max):
             template = templates[turn % len(templates)]
             turn += 1
-            wait_s = pace.wait_s(template.events, time.monotonic())
+            wait_s = limiter.wait_s(template.events, time.monotonic())
             if time.monotonic() + max(0.0, wait_s) >= end_s:
                 break
             if wait_s > 0:
                 time.sleep(wait_s)
             template.fill(cycle, int(time.time()))
-            tally.add(len(template.body), connection.deliver(template.body))
+            counters.add(len(template.body), connection.deliver(template.body))
     except VedetteError as error:
-        tally.errors.append(error.message)
+        counters.errors.append(error.message)
     finally:
         connection.close()
 
@@ -196,21 +197,21 @@ def _cpu_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _result(tally: Tally, seconds: float, cpu_s: float) -> LoadResult:
-    ordered = sorted(tally.latencies_s) or [0.0]
+def _result(counters: LoadCounters, seconds: float, cpu_s: float) -> LoadResult:
+    ordered = sorted(counters.latencies_s) or [0.0]
     return LoadResult(
         seconds=seconds,
-        sent=tally.sent,
-        stored=tally.stored,
-        known=tally.known,
-        refused=tally.refused,
-        waits=tally.waits,
-        errors=tuple(tally.errors),
-        events_per_s=(tally.stored + tally.known) / seconds,
+        sent=counters.sent,
+        stored=counters.stored,
+        known=counters.known,
+        refused=counters.refused,
+        waits=counters.waits,
+        errors=tuple(counters.errors),
+        events_per_s=(counters.stored + counters.known) / seconds,
         latency_p50_ms=ordered[len(ordered) // 2] * 1000,
         latency_p95_ms=ordered[int((len(ordered) - 1) * 0.95)] * 1000,
         latency_max_ms=ordered[-1] * 1000,
-        bytes_per_event=tally.sent_bytes / max(1, tally.sent),
+        bytes_per_event=counters.sent_bytes / max(1, counters.sent),
         sender_cpu_s=cpu_s,
         sender_cpu_share=cpu_s / seconds,
     )

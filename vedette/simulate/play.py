@@ -1,4 +1,4 @@
-"""Plays an attack story on the fleet's machines: each step becomes the events it would log."""
+"""Runs an attack story on the machines of a fleet: each step becomes the events that it logs."""
 
 from collections.abc import Mapping
 
@@ -26,32 +26,33 @@ from vedette.simulate.story import (
 from vedette.simulate.windows.machine import WindowsMachine, domain_user
 
 Cast = dict[str, Machine]
-"""Machines by the names a story gives them."""
+"""Machines by their names in the story."""
 
 
-def cast_of(story: Story, fleet: Fleet, machines: Mapping[str, Machine]) -> Cast:
-    """Raises LookupError when the fleet has no host of a role the story needs."""
+def assign_hosts(story: Story, fleet: Fleet, machines: Mapping[str, Machine]) -> Cast:
+    """Assigns a machine to each host name of the story. Raises LookupError when the fleet has no
+    host of a role."""
     return {name: machines[fleet.first(role).name] for name, role in story.hosts}
 
 
 def play(story: Story, cast: Cast, start_us: int) -> int:
-    """Plays all steps from `start_us`; gives the time of the last, epoch microseconds."""
-    scene = _Scene(cast)
+    """Runs all steps from `start_us`; returns the time of the last, epoch microseconds."""
+    scene = _StoryRun(cast)
     at_us = start_us
     for step in story.steps:
         at_us += int(step.after_s * SECOND_US)
-        scene.perform(step, at_us)
+        scene.run_step(step, at_us)
     return at_us
 
 
-class _Scene:
-    """The story's own processes by host and name, and the meaning of its placeholders."""
+class _StoryRun:
+    """The processes of a story by host and name, and the values of its placeholders."""
 
     def __init__(self, cast: Cast) -> None:
         self._cast = cast
         self._actors: dict[tuple[str, str], Process] = {}
 
-    def perform(self, step: Step, at: int) -> None:
+    def run_step(self, step: Step, at: int) -> None:
         machine = self._cast[step.host]
         match step:
             case Run():
@@ -76,9 +77,9 @@ class _Scene:
                 self._encrypt(step, machine, at)
             case _:
                 assert isinstance(machine, WindowsMachine), f"{step} needs a Windows host"
-                self._perform_on_windows(step, machine, at)
+                self._run_on_windows(step, machine, at)
 
-    def _perform_on_windows(self, step: Step, machine: WindowsMachine, at: int) -> None:
+    def _run_on_windows(self, step: Step, machine: WindowsMachine, at: int) -> None:
         match step:
             case NetworkLogon():
                 address = self._text(step, step.address)
@@ -115,7 +116,7 @@ class _Scene:
             machine.delete(at + number * 30_000 + 9_000, actor, path)
 
     def _actor(self, host: str, name: str) -> Process:
-        """The story's process, a resident of the day, or what all processes descend from."""
+        """The story's process, a resident process of the day, or the root process."""
         machine = self._cast[host]
         own = self._actors.get((host, name))
         return own or machine.resident.get(name) or machine.root()

@@ -1,7 +1,7 @@
-"""What is installed: programs and modules with versions, vendors and signatures, as data.
+"""The installed software as data: programs and modules with versions, vendors and signatures.
 
-A file's hashes are derived from its path and version, so the same build has the same hashes
-on every host of the fleet and another version has others.
+File hashes are derived from path and version, so the same build has the same hashes on every host,
+and another version has others.
 """
 
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ class Hashes:
     imphash: str
 
     def sysmon(self) -> str:
-        """As Sysmon prints them: `MD5=...,SHA256=...,IMPHASH=...` in upper case."""
+        """In Sysmon's form: `MD5=...,SHA256=...,IMPHASH=...` in upper case."""
         md5_, sha256_, imphash = self.md5.upper(), self.sha256.upper(), self.imphash.upper()
         return f"MD5={md5_},SHA256={sha256_},IMPHASH={imphash}"
 
 
 @lru_cache(maxsize=16_384)
 def file_hashes(path: str, version: str) -> Hashes:
-    """Hashes of a file of this name and version, wherever it lies: hex, lower case."""
+    """Hashes of a file by name and version, in any folder: hex, lower case."""
     content = f"{path.rsplit(chr(92), 1)[-1].lower()}|{version}".encode()
     return Hashes(
         md5(content, usedforsecurity=False).hexdigest(),
@@ -34,7 +34,7 @@ def file_hashes(path: str, version: str) -> Hashes:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An executable or module. An empty `signer` means not signed."""
+    """An executable or module. Empty `signer`: unsigned."""
 
     path: str
     versions: tuple[str, str]
@@ -108,7 +108,7 @@ WINDOWS_PROGRAMS: tuple[Image, ...] = (
     _system("nslookup.exe", "nslookup"),
     _system("gpupdate.exe", "Microsoft® Group Policy Update Utility"),
     _system("rundll32.exe", "Windows host process (Rundll32)"),
-    _system("reg.exe", "Registry Console Tool"),
+    _system("reg.exe", "SegmentAssigner Console Tool"),
     _system("schtasks.exe", "Task Scheduler Configuration Tool"),
     _system("taskhostw.exe", "Host Process for Windows Tasks"),
     _system("dllhost.exe", "COM Surrogate"),
@@ -288,5 +288,5 @@ PROGRAM: dict[str, str] = {
 
 
 def image_of(path: str) -> Image:
-    """What is known of a file; a stranger has no version, no vendor and no signature."""
+    """The catalogue entry of a file; an unknown file has no version, vendor or signature."""
     return KNOWN_IMAGES.get(path.lower()) or Image(path, ("-", "-"), "-", "-", "-", "-", "")

@@ -1,7 +1,7 @@
-"""What an attack story is made of: steps as data, each labelled with its ATT&CK technique.
+"""Attack stories as data: a sequence of steps, each with its ATT&CK technique.
 
-Texts may name the company's hosts: `<user>`, `<profile>` (home folder) and `<sid>` mean those
-of the host a step happens on, `<files.name>` and `<files.ip>` those of the story's host `files`.
+Placeholders in texts: `<user>`, `<profile>` (home folder) and `<sid>` are those of the step's host;
+`<files.name>` and `<files.ip>` those of the story's host `files`.
 """
 
 from base64 import b64encode
@@ -12,8 +12,8 @@ from vedette.simulate.fleet import Role
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something that happens on `host` (a name of the story), `after_s` seconds after the step
-    before. `actor` is a process: of an earlier `Run` on that host, or a resident of the day."""
+    """An action on `host` (a name of the story), `after_s` seconds after the previous step. `actor`
+    is a process: of an earlier `Run` on that host, or a resident process of the day."""
 
     after_s: float
     host: str
@@ -33,7 +33,7 @@ class Run(Step):
 
 @dataclass(frozen=True, slots=True)
 class End(Step):
-    """The process ends."""
+    """Ends the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class InstallService(Step):
 
 @dataclass(frozen=True, slots=True)
 class Encrypt(Step):
-    """`count` files of `folders` are written anew with `suffix` and the originals deleted."""
+    """Rewrites `count` files of `folders` with `suffix` and deletes the originals."""
 
     folders: tuple[str, ...]
     suffix: str
@@ -123,12 +123,12 @@ class Story:
     name: str
     title: str
     hosts: tuple[tuple[str, Role], ...]
-    """Names that steps use, and the role whose first host of the fleet plays the part."""
+    """Host names used by the steps, each with a role; the first host of that role is used."""
     hour: float
-    """When it begins, in the local time of the first host."""
+    """Start, in the local time of the first host."""
     steps: tuple[Step, ...]
     query: str
-    """A search that finds it."""
+    """A search query that finds the story."""
 
     @property
     def techniques(self) -> tuple[str, ...]:

@@ -1,24 +1,24 @@
-"""Event streams of a host: what turns an event's body into one framed `_bulk` entry.
+"""Event streams of a host: frame event bodies as `_bulk` entries.
 
-Everything that does not change from event to event is rendered once per stream, and an entry is
-a few pieces that are joined with those of all others of a body: each byte is copied once.
+The constant parts are rendered once per stream. An entry is a list of pieces that is joined with
+those of the whole body, so each byte is copied once.
 """
 
 from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Protocol
 
-from vedette.simulate.stamp import MILLIS, second_text
+from vedette.simulate.timestamps import MILLIS, second_text
 
 
 class Stream(Protocol):
-    """Frames bodies. Calls come in the order of time, so numbers given here rise."""
+    """Frames event bodies. Call in order of time, because sequence numbers increase."""
 
     framing_bytes: int
-    """What a frame adds to a body, about: record ids get longer."""
+    """Approximate bytes that a frame adds to a body; record ids grow."""
 
     def frame(self, at_us: int, body: bytes) -> tuple[bytes, ...]:
-        """Action line and document, each with its line end, in pieces."""
+        """Action line and document as pieces, each with its line end."""
         ...
 
 
@@ -32,12 +32,12 @@ time_of: Callable[[Event], int] = itemgetter(0)
 
 
 class SysmonStream:
-    """Sysmon events of one id: the envelope's time, the record id and UtcTime are filled in."""
+    """Sysmon events of one id: inserts the envelope's time, the record id and UtcTime."""
 
     __slots__ = ("_parts", "_record_ids", "framing_bytes")
 
     def __init__(self, parts: tuple[bytes, bytes, bytes, bytes, bytes], ids: Iterator[int]) -> None:
-        """`parts` are what stands before, between and after time, record id, UtcTime and body."""
+        """`parts`: the text before, between and after time, record id, UtcTime and body."""
         self.framing_bytes = sum(map(len, parts)) + _STAMPS_BYTES
         self._parts = parts
         self._record_ids = ids
@@ -52,12 +52,12 @@ class SysmonStream:
 
 
 class EventLogStream:
-    """Other event-log records of one id: the envelope's time and the record id are filled in."""
+    """Other event-log records of one id: inserts the envelope's time and the record id."""
 
     __slots__ = ("_parts", "_record_ids", "framing_bytes")
 
     def __init__(self, parts: tuple[bytes, bytes, bytes, bytes], ids: Iterator[int]) -> None:
-        """`parts` are what stands before, between and after time, record id and body."""
+        """`parts`: the text before, between and after time, record id and body."""
         self.framing_bytes = sum(map(len, parts)) + _STAMPS_BYTES
         self._parts = parts
         self._record_ids = ids
@@ -71,7 +71,7 @@ class EventLogStream:
 
 
 class PlainStream:
-    """Streams whose bodies are whole but for what all documents of the host share."""
+    """Streams with complete bodies, framed by the constant members of the host."""
 
     __slots__ = ("_head", "_tail", "framing_bytes")
 

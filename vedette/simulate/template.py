@@ -1,12 +1,12 @@
-"""Bodies that can be sent again and again, each time as new events.
+"""Templates of `_bulk` bodies that can be sent repeatedly, each time as new events.
 
-A template is a `_bulk` body of recorded events of the fleet with the places marked that differ
-from one sending to the next: times, record ids, the GUIDs and pids of the processes that begin
-in it, ephemeral ports, and the random part of temporary names. Filling them in is a few slice
-assignments an event, so that the load generator leaves the cores to the server.
+A template is a body of recorded events with the offsets of what has to differ each time: times,
+record ids, GUIDs and pids of processes that start in it, ephemeral ports, and the random part of
+temporary names. Filling it takes a few slice assignments per event, which leaves the cores to the
+server.
 
-What begins in one template may go on in the next ones, so all templates of a connection share
-one `Cycle`. Processes that ran before the recording keep their GUID for ever, as services do.
+Processes may span several templates, so all templates of a connection share one `Cycle`. Processes
+that started before the recording keep their GUID, as services do.
 """
 
 import re
@@ -18,19 +18,19 @@ from itertools import islice
 from vedette.model.ids import guid_start_us
 from vedette.simulate.day import iter_events
 from vedette.simulate.fleet import Fleet
-from vedette.simulate.stamp import second_text
+from vedette.simulate.timestamps import second_text
 
 RECORD_DIGITS = 14
 _RECORD_EPOCH_S = 1_600_000_000
 _RECORDS_PER_SECOND = 100_000
-"""Record ids start at what the clock says, so that a later run continues above an earlier one
-and fits 48 bits until 2109."""
+"""Record ids start at the current time, so that a later run continues above an earlier one; they
+fit 48 bits until 2109."""
 
 _PID_FIRST, _PIDS = 10_000, 13_800
 """Pids of five digits, multiples of four, below 65,536."""
 
 _RECORDING_START_US = 1_767_778_200 * 1_000_000
-"""A Wednesday, half past nine: everybody is at work."""
+"""A Wednesday, half past nine: within working hours."""
 
 _TOKENS = re.compile(
     rb'"@timestamp":"(?P<iso>.{19})\.'
@@ -49,7 +49,7 @@ _PORTS = tuple(b"%d" % (50_000 + number * 7 % 15_000) for number in range(15_000
 
 @dataclass(slots=True)
 class Cycle:
-    """What the templates of one connection share while they are sent in turn."""
+    """State shared by the templates of one connection, which are sent in turn."""
 
     record_ids: list[int] = field(default_factory=list)
     """The last one given, by stream: a (host, channel)."""
@@ -65,7 +65,7 @@ class Cycle:
 
 @dataclass(slots=True)
 class Template:
-    """A body and its marked places (byte offsets)."""
+    """A body and the byte offsets to fill."""
 
     body: bytearray
     events: int = 0
@@ -83,10 +83,10 @@ class Template:
     """(process, host) of those that begin here"""
 
     def fill(self, cycle: Cycle, second: int) -> None:
-        """Makes the body new: events of `second` (epoch)."""
+        """Fills in the events of `second` (epoch)."""
         body = self.body
-        self._give_birth(cycle, second)
-        self._stamp(*second_text(second))
+        self._assign_process_ids(cycle, second)
+        self._fill_times(*second_text(second))
         record_ids = cycle.record_ids
         for offset, stream in self.records:
             record_ids[stream] = number = record_ids[stream] + 1
@@ -96,10 +96,11 @@ class Template:
             body[offset : offset + 27] = guids[process]
         for offset, process in self.pids:
             body[offset : offset + 5] = pids[process]
-        self._scatter(cycle)
+        self._fill_unique_ids(cycle)
 
-    def _give_birth(self, cycle: Cycle, second: int) -> None:
-        """New GUIDs carry the second of their start (telemetry.md 2, fact 2)."""
+    def _assign_process_ids(self, cycle: Cycle, second: int) -> None:
+        """A new GUID contains the second of its start
+        (docs/telemetry-formats.md#what-real-data-teach, fact 2)."""
         start = b"%04x-%04x-" % (second & 0xFFFF, second >> 16)
         for process, host in self.births:
             cycle.sequence += 1
@@ -108,14 +109,14 @@ class Template:
             cycle.next_pids[host] = slot = (cycle.next_pids[host] + 1) % _PIDS
             cycle.pids[process] = b"%d" % (_PID_FIRST + slot * 4)
 
-    def _stamp(self, iso: bytes, utc: bytes) -> None:
+    def _fill_times(self, iso: bytes, utc: bytes) -> None:
         body = self.body
         for offset in self.iso:
             body[offset : offset + 19] = iso
         for offset in self.utc:
             body[offset : offset + 19] = utc
 
-    def _scatter(self, cycle: Cycle) -> None:
+    def _fill_unique_ids(self, cycle: Cycle) -> None:
         body, number = self.body, cycle.sequence
         for offset in self.ports:
             number += 1
@@ -129,7 +130,7 @@ class Template:
 def record_templates(
     fleet: Fleet, template_count: int, events_each: int, now_s: int
 ) -> tuple[list[Template], Cycle]:
-    """Templates of a fleet of Windows hosts, to be sent in this order, over and over."""
+    """Templates of a fleet of Windows hosts, to be sent in this order, repeatedly."""
     recorder = _Recorder(_RECORDING_START_US, now_s)
     total = template_count * events_each
     recording = iter_events(
@@ -141,7 +142,7 @@ def record_templates(
 
 
 class _Recorder:
-    """Turns framed events into templates and numbers what they share."""
+    """Converts framed events to templates, and numbers what they share."""
 
     def __init__(self, start_us: int, now_s: int) -> None:
         self.cycle = Cycle()
@@ -194,8 +195,8 @@ class _Recorder:
         body += line[position:]
 
     def _add_process(self, template: Template, match: re.Match[bytes], host: int) -> int:
-        """Marks GUID and pid of a process that begins in the recording; copies those of others.
-        Gives the position in the line up to which it copied."""
+        """Records GUID and pid of a process that starts in the recording; copies those of others.
+        Returns the offset in the line up to which it copied."""
         body, guid = template.body, match["guid"]
         if guid_start_us("00000000-" + guid.decode()) < self._start_s * 1_000_000:
             body += match.string[match.start("guid") : match.end("pid")]
@@ -215,7 +216,7 @@ class _Recorder:
 
     @staticmethod
     def _number(numbers: dict[bytes, int], name: bytes, counters: list[int], first: int) -> int:
-        """The number of a name; a new one gets a counter that begins at `first`."""
+        """The number of a name; a new one gets a counter starting at `first`."""
         number = numbers.get(name)
         if number is None:
             number = numbers[name] = len(numbers)

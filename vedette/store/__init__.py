@@ -1,0 +1,1 @@
+"""How telemetry lies in ClickHouse: engine, tables, partitions, plans, reads and writes."""

@@ -1,4 +1,5 @@
-"""Bulk facets, segments line by line, metadata, verify, suppression (api.md 2.9, 2.10, 4.2)."""
+"""Bulk facets, segments line by line, metadata, verify, suppression
+(docs/process-analysis.md#facet-fields)."""
 
 import json
 from typing import Any

@@ -1,4 +1,5 @@
-"""Streams over HTTP: positions, moves, statuses, criteria (api.md 2.8, 3.2, 4.2)."""
+"""Streams over HTTP: positions, moves, statuses, criteria
+(docs/process-analysis.md#events-of-a-stream)."""
 
 from tests.api.analysis.conftest import Analysed
 

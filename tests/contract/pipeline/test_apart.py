@@ -26,10 +26,10 @@ from tests.support.children import children, is_running
 from tests.support.sysmon import Host
 from vedette.clock import DrivenClock
 from vedette.errors import UnavailableError
+from vedette.limits import RESTORED_KEYS_PER_MESSAGE
 from vedette.model.ingress_filter import IngressFilter
-from vedette.pipeline.store_writer import StoreLedger
+from vedette.pipeline.store_writer import StoreWriter
 from vedette.pipeline.submission import Outcome
-from vedette.pipeline.workers.worker_pool import RESTORED_KEYS
 from vedette.store.engine.client import ClickHouseEngine, Engine
 
 DUPLICATE, EVENTS, RECORD = Outcome.DUPLICATE, Outcome.EVENTS, Outcome.RECORD
@@ -159,7 +159,7 @@ def test_what_was_stored_is_known_after_a_restart(
 def test_a_store_that_fails_in_the_middle_is_asked_what_it_has(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
 ) -> None:
-    ledger = StoreLedger(cast(Engine, Refusing(engine, "segment", after=True)))
+    ledger = StoreWriter(cast(Engine, Refusing(engine, "segment", after=True)))
     with write_path(engine, tmp_path, clock, ledger=ledger, prepared=prepared_apart) as path:
         assert [deliver(path, records) for records in REQUESTS] == [1, 0, 0]
         assert rows(engine) == STORED_ONCE
@@ -169,7 +169,7 @@ def test_what_came_ahead_of_its_commit_is_of_no_commit_after_a_failure(apart: Wr
     ahead = [submission(records) for records in REQUESTS]
     for one in (*ahead, ahead[0]):
         apart.preparation.expect(one)
-    apart.intake.between_commits(lambda: apart.preparation.begin_anew(0))
+    apart.intake.between_commits(lambda: apart.preparation.recover(0))
     assert set(apart.outcomes(REQUESTS[1])) == {EVENTS}
     made = [apart.intake.enqueue(one).result(ANSWER_S).outcomes for one in ahead]
     assert list(map(set, made)) == [{EVENTS}, {DUPLICATE}, {EVENTS, RECORD}]
@@ -191,7 +191,7 @@ def test_an_answer_does_not_wait_for_what_came_ahead(apart: WritePath) -> None:
 def test_senders_are_told_of_their_end_and_others_go_on(apart: WritePath) -> None:
     assert deliver(apart, REQUESTS[0]) == 0
     kill_preparers()
-    assert deliver(apart, REQUESTS[1]) == 1
+    assert deliver(apart, REQUESTS[1]) <= 1, "none, if their end was noticed before"
     assert apart.outcomes(REQUESTS[0]) == [DUPLICATE] * 4
     assert deliver(apart, REQUESTS[2]) == 0
     assert rows(apart.engine) == STORED_ONCE
@@ -204,7 +204,8 @@ def test_the_end_of_one_costs_no_record_of_either(apart: WritePath, number: int)
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not is_running(pid))
     refused = [deliver(apart, records) for records in (sysmon(6), plain(6), REQUESTS[2])]
-    assert sum(refused) == 1, "only the hosts of the one that has ended"
+    # None, if its end was noticed before its hosts sent anything.
+    assert sum(refused) <= 1, "only the hosts of the one that has ended"
     assert len(set(preparers()) - {pid}) == 2
     assert rows(apart.engine) == (6 + (4 + 6) + 1, 2)
 
@@ -230,8 +231,8 @@ def test_more_keys_than_a_message_holds_are_known_after_a_restart(
     with write_path(engine, tmp_path, clock, prepared=prepared_apart) as path:
         path.post(records)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vedette.pipeline.workers.worker_pool.RESTORED_KEYS", 100)
-        assert RESTORED_KEYS > 100
+        patch.setattr("vedette.pipeline.workers.key_transfer.RESTORED_KEYS_PER_MESSAGE", 100)
+        assert RESTORED_KEYS_PER_MESSAGE > 100
         with write_path(engine, tmp_path, clock, prepared=prepared_apart) as path:
             assert set(path.outcomes(records)) == {DUPLICATE}
 

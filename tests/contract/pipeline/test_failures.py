@@ -21,8 +21,8 @@ from tests.contract.pipeline.write_path import (
 )
 from vedette.clock import DrivenClock
 from vedette.errors import BusyError, UnavailableError
-from vedette.pipeline.batch.pack import Packed
-from vedette.pipeline.store_writer import StoreLedger
+from vedette.pipeline.batch.pack import PackedCommit
+from vedette.pipeline.store_writer import StoreWriter
 from vedette.pipeline.submission import Outcome
 from vedette.store.engine.client import ClickHouseEngine, Engine
 
@@ -42,22 +42,22 @@ class Refusing:
 
     def __init__(self, engine: Engine, table: str, after: bool) -> None:
         self._engine = engine
-        self._table = table
+        self.table = table
         self._after = after
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
     def insert_arrow(self, table: str, data: Any) -> None:
-        refuses = table == self._table
+        refuses = table == self.table
         if not refuses or self._after:
             self._engine.insert_arrow(table, data)
         if refuses:
-            self._table = ""
+            self.table = ""
             raise UnavailableError("the disk is full")
 
 
-class Gate(StoreLedger):
+class Gate(StoreWriter):
     """A ledger whose disk is slow: it waits until it is opened."""
 
     def __init__(self, engine: Engine) -> None:
@@ -65,7 +65,7 @@ class Gate(StoreLedger):
         self.reached = threading.Semaphore(0)
         self.is_open = threading.Event()
 
-    def write(self, packed: Packed) -> None:
+    def write(self, packed: PackedCommit) -> None:
         self.reached.release()
         assert self.is_open.wait(60)
         super().write(packed)
@@ -99,7 +99,7 @@ def all_events(engine: Engine) -> list[str]:
 def test_a_commit_that_fails_in_the_middle_is_stored_once_when_sent_again(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock, table: str, after: bool
 ) -> None:
-    refusing = StoreLedger(cast(Engine, Refusing(engine, table, after)))
+    refusing = StoreWriter(cast(Engine, Refusing(engine, table, after)))
     with write_path(engine, tmp_path, clock, ledger=refusing) as path:
         refused = [deliver(path, records) for records in REQUESTS]
         assert refused == [0 if table == "nothing" else 1, 0]
@@ -119,7 +119,7 @@ def test_what_a_crash_left_half_written_is_completed_after_the_restart(
     after: bool,
     request_number: int,
 ) -> None:
-    refusing = StoreLedger(cast(Engine, Refusing(engine, table, after)))
+    refusing = StoreWriter(cast(Engine, Refusing(engine, table, after)))
     with (
         write_path(engine, tmp_path, clock, ledger=refusing) as path,
         pytest.raises(UnavailableError),
@@ -153,7 +153,7 @@ def test_commits_prepared_on_top_of_a_failed_one_fail_with_it(
 def test_the_path_recovers_though_nobody_can_send(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
 ) -> None:
-    ledger = StoreLedger(cast(Engine, Refusing(engine, "segment", after=False)))
+    ledger = StoreWriter(cast(Engine, Refusing(engine, "segment", after=False)))
     with write_path(engine, tmp_path, clock, ledger=ledger) as path:
         with pytest.raises(UnavailableError):
             path.post(sysmon())

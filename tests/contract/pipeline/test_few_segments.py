@@ -17,9 +17,9 @@ from tests.contract.pipeline.write_path import (
 from tests.support.sysmon import Host, Process
 from vedette.clock import DrivenClock
 from vedette.limits import SEGMENT_EVENTS_MAX, SEGMENT_WINDOW_MS
-from vedette.pipeline.batch.decoded_batch import decoded
+from vedette.pipeline.batch.decoded_batch import decode_submission
 from vedette.pipeline.batch.pack import commit_of
-from vedette.pipeline.workers.processor import PreparationHere
+from vedette.pipeline.workers.processor import LocalProcessor
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.write.commit import Commit
 from vedette.store.write.insert import write_commit
@@ -44,13 +44,13 @@ def writes(host: Host, process: Process, second: int, count: int = 2) -> list[di
 
 def a_day_of_posts(path: WritePath) -> None:
     host, process = agent()
-    assert isinstance(path.preparation, PreparationHere)
+    assert isinstance(path.preparation, LocalProcessor)
     preparer = path.preparation.preparer
     parts: list[Any] = []
     entered: list[Any] = []
     for second in range(DAY_S):
         request = submission(writes(host, process, second))
-        prepared = preparer.prepare([decoded(request)], second + 1, path.clock.now_us())
+        prepared = preparer.prepare([decode_submission(request)], second + 1, path.clock.now_us())
         preparer.seen.durable(prepared.seq)
         commit = commit_of(prepared)
         parts += commit.segments

@@ -7,10 +7,12 @@ from typing import Any
 from tests.contract.pipeline.write_path import NOON_S, WritePath, event_texts, processes, write_path
 from tests.support.sysmon import Host
 from vedette.clock import DrivenClock
+from vedette.limits import SEGMENT_WINDOW_MS
 from vedette.model.columns import PROCESS
 from vedette.model.scope import EVERYTHING
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.read import process as stored
+from vedette.store.write.corrections import apply_corrections
 
 SEED = 20_231_115
 ROUNDS = 25
@@ -57,7 +59,8 @@ def records(name: str) -> list[dict[str, Any]]:
 
 
 def answers(engine: Engine, sensor_id: int) -> dict[str, Any]:
-    """Everything of the processes of one sensor, without the sensor."""
+    """Everything of the processes of one sensor, without the sensor, once corrected."""
+    apply_corrections(engine)
     mark = f"{sensor_id:08x}-"
     names = [name for name in processes(engine) if name.startswith(mark)]
     rows = stored.process_rows(engine, names, EVERYTHING)
@@ -114,3 +117,92 @@ def _own_metadata(of_processes: dict[str, Any]) -> dict[str, Any]:
         name: {column: row[column] for column in OWN_COLUMNS}
         for name, (row, _) in of_processes.items()
     }
+
+
+def lies(dice: random.Random, name: str) -> list[dict[str, Any]]:
+    """Records of other processes that say other things of the shell: in whose name it ran, from
+    which path, who its parent is; before, while and after it runs."""
+    host = Host(name, NOON_S - 3_600, record_id=1_000)
+    shell = host.process(1_100, "C:\\Windows\\powershell.exe", "powershell -enc AAAA", 20)
+    word = host.process(1_000, "C:\\Office\\WINWORD.EXE", "WINWORD.EXE /n a.docm", 10)
+    other = host.process(2_000, "C:\\other.exe", after_s=40)
+    told = []
+    for number in range(8):
+        file_name = dice.choice(["zz.exe", "a.exe", "\u20ac"])
+        image = f"C:\\{dice.choice('azZ')}{number}\\{file_name}"
+        user = f"{dice.choice('AZ')}\\{dice.choice('az')}{number}"
+        at_s = host.began_s + dice.randrange(0, 120)
+        told.append(
+            dice.choice(
+                [
+                    host.record(10, at_s, SourceProcessGUID=other.guid, SourceImage=other.image,
+                                SourceProcessId=other.pid, TargetProcessGUID=shell.guid,
+                                TargetProcessId=shell.pid, TargetImage=image, TargetUser=user),
+                    host.record(1, at_s, ProcessGuid=other.guid, ProcessId=other.pid,
+                                Image=other.image, User=other.user,
+                                ParentProcessGuid=shell.guid, ParentProcessId=shell.pid,
+                                ParentImage=image, ParentUser=user, ParentCommandLine=image),
+                    host.record(11, at_s, ProcessGuid=shell.guid, ProcessId=shell.pid,
+                                Image=image, User=user, TargetFilename="C:\\x"),
+                    _security_start(host, shell.started_s, NewProcessId=hex(shell.pid),
+                                    NewProcessName=image, SubjectUserName=user,
+                                    ProcessId=hex(word.pid), CommandLine=image,
+                                    MandatoryLabel="S-1-16-4096"),
+                ]
+            )
+        )  # fmt: skip
+    return told
+
+
+def _security_start(host: Host, at_s: float, **data: Any) -> dict[str, Any]:
+    record = host.record(4688, at_s, **data)
+    log = record["winlog"]
+    log |= {"channel": "Security", "provider_name": "Microsoft-Windows-Security-Auditing"}
+    del log["event_data"]["UtcTime"]
+    return record
+
+
+SHELL = "a4c4-6554-044c-000000001200"
+"""End of the id that the shell's ProcessGuid makes."""
+
+OF_ITS_CREATION = {
+    "path": "C:\\Windows\\powershell.exe",
+    "process_name": "powershell.exe",
+    "process_md5": f"{1_100:032x}",
+    "username": "CORP\\ann",
+    "cmdline": "powershell -enc AAAA",
+    "integrity_level": "High",
+    "parent_name": "WINWORD.EXE",
+    "start": str((NOON_S - 3_580) * 1_000_000),
+}
+
+
+def test_liars_change_nothing_that_a_process_says_of_its_own_creation(
+    engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
+) -> None:
+    """One or a few records a request, in any order, with windows that end and restarts between."""
+    dice = random.Random(SEED)
+    rounds = range(3)
+    for number in rounds:
+        name = f"liars-{number}.example"
+        mixed = [*records(name), *lies(dice, name)]
+        dice.shuffle(mixed)
+        cut = dice.randrange(len(mixed))
+        for half in (mixed[:cut], mixed[cut:]):
+            with write_path(engine, tmp_path, clock) as path:
+                for at in range(0, len(half), 2):
+                    path.post(half[at : at + 2])
+                    clock.advance(dice.choice([0, 0, SEGMENT_WINDOW_MS // 1_000]))
+            if dice.random() < 0.5:
+                apply_corrections(engine)
+    for number in rounds:
+        found = answers(engine, number + 1)
+        (row,) = [row for name, (row, _) in found.items() if name.endswith(SHELL)]
+        shown = {column: row[column] for column in OF_ITS_CREATION}
+        assert shown == OF_ITS_CREATION, f"seed {SEED}, round {number}"
+        segments = engine.query(
+            "SELECT DISTINCT path, username, integrity_level FROM segment FINAL "
+            "WHERE endsWith(process_id, {shell:String}) AND sensor_id = {sensor:UInt32}",
+            {"sensor": number + 1, "shell": SHELL},
+        )
+        assert segments.rows == [(shown["path"], shown["username"], "High")]

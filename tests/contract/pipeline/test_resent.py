@@ -1,4 +1,5 @@
-"""What is sent again is stored once: by its number, or with its whole request (design.md 4)."""
+"""What is sent again is stored once: by its number, or with its whole request
+(ARCHITECTURE.md#the-write-path)."""
 
 from pathlib import Path
 

@@ -11,31 +11,32 @@ from zlib import crc32
 
 from prometheus_client import CollectorRegistry
 
-from vedette.bootstrap.ingest_workers import Launcher
+from vedette.api.schemas.search.search_parameters import search_request
+from vedette.bootstrap.ingest_workers import PROGRAM, WorkerLauncher
 from vedette.bootstrap.record_policy import keep_of
 from vedette.clock import DrivenClock
+from vedette.limits import WORKER_STALL_S
 from vedette.model.scope import EVERYTHING
-from vedette.pipeline.batch.batch_processor import Preparer
-from vedette.pipeline.batch.deduplicate import Seen
-from vedette.pipeline.batch.host_cache import Hosts
-from vedette.pipeline.batch.segment_assigner import Registry
-from vedette.pipeline.ingest_metrics import IntakeMeter
-from vedette.pipeline.ingest_queue import Intake
+from vedette.pipeline.batch.batch_processor import BatchProcessor
+from vedette.pipeline.batch.deduplicate import Deduplicator
+from vedette.pipeline.batch.host_cache import HostCache
+from vedette.pipeline.batch.segment_assigner import SegmentAssigner
+from vedette.pipeline.ingest_metrics import IngestMetrics
+from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.partition_control import PartitionControl
-from vedette.pipeline.store_writer import StoreLedger
+from vedette.pipeline.store_writer import StoreWriter
 from vedette.pipeline.submission import Outcome, Receipt, Submission
-from vedette.pipeline.workers.lookup_server import Knowledge
-from vedette.pipeline.workers.processor import Preparation, PreparationHere
-from vedette.pipeline.workers.store_lookup import StoreGuide
-from vedette.pipeline.workers.worker_pool import PreparationProcesses
+from vedette.pipeline.workers.lookup_server import LookupServer
+from vedette.pipeline.workers.processor import CommitProcessor, LocalProcessor
+from vedette.pipeline.workers.store_lookup import StoreLookup
+from vedette.pipeline.workers.worker_pool import WorkerPool
 from vedette.search.processes.process_search import search_processes
-from vedette.search.search_request import search_request
 from vedette.settings import Settings
 from vedette.state.db.database import Database, open_database
-from vedette.state.db.start import start
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 from vedette.state.sensors.channel_codes import Channels
 from vedette.state.sensors.host_registry import Sensors
+from vedette.state.start import start
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import unmounted
 from vedette.store.read import process as stored
@@ -63,8 +64,8 @@ class WritePath:
 
     engine: Engine
     clock: DrivenClock
-    preparation: Preparation
-    intake: Intake
+    preparation: CommitProcessor
+    intake: IngestQueue
     partitions: PartitionControl
     metrics: CollectorRegistry
 
@@ -85,52 +86,57 @@ def submission(records: Iterable[Json | bytes]) -> Submission:
     return Submission(texts, DEFAULT_GROUP_ID, crc32(body), len(body))
 
 
-Prepare = Callable[[StoreGuide, Database, DrivenClock, int], AbstractContextManager[Preparation]]
+Prepare = Callable[
+    [StoreLookup, Database, DrivenClock, int], AbstractContextManager[CommitProcessor]
+]
 
 
 @contextmanager
 def prepared_here(
-    guide: StoreGuide, database: Database, clock: DrivenClock, remembered: int
-) -> Iterator[PreparationHere]:
-    """Preparation in this process."""
+    guide: StoreLookup, database: Database, clock: DrivenClock, remembered: int
+) -> Iterator[LocalProcessor]:
+    """CommitProcessor in this process."""
     sensors = Sensors(database)
-    preparer = Preparer(
-        Hosts(sensors, guide),
+    preparer = BatchProcessor(
+        HostCache(sensors, guide),
         Channels(database),
-        Registry(guide, remembered),
-        Seen(clock.now_us()),
+        SegmentAssigner(guide, remembered),
+        Deduplicator(clock.now_us()),
         guide.windows(),
         keep_of(["default"]),
     )
-    preparation = PreparationHere(preparer, guide)
+    preparation = LocalProcessor(preparer, guide)
     preparation.without_partitions(unmounted(guide.engine))
     if guide.is_ours_and_empty():
         preparer.registry.begin_empty()
-    preparation.begin_anew(0)
+    preparation.recover(0)
     yield preparation
     sensors.flush(clock.now_us())
 
 
 @contextmanager
 def prepared_apart(
-    guide: StoreGuide,
+    guide: StoreLookup,
     database: Database,
     clock: DrivenClock,
     remembered: int,
     processes: int = 2,
-) -> Iterator[PreparationProcesses]:
-    """Preparation in other processes, as a server does it."""
-    launcher = Launcher("warning", "json")
+    program: str = PROGRAM,
+    stall_s: float = WORKER_STALL_S,
+) -> Iterator[WorkerPool]:
+    """CommitProcessor in other processes, as a server does it."""
+    launcher = WorkerLauncher("warning", "json", program)
     sensors = Sensors(database)
-    knowledge = Knowledge(sensors, Channels(database), guide)
-    preparation = PreparationProcesses(
-        launcher.launch,
+    knowledge = LookupServer(sensors, Channels(database), guide)
+    preparation = WorkerPool(
+        launcher,
         knowledge,
         guide.windows(),
         clock,
         keep_of(["default"]),
         remembered,
         processes,
+        stall_s,
     )
     try:
         preparation.begin(unmounted(guide.engine), is_empty=guide.is_ours_and_empty())
@@ -155,15 +161,15 @@ def write_path(
     second time is a restart. `remembered` is how many processes the registry holds."""
     with closing(open_database("", state)) as database:
         start(database, clock.now_us())
-        guide = StoreGuide(engine, clock)
+        guide = StoreLookup(engine, clock)
         metrics = CollectorRegistry()
         with prepared(guide, database, clock, remembered) as preparation:
-            intake = Intake(
+            intake = IngestQueue(
                 preparation,
-                ledger or StoreLedger(engine),
+                ledger or StoreWriter(engine),
                 clock,
                 limits or Limits(),
-                IntakeMeter(metrics),
+                IngestMetrics(metrics),
                 guide.newest_seq() + 1,
             )
             intake.start()
@@ -176,15 +182,15 @@ def write_path(
 
 def found(engine: Engine, query: str) -> list[tuple[str, int]]:
     """The segments that a query finds, as the API answers them."""
-    body = search_processes(
+    results = search_processes(
         engine,
         EVERYTHING,
         search_request([("q", query), ("rows", "10000")]),
         Settings(),
         NOON_S * 1_000_000,
     )
-    rows = [(row["id"], row["segment_id"]) for row in body["results"]]
-    assert body["total_results"] == len(rows)
+    rows = [(row["process_id"], row["segment_id"]) for row in results.rows]
+    assert results.total == len(rows)
     return sorted(rows)
 
 

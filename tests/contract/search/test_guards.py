@@ -1,4 +1,4 @@
-"""What the settings of a server make it refuse (query-language 3)."""
+"""What the settings of a server make it refuse (docs/query-language.md#values-by-type)."""
 
 import pytest
 

@@ -7,17 +7,18 @@ from typing import Any
 import pytest
 
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, connection, file, partial, store
+from vedette.api.schemas.search.search_parameters import search_request
+from vedette.api.schemas.search.search_results import process_results_body
 from vedette.errors import UnavailableError
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.search.deadline import patiently
+from vedette.search.deadline import with_fallback
 from vedette.search.processes.process_search import search_processes
-from vedette.search.search_request import search_request
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.partitions.lifecycle import open_partition, unmount
 from vedette.store.partitions.partition import partition_name
-from vedette.store.plan.scope_filter import ALL
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.segment_search import count_segments
+from vedette.store.sql.scope_filter import ALL
 
 NOW_US = NEXT_MS * 1_000
 
@@ -27,6 +28,7 @@ class Settings:
     search_deadline_s: Any = 60
     block_leading_wildcards: bool = False
     fuzzy_facets: bool = False
+    count_filtered_results: bool = True
     block_large_joins: bool = False
     join_binaries_max: int = 10_000_000
 
@@ -38,7 +40,8 @@ def ask(
     deadline_s: float = 60,
 ) -> dict[str, Any]:
     request = search_request(list(parameters.items()))
-    return search_processes(engine, scope, request, Settings(deadline_s), NOW_US)
+    found = search_processes(engine, scope, request, Settings(deadline_s), NOW_US)
+    return process_results_body(found)
 
 
 def told(engine: ClickHouseEngine) -> None:
@@ -96,7 +99,7 @@ def test_a_slow_search_looks_at_the_newest_part(contract_engine: ClickHouseEngin
             raise UnavailableError("too slow for so many", reason="deadline")
         return found
 
-    found, is_whole = patiently(contract_engine, 60, slow)
+    found, is_whole = with_fallback(contract_engine, 60, slow)
     assert found in range(2, 6)
     assert not is_whole
 
@@ -106,7 +109,7 @@ def test_other_failures_are_not_taken_for_a_deadline(engine: ClickHouseEngine) -
         raise UnavailableError("the disk is full")
 
     with pytest.raises(UnavailableError, match="disk"):
-        patiently(engine, 60, broken)
+        with_fallback(engine, 60, broken)
 
 
 @pytest.mark.parametrize(
@@ -131,3 +134,17 @@ def test_an_unmounted_partition_is_admitted_unless_it_is_too_old(
     unmount(engine, partition_name(HOUR_MS))
     body = ask(engine, {"q": query})
     assert (body["all_segments"], body["incomplete_results"]) == (seen, False)
+
+
+@pytest.mark.parametrize("direction", ["asc", "desc"])
+def test_an_unknown_start_is_null_sorted_last_and_in_no_range(
+    contract_engine: ClickHouseEngine, direction: str
+) -> None:
+    starts = {1: NOW_US - 5, 2: 0, 3: NOW_US - 3}
+    rows = (partial(n, start=at, last_update=NOW_US - n) for n, at in starts.items())
+    store(contract_engine, *rows)
+    found = ask(contract_engine, {"q": "", "sort": f"start {direction}"})["results"]
+    assert found[-1]["start"] is None
+    assert all(one["start"] for one in found[:-1])
+    assert ask(contract_engine, {"q": "start:[* TO *]"})["total_results"] in (2, 3)
+    assert ask(contract_engine, {"q": "start:[* TO now]"})["total_results"] == 2

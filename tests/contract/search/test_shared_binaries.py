@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tests.contract.store.rows import partial, store
+from vedette.api.schemas.search.search_parameters import search_request
 from vedette.model.binary_fields import JOINED_FIELDS
 from vedette.model.event import BinarySeen
 from vedette.model.scope import EVERYTHING
 from vedette.search.binaries import binary_search
 from vedette.search.processes.process_search import search_processes
-from vedette.search.search_request import search_request
 from vedette.settings import Settings
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.write.commit import BinaryRow, Commit
@@ -52,10 +52,10 @@ def test_every_shared_check_holds_for_what_is_stored(engine: ClickHouseEngine) -
         asked = search_request(
             [("q", one["query"]), ("rows", "100")], binary_search.BINARY_SORT_DEFAULT
         )
-        body = binary_search.search(engine, EVERYTHING, asked, Settings(), NOW_US)
-        assert (md5.upper() in {row["md5"] for row in body["results"]}) is one["match"], one
+        binaries = binary_search.search(engine, EVERYTHING, asked, Settings(), NOW_US)
+        assert (md5 in {row["md5"] for row in binaries.rows}) is one["match"], one
         if one["query"].endswith(" .sys"):
             continue  # a word without a field asks no binary
         asked = search_request([("q", one["query"]), ("rows", "100")])
-        body = search_processes(engine, EVERYTHING, asked, Settings(), NOW_US)
-        assert (md5 in {row["process_md5"] for row in body["results"]}) is one["match"], one
+        processes = search_processes(engine, EVERYTHING, asked, Settings(), NOW_US)
+        assert (md5 in {row["process_md5"] for row in processes.rows}) is one["match"], one

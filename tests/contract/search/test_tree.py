@@ -8,11 +8,12 @@ import pytest
 
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, file, module, partial, process_id, store
 from vedette import limits
+from vedette.api.schemas.search.tree import tree_body
+from vedette.api.schemas.search.tree_token import cursor_of
 from vedette.errors import NotFoundError
 from vedette.model.event import ChildKind, Childproc
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.search.processes.suppression import NOTHING_SUPPRESSED, Suppression
-from vedette.search.tree.cursor import cursor_of
 from vedette.search.tree.descendants import TreeRequest
 from vedette.search.tree.tree import tree
 from vedette.store.engine.client import ClickHouseEngine, Engine
@@ -34,7 +35,7 @@ def ask(
     suppression: Suppression = NOTHING_SUPPRESSED,
 ) -> dict[str, Any]:
     after = cursor_of(token, root, depth) if token else None
-    return tree(engine, scope, root, TreeRequest(depth, most, after), suppression)
+    return tree_body(tree(engine, scope, root, TreeRequest(depth, most, after), suppression))
 
 
 def ids(nodes: list[dict[str, Any]]) -> list[str]:

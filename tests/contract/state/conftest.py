@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import make_url
 
 from vedette.state.db.database import Database, open_database
-from vedette.state.db.start import FirstCredentials, start
+from vedette.state.start import FirstCredentials, start
 
 NOW_US = 1_700_000_000_000_000
 START_S = 20

@@ -19,6 +19,7 @@ from vedette.errors import (
     VedetteError,
 )
 from vedette.model.group import GroupOptions
+from vedette.model.host import Sighting
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.state.db import key_values
 from vedette.state.db.database import Database
@@ -32,9 +33,10 @@ from vedette.state.sensors import (
     sensor_list,
     sensor_queues,
 )
-from vedette.state.sensors.checkins import CheckIn, Pace, Progress, Report, Standing
-from vedette.state.sensors.enrolment import Enrolled, KeyKind, Machine
+from vedette.state.sensors.checkins import CheckIn, CheckinInterval, Progress, Report, WantedState
+from vedette.state.sensors.enrolment import Enrolled, Machine
 from vedette.state.sensors.host_registry import Sensors
+from vedette.state.sensors.key_replacement import KeyKind
 from vedette.state.sensors.sensor_changes import Changes
 from vedette.state.sensors.sensor_keys import SensorKeys
 from vedette.state.sensors.sensor_list import SensorQuery
@@ -46,15 +48,17 @@ NOW_US = 1_700_000_000_000_000
 SECOND_US = 1_000_000
 
 
-def enrolled(database: Database, hostname: str, kind: KeyKind = "sensor", **told: Any) -> Enrolled:
+def enrolled(
+    database: Database, hostname: str, kind: KeyKind = "sensor", previous_key: str = "", **told: Any
+) -> Enrolled:
     secret = enrolment.current_secret(database, groups.DEFAULT_GROUP_ID)
     machine = Machine(hostname, "linux", **told)
-    return enrolment.enrol(database, Sensors(database), secret, machine, kind, NOW_US)
+    return enrolment.enrol(database, Sensors(database), secret, machine, kind, NOW_US, previous_key)
 
 
 def check_in(
     database: Database, sensor_id: int, progress: Progress | None = None, **report: Any
-) -> Standing:
+) -> WantedState:
     item = CheckIn(sensor_id, Report(**report), progress or Progress(), NOW_US, 30)
     with database.writing() as connection:
         (found,) = checkins.check_in(connection, [item])
@@ -119,9 +123,19 @@ def test_another_server_learns_within_seconds_that_a_key_has_ended(
     keys.refresh(NOW_US)
     old = enrolled(here, "h")
     assert keys.authenticate(old.sensor.id, old.key, "sensor", NOW_US) is not None
-    enrolled(here, "h")
+    enrolled(here, "h", previous_key=old.key)
     keys.refresh(NOW_US + 5 * SECOND_US)
     assert keys.authenticate(old.sensor.id, old.key, "sensor", NOW_US) is None
+
+
+def test_records_do_not_rename_an_enrolled_sensor(database: Database) -> None:
+    made = enrolled(database, "web")
+    sensors = Sensors(database)
+    first = sensors.resolve({"web.corp": Sighting()}, 1, NOW_US)["web.corp"]
+    assert (first.id, first.hostname) == (made.sensor.id, "web")
+    second = sensors.resolve({"web.evil": Sighting()}, 1, NOW_US)["web.evil"]
+    assert second.id != first.id
+    assert Sensors(database).resolve({"web": Sighting()}, 1, NOW_US)["web"].id == first.id
 
 
 def test_a_key_is_kept_as_a_hash(database: Database) -> None:
@@ -155,7 +169,7 @@ def gaps(database: Database, sensor_id: int) -> tuple[int, int]:
 @given(numbers=st.lists(st.integers(1, 12), max_size=25))
 def test_every_block_is_new_once_in_whatever_order(database: Database, numbers: list[int]) -> None:
     epoch = f"e{next(EPOCHS)}"
-    sensor_id = enrolled(database, "queue-host").sensor.id
+    sensor_id = enrolled(database, f"queue-host-{epoch}").sensor.id
     seen: set[int] = set()
     for number in numbers:
         assert upload(database, sensor_id, number, epoch) is (number not in seen)
@@ -189,7 +203,7 @@ def test_queues_gaps_and_hashes_of_a_sensor_are_bounded(database: Database) -> N
         count = connection.execute(text("SELECT count(*) FROM sensor_queue")).scalar()
     assert count is not None
     assert count == limits.SENSOR_EPOCHS_MAX
-    known = sensor_queues.Progress()
+    known = sensor_queues.QueueProgress()
     for number in range(1, 3 * limits.SENSOR_GAPS_MAX, 2):
         known = sensor_queues.taken(known, number, 1)
     assert len(known.missing) == limits.SENSOR_GAPS_MAX
@@ -235,8 +249,8 @@ def test_check_ins_of_one_sensor_in_a_batch_follow_each_other(database: Database
     ]
     with database.writing() as connection:
         first, second, gone = checkins.check_in(connection, items)
-    assert isinstance(first, Standing)
-    assert isinstance(second, Standing)
+    assert isinstance(first, WantedState)
+    assert isinstance(second, WantedState)
     assert (first.restart, first.flush_before_us) == (True, 5)
     assert (second.restart, second.flush_before_us) == (False, 0)
     assert isinstance(gone, UnauthorizedError)
@@ -275,7 +289,7 @@ def test_no_group_lets_a_large_fleet_come_too_often(database: Database) -> None:
     item = CheckIn(sensor_id, Report(), Progress(), NOW_US, 30, least_interval_s=20)
     with database.writing() as connection:
         (standing,) = checkins.check_in(connection, [item])
-    assert isinstance(standing, Standing)
+    assert isinstance(standing, WantedState)
     assert standing.interval_s == 20
 
 
@@ -339,7 +353,7 @@ def test_totals_are_those_of_the_scope(database: Database) -> None:
 
 
 def test_the_pace_slows_with_the_fleet(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    pace = Pace(database, 30)
+    pace = CheckinInterval(database, 30)
     for name in ("a", "b", "c"):
         check_in(database, enrolled(database, name).sensor.id)
     pace.refresh()
@@ -358,7 +372,7 @@ def test_works_of_one_batch_are_all_durable_and_answered(another: Callable[[], D
     commits = GroupCommit(database)
     with ThreadPoolExecutor(8) as threads:
 
-        def work(one: int) -> Standing:
+        def work(one: int) -> WantedState:
             item = CheckIn(one, Report(uptime_s=one), Progress(), NOW_US, 30)
             return commits.submit_to(checkins.check_in, one, item).result(30)
 

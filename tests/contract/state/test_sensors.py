@@ -8,6 +8,7 @@ from sqlalchemy import update
 
 from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
+from vedette.model.group import GroupOptions
 from vedette.model.host import SensorRef, Sighting
 from vedette.model.scope import EVERYTHING
 from vedette.state.db import key_values
@@ -17,7 +18,13 @@ from vedette.state.policy import groups
 from vedette.state.sensors import sensor_changes, sensor_list
 from vedette.state.sensors.changed_sensors import ChangedSensors
 from vedette.state.sensors.channel_codes import NO_CODE, Channels
-from vedette.state.sensors.host_registry import Sensors, add_alias, computer_name
+from vedette.state.sensors.host_registry import (
+    Sensors,
+    add_alias,
+    aliases,
+    computer_name,
+    remove_alias,
+)
 from vedette.state.sensors.sensor_changes import Changes
 
 NOW_US = 1_700_000_000_000_000
@@ -51,6 +58,67 @@ def test_a_host_keeps_its_sensor_and_group_whoever_sends(
 def test_hosts_with_the_same_short_name_stay_two(sensors: Sensors) -> None:
     found = sensors.resolve({"web.a": Sighting(), "web.b": Sighting()}, GROUP_ID, NOW_US)
     assert found["web.a"].id != found["web.b"].id
+
+
+def test_a_host_seen_by_its_short_and_its_full_name_is_one(
+    database: Database, sensors: Sensors
+) -> None:
+    short = sensors.resolve({"web": Sighting()}, GROUP_ID, NOW_US)["web"]
+    full = sensors.resolve({"web.corp.example": Sighting()}, GROUP_ID, NOW_US)["web.corp.example"]
+    assert (full.id, full.hostname) == (short.id, "web.corp.example")
+    assert Sensors(database).resolve({"web": Sighting()}, GROUP_ID, NOW_US)["web"] == full
+    row = sensor_list.get(database, EVERYTHING, full.id)
+    assert (row.hostname, row.computer_name) == ("web.corp.example", "web")
+    assert not row.shares_name
+    other = sensors.resolve({"web.lab.example": Sighting()}, GROUP_ID, NOW_US)["web.lab.example"]
+    assert other.id != full.id
+    assert sensor_list.get(database, EVERYTHING, full.id).shares_name
+
+
+@pytest.mark.parametrize("names", [("pc.corp", "pc"), ("pc", "pc.corp")])
+def test_a_full_name_has_its_short_one(sensors: Sensors, names: tuple[str, str]) -> None:
+    ids = {sensors.resolve({n: WINDOWS}, GROUP_ID, NOW_US)[n].id for n in names}
+    assert len(ids) == 1
+
+
+def test_names_that_come_together_are_joined_too(sensors: Sensors) -> None:
+    hosts = dict.fromkeys(("pc", "pc.corp", "db", "db.a", "db.b"), WINDOWS)
+    found = sensors.resolve(hosts, GROUP_ID, NOW_US)
+    assert found["pc"].id == found["pc.corp"].id
+    assert len({found[name].id for name in ("db", "db.a", "db.b")}) == 3
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("10", "10.0.0.5"), ("localhost", "localhost.localdomain"), ("7", "7.example")],
+)
+def test_what_is_no_name_is_never_joined(sensors: Sensors, names: tuple[str, str]) -> None:
+    ids = {sensors.resolve({n: Sighting()}, GROUP_ID, NOW_US)[n].id for n in names}
+    assert len(ids) == 2
+
+
+def test_a_name_of_another_group_is_never_joined(database: Database, sensors: Sensors) -> None:
+    group = groups.add(database, "Elsewhere")
+    mine = sensors.resolve({"web": Sighting()}, GROUP_ID, NOW_US)["web"]
+    theirs = sensors.resolve({"web.evil": Sighting()}, group.id, NOW_US)["web.evil"]
+    assert (theirs.id != mine.id, theirs.group_id) == (True, group.id)
+
+
+def test_a_group_has_no_more_hosts_than_it_may(database: Database, sensors: Sensors) -> None:
+    group = groups.add(database, "Small", options=GroupOptions(max_licenses=2))
+    hosts = {f"h{number}": Sighting() for number in range(5)}
+    assert len(sensors.resolve(hosts, group.id, NOW_US)) == 2
+    assert len(sensors.resolve({"other": Sighting()}, GROUP_ID, NOW_US)) == 1
+
+
+def test_an_alias_is_listed_and_removed(database: Database, sensors: Sensors) -> None:
+    ref = sensors.resolve({"pc.corp": Sighting()}, GROUP_ID, NOW_US)["pc.corp"]
+    add_alias(database, "Mail", "pc.corp")
+    assert aliases(database) == [("mail", ref.id, "pc.corp")]
+    remove_alias(database, "MAIL")
+    assert aliases(database) == []
+    with pytest.raises(NotFoundError):
+        remove_alias(database, "mail")
 
 
 def test_servers_that_meet_the_same_hosts_at_once_agree(
@@ -245,3 +313,16 @@ def test_a_change_that_was_not_taken_is_told_again(database: Database) -> None:
     with database.reading() as connection:
         assert changed.look(connection, NOW_US) == [made.id]
         assert changed.look(connection, NOW_US + 1) == [made.id]
+
+
+def test_made_up_channel_names_do_not_use_up_the_codes(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CHANNELS_FREE", 10)
+    monkeypatch.setattr(limits, "CHANNELS_AN_HOUR_MAX", 3)
+    channels = Channels(database)
+    coded = []
+    for batch in range(6):
+        codes = channels.codes(f"made-up-{batch}-{number}" for number in range(4))
+        coded += [code for code in codes.values() if code != NO_CODE]
+    assert len(coded) == 13

@@ -14,8 +14,8 @@ from vedette.state.accounts import users
 from vedette.state.accounts.tokens import Tokens
 from vedette.state.db.database import Database, open_database
 from vedette.state.db.schema import METADATA
-from vedette.state.db.start import FirstCredentials, check_current, start
 from vedette.state.policy import groups
+from vedette.state.start import FirstCredentials, check_current, start
 
 NOW_US = 1_700_000_000_000_000
 

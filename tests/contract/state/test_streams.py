@@ -9,9 +9,9 @@ from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
 from vedette.state.accounts import users
 from vedette.state.db.database import Database
-from vedette.state.db.start import FirstCredentials
 from vedette.state.jobs import streams
 from vedette.state.jobs.streams import Stream
+from vedette.state.start import FirstCredentials
 
 NOW_US = 1_700_000_000_000_000
 TTL_S = 100

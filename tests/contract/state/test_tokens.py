@@ -15,9 +15,9 @@ from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import NewToken, Tokens
 from vedette.state.accounts.users import Changes, NewUser
 from vedette.state.db.database import Database
-from vedette.state.db.start import FirstCredentials
 from vedette.state.policy import groups
 from vedette.state.sensors.host_registry import Sensors
+from vedette.state.start import FirstCredentials
 
 NOW_US = 1_700_000_000_000_000
 DAY_S = 24 * 3600

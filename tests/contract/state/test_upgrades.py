@@ -34,12 +34,12 @@ from vedette.state import migrations
 from vedette.state.accounts import teams, tokens, users
 from vedette.state.accounts.tokens import NewToken, Tokens
 from vedette.state.db.database import Database
-from vedette.state.db.start import FirstCredentials, check_current, start
 from vedette.state.jobs import streams
 from vedette.state.jobs.streams import Stream
 from vedette.state.policy import groups, sites
 from vedette.state.sensors import host_registry
 from vedette.state.sensors.host_registry import Sensors
+from vedette.state.start import FirstCredentials, check_current, start
 
 NOW_US = 1_700_000_000_000_000
 PASSWORD = "correct horse battery"

@@ -199,7 +199,7 @@ JOINED = [
     ("-digsig_result_modload:Unsigned", [2]),
     ("observed_filename_modload:d.exe", [2]),
     ("observed_filename:*", [1]),
-    ("is_64bit:false", [1]),
+    ("is_64bit:false", []),
     ("digsig_result_parent:*", []),
     ("original_filename:own.exe", [1]),
 ]

@@ -7,10 +7,10 @@ from vedette.errors import BadRequestError
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, check, compile_segments, parse
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.plan.scope_filter import ALL
 from vedette.store.read import segment_facets
 from vedette.store.read.segment_facets import FACETS, count_facets
 from vedette.store.read.segment_search import count_segments
+from vedette.store.sql.scope_filter import ALL
 
 DAY_US = 24 * 3600 * 1_000_000
 NOW_US = 20_000 * DAY_US + 5

@@ -26,7 +26,7 @@ from vedette.store.read.segment_search import search_segments
 from vedette.store.read.recovery import seen_keys
 from vedette.store.engine.open import open_engine
 from vedette.store.schema.create import create_tables
-from vedette.store.plan.scope_filter import ALL
+from vedette.store.sql.scope_filter import ALL
 engine = open_engine(Path(sys.argv[1]))
 create_tables(engine)
 """
@@ -42,6 +42,45 @@ READ = """
 keys = [key for _, records, _ in seen_keys(engine, "segment") for key in records]
 rows = search_segments(engine, ALL, EVERYTHING).rows
 print(len(rows), sum(row["filemod_count"] for row in rows), *sorted(keys))
+engine.close()
+"""
+
+EXHAUST = """
+import os, resource
+from concurrent.futures import ThreadPoolExecutor
+from vedette.errors import UnavailableError
+store(engine, partial(1, file("c:\\\\a"), last_update=1))
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+held = []
+refused = other = 0
+
+def attempt(number):
+    global refused, other
+    try:
+        search_segments(engine, ALL, EVERYTHING)
+        store(engine, partial(number, file("c:\\\\b"), last_update=2))
+        engine.ping()
+    except UnavailableError:
+        refused += 1
+    except BaseException as error:
+        other += 1
+        print(type(error), str(error)[:300])
+
+for spare in range(12):
+    while True:
+        try:
+            held.append(os.open("/dev/null", os.O_RDONLY))
+        except OSError:
+            break
+    for descriptor in held[len(held) - spare:]:
+        os.close(descriptor)
+    del held[len(held) - spare:]
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(attempt, range(spare * 10, spare * 10 + 4)))
+for descriptor in held:
+    os.close(descriptor)
+store(engine, partial(500, file("c:\\\\again"), last_update=3))
+print(refused > 0, other, search_segments(engine, ALL, EVERYTHING).total > 1)
 engine.close()
 """
 
@@ -192,3 +231,10 @@ def test_tables_of_a_newer_version_are_refused(engine: ClickHouseEngine) -> None
     engine.command("INSERT INTO schema VALUES (99, now64(6))")
     with pytest.raises(StartError, match="newer version"):
         create_tables(engine)
+
+
+def test_without_file_descriptors_the_store_is_unavailable_and_recovers(tmp_path: Path) -> None:
+    with run(OPEN + EXHAUST, tmp_path) as process:
+        output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert output.split("\n")[-2] == "True 0 True", output

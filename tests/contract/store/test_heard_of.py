@@ -3,7 +3,7 @@
 from tests.contract.store.rows import NEXT_MS, file, partial, process_id, store
 from vedette.clock import DrivenClock
 from vedette.model.ids import process_hash
-from vedette.pipeline.workers.store_lookup import StoreGuide
+from vedette.pipeline.workers.store_lookup import StoreLookup
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.read.recovery import heard_of
 
@@ -30,5 +30,5 @@ def test_more_rows_than_asked_for_are_not_read(engine: ClickHouseEngine) -> None
 
 
 def test_where_others_store_too_nobody_can_tell(contract_engine: ClickHouseEngine) -> None:
-    found = StoreGuide(contract_engine, DrivenClock(0)).heard_of()
+    found = StoreLookup(contract_engine, DrivenClock(0)).process_hashes()
     assert (found is None) is bool(contract_engine.capabilities.cluster)

@@ -1,8 +1,9 @@
-"""The life of a time partition (api.md 2.23, 3.3, 4.12)."""
+"""The life of a time partition (docs/api-objects.md#time-partition)."""
 
 import pytest
 
 from tests.contract.store.rows import HOUR_MS, file, partial, process_id, store
+from vedette.api.schemas.partition import partition_body
 from vedette.errors import ConflictError, NotFoundError
 from vedette.model.scope import EVERYTHING
 from vedette.store.engine.client import ClickHouseEngine
@@ -17,11 +18,11 @@ from vedette.store.partitions.lifecycle import (
     unmount,
     unmounted,
 )
-from vedette.store.partitions.partition import partition_body, partition_name
-from vedette.store.plan.scope_filter import ALL
+from vedette.store.partitions.partition import partition_name
 from vedette.store.read.recovery import known_processes
 from vedette.store.read.segment_search import count_segments
 from vedette.store.schema.tables import PARTITIONED
+from vedette.store.sql.scope_filter import ALL
 
 OLD, NEW = HOUR_MS, HOUR_MS + 3_600_000
 OLD_NAME = "events_2023_11_14_222000"

@@ -19,11 +19,11 @@ from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import Dnsquery, Filemod, Netconn
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.plan.scope_filter import ALL
 from vedette.store.read.binaries import binaries_of
 from vedette.store.read.process import children_of, events, process_rows, segments_of, siblings_of
 from vedette.store.read.process_metadata import newest_row, segment_row
 from vedette.store.read.segment_search import count_segments, search_segments
+from vedette.store.sql.scope_filter import ALL
 from vedette.store.write.commit import Commit, ProcessWindow
 from vedette.store.write.insert import write_commit
 

@@ -16,6 +16,7 @@ from tests.contract.store.rows import (
     process_id,
     store,
 )
+from tests.support.plans import gathering
 from vedette.errors import BadRequestError, UnavailableError
 from vedette.model.indexes import INDEXES, index_name
 from vedette.model.scope import EVERYTHING, Scope
@@ -24,14 +25,14 @@ from vedette.query.compile.processes_sql import compile_processes
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.partitions.lifecycle import cold_partitions, open_partition, unmount
 from vedette.store.partitions.partition import partition_name
-from vedette.store.plan.index_pruning import NOWHERE, gathering
-from vedette.store.plan.scope_filter import ALL
+from vedette.store.plan.choose import can_rank_by_event
+from vedette.store.plan.plan import NOWHERE
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach, newest_since
-from vedette.store.plan.top_by_event import decides
 from vedette.store.read.matching_text import matching_texts
 from vedette.store.read.segment_groups import count_groups, search_groups
 from vedette.store.read.segment_search import NEWEST_FIRST, count_segments, search_segments
 from vedette.store.schema.tables import SEGMENT, additions
+from vedette.store.sql.scope_filter import ALL
 
 APART = "filemod:evil.exe domain:evil.com"
 """What process 1 did in two windows, and process 2 in one of them only."""
@@ -172,7 +173,7 @@ def test_the_first_that_events_select_are_told_by_all_rows_of_theirs(
     where = gathering(contract_engine, asked(text, whole=False), EVERYTHING, EVERYWHERE)
     assert where is not None
     assert where.apart is not None
-    assert decides(where, NEWEST_FIRST)
+    assert can_rank_by_event(where, NEWEST_FIRST)
     pages = [
         search_segments(contract_engine, where, EVERYTHING, start=start, rows=7)
         for start in range(0, len(found) + 7, 7)
@@ -295,3 +296,14 @@ def test_cold_partitions_are_told_by_when_they_were_closed(
     assert cold_partitions(contract_engine) == []
     unmount(contract_engine, partition_name(HOUR_MS))
     assert cold_partitions(contract_engine) == [NEXT_MS]
+
+
+@pytest.mark.parametrize("column", ["start", "process_pid", "parent_pid"])
+def test_what_is_not_known_stands_last_in_either_direction(
+    contract_engine: ClickHouseEngine, column: str
+) -> None:
+    rows = [partial(1, **{column: 5}), partial(2), partial(3, **{column: 7})]
+    store(contract_engine, *rows)
+    for descends, expected in ((False, [1, 3, 2]), (True, [3, 1, 2])):
+        found = search_segments(contract_engine, ALL, EVERYTHING, order=[(column, descends)])
+        assert [row["process_id"] for row in found.rows] == list(map(process_id, expected))

@@ -9,13 +9,13 @@ from vedette.model.suffix_columns import ENDS, MERGED_ENDS, ends_index
 from vedette.query import check, compile_segments, parse
 from vedette.query.compile.suffix_index import IndexedEnds
 from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.partitions.index_build import indexed_ends, settle
 from vedette.store.partitions.lifecycle import mount, open_partition, unmount
 from vedette.store.partitions.partition import partition_name
-from vedette.store.plan.index_pruning import narrowed
+from vedette.store.plan.choose import choose_scan
 from vedette.store.plan.search_bounds import EVERYWHERE
 from vedette.store.read.segment_search import search_segments
 from vedette.store.schema.create import create_tables
-from vedette.store.schema.index_build import indexed_ends, settle
 from vedette.store.schema.merge_indexes import merged_after
 
 OLD, NEW, NEWER = HOUR_MS, HOUR_MS + 3_600_000, HOUR_MS + 7_200_000
@@ -65,7 +65,7 @@ def totals(engine: ClickHouseEngine) -> dict[str, int]:
 
 def total(engine: ClickHouseEngine, text: str) -> int:
     asked = compile_segments(check(parse(text), now_us=1))
-    where = narrowed(engine, asked, EVERYTHING, EVERYWHERE)
+    where = choose_scan(engine, asked, EVERYTHING, EVERYWHERE).condition
     return search_segments(engine, where, EVERYTHING).total if where else 0
 
 

@@ -9,6 +9,7 @@ from tests.contract.store.rows import HOUR_MS, NEXT_MS, file, partial, process_i
 from vedette.model.event_facets import STREAMED
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.engine.process_cache import ProcessCache
 from vedette.store.partitions.lifecycle import (
     delete,
     list_partitions,
@@ -16,7 +17,6 @@ from vedette.store.partitions.lifecycle import (
     open_partition,
     unmount,
 )
-from vedette.store.read.process_cache import Unchanged
 from vedette.store.read.process_metadata import newest_row, process_row, segment_row
 from vedette.store.read.segment_counts import Outline, outline
 
@@ -134,7 +134,7 @@ def size(_: object) -> int:
 
 @pytest.mark.parametrize("writes", [column(P1), column(P2), None], ids=["this", "other", "all"])
 def test_what_is_read_beside_a_write_is_not_remembered(writes: pa.ChunkedArray | None) -> None:
-    kept = Unchanged(100)
+    kept = ProcessCache(100)
 
     def during() -> int:
         with kept.writing(writes):
@@ -144,12 +144,12 @@ def test_what_is_read_beside_a_write_is_not_remembered(writes: pa.ChunkedArray |
         writing.__exit__(None, None, None)
         return 2
 
-    assert kept.told(P1, "q", during, size) == 1
+    assert kept.get_or_load(P1, "q", during, size) == 1
     writing = kept.writing(writes)
     writing.__enter__()
-    assert kept.told(P1, "q", begun_before_the_end, size) == 2
-    assert kept.told(P1, "q", lambda: 3, size) == 3
-    assert kept.told(P1, "q", lambda: 4, size) == 3
+    assert kept.get_or_load(P1, "q", begun_before_the_end, size) == 2
+    assert kept.get_or_load(P1, "q", lambda: 3, size) == 3
+    assert kept.get_or_load(P1, "q", lambda: 4, size) == 3
 
 
 @pytest.mark.parametrize(
@@ -159,15 +159,15 @@ def test_what_is_read_beside_a_write_is_not_remembered(writes: pa.ChunkedArray |
 def test_a_write_that_fails_makes_its_processes_forgotten(
     written: pa.ChunkedArray | None, expected: int
 ) -> None:
-    kept = Unchanged(100)
-    kept.told(P1, "q", lambda: 1, size)
+    kept = ProcessCache(100)
+    kept.get_or_load(P1, "q", lambda: 1, size)
     with pytest.raises(OSError, match="full"), kept.writing(written):
         raise OSError("full")
-    assert kept.told(P1, "q", lambda: 2, size) == expected
+    assert kept.get_or_load(P1, "q", lambda: 2, size) == expected
 
 
 def test_memory_is_bounded_and_the_least_recently_used_goes_first() -> None:
-    kept = Unchanged(100)
+    kept = ProcessCache(100)
     asked: list[str] = []
 
     def tell(process: str, size: int = 40) -> int:
@@ -175,7 +175,7 @@ def test_memory_is_bounded_and_the_least_recently_used_goes_first() -> None:
             asked.append(process)
             return len(asked)
 
-        return kept.told(process, "q", ask, lambda _: size)
+        return kept.get_or_load(process, "q", ask, lambda _: size)
 
     assert [tell(process) for process in "abacab"] == [1, 2, 1, 3, 1, 4]
     assert [tell("large", 101), tell("large", 101), tell("a")] == [5, 6, 1]
@@ -183,12 +183,12 @@ def test_memory_is_bounded_and_the_least_recently_used_goes_first() -> None:
 
 
 def test_nothing_is_remembered_where_nothing_may_be() -> None:
-    kept = Unchanged(0)
-    assert kept.told(P1, "q", lambda: 1, size) == 1
-    assert kept.told(P1, "q", lambda: 2, size) == 2
+    kept = ProcessCache(0)
+    assert kept.get_or_load(P1, "q", lambda: 1, size) == 1
+    assert kept.get_or_load(P1, "q", lambda: 2, size) == 2
 
 
 def test_an_outline_is_reckoned_by_its_segments(engine: ClickHouseEngine) -> None:
     store(engine, partial(1, file("a")), partial(1, file("b"), window_ms=NEXT_MS))
     assert isinstance(outline(engine, P1, EVERYTHING), Outline)
-    assert engine.unchanged.bytes_kept == 1_080
+    assert engine.process_cache.bytes_kept == 1_080

@@ -16,8 +16,8 @@ from tests.contract.store.rows import (
 from vedette.model.scope import EVERYTHING
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.plan.scope_filter import ALL, SEGMENT_KEY
 from vedette.store.read.segment_search import Found, count_segments, search_segments
+from vedette.store.sql.scope_filter import ALL, SEGMENT_KEY
 
 EVIL_FILE = "hasAllTokens(filemod_path, ['evil'])"
 EVIL_DOMAIN = "hasAllTokens(netconn_domain, ['evil'])"

@@ -6,7 +6,6 @@ from tests.contract.store.rows import HOUR_MS, NEXT_MS, file, partial, process_i
 from vedette.model.event import BinarySeen, Filemod, Kept
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.plan.scope_filter import ALL
 from vedette.store.read.binaries import binaries_of
 from vedette.store.read.process import events
 from vedette.store.read.recovery import (
@@ -17,6 +16,7 @@ from vedette.store.read.recovery import (
     seen_keys,
 )
 from vedette.store.read.segment_search import search_segments
+from vedette.store.sql.scope_filter import ALL
 from vedette.store.write.commit import BinaryRow, Commit, RecordRow, commit_tables
 from vedette.store.write.concat_tables import joined_tables
 from vedette.store.write.insert import write_commit, write_tables

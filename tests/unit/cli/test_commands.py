@@ -11,9 +11,10 @@ from vedette import __version__
 from vedette.cli.main import app
 from vedette.clock import SystemClock
 from vedette.model.principal import Role
+from vedette.settings import Settings
 from vedette.state.accounts.tokens import Tokens
 from vedette.state.db.database import open_database
-from vedette.state.db.start import start
+from vedette.state.start import start
 
 
 @pytest.fixture
@@ -123,7 +124,13 @@ def test_a_team_gives_its_members_a_role(data: Path) -> None:
     [
         (("user", "add", "two words"), "a user name must begin with"),
         (("user", "add", "admin"), "there is a user 'admin' already"),
-        (("user", "add", "a", "--team", "nope"), "there is no team 'nope'"),
+        (("user", "add", "a", "--team", "nope"), "--team nope: there is no such team"),
+        (("user", "change", "admin", "--team", "a", "--no-teams"), "--team and --no-teams"),
+        (("user", "disable", "admin"), "administrator must remain"),
+        (("user", "change", "nobody"), "there is no user 'nobody'"),
+        (("team", "remove", "nope"), "there is no team 'nope'"),
+        (("group", "rename", "nope", "x"), "no sensor group 'nope'"),
+        (("group", "remove", "Default Group"), "default group cannot be deleted"),
         (("user", "remove", "admin"), "administrator must remain"),
         (("token", "issue"), "choose one"),
         (("token", "issue", "--ingest", "--user", "admin"), "choose one"),
@@ -165,6 +172,76 @@ def test_config_show_tells_where_each_value_came_from(
     output = _run("config", "show", "--data", tmp_path).output
     assert "hunter2" not in output + json.dumps(shown)
     assert "file " in output
+
+
+def test_config_show_says_meaning_unit_and_default(tmp_path: Path) -> None:
+    shown = _json("config", "show", "--data", tmp_path, "--set", "retention_days=7")
+    days = shown["retention_days"]
+    assert (days["value"], days["unit"]) == (7, "days")
+    assert (days["default"], bool(days["meaning"])) == (Settings().retention_days, True)
+    table = _run("config", "show", "--data", tmp_path).stdout
+    for heading in ("unit", "default", "meaning"):
+        assert heading in table
+    assert days["meaning"] in table
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        (("--port", "99999"), "--port: listen_port: must be at most"),
+        (("--host", "0.0.0.0", "--http"), "http: tokens would cross"),
+        (("--set", "listen_port=x"), "--set listen_port: listen_port: must be"),
+        (("--set", "nope=1"), "--set nope: nope: there is no such setting"),
+        (("--set", "listen-port=1", "--port", "99999"), "--port: listen_port"),
+    ],
+)
+def test_an_error_names_the_argument_that_was_typed(
+    tmp_path: Path, arguments: tuple[str, ...], place: str
+) -> None:
+    result = _run("serve", "--data", tmp_path, *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"vedette: {place}")
+
+
+def test_a_user_is_changed_disabled_and_enabled(data: Path) -> None:
+    _run("team", "add", "soc", "--data", data)
+    _run("user", "add", "ann", "--data", data)
+    changed = _run(
+        "user", "change", "ann", "--email", "a@b.example", "--team", "soc", "--data", data
+    )
+    assert changed.stdout == "changed user ann\n"
+    user = _json("user", "show", "ann", "--data", data)
+    assert (user["email"], user["teams"], user["is_enabled"]) == ("a@b.example", ["soc"], True)
+    assert _run("user", "disable", "ann", "--data", data).exit_code == 0
+    assert not _json("user", "show", "ann", "--data", data)["is_enabled"]
+    assert _run("user", "enable", "ann", "--data", data).exit_code == 0
+    _run("user", "change", "ann", "--no-teams", "--global-admin", "--data", data)
+    user = _json("user", "show", "ann", "--data", data)
+    assert (user["teams"], user["is_global_admin"], user["is_enabled"]) == ([], True, True)
+
+
+def test_a_team_is_changed_and_removed(data: Path) -> None:
+    _run("group", "add", "lab", "--data", data)
+    _run("team", "add", "soc", "--access", "Default Group=viewer", "--data", data)
+    changed = _run("team", "change", "soc", "--rename", "hunters", "--access", "lab=analyst",
+                   "--no-access", "Default Group", "--data", data)  # fmt: skip
+    assert changed.exit_code == 0, changed.stderr
+    (team,) = _json("team", "list", "--data", data)
+    assert (team["name"], team["access"]) == ("hunters", {"lab": "Analyst"})
+    again = _run("team", "change", "hunters", "--no-access", "Default Group", "--data", data)
+    assert "--no-access Default Group" in again.stderr
+    assert _run("team", "remove", "hunters", "--data", data).exit_code == 0
+    assert _json("team", "list", "--data", data) == []
+
+
+def test_a_group_is_renamed_and_removed(data: Path) -> None:
+    _run("group", "add", "lab", "--data", data)
+    assert _run("group", "rename", "lab", "forensics", "--data", data).exit_code == 0
+    assert "forensics" in [group["name"] for group in _json("group", "list", "--data", data)]
+    taken = _run("group", "rename", "forensics", "Default Group", "--data", data)
+    assert (taken.exit_code, "already" in taken.stderr) == (2, True)
+    assert _run("group", "remove", "forensics", "--data", data).exit_code == 0
+    assert [group["name"] for group in _json("group", "list", "--data", data)] == ["Default Group"]
 
 
 @pytest.mark.parametrize("assignment", ["nope=1", "listen_port=x", "listen_port"])

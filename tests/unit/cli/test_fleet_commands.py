@@ -9,8 +9,8 @@ from typer.testing import CliRunner, Result
 
 from vedette.cli.main import app
 from vedette.state.db.database import open_database
-from vedette.state.db.start import start
 from vedette.state.sensors import enrolment, sensor_packages
+from vedette.state.start import start
 
 
 @pytest.fixture

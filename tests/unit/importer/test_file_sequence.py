@@ -18,7 +18,7 @@ import pytest
 from vedette.importer import file_sequence
 from vedette.importer.file_sequence import Sequence
 from vedette.importer.order.external_sort import Sorter
-from vedette.importer.order.text_spool import ChangedError
+from vedette.importer.sources.text_spool import ChangedError
 from vedette.ingest.decode import decode
 
 SHARED = Path(os.environ.get("VEDETTE_SHARED", Path(__file__).parents[3].parent / "shared"))
@@ -244,8 +244,8 @@ def test_lines_of_more_files_than_may_be_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vedette.importer.scan.record_scanner.IMPORT_BLOCK_BYTES", 100)
-    monkeypatch.setattr("vedette.importer.order.text_spool._OPEN_MAX", 2)
-    monkeypatch.setattr("vedette.importer.order.text_spool._BLOCK_BYTES", 64)
+    monkeypatch.setattr("vedette.importer.sources.text_spool._OPEN_MAX", 2)
+    monkeypatch.setattr("vedette.importer.sources.text_spool._BLOCK_BYTES", 64)
     for number in range(7):
         written(tmp_path / str(number), text_of(sysmon(s, N=number) for s in range(number, 9)))
     out = given_out(Sequence(tmp_path))

@@ -2,9 +2,10 @@
 
 import pytest
 
-from vedette.ingest.fold import Folded, check_times, fold, merge_facts
+from vedette.ingest.fold import Folded, check_times, fold
 from vedette.ingest.record import RecordError
-from vedette.model.event import BinarySeen, Facts, Kept, Pipe, Regmod
+from vedette.model.event import BinarySeen, Facts, Kept, Outcome, Pipe, Regmod
+from vedette.model.metadata_rank import Rank
 
 A, B = "00000001-aaaa", "00000001-bbbb"
 
@@ -38,11 +39,14 @@ def test_a_record_without_a_process_is_kept_apart() -> None:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_facts_merge_the_same_in_any_order(order: int) -> None:
-    told: list[dict[str, str | int]] = [{"path": "a", "uid": ""}, {"path": "b", "process_pid": 4}]
-    known: dict[str, str | int] = {}
-    for facts in told[::order]:
-        merge_facts(known, facts)
-    assert known == {"path": "b", "process_pid": 4}
+    claims: list[Outcome] = [
+        Facts(A, 5, {"path": "a", "uid": ""}, Rank.CREATION),
+        Facts(A, 2, {"path": "b", "process_pid": 4}),
+    ]
+    folded = Folded()
+    fold(folded, claims[::order], 1, 70, 3)
+    facts = folded.drafts[A].facts
+    assert (facts["path"], facts["process_pid"]) == ("a", 4)
 
 
 def test_binaries_of_a_batch_merge_by_hash_and_sensor() -> None:

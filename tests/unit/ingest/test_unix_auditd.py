@@ -1,13 +1,18 @@
 """audit.log, laurel and auoms: what their events tell of processes."""
 
+import json
 import random
+import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from tests.unit.ingest.unix_records import merged, of_path, only, outcomes_of, records_of, told
+from vedette.ingest.decode import decode
 from vedette.ingest.decode.auditd import assemble_all, record_id_of
 from vedette.ingest.record import RecordError
+from vedette.limits import AUDIT_LINE_CHARS_MAX
 from vedette.model.address import address_text
 from vedette.model.event import (
     ChildKind,
@@ -364,3 +369,38 @@ def test_values_of_wrong_types_never_raise(wrong: Any) -> None:
     told({**LAUREL, "EXECVE": wrong, "PATH": wrong, "CWD": wrong, "PROCTITLE": wrong})
     connect = {**LAUREL["SYSCALL"], "SYSCALL": "connect"}
     told({**LAUREL, "SYSCALL": connect, "SOCKADDR": wrong})
+
+
+_HEAD = "type=SYSCALL msg=audit(1700000000.1:7): "
+_AUOMS_HEAD = "type=AUOMS_EXECVE audit(1700000000.5:6): node=vm7 syscall=execve "
+
+
+@pytest.mark.parametrize("begin", [_HEAD, _AUOMS_HEAD, "", "<13>Nov  3 10:11:12 a ", "audispd: "])
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        "node=",
+        "a",
+        "a={ ",
+        'a="',
+        "msg='",
+        " cmdline=",
+        " proctitle=a file=",
+        " path_name=[",
+        "[1 ",
+    ],
+)
+def test_a_hostile_line_takes_time_in_proportion_to_its_length(begin: str, repeated: str) -> None:
+    text = begin + repeated * (400_000 // len(repeated))
+    started = time.thread_time()
+    with suppress(RecordError):
+        decode(json.dumps({"message": text, "host": "h"}).encode())
+    assert time.thread_time() - started < 1.0
+
+
+def test_a_line_is_read_up_to_its_limit() -> None:
+    long = f"{_HEAD}pid=5 key={'a' * 2 * AUDIT_LINE_CHARS_MAX} late=1"
+    (record,) = records_of(long)
+    assert record.data["SYSCALL"]["pid"] == "5"
+    assert "late" not in record.data["SYSCALL"]
+    assert len(record.data["SYSCALL"]["key"]) < AUDIT_LINE_CHARS_MAX

@@ -1,4 +1,4 @@
-"""The token rules of query-language 3.3-3.7."""
+"""The token rules of docs/query-language.md#text."""
 
 import pytest
 

@@ -1,6 +1,7 @@
 """What is marked in a value: the text that matched, by the rule of its field."""
 
 import pytest
+import re2
 
 from vedette.model.fields import PROCESS
 from vedette.model.tokens import cmdline_tokens
@@ -18,7 +19,7 @@ def marked(query: str, column: str, value: str) -> str:
         by_column.setdefault(marker.column, []).append(marker.pattern)
     found = Highlights(by_column)
     found.add(column, value, "id")
-    names = [entry["name"] for entry in found.entries()] or [value]
+    names = [entry.text for entry in found.entries()] or [value]
     return str(names[0]).replace("PREPREPRE", "<").replace("POSTPOSTPOST", ">")
 
 
@@ -61,6 +62,17 @@ def marked(query: str, column: str, value: str) -> str:
         ('scriptblock:"invoke mimikatz"', "scriptblock_text", "; <Invoke-Mimikatz> -DumpCreds"),
         ("a.exe b.exe", "path", r"c:\b.exe\<a.exe>"),
         ("a.exe OR -b.exe", "cmdline", "<a.exe> b.exe"),
+        ("hostname:ws-1", "hostname", "<WS-1>.corp.example"),
+        ("hostname:ws?1", "hostname", "<WS-1>.corp.example"),
+        ("hostname:ws-1.corp", "hostname", "<ws-1.corp>"),
+        ("domain:fo?.", "netconn_domain", "<foo>.com"),
+        ("domain:.fo?.", "netconn_domain", "www.<foo>.com"),
+        ("filewrite_md5:" + "ab" * 16, "filemod_md5", f"<{'AB' * 16}>"),
+        (r"regmod:HKLM\software\x", "regmod_path", r"\<registry\machine\Software\x>"),
+        (r"regmod:HKCU\software\x*", "regmod_path", r"\<registry\user\s-1-5\Software\xyz>"),
+        (r"regmod:HKCR\x", "regmod_path", r"\<registry\user\s-1-5_Classes\x>"),
+        ("cmdline:/nologo", "cmdline", "cscript /</nologo> x.js"),
+        ("cmdline:/", "cmdline", "cmd </c> x </d>"),
     ],
 )  # fmt: skip
 def test_the_matched_text_is_marked(query: str, column: str, expected: str) -> None:
@@ -113,3 +125,27 @@ def test_what_the_search_finds_is_marked(query: str, column: str, value: str) ->
         segment["cmdline_tokens"] = cmdline_tokens(value)
     assert match_segment(check(parse(query), PROCESS, now_us=0), segment)
     assert "<" in marked(query, column, value)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        'cmdline:""',
+        'notepad.exe ""',
+        '"" OR " "',
+        'username:""',
+        'domain:"."',
+        r'path:"\"',
+        '"* *"',
+    ],
+)
+def test_an_empty_phrase_marks_nothing_and_ends(query: str) -> None:
+    for column in ("hostname", "username", "path", "cmdline", "netconn_domain", "process_name"):
+        for value in ("", "a"):
+            assert marked(query, column, value) == value
+
+
+@pytest.mark.parametrize("query", ['""', 'cmdline:""', 'hostname:""', r'username:"\ "'])
+def test_no_pattern_of_a_query_matches_the_empty_text(query: str) -> None:
+    for marker in markers(parse(query)):
+        assert re2.compile(marker.pattern).search("") is None, marker

@@ -159,3 +159,134 @@ def test_case_folds_beyond_ascii() -> None:
 
 def test_not_holds_for_what_is_unknown() -> None:
     assert matches("-filemod:a.exe -username:bob")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("domain:co?.", ["com"]),
+        ("domain:bin?.", ["bing.com"]),
+        ("domain:*ing.", ["bing.com", "www.bing.com"]),
+        ("domain:.bi*.", ["www.bing.com"]),
+        ("domain:.co?", ["bing.com", "www.bing.com", "com"]),
+        ("domain:*.", ["bing.com", "www.bing.com", "com"]),
+        ("domain:.*.", ["www.bing.com"]),
+        ("domain:..", []),
+        ("domain:.", []),
+    ],
+)
+def test_dots_around_a_pattern_say_where_in_a_domain_it_stands(
+    text: str, expected: list[str]
+) -> None:
+    names = ("bing.com", "www.bing.com", "com", "")
+    assert [name for name in names if matches(text, netconn_domain=[name])] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cmdline:/", True),
+        ('cmdline:"jscript /"', True),
+        ('cmdline:"cscript.exe /"', True),
+        ('cmdline:"x.js /"', False),
+        ("cmdline://e:", True),
+        ("cmdline:/e:", True),
+        ("cmdline:/e:jscript", True),
+        ("cmdline:/nologo", True),
+        ("cmdline://nologo", True),
+        ('cmdline:"/nologo x.js"', False),
+        ("cmdline:/x.js", True),
+        ("cmdline://evil.example", True),
+        ("cmdline:script.exe", False),
+        ("cmdline:*script.exe", True),
+        ('cmdline:"*script.exe //e:jscript"', True),
+    ],
+)
+def test_a_slash_at_the_edge_of_a_value(text: str, expected: bool) -> None:
+    line = "cscript.exe //E:jscript //nologo / x.js http://evil.example"
+    assert matches(text, cmdline=line) is expected
+
+
+def test_a_path_begins_inside_a_segment_by_a_wildcard_only() -> None:
+    path = r"c:\temp\evil.exe"
+    assert not matches(r"path:emp\evil.exe", path=path)
+    assert matches(r"path:*emp\evil.exe", path=path)
+
+
+MACHINE = r"\registry\machine\SOFTWARE\Evil"
+USER = r"\registry\user\S-1-5-21-7\Software\Evil"
+USER_CLASS = r"\registry\user\S-1-5-21-7_Classes\ms-settings\shell"
+CLASS = r"\registry\machine\software\classes\ms-settings\shell"
+SERVICE = r"\registry\machine\system\ControlSet001\services\x"
+AS_SENT = r"HKCU\Software\Evil"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r"regmod:HKLM\software\evil", [MACHINE]),
+        (r"regmod:HKEY_LOCAL_MACHINE\software\*", [MACHINE, CLASS]),
+        (r"regmod:hklm:\software\evil", [MACHINE]),
+        (r"regmod:\HKLM\software\evil", [MACHINE]),
+        (r"regmod:HKLM\system\currentcontrolset\services\x", [SERVICE]),
+        (r"regmod:HKLM\software", []),
+        (r"regmod:HKCU\software\evil", [USER, AS_SENT]),
+        (r"regmod:HKCU\software\e*", [USER, AS_SENT]),
+        (r"regmod:HKCU\evil", []),
+        (r"regmod:HKCU\software\classes\ms-settings\*", [USER_CLASS]),
+        (r"regmod:HKCR\ms-settings\shell", [USER_CLASS, CLASS]),
+        (r"regmod:HKCR\ms-settings", []),
+        ("regmod:HKCR\\ms-settings\\", [USER_CLASS, CLASS]),
+        (r"regmod:HKU\s-1-5-21-7\software\evil", [USER]),
+        (r"regmod:HKU\*", [USER, USER_CLASS]),
+        (r"regmod:HKXX\software\evil", []),
+    ],
+)
+def test_hives_by_the_names_people_use(text: str, expected: list[str]) -> None:
+    stored = (MACHINE, USER, USER_CLASS, CLASS, SERVICE, AS_SENT)
+    assert [one for one in stored if matches(text, regmod_path=[one])] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hostname:workstation5", ["WORKSTATION5.theshire.local", "workstation5"]),
+        ("hostname:WORKSTATION5.theshire.local", ["WORKSTATION5.theshire.local"]),
+        ("hostname:work*n5", ["WORKSTATION5.theshire.local", "workstation5"]),
+        ("hostname:workstation?", ["WORKSTATION5.theshire.local", "workstation5"]),
+        ("hostname:theshire", []),
+        ("hostname:workstation5.theshire", []),
+        ("hostname:workstation", []),
+    ],
+)
+def test_a_host_is_found_by_its_name_or_its_first_label(text: str, expected: list[str]) -> None:
+    hosts = ("WORKSTATION5.theshire.local", "workstation5", "workstation55.theshire.local", "")
+    assert [one for one in hosts if matches(text, hostname=one)] == expected
+
+
+@pytest.mark.parametrize("field", ["filewrite_md5", "md5"])
+def test_a_deleted_file_was_not_written(field: str) -> None:
+    md5 = "ab" * 16
+    for operation, expected in ((1, True), (2, True), (4, False), (8, True)):
+        segment = {"filemod_md5": ["", md5], "filemod_operation": [8, operation]}
+        assert matches(f"{field}:{md5}", **segment) is expected
+        assert matches(f"filewrite_md5:{md5[:6]}*", **segment) is expected
+        assert matches("filewrite_md5:*", **segment) is expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "start:[* TO 2030-01-01]",
+        "start:[* TO *]",
+        "start:*",
+        "hour_of_day:[0 TO *]",
+        "hour_of_day:[* TO 23]",
+        "day_of_week:*",
+        "process_pid:[* TO 10]",
+        "process_pid:*",
+    ],
+)
+def test_what_is_not_known_is_in_no_range(text: str) -> None:
+    assert not matches(text)
+    assert matches(text, start=NOW_US, process_pid=4, host_clock=UTC_CLOCK)

@@ -55,7 +55,7 @@ OTHER_SEARCHES = (
 """Fields of binary, alert and report search, which process search does not know."""
 
 NOT_FIELDS = ("digsig_result_filemod", "url", "sha1")
-"""Names that no search knows, in public queries (query-language 2.1)."""
+"""Names that no search knows, in public queries (docs/query-language.md#quotes-and-backslashes)."""
 
 REGULAR_EXPRESSIONS = 6
 """Converted rules that hold a regular expression, which is no query."""

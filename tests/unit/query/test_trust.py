@@ -50,7 +50,18 @@ HOSTILE = (
     "\\Q\\E",
     "é'",
 )
-TEXTS = ("keyword", "name", "path", "registry", "cmdline", "text", "domain", "account", "sign")
+TEXTS = (
+    "keyword",
+    "name",
+    "path",
+    "registry",
+    "cmdline",
+    "text",
+    "domain",
+    "account",
+    "hostname",
+    "sign",
+)
 
 
 def text_fields(catalogue: Catalogue, kind: FieldKind) -> tuple[str, ...]:

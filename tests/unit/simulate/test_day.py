@@ -40,7 +40,7 @@ def sysmon(day: list[Document]) -> Iterator[tuple[str, int, dict[str, str]]]:
 
 
 def time_of(document: Document) -> float:
-    """Epoch seconds, in whatever way the format tells them."""
+    """Epoch seconds, in any of the formats."""
     if "ID" in document:
         return float(document["ID"].partition(":")[0])
     if "unixTime" in document:

@@ -9,7 +9,7 @@ import pytest
 from vedette.errors import BadRequestError
 from vedette.model.ids import guid_start_us
 from vedette.simulate.fleet import build_fleet
-from vedette.simulate.load import LoadPlan, Pace, split_fleet
+from vedette.simulate.load import LoadPlan, RateLimiter, split_fleet
 from vedette.simulate.template import Cycle, Template, record_templates
 
 NOW_S = 1_790_000_000
@@ -103,11 +103,11 @@ def test_an_endpoint_sends_over_one_connection_only() -> None:
 
 
 def test_the_pace_forgets_what_a_slow_server_made_it_miss() -> None:
-    pace = Pace(1_000, now_s=0)
-    assert [pace.wait_s(500, now_s=0) for _ in range(3)] == [0, 0.5, 1.0]
-    assert pace.wait_s(500, now_s=60) == -0.5
-    assert pace.wait_s(500, now_s=60) == 0
-    assert pace.wait_s(500, now_s=60) == 0.5
+    limiter = RateLimiter(1_000, now_s=0)
+    assert [limiter.wait_s(500, now_s=0) for _ in range(3)] == [0, 0.5, 1.0]
+    assert limiter.wait_s(500, now_s=60) == -0.5
+    assert limiter.wait_s(500, now_s=60) == 0
+    assert limiter.wait_s(500, now_s=60) == 0.5
 
 
 @pytest.mark.parametrize(

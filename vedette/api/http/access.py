@@ -1,8 +1,8 @@
-"""Who may call what: one table of every route, and the one place that enforces it.
+"""Authorization: the table of all routes with the right that each needs, and its enforcement.
 
-`authorize` runs before every handler. A route that is missing from `ACCESS` cannot be called at
-all (it is a bug, answered with 500), so no route is open by accident; a test walks the table.
-What a caller may see within a route is their scope, which every read of the store takes.
+`authorize` runs before every handler and before any byte of a body is read. A route that is missing
+from `ACCESS` is answered with 500, so that none is open by accident; a test walks the table. Within
+a route the caller's scope limits what is visible: every read of the store takes it.
 """
 
 from collections.abc import Mapping
@@ -17,27 +17,31 @@ from vedette.api.services import Services, services_of
 from vedette.errors import ForbiddenError, UnauthorizedError
 from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
-from vedette.state.sensors.enrolment import KeyKind
+from vedette.state.sensors.key_replacement import KeyKind
 
 
 class Right(Enum):
-    """What a route asks of its caller."""
+    """What a route requires of its caller."""
 
     OPEN = auto()
-    """Nothing: no token is looked at."""
+    """Nothing: credentials are ignored."""
     IN_BODY = auto()
-    """A secret in the body, which the handler checks: enrolment, and all of osquery."""
+    """A secret in the body, which the handler checks (`credential_bodies`)."""
     HANDSHAKE = auto()
-    """`SEND`; but browsers, which accept text/html, are sent on without a token."""
+    """`SEND`; but browsers, which accept text/html, are redirected without a token."""
     SENSOR = auto()
     """An enrolled sensor, by its own key (docs/sensor-protocol.md)."""
     SEND = auto()
     """An ingest token, or a global administrator."""
     READ = auto()
     """Any user; what they see is their scope."""
+    VIEW = auto()
+    """A user with a role in any sensor group, for data that belongs to no group."""
     ACT = auto()
-    """A user who is Analyst or Administrator in any sensor group; the route asks for the role in
-    the group that it is about."""
+    """A user who is Analyst or Administrator in any sensor group; the route checks the role in
+    the group concerned."""
+    ADMINISTER_GROUP = auto()
+    """An Administrator of any sensor group; the route checks the role in the group concerned."""
     ADMINISTER = auto()
     """A global administrator."""
 
@@ -64,7 +68,7 @@ _ELASTIC_SETUP: Final = (
 )
 
 _FILTERS: Final = tuple(
-    (method, path, Right.READ if method == "GET" else Right.ADMINISTER)
+    (method, path, Right.VIEW if method == "GET" else Right.ADMINISTER)
     for base in ("/api/v1/ingress_approvedlist", "/api/v1/ingress_whitelist")
     for path, methods in (
         (base, ("GET", "POST", "PUT")),
@@ -75,7 +79,7 @@ _FILTERS: Final = tuple(
 )
 
 _BANS: Final = tuple(
-    (method, path, Right.READ if method == "GET" else Right.ACT)
+    (method, path, Right.VIEW if method == "GET" else Right.ACT)
     for name in ("bannedlist", "blacklist", "restrictedlist")
     for path, methods in (
         (f"/api/v1/banning/{name}", ("GET", "POST")),
@@ -101,14 +105,15 @@ _PLACES: Final = tuple(
 )
 
 _GROUP_PARTS: Final = tuple(
-    ("GET", f"{base}/{{group_id}}/{part}")
+    ("GET", f"{base}/{{group_id}}/{part}", right)
     for base in ("/api/group", "/api/v1/group", "/api/v3/group")
-    for part in (
-        "datasharing",
-        "installer/windows/exe",
-        "installer/windows/msi",
-        "installer/osx",
-        "installer/linux",
+    for part, right in (
+        ("datasharing", Right.READ),
+        # Installers carry the group's enrolment secret.
+        ("installer/windows/exe", Right.ADMINISTER_GROUP),
+        ("installer/windows/msi", Right.ADMINISTER_GROUP),
+        ("installer/osx", Right.ADMINISTER_GROUP),
+        ("installer/linux", Right.ADMINISTER_GROUP),
     )
 )
 
@@ -139,7 +144,7 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/docs"): Right.OPEN,
     ("GET", "/docs/{file}"): Right.OPEN,
     ("GET", "/openapi.json"): Right.OPEN,
-    ("GET", "/metrics"): Right.READ,
+    ("GET", "/metrics"): Right.VIEW,
     ("GET", "/api/info"): Right.READ,
     ("GET", "/api/v1/binary"): Right.READ,
     ("POST", "/api/v1/binary"): Right.READ,
@@ -173,9 +178,16 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/v1/sensor/{sensor_id}/queued"): Right.READ,
     ("GET", "/api/v1/sensor/{sensor_id}/activity"): Right.READ,
     ("GET", "/api/v1/sensor/{sensor_id}/resourcestatus"): Right.READ,
+    ("GET", "/api/v1/sensor/{sensor_id}/enrolment"): Right.READ,
+    ("POST", "/api/v1/sensor/{sensor_id}/enrolment"): Right.ADMINISTER_GROUP,
     ("GET", "/api/v2/sensor"): Right.READ,
-    **{(method, path): right for method, path, right in (*_FILTERS, *_BANS, *_PLACES)},
-    **dict.fromkeys(_GROUP_PARTS, Right.READ),
+    ("GET", "/api/v1/hostalias"): Right.ADMINISTER,
+    ("POST", "/api/v1/hostalias"): Right.ADMINISTER,
+    ("DELETE", "/api/v1/hostalias/{alias}"): Right.ADMINISTER,
+    **{
+        (method, path): right
+        for method, path, right in (*_FILTERS, *_BANS, *_PLACES, *_GROUP_PARTS)
+    },
     ("GET", "/api/builds"): Right.READ,
     ("GET", "/api/v1/builds"): Right.READ,
     ("GET", "/api/v2/builds"): Right.READ,
@@ -203,7 +215,7 @@ async def authorize(request: Request) -> None:
         request.state.principal = await sensor_principal(request, services)
         return
     credential = credential_of(request)
-    known = _remembered(services, credential)
+    known = _cached(services, credential)
     if known is None:
         known = await to_thread.run_sync(
             _known, services, credential, limiter=services.authentications
@@ -226,6 +238,10 @@ def may(principal: Principal, right: Right) -> bool:
             return principal.kind == "ingest" or principal.is_global_admin
         case Right.READ:
             return principal.kind == "user"
+        case Right.VIEW:
+            return principal.kind == "user" and principal.highest_role >= Role.VIEWER
+        case Right.ADMINISTER_GROUP:
+            return principal.kind == "user" and principal.highest_role >= Role.ADMINISTRATOR
         case Right.ACT:
             return principal.kind == "user" and principal.highest_role >= Role.ANALYST
         case Right.ADMINISTER:
@@ -244,9 +260,9 @@ async def sensor_principal(request: Request, services: Services) -> Principal:
 async def known_sensor(
     services: Services, sensor_id: int, key: str, kind: KeyKind
 ) -> Principal | None:
-    """The sensor of a key, None for a key that is none."""
+    """The sensor of a key, None for an unknown key."""
     keys, now_us = services.sensor_keys, services.clock.now_us()
-    return keys.remembered(sensor_id, key, kind, now_us) or await to_thread.run_sync(
+    return keys.cached(sensor_id, key, kind, now_us) or await to_thread.run_sync(
         keys.authenticate, sensor_id, key, kind, now_us, limiter=services.authentications
     )
 
@@ -273,10 +289,10 @@ def scope_of(request: Request) -> Scope:
     return scope
 
 
-def _remembered(services: Services, credential: Credential) -> tuple[Principal, Scope] | None:
-    """Like `_known`, without leaving the event loop; None when the database has to be asked."""
-    principal = services.tokens.remembered(credential.secret, credential.token_id)
-    scope = None if principal is None else services.scopes.remembered(principal)
+def _cached(services: Services, credential: Credential) -> tuple[Principal, Scope] | None:
+    """`_known` from the caches alone, for the event loop; None on a cache miss."""
+    principal = services.tokens.cached(credential.secret, credential.token_id)
+    scope = None if principal is None else services.scopes.cached(principal)
     return None if principal is None or scope is None else (principal, scope)
 
 

@@ -1,9 +1,9 @@
-"""Errors as answers: the one table from error classes to statuses.
+"""Maps exceptions to HTTP answers, by one table from error classes to statuses.
 
 Every body is `{"reason": <stable word>, "message": <text>}`; a query error also has `start` and
-`end`, offsets into the query (design.md 7). Bodies for senders that speak Elasticsearch carry the
-same under the names those read. Anything that is not in the table is a bug: it is logged with the
-request's id and answered as a bare 500.
+`end`, offsets into the query (docs/http-api.md). Answers to Elasticsearch clients have the same
+under Elasticsearch's names. Anything that is not in the table is a bug: it is logged with the
+request's id and answered as 500 without detail.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ STATUSES: Final[tuple[tuple[type[VedetteError], int], ...]] = (
     (UnavailableError, 503),
     (VedetteError, 500),
 )
-"""The first class that fits decides."""
+"""The first matching class decides."""
 
 REASONS: Final[Mapping[int, str]] = {
     400: "bad_request",
@@ -58,7 +58,7 @@ REASONS: Final[Mapping[int, str]] = {
     415: "bad_request",
     500: "internal_error",
 }
-"""Stable words for what the framework itself refuses."""
+"""Reasons for the errors that the framework raises."""
 
 HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     401: {"WWW-Authenticate": 'Basic realm="vedette", charset="UTF-8"'},
@@ -117,7 +117,7 @@ def expected_answer(request: Request, error: VedetteError | HTTPException) -> Re
 
 
 def install_failures(app: FastAPI) -> None:
-    """Make `app` answer every error in our shape."""
+    """Register the handlers that answer every error of `app` in this form."""
     app.add_exception_handler(VedetteError, _on_domain_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http_error)

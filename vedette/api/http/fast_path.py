@@ -1,10 +1,9 @@
-"""Calls the routes that ask nothing of the framework without it.
+"""Fast path: dispatches simple routes without the web framework.
 
-A fleet checks in hundreds of times a second, and the framework's layers, its search for the route
-and its dependencies cost more than a check-in's own work. A route with a fixed path whose handler
-is a coroutine of the request, and at most of the services (`here`), needs none of that: it is found
-by its method and path, authorised as every other one, and called. Whatever is not here goes the
-framework's way; errors, metrics and log lines are the same on both.
+A fleet checks in hundreds of times a second, and the framework's middleware, routing and dependency
+injection cost more than a check-in itself. Routes with a fixed path whose handler is a coroutine of
+the request, and at most the services (`here`), are looked up by method and path, authorized and
+called directly. All others take the framework's path; errors, metrics and logs are the same.
 """
 
 import inspect
@@ -16,25 +15,32 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from vedette.api.body_budget import BodyBudget
 from vedette.api.http.access import authorize
 from vedette.api.http.error_responses import EXPECTED, expected_answer
-from vedette.api.http.middleware import Conduct, HttpMetrics
+from vedette.api.http.middleware import HttpMetrics, RequestMiddleware
 from vedette.api.services import services_of
 
 _GIVEN: Final = frozenset({"request", "here"})
 
 _CALL: Final = "vedette.call"
-"""Where the scope keeps the handler."""
+"""Key of the handler in the ASGI scope."""
 
 Call = Callable[[Request], Awaitable[Response]]
 
 
-class Direct:
-    """ASGI layer in front of the framework's."""
+class FastPath:
+    """ASGI application in front of the framework's."""
 
-    def __init__(self, rest: ASGIApp, routes: Iterable[APIRoute], metrics: HttpMetrics) -> None:
+    def __init__(
+        self,
+        rest: ASGIApp,
+        routes: Iterable[APIRoute],
+        metrics: HttpMetrics,
+        bodies: BodyBudget | None = None,
+    ) -> None:
         self._rest = rest
-        self._answer = Conduct(_answer, metrics)
+        self._answer = RequestMiddleware(_answer, metrics, bodies)
         self._routes = {
             (method, route.path): (route, _call(route.endpoint))
             for route in routes
@@ -52,7 +58,7 @@ class Direct:
 
 
 def is_direct(route: APIRoute) -> bool:
-    """Whether a route asks nothing of the framework."""
+    """Whether a route can be called without the framework."""
     names = set(inspect.signature(route.endpoint).parameters)
     is_plain = "request" in names and names <= _GIVEN and "{" not in route.path
     return is_plain and inspect.iscoroutinefunction(route.endpoint)

@@ -1,8 +1,8 @@
-"""What happens around every request: an id, the metrics, one log line, and no way out for a bug.
+"""ASGI middleware of every request: request id, metrics, access log, security headers, body budget,
+and 500 for unexpected exceptions.
 
-One ASGI layer, not several: it sees the request first and the answer last. The route's template,
-not the path, is the metric's label, so that ids in paths do not make a million series; paths that
-match no route share the label `unmatched`.
+Metrics are labelled with the route's template, not the path, so that ids in paths do not create
+series; paths that match no route share the label `unmatched`.
 """
 
 import re
@@ -16,7 +16,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from vedette.api.body_budget import BodyBudget, BodyLease
 from vedette.api.http.error_responses import bug_answer
+from vedette.limits import BODIES_IN_FLIGHT_BYTES_MAX
 
 log = structlog.get_logger("vedette.access")
 
@@ -32,8 +34,7 @@ ROUTINE: Final = frozenset(
         "/osquery/distributed/write",
     }
 )
-"""Routes whose answered requests are logged at `debug`: a fleet sends hundreds a second, all alike,
-and what they came to is in the metrics and with each sensor."""
+"""Routes whose successful requests are logged at `debug`: a fleet sends hundreds a second."""
 
 _USABLE_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -46,7 +47,7 @@ _SECURITY_HEADERS: Final = (
 
 
 class HttpMetrics:
-    """The HTTP part of /metrics."""
+    """HTTP metrics."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         labels = ("method", "route")
@@ -70,12 +71,15 @@ class HttpMetrics:
         )
 
 
-class Conduct:
-    """ASGI layer around the whole application."""
+class RequestMiddleware:
+    """See the module. Requests of one application share `bodies`."""
 
-    def __init__(self, app: ASGIApp, metrics: HttpMetrics) -> None:
+    def __init__(
+        self, app: ASGIApp, metrics: HttpMetrics, bodies: BodyBudget | None = None
+    ) -> None:
         self.app = app
         self.metrics = metrics
+        self.bodies = bodies or BodyBudget(BODIES_IN_FLIGHT_BYTES_MAX)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -83,7 +87,11 @@ class Conduct:
             return
         exchange = _Exchange(scope, send)
         with self.metrics.in_progress.track_inprogress():
-            await self._guarded(exchange, receive)
+            lease = scope["state"]["body_lease"] = BodyLease(self.bodies)
+            try:
+                await self._guarded(exchange, receive)
+            finally:
+                lease.release()
         self._account(exchange)
 
     async def _guarded(self, exchange: "_Exchange", receive: Receive) -> None:
@@ -103,8 +111,8 @@ class Conduct:
         self.metrics.requests.labels(method, route, str(exchange.status)).inc()
         self.metrics.seconds.labels(method, route).observe(elapsed_s)
         principal = exchange.scope["state"].get("principal")
-        tell = log.debug if exchange.status < 400 and route in ROUTINE else log.info
-        tell(
+        log_line = log.debug if exchange.status < 400 and route in ROUTINE else log.info
+        log_line(
             "request",
             method=method,
             path=exchange.scope["path"],
@@ -118,7 +126,7 @@ class Conduct:
 
 
 class _Exchange:
-    """One request with what is seen of its answer."""
+    """A request, and status and size of its answer."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self.scope = scope
@@ -146,7 +154,7 @@ class _Exchange:
 
 
 def _request_id(scope: Scope) -> str:
-    """The id a proxy gave, when it is harmless in a log; otherwise a new one."""
+    """The id from a proxy, if it is safe to log; otherwise a new one."""
     for name, value in scope["headers"]:
         if name == REQUEST_ID_HEADER.encode():
             text = value.decode("latin-1")

@@ -1,9 +1,12 @@
-"""The description of all routes, `/openapi.json`, and the words it says of the whole."""
+"""`/openapi.json`: the description of all routes, OpenAPI 3.1."""
 
+import re
 from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+
+from vedette.api.http.openapi_contents import request_body, success
 
 DESCRIPTION: Final = (
     "Endpoint detection and response: telemetry in, processes out. API users send their token as "
@@ -15,6 +18,8 @@ SECURITY_SCHEMES: Final[dict[str, Any]] = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "basic": {"type": "http", "scheme": "basic"},
 }
+
+_IN_PATH: Final = re.compile(r"\{([^{}]{1,100})\}")
 
 ERROR_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -41,8 +46,23 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
         "description": "What was wrong",
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
     }
-    for methods in document["paths"].values():
-        for call in methods.values():
-            call["responses"].pop("422", None)
-            call["responses"]["default"] = error
+    for path, methods in document["paths"].items():
+        for method, call in methods.items():
+            status, answer = success(method.upper(), path)
+            call["responses"] = {status: answer, "default": error}
+            if (body := request_body(method.upper(), path)) is not None:
+                call["requestBody"] = body
+            _add_path_parameters(path, call)
     return document
+
+
+def _add_path_parameters(path: str, call: dict[str, Any]) -> None:
+    """Describe those that the handler does not read."""
+    parameters = call.get("parameters", [])
+    known = {one["name"] for one in parameters if one["in"] == "path"}
+    missing = [name for name in _IN_PATH.findall(path) if name not in known]
+    if missing:
+        call["parameters"] = parameters + [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+            for name in missing
+        ]

@@ -1,4 +1,4 @@
-"""Answers as bytes: JSON through orjson, always an object, an array, or nothing."""
+"""JSON answers, encoded with orjson: an object, an array, or no body."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -21,7 +21,8 @@ class JsonResponse(Response):
 def json_answer(
     body: dict[str, Any] | list[Any], status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """A JSON answer; clients evaluate `"errorMessage" in body`, so no scalars (clients.md 1)."""
+    """A JSON answer; clients evaluate `"errorMessage" in body`, so no scalars
+    (docs/clients.md#transport-and-errors)."""
     return raw_json(orjson.dumps(body), status, headers)
 
 

@@ -1,8 +1,10 @@
-"""The address under which the caller reached the server: what sensors get where a group has no
-address of its own."""
+"""The address under which the caller reached the server, which sensors get where their group has
+none of its own."""
 
+import ipaddress
 import re
 from typing import Final
+from urllib.parse import urlsplit
 
 from fastapi import Request
 
@@ -12,9 +14,18 @@ _HOST: Final = re.compile(r"([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-
 
 
 def server_url(request: Request) -> str:
-    """`https://host:port` without a slash at its end. Raises BadRequestError for a Host header
-    that names none: it would be written into files."""
+    """`https://host:port` without a trailing slash. Raises BadRequestError for a malformed Host
+    header: the address is written into files."""
     host = request.headers.get("host", "")
     if not _HOST.fullmatch(host):
         raise BadRequestError("the Host header does not name a host")
     return f"{request.url.scheme}://{host}"
+
+
+def names_loopback(url: str) -> bool:
+    """Whether a URL leads to the host that follows it: `localhost`, 127.0.0.0/8 or ::1."""
+    try:
+        host = urlsplit(url).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,18 +1,17 @@
 """The answer to `_bulk`: one item for every action, in order, as bytes.
 
-Senders decide by an item's status (telemetry.md 3): below 300 is delivered, 429 and 5xx is sent
-again, any other 4xx is dropped. So:
+Senders decide by the status of an item (docs/telemetry-formats.md#protocols): below 300 is
+delivered, 429 and 5xx are retried, any other 4xx is dropped. So:
 
 | outcome of the record | item |
 |---|---|
 | stored | 201 |
-| stored before, of a kind the settings do not keep, or filtered | 200, `"result": "noop"` |
+| a duplicate, of a kind that settings exclude, or filtered | 200, `"result": "noop"` |
 | rejected | 400 with the reason |
 
-A duplicate is not 409: some senders log that as a failure of theirs. Items of one kind are the
-same bytes, so the usual answer is a few strings repeated; `filter_path` (Beats ask for
-`errors,items.*.error,items.*.status`) works like Elasticsearch's: what no pattern names is left
-out, and objects that become empty go too.
+A duplicate is not 409: some senders log that as an error. Items with the same outcome are the same
+bytes, rendered once. `filter_path` (Beats send `errors,items.*.error,items.*.status`) works like
+Elasticsearch's: members that no pattern names are left out, and so are objects that become empty.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +38,7 @@ ITEM_STATUS: Final[Mapping[Outcome, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why an item was not taken."""
+    """Why a record was rejected."""
 
     reason: str
     message: str
@@ -47,7 +46,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class BulkOutcome:
-    """What became of a bulk request's actions."""
+    """The outcomes of a bulk request."""
 
     actions: Sequence[str]
     """The verb of every action."""
@@ -58,7 +57,7 @@ class BulkOutcome:
 
 
 def problems_of(receipt: Receipt) -> dict[int, Problem]:
-    """The refusals of a receipt by position."""
+    """The rejected records of a receipt, by position."""
     return {
         refusal.position: Problem(refusal.reason, refusal.message) for refusal in receipt.refusals
     }
@@ -80,12 +79,12 @@ def bulk_answer(outcome: BulkOutcome, took_ms: int, filter_path: str = "") -> by
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Which members an answer keeps: those that a pattern names, all without patterns."""
+    """The members that an answer keeps: those that a pattern names; all without patterns."""
 
     patterns: tuple[str, ...]
 
     def keeps(self, path: str) -> bool:
-        """Whether a leaf stays: a pattern may name it, or an object around it."""
+        """Whether a member is kept: a pattern names it, or an object that contains it."""
         return not self.patterns or any(_names(pattern, path) for pattern in self.patterns)
 
 
@@ -97,7 +96,7 @@ def _names(pattern: str, path: str) -> bool:
 
 
 def _items(outcome: BulkOutcome, shape: _Shape) -> bytes:
-    """Each kind of item is rendered once; only refusals differ from one another."""
+    """The items; each distinct one is rendered once, rejections one by one."""
     codes = set(outcome.outcomes)
     rendered = {
         action: {code: _plain_item(action, Outcome(code), shape) for code in codes}

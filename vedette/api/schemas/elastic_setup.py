@@ -1,9 +1,9 @@
-"""What senders with an Elasticsearch output read: answers to their set-up calls.
+"""Answers to the set-up calls of senders with an Elasticsearch output.
 
-Beats, Logstash and others ask for the licence, templates, policies and pipelines before they
-send, and create what is missing. Here everything exists already and every change is
-acknowledged; nothing is kept of it, because records are normalised by what they are, not by the
-sender's template. The answers to `_bulk` are in `api/schemas/bulk_response.py`.
+Before they send, Beats, Logstash and others ask for the licence, templates, policies and pipelines,
+and create missing ones. Here all of them exist, and every change is acknowledged and discarded:
+records are normalised by their own shape, not by a template. Answers to `_bulk`:
+`api/schemas/bulk_response.py`.
 """
 
 from typing import Any, Final
@@ -14,10 +14,10 @@ from vedette.api.http.error_responses import ELASTIC_HEADERS
 from vedette.api.http.responses import json_answer
 
 ELASTIC_VERSION: Final = "9.99.0"
-"""Senders refuse a server older than they are."""
+"""Version of Elasticsearch that is announced; senders refuse an older one than their own."""
 
 INDEX: Final = "vedette"
-"""The index every answer names; the one in the request only routes."""
+"""Index that every answer names; the index of a request has no meaning."""
 
 HANDSHAKE: Final[dict[str, Any]] = {
     "name": "vedette",
@@ -74,7 +74,7 @@ ACKNOWLEDGED: Final[dict[str, Any]] = {
 
 
 def elastic_answer(body: dict[str, Any], status: int = 200) -> Response:
-    """JSON with the header without which clients refuse the server."""
+    """JSON with the product header that Elasticsearch clients require."""
     return json_answer(body, status, ELASTIC_HEADERS)
 
 

@@ -1,7 +1,7 @@
-"""The sensor group object of the API (clients.md 2.1, 3.2), both ways.
+"""The sensor group object of the API (docs/clients.md#requests), in and out.
 
-Clients send whole records back, so what is not theirs to set is ignored; members that nobody
-knows are refused by name.
+Clients send whole records back, so read-only members are ignored; unknown members are refused by
+name.
 """
 
 import re
@@ -25,7 +25,7 @@ _FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _URL: Final = re.compile(r"https://[^\s/@?#]+(/[^\s?#]*)?")
 _READ_ONLY: Final = frozenset(("id", "number_of_hosts", "datasharing"))
 _OWN: Final = ("name", "site_id", "sensorbackend_server", "suppress_children")
-"""Members that are no options."""
+"""Members that are not options."""
 
 _EVENTS: Final = frozenset(
     ("crossproc", "filemod", "filemod-non-binary", "modload", "netconn", "process-info", "regmod")
@@ -35,7 +35,7 @@ TeamRoles = list[tuple[int, str, Role]]
 
 
 def group_body(group: Group, hosts: int, teams: TeamRoles, server_url: str) -> dict[str, Any]:
-    """A group as the API shows it. `server_url` stands where the group has none of its own."""
+    """A group. `server_url` is the default for a group without a URL of its own."""
     options = asdict(group.options)
     options["isolation_exclusions"] = [
         {"id": number, "group_id": group.id, **asdict(one)}
@@ -60,7 +60,7 @@ def group_body(group: Group, hosts: int, teams: TeamRoles, server_url: str) -> d
 
 
 def group_changes(body: Mapping[str, Any], known: GroupOptions) -> Changes:
-    """What a body changes, over the options that a group has. Raises BadRequestError."""
+    """The changes in a body, merged with the present options. Raises BadRequestError."""
     members: dict[str, Any] = {}
     for name, value in body.items():
         if name in _READ_ONLY:
@@ -77,6 +77,27 @@ def group_changes(body: Mapping[str, Any], known: GroupOptions) -> Changes:
     return Changes(**own, options=replace(known, **members), team_roles=roles)
 
 
+UNUSED: Final = frozenset(
+    (
+        "address_resolution_hint", "alert_criticality", "collect_emet_events",
+        "collect_moduleinfo", "datastore_server", "event_exclusions", "filter_known_dlls",
+        "process_filter_level", "server_cert_id", "tamper_level", "vdi_enabled",
+    )
+)  # fmt: skip
+"""Options that are stored for clients which read them back, and change nothing."""
+
+
+def unused_options(changes: Changes, known: GroupOptions) -> list[str]:
+    """A warning for every option that was changed and has no effect."""
+    if changes.options is None:
+        return []
+    return [
+        f"{name}: is stored and has no effect on this server"
+        for name in sorted(UNUSED)
+        if getattr(changes.options, name) != getattr(known, name)
+    ]
+
+
 def _one_line(value: Any) -> str:
     text = as_text(value)
     if text and not text.isprintable():
@@ -85,7 +106,7 @@ def _one_line(value: Any) -> str:
 
 
 def file_name(value: Any) -> str:
-    """The name of a file without any folder, or "". Raises ValueError."""
+    """A file name without folders, or "". Raises ValueError."""
     text = as_text(value)
     if text and not _FILE_NAME.fullmatch(text):
         raise ValueError(

@@ -1,8 +1,7 @@
-"""The ingress filter object of the API (api.md 2.19), both ways.
+"""The ingress filter object of the API (docs/ingress-filters.md), in and out.
 
-What a client may not set (times, users, the hit rate) is ignored where it comes back, because
-clients send whole records. Members that nobody knows are refused by name: a misspelt list would
-make a filter that means more than was meant.
+Clients send whole records back, so read-only members (times, users, the hit rate) are ignored.
+Unknown members are refused by name: a misspelt list would make a filter that matches too much.
 """
 
 import re
@@ -13,10 +12,10 @@ from uuid import uuid4
 
 from vedette import limits
 from vedette.api.schemas.members import as_text, flag
+from vedette.api.schemas.wire_values import instant
 from vedette.errors import BadRequestError
 from vedette.ingest.filter import PatternError, check_patterns
 from vedette.model.ingress_filter import ALL_DESCENDANTS, EVENT_LISTS, OS_MASK_ALL, IngressFilter
-from vedette.search.bodies.wire_values import instant
 
 LEVEL_MAX: Final = 64
 IDS_MAX: Final = 10_000
@@ -38,11 +37,11 @@ _READ_ONLY: Final = frozenset(
 )
 
 _NAMES: Final = {"global": "is_global", "command_line_filters": "cmdline_filters"}
-"""Members of the API that are called something else in `IngressFilter`."""
+"""Members of the API whose attribute of `IngressFilter` has another name."""
 
 
 def filter_body(one: IngressFilter, hit_rate: float) -> dict[str, Any]:
-    """A filter as the API shows it."""
+    """A filter."""
     return {
         "id": one.id,
         "name": one.name,
@@ -73,7 +72,7 @@ def filter_body(one: IngressFilter, hit_rate: float) -> dict[str, Any]:
 
 
 def legacy_body(one: IngressFilter, hit_rate: float) -> dict[str, Any]:
-    """The same, with the older name of the list of command lines beside the newer one."""
+    """A filter with the list of command lines under its older name, too."""
     body = filter_body(one, hit_rate)
     return body | {"command_line_filters": body["cmdline_filters"]}
 
@@ -111,7 +110,7 @@ def changed_members(body: Any) -> dict[str, Any]:
 
 
 def checked(one: IngressFilter) -> IngressFilter:
-    """The filter. Raises BadRequestError with RE2's words for a pattern that it refuses."""
+    """The filter, validated. Raises BadRequestError with RE2's message for an invalid pattern."""
     try:
         check_patterns(one)
     except PatternError as error:

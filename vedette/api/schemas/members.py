@@ -1,4 +1,4 @@
-"""Values of the members of a body: what is none raises ValueError, which says what it must be."""
+"""Converters for members of a JSON body. Each raises ValueError that says what is expected."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Query parameters that routes read one by one: whole numbers with bounds, and flags.
+"""Parsing of query parameters: whole numbers with bounds, and flags.
 
-Unknown parameters are ignored (clients.md 3.2), so routes take what they know from the query by
-hand; what they know stands in their OpenAPI entry (`described`).
+Unknown parameters are ignored (docs/clients.md#aliases), so routes read each parameter from the
+query themselves and declare it for OpenAPI with `described`.
 """
 
 import re
@@ -12,7 +12,7 @@ from starlette.datastructures import QueryParams
 from vedette.errors import BadRequestError
 
 MOST: int = 1 << 53
-"""Largest whole number taken anywhere: what JSON clients can hold exactly."""
+"""Largest whole number that is accepted: what JSON clients represent exactly."""
 
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,100}")
 """Not all that `int` takes: no `1_000`, and no digits of other scripts."""
@@ -21,7 +21,7 @@ ID_MAX: int = (1 << 31) - 1
 """Largest id of a sensor or group: what both state databases hold."""
 
 DAYS_MAX: int = 36_500
-"""Longest span of days that is asked for."""
+"""Longest span of days that a parameter can have."""
 
 
 def whole_number(

@@ -1,10 +1,10 @@
-"""The sensor object of the API (api.md 2.17), in the types that clients parse (clients.md 4.8).
+"""The sensor object of the API (docs/api-objects.md#sensor), in the types that clients parse
+(docs/clients.md#sensor-records).
 
-Sizes, uptimes and counts are numeric text; what is not known is null, "" or 0, never absent.
-A host that only a log shipper reports for has no sensor program of ours: its versions, health
-and sizes stay unknown, and its check-in is the last time that it was heard of. Beyond api.md a
-record tells the gaps in the sensor's uploads, and how often its name came back from another
-machine.
+Sizes, uptimes and counts are numeric text; unknown values are null, "" or 0, never absent. A host
+that only a log shipper reports has no sensor program: its version, health and sizes are unknown,
+and its check-in is the time of its last record. Members beyond docs/api-objects.md: gaps in the
+sensor's uploads, and how often another machine enrolled under its name.
 """
 
 from datetime import UTC, datetime
@@ -14,10 +14,10 @@ from zlib import crc32
 from vedette.state.sensors.sensor_row import SensorRow, is_online
 
 CHECKIN_INTERVAL_US = 30 * 1_000_000
-"""What `next_checkin_time` adds to the last one."""
+"""Added to the last check-in to give `next_checkin_time`."""
 
 NO_LICENSE_EXPIRATION = "1990-01-01 00:00:00+00:00"
-"""What real servers answer where no licence limits a sensor."""
+"""Licence expiry of a sensor without one."""
 
 UNKNOWN_MAC = "000000000000"
 
@@ -42,11 +42,11 @@ _FIXED: dict[str, Any] = {
     "supports_2nd_gen_modloads": False,
     "supports_cblr": False,
 }
-"""Fields that nothing fills: they are of other systems, or of parts that are not offered."""
+"""Members without a source: of other systems, or of features that do not exist here."""
 
 
 def sensor_body(row: SensorRow, now_us: int) -> dict[str, Any]:
-    """A sensor as `GET /api/v1/sensor` and `/api/v2/sensor` show it."""
+    """The record of `GET /api/v1/sensor` and `/api/v2/sensor`."""
     return _FIXED | _identity(row) | _standing(row, now_us) | _report(row)
 
 
@@ -70,12 +70,21 @@ def _identity(row: SensorRow) -> dict[str, Any]:
         "os_environment_id": _OS_CODES.get(row.os_type, 0),
         "os_type": _OS_CODES.get(row.os_type, 0),
         "reenrolled": row.reenrolled,
+        "reenrolment": _reenrolment(row),
         "registration_time": _time(row.first_seen_us),
+        "shares_name": row.shares_name,
     }
 
 
+def _reenrolment(row: SensorRow) -> str:
+    """Whether an enrolment under the host's name waits for an administrator."""
+    if not row.reenrol_us:
+        return ""
+    return "approved" if row.reenrol_approved_us else "pending"
+
+
 def _standing(row: SensorRow, now_us: int) -> dict[str, Any]:
-    """What is wanted of the sensor, and how it stands."""
+    """Members for pending orders and present state."""
     return {
         "event_log_flush_time": _time(row.flush_us) if row.flush_us else None,
         "is_isolating": row.is_isolating,
@@ -95,7 +104,7 @@ def _standing(row: SensorRow, now_us: int) -> dict[str, Any]:
 
 
 def _report(row: SensorRow) -> dict[str, Any]:
-    """What the sensor said of itself at its last check-in."""
+    """Members from the sensor's last check-in."""
     address = f"{row.interface_ip},{UNKNOWN_MAC}|" if row.interface_ip else ""
     return {
         "boot_id": _boot_number(row.boot_id),
@@ -107,7 +116,7 @@ def _report(row: SensorRow) -> dict[str, Any]:
         "physical_memory_size": str(row.memory_bytes),
         "power_state": row.power_state,
         "sensor_health_message": row.health_message,
-        "sensor_health_status": row.health_status,
+        "sensor_health_status": row.health_status if row.has_health else None,
         "sensor_uptime": str(row.sensor_uptime_s),
         "systemvolume_free_size": str(row.volume_free_bytes),
         "systemvolume_total_size": str(row.volume_total_bytes),
@@ -116,7 +125,7 @@ def _report(row: SensorRow) -> dict[str, Any]:
 
 
 def queued_body(row: SensorRow) -> list[dict[str, Any]]:
-    """What waits on the host as of its last check-in, in the one row that cbapi's example has."""
+    """Queue sizes on the host at its last check-in, in a single row, as cbapi expects."""
     if not row.checkin_us:
         return []
     return [
@@ -150,7 +159,7 @@ def activity_body(row: SensorRow) -> list[dict[str, Any]]:
 
 
 def resource_body(row: SensorRow) -> list[dict[str, Any]]:
-    """Memory, disk and health of the host as of its last check-in."""
+    """Memory, disk and health of the host at its last check-in."""
     if not row.checkin_us:
         return []
     return [
@@ -160,7 +169,7 @@ def resource_body(row: SensorRow) -> list[dict[str, Any]]:
             "physical_memory_size": str(row.memory_bytes),
             "systemvolume_free_size": str(row.volume_free_bytes),
             "systemvolume_total_size": str(row.volume_total_bytes),
-            "health_status": row.health_status,
+            "health_status": row.health_status if row.has_health else None,
             "health_message": row.health_message,
             "timestamp": _time(row.checkin_us),
         }
@@ -168,7 +177,7 @@ def resource_body(row: SensorRow) -> list[dict[str, Any]]:
 
 
 def _boot_number(boot_id: str) -> str:
-    """Clients parse a number; the boot id of Linux is random, so a part of it stands for it."""
+    """A number from the random boot id of Linux, since clients parse a number."""
     if not boot_id or boot_id.isdecimal():
         return boot_id or "0"
     return str(crc32(boot_id.encode()))

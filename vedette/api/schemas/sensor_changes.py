@@ -1,9 +1,10 @@
-"""The body of `PUT /api/v1/sensor/{id}` (api.md 4.8): which members count, and who may send them.
+"""The body of `PUT /api/v1/sensor/{id}` (docs/http-api.md#changing-a-sensor): updatable members,
+and the roles they need.
 
-Clients send from one member to the whole record. The seven updatable members are taken; what
-belongs to a record and cannot be changed is ignored, since most of it has changed by itself since
-the client read it; members of no record are refused. `event_log_flush_time` null leaves a flush
-as it is: cbapi sends it with every change. A flush ends by itself; a time in 1970 takes it back.
+Clients send a single member or the whole record. Seven members are updatable; read-only members are
+ignored, since they may have changed since the client read them; unknown members are refused.
+`event_log_flush_time` null changes nothing: cbapi sends it with every update. A time in 1970
+cancels a flush.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,13 +21,13 @@ from vedette.state.sensors.sensor_changes import Changes
 from vedette.state.sensors.sensor_row import SensorRow
 
 _IDENTITY = ("id", "computer_name", "computer_dns_name")
-"""Members that never change by themselves: another value means another sensor."""
+"""Members that identify a sensor: another value is an error."""
 
 _LAST_US = 253_402_300_799_000_000
 
 
 def read_changes(body: dict[str, Any], row: SensorRow) -> Changes:
-    """What a body asks for. Raises BadRequestError with the name of the member at fault."""
+    """The changes in a body. Raises BadRequestError that names the member."""
     record = sensor_body(row, 0)
     wanted: dict[str, Any] = {}
     for name, value in body.items():
@@ -41,8 +42,8 @@ def read_changes(body: dict[str, Any], row: SensorRow) -> Changes:
 
 
 def needed_roles(changes: Changes, row: SensorRow) -> Iterator[tuple[int, Role]]:
-    """Which role a change asks for in which sensor group: Analyst for what can be taken back,
-    Administrator to take a sensor away."""
+    """The role that a change needs, by sensor group: Analyst for reversible changes, Administrator
+    to remove a sensor from a group."""
     yield row.group_id, Role.ANALYST
     if changes.uninstall is not None and changes.uninstall != row.uninstall:
         yield row.group_id, Role.ADMINISTRATOR
@@ -72,7 +73,7 @@ def _notes(name: str, value: Any) -> str:
 
 
 def _flush(name: str, value: Any) -> int | None:
-    """Epoch microseconds of RFC 1123 or ISO 8601 text, UTC where it names no zone."""
+    """Epoch microseconds of RFC 1123 or ISO 8601 text, UTC without a time zone."""
     if value is None:
         return None
     moment = _moment(value) if isinstance(value, str) else None

@@ -1,8 +1,8 @@
-"""What sensors send, as typed messages (docs/sensor-protocol.md).
+"""Messages from sensors as typed structs (docs/sensor-protocol.md).
 
-Every number and text has its bounds here: a message outside them is refused as a whole, with the
-member's name, and changes nothing. Members that are not known are ignored, so that a newer sensor
-can talk to an older server.
+Bounds of numbers and texts are part of the types: a message with a member out of bounds is refused
+as a whole, naming the member. Unknown members are ignored, so that newer sensors work with older
+servers.
 """
 
 import re
@@ -13,9 +13,8 @@ from fastapi import Request
 from msgspec import Meta, Struct
 
 from vedette import limits
-from vedette.api.http.request_bodies import raw_body
+from vedette.api.http.request_bodies import decoded_body
 from vedette.errors import BadRequestError, ForbiddenError
-from vedette.ingest.framing.inflate import inflate
 from vedette.model.principal import Principal
 
 Number = Annotated[int, Meta(ge=0, le=limits.SENSOR_NUMBER_MAX)]
@@ -27,13 +26,13 @@ T = TypeVar("T", bound="Message")
 
 
 class Message(Struct):
-    """Any message of an enrolled sensor. It may name the sensor, and then it must be its own."""
+    """A message of an enrolled sensor. A sensor id in it must be the sender's own."""
 
     sensor_id: int | None = None
 
 
 class Host(Struct, kw_only=True):
-    """What a host tells of itself when it enrols."""
+    """Properties of a host at enrolment."""
 
     hostname: Annotated[str, Meta(min_length=1, max_length=limits.HOSTNAME_CHARS_MAX)]
     machine_id: Text = ""
@@ -49,6 +48,8 @@ class Host(Struct, kw_only=True):
 
 class Enrolment(Message, kw_only=True):
     secret: Text
+    previous_key: Text = ""
+    """The key that the host had before, which proves that it is the same one."""
     host: Host
     sensor_version: Text = ""
 
@@ -59,7 +60,7 @@ class Adapter(Struct):
 
 
 class Blocked(Struct):
-    """A banned program that was kept from starting."""
+    """A banned program whose start was blocked."""
 
     md5: Md5 = ""
     sha256: Annotated[str, Meta(pattern="^([0-9a-fA-F]{64})?$")] = ""
@@ -73,11 +74,11 @@ class Sequence(Struct):
     epoch: Text = ""
     next: Number = 0
     blocks: Number = 0
-    """Names the list of blocks; the same for the same list. 0: it has no name."""
+    """Idempotency key of the list of blocks; 0 without one."""
 
 
 class Checkin(Message, kw_only=True):
-    """Sizes are bytes. What is None is not told."""
+    """A check-in. Sizes are in bytes; None is unknown."""
 
     clock_us: Number
     boot_id: Text | None = None
@@ -96,6 +97,7 @@ class Checkin(Message, kw_only=True):
     utc_offset_min: Annotated[int, Meta(ge=-1_440, le=1_440)] | None = None
     is_isolating: bool | None = None
     flushed_before_us: Number = 0
+    flushed_number: Number | None = None
     restarted: bool = False
     uninstalling: bool = False
     ban_version: Number = 0
@@ -115,19 +117,18 @@ class Offer(Message, kw_only=True):
     files: Annotated[list[OfferedFile], Meta(max_length=limits.SENSOR_LIST_MAX)]
 
 
-async def message(request: Request, kind: type[T], principal: Principal | None) -> T:
+async def message(request: Request, kind: type[T], principal: Principal) -> T:
     """The message of a body. Raises BadRequestError with the member's name, TooLargeError, and
     ForbiddenError for a message that names another sensor than the one that sends it."""
-    raw = await raw_body(request, limits.SENSOR_BODY_BYTES_MAX)
-    encoding = request.headers.get("content-encoding", "")
-    found = decoded(inflate(raw, encoding, limits.SENSOR_BODY_BYTES_MAX), kind)
-    if principal is not None and found.sensor_id not in (None, principal.sensor_id):
+    most = limits.SENSOR_BODY_BYTES_MAX
+    found = await decoded_body(request, most, most, lambda body: decoded(body, kind))
+    if found.sensor_id not in (None, principal.sensor_id):
         raise ForbiddenError(f"this key is that of sensor {principal.sensor_id} and no other")
     return found
 
 
 def decoded(body: bytes, kind: type[T]) -> T:
-    """Raises BadRequestError with the name of the member that cannot be taken."""
+    """A decoded message. Raises BadRequestError that names the invalid member."""
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
 import yaml
-from sigma.exceptions import SigmaError
+from sigma.exceptions import SigmaError, SigmaRegularExpressionError
 from sigma.rule import SigmaRule
 
 from vedette import limits
@@ -53,6 +53,8 @@ def load_rules(text: str, name: str) -> Loaded:
             rules.append(_rule(document))
         except UnsupportedError as error:
             problems.append(Problem(place, title, error.reason, str(error)))
+        except SigmaRegularExpressionError as error:
+            problems.append(Problem(place, title, "unsupported_regex", str(error)[:500]))
         except (SigmaError, ValueError, TypeError, AttributeError, KeyError) as error:
             problems.append(Problem(place, title, "malformed", str(error)[:500]))
     return Loaded(tuple(rules), tuple(problems))

@@ -1,1 +1,1 @@
-"""Records in the order of event time, those that explain others first."""
+"""Puts records into the order of their events: sorting on disk, and context first."""

@@ -1,12 +1,11 @@
-"""Which records go first, because they explain others.
+"""Moves records that others depend on to the front of each batch of records.
 
-The server learns from a whole request before it makes events of it, so within one request the
-order does not matter. A sequence of many requests has an edge between any two: a connection that
-Security tells by pid only may lie before the first record with the ProcessGuid of that pid. So
-of every stretch of records those that teach are sent first: starts and ends of processes, logons,
-connections, DNS answers, and the first record that names a ProcessGuid. Before these go those that
-tell of a host as a whole, so that all its processes show it. All others keep the order of their
-events, and so do these among themselves.
+The server learns from a whole request before it normalises it, so order does not matter within a
+request. Across requests it does: a connection that Security logs with a pid only may come before
+the first record with the ProcessGuid of that pid. So of each batch, records with context are sent
+first: starts and ends of processes, logons, connections, DNS answers, and the first record that
+names a ProcessGuid. Before these come records about the host itself, so that all its processes have
+it. Within these classes, and among all other records, the order of events is kept.
 """
 
 import re
@@ -19,16 +18,16 @@ from vedette.limits import IMPORT_AHEAD_BYTES, IMPORT_CHUNK_BYTES, IMPORT_CHUNK_
 Placed = tuple[bytes, tuple[int, int]]
 """A record, and its file and position."""
 
-_TEACHING = frozenset({b"1", b"3", b"5", b"22", b"4624", b"4688", b"4689", b"5156"})
-"""Event ids of Sysmon and Security; what another channel means by them does no harm."""
+_CONTEXT_IDS = frozenset({b"1", b"3", b"5", b"22", b"4624", b"4688", b"4689", b"5156"})
+"""Event ids of Sysmon and Security with context; in another channel they are harmless."""
 
-_OF_HOSTS = frozenset({b"4768", b"4769", b"4770"})
+_HOST_IDS = frozenset({b"4768", b"4769", b"4770"})
 """Event ids of Security that only a domain controller logs (`normalise/windows.py`)."""
 
 _ID_NAMES = (b'EventID"', b'event_id"')
 _ID_NAMES_SNAKE_FIRST = _ID_NAMES[::-1]
 _SNAKE_CASE = (b'{"@timestamp":', native.PREFIX)
-"""How records begin whose own members are in snake case, whatever those of their event data are."""
+"""Prefixes of records whose envelope is in snake case, whatever their event data is in."""
 
 _ID_ELEMENT = re.compile(rb"<EventID[^<>]{0,64}>\s*(\d{1,5})\b")
 _ID = re.compile(rb"[^\d,}]{0,64}?(\d{1,5})\b")
@@ -36,30 +35,30 @@ _GUID_BEGIN = b"ProcessG"
 _GUID_REST = re.compile(rb'(?:uid|UID)"\s*[:>]\s*"?\{?([0-9A-Fa-f-]{36})')
 
 
-def teaching_first(records: Iterable[Placed]) -> Iterator[Placed]:
-    """The same records, of each stretch of IMPORT_AHEAD_BYTES those that teach first. What fits
-    into one request stays as it is."""
-    stretch = _Stretch()
+def order_by_context(records: Iterable[Placed]) -> Iterator[Placed]:
+    """The same records, reordered within batches of IMPORT_AHEAD_BYTES. Records that fit into one
+    request are not reordered."""
+    batch = _Batch()
     for placed in records:
-        stretch.add(placed)
-        if stretch.byte_count >= IMPORT_AHEAD_BYTES:
-            yield from stretch.parted()
-            stretch = _Stretch()
-    records = stretch.records
-    if len(records) <= IMPORT_CHUNK_RECORDS and stretch.byte_count <= IMPORT_CHUNK_BYTES:
+        batch.add(placed)
+        if batch.byte_count >= IMPORT_AHEAD_BYTES:
+            yield from batch.ordered()
+            batch = _Batch()
+    records = batch.records
+    if len(records) <= IMPORT_CHUNK_RECORDS and batch.byte_count <= IMPORT_CHUNK_BYTES:
         yield from records
     else:
-        yield from stretch.parted()
+        yield from batch.ordered()
 
 
-class _Stretch:
-    """Records, of which each is looked at as it comes: soon it is in no cache any more."""
+class _Batch:
+    """A batch of records, classified as they are added, while they are in the processor's cache."""
 
     def __init__(self) -> None:
         self.byte_count = 0
         self.records: list[Placed] = []
-        self._of_hosts: list[Placed] = []
-        self._teaching: list[Placed] = []
+        self._host_records: list[Placed] = []
+        self._context: list[Placed] = []
         self._rest: list[Placed] = []
         self._named: set[bytes] = set()
 
@@ -67,20 +66,20 @@ class _Stretch:
         record = placed[0]
         self.byte_count += len(record)
         self.records.append(placed)
-        names_new = self._names_new(record)
+        is_first = self._is_first_guid(record)
         event_id = _event_id(record)
-        if event_id in _OF_HOSTS:
-            self._of_hosts.append(placed)
-        elif names_new or event_id in _TEACHING:
-            self._teaching.append(placed)
+        if event_id in _HOST_IDS:
+            self._host_records.append(placed)
+        elif is_first or event_id in _CONTEXT_IDS:
+            self._context.append(placed)
         else:
             self._rest.append(placed)
 
-    def parted(self) -> Iterator[Placed]:
-        return chain(self._of_hosts, self._teaching, self._rest)
+    def ordered(self) -> Iterator[Placed]:
+        return chain(self._host_records, self._context, self._rest)
 
-    def _names_new(self, record: bytes) -> bool:
-        """Whether a record is the first to name a ProcessGuid."""
+    def _is_first_guid(self, record: bytes) -> bool:
+        """Whether a record is the first of the batch with one of its ProcessGuids."""
         named, new = self._named, False
         at = record.find(_GUID_BEGIN)
         while at >= 0:

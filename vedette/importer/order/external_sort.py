@@ -1,7 +1,6 @@
-"""Sorts more records than memory holds: sorted runs in an unnamed temporary file, then a merge.
+"""External merge sort: sorted runs in an unnamed temporary file, then a merge.
 
-An item is bytes that sort by themselves; equal items are equal. Memory is bounded by
-IMPORT_SORT_BYTES_MAX, whatever comes in.
+Items are bytes, compared as such. Memory is bounded by IMPORT_SORT_BYTES_MAX.
 """
 
 import heapq
@@ -14,14 +13,14 @@ from typing import BinaryIO, NamedTuple
 from vedette.limits import IMPORT_SORT_BYTES_MAX
 
 _OVERHEAD_BYTES = 64
-"""What an item costs beside its content: the object and its place in the list."""
+"""Memory of an item in addition to its content: the object and its reference."""
 
 _READ_BYTES = 256 * 1024
 _LENGTH = Struct(">I")
 
 
 class _Run(NamedTuple):
-    """Sorted items in the temporary file: where they are, the first and the last of them."""
+    """A sorted run in the temporary file: its offsets, first and last item."""
 
     begin: int
     end: int
@@ -30,7 +29,7 @@ class _Run(NamedTuple):
 
 
 class Sorter:
-    """Takes items in any order and gives them sorted, as often as asked."""
+    """Takes items in any order; iterating gives them sorted, any number of times."""
 
     def __init__(self, memory_bytes_max: int = IMPORT_SORT_BYTES_MAX) -> None:
         self._memory_bytes_max = memory_bytes_max
@@ -52,7 +51,7 @@ class Sorter:
         return not self._runs
 
     def __iter__(self) -> Iterator[bytes]:
-        """The items in order. Nothing may be added while they are read."""
+        """The items in order. Nothing may be added during iteration."""
         self._items.sort()
         if not self._runs:
             return iter(self._items)
@@ -61,7 +60,7 @@ class Sorter:
         if all(run.last <= later.first for run, later in pairwise(runs)) and (
             not self._items or runs[-1].last <= self._items[0]
         ):
-            return chain(*streams, self._items)  # as a log is, that was written in its order
+            return chain(*streams, self._items)  # no overlap: the log was in order
         return heapq.merge(self._items, *streams)
 
     def close(self) -> None:
@@ -82,7 +81,7 @@ class Sorter:
         self._bytes = 0
 
     def _read(self, run: _Run) -> Iterator[bytes]:
-        """The items of one run; several runs are read in turns from one file."""
+        """The items of one run; several runs are read from the file alternately."""
         assert self._file is not None
         begin, end = run.begin, run.end
         held = b""

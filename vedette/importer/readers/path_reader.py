@@ -1,7 +1,7 @@
-"""Reads all files under one path: what is in them, and what was refused.
+"""Reads all files under one path into sorters, and collects what was rejected.
 
-Large texts are read in parts, and these and EVTX logs by other processes where there are any
-(`reader_pool.py`).
+Large text files are split into ranges. Ranges and EVTX logs are read by reader processes where
+there are any (`reader_pool.py`).
 """
 
 from collections import Counter
@@ -12,18 +12,18 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from vedette.importer.order.external_sort import Sorter
-from vedette.importer.order.text_spool import ChangedError, Spool, Texts
-from vedette.importer.readers.reader_pool import Launch, Readers
-from vedette.importer.scan.file_ranges import Part, edges, read, read_part
-from vedette.importer.scan.scan_result import Gathered
-from vedette.importer.sources.archives import Found, Kind, Place, Refusal, walk
-from vedette.importer.sources.byte_streams import DAMAGE, BombError, whole
-from vedette.importer.sources.digest import of_part
+from vedette.importer.readers.reader_pool import LaunchReaders, ReaderPool
+from vedette.importer.scan.file_ranges import FileRange, read_found, read_range, split_offsets
+from vedette.importer.scan.scan_result import ScanResult
+from vedette.importer.sources.archives import Extent, FoundFile, Kind, Refusal, walk
+from vedette.importer.sources.byte_streams import DAMAGE, BombError, read_all
+from vedette.importer.sources.digest import Hasher
+from vedette.importer.sources.text_spool import ChangedError, Spool, TextStore
 from vedette.limits import IMPORT_ERRORS_MAX
 
 
 class RefusedRecord(NamedTuple):
-    """A record that cannot be read."""
+    """A rejected record."""
 
     file: int
     position: int
@@ -33,17 +33,17 @@ class RefusedRecord(NamedTuple):
 
 
 class _File:
-    """A file that is read, in one part or several."""
+    """A file with the numbers of its ranges."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.parts: list[int] = []
         self.digest: Future[bytes] | None = None
-        """Of one that is read in several."""
+        """SHA-256 of a file that is split into ranges."""
 
 
-class _Passing(Gathered, kw_only=True):
-    """Passes items on at once: a stream has no end that is known."""
+class _DirectSink(ScanResult, kw_only=True):
+    """Passes items to the sorters at once, since a stream may be longer than memory."""
 
     sorter: Sorter
     envelope_sorter: Sorter
@@ -55,10 +55,10 @@ class _Passing(Gathered, kw_only=True):
         self.envelope_sorter.extend(items)
 
 
-class Reading:
-    """What was read under a path. Closing it gives its temporary files back."""
+class PathReader:
+    """The records under a path. Closing it deletes its temporary files."""
 
-    def __init__(self, path: Path, host: str, launch: Launch) -> None:
+    def __init__(self, path: Path, host: str, launch: LaunchReaders) -> None:
         self.files: list[str] = []
         """Names of the files that were read."""
         self.refusals: list[Refusal] = []
@@ -66,30 +66,34 @@ class Reading:
         self.reasons: Counter[str] = Counter()
         self.digests: list[bytes] = []
         self.copies: set[int] = set()
-        """Files whose content another one before them has."""
+        """Numbers of files with the same content as an earlier one."""
         self.items = Sorter()
         self.envelopes = Sorter()
-        self.texts = Texts()
+        self.texts = TextStore()
         self.hosts: dict[int, str] = {}
         self.votes: dict[str, Counter[int]] = {}
         self._host = host
         self._spool = Spool()
         self._files: list[_File] = []
-        self._gathered: dict[int, Gathered] = {}
-        """By part; what is sorted already is not in it any more."""
+        self._results: dict[int, ScanResult] = {}
+        """Results by range number, without the items, which are in the sorters."""
         self._places: list[tuple[int, int]] = []
-        """By part, the number of its file and the records before it."""
-        self._readers = Readers(launch)
+        """By range number: number of the file, and records of the file before the range."""
+        self._readers = ReaderPool(launch)
+        self._hasher = Hasher()
         try:
             for spool in (self._spool, *self._readers.spools):
                 self.texts.add_spool(spool)
             self._read_all(walk(path, self.refusals.append))
-            for done in self._readers.done(all_of_it=True):
+            for done in self._readers.results(wait_for_all=True):
                 self._take(done)
         finally:
             self._readers.close()
-        for file in self._files:
-            self._settle(file)
+        try:
+            for file in self._files:
+                self._combine(file)
+        finally:
+            self._hasher.close()
 
     def close(self) -> None:
         self.items.close()
@@ -97,11 +101,11 @@ class Reading:
         self.texts.close()
 
     def place(self, part: int, position: int) -> tuple[int, int]:
-        """The file and the position in it, of a position in a part."""
+        """The file and the position in it, for a position in a range."""
         file, before = self._places[part]
         return file, before + position
 
-    def _read_all(self, files: Generator[Found, None, None]) -> None:
+    def _read_all(self, files: Generator[FoundFile, None, None]) -> None:
         found = next(files, None)
         while found is not None:
             file = _File(found.name)
@@ -109,89 +113,89 @@ class Reading:
             try:
                 self._read(file, found)
             except BombError as error:
-                found = _thrown(files, error)  # the walker refuses the rest of that archive
+                found = _thrown(files, error)  # the walker rejects the rest of that archive
                 continue
-            except OSError as error:  # it is there no more
+            except OSError as error:  # it was removed
                 self.refusals.append(Refusal(file.name, "damaged", error.strerror or str(error)))
             found = next(files, None)
 
-    def _read(self, file: _File, found: Found) -> None:
+    def _read(self, file: _File, found: FoundFile) -> None:
         """Raises BombError."""
         if found.place is not None:
             self._read_in_place(file, found.kind, found.place)
         elif found.kind is Kind.EVTX and self._readers.spools:
-            self._share_log(file, found)
+            self._submit_log(file, found)
         else:
             self._read_here(file, found)
 
-    def _read_in_place(self, file: _File, kind: Kind, place: Place) -> None:
-        borders = edges(place) if kind is Kind.TEXT else [place.begin, place.end]
-        places = [Place(place.path, begin, end) for begin, end in pairwise(borders)]
+    def _read_in_place(self, file: _File, kind: Kind, place: Extent) -> None:
+        borders = split_offsets(place) if kind is Kind.TEXT else [place.begin, place.end]
+        places = [Extent(place.path, begin, end) for begin, end in pairwise(borders)]
         parts = [self._part(file, kind, some) for some in places]
         if len(parts) > 1:
-            file.digest = of_part(*place)
+            file.digest = self._hasher.digest_range(*place)
         for part in parts:
             part.is_whole = len(parts) == 1
-            self._share(part)
+            self._submit(part)
 
-    def _read_here(self, file: _File, found: Found) -> None:
+    def _read_here(self, file: _File, found: FoundFile) -> None:
         """Raises BombError."""
         part = self._part(file, found.kind)
-        into = self._passing(part)
+        into = self._direct_sink(part)
         try:
-            read(found, part, into, self._spool)
+            read_found(found, part, into, self._spool, self._hasher)
         finally:
             self._take(into)
 
-    def _share_log(self, file: _File, found: Found) -> None:
+    def _submit_log(self, file: _File, found: FoundFile) -> None:
         """Raises BombError."""
         part = self._part(file, found.kind)
         try:
-            part.content = whole(found.stream).getvalue()
+            part.content = read_all(found.stream).getvalue()
         except BombError:
             raise
         except DAMAGE as error:
-            self._take(Gathered(part.number, damage=str(error)[:200]))
+            self._take(ScanResult(part.number, damage=str(error)[:200]))
             return
-        self._share(part)
+        self._submit(part)
 
-    def _part(self, file: _File, kind: Kind, place: Place | None = None) -> Part:
+    def _part(self, file: _File, kind: Kind, place: Extent | None = None) -> FileRange:
         number = len(self._places)
         self._places.append((0, 0))
         file.parts.append(number)
-        part = Part(number, kind, self._host or _stem(file.name))
+        part = FileRange(number, kind, self._host or _stem(file.name))
         if place is not None:
             part.path, part.begin, part.end = str(place.path), place.begin, place.end
             if kind is Kind.TEXT:
                 self.texts.add_part(number, place.path)
         return part
 
-    def _share(self, part: Part) -> None:
+    def _submit(self, part: FileRange) -> None:
         if not self._readers.spools:
             self._take(part)
             return
-        for done in self._readers.done():
+        for done in self._readers.results():
             self._take(done)
-        self._readers.give(part)
+        self._readers.submit(part)
 
-    def _passing(self, part: Part) -> _Passing:
-        return _Passing(part.number, sorter=self.items, envelope_sorter=self.envelopes)
+    def _direct_sink(self, part: FileRange) -> _DirectSink:
+        return _DirectSink(part.number, sorter=self.items, envelope_sorter=self.envelopes)
 
-    def _take(self, done: Gathered | Part) -> None:
-        """What was read, here or elsewhere; a part that was read nowhere is read here."""
-        if isinstance(done, Part):
-            done = read_part(done, self._passing(done), self._spool)
+    def _take(self, done: ScanResult | FileRange) -> None:
+        """Takes a result, or a range that its reader process could not read, which is read here."""
+        if isinstance(done, FileRange):
+            done = read_range(done, self._direct_sink(done), self._spool, self._hasher)
         self.items.extend(done.items)
         self.envelopes.extend(done.envelopes)
         self.hosts |= done.hosts
         for host, votes in done.votes.items():
             self.votes.setdefault(host, Counter()).update(votes)
         done.items, done.envelopes = [], []
-        self._gathered[done.part] = done
+        self._results[done.part] = done
 
-    def _settle(self, file: _File) -> None:
-        """Once all parts of a file are read: what it is, and where its parts belong."""
-        parts = [self._gathered[number] for number in file.parts if number in self._gathered]
+    def _combine(self, file: _File) -> None:
+        """Combines the results of all ranges of a file."""
+        parts = [self._results[number] for number in file.parts if number in self._results]
         self.refusals += [Refusal(file.name, "damaged", one.damage) for one in parts if one.damage]
         if not parts:
             return
@@ -220,8 +224,8 @@ class Reading:
         self.files.append(file.name)
 
 
-def _thrown(files: Generator[Found, None, None], error: BombError) -> Found | None:
-    """What the walker yields next when an error is raised where it stands."""
+def _thrown(files: Generator[FoundFile, None, None], error: BombError) -> FoundFile | None:
+    """Raises an error in the walker; returns what it yields next."""
     try:
         return files.throw(error)
     except StopIteration:
@@ -229,6 +233,6 @@ def _thrown(files: Generator[Found, None, None], error: BombError) -> Found | No
 
 
 def _stem(name: str) -> str:
-    """A file's own name without its ending, as a host name."""
+    """The name of a file without its extension, as a host name."""
     last = PurePosixPath(name.rpartition("!")[2].replace("\\", "/")).name
     return last.partition(".")[0].lower() or "unknown"

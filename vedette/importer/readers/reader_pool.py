@@ -1,8 +1,9 @@
-"""Processes that read a path: parts of its files, while this one gives them out, opens the store
-and merges what they give. A thread here would do none of these well beside the others.
+"""Pool of reader processes for an import. They read ranges of files while the import's process
+distributes ranges, opens the store and merges results; threads would compete for the interpreter
+lock.
 
-What they give is merged and sorted like what is read here, so it does not matter who reads what.
-One that dies costs nothing: its parts are read here.
+Results are merged and sorted, so it does not matter which process reads what. Ranges of a reader
+that died are read by the import's process.
 """
 
 import queue
@@ -12,40 +13,41 @@ from typing import Final
 
 from msgspec import Struct
 
-from vedette.importer.order.text_spool import Spool
-from vedette.importer.scan.file_ranges import Part, read_part
-from vedette.importer.scan.scan_result import Gathered
-from vedette.pipeline.workers.message_channel import Link
+from vedette.importer.scan.file_ranges import FileRange, read_range
+from vedette.importer.scan.scan_result import ScanResult
+from vedette.importer.sources.digest import Hasher
+from vedette.importer.sources.text_spool import Spool
+from vedette.pipeline.workers.socket_channel import SocketChannel
 
 _AHEAD: Final = 2
-"""Parts that a process has at a time: one that it reads, and the next."""
+"""Ranges per process: the one it reads, and the next."""
 
 
 class Reader(Struct):
-    """A process that was started: how to speak to it, and where it puts texts."""
+    """A reader process: its channel, and the spool that it writes texts to."""
 
-    link: Link[Gathered]
+    link: SocketChannel[ScanResult]
     spool: Spool
 
 
-Launch = Callable[[], list[Reader]]
-"""Starts processes; none where they would not help."""
+LaunchReaders = Callable[[], list[Reader]]
+"""Starts reader processes; none where they would not help."""
 
 
-class Readers:
-    """Not for use by several threads."""
+class ReaderPool:
+    """See the module. Not thread-safe; has a thread for each reader."""
 
-    def __init__(self, launch: Launch) -> None:
-        self._done: queue.SimpleQueue[Gathered | Part] = queue.SimpleQueue()
-        """What was read; a part where that failed."""
-        self._todo: queue.SimpleQueue[Part | None] = queue.SimpleQueue()
+    def __init__(self, launch: LaunchReaders) -> None:
+        self._done: queue.SimpleQueue[ScanResult | FileRange] = queue.SimpleQueue()
+        """Results; a range where reading failed."""
+        self._todo: queue.SimpleQueue[FileRange | None] = queue.SimpleQueue()
         self._under_way = 0
         self._readers = launch()
         self._alive = len(self._readers)
-        self._dying = threading.Lock()
-        """Held to count the dead."""
+        self._alive_lock = threading.Lock()
+        """Held to change `_alive`."""
         self._threads = [
-            threading.Thread(target=self._speak, args=[one.link], name="reader", daemon=True)
+            threading.Thread(target=self._serve, args=[one.link], name="reader", daemon=True)
             for one in self._readers
         ]
         for thread in self._threads:
@@ -55,21 +57,21 @@ class Readers:
     def spools(self) -> list[Spool]:
         return [one.spool for one in self._readers]
 
-    def give(self, part: Part) -> None:
-        """One of the processes will read this part."""
+    def submit(self, part: FileRange) -> None:
+        """Queues a range for the readers."""
         self._under_way += 1
         self._todo.put(part)
 
-    def done(self, *, all_of_it: bool = False) -> Iterator[Gathered | Part]:
-        """What was read, until a process has nothing to do next, or until all of it is there.
-        Parts that could not be read are given back."""
-        left = 0 if all_of_it else _AHEAD * len(self._readers) - 1
+    def results(self, *, wait_for_all: bool = False) -> Iterator[ScanResult | FileRange]:
+        """Results until a reader would become idle, or with `wait_for_all` until there are no more.
+        Ranges that could not be read are returned as they are."""
+        left = 0 if wait_for_all else _AHEAD * len(self._readers) - 1
         while self._under_way > left:
             yield self._done.get()
             self._under_way -= 1
 
     def close(self) -> None:
-        """Ends the processes. The spools stay."""
+        """Ends the readers. Their spools stay open."""
         for one in self._readers:
             self._todo.put(None)
             one.link.shut()
@@ -78,7 +80,7 @@ class Readers:
         for one in self._readers:
             one.link.close()
 
-    def _speak(self, link: Link[Gathered]) -> None:
+    def _serve(self, link: SocketChannel[ScanResult]) -> None:
         while (part := self._todo.get()) is not None:
             try:
                 link.send(part)
@@ -88,19 +90,19 @@ class Readers:
                 break
         else:
             return
-        with self._dying:
+        with self._alive_lock:
             self._alive -= 1
             is_last = not self._alive
         while is_last and (part := self._todo.get()) is not None:
             self._done.put(part)
 
 
-def read_parts(link: Link[Part], spool: Spool) -> None:
-    """The work of such a process: returns when nobody wants it any more."""
+def read_ranges(link: SocketChannel[FileRange], spool: Spool, hasher: Hasher) -> None:
+    """Main loop of a reader process. Returns when the channel is closed."""
     try:
         while True:
             part = link.receive()
-            gathered = read_part(part, Gathered(part.number), spool)
+            gathered = read_range(part, ScanResult(part.number), spool, hasher)
             spool.fileno()
             link.send(gathered)
     except ConnectionError:

@@ -1,4 +1,4 @@
-"""Reads one part of a file, in this process or in another (`importer/readers/reader_pool.py`)."""
+"""Reads one range of a file, in this process or a reader process (`readers/reader_pool.py`)."""
 
 import io
 import os
@@ -7,53 +7,57 @@ from typing import Final
 
 from msgspec import Struct
 
-from vedette.importer.order.text_spool import Spool
 from vedette.importer.scan.record_scanner import FileReader
-from vedette.importer.scan.scan_result import Gathered
-from vedette.importer.sources.archives import Found, Kind, Place
-from vedette.importer.sources.byte_streams import DAMAGE, BombError, Slice, Stream
+from vedette.importer.scan.scan_result import ScanResult
+from vedette.importer.sources.archives import Extent, FoundFile, Kind
+from vedette.importer.sources.byte_streams import DAMAGE, BombError, FileSlice, Stream
+from vedette.importer.sources.digest import Hasher
+from vedette.importer.sources.text_spool import Spool
 from vedette.limits import IMPORT_PART_BYTES
 
 _EDGE_WITHIN: Final = 1024 * 1024
-"""How far an object's end is looked for; a file without any there is not divided."""
+"""Bytes searched for the end of an object; the file is not split further if there is none."""
 
 
-class Part(Struct):
-    """What is to be read: an EVTX log, or a part of a text on disk."""
+class FileRange(Struct):
+    """What to read: an EVTX log, or a range of a text file on disk."""
 
     number: int
     kind: Kind
     host: str
-    """For records that do not name theirs."""
+    """Host of records that do not name theirs."""
     path: str = ""
-    """Where it is on disk, from `begin` to `end`."""
+    """File on disk; the range is `begin` to `end`, bytes."""
     begin: int = 0
     end: int = 0
     content: bytes = b""
-    """Of a log that is on disk only compressed."""
+    """Content of a log that is compressed on disk."""
     is_whole: bool = True
-    """Whether it is all of its file. Of one that is divided somebody else makes the digest."""
+    """Whether it is the whole file, so that reading it gives the file's digest."""
 
 
-def read_part(part: Part, into: Gathered, spool: Spool) -> Gathered:
-    """Reads what processes may share."""
+def read_range(part: FileRange, into: ScanResult, spool: Spool, hasher: Hasher) -> ScanResult:
+    """Reads a range into a result. Damage is noted there; raises nothing."""
     if part.content:
         stream: Stream = io.BufferedReader(io.BytesIO(part.content))
-        return read(Found("", part.kind, stream, None), part, into, spool)
-    place = Place(Path(part.path), part.begin, part.end)
+        return read_found(FoundFile("", part.kind, stream, None), part, into, spool, hasher)
+    place = Extent(Path(part.path), part.begin, part.end)
     try:
         file = place.path.open("rb", buffering=0)
     except OSError as error:
         into.damage = error.strerror or str(error)
         return into
     with file:
-        stream = io.BufferedReader(Slice(file.fileno(), place.begin, place.end))
-        return read(Found("", part.kind, stream, place), part, into, spool)
+        stream = io.BufferedReader(FileSlice(file.fileno(), place.begin, place.end))
+        return read_found(FoundFile("", part.kind, stream, place), part, into, spool, hasher)
 
 
-def read(found: Found, part: Part, into: Gathered, spool: Spool) -> Gathered:
-    """Reads a file that was found. Raises BombError; then too `into` has what came before it."""
-    reader = FileReader(part.number, part.host, into, spool, digests=part.is_whole)
+def read_found(
+    found: FoundFile, part: FileRange, into: ScanResult, spool: Spool, hasher: Hasher
+) -> ScanResult:
+    """Reads a file. Raises BombError; `into` then has what came before it."""
+    digest = hasher.digest() if part.is_whole else None
+    reader = FileReader(part.number, part.host, into, spool, digest)
     try:
         reader.read(found)
     except BombError:
@@ -65,9 +69,9 @@ def read(found: Found, part: Part, into: Gathered, spool: Spool) -> Gathered:
     return into
 
 
-def edges(place: Place) -> list[int]:
-    """Where to divide a text: between a line that ends an object and one that begins another,
-    which in JSON can only be between two records. Begin and end of it are among them."""
+def split_offsets(place: Extent) -> list[int]:
+    """Offsets at which to split a text, with its begin and end: between a line that ends an object
+    and one that begins another, which in JSON can only be between two records."""
     found = [place.begin]
     if place.end - place.begin < 2 * IMPORT_PART_BYTES:
         return [*found, place.end]

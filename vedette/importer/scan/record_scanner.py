@@ -1,11 +1,11 @@
-"""From one file to the records in it, as items that sort by the time of the event.
+"""Scans a file for records and turns them into items that sort by the time of the event.
 
-An item is bytes: time, class, record id, content, and where it came from; so a shuffled copy of a
-file gives the same items in the same order. Most records are not decoded here: what an item needs
-can be seen from outside (`header_scan.py`). Their texts stay in the file, or are spooled, and items
-say where (`importer/order/text_spool.py`). The time is that of the event data (`UtcTime`) where a
-record has one. What has none goes a way of its own, because the clocks of envelopes can be off by
-hours (telemetry.md 2, fact 5): `files` puts that right.
+An item is bytes: time, class, record number, content, and position; a shuffled copy of a file gives
+the same items in the same order. Most records are not decoded: what an item needs is scanned from
+the text (`header_scan.py`). Texts stay in the file or go to a spool, and items refer to them
+(`importer/sources/text_spool.py`). The time is that of the event data (`UtcTime`) where a record
+has one. Records without one are kept apart, because the clocks of envelopes can be off by hours
+(docs/telemetry-formats.md#what-real-data-teach, fact 5); `file_sequence.py` corrects these.
 """
 
 import codecs
@@ -17,12 +17,12 @@ from typing import NamedTuple, Protocol
 import evtx
 import msgspec
 
-from vedette.importer.order.text_spool import IN_PLACE, Spool, check, in_spool
 from vedette.importer.scan.header_scan import envelope, event_time_us, record_id
-from vedette.importer.sources.archives import Found, Kind
-from vedette.importer.sources.byte_streams import DAMAGE, BombError, Stream, whole
+from vedette.importer.sources.archives import FoundFile, Kind
+from vedette.importer.sources.byte_streams import DAMAGE, BombError, Stream, read_all
 from vedette.importer.sources.digest import Digest
-from vedette.ingest.decode import auditd, auoms, decode, shipper
+from vedette.importer.sources.text_spool import IN_PLACE, Spool, checksum, in_spool
+from vedette.ingest.decode import audit_text_of, auditd, decode, shipper
 from vedette.ingest.framing.body import as_utf8, text_record, without_preamble
 from vedette.ingest.framing.record_boundaries import object_lines, split_pieces
 from vedette.ingest.record import Record, RecordError
@@ -30,26 +30,25 @@ from vedette.ingest.times import time_us
 from vedette.limits import IMPORT_BLOCK_BYTES
 
 AUDIT_LINE, AS_SENT, DECODED = 0, 1, 2
-"""Classes of items: a line of an audit event, a JSON text or XML element to send as it is, a
-record of the native dialect. Lines come first, so that nothing stands between those of an event.
-The content of what is sent as it is is the `SPAN` of its text."""
+"""Classes of items: a line of an audit event, a JSON text or XML element to send as it is, a record
+of the native dialect. Lines sort first, so that nothing is between the lines of an event. The
+content of an item of class AS_SENT is the `SPAN` of its text."""
 
 HEAD = Struct(">QBQ")
 """Time in epoch microseconds, class, record id (of a line its serial)."""
 
 SPAN = Struct(">QQI")
-"""What `texts.check` makes of a text, its offset and its length. The first of them tells texts
-with the same head apart wherever they are."""
+"""Checksum of a text (`text_spool.checksum`), its offset and its length. The checksum orders texts
+with the same head, wherever they are."""
 
 HOST = Struct(">Q")
-"""Stands for the host of an item with the time of its envelope (`gathered.host_number`)."""
+"""Number of the host (`scan_result.host_number`), in items with the time of their envelope."""
 
 PLACE = Struct(">II")
-"""Number of the part of a file within the sequence, and of the record within the part from 1."""
+"""Number of the file range within the sequence, and of the record within the range, from 1."""
 
 TEXT = Struct(">QQIII")
-"""A `SPAN` and the place after it, whose part says where the text lies too
-(`importer/order/text_spool.py`)."""
+"""A `SPAN` followed by a `PLACE`, whose range number has the flags of `text_spool.py`."""
 
 _SENT = Struct(">QBQQQIII")
 """A whole item with a `SPAN`."""
@@ -59,62 +58,61 @@ _encode = msgspec.json.Encoder().encode
 _BUFFER_BYTES = 1024 * 1024
 
 EVTX_ERRORS_MAX = 70_000
-"""Damaged places of one EVTX file: it has at most 65,535 chunks."""
+"""Errors after which reading an EVTX file stops: a file has at most 65,535 chunks."""
 
 _CLOCK_SAMPLE = 16
-"""Of how many records with both times about one is decoded to see how far their clocks are apart:
-by its own time, so that the order in the file does not matter."""
+"""About one in so many records with both times is decoded to compare their clocks. Chosen by its
+time, so that the order in the file does not matter."""
 
 
 class Sink(Protocol):
-    """Where items go while files are read."""
+    """Receives the items of a file."""
 
     def take(self, items: list[bytes]) -> None:
         """Items with the time of their event."""
 
     def take_envelopes(self, items: list[bytes]) -> None:
-        """Items with the time of their envelope; before their place is their host's number."""
+        """Items with the time of their envelope; a `HOST` precedes their `PLACE`."""
 
     def host_number(self, host: str) -> int:
-        """By what number items name a host."""
+        """The number that stands for a host in items."""
 
     def learn_clock(self, host: str, envelope_us: int, event_us: int) -> None:
-        """Both times of one record of a host."""
+        """Adds a sample of a host's clocks."""
 
     def refuse(self, position: int, reason: str, message: str) -> None:
-        """A record cannot be read."""
+        """Rejects a record."""
 
 
 class FileReader:
-    """Reads one part of a file into a sink. `host` is for lines that do not name theirs."""
+    """Reads one file range into a sink. `host` is the host of lines that do not name theirs."""
 
     def __init__(
-        self, number: int, host: str, sink: Sink, spool: Spool, *, digests: bool = True
+        self, number: int, host: str, sink: Sink, spool: Spool, digest: Digest | None = None
     ) -> None:
         self.count = 0
-        """Records, lines of audit events and broken pieces so far."""
+        """Records, audit lines and unreadable pieces so far."""
         self.unknown = 0
         """Those of no known format."""
         self._number = number
         self._host = host
         self._sink = sink
         self._spool = spool
-        self._digest = Digest() if digests else None
+        self._digest = digest
         self._envelopes: list[bytes] = []
-        """Items of the block that is read."""
+        """Items of the current block."""
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 of what was read; b"" where nobody asks for it."""
+        """SHA-256 of what was read; b"" without `digest`."""
         return b"" if self._digest is None else self._digest.value()
 
     def _note(self, block: bytes) -> None:
         if self._digest is not None:
             self._digest.add(block)
 
-    def read(self, found: Found) -> None:
-        """Takes all records of a file, or of a text's part. Raises what its stream raises when
-        that is damaged."""
+    def read(self, found: FoundFile) -> None:
+        """Reads all records. Raises one of `DAMAGE`, or BombError, when the stream is damaged."""
         if found.kind is Kind.EVTX:
             self._read_evtx(found)
         else:
@@ -122,7 +120,7 @@ class FileReader:
 
     # --- text ------------------------------------------------------------------------------
 
-    def _read_text(self, found: Found) -> None:
+    def _read_text(self, found: FoundFile) -> None:
         for block in _blocks(found, self._note):
             if isinstance(block, _Lines):
                 self._take(block.lines, block.offset, IN_PLACE)
@@ -130,15 +128,15 @@ class FileReader:
                 self._take_pieces(block)
 
     def _take_pieces(self, pieces: list[bytes]) -> None:
-        """Takes texts that have no place on disk yet."""
+        """Takes texts that are not on disk yet, and spools them if items refer to them."""
         spool = self._spool
         pieces = list(map(without_preamble, pieces))
         if self._take(pieces, spool.size, in_spool(spool.number)):
             spool.write(pieces)
 
     def _take(self, texts: list[bytes], offset: int, where: int) -> bool:
-        """Takes texts that lie one after the other, with a byte between them, from `offset` on;
-        whether any has to stay there."""
+        """Takes texts that are stored from `offset` on, with a byte between them. Returns whether
+        items refer to them there."""
         items: list[bytes] = []
         file, stay = self._number | where, False
         for text in texts:
@@ -149,13 +147,13 @@ class FileReader:
                 items += self._read_piece(text)
             elif moment_us:
                 stay = True
-                number, span = record_id(text), (check(text), offset, length)
+                number, span = record_id(text), (checksum(text), offset, length)
                 items.append(_SENT.pack(moment_us, AS_SENT, number, *span, file, self.count))
                 if moment_us // 1_000 % _CLOCK_SAMPLE == 0:
                     self._sample(text)
             elif (seen := envelope(text)) is not None:
                 stay = True
-                content = SPAN.pack(check(text), offset, length)
+                content = SPAN.pack(checksum(text), offset, length)
                 self._add_envelope(seen[1], seen[0], AS_SENT, record_id(text), content, where)
             else:
                 items += self._read_piece(text)
@@ -169,7 +167,7 @@ class FileReader:
         self._sink.take_envelopes(envelopes)
 
     def _read_piece(self, piece: bytes) -> list[bytes]:
-        """Items of a piece without a time that can be seen from outside."""
+        """Items of a piece whose time cannot be scanned."""
         line = piece if piece[:1] == b"{" else text_record(piece, self._host) or piece
         audit = self._audit_lines(line) if b"audit(" in line else None
         if audit is not None:
@@ -182,7 +180,7 @@ class FileReader:
         items: list[bytes] = []
         for record in records:
             item = _encode(record)
-            event_us = _told_time_us(record)
+            event_us = _event_data_time_us(record)
             if event_us or record.vedette_record != "windows":
                 moment_us = event_us or record.time_us
                 items.append(self._item(moment_us, DECODED, record.record_id, item))
@@ -201,16 +199,17 @@ class FileReader:
         return decode(msgspec.json.encode({**obj, "hostname": self._host}))
 
     def _audit_lines(self, text: bytes) -> list[bytes] | None:
-        """Items of the audit lines in a shipper's record; None when there are none."""
+        """Items of the audit lines in a shipper's record; None if it is no such record."""
         try:
             obj = msgspec.json.decode(text)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             return None
-        if not isinstance(obj, dict) or auoms.recognises(obj) or not auditd.recognises(obj):
+        lines = audit_text_of(obj) if isinstance(obj, dict) else ""
+        if not lines:
             return None
         host = (shipper.host_of(obj) or self._host).encode()
         items: list[bytes] = []
-        for written in shipper.text_of(obj, "audit(").split("\n"):
+        for written in lines.split("\n"):
             line = auditd.parse_line(written)
             if line is not None:
                 content = host + b"\0" + written.encode()
@@ -219,13 +218,13 @@ class FileReader:
 
     # --- EVTX ------------------------------------------------------------------------------
 
-    def _read_evtx(self, found: Found) -> None:
+    def _read_evtx(self, found: FoundFile) -> None:
         if found.place is not None and found.place.is_file:
             for block in iter(partial(found.stream.read, _BUFFER_BYTES), b""):
                 self._note(block)
             parser = _parser(str(found.place.path))
         else:
-            content = whole(found.stream)
+            content = read_all(found.stream)
             self._note(content.getvalue())
             parser = _parser(content)
         batch: list[bytes] = []
@@ -263,9 +262,9 @@ class FileReader:
         try:
             records = decode(piece)
         except RecordError:
-            return  # the server says what is wrong with it
+            return  # the server will reject it with the reason
         for record in records:
-            self._sink.learn_clock(record.host, record.time_us, _told_time_us(record))
+            self._sink.learn_clock(record.host, record.time_us, _event_data_time_us(record))
 
     def _refuse(self, reason: str, message: str) -> None:
         self.unknown += reason in _NO_RECORD
@@ -273,23 +272,23 @@ class FileReader:
 
 
 _NO_RECORD = frozenset({"unknown_format", "not_json", "not_an_object"})
-"""Reasons that a file which is no log at all gives for each of its pieces."""
+"""Reasons that every piece of a file has which is not a log."""
 
 
 class _Lines(NamedTuple):
     """A block of a file on disk whose lines are one JSON object each."""
 
     offset: int
-    """Where the first one begins in the file."""
+    """Offset of the first line in the file."""
     lines: list[bytes]
     """Without the newline after each."""
 
 
-def _blocks(found: Found, read: Callable[[bytes], None]) -> Iterator[list[bytes] | _Lines]:
-    """The pieces of a text, block by block; those of a large file on disk as lines, where they
-    are lines. UTF-16 is read whole: such files are small."""
+def _blocks(found: FoundFile, read: Callable[[bytes], None]) -> Iterator[list[bytes] | _Lines]:
+    """The pieces of a text, block by block; as lines where a large file on disk has one object per
+    line. UTF-16 is read into memory: such files are small."""
     if found.stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        content = whole(found.stream).getvalue()
+        content = read_all(found.stream).getvalue()
         read(content)
         yield split_pieces(as_utf8(content))[0]
         return
@@ -316,8 +315,8 @@ def _blocks(found: Found, read: Callable[[bytes], None]) -> Iterator[list[bytes]
 
 
 def _block(stream: Stream) -> tuple[bytes, Exception | None]:
-    """The next block, smaller only at the end; and what ended it, where that is damage: what
-    came before the damage counts."""
+    """The next block, which is smaller only at the end, and the error that ended it early. What
+    was read before the error is valid."""
     parts: list[bytes] = []
     left = IMPORT_BLOCK_BYTES
     while left:
@@ -332,13 +331,13 @@ def _block(stream: Stream) -> tuple[bytes, Exception | None]:
     return b"".join(parts), None
 
 
-def _told_time_us(record: Record) -> int:
-    told = record.data.get("UtcTime")
-    return time_us(told) if isinstance(told, str) else 0
+def _event_data_time_us(record: Record) -> int:
+    text = record.data.get("UtcTime")
+    return time_us(text) if isinstance(text, str) else 0
 
 
 def _parser(source: object) -> evtx.PyEvtxParser:
-    """Raises ValueError for a file that is EVTX by its first bytes only."""
+    """Raises ValueError for a file that is not EVTX after its first bytes."""
     try:
         return evtx.PyEvtxParser(source, number_of_threads=1)
     except (RuntimeError, OSError) as error:
@@ -346,7 +345,7 @@ def _parser(source: object) -> evtx.PyEvtxParser:
 
 
 def _evtx_texts(parser: evtx.PyEvtxParser, damaged: Callable[[str], None]) -> Iterator[bytes]:
-    """The records as JSON. A damaged chunk costs its records only."""
+    """The records as JSON. A damaged chunk loses only its own records."""
     records = iter(parser.records_json())
     errors = 0
     while errors < EVTX_ERRORS_MAX:

@@ -1,4 +1,4 @@
-"""What reading a part of a file gives, in a form that can cross from one process to another."""
+"""Result of reading a file range, in a form that can be sent between processes."""
 
 import xxhash
 from msgspec import Struct, field
@@ -7,29 +7,28 @@ from vedette.ingest.context.host_context import HOUR_US, OFFSET_HOURS_MAX
 from vedette.limits import IMPORT_ERRORS_MAX
 
 
-class Gathered(Struct):
-    """A `records.Sink` that holds what it is given."""
+class ScanResult(Struct):
+    """A `Sink` that collects everything."""
 
     part: int
     items: list[bytes] = field(default_factory=list)
     envelopes: list[bytes] = field(default_factory=list)
     hosts: dict[int, str] = field(default_factory=dict)
-    """The hosts of envelopes by their numbers."""
+    """Hosts of envelopes by number."""
     votes: dict[str, dict[int, int]] = field(default_factory=dict)
-    """By host, how many records tell that its clock is so many hours ahead."""
+    """By host, and by hours that its clock is ahead, how many records show that."""
     refused: list[tuple[int, str, str]] = field(default_factory=list)
-    """Position from 1, reason and message of records that cannot be read, IMPORT_ERRORS_MAX at
-    most."""
+    """Position from 1, reason and message of rejected records, IMPORT_ERRORS_MAX at most."""
     reasons: dict[str, int] = field(default_factory=dict)
-    """How many cannot be read, by reason."""
+    """Rejected records by reason."""
     count: int = 0
-    """Records, lines of audit events and broken pieces."""
+    """Records, audit lines and unreadable pieces."""
     unknown: int = 0
     """Those of no known format."""
     digest: bytes = b""
-    """SHA-256 of a file that was read whole."""
+    """SHA-256, where the range is a whole file."""
     damage: str = ""
-    """Why reading ended before the end."""
+    """Why reading stopped before the end; "" if it did not."""
 
     def take(self, items: list[bytes]) -> None:
         self.items += items
@@ -55,5 +54,5 @@ class Gathered(Struct):
 
 
 def host_number(host: str) -> int:
-    """The same in all processes."""
+    """A 64-bit hash of a host name, the same in all processes."""
     return xxhash.xxh3_64_intdigest(host.encode("utf-8", "surrogatepass"))

@@ -1,8 +1,8 @@
-"""Finds the files under a path, also in zip, tar, gzip and zstd, and one in another.
+"""Finds the files under a path, also in zip, tar, gzip and zstd archives and archives within them.
 
-What a file is, its first bytes say, not its name. Nothing is ever unpacked to disk: members are
-streams. A member whose name leads out of the archive, a link and a device is refused, and so is
-what inflates beyond all proportion; each refusal names the member and does not stop the rest.
+The type of a file is decided by its first bytes, not its name. Nothing is unpacked to disk: members
+are streams. Members whose name leads out of the archive, links, devices and decompression bombs are
+rejected, each with its name; the rest is read.
 """
 
 import io
@@ -20,24 +20,24 @@ from vedette.importer.sources.byte_streams import (
     UNBOUNDED,
     BombError,
     Budget,
+    CountedStream,
+    FileSlice,
     Gunzip,
-    Inflating,
     Inner,
-    Slice,
     Stream,
+    read_all,
     unzstd,
-    whole,
 )
 from vedette.limits import ARCHIVE_DEPTH_MAX
 
 HEAD_BYTES = 4_096
-"""How much of a file is looked at to tell what it is."""
+"""Bytes of a file that decide its type."""
 
 _BUFFER_BYTES = 1024 * 1024
 
 
 class Kind(Enum):
-    """What a file is by its first bytes."""
+    """Type of a file."""
 
     EVTX = "evtx"
     TEXT = "text"
@@ -58,8 +58,8 @@ class Refusal(NamedTuple):
     message: str
 
 
-class Place(NamedTuple):
-    """Where a file's content lies on disk as it is: a file of its own, or a member of a tar."""
+class Extent(NamedTuple):
+    """Range of a file on disk with uncompressed content: a whole file, or a member of a tar."""
 
     path: Path
     begin: int
@@ -67,26 +67,26 @@ class Place(NamedTuple):
 
     @property
     def is_file(self) -> bool:
-        """Whether it is all of that file: before a member is its header."""
+        """Whether it is the whole file; a member of a tar never begins at 0."""
         return not self.begin
 
 
-class Found(NamedTuple):
-    """A file to read: `stream` is good until the next one is asked for."""
+class FoundFile(NamedTuple):
+    """A file to read. `stream` is valid until the next one is requested."""
 
     name: str
     """The path, and the names of the members after `!`."""
     kind: Kind
     stream: Stream
-    place: Place | None
-    """None for what is compressed, or comes out of a pipe."""
+    place: Extent | None
+    """None for compressed content and pipes."""
 
 
 Refuse = Callable[[Refusal], None]
 
 
 def kind_of(head: bytes) -> Kind:
-    """What a file is that begins so."""
+    """The type of a file with these first bytes."""
     if not head:
         return Kind.EMPTY
     for magic, kind in _MAGIC:
@@ -112,15 +112,16 @@ _MAGIC: tuple[tuple[bytes, Kind], ...] = (
 
 
 def _is_log(text: bytes) -> bool:
-    """Whether some of the first lines hold an audit line, a Santa line, XML or JSON."""
+    """Whether one of the first lines has an audit line, a Santa line, XML or JSON."""
     marks = (b"audit(", b"santad: action=", b"<Event", b': {"', b"@cee:")
     return any(mark in line for line in text.splitlines()[:20] for mark in marks)
 
 
-def walk(path: Path, refuse: Refuse) -> Generator[Found, None, None]:
+def walk(path: Path, refuse: Refuse) -> Generator[FoundFile, None, None]:
     """All files under a path, a file or a directory, in the order of their names.
 
-    Throw BombError in where a stream that is read raised it: the rest of its archive is refused.
+    Throw BombError into the generator when reading a stream raises it: the rest of its archive is
+    rejected.
     """
     if path.is_dir():
         for folder, folders, names in os.walk(path):
@@ -135,7 +136,7 @@ def walk(path: Path, refuse: Refuse) -> Generator[Found, None, None]:
         yield from _walk_file(path, refuse)
 
 
-def _walk_file(path: Path, refuse: Refuse) -> Iterator[Found]:
+def _walk_file(path: Path, refuse: Refuse) -> Iterator[FoundFile]:
     try:
         file = path.open("rb", buffering=0)
     except OSError as error:
@@ -144,25 +145,27 @@ def _walk_file(path: Path, refuse: Refuse) -> Iterator[Found]:
     with file:
         stream: Stream = io.BufferedReader(file, _BUFFER_BYTES)
         size = os.fstat(file.fileno()).st_size
-        place = Place(path, 0, size) if size else None  # none of a pipe
+        place = Extent(path, 0, size) if size else None  # none of a pipe
         walker = _Walker(Budget(size), refuse)
         yield from walker.look(str(path), stream, place, 0)
 
 
 class _Walker:
-    """Looks into one file of the disk."""
+    """Finds the files in one file on disk."""
 
     def __init__(self, budget: Budget, refuse: Refuse) -> None:
         self._budget = budget
         self._refuse = refuse
 
-    def look(self, name: str, stream: Stream, place: Place | None, depth: int) -> Iterator[Found]:
-        """The file itself, or the files in it."""
+    def look(
+        self, name: str, stream: Stream, place: Extent | None, depth: int
+    ) -> Iterator[FoundFile]:
+        """The file itself, or the files in it if it is an archive."""
         try:
             kind = kind_of(stream.peek(HEAD_BYTES)[:HEAD_BYTES])
             match kind:
                 case Kind.EVTX | Kind.TEXT:
-                    yield Found(name, kind, stream, place)
+                    yield FoundFile(name, kind, stream, place)
                 case Kind.ZIP | Kind.TAR | Kind.GZIP | Kind.ZSTD:
                     yield from self._open(kind, name, stream, place, depth)
                 case Kind.EMPTY:
@@ -177,8 +180,8 @@ class _Walker:
             self._refuse(Refusal(name, "damaged", str(error)[:200] or type(error).__name__))
 
     def _open(
-        self, kind: Kind, name: str, stream: Stream, place: Place | None, depth: int
-    ) -> Iterator[Found]:
+        self, kind: Kind, name: str, stream: Stream, place: Extent | None, depth: int
+    ) -> Iterator[FoundFile]:
         if depth >= ARCHIVE_DEPTH_MAX:
             message = f"archives within archives are read to a depth of {ARCHIVE_DEPTH_MAX}"
             self._refuse(Refusal(name, "too_deep", message))
@@ -196,10 +199,10 @@ class _Walker:
             yield from self.look(name, inner, None, depth if is_tar else depth + 1)
 
     def _counted(self, inner: Inner) -> Stream:
-        return io.BufferedReader(Inflating(inner, self._budget), _BUFFER_BYTES)
+        return io.BufferedReader(CountedStream(inner, self._budget), _BUFFER_BYTES)
 
-    def _zip(self, name: str, stream: Stream, path: Path | None, depth: int) -> Iterator[Found]:
-        seekable: BinaryIO = stream if path else whole(stream)
+    def _zip(self, name: str, stream: Stream, path: Path | None, depth: int) -> Iterator[FoundFile]:
+        seekable: BinaryIO = stream if path else read_all(stream)
         with zipfile.ZipFile(seekable) as archive:
             for info in sorted(archive.infolist(), key=lambda info: info.filename):
                 inner = f"{name}!{info.filename}"
@@ -215,7 +218,7 @@ class _Walker:
                 except DAMAGE as error:
                     self._refuse(Refusal(inner, "damaged", str(error)[:200]))
 
-    def _tar(self, name: str, stream: Stream, path: Path | None, depth: int) -> Iterator[Found]:
+    def _tar(self, name: str, stream: Stream, path: Path | None, depth: int) -> Iterator[FoundFile]:
         with _open_tar(stream, path) as archive:
             for info in archive:
                 inner = f"{name}!{info.name}"
@@ -227,17 +230,16 @@ class _Walker:
                     self._refuse(Refusal(inner, "link", message))
                     continue
                 if path is not None:
-                    place = Place(path, info.offset_data, info.offset_data + info.size)
-                    member: io.RawIOBase = Slice(stream.fileno(), place.begin, place.end)
+                    place = Extent(path, info.offset_data, info.offset_data + info.size)
+                    member: io.RawIOBase = FileSlice(stream.fileno(), place.begin, place.end)
                 else:
                     place = None
-                    member = Inflating(_content(archive, info), UNBOUNDED)
+                    member = CountedStream(_content(archive, info), UNBOUNDED)
                 reader: Stream = io.BufferedReader(member, _BUFFER_BYTES)
                 yield from self.look(inner, reader, place, depth + 1)
 
     def _is_allowed(self, inner: str, member: str) -> bool:
-        """Refuses names that lead out of the archive. They could do no harm here, but whoever
-        made them meant some."""
+        """Rejects names that lead out of the archive: harmless here, but made to do harm."""
         parts = member.replace("\\", "/").split("/")
         if ".." in parts or member.startswith(("/", "\\")) or member[1:2] == ":":
             self._refuse(Refusal(inner, "outside", "the name leads out of the archive"))
@@ -246,7 +248,7 @@ class _Walker:
 
 
 def _open_tar(stream: Stream, path: Path | None) -> tarfile.TarFile:
-    """A tar on disk is read from member to member, any other as it comes."""
+    """A tar on disk is read with seeks, any other as a stream."""
     if path is not None:
         return tarfile.open(path, mode="r:")
     return tarfile.open(fileobj=stream, mode="r|")

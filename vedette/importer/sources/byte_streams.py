@@ -1,5 +1,5 @@
-"""What files and members of archives are read from: streams that are counted while they inflate,
-and the parts of a file on disk."""
+"""Streams that files and archive members are read from: decompression with a limit on its output,
+and ranges of a file on disk."""
 
 import io
 import os
@@ -29,7 +29,7 @@ _GZIP_WBITS = 31
 GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_BYTES = 128 * 1024
 _WHOLE_BYTES = 8 * 1024 * 1024
-"""Read at a time of what is wanted whole: room for all that it might be costs more."""
+"""Bytes per read in `read_all`; a buffer for the largest member would cost more."""
 
 DAMAGE = (
     zipfile.BadZipFile,
@@ -44,11 +44,11 @@ DAMAGE = (
 
 
 class BombError(Exception):
-    """An archive inflates beyond its budget."""
+    """An archive decompresses to more than its budget."""
 
 
 class Budget:
-    """How much an archive may still inflate to."""
+    """Bytes that an archive may still decompress to, and members it may still have."""
 
     def __init__(self, archive_bytes: int) -> None:
         self._left = max(ARCHIVE_INFLATED_BYTES_MIN, ARCHIVE_RATIO_MAX * archive_bytes)
@@ -68,8 +68,8 @@ class Budget:
 Inner: TypeAlias = IO[bytes] | io.RawIOBase
 
 
-class Inflating(io.RawIOBase):
-    """A stream that is counted while it inflates."""
+class CountedStream(io.RawIOBase):
+    """A stream whose bytes are counted against a budget. Raises BombError."""
 
     def __init__(self, inner: Inner, budget: Budget) -> None:
         self._inner = inner
@@ -87,7 +87,7 @@ class Inflating(io.RawIOBase):
 
 
 class Unbounded(Budget):
-    """Of a tar, whose members are as large as they are in it."""
+    """Budget for members of a tar, which are stored uncompressed."""
 
     def spend(self, byte_count: int) -> None:
         pass
@@ -96,8 +96,8 @@ class Unbounded(Budget):
 UNBOUNDED = Unbounded(0)
 
 
-class Slice(io.RawIOBase):
-    """A part of a file on disk. Raises EOFError where the file ends before it."""
+class FileSlice(io.RawIOBase):
+    """A range of a file on disk. Raises EOFError when the file is shorter."""
 
     def __init__(self, descriptor: int, begin: int, end: int) -> None:
         self._descriptor = descriptor
@@ -118,8 +118,8 @@ class Slice(io.RawIOBase):
 
 
 class Gunzip(io.RawIOBase):
-    """A gzip stream, of any number of members. What follows the last one and is none is ignored,
-    as gzip(1) does: some archives of public data end so. Raises EOFError when it is cut short."""
+    """A gzip stream with any number of members. Trailing bytes that are not a member are ignored,
+    as in gzip(1); some public archives have them. Raises EOFError when it is truncated."""
 
     def __init__(self, inner: IO[bytes]) -> None:
         self._inner = inner
@@ -166,8 +166,8 @@ def unzstd(stream: IO[bytes]) -> IO[bytes]:
     return inflater.stream_reader(stream, read_across_frames=True)
 
 
-def whole(stream: BinaryIO) -> io.BytesIO:
-    """A stream in memory. Raises ValueError when it is too large for that."""
+def read_all(stream: BinaryIO) -> io.BytesIO:
+    """The content of a stream in memory. Raises ValueError above MEMBER_MEMORY_BYTES_MAX."""
     parts: list[bytes] = []
     left = MEMBER_MEMORY_BYTES_MAX
     while part := stream.read(min(_WHOLE_BYTES, left + 1)):

@@ -1,4 +1,4 @@
-"""SHA-256 of what is read, made by a thread of its own: it needs no interpreter."""
+"""SHA-256 of the content of files, computed on a thread: hashing releases the interpreter lock."""
 
 import hashlib
 from collections import deque
@@ -6,23 +6,59 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
-_ASIDE_BYTES: Final = 64 * 1024
-"""Less is not worth handing over."""
+_INLINE_BYTES: Final = 64 * 1024
+"""Smaller blocks are hashed by the caller: handing them over would cost more."""
 
 _BLOCK_BYTES: Final = 1024 * 1024
 
-_WAITING_MAX: Final = 8
-"""Blocks that may wait: reading must not fill the memory."""
-
-_hashing: Final = ThreadPoolExecutor(1, thread_name_prefix="hash")
+_QUEUED_MAX: Final = 8
+"""Blocks of a file that may wait for the thread; bounds memory."""
 
 
-def of_part(path: Path, begin: int, end: int) -> Future[bytes]:
-    """Of a part of a file. The result raises OSError."""
-    return _hashing.submit(_of_part, path, begin, end - begin)
+class Hasher:
+    """A thread that hashes. One per process; closing it waits for what is queued."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="hash")
+
+    def digest(self) -> "Digest":
+        """A digest that is fed block by block."""
+        return Digest(self._thread)
+
+    def digest_range(self, path: Path, begin: int, end: int) -> Future[bytes]:
+        """SHA-256 of a range of a file. The result raises OSError."""
+        return self._thread.submit(_digest_range, path, begin, end - begin)
+
+    def close(self) -> None:
+        self._thread.shutdown()
 
 
-def _of_part(path: Path, begin: int, left: int) -> bytes:
+class Digest:
+    """SHA-256 of one file, block by block. Not thread-safe."""
+
+    def __init__(self, thread: ThreadPoolExecutor) -> None:
+        self._thread = thread
+        self._hash = hashlib.sha256()
+        self._queued: deque[Future[None]] = deque()
+
+    def add(self, block: bytes) -> None:
+        if len(block) < _INLINE_BYTES:
+            self._wait(0)
+            self._hash.update(block)
+        else:
+            self._wait(_QUEUED_MAX)
+            self._queued.append(self._thread.submit(self._hash.update, block))
+
+    def value(self) -> bytes:
+        self._wait(0)
+        return self._hash.digest()
+
+    def _wait(self, left: int) -> None:
+        while len(self._queued) > left:
+            self._queued.popleft().result()
+
+
+def _digest_range(path: Path, begin: int, left: int) -> bytes:
     digest = hashlib.sha256()
     block = memoryview(bytearray(_BLOCK_BYTES))
     with path.open("rb", buffering=0) as file:
@@ -31,27 +67,3 @@ def _of_part(path: Path, begin: int, left: int) -> bytes:
             digest.update(block[:count])
             left -= count
     return digest.digest()
-
-
-class Digest:
-    """Of one file, block by block. Not for use by several threads."""
-
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256()
-        self._under_way: deque[Future[None]] = deque()
-
-    def add(self, block: bytes) -> None:
-        if len(block) < _ASIDE_BYTES:
-            self._wait(0)
-            self._hash.update(block)
-        else:
-            self._wait(_WAITING_MAX)
-            self._under_way.append(_hashing.submit(self._hash.update, block))
-
-    def value(self) -> bytes:
-        self._wait(0)
-        return self._hash.digest()
-
-    def _wait(self, left: int) -> None:
-        while len(self._under_way) > left:
-            self._under_way.popleft().result()

@@ -1,14 +1,14 @@
-"""Everything learned about one host that completes its records, bounded.
+"""Bounded context of one host, from which its records are completed.
 
-The pipeline holds one `HostContext` a sensor, calls `learn` for a whole batch and `normalise`
-afterwards. Nothing here is needed for what a record says itself: what was forgotten costs a
-repeated fact or an unknown name. `Processes` (the base) finds processes.
+The pipeline holds one `HostContext` a sensor, and calls `learn` for a whole batch before
+`normalise`. It only completes records: an evicted entry costs a repeated fact or an unknown name.
+`Processes` (the base class) looks processes up.
 """
 
 from vedette.ingest.context.image_cache import Image
 from vedette.ingest.context.process_index import Processes
 from vedette.ingest.context.process_state import Known, shared
-from vedette.ingest.context.two_generation_cache import Generations
+from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.hashes import hashes_of
 from vedette.ingest.paths import split_device
 from vedette.ingest.record import Record
@@ -19,6 +19,7 @@ from vedette.limits import (
     HOST_NAMES_MAX,
 )
 from vedette.model.event import UNKNOWN_IP
+from vedette.model.metadata_rank import Rank
 
 ANSWER_LATE_US = 5_000_000
 """A DNS answer may be logged this long after the connection that used it."""
@@ -67,18 +68,20 @@ class HostContext(Processes):
         """domain_controller once a record said so; "" until then."""
         self.local: set[bytes] = set()
         """The host's own addresses, packed."""
-        self.logon_types: Generations[str, int] = Generations(HOST_LOGONS_MAX)
+        self.logon_types: GenerationCache[str, int] = GenerationCache(HOST_LOGONS_MAX)
         """Logon type (4624) by logon id ("0x3e7")."""
         self.waiting: list[Record] = []
         """Records to learn from once the clock offset and all ProcessGuids of a batch are known."""
-        self._answers: Generations[bytes, list[tuple[int, str]]] = Generations(HOST_NAMES_MAX)
-        self._images: Generations[tuple[str, str], Image] = Generations(HOST_IMAGES_MAX)
-        self._md5s: Generations[str, str] = Generations(HOST_IMAGES_MAX)
+        self._answers: GenerationCache[bytes, list[tuple[int, str]]] = GenerationCache(
+            HOST_NAMES_MAX
+        )
+        self._images: GenerationCache[tuple[str, str], Image] = GenerationCache(HOST_IMAGES_MAX)
+        self._md5s: GenerationCache[str, str] = GenerationCache(HOST_IMAGES_MAX)
         self._offset_votes: dict[int, int] = {}
-        self._logon_processes: Generations[str, list[Known]] = Generations(HOST_LOGONS_MAX)
+        self._logon_processes: GenerationCache[str, list[Known]] = GenerationCache(HOST_LOGONS_MAX)
         self._drives: dict[str, str] = {}
         self._device_tails: dict[str, set[str]] = {}
-        self._tails: Generations[str, str] = Generations(HOST_IMAGES_MAX)
+        self._tails: GenerationCache[str, str] = GenerationCache(HOST_IMAGES_MAX)
 
     def share_memory(self, shares: int) -> None:
         super().share_memory(shares)
@@ -89,7 +92,7 @@ class HostContext(Processes):
             logons.resize(HOST_LOGONS_MAX // shares)
 
     def retell(self) -> None:
-        """Everything known counts as not told: call it after a commit that failed."""
+        """Marks everything as not reported; call it after a failed commit."""
         super().retell()
         for image in self._images.values():
             image.told = not image.hashes.any_known()
@@ -97,7 +100,7 @@ class HostContext(Processes):
     # --- names and addresses -----------------------------------------------------------
 
     def learn_answer(self, address: bytes, name: str, time_us: int) -> None:
-        """An address that a DNS answer gave for a name."""
+        """Adds an address from a DNS answer for a name."""
         answers = self._answers.get(address)
         if answers is None:
             self._answers[address] = [(time_us, name)]
@@ -107,7 +110,7 @@ class HostContext(Processes):
             del answers[:-ANSWERS_PER_ADDRESS_MAX]
 
     def name_of(self, address: bytes, time_us: int) -> str:
-        """The name whose answer gave this address, at the time of a connection; "" unknown."""
+        """The name whose DNS answer held this address before `time_us`; "" when there is none."""
         answers = self._answers.get(address)
         if answers is None:
             return ""
@@ -117,7 +120,7 @@ class HostContext(Processes):
         return ""
 
     def learn_local(self, address: bytes) -> None:
-        """An address that the host used as its own; loopback says nothing about the host."""
+        """Adds an address of the host; loopback and unspecified ones are ignored."""
         if (
             len(self.local) < HOST_LOCAL_ADDRESSES_MAX
             and address not in _NOBODY
@@ -128,7 +131,7 @@ class HostContext(Processes):
     # --- files -------------------------------------------------------------------------
 
     def learn_image(self, path: str, hashes: str, time_us: int) -> Image:
-        """Notes that a file was executed or loaded; `hashes` as Sysmon writes them."""
+        """Caches a file that was executed or loaded; `hashes` as Sysmon writes them."""
         image = self._images.young.get((path, hashes)) or self._images.get((path, hashes))
         if image is None:
             path, hashes = shared(path), shared(hashes)
@@ -148,18 +151,18 @@ class HostContext(Processes):
         return (self._md5s.get(sha256) or "") if sha256 else ""
 
     def md5_of_process(self, known: Known) -> str:
-        """The md5 of a process's image, also where only its sha256 was told."""
+        """The md5 of a process's image, looked up by sha256 where the record lacks it."""
         return known.md5 or self.md5_of(known.sha256)
 
-    def learn_path(self, known: Known, path: str) -> None:
-        """The path of a process; with a drive, it may tell what drive an NT device is."""
-        known.learn(path)
+    def learn_path(self, known: Known, path: str, rank: int = Rank.OWN) -> None:
+        """The path of a process; one with a drive may show which drive an NT device is."""
+        known.learn(path, rank=rank)
         self.learn_file_name(known)
         if path[1:3] == ":\\":
             self._tails[path[2:].lower()] = path[:2].upper()
 
     def settle_paths(self) -> None:
-        """Gives processes that were only seen with an NT device path their drive."""
+        """Replaces NT device paths of processes by drive paths, where the drive is known."""
         for known in self.device_paths:
             known.path = self.drive_path(known.path)
         self.device_paths.clear()
@@ -195,7 +198,7 @@ class HostContext(Processes):
     # --- clock and logons --------------------------------------------------------------
 
     def learn_clock(self, envelope_us: int, event_us: int) -> None:
-        """One record with both times: the offset that most records show is believed."""
+        """Adds a sample of the clock offset; the most frequent offset is used."""
         hours = (envelope_us - event_us + HOUR_US // 2) // HOUR_US
         votes = self._offset_votes
         if hours in votes:
@@ -209,13 +212,13 @@ class HostContext(Processes):
             self.clock_offset_us = best * HOUR_US
 
     def learn_logon(self, logon_id: str, logon_type: int) -> None:
-        """The type of a logon session, for processes seen before or after."""
+        """Sets the type of a logon session, for earlier and later processes."""
         self.logon_types[logon_id] = max(logon_type, self.logon_types.get(logon_id) or 0)
         for known in self.logon_processes(logon_id):
             known.learn(logon_type=logon_type)
 
     def learn_logon_process(self, logon_id: str, known: Known) -> None:
-        """A process of a logon session."""
+        """Adds a process to a logon session."""
         known.learn(logon_type=self.logon_types.get(logon_id) or 0)
         processes = self._logon_processes.get(logon_id)
         if processes is None:

@@ -1,7 +1,7 @@
-"""A file that was executed or loaded on a host, so that it is reported once and not each time.
+"""Cache of files that were executed or loaded on a host: each is reported once.
 
-What is reported does not depend on the order in a batch: `learn` keeps the earliest time and the
-best of every value, `tell` reports when something changed.
+`learn` merges to the earliest time and the greatest value of each field, so the order in a batch
+does not matter; `tell` reports a file again only after a change.
 """
 
 from vedette.ingest.context.process_state import shared
@@ -10,7 +10,7 @@ from vedette.model.event import BinarySeen, Outcome
 
 
 class Image:
-    """One path with one content."""
+    """One path with one content (hashes)."""
 
     __slots__ = ("field_count", "first_us", "hashes", "path", "status", "told", "values")
 
@@ -25,20 +25,20 @@ class Image:
         self.told = not hashes.any_known()
 
     def seen(self, time_us: int) -> None:
-        """Once more, at this time."""
+        """Notes another sighting."""
         if time_us < self.first_us:
             self.first_us = time_us
             self.told = not self.hashes.any_known()
 
     def learn(self, values: dict[str, str]) -> None:
-        """Takes what is new of the version and signature fields."""
+        """Merges version and signature fields."""
         for name, value in values.items():
             if value > self.values.get(name, ""):
                 self.values[name] = shared(value)
                 self.told = not self.hashes.any_known()
 
     def tell(self, out: list[Outcome]) -> None:
-        """Appends what was seen, unless it was told before."""
+        """Appends a BinarySeen, unless nothing changed since the last."""
         if not self.told:
             self.told = True
             found = self.hashes

@@ -1,4 +1,4 @@
-"""The processes of one host as far as they are known, bounded.
+"""Index of the processes of one host, bounded.
 
 Processes are found in three ways:
 - `by_guid`: by a Sysmon ProcessGuid in any spelling, which also carries the start;
@@ -6,7 +6,7 @@ Processes are found in three ways:
 - `alive`: by pid at the time of an event, for senders that know no more. Call `mention` from
   `learn` for every such record: then the answers do not depend on the order in the batch.
 A process known by pid and start is the one with a ProcessGuid of the same pid that began within
-`SAME_START_US` (telemetry.md 6, 4688).
+`SAME_START_US` (docs/telemetry-formats.md#what-each-event-becomes, 4688).
 """
 
 from collections.abc import Iterable
@@ -14,10 +14,11 @@ from typing import Protocol
 from zlib import crc32
 
 from vedette.ingest.context.process_state import Known
-from vedette.ingest.context.two_generation_cache import Generations
+from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.paths import file_name, split_device, tail_of
 from vedette.limits import HOST_PROCESSES_MAX
 from vedette.model.ids import guid_start_us, process_id_from_guid, process_id_from_start
+from vedette.model.metadata_rank import Rank
 
 SAME_START_US = 2_000_000
 """How far apart two reports of the start or the end of one process may be."""
@@ -31,7 +32,7 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 
 
 class Remembered(Protocol):
-    """A process as the store knows it; texts are "" and numbers 0 where they are not known."""
+    """A stored process; unknown text is "", an unknown number 0."""
 
     @property
     def process_id(self) -> str: ...
@@ -54,19 +55,21 @@ class Remembered(Protocol):
 
 
 class Processes:
-    """Finds processes by what records call them; makes those that are new."""
+    """Looks processes up by the names that records give them; creates those that are new."""
 
     __slots__ = ("_ends", "_files", "_known", "_pids", "device_paths", "sensor_id")
 
     def __init__(self, sensor_id: int) -> None:
         self.sensor_id = sensor_id
         # A process has about two names: its id and the ProcessGuid as its sender spells it.
-        self._known: Generations[str, Known] = Generations(2 * HOST_PROCESSES_MAX, self._forget)
+        self._known: GenerationCache[str, Known] = GenerationCache(
+            2 * HOST_PROCESSES_MAX, self._forget
+        )
         self.device_paths: list[Known] = []
         """Processes mentioned with an NT device path, until their drive is looked up."""
         self._pids: dict[int, list[Known]] = {}
-        self._files: Generations[str, list[Known]] = Generations(HOST_PROCESSES_MAX)
-        self._ends: Generations[int, list[int]] = Generations(HOST_PROCESSES_MAX)
+        self._files: GenerationCache[str, list[Known]] = GenerationCache(HOST_PROCESSES_MAX)
+        self._ends: GenerationCache[int, list[int]] = GenerationCache(HOST_PROCESSES_MAX)
 
     def share_memory(self, shares: int) -> None:
         """Holds one of `shares` equal parts of what one host may hold: fleets have many."""
@@ -75,7 +78,7 @@ class Processes:
         self._ends.resize(HOST_PROCESSES_MAX // shares)
 
     def restore(self, rows: Iterable[Remembered]) -> None:
-        """Remembers processes that the store knows."""
+        """Adds stored processes."""
         for row in rows:
             known = self._add(row.process_id, row.pid, row.start_us)
             keyless = process_id_from_start(self.sensor_id, row.pid, row.start_us)
@@ -91,7 +94,7 @@ class Processes:
             known.told = True
 
     def retell(self) -> None:
-        """Everything known counts as not told: call it after a commit that failed."""
+        """Marks everything as not reported; call it after a failed commit."""
         for known in self._known.values():
             known.retell()
 
@@ -150,7 +153,7 @@ class Processes:
         return self._known.get(process_id) or self._add(process_id, pid, start_us)
 
     def mention(self, pid: int, path: str = "") -> Known:
-        """Notes that a record tells of a pid without its start (called from `learn`).
+        """Adds a process that a record names by pid without a start (called from `learn`).
 
         The process whose start never became known: its id is made of pid and path.
         """
@@ -159,32 +162,42 @@ class Processes:
         known = self._known.get(process_id) or self._add(process_id, pid, 0)
         if path != known.path and _rank(path) > _rank(known.path):
             known.path = path
+            known.path_rank = known.path_rank or Rank.OTHERS
             known.told = False
             if split_device(path)[0]:
                 self.device_paths.append(known)
         return known
 
-    def alive(self, pid: int, time_us: int, path: str = "") -> Known:
+    def alive(
+        self, pid: int, time_us: int, path: str = "", tolerance_us: int = SAME_START_US
+    ) -> Known:
         """The process that had this pid at that time; one of unknown start when none is known."""
-        known = self.find(pid, time_us)
+        known = self.find(pid, time_us, tolerance_us)
         if known is None and not path:
             mentioned = [some for some in self._pids.get(pid, ()) if some.start_us == 0]
             known = max(mentioned, key=lambda some: (some.path, some.id), default=None)
         return known or self.mention(pid, path)
 
-    def find(self, pid: int, time_us: int) -> Known | None:
-        """The process with known start that had this pid at that time (0: the latest)."""
-        latest_us = time_us + SAME_START_US if time_us else 1 << 62
+    def find(self, pid: int, time_us: int, tolerance_us: int = SAME_START_US) -> Known | None:
+        """The process with known start that had this pid at that time (0: the latest).
+
+        By `tolerance_us` a start that another log reports may be later than the event; a start of
+        the same log ends the process that had the pid before.
+        """
+        latest_us = time_us or 1 << 62
+        keyed_us = latest_us + tolerance_us
         best: Known | None = None
         for known in self._pids.get(pid, ()):
-            if 0 < known.start_us <= latest_us and (best is None or _age(known) > _age(best)):
+            limit_us = keyed_us if known.keyed else latest_us
+            if 0 < known.start_us <= limit_us and (best is None or _age(known) > _age(best)):
                 best = known
-        if best is not None and time_us and self._end_us(best) + SAME_START_US < time_us:
+        late_us = 2 * SAME_START_US - tolerance_us
+        if best is not None and time_us and self._end_us(best) + late_us < time_us:
             return None
         return best
 
     def learn_end(self, pid: int, time_us: int) -> None:
-        """That the process with this pid ended; which one it was is found when asked."""
+        """Adds an end of a process with this pid; which one it was is looked up later."""
         ends = self._ends.get(pid)
         if ends is None:
             self._ends[pid] = [time_us]
@@ -194,13 +207,13 @@ class Processes:
             del ends[:-ENDS_PER_PID_MAX]
 
     def parent_id_of(self, known: Known) -> str:
-        """Id of the parent, as far as the records of its creation told; "" unknown."""
+        """Id of the parent by the creation records; "" when unknown."""
         if known.parent_id or not known.parent_pid:
             return known.parent_id
         return self.alive(known.parent_pid, known.start_us, known.parent_path).id
 
     def learn_file_name(self, known: Known) -> None:
-        """Remembers a process by the name of its image."""
+        """Indexes a process by the name of its image."""
         name = file_name(known.path).lower()
         others = self._files.get(name)
         if others is None:

@@ -1,13 +1,15 @@
-"""What is remembered of one process, so that later records can be completed from it.
+"""Cached state of one process, from which later records of its host are completed.
 
-Values merge as the store merges them (`max`, model/columns.py): whatever the order in which
-records are learned, the same is known afterwards. `told` is False while something is known that
-no `Facts` has said yet; `tell` says it once, as a fact without a time of its own.
+Path, user and command line are taken from the source with the best rank, then by value, so that
+the order in which records are learned does not matter. `told` is False while something was learned
+that no `Facts` has reported; `tell` reports it once, without a time, at rank `OWN` or below: the
+creation record reports its own metadata itself.
 """
 
 from vedette.ingest.paths import file_name
 from vedette.model.event import Facts, Outcome
 from vedette.model.memoize import remembered
+from vedette.model.metadata_rank import Rank
 
 
 @remembered(65_536)
@@ -16,11 +18,15 @@ def shared(text: str) -> str:
     return text
 
 
+_OWN = int(Rank.OWN)
+
+
 class Known:
     """A process as far as it is known. `id` and `start_us` never change."""
 
     __slots__ = (
         "_cmdline",
+        "_cmdline_rank",
         "_cmdline_told",
         "created",
         "end_us",
@@ -35,6 +41,7 @@ class Known:
         "parent_path",
         "parent_pid",
         "path",
+        "path_rank",
         "pid",
         "pid_sent",
         "pids",
@@ -43,6 +50,7 @@ class Known:
         "start_us",
         "told",
         "username",
+        "username_rank",
     )
 
     def __init__(self, process_id: str, start_us: int) -> None:
@@ -61,7 +69,9 @@ class Known:
         """The pid as the sender wrote it last: equal again means nothing to learn."""
         self.end_us = 0
         self.path = ""
+        self.path_rank = 0
         self.username = ""
+        self.username_rank = 0
         self.md5 = ""
         self.sha256 = ""
         self.parent_id = ""
@@ -79,6 +89,7 @@ class Known:
         self.same_as: Known | None = None
         """The process with a ProcessGuid that this one (known by pid and start) is."""
         self._cmdline = ""
+        self._cmdline_rank = 0
         self._cmdline_told = 0
 
     def learn(
@@ -91,20 +102,30 @@ class Known:
         parent_id: str = "",
         logon_type: int = 0,
         end_us: int = 0,
+        rank: int = _OWN,
     ) -> None:
-        """Takes what is new. Hashes, parent and end are for other records' use and are not
-        told: the records that carry them say them in their own `Facts`."""
-        if path > self.path:
+        """Merges what a source of this rank says. Hashes, parent and end only complete other
+        records and are not reported by `tell`: their own records do that."""
+        if path and (rank, path) > (self.path_rank, self.path):
+            self.told = self.told and path == self.path and min(rank, _OWN) <= self.path_rank
             self.path = shared(path)
-            self.told = False
-        if username > self.username:
+            self.path_rank = rank
+        if username and (rank, username) > (self.username_rank, self.username):
+            self.told = (
+                self.told and username == self.username and min(rank, _OWN) <= self.username_rank
+            )
             self.username = shared(username)
-            self.told = False
+            self.username_rank = rank
         if logon_type > self.logon_type:
             self.logon_type = logon_type
             self.told = False
-        if cmdline > self._cmdline and hash(cmdline) != self._cmdline_told:
+        if (
+            cmdline
+            and (rank, cmdline) > (self._cmdline_rank, self._cmdline)
+            and hash(cmdline) != self._cmdline_told
+        ):
             self._cmdline = cmdline
+            self._cmdline_rank = rank
             self.told = False
         if md5 or sha256 or parent_id or end_us:  # of few records
             self.md5 = max(self.md5, md5)
@@ -113,19 +134,35 @@ class Known:
             self.end_us = max(self.end_us, end_us)
 
     def learn_parent(self, pid: int, path: str) -> None:
-        """What a record tells of the parent that names it by pid only."""
+        """Merges what a record says of the parent that it names by pid only."""
         if (pid, path) > (self.parent_pid, self.parent_path):
             self.parent_pid = pid
             self.parent_path = shared(path)
 
     def tell(self, out: list[Outcome]) -> None:
-        """Appends the implicit facts of this process, unless they were told before."""
-        if not self.told:
-            self.told = True
-            out.append(Facts(self.id, 0, self._values()))
+        """Appends the implicit facts of this process, unless they were reported before."""
+        if self.told:
+            return
+        self.told = True
+        values = self._values()
+        rank = self.path_rank or self.username_rank or self._cmdline_rank or _OWN
+        ranks = {min(rank, _OWN): values}
+        if self.path:
+            values = ranks.setdefault(min(self.path_rank, _OWN), {})
+            values["path"] = self.path
+            values["process_name"] = file_name(self.path)
+        if self.username:
+            ranks.setdefault(min(self.username_rank, _OWN), {})["username"] = self.username
+        if self._cmdline:
+            # Long ones would fill the memory: from here on a hash marks it as reported.
+            ranks.setdefault(min(self._cmdline_rank, _OWN), {})["cmdline"] = self._cmdline
+            self._cmdline_told = hash(self._cmdline)
+            self._cmdline = ""
+            self._cmdline_rank = 0
+        out += [Facts(self.id, 0, values, rank) for rank, values in ranks.items() if values]
 
     def retell(self) -> None:
-        """Everything known counts as not told."""
+        """Everything known counts as not reported."""
         self.told = False
         self._cmdline_told = 0
 
@@ -137,16 +174,6 @@ class Known:
             values["process_pid"] = self.pid
         if self.start_us:
             values["start"] = self.start_us
-        if self.path:
-            values["path"] = self.path
-            values["process_name"] = file_name(self.path)
-        if self.username:
-            values["username"] = self.username
         if self.logon_type:
             values["logon_type"] = self.logon_type
-        if self._cmdline:
-            # Long ones would fill the memory: from here on its hash says that it was told.
-            values["cmdline"] = self._cmdline
-            self._cmdline_told = hash(self._cmdline)
-            self._cmdline = ""
         return values

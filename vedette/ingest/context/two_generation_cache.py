@@ -1,7 +1,7 @@
-"""A bounded dictionary for learned context: two generations instead of a list of uses.
+"""Bounded cache with two generations, an approximation of LRU.
 
-Reading costs one look-up in the common case. When the young generation is full it becomes the
-old one, and what was in the old one and not read since is forgotten.
+A hit costs one dictionary lookup in the common case. When the young generation is full it becomes
+the old one, and entries of the old one that were not read since are evicted.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,10 +15,10 @@ def _ignore(_dropped: object) -> None:
     pass
 
 
-class Generations(Generic[K, V]):
+class GenerationCache(Generic[K, V]):
     """Holds between `entries_max / 2` and `entries_max` of the most recently used entries.
 
-    `dropped` is called with the values that are forgotten.
+    `dropped` is called with the evicted values.
     """
 
     __slots__ = ("_dropped", "_half", "_old", "young")
@@ -31,7 +31,7 @@ class Generations(Generic[K, V]):
         """The younger generation: the hot path reads it directly and calls `get` on a miss."""
 
     def resize(self, entries_max: int) -> None:
-        """From now on holds at most `entries_max`; what is too much goes as new entries come."""
+        """Sets the capacity; surplus entries are evicted as new ones come."""
         self._half = max(1, entries_max // 2)
 
     def get(self, key: K) -> V | None:

@@ -1,8 +1,8 @@
-"""How do bytes become records? One file a wire format; `formats.py` has the order of recognition.
+"""Decoding of bytes into records, one module per wire format; `formats.py` has the order.
 
-`decode` looks at the first bytes for the three formats that come in volume, which are decoded
-into typed structs; all else becomes a dict and is recognised by its members. A record that no
-format recognises is refused, never guessed at.
+Three high-volume formats are recognised by their first bytes and decoded into typed structs. All
+others are decoded into a dict and recognised by their members. A record that no format recognises
+is rejected with `unknown_format`.
 """
 
 import json
@@ -13,26 +13,27 @@ from typing import Any
 from msgspec import DecodeError
 from msgspec.json import Decoder
 
-from vedette.ingest.decode import eventxml, evtx_json, native, shipper, winlogbeat
+from vedette.ingest.decode import auditd, auoms, eventxml, evtx_json, native, shipper, winlogbeat
 from vedette.ingest.decode.formats import possible_formats
-from vedette.ingest.record import Record, RecordError
+from vedette.ingest.record import Record, RecordError, unknown_format
 from vedette.limits import RECORD_BYTES_MAX, RECORD_NESTING_MAX
 
 WRAPPERS: tuple[str, ...] = ("_source", "result")
-"""Members under which exports of other stores put the record itself."""
+"""Members that hold the record in exports of other stores."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 MARK_BYTES_MAX = 256
-"""How far into a record its first members are looked for."""
+"""Bytes in which the marks of high-volume formats are searched."""
+
+_TEXT_MEMBERS = frozenset({*shipper.TEXT_MEMBERS, *eventxml.MEMBERS, *WRAPPERS})
 
 _decoder = Decoder()
 
 
 def decode(raw: bytes, host: str = "") -> list[Record]:
-    """The records of one JSON text or one `<Event>` element; mostly one.
-
-    With `host` all of them are of that host, whatever they say.
+    """Records of one JSON text or one `<Event>` element; mostly one. `host` overrides the host of
+    all.
 
     Raises RecordError with the reason not_json, not_an_object, too_deep, too_large, bad_text,
     bad_xml, no_host, no_time, bad_time or unknown_format.
@@ -53,8 +54,8 @@ def decode(raw: bytes, host: str = "") -> list[Record]:
 
 
 def _decode_typed(raw: bytes) -> Record | None:
-    """The record of a format that comes in volume; None for all others, and mostly for what is
-    broken. Raises RecordError, UnicodeDecodeError or RecursionError."""
+    """Record of a high-volume format; None for other formats and mostly for broken text. Raises
+    RecordError, UnicodeDecodeError or RecursionError."""
     if raw.startswith(native.PREFIX):
         return native.decode(raw)
     if raw.startswith(winlogbeat.PREFIX) or raw.find(winlogbeat.MARK, 0, MARK_BYTES_MAX) >= 0:
@@ -75,11 +76,12 @@ def _decode_any(raw: bytes, host: str) -> list[Record]:
 
 
 def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:
-    """The records of a JSON value; `raw` is its text, for the check of its nesting."""
+    """Records of a JSON value; `raw` is its text, used to check nesting."""
     if not isinstance(obj, dict):
         raise RecordError("not_an_object", "a record is a JSON object")
-    for one in possible_formats(obj):
-        if one.recognises(obj):
+    possible = possible_formats(obj)
+    for one in possible:
+        if not one.is_text and one.recognises(obj):
             if not one.is_flat:
                 _check_nesting(obj, raw)
             return one.decode(obj, raw) if one.asks_text else one.decode(obj)
@@ -87,16 +89,50 @@ def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:
     for name in WRAPPERS:
         if isinstance(obj.get(name), dict):
             return decode_object(obj[name])
-    inner = shipper.inner_of(obj)
-    if inner is not None:
-        carried, text = inner
-        return decode_object(carried, text.encode())
-    raise RecordError("unknown_format", f"no known format has the members {_names(obj)}")
+    carried = shipper.inner_of(obj)
+    if carried is not None and _is_known(carried[0]):
+        return decode_object(carried[0], carried[1].encode())
+    for one in possible:
+        if one.is_text and one.recognises(obj):
+            return one.decode(obj)
+    raise unknown_format(obj if carried is None else carried[0])
+
+
+def audit_text_of(obj: dict[str, Any]) -> str:
+    """Text of a record that `decode_object` would decode as Linux audit lines; "" for any other
+    record."""
+    text = auditd.text_of(obj)
+    if (
+        not text
+        or "vedette_record" in obj
+        or any(isinstance(obj.get(name), dict) for name in WRAPPERS)
+    ):
+        return ""
+    possible = possible_formats(obj)
+    if possible[0].is_text and len(_TEXT_MEMBERS.intersection(obj)) == 1:
+        return "" if auoms.begins_line(text) else text  # the common case, without all the rest
+    for one in possible:
+        if one.decode is auditd.decode:
+            break
+        if one.recognises(obj):
+            return ""
+    carried = shipper.inner_of(obj)
+    return "" if carried is not None and _is_known(carried[0]) else text
+
+
+def _is_known(obj: dict[str, Any]) -> bool:
+    """Whether any format recognises an object, or what it wraps or carries."""
+    if any(one.recognises(obj) for one in possible_formats(obj)):
+        return True
+    if any(isinstance(obj.get(name), dict) for name in WRAPPERS):
+        return True
+    carried = shipper.inner_of(obj)
+    return carried is not None and _is_known(carried[0])
 
 
 def _check_nesting(value: Any, raw: bytes) -> None:
-    """Raises RecordError too_deep for a value, of which `raw` is the text."""
-    # What `count` does byte by byte, `replace` does by leaps: a quarter of the time.
+    """Raise RecordError too_deep if the value exceeds RECORD_NESTING_MAX; `raw` is its text."""
+    # `replace` takes a quarter of the time of `count`.
     opened = len(raw) - len(raw.replace(b"{", b"").replace(b"[", b""))
     if opened <= RECORD_NESTING_MAX:
         return
@@ -128,7 +164,3 @@ def _salvage(raw: bytes, error: DecodeError) -> Any:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
-
-
-def _names(obj: dict[str, Any]) -> str:
-    return ", ".join(sorted(map(str, obj))[:8])[:200]

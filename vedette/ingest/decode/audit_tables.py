@@ -1,6 +1,6 @@
-"""Numbers of the Linux audit system: record types, system calls, socket addresses.
+"""Tables of the Linux audit system: record types, system calls, socket addresses.
 
-Only what the normaliser tells apart is named; other numbers stay numbers.
+Only the numbers that the normaliser uses have names; others stay numbers.
 """
 
 from ipaddress import IPv4Address, IPv6Address
@@ -76,15 +76,15 @@ EVENT_IDS: dict[str, int] = {
     "CRYPTO_SESSION": 2405,
     "VIRT_CONTROL": 2500,
 }
-"""Numbers of record types (linux/audit.h): see `event_id_of`."""
+"""Record type numbers (linux/audit.h), see `event_id_of`."""
 
 TYPE_NAMES: dict[str, str] = {str(number): name for name, number in EVENT_IDS.items()}
-"""Names of record types that kernel logs give by number."""
+"""Record type names by number, for kernel logs."""
 
 
 def event_id_of(record_type: str) -> int:
-    """Event id of an audit event by its main record type: the type's number; 0 for system calls,
-    whose names tell them apart, and for types not known."""
+    """Event id of an audit event: the number of its main record type; 0 for system calls, which
+    are identified by name, and for unknown types."""
     return 0 if record_type == "SYSCALL" else EVENT_IDS.get(record_type, 0)
 
 
@@ -140,15 +140,15 @@ _NUMBERS: dict[tuple[int, int], str] = {
 
 
 def call_name(number: str, architecture: str) -> str:
-    """Name of a system call by number and the `arch` field; "" for one that is not told apart."""
+    """Name of a system call by its number and the `arch` field; "" if it is not in the table."""
     column = _ARCHITECTURES.get(architecture.lower().removeprefix("0x"), 1)
     return _NUMBERS.get((column, int(number)), "") if number.isdecimal() else ""
 
 
 def socket_address(saddr: str) -> dict[str, str]:
-    """Family, address and port of a `struct sockaddr` in hexadecimal; {} when it is none.
+    """Family, address and port of a hexadecimal `struct sockaddr`; {} if malformed.
 
-    The family is in the byte order of the host: little-endian wherever a Linux EDR runs.
+    Assumes little-endian hosts.
     """
     try:
         raw = bytes.fromhex(saddr)

@@ -1,12 +1,11 @@
-"""Linux audit: lines of audit.log, alone or in a `message` member of a shipper's JSON.
+"""Decoder of Linux audit lines, from audit.log or the text member of a shipper's record.
 
-One event is all lines with the same node, time and serial. `assemble` gives its record the shape
-that laurel gives it: `SYSCALL` and `CWD` objects, `EXECVE.ARGV`, `PATH` and `SOCKADDR` lists,
-everything else under the name of its record type. Values are text; hexadecimal ones are decoded
-where the kernel only writes them so because of their characters, and what ENRICHED adds after
-0x1d stands beside them (`uid` and `UID`).
+All lines with the same node, time and serial are one event. `assemble` builds the record in
+laurel's shape: `SYSCALL` and `CWD` objects, `EXECVE.ARGV`, `PATH` and `SOCKADDR` lists, others
+under their record type. Values are text. Values that the kernel encodes as hexadecimal because of
+their characters are decoded; ENRICHED values after 0x1d are separate members (`uid` and `UID`).
 
-The serial starts anew at boot, so it is no record id by itself: see `record_id_of`.
+The serial restarts at boot, so it is no record id by itself: see `record_id_of`.
 """
 
 import re
@@ -15,32 +14,36 @@ from typing import Any, NamedTuple
 
 from vedette.ingest.decode import shipper
 from vedette.ingest.decode.audit_tables import TYPE_NAMES, event_id_of, socket_address
+from vedette.ingest.decode.syslog_header import header_end
 from vedette.ingest.record import Record, RecordError
+from vedette.limits import AUDIT_LINE_CHARS_MAX
 
 _HEAD = re.compile(
-    r"(?:\bnode=(\S+) )?\btype=(?:UNKNOWN\[(\d+)\]|([A-Z0-9_]+)) "
+    r"(?:node=(\S{1,255}) )?type=(?:UNKNOWN\[(\d{1,10})\]|([A-Z0-9_]{1,64})) "
     r"(?:msg=)?audit\((\d{1,12})\.(\d{1,9}):(\d{1,20})\):? ?"
 )
-_FIELD = re.compile(r"([A-Za-z_][\w\[\]-]*)=(\"[^\"]*\"|'[^']*'|\{[^}]*\}|[^ \x1d]*)")
-_HEX = re.compile(r"(?:[0-9A-F]{2})+")
+_FIELD = re.compile(
+    r"(?<![\w\[\]-])([A-Za-z_][\w\[\]-]*+)=(\"[^\"]*+\"|'[^']*+'|\{[^{}]*+\}|[^ \x1d]*+)"
+)
+_HEX = re.compile(r"(?:[0-9A-F]{2})++")
 _ARGUMENT = re.compile(r"a(\d{1,5})(?:\[(\d{1,5})\])?")
-_MESSAGE = re.compile(r"\bmsg='(.*)'", re.DOTALL)
+_MESSAGE = " msg='"
 
 _MAYBE_HEX = frozenset(
     {"exe", "comm", "ocomm", "cwd", "name", "proctitle", "acct", "cmd", "data", "path", "key"}
     | {"dir", "file", "grp", "new_group", "sw", "unit", "vm", "old-name", "new-name"}
 )
-"""Fields whose text the kernel writes as hexadecimal when it holds odd characters."""
+"""Fields that the kernel encodes as hexadecimal if they contain special characters."""
 
 _PARTS = frozenset({"EXECVE", "PATH", "CWD", "SOCKADDR", "PROCTITLE", "OBJ_PID", "KERN_MODULE"})
-"""Record types that only add to an event: without its other lines they are a fragment."""
+"""Record types that only add to an event; without its other lines they are a fragment."""
 
 _DROPPED = frozenset({"EOE"})
 _NONE = frozenset({"(null)", "(none)", "?", ""})
 
 
 class AuditLine(NamedTuple):
-    """One line: where it belongs, and its fields still as text."""
+    """One parsed line; `text` holds the fields after the head, unparsed."""
 
     node: str
     type: str
@@ -50,31 +53,53 @@ class AuditLine(NamedTuple):
 
 
 def parse_line(text: str) -> AuditLine | None:
-    """The audit line in a text, whatever a syslog header says before it; None when none is.
+    """Parse a text that begins with an audit line, after an optional syslog header; else None.
 
-    Split texts at "\n" and not by `splitlines`, to which 0x1d is the end of a line.
+    Text beyond AUDIT_LINE_CHARS_MAX is ignored. Callers split lines at line feeds, not with
+    `splitlines`, which also splits at 0x1d.
     """
-    found = _HEAD.search(text)
+    found = _head(text)
     if found is None:
         return None
     node, number, name, seconds, fraction, serial = found.groups()
     kind = TYPE_NAMES.get(number or name, name or f"TYPE_{number}")
     time_us = int(seconds) * 1_000_000 + int((fraction + "000000")[:6])
-    return AuditLine((node or "").lower(), kind, time_us, int(serial), text[found.end() :].rstrip())
+    return AuditLine(
+        (node or "").lower(),
+        kind,
+        time_us,
+        int(serial),
+        text[found.end() : AUDIT_LINE_CHARS_MAX].rstrip(),
+    )
+
+
+def _head(text: str) -> re.Match[str] | None:
+    begin = 0 if text.startswith(("type=", "node=")) else header_end(text)
+    return _HEAD.match(text, begin)
+
+
+def begins_line(text: str) -> bool:
+    """Whether a text begins with an audit line, after an optional syslog header."""
+    return "audit(" in text and _head(text) is not None
+
+
+def text_of(obj: dict[str, Any]) -> str:
+    """First text member of a shipper's record that begins with an audit line; "" if none."""
+    return shipper.text_of(obj, begins_line)
 
 
 def recognises(obj: dict[str, Any]) -> bool:
-    return _HEAD.search(shipper.text_of(obj, "audit(")) is not None
+    return bool(text_of(obj))
 
 
 def decode(obj: dict[str, Any]) -> list[Record]:
-    """The events in the text of a shipper's record. Raises RecordError: no_host, no_time."""
-    return assemble_all(shipper.text_of(obj, "audit(").split("\n"), shipper.host_of(obj))
+    """Events of the text in a shipper's record. Raises RecordError: no_host, no_time."""
+    return assemble_all(text_of(obj).split("\n"), shipper.host_of(obj))
 
 
 def assemble_all(texts: Iterable[str], host: str) -> list[Record]:
-    """The events of some lines, in the order in which they begin. `host` is for lines without
-    `node=`. Raises RecordError: no_host, no_time, unknown_format (no line is an audit line)."""
+    """Events of lines, in order of their first line. `host` applies to lines without `node=`.
+    Raises RecordError: no_host, no_time, unknown_format (no audit line)."""
     events: dict[tuple[str, int, int], list[AuditLine]] = {}
     for text in texts:
         line = parse_line(text)
@@ -86,7 +111,7 @@ def assemble_all(texts: Iterable[str], host: str) -> list[Record]:
 
 
 def assemble(lines: list[AuditLine], host: str) -> Record:
-    """The record of one event from all its lines, in any order.
+    """Record of one event from all its lines, in any order.
 
     Raises RecordError: no_host, no_time.
     """
@@ -114,13 +139,13 @@ def assemble(lines: list[AuditLine], host: str) -> Record:
 
 
 def record_id_of(time_us: int, serial: int) -> int:
-    """Record id of an event: the low 22 bits of its second and 26 of its serial, so that it
-    repeats neither after a reboot nor within 48 days."""
+    """Record id of an event: the low 22 bits of its second and 26 bits of its serial, unique
+    across reboots and for 48 days."""
     return (time_us // 1_000_000 & 0x3FFFFF) << 26 | serial & 0x3FFFFFF
 
 
 class _Data:
-    """Gathers the lines of one event."""
+    """Collects the lines of one event."""
 
     def __init__(self) -> None:
         self.kinds: set[str] = set()
@@ -166,10 +191,11 @@ def _item_number(path: dict[str, str]) -> int:
 
 
 def parse_fields(text: str) -> dict[str, str]:
-    """`name=value` pairs of a line; what means "none" becomes ""."""
-    message = _MESSAGE.search(text)
-    if message:
-        text = text[: message.start()] + message[1] + text[message.end() :]
+    """`name=value` pairs of a line; markers for "none" become ""."""
+    begin = text.find(_MESSAGE)
+    end = text.rfind("'") if begin >= 0 else -1
+    if end >= begin + len(_MESSAGE) > 0:
+        text = f"{text[:begin]} {text[begin + len(_MESSAGE) : end]}{text[end + 1 :]}"
     fields: dict[str, str] = {}
     for name, value in _FIELD.findall(text):
         fields[name] = _value(value, name in _MAYBE_HEX)
@@ -185,13 +211,13 @@ def _value(written: str, maybe_hex: bool) -> str:
 
 
 def _sockaddr(fields: dict[str, str]) -> dict[str, str]:
-    """Family, address and port, from the kernel's bytes or from what ENRICHED says of them."""
+    """Family, address and port, from the raw bytes or else from the ENRICHED value."""
     raw = socket_address(fields.get("saddr", ""))
     if raw:
         return raw
-    told = parse_fields(fields.get("SADDR", "").strip("{ }"))
+    enriched = parse_fields(fields.get("SADDR", "").strip("{ }"))
     return {
-        "saddr_fam": told.get("saddr_fam", ""),
-        "addr": told.get("laddr", ""),
-        "port": told.get("lport", ""),
+        "saddr_fam": enriched.get("saddr_fam", ""),
+        "addr": enriched.get("laddr", ""),
+        "port": enriched.get("lport", ""),
     }

@@ -13,23 +13,34 @@ import msgspec
 
 from vedette.ingest.decode import shipper
 from vedette.ingest.decode.auditd import parse_fields, parse_line, record_id_of
+from vedette.ingest.decode.syslog_header import header_end
 from vedette.ingest.record import Record, RecordError
 
 _MARK = "type=AUOMS_"
 _TAIL = re.compile(r" (?:proctitle=|argc=|cmdline=)")
-_CMDLINE = re.compile(r'(?:^| )cmdline="?(.*?)"? redactors=', re.DOTALL)
-_PROCTITLE = re.compile(r"(?:^| )proctitle=\"?(.*?)\"?(?: file=\S*)? redactors=", re.DOTALL)
-_LIST = re.compile(r" (path_name|path_nametype|path_mode)=(\[[^\]]*\])")
+_REDACTORS = " redactors="
+"""Member after the command line or process title."""
 
 
 def recognises(obj: dict[str, Any]) -> bool:
-    return bool(shipper.text_of(obj, _MARK))
+    return bool(_text_of(obj))
+
+
+def _text_of(obj: dict[str, Any]) -> str:
+    return shipper.text_of(obj, begins_line)
+
+
+def begins_line(text: str) -> bool:
+    """Whether a text begins with a line of auoms, after an optional syslog header."""
+    if _MARK not in text:
+        return False
+    begin = 0 if text.startswith(_MARK) else header_end(text)
+    return text.startswith(_MARK, begin)
 
 
 def decode(obj: dict[str, Any]) -> list[Record]:
     """Raises RecordError: no_host, no_time, unknown_format."""
-    text = shipper.text_of(obj, _MARK)
-    line = parse_line(text)
+    line = parse_line(_text_of(obj))
     if line is None:
         raise RecordError("unknown_format", "an auoms line without its head")
     found = _TAIL.search(line.text)
@@ -55,7 +66,7 @@ def decode(obj: dict[str, Any]) -> list[Record]:
 
 
 def _data(kind: str, serial: int, call: dict[str, str], head: str, tail: str) -> dict[str, Any]:
-    """The event in laurel's shape; `user` names who runs it, as laurel's `UID` does."""
+    """Event in laurel's shape; auoms's `user` becomes laurel's `UID`."""
     syscall = dict(call)
     syscall["SYSCALL"] = call.get("syscall", "")
     syscall["UID"] = call.get("user", "")
@@ -66,26 +77,44 @@ def _data(kind: str, serial: int, call: dict[str, str], head: str, tail: str) ->
         "CWD": {"cwd": call.get("cwd", "")},
         "PATH": _paths(head),
     }
-    cmdline = _CMDLINE.search(tail)
-    if cmdline:
-        data["EXECVE"] = {"cmdline": cmdline[1]}
-    title = _PROCTITLE.search(tail)
-    if title:
-        data["PROCTITLE"] = {"ARGV": [title[1]]}
+    cmdline = _unescaped(tail, " cmdline=")
+    if cmdline is not None:
+        data["EXECVE"] = {"cmdline": cmdline}
+    title = _unescaped(tail, " proctitle=")
+    if title is not None:
+        stem, mark, file = title.rpartition(" file=")
+        data["PROCTITLE"] = {"ARGV": [_unquoted(stem if mark and " " not in file else title)]}
     if "saddr" in call or "addr" in call:
         data["SOCKADDR"] = [{"SADDR": {**call, "saddr_fam": call.get("family", "")}}]
     return data
 
 
+def _unescaped(tail: str, name: str) -> str | None:
+    """Value of the first member `name` up to the last `redactors=`, unquoted: the text between
+    is not escaped and may contain member names."""
+    begin = tail.find(name)
+    end = tail.rfind(_REDACTORS, begin + len(name)) if begin >= 0 else -1
+    return _unquoted(tail[begin + len(name) : end]) if end >= 0 else None
+
+
+def _unquoted(value: str) -> str:
+    return value.removeprefix('"').removesuffix('"')
+
+
+def _list(head: str, name: str) -> list[str]:
+    """A JSON list of text; [] where there is none."""
+    begin = head.find(f" {name}=[")
+    end = head.find('"]', begin) if begin >= 0 else -1
+    if end < 0:
+        return []
+    try:
+        return msgspec.json.decode(head[begin + len(name) + 2 : end + 2].encode(), type=list[str])
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return []
+
+
 def _paths(head: str) -> list[dict[str, str]]:
-    lists: dict[str, list[str]] = {}
-    for name, text in _LIST.findall(head):
-        try:
-            lists[name] = msgspec.json.decode(text.encode(), type=list[str])
-        except msgspec.DecodeError:
-            lists[name] = []
-    names = lists.get("path_name", [])
-    kinds = lists.get("path_nametype", [])
+    names, kinds = _list(head, "path_name"), _list(head, "path_nametype")
     return [
         {"item": str(item), "name": name, "nametype": kinds[item] if item < len(kinds) else ""}
         for item, name in enumerate(names)

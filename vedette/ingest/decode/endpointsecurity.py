@@ -1,7 +1,7 @@
-"""Endpoint Security events as JSON: eslogger, Jamf Protect.
+"""Decoder of Endpoint Security events as JSON: eslogger, Jamf Protect.
 
-One object an event: `process` acts, `event` has one member, named after what happened. Neither
-says which host it is from; Jamf and shippers add it.
+One object per event: `process` is the acting process, `event` has one member named after the kind.
+The host name is added by Jamf or a shipper.
 """
 
 from typing import Any

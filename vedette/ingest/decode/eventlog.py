@@ -1,13 +1,13 @@
-"""What the wrappers of event-log records share: reading numbers, names and times of any type.
+"""Shared parsers of event-log wrappers: numbers, names and times of any type.
 
-Every wrapper gives the same `Record` of the family "windows"; only where it finds the parts
-differs (telemetry.md 1).
+Every wrapper yields the same `Record` of source "windows"; only the location of the parts differs
+(docs/telemetry-formats.md#wrappers-of-windows-events).
 """
 
 from collections.abc import Iterable
 from typing import Any
 
-from vedette.ingest.channels import canonical
+from vedette.ingest.channels import SYSMON, SYSMON_LINUX, canonical
 from vedette.ingest.record import Record, RecordError
 from vedette.ingest.times import any_time_us
 from vedette.model.memoize import remembered
@@ -25,9 +25,10 @@ def make_record(
     pid: Any,
     data: dict[str, Any],
 ) -> Record:
-    """A record from parts of any type. The first usable of `times` counts, then `UtcTime`.
+    """Build a record from parts of any type. Its time is the first valid of `times`, else
+    `UtcTime`.
 
-    Raises RecordError: no_host, no_time (none given), bad_time (none usable).
+    Raises RecordError: no_host, no_time (none given), bad_time (none valid).
     """
     name = lower_host(host) if isinstance(host, str) else ""
     if not name:
@@ -46,8 +47,21 @@ def make_record(
     )
 
 
+_SYSMON = frozenset({SYSMON, SYSMON_LINUX})
+_SYSMON_MEMBERS = frozenset(
+    {"UtcTime", "ProcessGuid", "ProcessId", "SourceProcessGUID", "SourceProcessGuid", "Image"}
+    | {"ImageLoaded", "Configuration", "State", "Operation", "ID", "Message", "param1"}
+)
+
+
+def has_event_data(record: Record) -> bool:
+    """Whether a flat record contains event data. Every Sysmon event has some, so one without is
+    of an unknown shape."""
+    return record.channel not in _SYSMON or any(map(record.data.get, _SYSMON_MEMBERS))
+
+
 def first_time_us(times: Iterable[Any]) -> int:
-    """The first usable time. Raises RecordError no_time or bad_time."""
+    """The first valid time. Raises RecordError no_time or bad_time."""
     given = False
     for value in times:
         moment_us = any_time_us(value)
@@ -61,12 +75,12 @@ def first_time_us(times: Iterable[Any]) -> int:
 
 @remembered(65_536)
 def lower_host(host: str) -> str:
-    """The key of a host: its full name in lower case, without the dot of the root."""
+    """Host key: the full name in lower case without a trailing dot. Cached."""
     return host.strip().rstrip(".").lower()
 
 
 def small_record_id(number: int) -> int:
-    """A record id that fits a record key; 0, which means none, for any other."""
+    """The record id if it fits into a record key, else 0 for none."""
     return number if 0 < number < 1 << _RECORD_ID_BITS else 0
 
 
@@ -75,9 +89,9 @@ def small_pid(number: int) -> int:
 
 
 def integer(value: Any) -> int:
-    """The number that a value of any type stands for; 0 when it stands for none.
+    """The number in a value of any type; 0 if there is none.
 
-    Decimal and hexadecimal text, and the dict with `#text` that some XML-to-JSON writers make.
+    Reads decimal and hexadecimal text, and the `#text` member of XML converted to JSON.
     """
     if isinstance(value, dict):
         value = value.get("#text", value.get("value"))
@@ -101,9 +115,9 @@ def text(value: Any) -> str:
 
 
 def flat_data(value: Any) -> dict[str, Any]:
-    """Event data as name -> value: unnamed items become param1, param2, ...; attributes go.
+    """Event data by name: unnamed items become param1, param2, ...; attributes are dropped.
 
-    For what is nested deeper, the last level's scalars are taken under their own names.
+    Scalars nested deeper are taken under their own names.
     """
     data: dict[str, Any] = {}
     _flatten(value, data)
@@ -131,5 +145,5 @@ def _put(name: str, item: Any, data: dict[str, Any]) -> None:
 
 
 def _plain(item: Any) -> Any:
-    """The text of an element that also has attributes; anything else as it is."""
+    """Text of an element with attributes; any other item unchanged."""
     return item.get("#text", item) if isinstance(item, dict) else item

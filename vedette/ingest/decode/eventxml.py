@@ -1,8 +1,7 @@
-"""`<Event>` XML: EVTX and forwarded events as text, Splunk lines, Sysmon for Linux in syslog.
+"""Decoder of `<Event>` XML: EVTX and forwarded events, Splunk lines, Sysmon for Linux in syslog.
 
-One parser serves them all, alone or inside a member of a JSON record. Document types and
-entities are refused before the parser sees them: no real event has them, and they are how XML
-reads files and eats memory.
+Parses events alone or inside a member of a JSON record. Document types and entities are rejected
+before parsing: real events have none, and they allow file access and memory exhaustion.
 """
 
 import re
@@ -11,7 +10,9 @@ from typing import Any
 from xml.etree import ElementTree  # safe behind `_parse`, which refuses DTDs and entities
 
 from vedette.ingest.decode.eventlog import make_record
+from vedette.ingest.decode.syslog_header import header_end
 from vedette.ingest.record import Record, RecordError
+from vedette.limits import SYSLOG_PREAMBLE_BYTES_MAX
 
 MEMBERS: tuple[str, ...] = (
     "SyslogMessage",
@@ -27,7 +28,7 @@ MEMBERS: tuple[str, ...] = (
     "_raw",
     "log",
 )
-"""Members of JSON records in which senders put a whole event."""
+"""Members of JSON records that may contain a whole event."""
 
 _END = "</Event>"
 _FORBIDDEN = ("<!DOCTYPE", "<!ENTITY")
@@ -36,7 +37,7 @@ _NOT_XML = re.compile(
     r"|&#(?:x0*(?:[0-8bcef]|1[0-9a-f])|0*(?:[0-8]|1[124-9]|2\d|3[01]));",
     re.IGNORECASE,
 )
-"""Characters that XML 1.0 cannot hold, plain or by number; Windows writes them all the same."""
+"""Characters forbidden in XML 1.0, plain or as references; Windows writes them anyway."""
 
 
 def recognises(obj: dict[str, Any]) -> bool:
@@ -58,7 +59,7 @@ def decode_text(raw: bytes) -> list[Record]:
 
 
 def parse_event(text: str) -> Record:
-    """The record of the one `<Event>` in a text that may have a syslog header before it."""
+    """Record of the one `<Event>` in a text."""
     start = _event_start(text)
     if start < 0:
         raise RecordError("unknown_format", "XML without an Event element")
@@ -86,7 +87,8 @@ def parse_event(text: str) -> Record:
 
 
 def parse_data(text: str) -> dict[str, Any]:
-    """Event data of an XML fragment that holds `<EventData>` or only `<Data>` elements.
+    """Event data of an XML fragment that holds `<EventData>`, `<UserData>` or only `<Data>`
+    or `<Param>` elements.
 
     Raises RecordError bad_xml.
     """
@@ -96,17 +98,28 @@ def parse_data(text: str) -> dict[str, Any]:
         raise RecordError("bad_xml", f"not XML: {error}") from error
     data: dict[str, Any] = {}
     for element in root.iter():
-        if _local(element) in {"EventData", "fragment"}:
-            _read_items(element, data)
+        match _local(element):
+            case "EventData" | "fragment":
+                _read_items(element, data)
+            case "UserData":
+                data.update((_local(item), item.text or "") for part in element for item in part)
     return data
 
 
 def _find(obj: dict[str, Any]) -> str | None:
     for name in MEMBERS:
         value = obj.get(name)
-        if isinstance(value, str) and _event_start(value) >= 0 and "<System>" in value:
+        if isinstance(value, str) and "<System>" in value and _begins_event(value):
             return value
     return None
+
+
+def _begins_event(text: str) -> bool:
+    """Whether a text begins with an Event, after an optional XML declaration or syslog header."""
+    begin = 0 if text.startswith("<Event") else header_end(text)
+    if text.startswith("<?xml", begin):
+        begin = text.find("<", begin + 1, begin + SYSLOG_PREAMBLE_BYTES_MAX)
+    return begin >= 0 and text.startswith(("<Event>", "<Event "), begin)
 
 
 def _event_start(text: str) -> int:
@@ -128,9 +141,9 @@ def _parse(text: str) -> "ElementTree.Element[str]":
 def _salvage(text: str) -> "tuple[ElementTree.Element[str], dict[str, Any]]":
     """`System` and event data of an event that is not well-formed.
 
-    Sysmon for Linux escapes badly (`&lt unknown`), and syslog cuts long messages off. `System`
-    has to be whole; of the data, what is there. A name counts the first time: what a command
-    line brings along cannot replace a field before it.
+    Sysmon for Linux escapes badly (`&lt unknown`), and syslog truncates long messages. `System`
+    must be complete; event data are read as far as they go. The first value of a name wins, so a
+    command line cannot replace a field before it.
     """
     head, mark, rest = text.partition("</System>")
     try:
@@ -161,7 +174,7 @@ def _event_data(event: "ElementTree.Element[str]") -> dict[str, Any]:
 def _read_items(holder: "ElementTree.Element[str]", data: dict[str, Any]) -> None:
     unnamed = 0
     for item in holder:
-        if _local(item) != "Data":
+        if _local(item) not in {"Data", "Param"}:
             continue
         name = item.get("Name")
         if name is None:

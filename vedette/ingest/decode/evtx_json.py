@@ -1,7 +1,7 @@
-"""JSON made of EVTX: `Event.System`, `Event.EventData` or `Event.UserData`, attributes apart.
+"""Decoder of EVTX converted to JSON: `Event.System`, `Event.EventData` or `Event.UserData`.
 
-GUIDs have no braces, numbers are numbers, and `EventID` can be a dict with its qualifiers. The
-importer makes such text from EVTX files, so there is a typed fast path, `decode_typed`.
+Attributes are separate objects, GUIDs have no braces, and `EventID` may be an object with
+qualifiers. The importer converts EVTX files to this form, hence the typed fast path `decode_typed`.
 """
 
 from typing import Any
@@ -48,7 +48,7 @@ class _Provider(Struct, gc=False):
 
 
 class _Qualified(Struct, gc=False):
-    """The id of an event of an old provider: beside it stand its qualifiers."""
+    """Event id of a legacy provider, which has qualifiers."""
 
     number: int = field(name="#text")
 
@@ -76,7 +76,7 @@ _decoder = Decoder(_Document)
 
 
 def decode_typed(raw: bytes) -> Record | None:
-    """A document of plain named event data; None when it is anything else."""
+    """Record of a document with plain named event data; None for any other."""
     try:
         return _record(_decoder.decode(raw).event)
     except DecodeError:

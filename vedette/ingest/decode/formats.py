@@ -1,7 +1,7 @@
-"""The formats of JSON records, and which of them an object can be of by the names of its members.
+"""Wire formats of JSON records, and a prefilter by member names.
 
-A sender writes the same few sets of members all day, so what these leave to ask is remembered:
-mostly one format, where asking all of them in turn costs as much as reading the record's text.
+Senders repeat a few sets of member names, so the formats possible for a set are cached; mostly one
+is left to test.
 """
 
 from collections.abc import Callable
@@ -27,20 +27,22 @@ from vedette.ingest.decode import (
 from vedette.ingest.record import Record
 
 _TEXTS = frozenset({*shipper.TEXT_MEMBERS, "event"})
-"""Where shippers put the line of a log (`shipper.text_of`)."""
+"""Members in which shippers put a log line (`shipper.text_of`)."""
 
 
 class Format(NamedTuple):
     """One wire format."""
 
     members: frozenset[str]
-    """No object without any of these is of this format."""
+    """An object with none of these members is not of this format."""
     recognises: Callable[[dict[str, Any]], bool]
     decode: Callable[..., list[Record]]
-    """Of an object; where it `asks_text`, of an object and its text."""
+    """Takes the object; with `asks_text` also its text."""
     is_flat: bool = False
-    """Whether its decoder ignores what is nested, however deeply."""
+    """Whether the decoder ignores nested values."""
     asks_text: bool = False
+    is_text: bool = False
+    """Whether the record is text in a member of a shipper's record."""
 
 
 FORMATS: tuple[Format, ...] = (
@@ -48,29 +50,31 @@ FORMATS: tuple[Format, ...] = (
     Format(frozenset({"vedette_event"}), vedette_sensor.recognises, vedette_sensor.decode),
     Format(frozenset({"winlog", "log_name"}), winlogbeat.recognises, winlogbeat.decode),
     Format(frozenset({"Event"}), evtx_json.recognises, evtx_json.decode),
-    Format(frozenset({"EventID"}), getwinevent.recognises, getwinevent.decode),
-    Format(frozenset(eventxml.MEMBERS), eventxml.recognises, eventxml.decode),
     Format(frozenset({"EventID"}), azure.recognises, azure.decode),
+    Format(frozenset({"EventID"}), getwinevent.recognises, getwinevent.decode),
     Format(frozenset({"ID"}), laurel.recognises, laurel.decode, asks_text=True),
-    Format(_TEXTS, auoms.recognises, auoms.decode),
-    Format(_TEXTS, auditd.recognises, auditd.decode),
     Format(frozenset({"hostIdentifier", "node_key"}), osquery.recognises, osquery.decode),
     Format(frozenset(tetragon.KINDS), tetragon.recognises, tetragon.decode),
     Format(frozenset({"process"}), endpointsecurity.recognises, endpointsecurity.decode),
-    Format(_TEXTS | {"event_time", "eventTime"}, santa.recognises, santa.decode),
+    Format(frozenset({"event_time", "eventTime"}), santa.recognises, santa.decode),
+    Format(frozenset(eventxml.MEMBERS), eventxml.recognises, eventxml.decode, is_text=True),
+    Format(_TEXTS, auoms.recognises, auoms.decode, is_text=True),
+    Format(_TEXTS, auditd.recognises, auditd.decode, is_text=True),
+    Format(_TEXTS, santa.recognises_text, santa.decode_text, is_text=True),
 )
-"""In order: the first that recognises a record decodes it."""
+"""In order of recognition. Text formats come last, so the content of a text member cannot
+replace a record that is recognised by its own shape."""
 
 _SETS_MAX = 1_024
 _SET_MEMBERS_MAX = 32
 _SET_CHARS_MAX = 1_024
-"""How many sets of names are remembered, and how large ones: names are the sender's choice."""
+"""Bounds of the cache, in sets, names and characters: names are chosen by the sender."""
 
 _possible: dict[tuple[str, ...], tuple[Format, ...]] = {}
 
 
 def possible_formats(obj: dict[str, Any]) -> tuple[Format, ...]:
-    """Those of `FORMATS` that an object can be of, in their order."""
+    """Formats that an object may have, in order. Cached by member names."""
     names = tuple(obj)
     found = _possible.get(names)
     if found is None:

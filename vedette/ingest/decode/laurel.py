@@ -1,7 +1,7 @@
-"""laurel: one JSON object an audit event, already assembled and enriched.
+"""Decoder of laurel: one JSON object per audit event, assembled and enriched.
 
-Bytes that are not printable ASCII, `%` and `+` are written `%xx`; a `+` stays a plus. `ID` is
-`seconds.ms:serial`, `PID.EVENT_ID` the id of the event that began the process.
+Bytes other than printable ASCII, `%` and `+` are written `%xx`; `+` is a plus. `ID` is
+`seconds.ms:serial`, `PID.EVENT_ID` the id of the event that started the process.
 """
 
 import re
@@ -25,13 +25,13 @@ _PARTS = frozenset({"ID", "NODE", "EXECVE", "PATH", "CWD", "SOCKADDR", "PROCTITL
 
 
 def recognises(obj: dict[str, Any]) -> bool:
-    """`ID` of an audit event beside at least one record type."""
+    """Whether `ID` is the id of an audit event."""
     event_id = obj.get("ID")
     return isinstance(event_id, str) and event_key(event_id) != _NO_KEY
 
 
 def decode(obj: dict[str, Any], raw: bytes = b"") -> list[Record]:
-    """`raw` is the text of the object, where there is one. Raises RecordError: no_host, no_time."""
+    """`raw` is the text of the object, if any. Raises RecordError: no_host, no_time."""
     time_us, serial = event_key(obj["ID"])
     node = obj.get("NODE")
     host = lower_host(node) if isinstance(node, str) else shipper.host_of(obj)
@@ -40,7 +40,7 @@ def decode(obj: dict[str, Any], raw: bytes = b"") -> list[Record]:
     if not time_us:
         raise RecordError("no_time", "the audit event has no time")
     data = {name: value for name, value in obj.items() if name.isupper()}
-    # Seldom, and to look through text is quicker than to look at every value.
+    # Rare, and one scan of the text is faster than one of every value.
     if (not raw or b"%" in raw) and b"%" in _encode(data):
         data = {name: _plain(value) for name, value in data.items()}
     main = "SYSCALL" if "SYSCALL" in data else next(iter(sorted(data.keys() - _PARTS)), "")
@@ -58,11 +58,11 @@ def decode(obj: dict[str, Any], raw: bytes = b"") -> list[Record]:
 
 
 def event_key(text: str) -> tuple[int, int]:
-    """Time in epoch microseconds and serial of an event id; (0, -1) for text that is none."""
+    """Time in epoch microseconds and serial of an event id; (0, -1) if malformed."""
     return _key(text) if len(text) <= _ID_CHARS_MAX else _NO_KEY
 
 
-@lru_cache(maxsize=16_384)  # every event names those that began its process and its parent
+@lru_cache(maxsize=16_384)  # every event references the starts of its process and parent
 def _key(text: str) -> tuple[int, int]:
     found = _ID.fullmatch(text)
     if found is None:
@@ -72,7 +72,7 @@ def _key(text: str) -> tuple[int, int]:
 
 
 def _plain(value: Any) -> Any:
-    """A value with its percent-encoding undone, at any depth."""
+    """A value with percent-encoding decoded at any depth."""
     if isinstance(value, str):
         return unquote(value, errors="replace") if "%" in value else value
     if isinstance(value, dict):

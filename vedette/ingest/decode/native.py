@@ -1,4 +1,4 @@
-"""The native dialect: a `Record` as JSON, as the importer sends it."""
+"""Decoder of the native format: a `Record` as JSON, as the importer sends it."""
 
 from msgspec import DecodeError, ValidationError
 from msgspec.json import Decoder
@@ -26,7 +26,7 @@ def decode(raw: bytes) -> Record:
 
 
 def checked(record: Record) -> Record:
-    """The record with numbers in range and its host in lower case."""
+    """The record with numbers in range and a lower-case host."""
     record.host = lower_host(record.host)
     if not record.host:
         raise RecordError("no_host", "the record does not say which host it is from")

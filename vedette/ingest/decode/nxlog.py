@@ -1,9 +1,9 @@
-"""NXLog im_msvistalog: event data flat beside the envelope.
+"""Decoder of NXLog im_msvistalog: event data and envelope in one flat object.
 
 `host` is the collector. `EventTime` and `EventReceivedTime` are local times without a zone;
-`@timestamp` is when the next hop took the record. Their difference, to the quarter of an hour,
-is the zone. The data stay as they came: normalise reads names, and strips the envelope only
-from what is kept as a record.
+`@timestamp` is when the next hop received the record. Their difference, rounded to 15 minutes, is
+the zone. Data are not copied: normalise reads them by name, and the envelope is removed only from
+stored records.
 """
 
 from typing import Any
@@ -52,7 +52,8 @@ def decode(obj: dict[str, Any]) -> list[Record]:
 
 
 def _event_time_us(event: Any, received: Any, hop: Any) -> int:
-    """The event's time, moved by the zone that the time of the next hop shows; 0 unknown."""
+    """Event time in UTC microseconds, with the zone derived from the next hop's time; 0 if
+    unknown."""
     try:
         event_us, hop_us = time_us(event), time_us(hop)
         received_us = time_us(received)

@@ -1,8 +1,8 @@
-"""osquery results: one event, a snapshot, a batch of differences, or a whole logger request.
+"""Decoder of osquery results: events, snapshots, differences, or a whole logger request.
 
-All values are text. The name of a query is free, so the table is found by the name's end or by
-the columns. `windows_events` and `windows_eventlog` carry event-log records with their data as
-JSON: those become records of the family "windows".
+All values are text. Query names are free, so the table is determined by the end of the name or by
+its columns. `windows_events` and `windows_eventlog` carry event-log records as JSON and become
+records of source "windows".
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ TABLES: tuple[tuple[str, frozenset[str]], ...] = (
     ("yara_events", frozenset({"target_path", "matches"})),
     ("hardware_events", frozenset({"driver", "vendor", "action"})),
 )
-"""Event tables with columns that only they have together, the most telling first."""
+"""Event tables with sets of columns that identify them, most specific first."""
 
 _EVENT_LOG = frozenset({"windows_events", "windows_eventlog"})
 
@@ -42,7 +42,7 @@ def recognises(obj: dict[str, Any]) -> bool:
 
 
 def decode(obj: dict[str, Any]) -> list[Record]:
-    """One record a row that was added. Raises RecordError: no_host, no_time, unknown_format."""
+    """One record per added row. Raises RecordError: no_host, no_time, unknown_format."""
     if "node_key" in obj and isinstance(obj.get("data"), list):
         return [
             record
@@ -66,7 +66,7 @@ def _host_of(obj: dict[str, Any]) -> str:
 
 
 def _rows(obj: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Rows that are there now; what a difference says is gone is no event."""
+    """Added and current rows; rows removed by a difference are not events."""
     differences = obj.get("diffResults")
     snapshot = obj.get("snapshot")
     if isinstance(differences, dict):
@@ -83,7 +83,7 @@ def _rows(obj: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def table_of(name: str, row: dict[str, Any]) -> str:
-    """The event table of a query's row; the query's name for any other."""
+    """Event table of a query's row; the query's name if there is none."""
     for table, _ in TABLES:
         if name.endswith(table):
             return table
@@ -114,7 +114,7 @@ def _row(host: str, name: str, obj: dict[str, Any], row: dict[str, Any]) -> Reco
 
 
 def _moment(value: Any) -> int:
-    """Epoch microseconds; osquery writes even seconds as text."""
+    """Epoch microseconds; osquery writes numbers as text too."""
     if isinstance(value, str) and value.strip().isdecimal():
         return any_time_us(int(value))
     return any_time_us(value)

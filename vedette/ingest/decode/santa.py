@@ -14,11 +14,12 @@ from typing import Any
 from vedette.ingest.decode import shipper
 from vedette.ingest.decode.eventlog import lower_host
 from vedette.ingest.decode.shipper import member
+from vedette.ingest.decode.syslog_header import header_end
 from vedette.ingest.record import Record, RecordError
 from vedette.ingest.times import any_time_us, time_us
 
-MARK = "santad: action="
-_LINE = re.compile(r"\[(\d{4}-\d\d-\d\dT[^\]]{1,32})\] \w santad: (action=.*)", re.DOTALL)
+_MARK = "santad: action="
+_LINE = re.compile(r"\[(\d{4}-\d\d-\d\dT[^\]]{1,32})\] \w santad: (?=action=)")
 _FIELD = re.compile(r"(?:^|\|)([a-z_0-9]+)=([^|]*)")
 
 _ACTIONS: dict[str, str] = {
@@ -46,20 +47,27 @@ _ACTIONS: dict[str, str] = {
     "tcc_modification": "TCC_MODIFICATION",
     "gatekeeper_override": "GATEKEEPER_OVERRIDE",
 }
-"""Actions of the log by the member that a JSON event has."""
+"""Actions of the log by the member of a JSON event."""
 
 
 def recognises(obj: dict[str, Any]) -> bool:
-    if "event_time" in obj or "eventTime" in obj:
-        return _kind(obj) is not None
-    return bool(shipper.text_of(obj, MARK))
+    """Whether an object is an event of Santa's JSON telemetry."""
+    return ("event_time" in obj or "eventTime" in obj) and _kind(obj) is not None
+
+
+def recognises_text(obj: dict[str, Any]) -> bool:
+    """Whether a shipper's record carries a log line of Santa."""
+    return bool(shipper.text_of(obj, begins_line))
+
+
+def decode_text(obj: dict[str, Any]) -> list[Record]:
+    """Records of the log lines in a shipper's record. Raises RecordError: no_host, no_time."""
+    lines = shipper.text_of(obj, begins_line).split("\n")
+    return [parse_line(line, shipper.host_of(obj)) for line in lines if begins_line(line)]
 
 
 def decode(obj: dict[str, Any]) -> list[Record]:
-    """Raises RecordError: no_host, no_time, unknown_format."""
-    if shipper.text_of(obj, MARK):
-        lines = shipper.text_of(obj, MARK).split("\n")
-        return [parse_line(line, shipper.host_of(obj)) for line in lines if MARK in line]
+    """An event of the JSON telemetry. Raises RecordError: no_host, no_time, unknown_format."""
     kind = _kind(obj)
     if kind is None:
         raise RecordError("unknown_format", "a Santa event without an action")
@@ -68,12 +76,22 @@ def decode(obj: dict[str, Any]) -> list[Record]:
     return [_record(host, any_time_us(obj.get("event_time") or obj.get("eventTime")), fields)]
 
 
+def begins_line(text: str) -> bool:
+    """Whether a text begins with a log line of Santa, after an optional syslog header."""
+    return _MARK in text and _head(text) is not None
+
+
+def _head(text: str) -> re.Match[str] | None:
+    return _LINE.match(text, 0 if text.startswith("[") else header_end(text))
+
+
 def parse_line(text: str, host: str) -> Record:
-    """The record of one log line. Raises RecordError: no_host, no_time, unknown_format."""
-    found = _LINE.search(text)
+    """Record of one log line. Raises RecordError: no_host, no_time, unknown_format."""
+    found = _head(text)
     if found is None:
         raise RecordError("unknown_format", "no Santa log line")
-    fields = {name: _plain(value) for name, value in _FIELD.findall(found[2].rstrip())}
+    members = text[found.end() :].rstrip()
+    fields = {name: _plain(value) for name, value in _FIELD.findall(members)}
     return _record(host or _machine(fields.get("machineid")), time_us(found[1]), fields)
 
 
@@ -90,7 +108,7 @@ def _machine(value: Any) -> str:
 
 
 def _plain(value: str) -> str:
-    """Santa writes what would break its lines as `<pipe>` and backslash escapes."""
+    """Undo Santa's escapes of separators and line breaks."""
     value = value.replace("<pipe>", "|").replace("\\n", "\n").replace("\\r", "\r")
     return "" if value == "(null)" else value
 
@@ -107,14 +125,14 @@ def _snake_name(name: str) -> str:
 
 
 def _snake(value: Any) -> Any:
-    """A value with the names of its members in the spelling of Santa's schema."""
+    """A value with member names converted to snake case."""
     if isinstance(value, dict):
         return {_snake_name(name): _snake(item) for name, item in value.items()}
     return [_snake(item) for item in value] if isinstance(value, list) else value
 
 
 def _fields(kind: str, event: dict[str, Any]) -> dict[str, str]:
-    """The flat fields of a JSON event, under the names of the log lines."""
+    """Flat fields of a JSON event, named as in log lines."""
     action = _ACTIONS[_snake_name(kind)]
     subject = {"EXEC": "target", "FORK": "child"}.get(action, "instigator")
     process = event.get(subject) or {}
@@ -158,7 +176,7 @@ def _newpath(event: dict[str, Any]) -> Any:
 
 
 def _argument(value: Any) -> str:
-    """An argument: bytes, which JSON of protocol buffers writes as base64."""
+    """An argument, decoded from base64, the JSON encoding of bytes in protocol buffers."""
     if not isinstance(value, str):
         return ""
     try:

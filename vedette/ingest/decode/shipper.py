@@ -1,9 +1,10 @@
-"""What log shippers put around a line of a log: the host it is from, the text, the time.
+"""Envelope of log shippers: host, text and time around a log line.
 
-For formats whose own lines do not say which host they are from (audit.log, Santa, Endpoint
-Security), the shipper's word counts: there the shipper runs on the host.
+Formats whose lines do not name their host (audit.log, Santa, Endpoint Security) take it from the
+shipper, which runs on that host.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -27,7 +28,7 @@ HOST_MEMBERS: tuple[tuple[str, ...], ...] = (
     ("node_name",),
     ("fqdn",),
 )
-"""Where shippers name the host, the most telling first."""
+"""Paths of members that name the host, most specific first."""
 
 TEXT_MEMBERS: tuple[str, ...] = (
     "message",
@@ -39,20 +40,20 @@ TEXT_MEMBERS: tuple[str, ...] = (
     "raw",
     "_raw",
 )
-"""Members that hold the line as it was in the log."""
+"""Members that contain the original log line."""
 
 TIME_MEMBERS: tuple[str, ...] = ("@timestamp", "timestamp", "time", "TimeGenerated", "date")
 
 
 def member(obj: Any, path: tuple[str, ...]) -> Any:
-    """The value under nested members; None where one is missing."""
+    """Value at a path of members; None if one is missing."""
     for name in path:
         obj = obj.get(name) if isinstance(obj, dict) else None
     return obj
 
 
 def host_of(obj: dict[str, Any]) -> str:
-    """The host in lower case, "" when no member names it."""
+    """Host in lower case; "" if no member names it."""
     for path in HOST_MEMBERS:
         value = member(obj, path)
         if isinstance(value, str) and value.strip() not in {"", "-", "localhost"}:
@@ -60,19 +61,19 @@ def host_of(obj: dict[str, Any]) -> str:
     return ""
 
 
-def text_of(obj: dict[str, Any], mark: str) -> str:
-    """The first text member that holds `mark`; "" when none does."""
+def text_of(obj: dict[str, Any], matches: Callable[[str], bool]) -> str:
+    """First text member that `matches`; "" if none."""
     for name in TEXT_MEMBERS:
         value = obj.get(name)
-        if isinstance(value, str) and mark in value:
+        if isinstance(value, str) and matches(value):
             return value
     original = member(obj, ("event", "original"))
-    return original if isinstance(original, str) and mark in original else ""
+    return original if isinstance(original, str) and matches(original) else ""
 
 
 def inner_of(obj: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
-    """The JSON object that a shipper carries as text, completed by the host and time that the
-    shipper tells, and that text; None when there is none."""
+    """The JSON object that a shipper carries as text, completed with the shipper's host and
+    time, and its text; None if there is none."""
     for name in TEXT_MEMBERS:
         value = obj.get(name)
         if isinstance(value, str) and value.lstrip().startswith("{"):
@@ -92,7 +93,7 @@ def _object_of(text: str) -> dict[str, Any] | None:
 
 
 def time_of(obj: dict[str, Any]) -> int:
-    """The shipper's time, epoch microseconds; 0 when there is none."""
+    """The shipper's time in epoch microseconds; 0 if none."""
     for name in TIME_MEMBERS:
         moment_us = any_time_us(obj.get(name))
         if moment_us:

@@ -1,4 +1,6 @@
-"""Tetragon's JSON export: one object an event, with one member `process_*` that names its kind."""
+"""Decoder of Tetragon's JSON export: one object per event, its kind named by a member
+`process_*`.
+"""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Our own Linux sensor: event format 1 (docs/sensor-protocol.md), one JSON object an event.
+"""Decoder of the Vedette sensor: event format 1 (docs/sensor-protocol.md), one object per event.
 
-An event does not say which host it is from: the sensor's key does, and the server puts the name
-in. Events that travel another way (a file, a shipper) need a member that names it.
+Events do not name their host: the server adds the host of the sensor's key. Events that arrive by
+other ways (file, shipper) need a member that names it.
 """
 
 from typing import Any, TypeGuard

@@ -1,9 +1,8 @@
-"""Winlogbeat and Elastic Agent: version 6 (flat), 7 (moved to ECS), 8 and later (`winlog`).
+"""Decoder of Winlogbeat and Elastic Agent: version 6 (flat), 7 (moved to ECS), 8+ (`winlog`).
 
-`host` is the collector; the host that logged is `computer_name`. Winlogbeat 7's Sysmon and
-Security modules rename event data to ECS fields and delete the originals, so those are renamed
-back to the names that Sysmon gave them. Everything later sends `winlog.event_data` whole: that
-is the fast path, `decode_typed`.
+`host` is the collector; `computer_name` is the host that logged. The Sysmon and Security modules of
+version 7 move event data to ECS fields, which are mapped back to the original names. Later versions
+send `winlog.event_data` unchanged: the fast path `decode_typed`.
 """
 
 from typing import Any
@@ -26,7 +25,7 @@ from vedette.ingest.times import time_us
 
 MARK = b'"winlog":'
 PREFIX = b'{"@timestamp":'
-"""How Beats begin every document."""
+"""First bytes of every Beats document."""
 
 
 class _Process(Struct, gc=False):
@@ -52,7 +51,7 @@ _decoder = Decoder(_Document)
 
 
 def decode_typed(raw: bytes) -> Record | None:
-    """A document as version 8 writes it; None when it is anything else."""
+    """Record of a version 8 document; None for any other."""
     try:
         return _record(_decoder.decode(raw))
     except (DecodeError, ValueError):
@@ -60,7 +59,7 @@ def decode_typed(raw: bytes) -> Record | None:
 
 
 def _record(document: _Document) -> Record | None:
-    """Raises ValueError for a number that is none."""
+    """Raises ValueError for malformed numbers."""
     log = document.winlog
     data = log.event_data
     event_id = int(log.event_id)
@@ -86,7 +85,7 @@ def _record(document: _Document) -> Record | None:
 
 
 def _is_moved(channel: str, event_id: int, data: dict[str, Any]) -> bool:
-    """Whether version 7 has moved what this event cannot be without."""
+    """Whether version 7 moved a mandatory member of this event to ECS."""
     if channel == SYSMON:
         return "UtcTime" not in data
     return channel == SECURITY and event_id in {4688, 4689} and "ProcessId" not in data
@@ -166,20 +165,21 @@ _ECS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("IsExecutable", ("sysmon", "file", "is_executable")),
     ("TargetObject", ("registry", "path")),
 )
-"""Where Winlogbeat 7 moved event data that means the same for every Sysmon id."""
+"""Original names of event data and their ECS paths, the same for every Sysmon id."""
 
 _SUBJECT = ("ProcessGuid", "ProcessId", "Image")
 _ACTOR: dict[int, tuple[str, str, str]] = {
     8: ("SourceProcessGuid", "SourceProcessId", "SourceImage"),
     10: ("SourceProcessGUID", "SourceProcessId", "SourceImage"),
 }
-"""What `process.entity_id`, `.pid` and `.executable` were called."""
+"""Original names of `process.entity_id`, `.pid` and `.executable`."""
 
 _FILE_PATH: dict[int, str] = {6: "ImageLoaded", 7: "ImageLoaded", 9: "Device"}
-"""What `file.path` was called, where it was not TargetFilename."""
+"""Original name of `file.path` where it was not TargetFilename."""
 
 _FILE_HASHES: dict[int, str] = {6: "Hashes", 7: "Hashes", 15: "Hash"}
-"""Ids whose hashes went to `file.hash`, and their old name; else `process.hash` and Hashes."""
+"""Event ids whose hashes moved to `file.hash`, with the original name; others use `process.hash`
+and Hashes."""
 
 _PIPES = (17, 18)
 _INITIATED = {"egress": "true", "outbound": "true", "ingress": "false", "inbound": "false"}

@@ -1,22 +1,22 @@
-"""Which telemetry is not stored: ingress filters (api.md 2.19), compiled and applied.
+"""Ingress filters (docs/ingress-filters.md): compiled, and applied to the outcomes of records.
 
-Pure, as all of `ingest`: `compile_filters` makes what runs, `Judge` says which processes of a
-commit are meant, `sift` leaves out what they did.
+Pure, like all of `ingest`: `compile_filters` builds the filters, `FilterEvaluator` selects the
+processes of a batch that they match, `apply_filters` removes what those processes did.
 """
 
+from vedette.ingest.filter.apply import apply_filters
 from vedette.ingest.filter.compile import NO_FILTERS, CompiledFilters, compile_filters
-from vedette.ingest.filter.judge import Judge, Meant, Subject
+from vedette.ingest.filter.evaluate import Evaluation, FilterEvaluator, Subject
 from vedette.ingest.filter.pattern import PatternError, check_patterns
-from vedette.ingest.filter.sift import sift
 
 __all__ = [
     "NO_FILTERS",
     "CompiledFilters",
-    "Judge",
-    "Meant",
+    "Evaluation",
+    "FilterEvaluator",
     "PatternError",
     "Subject",
+    "apply_filters",
     "check_patterns",
     "compile_filters",
-    "sift",
 ]

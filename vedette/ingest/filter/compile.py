@@ -1,23 +1,23 @@
-"""From filters as they are kept to what runs: one bit a filter, in order of priority.
+"""Compiles ingress filters into bit masks, one bit per filter in order of priority.
 
-Which filters mean a process is an AND of three numbers (path, command line, md5), each looked up
-once per different text; which of them count on a sensor is a fourth. So a thousand filters cost
-what one costs, except where a text is new.
+The filters that match a process are the AND of three masks (path, command line, md5), each cached
+by text; a fourth selects those that apply to the sensor. So the cost does not depend on the number
+of filters, except for texts not in the cache.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from vedette.ingest.filter.pattern import path_expression
-from vedette.ingest.filter.patterns import Patterns
+from vedette.ingest.filter.pattern_set import PatternSet
 from vedette.limits import FILTER_SENSORS_REMEMBERED
 from vedette.model.ingress_filter import ALL_DESCENDANTS, EVENT_LISTS, IngressFilter
 
 DEPTH_MAX = 64
-"""How far up a chain of parents is followed."""
+"""Generations of parents that are followed."""
 
 
 class CompiledFilters:
-    """Filters that are enabled or measured. One thread uses it: its memory is not guarded."""
+    """Compiled filters that are enabled or measured. Not thread-safe: its caches have no lock."""
 
     __slots__ = (
         "_depths",
@@ -27,9 +27,9 @@ class CompiledFilters:
         "drops",
         "events",
         "filters",
-        "levelled",
+        "inherited_mask",
         "md5s",
-        "metered",
+        "measured",
         "no_md5",
         "on_sensor",
         "paths",
@@ -38,13 +38,13 @@ class CompiledFilters:
 
     def __init__(self, filters: Sequence[IngressFilter]) -> None:
         self.filters = tuple(filters)
-        """The one with the highest priority first; bit 0 is the first."""
+        """Highest priority first; bit 0 is the first."""
         self.drops = self._which(lambda one: one.filter_all_events, enforced=True)
-        """Bits of the filters that drop all that a process does."""
+        """Mask of filters that drop all events of a process."""
         self.thins = self._which(lambda one: not one.filter_all_events, enforced=True)
-        """Bits of the filters that drop single events."""
+        """Mask of filters that drop single events."""
         self.on_sensor = self._which(lambda one: one.filter_on_sensor)
-        self.metered = self._which(lambda one: one.enabled or one.track_metrics)
+        self.measured = self._which(lambda one: one.enabled or one.track_metrics)
         self.paths = self._patterns("path_filters", paths=True)
         self.cmdlines = self._patterns("cmdline_filters")
         self.no_md5 = self._which(lambda one: not one.md5_filters)
@@ -57,30 +57,30 @@ class CompiledFilters:
             for name in EVENT_LISTS
             if any(getattr(one, name) for one in self.filters)
         }
-        """By name of the list; without the lists that no filter has."""
+        """Pattern set by event list, without the lists that no filter has."""
         levels = [one.descendant_filtering_level for one in self.filters]
         self._endless = self._which(lambda one: one.descendant_filtering_level == ALL_DESCENDANTS)
         self._depths = [self._deeper(depth) for depth in range(min(max([0, *levels]), DEPTH_MAX))]
-        self.levelled = self.deeper(1)
-        """Bits of the filters that mean descendants too."""
+        self.inherited_mask = self.deeper(1)
+        """Mask of filters that apply to descendants."""
         self._sensors: dict[tuple[int, int, str, bool], int] = {}
 
     def __bool__(self) -> bool:
         return bool(self.filters)
 
     def own(self, path: str, cmdline: str, md5: str) -> int:
-        """Bits of the filters that mean a process by what it is, on whatever sensor."""
+        """Mask of filters that match a process by its own properties, on any sensor."""
         found = self.paths.bits(path) & self.md5s.get(md5, self.no_md5)
         return found & self.cmdlines.bits(cmdline) if found else 0
 
     def deeper(self, depth: int) -> int:
-        """Bits of the filters that mean descendants of this depth: 1 for children."""
+        """Mask of filters that apply to descendants of this depth; 1 for children."""
         if depth <= len(self._depths):
             return self._depths[depth - 1]
         return self._endless if depth <= DEPTH_MAX else 0
 
     def of_sensor(self, sensor_id: int, group_id: int, os_type: str, takes_filters: bool) -> int:
-        """Bits of the filters that count for what a sensor sends."""
+        """Mask of filters that apply to data of a sensor. Cached."""
         key = (sensor_id, group_id, os_type, takes_filters)
         found = self._sensors.get(key)
         if found is None:
@@ -110,23 +110,25 @@ class CompiledFilters:
         level = depth + 1
         return self._endless | self._which(lambda one: one.descendant_filtering_level >= level)
 
-    def _patterns(self, name: str, *, paths: bool = False) -> Patterns:
+    def _patterns(self, name: str, *, paths: bool = False) -> PatternSet:
         texts = [
             (path_expression(text) if paths else text, bit)
             for bit, one in self._bits()
             for text in getattr(one, name)
         ]
-        # A filter without this list is content with any text; one without any list means all
-        # processes where it drops single events, and none where it would drop everything.
-        return Patterns(texts, self._which(lambda one: not getattr(one, name) and _means_any(one)))
+        # A filter without this list accepts any text; one without any list matches all
+        # processes if it drops single events, and none if it would drop everything.
+        return PatternSet(
+            texts, self._which(lambda one: not getattr(one, name) and _means_any(one))
+        )
 
-    def _events(self, name: str) -> Patterns:
-        return Patterns([(text, bit) for bit, one in self._bits() for text in getattr(one, name)])
+    def _events(self, name: str) -> PatternSet:
+        return PatternSet([(text, bit) for bit, one in self._bits() for text in getattr(one, name)])
 
 
 def compile_filters(filters: Iterable[IngressFilter]) -> CompiledFilters:
-    """What runs, of all filters there are: those that are neither enabled nor measured are left
-    out. Their patterns must have passed `check_patterns`."""
+    """Compile the filters that are enabled or measured. Their patterns must have passed
+    `check_patterns`."""
     wanted = [one for one in filters if one.enabled or one.track_metrics]
     return CompiledFilters(sorted(wanted, key=lambda one: (-one.priority, one.id)))
 

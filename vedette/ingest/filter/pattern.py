@@ -15,13 +15,13 @@ from vedette.model.ingress_filter import EVENT_LISTS, IngressFilter
 EXPRESSION_PREFIX = "regex:"
 
 _PROGRAM_BYTES_MAX = 1 << 20
-"""Memory of one expression: one that needs more would slow every match of its set."""
+"""Memory limit of one expression: larger ones would slow down every match of their set."""
 
 _FOUND_ANYWHERE = ("cmdline_filters", *EVENT_LISTS)
 
 
 class PatternError(ValueError):
-    """A text that RE2 refuses; `field` and `index` say which, `why` is RE2's own message."""
+    """An expression that RE2 rejects. `field` and `index` locate it, `why` is RE2's message."""
 
     def __init__(self, field: str, index: int, why: str) -> None:
         super().__init__(f"{field}[{index}]: {why}")
@@ -32,7 +32,7 @@ class PatternError(ValueError):
 
 @cache
 def options() -> re2.Options:
-    """How every expression of a filter is read."""
+    """RE2 options of all filter expressions."""
     chosen = re2.Options()
     chosen.case_sensitive = False
     chosen.dot_nl = True
@@ -43,7 +43,7 @@ def options() -> re2.Options:
 
 
 def path_expression(text: str) -> str:
-    """The expression of a path filter."""
+    """RE2 expression of a path filter."""
     if text.startswith(EXPRESSION_PREFIX):
         return text[len(EXPRESSION_PREFIX) :]
     if text.startswith("^") or _ends_in_anchor(text):
@@ -52,7 +52,7 @@ def path_expression(text: str) -> str:
 
 
 def check_patterns(wanted: IngressFilter) -> None:
-    """Raises PatternError for the first text that RE2 refuses."""
+    """Raise PatternError for the first expression that RE2 rejects."""
     for index, text in enumerate(wanted.path_filters):
         _check("path_filters", index, path_expression(text))
     for field in _FOUND_ANYWHERE:

@@ -1,1 +1,1 @@
-"""Bytes of a request to single records."""
+"""Framing: splits the bytes of a request into single records."""

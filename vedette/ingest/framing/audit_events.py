@@ -1,28 +1,27 @@
-"""Puts together audit events whose lines come as several records.
+"""Reassembly of Linux audit events whose lines arrive as separate records.
 
-audit.log has up to a dozen lines an event, and shippers send each as a record of its own. The
-lines of one request that belong together become one record of the native dialect, in the place
-of the first of them.
+audit.log has up to a dozen lines per event, and shippers send each as a record. Lines of one
+request that belong to one event become one record of the native format, in the place of the first.
 """
 
 from typing import Any
 
 import msgspec
 
-from vedette.ingest.decode import auditd, auoms, shipper
+from vedette.ingest.decode import audit_text_of, auditd, shipper
 from vedette.ingest.decode.auditd import AuditLine
 from vedette.ingest.record import RecordError
 
 MARK = b"udit("
-"""In every audit line, as `audit(`: without it in a body there is nothing to put together. Five
-bytes, because the interpreter looks for six in another way, with twice the work."""
+"""Prefilter: part of `audit(`, which every audit line contains. Five bytes, because CPython
+searches six and more with a slower method."""
 
 _Key = tuple[str, str, int, int]
 
 
 def assemble_records(records: list[bytes]) -> tuple[list[bytes], list[int]]:
-    """Records with the audit lines among them put together, and for every given record the
-    index of the one that holds it now."""
+    """Returns the records with audit lines merged, and for every input record the index of its
+    merged record."""
     events = _Events()
     out: list[bytes] = []
     places: list[int] = []
@@ -41,19 +40,19 @@ def assemble_records(records: list[bytes]) -> tuple[list[bytes], list[int]]:
 
 
 class _Events:
-    """Lines by the event they belong to."""
+    """Audit lines grouped by event."""
 
     def __init__(self) -> None:
         self.places: dict[_Key, int] = {}
         self._lines: dict[_Key, list[AuditLine]] = {}
 
     def add(self, record: bytes) -> list[_Key]:
-        """Takes the audit line of a record; a record with lines of several events is left alone:
-        `decode` reads it as it is."""
+        """Add the audit line of a record; returns its keys. Records with lines of several events
+        are left as they are, for `decode`."""
         obj = _object(record)
-        if obj is None or auoms.recognises(obj):
+        text = "" if obj is None else audit_text_of(obj)
+        if obj is None or not text:
             return []
-        text = shipper.text_of(obj, "audit(")
         host = shipper.host_of(obj)
         lines = [line for line in map(auditd.parse_line, text.split("\n")) if line is not None]
         keys = {(host, line.node, line.time_us, line.serial) for line in lines}
@@ -64,13 +63,13 @@ class _Events:
         return [key]
 
     def assembled(self) -> list[tuple[int, bytes]]:
-        """Where each event goes, and its record."""
+        """Index and record of each event."""
         out: list[tuple[int, bytes]] = []
         for key, lines in self._lines.items():
             try:
                 record = auditd.assemble(lines, key[0])
             except RecordError:
-                continue  # `decode` says what is wrong with the first line
+                continue  # `decode` reports the error of the first line
             out.append((self.places[key], msgspec.json.encode(record)))
         return out
 

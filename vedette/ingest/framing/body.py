@@ -1,25 +1,31 @@
-"""From the body of a request to its records, one JSON text or one `<Event>` element each.
+"""Splits a request body into records, each one JSON text or one `<Event>` element.
 
-`split_body` takes what senders of HTTP JSON produce: an array, one object a line, objects one
-after the other or over several lines, XML events, and lines of audit.log or Santa's log. A piece
-that is broken stays in its place for `decode` to refuse: its index is its position.
+`split_body` reads an array, one object per line, concatenated or indented objects, XML events, and
+lines of audit.log or Santa's log. A broken piece stays in its place for `decode` to reject: its
+index is its position.
 """
 
 import codecs
 
 import msgspec
 
+from vedette.ingest.decode import auditd, santa
 from vedette.ingest.framing.audit_events import MARK, assemble_records
 from vedette.ingest.framing.record_boundaries import split_pieces
+from vedette.limits import SYSLOG_PREAMBLE_BYTES_MAX
 
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+_NO_PREAMBLE = frozenset(b"{}\"'=\n")
+"""Bytes of JSON, audit and Santa lines: an Event after one of them is part of a value, not of a
+line with a syslog header."""
+
 _TEXT_MARKS = (b"audit(", b"santad: action=")
 
 
 def split_body(body: bytes, host: str = "") -> list[bytes]:
-    """The records of a body, in order; empty for one that holds none.
+    """Records of a body, in order.
 
-    `host` is for lines of logs that do not say which host they are from.
+    `host` applies to log lines that do not name their host.
     """
     text = as_utf8(body)
     records = _array(text)
@@ -32,7 +38,7 @@ def split_body(body: bytes, host: str = "") -> list[bytes]:
 
 
 def as_utf8(data: bytes) -> bytes:
-    """The text without a byte order mark; UTF-16, which Windows tools write, as UTF-8."""
+    """Text as UTF-8 without a byte order mark; UTF-16 is converted."""
     if data.startswith(codecs.BOM_UTF8):
         return data[3:]
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -41,22 +47,29 @@ def as_utf8(data: bytes) -> bytes:
 
 
 def text_record(line: bytes, host: str = "") -> bytes | None:
-    """A line of a log of its own format as the JSON record that a shipper would make of it;
-    None for any other line."""
+    """JSON record of an audit or Santa log line, as a shipper would send it; None for any other
+    line."""
     if not any(mark in line for mark in _TEXT_MARKS):
         return None
-    fields = {"message": line.decode("utf-8", "replace")}
+    text = line.decode("utf-8", "replace")
+    is_audit = line.startswith((b"type=", b"node=")) or auditd.begins_line(text)
+    if not is_audit and not santa.begins_line(text):
+        return None
+    fields = {"message": text}
     if host:
         fields["hostname"] = host
     return msgspec.json.encode(fields)
 
 
 def without_preamble(piece: bytes) -> bytes:
-    """An XML event without what a syslog daemon wrote before it; any other piece as it is."""
+    """An XML event without its syslog header; any other piece unchanged."""
     if _is_record(piece):
         return piece
-    start = piece.find(b"<Event")
-    return piece[start:] if start >= 0 and b"</Event>" in piece else piece
+    start = piece.find(b"<Event", 0, SYSLOG_PREAMBLE_BYTES_MAX)
+    if start < 0 or b"</Event>" not in piece:
+        return piece
+    preamble = piece[:start]
+    return piece if any(byte in _NO_PREAMBLE for byte in preamble) else piece[start:]
 
 
 def _record(piece: bytes, host: str) -> bytes:
@@ -65,12 +78,12 @@ def _record(piece: bytes, host: str) -> bytes:
 
 
 def _is_record(piece: bytes) -> bool:
-    """Whether a piece begins as JSON or XML, and not as a line of syslog does (`<13>`)."""
+    """Whether a piece begins as JSON or XML, and not as a syslog line (`<13>`)."""
     return piece[:1] == b"{" or (piece[:1] == b"<" and not piece[1:2].isdigit())
 
 
 def _array(text: bytes) -> list[bytes] | None:
-    """The elements of a body that is one whole array; None for any other."""
+    """Elements of a body that is one JSON array; None for any other body."""
     if text[:64].lstrip()[:1] != b"[":
         return None
     try:

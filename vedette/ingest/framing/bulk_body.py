@@ -1,7 +1,7 @@
-"""Elasticsearch `_bulk` bodies: lines of action and document, split without parsing documents.
+"""Parser of Elasticsearch `_bulk` bodies; documents are split but not parsed.
 
-Action lines repeat, so each distinct one is read once. The answer owes one item per action,
-in order, whatever became of it: `Bulk.record_of` ties the items to the records.
+Each distinct action line is parsed once. The response has one item per action, in order;
+`Bulk.record_of` maps items to records.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ ActionName = Literal["create", "index", "update", "delete"]
 
 
 class Action(msgspec.Struct, frozen=True):
-    """What an action line asks for. Only `create` and `index` are served."""
+    """A parsed action line. Only `create` and `index` are supported."""
 
     name: ActionName
     index: str = ""
@@ -44,29 +44,29 @@ _NAMES: tuple[ActionName, ...] = ("create", "index", "update", "delete")
 _decoder = msgspec.json.Decoder(_ActionLine)
 
 NO_RECORD = -1
-"""In `Bulk.record_of`: the item has no document that could be stored."""
+"""In `Bulk.record_of`: the action has no document to store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """One bulk request."""
+    """A parsed bulk request."""
 
     records: list[bytes]
-    """Documents of the actions that are served, in order, with the newline after them."""
+    """Documents of supported actions, in order, including the newline."""
     actions: list[Action]
-    """Every action, one for each item of the answer."""
+    """All actions, one per response item."""
     record_of: list[int]
-    """For every action its index in `records`, or NO_RECORD: that item is answered with 400.
-    Several items can share a record: lines of one audit event, sent one by one."""
+    """Index into `records` of each action, or NO_RECORD, which is answered with 400. Items share
+    a record if they are lines of one audit event."""
 
 
 def split_bulk(body: bytes) -> Bulk:
-    """Splits a bulk body.
+    """Parse a bulk body.
 
-    Raises BadRequestError for an empty body and for an action line that is none: what follows
-    it cannot be told apart any more, so the whole request is refused, as Elasticsearch does.
+    Raises BadRequestError for an empty body and for a malformed action line: what follows it cannot
+    be attributed, so the request is rejected as Elasticsearch does.
     """
-    # A third of the time of `split`. White space after a document is no part of its value.
+    # Takes a third of the time of `split`. Trailing white space is ignored by decoders.
     lines = BytesIO(body).readlines()
     while lines and lines[-1] in (b"\n", b"\r\n", b"\r"):
         lines.pop()
@@ -77,7 +77,7 @@ def split_bulk(body: bytes) -> Bulk:
 
 
 def _split_pairs(lines: list[bytes]) -> Bulk | None:
-    """The common case: an action line, a document line, and so on, all to be stored."""
+    """Fast path: alternating action and document lines, all to be stored."""
     if len(lines) % 2:
         return None
     known: dict[bytes, Action] = {}
@@ -92,7 +92,7 @@ def _split_pairs(lines: list[bytes]) -> Bulk | None:
 
 
 def _split_lines(lines: list[bytes]) -> Bulk:
-    """The general case, with empty lines between and actions that are not served."""
+    """General path, with empty lines and unsupported actions."""
     records: list[bytes] = []
     actions: list[Action] = []
     record_of: list[int] = []
@@ -126,7 +126,7 @@ def _split_lines(lines: list[bytes]) -> Bulk:
 
 
 def _assembled(bulk: Bulk) -> Bulk:
-    """The same with lines of one audit event as one record, which their items then share."""
+    """The same request with lines of one audit event merged into one record."""
     records, places = assemble_records(bulk.records)
     record_of = [at if at == NO_RECORD else places[at] for at in bulk.record_of]
     return Bulk(records, bulk.actions, record_of)

@@ -1,8 +1,7 @@
-"""A guess at the host of a record, from its text alone.
+"""Estimates the host of a record from its text without decoding it, for sharding by host.
 
-To decode a record costs many times what a guess does, and whoever shares records out needs no more
-than that: mostly the same for all records of a host. So this takes what follows the first
-member that any format names hosts by, as it stands there.
+A wrong estimate is allowed, as long as records of one host mostly get the same one. Takes the value
+of the first member that any format uses for a host name.
 """
 
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ _MEMBERS: Final = (
     *("computer_name", "Computer", "NODE", "node", "node_name", "hostIdentifier"),
     *("hostname", "Hostname", "HostName", "HOSTNAME", "host", "machine_id"),
 )
-"""The most telling first: where a collector names itself too, the host comes before it."""
+"""Most specific first: the logging host precedes the collector."""
 
 _BEGINNINGS: Final = (
     *(f'"{member}":{space}"'.encode() for member in _MEMBERS for space in ("", " ")),
@@ -23,14 +22,14 @@ _BEGINNINGS: Final = (
 )
 
 _PREFIX_BYTES: Final = 8
-"""Texts of one request that begin alike name their hosts alike."""
+"""Texts of one request with the same first bytes name their host in the same member."""
 
 _NAME_BYTES_MAX: Final = 256
 _ENDS: Final = frozenset(b'"< ,}|\n')
 
 
 def likely_hosts(texts: Sequence[bytes]) -> list[bytes]:
-    """For each text of a request what is mostly the name of its host; b"" where nothing is."""
+    """Estimated host name of each text of a request; b"" if none."""
     beginnings = {native.PREFIX[:_PREFIX_BYTES]: b'"host":"'}
     names: list[bytes] = []
     for text in texts:
@@ -47,7 +46,7 @@ def likely_hosts(texts: Sequence[bytes]) -> list[bytes]:
 
 
 def _first_beginning(text: bytes) -> tuple[bytes, int]:
-    """What stands before the name, and where; where nothing does, all of the text."""
+    """The text before the name and its index; b"" and the text's length if not found."""
     for beginning in _BEGINNINGS:
         at = text.find(beginning)
         if at >= 0:
@@ -56,6 +55,6 @@ def _first_beginning(text: bytes) -> tuple[bytes, int]:
 
 
 def _up_to_an_end(text: bytes, at: int) -> bytes:
-    """A name that nothing quotes."""
+    """An unquoted name, up to a delimiter."""
     rest = text[at : at + _NAME_BYTES_MAX]
     return rest[: next((n for n, byte in enumerate(rest) if byte in _ENDS), len(rest))]

@@ -1,7 +1,6 @@
 """Bounded decompression of request bodies: gzip, zlib and zstd.
 
-Nothing is inflated beyond the limit, whatever the header promises: a bomb costs at most
-`limit` bytes and one piece of output.
+Output never exceeds the limit by more than one piece, whatever the header declares.
 """
 
 import zlib
@@ -12,22 +11,22 @@ from vedette.errors import BadRequestError, TooLargeError
 from vedette.limits import BODY_INFLATED_BYTES_MAX, COMPRESSED_MEMBERS_MAX, ZSTD_WINDOW_BYTES_MAX
 
 _PIECE = 256 * 1024
-"""Bytes fed at a time, so that the rest after a gzip member is cheap to copy."""
+"""Input bytes per step; small, so that the rest after a gzip member is cheap to copy."""
 
 _ZSTD_PIECE = 1024
-"""A zstd block of 4 bytes can stand for 128 kB, and its inflater has no bound on what it gives:
-so it is fed little at a time, and overshoots the limit by at most 32 MB."""
+"""Input bytes per step of zstd, whose decompressor does not bound its output: 4 bytes can expand
+to 128 kB, so a step exceeds the limit by at most 32 MB."""
 
 _GZIP_WBITS = 31
 _EITHER_WBITS = 47
-"""gzip or zlib by header: some senders call zlib data `gzip` and the reverse."""
+"""Detects gzip or zlib by header: some senders confuse the two encodings."""
 
 
 def inflate(body: bytes, encoding: str, limit: int = BODY_INFLATED_BYTES_MAX) -> bytes:
-    """The body without its Content-Encoding (`gzip`, `deflate`, `zstd`, `identity` or "").
+    """Decompress a body (`gzip`, `deflate`, `zstd`, `identity` or "").
 
-    Raises TooLargeError beyond `limit` bytes, BadRequestError for an encoding that is not
-    served and for data that is damaged or cut short.
+    Raises TooLargeError beyond `limit` bytes, BadRequestError for unsupported encodings and damaged
+    or truncated data.
     """
     match encoding.strip().lower():
         case "" | "identity":
@@ -52,13 +51,19 @@ def _inflate_zlib(body: bytes, limit: int) -> bytes:
     for _ in range(COMPRESSED_MEMBERS_MAX):
         wbits = _EITHER_WBITS if position == 0 else _GZIP_WBITS
         position = _inflate_member(view, position, wbits, out, limit)
-        if position == len(body) or not body[position:].strip(b"\0"):
+        if position == len(body) or _is_padding(view[position:]):
             return bytes(out)
     raise _too_many()
 
 
+def _is_padding(rest: memoryview) -> bool:
+    """Whether only zero bytes follow, which some senders fill their last block with. Looks at the
+    first byte alone where a further member begins, and copies at most once a body."""
+    return rest[0] == 0 and not bytes(rest).strip(b"\0")
+
+
 def _inflate_member(view: memoryview, position: int, wbits: int, out: bytearray, limit: int) -> int:
-    """Inflates one member into `out`; returns where the next one begins."""
+    """Decompress one member into `out`; returns the offset of the next."""
     inflater = zlib.decompressobj(wbits)
     try:
         while not inflater.eof:
@@ -84,7 +89,7 @@ def _inflate_zstd(body: bytes, limit: int) -> bytes:
 def _inflate_frame(
     decompressor: zstandard.ZstdDecompressor, body: bytes, limit: int
 ) -> bytes | None:
-    """The common case in one step: a single frame that tells its size. None for all others."""
+    """Fast path: a single frame that declares its size. None for all others."""
     try:
         if not 0 < zstandard.frame_content_size(body) <= limit:
             return None

@@ -1,4 +1,4 @@
-"""How do records become events of processes? One normaliser a family of senders."""
+"""Normalisers: from decoded records to events of processes, one module per family of senders."""
 
 from vedette.ingest.normalise import (
     auditd,
@@ -21,4 +21,4 @@ SOURCES: dict[Source, Normaliser] = {
     "es": endpointsecurity.NORMALISER,
     "vedette": vedette_sensor.NORMALISER,
 }
-"""The normaliser of each family."""
+"""Normaliser of each source family."""

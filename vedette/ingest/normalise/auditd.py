@@ -1,8 +1,8 @@
-"""Linux audit events (audit.log, laurel, auoms): system calls become process events.
+"""Normaliser of Linux audit events from audit.log, laurel and auoms.
 
-The table `_MAKE` says which. Calls that failed are no events, except a connection that is still
-being made (EINPROGRESS). Record types without a system call (logins, accounts, services) are
-kept as records by the setting.
+`_MAKE` maps system calls to events. Failed calls make no events, except a connection in progress
+(EINPROGRESS). Events without a system call (logins, accounts, services) are stored as records if
+the `keep` setting selects them.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from vedette.ingest.normalise.unix import (
     mention,
     process_at,
     start_facts,
-    told,
+    with_metadata,
 )
 from vedette.ingest.normalise.values import number
 from vedette.ingest.record import Record
@@ -46,17 +46,16 @@ _IN_PROGRESS = frozenset({"-115", "EINPROGRESS", "EINPROGRESS(Operation now in p
 _CLONE_THREAD = 0x10000
 _WRITE_FLAGS = 0x3 | 0x400 | 0x200  # O_WRONLY, O_RDWR, O_APPEND, O_TRUNC
 _UDP_PORTS = frozenset({0, 53, 67, 68, 123, 137, 138, 161, 500, 1900, 5353, 5355})
-"""Remote ports for which a connection without a protocol is taken as UDP; port 0 is how the
-resolver library asks for a source address."""
+"""Remote ports taken as UDP when the record has no protocol. Port 0: the resolver library connects
+to it to find a source address."""
 
 _PTRACE_OPENS = frozenset({4, 5, 16, 0x4206})  # POKETEXT, POKEDATA, ATTACH, SEIZE
 _VM_ACCESS = 0x38  # PROCESS_VM_OPERATION, PROCESS_VM_READ, PROCESS_VM_WRITE
 
 
 class _Call:
-    """A system call, read from the shape that all three senders share. Each is made twice, to
-    learn from it and to normalise it, and few need its arguments: what is not always asked for
-    is read when it is."""
+    """A system call in the shape that all three senders share. Built twice per record, for learning
+    and for normalising, so members are read lazily."""
 
     __slots__ = ("data", "name", "pid", "syscall", "time_us")
 
@@ -76,7 +75,7 @@ class _Call:
         return call_name(given, self._text("arch")) if given.isdecimal() else given
 
     def argument(self, position: int) -> int:
-        """One of the first four arguments, 0 when it is not told."""
+        """Value of one of the first four arguments; 0 when absent."""
         given = self.syscall.get("ARGV")
         if not isinstance(given, list):
             return _hexadecimal(self._text(f"a{position}"))
@@ -127,7 +126,7 @@ class _Call:
         return " ".join(str(argument) for argument in argv)
 
     def process(self, ctx: HostContext) -> Known:
-        """Who made the call: laurel knows the event that began the process."""
+        """The calling process, by laurel's event id of its start, else by pid and time."""
         return _instance(ctx, self.syscall.get("PID"), self.pid) or process_at(
             ctx, self.pid, self.time_us, self.path
         )
@@ -167,7 +166,7 @@ def _hexadecimal(text: str) -> int:
 
 
 def learn(record: Record, ctx: HostContext) -> None:
-    """Takes starts, ends and names of processes."""
+    """Record starts, ends, names and paths of processes in the host context."""
     if not isinstance(record.data.get("SYSCALL"), dict):
         return
     try:
@@ -192,7 +191,8 @@ def _learn(call: _Call, ctx: HostContext) -> None:
 
 
 def _learn_named(call: _Call, ctx: HostContext, name: str, pid: int, username: str) -> None:
-    """Learns of the process or its parent (`PID`, `PPID`), as laurel tells of it or by its pid."""
+    """Add the process (`PID`) or its parent (`PPID`) to the context, by laurel's event id if
+    present, else by pid."""
     if not pid:
         return
     holder = call.syscall.get(name)
@@ -205,7 +205,8 @@ def _learn_named(call: _Call, ctx: HostContext, name: str, pid: int, username: s
 
 
 def _forks(call: _Call) -> bool:
-    """Whether a call made a process. What clone3 made is not in its arguments: most are threads."""
+    """Whether the call created a process. clone3 is excluded: its flags are not in the arguments,
+    and most of its calls create threads."""
     if call.name not in {"clone", "fork", "vfork"}:
         return False
     if not call.succeeded or number(call.exit) == 0:
@@ -214,7 +215,7 @@ def _forks(call: _Call) -> bool:
 
 
 def _image_path(call: _Call) -> str:
-    """What was executed: `exe` is the image itself, also where PATH names a script."""
+    """Path of the executed image: `exe`, which is the interpreter when PATH names a script."""
     if call.path.startswith("/"):
         return call.path
     first = next((path for path in call.paths if path.get("nametype") == "NORMAL"), None)
@@ -225,7 +226,7 @@ def _image_path(call: _Call) -> str:
 
 
 def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
-    """What an audit event tells; empty when it is not kept."""
+    """Events and metadata of one record; empty when the record is not kept."""
     if isinstance(record.data.get("SYSCALL"), dict):
         try:
             call = _Call(record)
@@ -254,7 +255,7 @@ def _fork(call: _Call, ctx: HostContext) -> list[Outcome]:
         return []
     parent = call.process(ctx)
     forked = ctx.started(number(call.exit), call.time_us)
-    return told(child(parent, forked, call.time_us, ChildKind.FORK), of=(parent,))
+    return with_metadata(child(parent, forked, call.time_us, ChildKind.FORK), of=(parent,))
 
 
 def _exit(call: _Call, ctx: HostContext) -> list[Outcome]:
@@ -265,7 +266,7 @@ def _exit(call: _Call, ctx: HostContext) -> list[Outcome]:
     if parent is not None:
         kind = ChildKind.OTHER_EXEC if known.created else ChildKind.FORK
         out.append(child(parent, known, call.time_us, kind, started=False))
-    return told(*out, of=(known,))
+    return with_metadata(*out, of=(known,))
 
 
 def _connection(call: _Call, ctx: HostContext) -> list[Outcome]:
@@ -283,11 +284,11 @@ def _connection(call: _Call, ctx: HostContext) -> list[Outcome]:
     outbound = call.name in {"connect", "sendto", "sendmsg"}
     event = Netconn(known.id, call.time_us, int(outbound), protocol, *own, *peer)
     event.domain = ctx.name_of(event.remote_ip, call.time_us)
-    return told(event, of=(known,))
+    return with_metadata(event, of=(known,))
 
 
 def _peer(call: _Call) -> tuple[bytes, int]:
-    """Address and port of the socket; the unknown address for families that are no network."""
+    """Address and port of the socket; UNKNOWN_IP for families other than inet and inet6."""
     sockets = call.data.get("SOCKADDR") or []
     for holder in [sockets] if isinstance(sockets, dict) else sockets:
         told_address = holder.get("SADDR")
@@ -298,7 +299,8 @@ def _peer(call: _Call) -> tuple[bytes, int]:
 
 
 def _files(call: _Call, ctx: HostContext) -> list[Outcome]:
-    """Files of a call, by what the kernel says of each path: made, removed, or just opened."""
+    """File events of a call, from the name type that the kernel gives each path: created, deleted,
+    or opened for writing."""
     if not call.succeeded:
         return []
     known = call.process(ctx)
@@ -311,11 +313,12 @@ def _files(call: _Call, ctx: HostContext) -> list[Outcome]:
         if operation:
             full = joined(_base(call.cwd, parents), str(path.get("name") or ""))
             out.append(filemod(known, call.time_us, operation, full))
-    return told(*out, of=(known,)) if out else []
+    return with_metadata(*out, of=(known,)) if out else []
 
 
 def _base(cwd: str, parents: list[str]) -> str:
-    """Where relative paths begin: calls with a directory handle name it as the parent."""
+    """Base directory of relative paths: the absolute parent that calls with a directory handle
+    name, else the working directory."""
     absolute = [parent for parent in parents if parent.startswith("/")]
     return absolute[0] if absolute else cwd
 
@@ -343,7 +346,7 @@ def _writes(call: _Call) -> bool:
 
 
 def _memory(call: _Call, ctx: HostContext) -> list[Outcome]:
-    """A debugger attaching, or memory written into another process."""
+    """ptrace attach, or a write into the memory of another process."""
     if not call.succeeded:
         return []
     if call.name == "ptrace":
@@ -377,7 +380,7 @@ def _memory(call: _Call, ctx: HostContext) -> list[Outcome]:
         access=_VM_ACCESS,
         is_target=1,
     )
-    return told(opened, suffered, of=(known, target))
+    return with_metadata(opened, suffered, of=(known, target))
 
 
 def _module(call: _Call, ctx: HostContext) -> list[Outcome]:
@@ -391,7 +394,7 @@ def _module(call: _Call, ctx: HostContext) -> list[Outcome]:
     if isinstance(module, list):
         module = module[0]
     path = path or str(module.get("name") or "")
-    return told(Modload(known.id, call.time_us, path), of=(known,)) if path else []
+    return with_metadata(Modload(known.id, call.time_us, path), of=(known,)) if path else []
 
 
 _Make = Callable[[_Call, HostContext], list[Outcome]]
@@ -413,6 +416,6 @@ _MAKE: dict[str, _Make] = {
     "finit_module": _module,
     "init_module": _module,
 }
-"""What each system call becomes (telemetry.md 6)."""
+"""Event maker of each system call (docs/telemetry-formats.md#what-each-event-becomes)."""
 
 NORMALISER = Normaliser(learn, normalise)

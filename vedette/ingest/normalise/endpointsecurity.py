@@ -1,6 +1,6 @@
-"""Endpoint Security events (eslogger, Jamf Protect) as process events.
+"""Normaliser of macOS Endpoint Security events (eslogger, Jamf Protect).
 
-Images have a cdhash, which is the hash of no file, so there are no hashes to give.
+Images carry a cdhash, which is not a hash of the file, so events have no file hashes.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from vedette.ingest.normalise.unix import (
     kept_or_not,
     mention,
     start_facts,
-    told,
+    with_metadata,
 )
 from vedette.ingest.normalise.values import number
 from vedette.ingest.record import Record
@@ -35,15 +35,15 @@ from vedette.model.event import (
 )
 
 _PID, _VERSION, _EUID = 5, 7, 1
-"""Places in an audit token that is written as eight numbers."""
+"""Indexes into an audit token written as eight numbers."""
 
 _EXECUTABLE_MAPPING = 4
 _TASK_ACCESS = {"get_task": 0x1FFFFF, "get_task_read": 0x0410, "trace": 0x38}
-"""Access that taking a task port or attaching gives, in the terms of Windows."""
+"""Access rights of a task port or an attach, as Windows access bits."""
 
 
 class _Process(NamedTuple):
-    """A process as an event names it."""
+    """A process object of an event."""
 
     pid: int
     version: int
@@ -69,7 +69,7 @@ def _process(holder: Any) -> _Process:
 
 
 def _token(token: Any) -> tuple[int, int, str]:
-    """pid, pidversion and effective user of an audit token."""
+    """pid, pidversion and effective user id of an audit token."""
     if isinstance(token, dict):
         uid = token.get("euid")
         version = number(token.get("pidversion"), 1 << 63)
@@ -80,7 +80,7 @@ def _token(token: Any) -> tuple[int, int, str]:
 
 
 def learn(record: Record, ctx: HostContext) -> None:
-    """Takes starts, ends and names of processes."""
+    """Record starts, ends, names and paths of processes in the host context."""
     try:
         _learn(record, ctx)
     except WRONG_TYPE:
@@ -107,7 +107,7 @@ def _learn(record: Record, ctx: HostContext) -> None:
 
 
 def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
-    """What an event tells; empty when it is not kept."""
+    """Events and metadata of one record; empty when the record is not kept."""
     try:
         make = _MAKE.get(record.data["name"])
         if make is not None:
@@ -145,7 +145,7 @@ def _exec(record: Record, _by: _Process, event: Any, ctx: HostContext) -> list[O
 def _fork(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[Outcome]:
     known = _actor(by, ctx, record.time_us)
     forked = ctx.started(_process(event["child"]).pid, record.time_us)
-    return told(child(known, forked, record.time_us, ChildKind.FORK), of=(known,))
+    return with_metadata(child(known, forked, record.time_us, ChildKind.FORK), of=(known,))
 
 
 def _exit(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[Outcome]:
@@ -158,7 +158,7 @@ def _exit(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[Ou
         kind = ChildKind.OTHER_EXEC if known.created else ChildKind.FORK
         out.append(child(parent, known, time_us, kind, started=False))
         parent.tell(out)
-    return told(*out, of=(known,))
+    return with_metadata(*out, of=(known,))
 
 
 def _files(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[Outcome]:
@@ -168,11 +168,11 @@ def _files(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[O
         for operation, path in _changes(record.data["name"], event)
         if path
     ]
-    return told(*out, of=(known,)) if out else []
+    return with_metadata(*out, of=(known,)) if out else []
 
 
 def _changes(name: str, event: Any) -> list[tuple[int, str]]:
-    """Operations and paths of a file event."""
+    """Pairs of operation and path of a file event."""
     match name:
         case "create":
             return [(FileOperation.CREATED, _destination(event))]
@@ -198,7 +198,7 @@ def _path(event: Any, name: str) -> str:
 
 
 def _destination(event: Any) -> str:
-    """Where a file is made: over one that exists, or under a new name in a directory."""
+    """Path of a created file: an existing file, or a new name within a directory."""
     destination = event.get("destination") or {}
     existing = member(destination, ("existing_file", "path"))
     if existing:
@@ -209,7 +209,7 @@ def _destination(event: Any) -> str:
 
 
 def _other(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[Outcome]:
-    """One process reaching for another."""
+    """One process that accesses another."""
     time_us, name = record.time_us, record.data["name"]
     known = _actor(by, ctx, time_us)
     reached = _process(event["target"])
@@ -217,7 +217,7 @@ def _other(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[O
     thread = name == "remote_thread_create"
     kind = CrossKind.REMOTE_THREAD if thread else CrossKind.PROCESS_OPEN
     subtype, access = (0, 0) if thread else (1, _TASK_ACCESS[name])
-    return told(
+    return with_metadata(
         Crossproc(known.id, time_us, kind, target.id, target.path, subtype=subtype, access=access),
         Crossproc(
             target.id,
@@ -234,12 +234,12 @@ def _other(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[O
 
 
 def _mapped(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[Outcome]:
-    """A file mapped to be executed: a library; or a kernel extension."""
+    """A library mapped as executable, or a kernel extension."""
     path = str(member(event, ("source", "path")) or event.get("identifier") or "")
     if record.data["name"] == "mmap" and not number(event.get("protection")) & _EXECUTABLE_MAPPING:
         return []
     known = _actor(by, ctx, record.time_us)
-    return told(Modload(known.id, record.time_us, path), of=(known,)) if path else []
+    return with_metadata(Modload(known.id, record.time_us, path), of=(known,)) if path else []
 
 
 _Make = Callable[[Record, _Process, Any, HostContext], list[Outcome]]
@@ -255,6 +255,6 @@ _MAKE: dict[str, _Make] = {
     "mmap": _mapped,
     "kextload": _mapped,
 }
-"""What each kind of event becomes (telemetry.md 6)."""
+"""Event maker of each kind of event (docs/telemetry-formats.md#what-each-event-becomes)."""
 
 NORMALISER = Normaliser(learn, normalise)

@@ -1,9 +1,8 @@
-"""Which event-log records are kept for detection, by default.
+"""Default selection of event-log records that are stored for detection.
 
-Records that become process events are stored as such whatever this says, and not a second time
-(logons and service installs excepted: they are both). Of the rest, these are kept: what
-detection content reads and what an investigation asks for, without the chatter (handle
-closings, tokens adjusted, bind permissions, script block starts and stops).
+Records that become process events are stored as those regardless of this selection, and not again
+as records; logons and service installs are stored as both. The selection omits high-volume records
+such as closed handles, adjusted tokens, bind permissions and script block starts.
 """
 
 from vedette.ingest import channels
@@ -34,7 +33,7 @@ WHOLE: tuple[str, ...] = (
     channels.SMB_CLIENT,
     channels.OPENSSH,
 )
-"""Channels of which every record is kept."""
+"""Channels stored completely."""
 
 _SECURITY = (
     (517, 1100, 1102, 1104),  # the log itself
@@ -84,10 +83,10 @@ IDS: tuple[tuple[str, tuple[int, ...]], ...] = (
     (channels.POWERSHELL_CORE, (4100, 4103, 4104, 40961, 40962, 53504)),
     (channels.POWERSHELL_CLASSIC, (400, 403, 500, 501, 600, 800)),
 )
-"""Single ids of channels that also carry much that nobody asks for."""
+"""Event ids stored from channels that are too large to store completely."""
 
 KEEP = Keep.of(WHOLE + keep_unix.WHOLE, IDS + keep_unix.IDS)
-"""The default of the setting."""
+"""Default value of the `keep` setting."""
 
 _ENVELOPE = frozenset(
     {
@@ -133,20 +132,18 @@ _ENVELOPE = frozenset(
         "tags",
     }
 )
-"""Members of flat wrappers (NXLog, Get-WinEvent, Azure) that are no event data."""
+"""Envelope members of flat records (NXLog, Get-WinEvent, Azure) that are not event data."""
 
 _NOTHING: frozenset[str] = frozenset()
 _WHO = frozenset(
     {"AccountName", "AccountType", "Domain", "ERROR_EVT_UNRESOLVED", "EventType", "UserID"}
 )
-"""What NXLog adds about the account that logged: kept, but no event data either."""
+"""Members that NXLog adds about the logging account: stored, but not event data."""
 
 
 def kept(record: Record, time_us: int) -> Kept:
-    """The record as it is kept: event data as text, without what the envelope says already.
-
-    The rendered message stays only where the record has no event data of its own.
-    """
+    """The record to store: event data as text without envelope members. The rendered message is
+    included only if the record has no event data."""
     skipped = _ENVELOPE if "EventID" in record.data else _NOTHING
     fields: dict[str, str] = {}
     for name, value in record.data.items():

@@ -1,6 +1,7 @@
-"""Which records of Linux and macOS senders are kept for detection, by default.
+"""Default selection of Linux and macOS records that are stored for detection.
 
-Only what becomes no process event comes here: logins, accounts, services, policies, anomalies.
+Applies only to records that become no process event: logins, accounts, services, policies,
+anomalies.
 """
 
 WHOLE: tuple[str, ...] = (
@@ -9,9 +10,9 @@ WHOLE: tuple[str, ...] = (
     "user_events",
     "yara_events",
     "santa",
-    "tetragon",  # probes are there because somebody asked for them
+    "tetragon",  # probes are configured by the user
 )
-"""Channels of which every record is kept."""
+"""Channels stored completely."""
 
 _AUDIT = (
     (1100, 1102, 1105, 1106, 1108, 1112, 1113, 1123, 1124),  # authentication, sessions, sudo
@@ -32,4 +33,4 @@ IDS: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("auditd", tuple(event_id for group in _AUDIT for event_id in group)),
     ("es", tuple(event_id for group in _ENDPOINT_SECURITY for event_id in group)),
 )
-"""Single ids of channels that also carry much that nobody asks for."""
+"""Event ids stored from channels that are too large to store completely."""

@@ -1,8 +1,8 @@
-"""Processes of macOS: senders name them by pid and pidversion, which grows with every exec.
+"""Identity of macOS processes, which senders name by pid and pidversion.
 
-Both begin anew at boot, so they are no identity by themselves: a process is pid and time of its
-exec (or fork), and `pid:pidversion` is a name under which it is found again until another
-process takes that name.
+pidversion grows with every exec, but both restart at boot, so they do not identify a process. A
+process is its pid and the time of its exec or fork; `pid:pidversion` is an alias that finds it
+until another process takes the alias.
 """
 
 from vedette.ingest.context.host_context import HostContext
@@ -23,7 +23,7 @@ def learn_exec(
     username: str,
     parent_pid: int,
 ) -> Known:
-    """Learns of an exec; from now on its pid and version mean the new process."""
+    """Register an exec; the pid and version then refer to the new process."""
     known = learn_executed(ctx, pid, time_us, path, username, parent_pid)
     if version:
         ctx.rename(key(pid, version), known)
@@ -31,7 +31,7 @@ def learn_exec(
 
 
 def learn_fork(ctx: HostContext, pid: int, version: int, time_us: int, path: str) -> Known:
-    """Learns of a child that runs its parent's image."""
+    """Register a forked child, which runs the image of its parent."""
     known = ctx.started(pid, time_us)
     known.learn(path=path)
     if version:
@@ -42,7 +42,7 @@ def learn_fork(ctx: HostContext, pid: int, version: int, time_us: int, path: str
 def learn_actor(
     ctx: HostContext, pid: int, version: int, time_us: int, path: str, start_us: int = 0
 ) -> None:
-    """Learns of a process from an event that it did. `start_us`: when it was forked, if told."""
+    """Register the process that caused an event. `start_us`: time of its fork, 0 if unknown."""
     if _named(ctx, pid, version, time_us) is not None:
         return
     if version and start_us and find_at(ctx, pid, time_us) is None:
@@ -54,7 +54,7 @@ def learn_actor(
 
 
 def actor(ctx: HostContext, pid: int, version: int, time_us: int, path: str = "") -> Known:
-    """The process that did an event."""
+    """The process that caused an event."""
     return _named(ctx, pid, version, time_us) or process_at(ctx, pid, time_us, path)
 
 

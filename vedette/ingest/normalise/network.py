@@ -1,4 +1,4 @@
-"""Which side of a connection is the host itself, and what its peer is called."""
+"""Direction of connections, and the domain name of the remote address."""
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.normalise.values import number
@@ -12,7 +12,7 @@ _PROTOCOLS = {"tcp": TCP, "udp": UDP, "icmp": 1, "ipv6-icmp": 58, "icmpv6": 58}
 
 
 def protocol_number(text: str) -> int:
-    """IP protocol number of a name or a number; 0 for neither."""
+    """IP protocol number of a name or a number; 0 if unknown."""
     found = _PROTOCOLS.get(text.lower())
     if found is not None:
         return found
@@ -22,11 +22,12 @@ def protocol_number(text: str) -> int:
 def local_is_source(
     ctx: HostContext, outbound: bool, protocol: int, source: bytes, destination: bytes
 ) -> bool:
-    """Whether the host is the source of a connection (telemetry.md 2, fact 8).
+    """Whether the host is the source of a connection
+    (docs/telemetry-formats.md#what-real-data-teach, fact 8).
 
-    What was started here has this host as its source. For what was not, the host's own
-    addresses decide, and where they do not: TCP names the host as the destination, UDP as the
-    source, unless that is a multicast or broadcast address.
+    True for connections that this host initiated. Otherwise the known local addresses decide; if
+    they do not, the host is the destination for TCP, and the source for UDP unless the source is a
+    multicast or broadcast address.
     """
     if outbound:
         return True
@@ -47,7 +48,8 @@ def netconn(
     source_name: str = "",
     destination_name: str = "",
 ) -> Netconn:
-    """The connection seen from the host; the domain is the peer's name, told or learned."""
+    """The connection from the host's side. The domain is the name in the record, else one learned
+    from DNS answers."""
     local, remote, name = source, destination, destination_name
     if not local_is_source(ctx, outbound, protocol, source[0], destination[0]):
         local, remote, name = destination, source, source_name

@@ -1,7 +1,7 @@
-"""What a family of senders offers to the write path, and which records are kept.
+"""Interface of a normaliser, and the selection of records to store.
 
-The pipeline calls `learn` on every record of a batch of one host first and `normalise` on each
-of them afterwards: so the order of the records within a batch does not matter.
+The pipeline calls `learn` for every record of one host in a batch before it calls `normalise` for
+any, so the result does not depend on the order of records within a batch.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,17 +14,15 @@ from vedette.model.event import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Which records that are no process events are kept: whole channels, and single ids.
-
-    Everything else is answered and tallied as "not kept".
-    """
+    """Selection of stored records among those without process events: complete channels and single
+    event ids. All other records are acknowledged and counted as "not kept"."""
 
     channels: frozenset[str] = frozenset()
     ids: frozenset[tuple[str, int]] = field(default_factory=frozenset)
 
     @classmethod
     def of(cls, channels: Iterable[str], ids: Iterable[tuple[str, Iterable[int]]]) -> "Keep":
-        """From whole channels and from (channel, its ids) pairs."""
+        """Build from complete channels and from (channel, event ids) pairs."""
         pairs = frozenset((channel, event_id) for channel, some in ids for event_id in some)
         return cls(frozenset(channels), pairs)
 
@@ -34,8 +32,8 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Normaliser:
-    """The two functions of one family; neither raises on any well-formed `Record`."""
+    """The two functions of a source family. Neither raises for a well-formed `Record`."""
 
     learn: Callable[[Record, HostContext], None]
     normalise: Callable[[Record, HostContext, Keep], list[Outcome]]
-    """An empty list means that the record is not kept."""
+    """Returns an empty list for a record that is not stored."""

@@ -1,6 +1,7 @@
-"""osquery's event tables: processes, sockets, files, DNS answers; key is pid and start.
+"""Normaliser of osquery event tables: processes, sockets, files, DNS answers.
 
-Times are whole seconds on Linux, so two images that one pid runs within a second are one process.
+A process is its pid and start time. Times are whole seconds on Linux, so two images that one pid
+runs within a second are one process.
 """
 
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from vedette.ingest.normalise.unix import (
     mention,
     process_at,
     start_facts,
-    told,
+    with_metadata,
 )
 from vedette.ingest.normalise.values import number
 from vedette.ingest.record import Record
@@ -38,6 +39,7 @@ from vedette.model.event import (
     Netconn,
     Outcome,
 )
+from vedette.model.metadata_rank import Rank
 
 Row = dict[str, Any]
 
@@ -70,7 +72,7 @@ _FILE_OPERATIONS: dict[str, tuple[int, int]] = {
 
 
 def learn(record: Record, ctx: HostContext) -> None:
-    """Takes starts, ends and names of processes, and DNS answers."""
+    """Record starts, ends, names and paths of processes in the host context, and DNS answers."""
     try:
         learn_row = _LEARN.get(record.channel)
         if learn_row is not None:
@@ -80,7 +82,7 @@ def learn(record: Record, ctx: HostContext) -> None:
 
 
 def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
-    """What a row tells; empty when it is not kept."""
+    """Events and metadata of one row; empty when the record is not kept."""
     try:
         make = _MAKE.get(record.channel)
         if make is not None:
@@ -115,7 +117,7 @@ def _process(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
     if _text(row, "syscall") in _FORKS:
         if parent is None:
             return []
-        return told(child(parent, known, time_us, ChildKind.FORK), of=(parent,))
+        return with_metadata(child(parent, known, time_us, ChildKind.FORK), of=(parent,))
     extra = {"uid": _text(row, "uid"), "current_directory": _text(row, "cwd").strip('"')}
     cmdline = _text(row, "cmdline")
     hashes = _hashes(row)
@@ -133,7 +135,7 @@ def _process(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
 
 
 def _hashes(row: Row) -> Hashes:
-    """Of the program: the event tables have none, a query may join the table `hash`."""
+    """Hashes of the program: event tables have none, but a query may join the table `hash`."""
     return hashes_of(f"md5={_text(row, 'md5')},sha256={_text(row, 'sha256')}")
 
 
@@ -163,7 +165,9 @@ def _socket(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
     outbound = int(_text(row, "action") == "connect")
     protocol = number(row.get("protocol"), 256) or TCP
     name = ctx.name_of(peer[0], time_us)
-    return told(Netconn(known.id, time_us, outbound, protocol, *own, *peer, name), of=(known,))
+    return with_metadata(
+        Netconn(known.id, time_us, outbound, protocol, *own, *peer, name), of=(known,)
+    )
 
 
 def _file(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
@@ -174,7 +178,7 @@ def _file(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
         out.append(filemod(known, time_us, here, _text(row, "path")))
     if there:
         out.append(filemod(known, time_us, there, _text(row, "dest_path") or _text(row, "path")))
-    return told(*out, of=(known,)) if out else []
+    return with_metadata(*out, of=(known,)) if out else []
 
 
 # --- es_process_events, es_process_file_events ------------------------------------------
@@ -217,7 +221,7 @@ def _es(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
             return executed(ctx, known, facts, time_us, parent=parent, parent_pid=parent_pid)
         case "fork":
             forked = ctx.started(number(row.get("child_pid")), time_us)
-            return told(child(known, forked, time_us, ChildKind.FORK), of=(known,))
+            return with_metadata(child(known, forked, time_us, ChildKind.FORK), of=(known,))
         case "exit":
             return _ended(known, ctx, time_us, _text(row, "exit_code"), parent_pid)
         case _:
@@ -232,7 +236,7 @@ def _ended(
         parent = process_at(ctx, parent_pid, time_us)
         out.append(child(parent, known, time_us, ChildKind.OTHER_EXEC, started=False))
         parent.tell(out)
-    return told(*out, of=(known,))
+    return with_metadata(*out, of=(known,))
 
 
 def _es_file(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
@@ -243,7 +247,7 @@ def _es_file(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
         out.append(filemod(known, time_us, here, _text(row, "filename")))
     if there:
         out.append(filemod(known, time_us, there, _text(row, "dest_filename")))
-    return told(*out, of=(known,)) if out else []
+    return with_metadata(*out, of=(known,)) if out else []
 
 
 # --- Windows: process_etw_events, dns_lookup_events -------------------------------------
@@ -254,7 +258,8 @@ def _learn_etw(row: Row, ctx: HostContext, time_us: int) -> None:
     if _text(row, "type") == "ProcessStart":
         mention(ctx, parent_pid, time_us)
         known = ctx.started(pid, time_us)
-        known.learn(path=_text(row, "path"), username=_text(row, "username"))
+        path, username = _text(row, "path"), _text(row, "username")
+        known.learn(path=path, username=username, rank=Rank.CREATION)
         known.learn_parent(parent_pid, "")
     else:
         mention(ctx, pid, time_us, _text(row, "path"))
@@ -277,7 +282,7 @@ def _etw(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
     if parent is not None and not (known.keyed and known.created):
         out.append(child(parent, known, time_us, ChildKind.OTHER, cmdline=cmdline))
         parent.tell(out)
-    return told(*out, of=(known,))
+    return with_metadata(*out, of=(known,))
 
 
 def _learn_dns(row: Row, ctx: HostContext, time_us: int) -> None:
@@ -294,7 +299,7 @@ def _dns(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
     if not name:
         return []
     event = Dnsquery(known.id, time_us, name, number(row.get("status")), answers)
-    return told(event, of=(known,))
+    return with_metadata(event, of=(known,))
 
 
 _Learn = Callable[[Row, HostContext, int], None]
@@ -318,6 +323,6 @@ _MAKE: dict[str, _Make] = {
     "process_etw_events": _etw,
     "dns_lookup_events": _dns,
 }
-"""What each table becomes (telemetry.md 6)."""
+"""Event maker of each table (docs/telemetry-formats.md#what-each-event-becomes)."""
 
 NORMALISER = Normaliser(learn, normalise)

@@ -1,7 +1,7 @@
-"""PowerShell script blocks (4104), tied to the process that logged them.
+"""Normaliser of PowerShell script blocks (4104), assigned to the process that logged them.
 
-Senders that lose the parameters of a long block (NXLog) keep its message: then the block is
-read from that.
+Senders that drop the parameters of a long block (NXLog) still send its message, from which the
+block is then read.
 """
 
 import re
@@ -12,14 +12,15 @@ from vedette.ingest.normalise.values import free_text, known_text, number
 from vedette.ingest.record import Record
 from vedette.model.event import Outcome, Scriptblock
 
-_MESSAGE = re.compile(
-    r"[^\r\n(]*\((?P<MessageNumber>\d{1,6}) of (?P<MessageTotal>\d{1,6})\):\r?\n"
-    r"(?P<ScriptBlockText>.*)"
-    r"\r?\n\r?\nScriptBlock ID: (?P<ScriptBlockId>[0-9A-Fa-f-]{36})"
-    r"\r?\nPath: ?(?P<Path>[^\r\n]*)\s*",
-    re.DOTALL,
+_BEGINNING = re.compile(
+    r"[^\r\n(]{0,256}\((?P<MessageNumber>\d{1,6}) of (?P<MessageTotal>\d{1,6})\):\r?\n"
 )
-"""The message of a 4104 in English, its parts under the names of the event data."""
+_END_MARK = "ScriptBlock ID: "
+_END = re.compile(
+    r"ScriptBlock ID: (?P<ScriptBlockId>[0-9A-Fa-f-]{36})\r?\nPath: ?(?P<Path>[^\r\n]*+)"
+)
+"""Start and end of the English message of a 4104, with groups named after the event data. The
+block's text and an empty line stand between them."""
 
 
 def learn_block(record: Record, ctx: HostContext, _time_us: int) -> None:
@@ -28,7 +29,7 @@ def learn_block(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 
 def make_block(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """One part of a block; nothing when the envelope names no process (Get-WinEvent)."""
+    """One part of a block; none when the envelope has no process id (Get-WinEvent)."""
     data = _block(record.data)
     if not record.pid or data is None:
         return []
@@ -49,9 +50,23 @@ def make_block(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
 
 
 def _block(data: dict[str, Any]) -> dict[str, Any] | None:
-    """Event data with the text of a block; None when neither they nor the message have it."""
+    """Event data that contain the block's text; None if neither the data nor the message do."""
     if data.get("ScriptBlockText") is not None:
         return data
     message = data.get("Message")
-    told = _MESSAGE.fullmatch(message) if isinstance(message, str) else None
-    return None if told is None else told.groupdict()
+    return _parts(message) if isinstance(message, str) else None
+
+
+def _parts(message: str) -> dict[str, Any] | None:
+    """Parts of a message. The last end marker counts, so a script that contains one cannot cut
+    itself short."""
+    first = _BEGINNING.match(message)
+    last = _END.match(message, max(message.rfind(_END_MARK), 0))
+    if first is None or last is None or last.start() < first.end() or message[last.end() :].strip():
+        return None
+    text = message[first.end() : last.start()]
+    for _ in range(2):
+        if not text.endswith("\n"):
+            return None
+        text = text[:-1].removesuffix("\r")
+    return {**first.groupdict(), **last.groupdict(), "ScriptBlockText": text}

@@ -1,6 +1,6 @@
-"""Santa events: executions with their SHA-256, forks, ends, and changes of files.
+"""Normaliser of Santa: executions with SHA-256, forks, exits and file changes.
 
-An execution that Santa denied is a `processblock` of the process that tried it.
+A denied execution is a `processblock` of the process that attempted it.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from vedette.ingest.normalise.unix import (
     mention,
     process_at,
     start_facts,
-    told,
+    with_metadata,
 )
 from vedette.ingest.normalise.values import number
 from vedette.ingest.record import Record
@@ -39,7 +39,7 @@ def _parent(data: Data, ctx: HostContext, time_us: int) -> Known | None:
 
 
 def learn(record: Record, ctx: HostContext) -> None:
-    """Takes starts, ends and names of processes."""
+    """Record starts, ends, names and paths of processes in the host context."""
     try:
         _learn(record.data, ctx, record.time_us)
     except WRONG_TYPE:
@@ -72,7 +72,7 @@ def _learn(data: Data, ctx: HostContext, time_us: int) -> None:
 
 
 def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
-    """What an event tells; empty when it is not kept."""
+    """Events and metadata of one record; empty when the record is not kept."""
     try:
         make = _MAKE.get(record.data.get("action", ""))
         if make is not None:
@@ -95,7 +95,7 @@ def _exec(data: Data, ctx: HostContext, time_us: int) -> list[Outcome]:
         block = Processblock(parent.id, time_us, 0, path=path, command_line=cmdline)
         block.sha256, block.md5 = hashes.sha256, ctx.md5_of(hashes.sha256)
         block.uid, block.username = data.get("uid", ""), data.get("user", "")
-        return told(block, of=(parent,))
+        return with_metadata(block, of=(parent,))
     known = ctx.started(_pid(data)[0], time_us)
     extra = {
         "uid": data.get("uid", ""),
@@ -121,7 +121,7 @@ def _fork(data: Data, ctx: HostContext, time_us: int) -> list[Outcome]:
     if parent is None:
         return []
     forked = ctx.started(_pid(data)[0], time_us)
-    return told(child(parent, forked, time_us, ChildKind.FORK), of=(parent,))
+    return with_metadata(child(parent, forked, time_us, ChildKind.FORK), of=(parent,))
 
 
 def _exit(data: Data, ctx: HostContext, time_us: int) -> list[Outcome]:
@@ -132,7 +132,7 @@ def _exit(data: Data, ctx: HostContext, time_us: int) -> list[Outcome]:
         kind = ChildKind.OTHER_EXEC if known.created else ChildKind.FORK
         out.append(child(parent, known, time_us, kind, started=False))
         parent.tell(out)
-    return told(*out, of=(known,))
+    return with_metadata(*out, of=(known,))
 
 
 def _files(data: Data, ctx: HostContext, time_us: int) -> list[Outcome]:
@@ -143,7 +143,7 @@ def _files(data: Data, ctx: HostContext, time_us: int) -> list[Outcome]:
         out.append(filemod(known, time_us, here, data["path"]))
     if there and data.get("newpath"):
         out.append(filemod(known, time_us, there, data["newpath"]))
-    return told(*out, of=(known,)) if out else []
+    return with_metadata(*out, of=(known,)) if out else []
 
 
 _FILE_OPERATIONS: dict[str, tuple[int, int]] = {
@@ -163,6 +163,6 @@ _MAKE: dict[str, Callable[[Data, HostContext, int], list[Outcome]]] = {
     "EXIT": _exit,
     **dict.fromkeys(_FILE_OPERATIONS, _files),
 }
-"""What each action becomes (telemetry.md 6)."""
+"""Event maker of each action (docs/telemetry-formats.md#what-each-event-becomes)."""
 
 NORMALISER = Normaliser(learn, normalise)

@@ -1,8 +1,8 @@
-"""The Security and System channels: processes known by pid, objects, connections, services.
+"""Normaliser of the Security and System channels.
 
-These records name processes by pid only. The process is the one that had the pid at that time;
-when Sysmon reports the same host, that is Sysmon's process, and what both tell of its start and
-end is told once (telemetry.md 6, 4688).
+These records identify processes by pid alone: the process is the one that had the pid at that time.
+If Sysmon reports the same host it is Sysmon's process, and start and end that both report are
+stored once (docs/telemetry-formats.md#what-each-event-becomes, 4688).
 """
 
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import Known
+from vedette.ingest.file_types import file_type_of
 from vedette.ingest.normalise.network import netconn
 from vedette.ingest.normalise.sysmon.lifetime import ended
 from vedette.ingest.normalise.values import (
@@ -35,11 +36,13 @@ from vedette.model.event import (
     Regmod,
 )
 from vedette.model.ids import unknown_parent_id
+from vedette.model.metadata_rank import Rank
 
 Data = dict[str, Any]
 Learn = Callable[[Record, HostContext, int], None]
 Make = Callable[[Record, HostContext, int], list[Outcome]]
-"""From a record and the event's time; an empty list when there is nothing to model."""
+"""Makes outcomes from a record and the event time in microseconds; empty when there is nothing to
+model."""
 
 _NOBODY = frozenset({"S-1-0-0", ""})
 _NO_LOGON = frozenset({"", "0x0"})
@@ -51,7 +54,7 @@ def _user(data: Data, who: str) -> str:
 
 
 def _actor(data: Data) -> str:
-    """The prefix of the account that the new process runs as: Target when one is named."""
+    """Prefix of the account that the new process runs as: Target if named, else Subject."""
     sid = known_text(data.get("TargetUserSid"))
     return "Target" if sid not in _NOBODY or known_text(data.get("TargetUserName")) else "Subject"
 
@@ -70,7 +73,7 @@ def _learn_start(record: Record, ctx: HostContext, time_us: int) -> None:
         return
     known = ctx.started(pid, time_us)
     path = known_text(data.get("NewProcessName"))
-    ctx.learn_path(known, path)
+    ctx.learn_path(known, path, Rank.OTHER_CREATION)
     parent_pid, parent_path = _pid(data, "ProcessId"), known_text(data.get("ParentProcessName"))
     if parent_pid:
         ctx.mention(parent_pid, parent_path)
@@ -110,7 +113,9 @@ def _start(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
         values["parent_pid"] = parent.pid
         values["parent_path"] = known_text(data.get("ParentProcessName")) or parent.path
         values["parent_name"] = file_name(str(values["parent_path"]))
-    out: list[Outcome] = [Facts(known.id, time_us, {k: v for k, v in values.items() if v})]
+    out: list[Outcome] = [
+        Facts(known.id, time_us, {k: v for k, v in values.items() if v}, Rank.OTHER_CREATION)
+    ]
     if parent is not None:
         if not known.created:
             out.append(_child_start(known, parent, time_us, values))
@@ -149,7 +154,7 @@ _INTEGRITY = {
     "S-1-16-16384": "System",
     "S-1-16-20480": "Protected",
 }
-"""Mandatory labels in Sysmon's words."""
+"""Integrity levels by mandatory label, in Sysmon's spelling."""
 
 
 def _learn_end(record: Record, ctx: HostContext, time_us: int) -> None:
@@ -164,7 +169,7 @@ def _end(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
     if known is None:
         return []
     status = number(record.data.get("Status"))
-    if known.ended:  # told by Sysmon, but not with its status
+    if known.ended:  # Sysmon reported the end, but not the exit status
         out: list[Outcome] = [
             Facts(known.id, time_us, {"terminated": 1, "exit_status": str(status)})
         ]
@@ -205,7 +210,7 @@ def _learn_by_pid(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 
 def _object_used(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """4663: only what changes something is an event; reading is kept as a record."""
+    """4663: accesses that change an object are events; reads are stored as records."""
     data = record.data
     known = _by_pid(data, ctx, time_us)
     if known is None:
@@ -216,7 +221,7 @@ def _object_used(record: Record, ctx: HostContext, time_us: int) -> list[Outcome
         case "File":
             path = ctx.drive_path(name)
             out += [
-                Filemod(known.id, time_us, operation, path)
+                Filemod(known.id, time_us, operation, path, file_type=file_type_of(path))
                 for bits, operation in _FILE_OPERATIONS
                 if mask & bits
             ]
@@ -235,7 +240,7 @@ def _object_used(record: Record, ctx: HostContext, time_us: int) -> list[Outcome
 
 
 def _handle_requested(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """4656: opening a process is what counts there; for files and keys 4663 tells the use."""
+    """4656: only opened processes; for files and keys 4663 reports the actual use."""
     return _object_used(record, ctx, time_us) if record.data.get("ObjectType") == "Process" else []
 
 
@@ -274,11 +279,26 @@ def _value_changed(record: Record, ctx: HostContext, time_us: int) -> list[Outco
 # --- 5156: connections --------------------------------------------------------------------
 
 _OUTBOUND = "%%14593"
+_MESSAGE_CHARS_MAX = 1_024
+"""Characters of a message that are searched for its first value."""
+
+
+def _connected_pid(data: Data) -> int:
+    """Process id of a 5156. NXLog of 2019 overwrites it with the logger's pid, so it is then read
+    from the message, where it is the first value in every language."""
+    pid = _pid(data, "ProcessID") or _pid(data, "ProcessId")
+    message = data.get("Message")
+    if pid or not isinstance(message, str):
+        return pid
+    lines = message[:_MESSAGE_CHARS_MAX].split("\n")
+    first = next((line.strip() for line in lines if line[:1] in {"\t", " "}), "")
+    value = first.rpartition(":")[2].strip()
+    return number(value) if value.isdecimal() and value.isascii() else 0
 
 
 def _learn_connection(record: Record, ctx: HostContext, _time_us: int) -> None:
     data = record.data
-    pid = _pid(data, "ProcessID") or _pid(data, "ProcessId")
+    pid = _connected_pid(data)
     application = known_text(data.get("Application"))
     if pid:
         ctx.mention(pid, application)
@@ -289,7 +309,7 @@ def _learn_connection(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 def _connected(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
     data = record.data
-    pid = _pid(data, "ProcessID") or _pid(data, "ProcessId")
+    pid = _connected_pid(data)
     if not pid:
         return []
     application = known_text(data.get("Application"))
@@ -323,7 +343,7 @@ def _learn_logon(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 
 def _logged_on(record: Record, ctx: HostContext, _time_us: int) -> list[Outcome]:
-    """What a logon tells of processes; the record itself is kept beside it."""
+    """Metadata that a logon adds to processes; the record itself is stored too."""
     out: list[Outcome] = []
     for known in ctx.logon_processes(known_text(record.data.get("TargetLogonId")).lower()):
         known.tell(out)
@@ -339,12 +359,12 @@ def _learn_service(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 
 def _services_pid(record: Record) -> int:
-    # The Service Control Manager logs 7045 itself; 4697 comes from elsewhere.
+    # 7045 is logged by the Service Control Manager itself; 4697 is not.
     return record.pid if record.event_id == 7045 else 0
 
 
 def _service_installed(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """A service's key written by services.exe; the record is kept as well."""
+    """A registry write of services.exe to the service's key; the record itself is stored too."""
     data = record.data
     name = known_text(data.get("ServiceName"))
     if not name:
@@ -381,4 +401,4 @@ SYSTEM_LEARN: dict[int, Learn] = {7045: _learn_service}
 SYSTEM_MAKE: dict[int, Make] = {7045: _service_installed}
 
 ALSO_KEPT = frozenset({4624, 4697, 7045})
-"""Ids that are kept as records beside what they tell of processes."""
+"""Event ids stored both as records and as process events."""

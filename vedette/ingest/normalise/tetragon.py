@@ -1,7 +1,8 @@
-"""Tetragon events: `exec_id` names a process, and every event tells its pid and start.
+"""Normaliser of Tetragon.
 
-So no process depends on what was seen before. Kernel probes are what the user's policy asks
-for: those on connections, files and modules are process events, the others records.
+`exec_id` identifies a process and every event carries its pid and start time, so no event depends
+on earlier ones. Kernel probes follow the user's policy: those on connections, files and modules
+become process events, others records.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from vedette.ingest.normalise.unix import (
     filemod,
     kept_or_not,
     start_facts,
-    told,
+    with_metadata,
 )
 from vedette.ingest.normalise.values import number
 from vedette.ingest.record import Record
@@ -38,7 +39,7 @@ _EXECUTABLE_MAPPING = 0x4
 
 
 def _known(holder: Any, ctx: HostContext) -> Known | None:
-    """The process an event names; None where it is missing (the parent of the first)."""
+    """The process of an event; None if absent (parent of the first process)."""
     if not isinstance(holder, dict) or not holder.get("pid"):
         return None
     pid, start_us = number(holder["pid"]), any_time_us(holder.get("start_time"))
@@ -49,7 +50,7 @@ def _known(holder: Any, ctx: HostContext) -> Known | None:
 
 
 def learn(record: Record, ctx: HostContext) -> None:
-    """Takes names of processes and the host's addresses."""
+    """Record names of processes and the host's addresses in the host context."""
     try:
         event = record.data["event"]
         for holder in (event.get("process"), event.get("parent")):
@@ -61,7 +62,7 @@ def learn(record: Record, ctx: HostContext) -> None:
 
 
 def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
-    """What an event tells; empty when it is not kept."""
+    """Events and metadata of one record; empty when the record is not kept."""
     try:
         event = record.data["event"]
         known = _known(event["process"], ctx)
@@ -89,9 +90,9 @@ def _exec(event: Any, known: Known, ctx: HostContext, time_us: int) -> list[Outc
     }
     cmdline = _cmdline(process)
     facts = start_facts(known, time_us, cmdline=cmdline, parent=parent, extra=extra)
-    if "procFS" in flags:  # was there when Tetragon began
+    if "procFS" in flags:  # running before Tetragon started
         del facts.values["creation_observed"]
-        return told(facts, of=(known, *((parent,) if parent else ())))
+        return with_metadata(facts, of=(known, *((parent,) if parent else ())))
     out: list[Outcome] = [facts]
     if parent is not None and parent.pid == known.pid:
         out.append(child(parent, known, time_us, ChildKind.EXEC, cmdline=cmdline))
@@ -99,7 +100,7 @@ def _exec(event: Any, known: Known, ctx: HostContext, time_us: int) -> list[Outc
     elif parent is not None:
         out.append(child(parent, known, time_us, ChildKind.OTHER_EXEC, cmdline=cmdline))
     known.told = True
-    return told(*out, of=(parent,) if parent else ())
+    return with_metadata(*out, of=(parent,) if parent else ())
 
 
 def _exit(event: Any, known: Known, ctx: HostContext, time_us: int) -> list[Outcome]:
@@ -109,16 +110,16 @@ def _exit(event: Any, known: Known, ctx: HostContext, time_us: int) -> list[Outc
     if parent is not None:
         out.append(child(parent, known, time_us, ChildKind.OTHER_EXEC, started=False))
         parent.tell(out)
-    return told(*out, of=(known,))
+    return with_metadata(*out, of=(known,))
 
 
 def _loader(event: Any, known: Known, _ctx: HostContext, time_us: int) -> list[Outcome] | None:
     path = event.get("path")
-    return told(Modload(known.id, time_us, str(path)), of=(known,)) if path else None
+    return with_metadata(Modload(known.id, time_us, str(path)), of=(known,)) if path else None
 
 
 def _probe(event: Any, known: Known, ctx: HostContext, time_us: int) -> list[Outcome] | None:
-    """A probe on a kernel function; None for one that has no place among the events."""
+    """Events of a kernel probe; None if it maps to no event kind."""
     name = str(event.get("function_name") or "").removeprefix("bpf_lsm_")
     arguments = [argument for argument in event.get("args") or [] if isinstance(argument, dict)]
     make = _PROBES.get(name) or _PROBES.get(f"security_{name}")
@@ -155,7 +156,7 @@ def _connection(
     protocol = protocol or (UDP if "udp" in name else TCP)
     domain = ctx.name_of(target[0], time_us)
     event = Netconn(known.id, time_us, int(outbound), protocol, *source, *target, domain)
-    return told(event, of=(known,))
+    return with_metadata(event, of=(known,))
 
 
 def _file(
@@ -171,10 +172,10 @@ def _file(
     if name == "security_mmap_file":
         mask = number(_argument(arguments, "uint_arg", "int_arg"))
         executable = mask & _EXECUTABLE_MAPPING and path
-        return told(Modload(known.id, time_us, path), of=(known,)) if executable else None
+        return with_metadata(Modload(known.id, time_us, path), of=(known,)) if executable else None
     if not path or not operation:
         return None
-    return told(filemod(known, time_us, operation, path), of=(known,))
+    return with_metadata(filemod(known, time_us, operation, path), of=(known,))
 
 
 _FILE_OPERATIONS: dict[str, int] = {

@@ -1,18 +1,18 @@
-"""What the Linux and macOS sources share: who acts, how processes begin and end.
+"""Shared parts of the Linux and macOS normalisers: acting process, starts and ends.
 
-Without a ProcessGuid a process is pid and start. An `exec` makes a new process document, so its
-start is the time of the exec; a forked child that never runs another image is the process of
-its fork. An event of a pid belongs to the process with that pid that began last before it.
-A pid whose start no record told is one process per image path: its id is made of pid and path
-(`Processes.mention`), whatever the order of the records.
+Without a ProcessGuid a process is its pid and start time. An `exec` begins a new process document
+at the time of the exec; a forked child that never executes another image begins at its fork. An
+event belongs to the process with its pid that started last before it. All events of a pid without a
+known start belong to one process per image path, whose id is derived from pid and path
+(`Processes.mention`) and so does not depend on the order of records.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
-from vedette.ingest.context.process_index import SAME_START_US
 from vedette.ingest.context.process_state import Known
+from vedette.ingest.file_types import file_type_of
 from vedette.ingest.hashes import NO_HASHES, Hashes
 from vedette.ingest.normalise.keep import kept
 from vedette.ingest.normalise.normaliser import Keep
@@ -20,26 +20,27 @@ from vedette.ingest.normalise.values import free_text
 from vedette.ingest.paths import file_name
 from vedette.ingest.record import Record
 from vedette.model.event import ChildKind, Childproc, Facts, Filemod, Outcome
+from vedette.model.metadata_rank import Rank
 
 Values = dict[str, str | int | bytes]
 """Metadata of a process, by column."""
 
 WRONG_TYPE = (TypeError, AttributeError, ValueError, KeyError, IndexError)
-"""What reading a record with values of wrong types raises: it is then kept, or not, as it is."""
+"""Exceptions raised by values of wrong types: the record then makes no process events."""
 
 
 def process_at(ctx: HostContext, pid: int, time_us: int, path: str = "") -> Known:
     """The process that had this pid at that time, by one clock: one that began later is another."""
-    return ctx.alive(pid, time_us - SAME_START_US, path)
+    return ctx.alive(pid, time_us, path, tolerance_us=0)
 
 
 def find_at(ctx: HostContext, pid: int, time_us: int) -> Known | None:
     """Like `process_at`, None when no start is known."""
-    return ctx.find(pid, time_us - SAME_START_US)
+    return ctx.find(pid, time_us, tolerance_us=0)
 
 
 def mention(ctx: HostContext, pid: int, time_us: int, path: str = "", username: str = "") -> None:
-    """Learns of a pid from an event that it did."""
+    """Register a pid from an event that it caused."""
     known = find_at(ctx, pid, time_us) or ctx.mention(pid, path)
     if not known.path:
         known.learn(path=path)
@@ -57,7 +58,7 @@ def start_facts(
     hashes: Hashes = NO_HASHES,
     extra: Mapping[str, str] | None = None,
 ) -> Facts:
-    """The creation of a process with all that is known of it and of its parent."""
+    """Metadata of a created process and its parent."""
     values: Values = {
         "creation_observed": 1,
         "start": start_us or known.start_us or time_us,
@@ -84,7 +85,8 @@ def start_facts(
         }
     for name, value in (extra or {}).items():
         values[name] = free_text(value)
-    return Facts(known.id, time_us, {name: value for name, value in values.items() if value})
+    rank = Rank.OTHER_CREATION if known.keyed else Rank.CREATION
+    return Facts(known.id, time_us, {name: value for name, value in values.items() if value}, rank)
 
 
 def executed(
@@ -97,18 +99,18 @@ def executed(
     parent_pid: int,
     hashes: Hashes = NO_HASHES,
 ) -> list[Outcome]:
-    """What an exec tells: the new process, and it as a child.
+    """Outcomes of an exec: the new process, and the start of a child.
 
-    A process that itself came of an exec and has the same parent runs another image in its
-    place: it ends, with the new one as its child (`exec`). Else the parent has a new child that
-    runs another image (`other_exec`).
+    If the same pid already ran an executed image under the same parent, that process ends and the
+    new one is its child (`exec`). Otherwise the new process is a child of the parent
+    (`other_exec`).
     """
     known.told = True  # by the facts
     cmdline = str(facts.values.get("cmdline", ""))
     out: list[Outcome] = [facts]
     before = find_at(ctx, known.pid, time_us - 1)
     if known.keyed and known.created:
-        pass  # Sysmon told the parent
+        pass  # Sysmon reported the parent
     elif before is not None and before.created and before.parent_pid == parent_pid:
         out.append(child(before, known, time_us, ChildKind.EXEC, cmdline=cmdline, hashes=hashes))
         out.append(end_facts(before, time_us))
@@ -123,10 +125,11 @@ def executed(
 def learn_executed(
     ctx: HostContext, pid: int, time_us: int, path: str, username: str, parent_pid: int
 ) -> Known:
-    """Learns of an exec; returns the new process."""
+    """Register an exec; returns the new process."""
     known = ctx.started(pid, time_us)
     known.created = known.created or not known.keyed
-    known.learn(path=path, username=username)
+    rank = Rank.OTHER_CREATION if known.keyed else Rank.CREATION
+    known.learn(path=path, username=username, rank=rank)
     known.learn_parent(parent_pid, "")
     return known
 
@@ -141,7 +144,7 @@ def child(
     cmdline: str = "",
     hashes: Hashes = NO_HASHES,
 ) -> Childproc:
-    """The start or the end of a child, as its parent's event."""
+    """Start or end of a child, as an event of its parent."""
     return Childproc(
         parent.id,
         time_us,
@@ -165,11 +168,12 @@ def end_facts(known: Known, time_us: int, exit_status: str = "") -> Facts:
 
 
 def filemod(known: Known, time_us: int, operation: int, path: str, note: str = "") -> Filemod:
-    return Filemod(known.id, time_us, operation, free_text(path), note=note)
+    name = free_text(path)
+    return Filemod(known.id, time_us, operation, name, file_type=file_type_of(name), note=note)
 
 
-def told(*events: Outcome, of: tuple[Known, ...]) -> list[Outcome]:
-    """Events, and what their processes are if that was not told before."""
+def with_metadata(*events: Outcome, of: tuple[Known, ...]) -> list[Outcome]:
+    """The events, and the metadata of their processes that was not emitted before."""
     out = list(events)
     for known in of:
         known.tell(out)
@@ -179,7 +183,7 @@ def told(*events: Outcome, of: tuple[Known, ...]) -> list[Outcome]:
 def kept_or_not(
     record: Record, fields: Mapping[str, Any], keep: Keep, *, default: bool = False
 ) -> list[Outcome]:
-    """The record as a record, where the setting or `default` says so; else nothing."""
+    """The record itself if `keep` or `default` selects it; otherwise empty."""
     if not default and not keep.keeps(record.channel, record.event_id):
         return []
     outcome = kept(record, record.time_us)
@@ -188,7 +192,7 @@ def kept_or_not(
 
 
 def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Nested data as text by dotted name; what is empty is left out."""
+    """Nested data flattened to text by dotted name, without empty values."""
     fields: dict[str, str] = {}
     for name, value in data.items():
         match value:
@@ -211,7 +215,7 @@ def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def joined(directory: str, path: str) -> str:
-    """A path seen from a directory."""
+    """A path resolved against a directory."""
     if not path or path.startswith("/") or not directory.startswith("/"):
         return path
     path = path.removeprefix("./")

@@ -1,7 +1,7 @@
-"""Reading the values of event data: what counts as unknown, numbers, hashes, registry paths.
+"""Parsers for values of event data: unknown markers, numbers, hashes, registry paths.
 
-Windows senders disagree on types and spelling, so everything here takes any text and never
-raises on it.
+Windows senders differ in types and spelling, so every function accepts any text and never raises on
+it.
 """
 
 from vedette.limits import TEXT_CHARS_MAX
@@ -20,13 +20,14 @@ UNKNOWN_TEXT = frozenset(
         "< unknown process> ",  # Sysmon for Linux
     }
 )
-"""What Sysmon, Windows and NXLog write for "not known" (telemetry.md 2, fact 12)."""
+"""Markers for "unknown" of Sysmon, Windows and NXLog
+(docs/telemetry-formats.md#what-real-data-teach, fact 12)."""
 
 _UNKNOWN_CHARS_MAX = max(map(len, UNKNOWN_TEXT))
 
 
 def known_text(value: object) -> str:
-    """A scalar as text, or "" for what means unknown; cut at TEXT_CHARS_MAX."""
+    """A scalar as text, at most TEXT_CHARS_MAX characters; "" for unknown markers."""
     if not isinstance(value, str):
         return scalar_text(value)
     if len(value) > _UNKNOWN_CHARS_MAX:
@@ -35,12 +36,12 @@ def known_text(value: object) -> str:
 
 
 def free_text(value: object) -> str:
-    """A scalar as text, cut at TEXT_CHARS_MAX; "" for none."""
+    """A scalar as text, at most TEXT_CHARS_MAX characters; "" for null."""
     return value[:TEXT_CHARS_MAX] if isinstance(value, str) else scalar_text(value)
 
 
 def scalar_text(value: object) -> str:
-    """Text as it is, numbers and flags as text; "" for null and for what is nested."""
+    """A scalar as text; "" for null and nested values."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -49,7 +50,7 @@ def scalar_text(value: object) -> str:
 
 
 def number(value: object, below: int = 1 << 32) -> int:
-    """A decimal or hexadecimal number; 0 for what is none, negative or out of range."""
+    """A decimal or hexadecimal number; 0 if malformed, negative or not below the bound."""
     if isinstance(value, str):
         try:
             found = int(value[:24], 16 if value[:2] in {"0x", "0X"} else 10)
@@ -64,7 +65,7 @@ def number(value: object, below: int = 1 << 32) -> int:
 
 @remembered(4_096)
 def access_mask(value: str) -> int:
-    """Access rights: hexadecimal with or without 0x."""
+    """Access mask of hexadecimal text with or without 0x; 0 if malformed."""
     try:
         found = int(value, 16)
     except ValueError:
@@ -86,7 +87,8 @@ _SIGNATURES = {
 
 
 def digsig_result(signed: object, status: str | None) -> str:
-    """The signature's result (telemetry.md 6, Sysmon 7) of `Signed` and `SignatureStatus`."""
+    """Signature result from `Signed` and `SignatureStatus`
+    (docs/telemetry-formats.md#what-each-event-becomes, Sysmon 7)."""
     if signed is None and status is None:
         return ""
     return _signature(status or "") if is_true(signed) else "Unsigned"

@@ -1,8 +1,9 @@
-"""Events of our own Linux sensor: every one names its process by pid and start.
+"""Normaliser of the Vedette sensor for Linux.
 
-So no process depends on what was seen before. The exception is an `exec`, which keeps pid and
-start: as with every other source a new image is a new process document that begins at the exec
-(`unix.py`), and later events of that pid and start belong to the image that ran at their time.
+Every event carries pid and start time of its process, so none depends on earlier events. The
+exception is an `exec`, which keeps both: as with other sources, the new image is a new process
+document that begins at the exec (`unix.py`), and later events belong to the image that ran at their
+time.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import Known
+from vedette.ingest.file_types import file_type_of
 from vedette.ingest.hashes import Hashes, hashes_of
 from vedette.ingest.normalise.network import TCP
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
@@ -19,7 +21,7 @@ from vedette.ingest.normalise.unix import (
     end_facts,
     find_at,
     start_facts,
-    told,
+    with_metadata,
 )
 from vedette.ingest.normalise.values import free_text, number
 from vedette.ingest.record import Record, RecordError
@@ -36,12 +38,13 @@ from vedette.model.event import (
     Outcome,
     Processblock,
 )
+from vedette.model.metadata_rank import Rank
 
 Event = dict[str, Any]
 
 BLOCKED_BY_ISOLATION = 1
 BLOCKED_BY_BAN = 2
-"""`block_type` of a process block; api.md 2.6 names the first."""
+"""Values of `block_type`; docs/api-objects.md#process-events defines the first."""
 
 _OPERATIONS = {
     "create": FileOperation.CREATED,
@@ -56,7 +59,8 @@ _TERMINATE = 0x1
 
 
 def learn(record: Record, ctx: HostContext) -> None:
-    """Takes starts, ends and names of processes, and the host's addresses."""
+    """Record starts, ends, names and paths of processes in the host context, and the host's
+    addresses."""
     event, time_us = record.data, record.time_us
     try:
         match event["type"]:
@@ -72,7 +76,7 @@ def learn(record: Record, ctx: HostContext) -> None:
 
 
 def normalise(record: Record, ctx: HostContext, _keep: Keep) -> list[Outcome]:
-    """What an event tells. Raises RecordError bad_event for members of wrong types."""
+    """Events and metadata of one record. Raises RecordError bad_event for wrong types."""
     event = record.data
     try:
         return _MAKE[event["type"]](event, ctx, record.time_us)
@@ -103,7 +107,7 @@ def _base(holder: Event, ctx: HostContext) -> Known:
 
 
 def _at(holder: Event, ctx: HostContext, time_us: int) -> Known:
-    """The image that a process ran at that time."""
+    """The image that the process ran at that time."""
     known = find_at(ctx, _pid(holder), time_us)
     if known is not None and known.start_us >= number(holder.get("start_us"), 1 << 62):
         return known
@@ -130,7 +134,7 @@ def _image(event: Event, ctx: HostContext, time_us: int) -> Known:
 def _learn_image(event: Event, ctx: HostContext, time_us: int) -> None:
     parent = _parent(event, ctx, time_us)
     if parent is not None and not parent.path:
-        parent.learn(path=_text(event, "parent_path"))
+        parent.learn(path=_text(event, "parent_path"), rank=Rank.OTHERS)
     known, hashes = _image(event, ctx, time_us), _hashes(event)
     known.created = not event.get("implicit") or known.created
     known.learn(
@@ -138,6 +142,7 @@ def _learn_image(event: Event, ctx: HostContext, time_us: int) -> None:
         username=_text(event, "user"),
         md5=hashes.md5,
         sha256=hashes.sha256,
+        rank=Rank.CREATION,
     )
     known.learn_parent(number(event.get("ppid")), _text(event, "parent_path"))
     known.guid = known.guid or _key(event)
@@ -176,11 +181,11 @@ def _started(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     elif parent is not None:
         kind = ChildKind.OTHER_EXEC
         out.append(child(parent, known, time_us, kind, cmdline=cmdline, hashes=hashes))
-    return told(*out, of=(parent,) if parent is not None else ())
+    return with_metadata(*out, of=(parent,) if parent is not None else ())
 
 
 def _seen(event: Event, time_us: int, hashes: Hashes) -> list[Outcome]:
-    """The file of an image, where it was hashed."""
+    """The image file as a binary, if it was hashed."""
     if not hashes.any_known():
         return []
     size = number(event.get("size"), 1 << 62)
@@ -199,7 +204,7 @@ def _ended(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     if parent is not None:
         out.append(child(parent, known, time_us, ChildKind.OTHER_EXEC, started=False))
         parent.tell(out)
-    return told(*out, of=(known,))
+    return with_metadata(*out, of=(known,))
 
 
 # --- what processes do ------------------------------------------------------------------
@@ -209,13 +214,15 @@ def _file(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     known, hashes = _at(event["proc"], ctx, time_us), _hashes(event)
     operation = _OPERATIONS[event["action"]]
     path, kind = _text(event, "path"), number(event.get("file_type"), 256)
+    if "file_type" not in event:
+        kind = file_type_of(path)
     out: list[Outcome] = [
         Filemod(known.id, time_us, operation, path, hashes.md5, hashes.sha256, hashes.sha1, kind)
     ]
     if event["action"] == "rename":
         there = _text(event, "to")
         out.append(Filemod(known.id, time_us, FileOperation.CREATED, there, file_type=kind))
-    return told(*out, of=(known,))
+    return with_metadata(*out, of=(known,))
 
 
 def _connection(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
@@ -229,21 +236,21 @@ def _connection(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     if event.get("blocked"):
         target = f"{address_text(peer[0])}:{peer[1]}"
         out.append(Processblock(known.id, time_us, BLOCKED_BY_ISOLATION, path=target))
-    return told(*out, of=(known,))
+    return with_metadata(*out, of=(known,))
 
 
 def _crossed(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """A debugger attached, or a signal that ends; seen from both processes."""
+    """A debugger attach or a terminating signal, as events of both processes."""
     known, target = _at(event["proc"], ctx, time_us), _at(event["target"], ctx, time_us)
     if not target.path:
-        target.learn(path=_text(event["target"], "path"))
+        target.learn(path=_text(event["target"], "path"), rank=Rank.OTHERS)
     default = _TERMINATE if event["action"] == "kill" else _MEMORY_ACCESS
     access = number(event.get("access")) or default
     out: list[Outcome] = [
         _opened(known, target, time_us, access, is_target=0),
         _opened(target, known, time_us, access, is_target=1),
     ]
-    return told(*out, of=(known, target))
+    return with_metadata(*out, of=(known, target))
 
 
 def _opened(known: Known, other: Known, time_us: int, access: int, is_target: int) -> Crossproc:
@@ -262,8 +269,8 @@ def _opened(known: Known, other: Known, time_us: int, access: int, is_target: in
 
 
 def _blocked(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """A banned program that did not start: an event of who tried, or, where that was a fork made
-    for it, of its parent."""
+    """A banned program that was blocked: an event of the process that attempted it, or of its
+    parent if that process was forked only for it."""
     known, parent = _at(event["proc"], ctx, time_us), _parent(event, ctx, time_us)
     actor = known if known.path or parent is None else parent
     hashes = _hashes(event)
@@ -278,7 +285,7 @@ def _blocked(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
         uid=_text(event, "uid"),
         username=_text(event, "user"),
     )
-    return told(block, *_seen(event, time_us, hashes), of=(actor,))
+    return with_metadata(block, *_seen(event, time_us, hashes), of=(actor,))
 
 
 def _module(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
@@ -286,7 +293,7 @@ def _module(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     module = Modload(
         known.id, time_us, _text(event, "path"), hashes.md5, hashes.sha256, hashes.sha1
     )
-    return told(module, *_seen(event, time_us, hashes), of=(known,))
+    return with_metadata(module, *_seen(event, time_us, hashes), of=(known,))
 
 
 _Make = Callable[[Event, HostContext, int], list[Outcome]]
@@ -301,6 +308,6 @@ _MAKE: dict[str, _Make] = {
     "block": _blocked,
     "image": _module,
 }
-"""What each type of event becomes."""
+"""Event maker of each event type."""
 
 NORMALISER = Normaliser(learn, normalise)

@@ -1,11 +1,10 @@
-"""Event-log records: Sysmon for Windows and Linux, Security, System, PowerShell, all others.
+"""Normaliser of event-log records: Sysmon, Security, System, PowerShell and all other channels.
 
-A channel has its tables of learners and makers by event id; what is in no table, and what a
-maker cannot place, is kept as a record if `Keep` says so.
+Each channel has tables of learners and makers by event id. Records in no table, and those that a
+maker cannot assign to a process, are stored as records if `Keep` selects them.
 
-A value of a wrong type (a list for a path, a number for a name) shows as an exception of a
-function written for text; then everything but text is put aside and the record is done again.
-So the common case pays nothing for the check.
+A value of a wrong type (a list for a path) raises in functions written for text. The record is then
+processed again with all values but text removed, so well-formed records cost no type checks.
 """
 
 from typing import Any
@@ -43,19 +42,19 @@ _MAKE: dict[str, dict[int, security.Make]] = {
 }
 _NOTHING: dict[int, Any] = {}
 WAITING_MAX = 10_000
-"""Records of one host that wait to be learned from; a commit has fewer."""
+"""Records of one host that wait for learning; a batch has fewer."""
 
 TICKETS = frozenset((4768, 4769, 4770))
-"""Kerberos tickets asked for: only who gives them, a domain controller, logs these."""
+"""Kerberos ticket requests, which only domain controllers log."""
 
 CLOCK_SAMPLE = 16
-"""Of the records that need no time to learn from, one in so many tells the clock's offset."""
+"""Sampling rate of clock offsets among records that need no time to learn from."""
 
 _WRONG_TYPE = (TypeError, AttributeError, ValueError)
 
 
 def learn(record: Record, ctx: HostContext) -> None:
-    """Takes from a record what others of its host may need."""
+    """Record in the host context what other records of the host need."""
     if record.channel in _SYSMON:
         try:
             _learn_sysmon(record, ctx)
@@ -65,7 +64,7 @@ def learn(record: Record, ctx: HostContext) -> None:
     elif record.event_id in TICKETS and record.channel == SECURITY:
         ctx.host_type = "domain_controller"
     elif record.event_id in _LEARN.get(record.channel, _NOTHING):
-        # These are told apart by pid and time: first all of Sysmon's processes and the clock.
+        # Resolved by pid and time, so Sysmon's processes and the clock offset are needed first.
         ctx.waiting.append(record)
         if len(ctx.waiting) >= WAITING_MAX:
             _learn_waiting(ctx)
@@ -102,7 +101,7 @@ def _learn_waiting(ctx: HostContext) -> None:
 
 
 def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
-    """What a record tells; empty when it is not kept."""
+    """Events and metadata of one record; empty when the record is not kept."""
     if ctx.waiting:
         _learn_waiting(ctx)
     try:
@@ -135,7 +134,7 @@ def _normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
 
 
 def _plain(data: dict[str, Any]) -> dict[str, Any]:
-    """The data as text only: numbers as text, null and nested values left out."""
+    """Event data as text: numbers converted, null and nested values removed."""
     texts = {str(name): scalar_text(value) for name, value in data.items()}
     return {name: value for name, value in texts.items() if value}
 

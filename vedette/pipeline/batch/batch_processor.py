@@ -1,31 +1,42 @@
-"""From the decoded submissions of one commit to the rows it will write.
+"""Turns the decoded submissions of one commit into the rows to write.
 
-A preparer prepares one commit at a time, in a process of its own
-(`pipeline/workers/worker_main.py`), and owns all memory of the write path for its share of the
-hosts: what was stored before (`Seen`), what is known of processes (`Registry`), the hosts' learned
-context. The steps are those of design.md 4: decode (`decoded_batch.py`), find the host, recognise
-what was stored before, learn, normalise, filter, fold, place.
+A batch processor processes one commit at a time. It runs in a worker process
+(`pipeline/workers/worker_main.py`) and owns all in-memory state of the write path for the hosts of
+that worker: keys of stored records (`Deduplicator`), metadata of processes (`SegmentAssigner`),
+context of hosts (`HostCache`).
+
+`STAGES` lists what happens to a commit, in order; each stage reads and extends the `Commit`. To
+look at all events of a host as they arrive (detection), add a stage after `normalise`: there
+`Commit.outcomes()` gives every normalised event, process fact and binary of the commit with its
+sensor, before filters drop any and before folding merges them. `filter` is such a stage. A stage
+must not raise because of a record's content: that would fail the commit for all senders.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from vedette.ingest.fold import Folded, check_times, fold
 from vedette.ingest.normalise import SOURCES
 from vedette.ingest.normalise.normaliser import Keep
-from vedette.ingest.record import RecordError
+from vedette.ingest.record import Record, RecordError
 from vedette.limits import TIME_AHEAD_US
 from vedette.model.event import BinarySeen, Kept, Outcome
 from vedette.model.host import SensorRef
-from vedette.pipeline.batch.binary_sightings import BinaryNews
-from vedette.pipeline.batch.decoded_batch import ChannelCodes, Finder, Part, our_fault
-from vedette.pipeline.batch.deduplicate import Seen
-from vedette.pipeline.batch.host_cache import Host, Hosts
-from vedette.pipeline.batch.ingest_filters import Sieve, Sifting
-from vedette.pipeline.batch.segment_assigner import Placement, Registry
+from vedette.pipeline.batch.binary_sightings import SightingDeduplicator
+from vedette.pipeline.batch.decoded_batch import (
+    ChannelCodes,
+    DecodedBatch,
+    HostResolver,
+    internal_error,
+)
+from vedette.pipeline.batch.deduplicate import Deduplicator
+from vedette.pipeline.batch.fingerprints import fingerprint
+from vedette.pipeline.batch.host_cache import Host, HostCache
+from vedette.pipeline.batch.ingest_filters import FilterVerdicts, IngestFilters
+from vedette.pipeline.batch.segment_assigner import Placement, SegmentAssigner
 from vedette.pipeline.receipt_outcomes import (
     DUPLICATE,
     EVENTS,
@@ -33,19 +44,46 @@ from vedette.pipeline.receipt_outcomes import (
     NOT_KEPT,
     RECORD,
     REJECTED,
-    tell,
+    note_hosts,
+    note_outcomes,
 )
 from vedette.pipeline.submission import Receipt, Refusal
-from vedette.pipeline.time_windows import Windows
-from vedette.pipeline.workers.ownership import Share
+from vedette.pipeline.time_windows import TimeWindows
+from vedette.pipeline.workers.ownership import HostOwnership
+from vedette.pipeline.workers.progress import NoProgress, ProgressReporter
 
 SEGMENT_TABLE: Final = "segment"
 RECORD_TABLE: Final = "record"
-"""The tables that a request's key is known by: each is one insert of its own."""
+"""Request keys are known by table, since each table is a separate insert."""
 
 
-class Prepared(Struct):
-    """Rows of one commit, and the receipts to hand out once they are durable."""
+class Commit(Struct):
+    """State of one commit between stages."""
+
+    batches: list[DecodedBatch]
+    seq: int
+    now_us: int
+    hosts: set[Host] = field(default_factory=set)
+    """Set by `find_duplicates`."""
+    verdicts: FilterVerdicts | None = None
+    """What ingress filters drop; set by `filter`."""
+    folded: Folded = field(default_factory=Folded)
+    """Events by process, records and binaries; set by `fold`."""
+    columns: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """The `columns.HOST` values by sensor id; set by `assign_segments`."""
+    placement: Placement = field(default_factory=lambda: Placement([], []))
+    """Rows of segments; set by `assign_segments`."""
+
+    def outcomes(self) -> Iterator[tuple[SensorRef, list[Outcome]]]:
+        """The normalised outcomes of each record that is not a duplicate, with its sensor."""
+        for batch in self.batches:
+            for host, result in zip(batch.hosts, batch.results, strict=True):
+                if type(result) is list:
+                    yield host.sensor, result
+
+
+class ProcessedBatch(Struct):
+    """Rows of one commit, and the receipts to return once they are durable."""
 
     seq: int
     now_us: int
@@ -57,189 +95,250 @@ class Prepared(Struct):
     receipts: list[Receipt]
 
 
-class Preparer:
+class BatchProcessor:
     """See the module."""
 
     def __init__(
         self,
-        hosts: Hosts,
+        hosts: HostCache,
         channels: ChannelCodes,
-        registry: Registry,
-        seen: Seen,
-        windows: Windows,
+        registry: SegmentAssigner,
+        seen: Deduplicator,
+        windows: TimeWindows,
         keep: Keep,
-        share: Share | None = None,
+        ownership: HostOwnership | None = None,
+        progress: ProgressReporter | None = None,
     ) -> None:
-        """`share` is what this one has of the hosts; None for all of them."""
+        """`ownership` restricts it to the hosts of one worker; None for all hosts."""
         self.registry = registry
         self.seen = seen
         self.windows = windows
+        self.filters = IngestFilters(registry)
         self._hosts = hosts
-        self._finder = Finder(hosts, channels)
-        self._share = share
+        self._resolver = HostResolver(hosts, channels)
+        self._ownership = ownership
         self._keep = keep
-        self.sieve = Sieve(registry)
-        self._binaries = BinaryNews()
+        self._binaries = SightingDeduplicator()
+        self._progress = progress or NoProgress()
 
     def forget(self) -> None:
-        """Drops all memory that may speak of rows which were never stored."""
+        """Drops state that may describe rows that were not stored, after a failed commit."""
         self.registry.forget()
         self.seen.forget_pending()
         self._binaries.forget()
-        self._hosts.retell()
+        self._hosts.reset_reported()
 
     def enter(self, window_ms: int, partition_ms: int) -> None:
-        """Takes over the window that is told by whoever owns the windows."""
+        """Sets the current window and partition."""
         if window_ms != self.windows.window_ms:
-            self._hosts.look_again()
+            self._hosts.expire_names()
         self.windows.window_ms, self.windows.partition_ms = window_ms, partition_ms
 
-    def prepare(self, parts: list[Part], seq: int, now_us: int) -> Prepared:
-        """The rows of one commit. What it learns counts once `seen.durable(seq)` is told.
+    def prepare(self, batches: list[DecodedBatch], seq: int, now_us: int) -> ProcessedBatch:
+        """The rows of one commit, whose records stay pending until `seen.durable(seq)`.
 
-        Raises SharedAnewError before it has changed anything.
+        Raises ReshardError before anything was changed, UnavailableError when a lookup fails.
         """
-        self._hosts.forget_oldest()
-        if self.windows.advance(now_us):
-            self._hosts.look_again()
-        for part in parts:
-            self._finder.find(part, now_us)
-        if self._share is not None:
-            self._share.settle(parts)
-        self.seen.begin(seq, now_us)
-        hosts = self._find_stored(parts)
-        for together in _learned_together(parts):
-            for part in together:
-                _learn(part)
-            for part in together:
-                self._normalise(part, now_us + TIME_AHEAD_US)
-                # Before the next one: the same request may come twice in one commit.
-                self.seen.add_request(SEGMENT_TABLE, part.request_key)
-                self.seen.add_request(RECORD_TABLE, part.request_key)
-        sifting = self.sieve.judge(_told(parts))
-        folded = Folded()
-        for part in parts:
-            _fold(part, folded, sifting)
-        for host in hosts:
-            self.seen.add_records(host.sensor.id, host.taken)
-        folded.binaries = self._binaries.news(folded.binaries)
-        columns = self._hosts.columns({host.sensor.id for host in hosts}, now_us)
-        placement = self.registry.place(folded.drafts, self.windows, columns)
-        receipts = [part.receipt for part in parts]
+        commit = Commit(batches, seq, now_us)
+        for stage in STAGES:
+            stage(self, commit)
+            self._progress.submission(0)
+        receipts = [batch.receipt for batch in batches]
         for receipt in receipts:
             receipt.refusals.sort(key=attrgetter("position"))
         partition_ms = self.windows.partition_ms
-        return Prepared(seq, now_us, partition_ms, placement, folded, columns, receipts)
+        return ProcessedBatch(
+            seq, now_us, partition_ms, commit.placement, commit.folded, commit.columns, receipts
+        )
 
-    def _find_stored(self, parts: list[Part]) -> set[Host]:
-        """The hosts of a commit; each learns which of its records were stored before."""
-        hosts = {host for part in parts for host in part.hosts}
-        for host in hosts:
+    def resolve_hosts(self, commit: Commit) -> None:
+        """Finds host and key of every record; rejects records that have no valid host."""
+        self._hosts.evict()
+        if self.windows.advance(commit.now_us):
+            self._hosts.expire_names()
+        for batch in commit.batches:
+            self._resolver.resolve(batch, commit.now_us)
+
+    def claim_hosts(self, commit: Commit) -> None:
+        """Removes records of hosts that other workers own. Raises ReshardError."""
+        if self._ownership is not None:
+            self._ownership.settle(commit.batches)
+
+    def find_duplicates(self, commit: Commit) -> None:
+        """Looks up, for each host, which of its records are stored already."""
+        self.seen.begin(commit.seq, commit.now_us)
+        commit.hosts = {host for batch in commit.batches for host in batch.hosts}
+        for host in commit.hosts:
             host.keys = []
             host.taken = set()
-        for part in parts:
-            for host, key in zip(part.hosts, part.keys, strict=True):
+            host.prints = set()
+        for batch in commit.batches:
+            for host, key in zip(batch.hosts, batch.keys, strict=True):
                 host.keys.append(key)
-        for host in hosts:
+        for host in commit.hosts:
             host.stored = self.seen.known_among(host.sensor.id, host.keys)
-        return hosts
 
-    def _normalise(self, part: Part, until_us: int) -> None:
-        """Makes outcomes of the records of one submission that were not stored before."""
-        keep, made = self._keep, part.made
-        sent_before = self._tables_of(part.request_key)
-        for record, host, key in zip(part.records, part.hosts, part.keys, strict=True):
-            if key and (key in host.taken or key in host.stored):
-                made.append(DUPLICATE)
-                continue
-            outcomes: list[Outcome] = []
+    def normalise(self, commit: Commit) -> None:
+        """Learns context from records, then turns those that are new into outcomes."""
+        until_us = commit.now_us + TIME_AHEAD_US
+        for group in _learning_groups(commit.batches):
+            for batch in group:
+                self._learn(batch)
+            for batch in group:
+                self._normalise(batch, until_us)
+                # Before the next batch: the same request may occur twice in one commit.
+                self.seen.add_request(SEGMENT_TABLE, batch.request_key)
+                self.seen.add_request(RECORD_TABLE, batch.request_key)
+
+    def filter(self, commit: Commit) -> None:
+        """Applies the ingress filters to the processes of the commit."""
+        commit.verdicts = self.filters.judge(commit.outcomes())
+
+    def fold(self, commit: Commit) -> None:
+        """Merges events by process, and writes every record's outcome to its receipt."""
+        for batch in commit.batches:
+            _fold(batch, commit.folded, commit.verdicts)
+        for host in commit.hosts:
+            self.seen.add_records(host.sensor.id, host.taken)
+            self.seen.add_fingerprints(host.sensor.id, host.prints)
+        commit.folded.binaries = self._binaries.new(commit.folded.binaries)
+
+    def assign_segments(self, commit: Commit) -> None:
+        """Assigns the events of each process to a segment of the current window."""
+        sensor_ids = {host.sensor.id for host in commit.hosts}
+        commit.columns = self._hosts.columns(sensor_ids, commit.now_us)
+        commit.placement = self.registry.place(commit.folded.drafts, self.windows, commit.columns)
+
+    def _learn(self, batch: DecodedBatch) -> None:
+        self._progress.submission(batch.number)
+        report = self._progress.position
+        for record, host, position in zip(batch.records, batch.hosts, batch.positions, strict=True):
+            report(position)
             try:
-                outcomes = SOURCES[record.vedette_record].normalise(record, host.context, keep)
-                check_times(outcomes, until_us)
-            except RecordError as error:
-                host.untell(outcomes)
-                made.append(error)
-                continue
-            except Exception as error:  # noqa: BLE001 - logged by our_fault
-                host.context.retell()
-                made.append(our_fault(error))
-                continue
-            if not outcomes:
-                made.append(NOT_KEPT)
-                continue
-            if key:
-                host.taken.add(key)
-                if self.seen.has_half(host.sensor.id, key):
-                    outcomes = _without(outcomes, RECORD_TABLE)
-            elif sent_before:
-                host.untell(outcomes)
-                outcomes = _without(outcomes, *sent_before)
-            made.append(outcomes or DUPLICATE)
+                SOURCES[record.vedette_record].learn(record, host.context)
+            except Exception as error:  # noqa: BLE001 - logged by internal_error
+                # `normalise` will report the record; others only miss what it would have taught.
+                internal_error(error)
 
-    def _tables_of(self, request_key: int) -> list[str]:
-        """The tables that this very request was stored in before."""
+    def _normalise(self, batch: DecodedBatch, until_us: int) -> None:
+        """Sets the result of each record: duplicate, rejected, not kept, or its outcomes."""
+        results, keys = batch.results, batch.keys
+        sent_before = self._tables_with(batch.request_key)
+        self._progress.submission(batch.number)
+        report = self._progress.position
+        for n, (record, host, position) in enumerate(
+            zip(batch.records, batch.hosts, batch.positions, strict=True)
+        ):
+            report(position)
+            key, print_, is_conflict = keys[n], 0, False
+            if key:
+                print_ = fingerprint(key, record)
+                if key in host.taken or key in host.stored:
+                    if not self._is_conflict(host, key, print_):
+                        results.append(DUPLICATE)
+                        continue
+                    # Another record has this number: this one is identified by its request.
+                    is_conflict, keys[n] = True, 0
+            result = self._outcomes_of(record, host, until_us)
+            if isinstance(result, list):
+                if keys[n]:
+                    host.taken.add(key)
+                    if self.seen.has_half(host.sensor.id, key):
+                        result = _without(result, RECORD_TABLE)
+                elif sent_before:
+                    host.reset_facts(result)
+                    result = _without(result, *sent_before)
+                if key:
+                    host.prints.add(print_)
+                batch.receipt.conflicts += is_conflict and bool(result)
+            results.append(result or DUPLICATE)
+
+    def _outcomes_of(
+        self, record: Record, host: Host, until_us: int
+    ) -> list[Outcome] | int | RecordError:
+        """The outcomes of a new record; NOT_KEPT; or why it is rejected."""
+        outcomes: list[Outcome] = []
+        try:
+            outcomes = SOURCES[record.vedette_record].normalise(record, host.context, self._keep)
+            check_times(outcomes, until_us)
+        except RecordError as error:
+            host.reset_facts(outcomes)
+            return error
+        except Exception as error:  # noqa: BLE001 - logged by internal_error
+            host.context.retell()
+            return internal_error(error)
+        return outcomes or NOT_KEPT
+
+    def _is_conflict(self, host: Host, key: int, print_: int) -> bool:
+        """Whether a record's number is known from a record with other content."""
+        if print_ in host.prints:
+            return False
+        return key in host.taken or self.seen.is_conflict(host.sensor.id, key, print_)
+
+    def _tables_with(self, request_key: int) -> list[str]:
+        """The tables that have rows of this request already."""
         tables = (SEGMENT_TABLE, RECORD_TABLE)
         return [table for table in tables if self.seen.has_request(table, request_key)]
 
 
-def _learned_together(parts: list[Part]) -> Iterator[list[Part]]:
-    """Parts whose records are all learned from before any of them is normalised: what arrived
-    together, but every part of an import by itself."""
-    yield [part for part in parts if not part.in_sequence]
-    for part in parts:
-        if part.in_sequence:
-            yield [part]
+Stage = Callable[[BatchProcessor, Commit], None]
+
+STAGES: Final[tuple[Stage, ...]] = (
+    BatchProcessor.resolve_hosts,
+    BatchProcessor.claim_hosts,
+    BatchProcessor.find_duplicates,
+    BatchProcessor.normalise,
+    BatchProcessor.filter,
+    BatchProcessor.fold,
+    BatchProcessor.assign_segments,
+)
+"""All stages of a commit, in order. Decoding comes before (`decoded_batch.py`), packing the rows
+into tables after (`pack.py`)."""
 
 
-def _told(parts: list[Part]) -> Iterator[tuple[SensorRef, list[Outcome]]]:
-    """What the records of a commit tell, each with its sensor."""
-    for part in parts:
-        for host, made in zip(part.hosts, part.made, strict=True):
-            if type(made) is list:
-                yield host.sensor, made
+def _learning_groups(batches: list[DecodedBatch]) -> Iterator[list[DecodedBatch]]:
+    """Batches that are all learned from before any of them is normalised: those that arrived
+    together, but each part of an import alone."""
+    yield [batch for batch in batches if not batch.in_sequence]
+    for batch in batches:
+        if batch.in_sequence:
+            yield [batch]
 
 
-def _fold(part: Part, folded: Folded, sifting: Sifting | None) -> None:
-    """Folds the outcomes of one submission, and tells what became of each of its records."""
+def _fold(batch: DecodedBatch, folded: Folded, verdicts: FilterVerdicts | None) -> None:
+    """Folds the outcomes of one submission and completes its receipt."""
     outcomes: list[int] = []
-    request_key = part.request_key
-    for host, key, position, made in zip(
-        part.hosts, part.keys, part.positions, part.made, strict=True
+    request_key = batch.request_key
+    for host, key, position, result in zip(
+        batch.hosts, batch.keys, batch.positions, batch.results, strict=True
     ):
-        if isinstance(made, list):
-            told = made if sifting is None else sifting.kept(made)
-            if fold(folded, told, host.sensor.id, key, request_key):
+        if isinstance(result, list):
+            kept = result if verdicts is None else verdicts.kept(result)
+            if fold(folded, kept, host.sensor.id, key, request_key):
                 outcomes.append(EVENTS)
             else:
-                outcomes.append(_without_events(made, told))
-        elif isinstance(made, RecordError):
-            part.receipt.refusals.append(Refusal(position, made.reason, made.message))
+                outcomes.append(_outcome_without_events(result, kept))
+        elif isinstance(result, RecordError):
+            batch.receipt.refusals.append(Refusal(position, result.reason, result.message))
             outcomes.append(REJECTED)
         else:
-            outcomes.append(made)
-    tell(part.receipt, part.records, part.positions, outcomes)
+            outcomes.append(result)
+    note_outcomes(batch.receipt, batch.records, batch.positions, outcomes)
+    if batch.in_sequence:
+        names = [host.sensor.hostname for host in batch.hosts]
+        note_hosts(batch.receipt, names, batch.records, outcomes)
 
 
-def _without_events(made: list[Outcome], told: list[Outcome]) -> int:
-    """What became of a record that made something, of which nothing that belongs to a process is
-    stored: because it told of none, or because filters dropped it."""
-    if len(told) < len(made) and not any(type(one) is Kept for one in told):
+def _outcome_without_events(made: list[Outcome], kept: list[Outcome]) -> int:
+    """The outcome of a record of which nothing is stored with a process: FILTERED if filters
+    dropped it, RECORD if it had nothing of a process."""
+    if len(kept) < len(made) and not any(type(one) is Kept for one in kept):
         return FILTERED
     return RECORD
 
 
-def _learn(part: Part) -> None:
-    """Learns from every record of a submission, before any of them is normalised."""
-    for record, host in zip(part.records, part.hosts, strict=True):
-        try:
-            SOURCES[record.vedette_record].learn(record, host.context)
-        except Exception as error:  # noqa: BLE001 - logged by our_fault
-            # Others lose what it would have taught them; what it says is for normalise to find.
-            our_fault(error)
-
-
 def _without(outcomes: list[Outcome], *tables: str) -> list[Outcome]:
-    """The outcomes that are not for one of the tables: the half that is still to be stored."""
+    """The outcomes that are not stored in `tables`: the half that is still missing."""
     rest = [
         outcome
         for outcome in outcomes

@@ -1,18 +1,18 @@
-"""Which sightings of binaries are news: a module loaded a thousand times is written once."""
+"""Deduplicates sightings of binaries, so that a module loaded a thousand times is written once."""
 
 from collections import OrderedDict
 
 from vedette.ingest.fold import BinarySighting
 
 BINARIES_MAX = 200_000
-"""Binaries (hash on a sensor) remembered as told; the rest are written again, harmlessly."""
+"""Binaries (hash and sensor) in the cache; an evicted one is written again, which is harmless."""
 
 LAST_SEEN_STEP_US = 3600 * 1_000_000
-"""How far `last_seen` of a binary may lag behind before it is written again."""
+"""How far the stored `last_seen` of a binary may lag behind before it is written again, in us."""
 
 
-class _Told:
-    """What was told of one binary on one sensor."""
+class _Written:
+    """What was written of one binary on one sensor."""
 
     __slots__ = ("last_seen_us", "paths", "values")
 
@@ -21,41 +21,41 @@ class _Told:
         self.paths: set[str] = set()
         self.values: dict[str, str] = {}
 
-    def learn(self, sighting: BinarySighting) -> bool:
-        """Whether there is news in a sighting, which is told from now on. A signature is often
-        known only when a program is loaded once more, after it was seen to start."""
+    def add(self, sighting: BinarySighting) -> bool:
+        """Adds a sighting; returns whether it has to be written: a later time, a new path or new
+        values. A signature often arrives only with a later load of the program."""
         values = sighting.binary.values
-        is_news = (
+        is_new = (
             sighting.last_seen_us >= self.last_seen_us + LAST_SEEN_STEP_US
             or not sighting.paths <= self.paths
             or any(value > self.values.get(name, "") for name, value in values.items())
         )
-        if is_news:
+        if is_new:
             self.last_seen_us = max(self.last_seen_us, sighting.last_seen_us)
             self.paths |= sighting.paths
             for name, value in values.items():
                 self.values[name] = max(value, self.values.get(name, ""))
-        return is_news
+        return is_new
 
 
-class BinaryNews:
-    """What was told of binaries of late."""
+class SightingDeduplicator:
+    """LRU cache of the binaries written."""
 
     def __init__(self) -> None:
-        self._told: OrderedDict[tuple[int, str], _Told] = OrderedDict()
+        self._written: OrderedDict[tuple[int, str], _Written] = OrderedDict()
 
     def forget(self) -> None:
-        self._told.clear()
+        self._written.clear()
 
-    def news(
+    def new(
         self, sightings: dict[tuple[int, str], BinarySighting]
     ) -> dict[tuple[int, str], BinarySighting]:
-        """The sightings that tell something new of a binary, or see it much later."""
-        news: dict[tuple[int, str], BinarySighting] = {}
+        """The sightings that have to be written."""
+        new: dict[tuple[int, str], BinarySighting] = {}
         for key, sighting in sightings.items():
-            told = self._told.setdefault(key, _Told())
-            if told.learn(sighting):
-                news[key] = sighting
-        while len(self._told) > BINARIES_MAX:
-            self._told.popitem(last=False)
-        return news
+            written = self._written.setdefault(key, _Written())
+            if written.add(sighting):
+                new[key] = sighting
+        while len(self._written) > BINARIES_MAX:
+            self._written.popitem(last=False)
+        return new

@@ -1,6 +1,6 @@
-"""The records of one submission: decoded, with their hosts and keys."""
+"""The decoded records of one submission, with their hosts and keys."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
 import structlog
@@ -10,130 +10,179 @@ from vedette.ingest.record import Record, RecordError
 from vedette.model.address import pack_address
 from vedette.model.event import Outcome
 from vedette.pipeline.batch.deduplicate import record_key
-from vedette.pipeline.batch.host_cache import Host, Hosts
-from vedette.pipeline.receipt_outcomes import NOT_KEPT, refuse
-from vedette.pipeline.submission import UNTOLD, Receipt, Submission
+from vedette.pipeline.batch.host_cache import Host, HostCache
+from vedette.pipeline.receipt_outcomes import NOT_KEPT, note_refusal
+from vedette.pipeline.submission import NO_OUTCOME, Receipt, Submission
+from vedette.pipeline.workers.progress import NoProgress, ProgressReporter
 
 log = structlog.get_logger(__name__)
 
-Made = list[Outcome] | int | RecordError
-"""The outcomes of a record, or why it has none: one of `tally`'s numbers, or its refusal."""
+Result = list[Outcome] | int | RecordError
+"""What normalising made of a record: its outcomes, a number of `receipt_outcomes`, or the reason
+for its rejection."""
+
+Decode = Callable[[bytes, str], list[Record]]
+"""Decodes the text of one record for a fixed host ("" for any). Raises RecordError."""
 
 
 class ChannelCodes(Protocol):
-    """Codes of channel names (`state/sensors/channel_codes.py`)."""
+    """Numeric codes of event log channels (`state/sensors/channel_codes.py`)."""
 
     def codes(self, names: Iterable[str]) -> dict[str, int]: ...
 
 
-class Part:
-    """The decoded records of one submission, in parallel lists."""
+class DecodedBatch:
+    """Records of one submission in parallel lists: `records`, `positions`, `hosts`, `keys` and
+    `results` have the same order and, once filled, the same length."""
 
     __slots__ = (
+        "any_group",
         "comms_ip",
         "group_id",
         "guests",
         "hosts",
         "in_sequence",
         "keys",
-        "made",
+        "number",
         "positions",
         "receipt",
         "records",
         "request_key",
+        "results",
     )
 
-    def __init__(self, submission: Submission) -> None:
-        self.receipt = Receipt(bytearray([UNTOLD]) * len(submission.records))
+    def __init__(self, submission: Submission, number: int = 0) -> None:
+        self.receipt = Receipt(bytearray([NO_OUTCOME]) * len(submission.records))
+        self.number = number
+        """Of the submission, for progress reports."""
         self.group_id = submission.group_id
+        self.any_group = submission.any_group or bool(submission.host)
+        """Whether records of hosts in other groups are accepted. A credential of one host stays
+        valid when the host moves to another group."""
         self.comms_ip = submission.comms_ip
         self.request_key = submission.request_key
         self.in_sequence = submission.in_sequence
         self.guests = frozenset(submission.guests)
         self.records: list[Record] = []
         self.positions: list[int] = []
-        """Which text of the submission each came from."""
+        """Which text of the submission each record is from."""
         self.hosts: list[Host] = []
         self.keys: list[int] = []
-        self.made: list[Made] = []
-        """What normalise made of each."""
+        """Record keys; 0 for records without a number."""
+        self.results: list[Result] = []
 
     def refuse(
         self, position: int, error: RecordError, channel: str = "", event_id: int = 0
     ) -> None:
-        """Notes a record, or a text without any, that is of no host."""
+        """Rejects a text, or a record that is removed from the lists."""
         if position not in self.guests:
-            refuse(self.receipt, position, error, channel, event_id)
+            note_refusal(self.receipt, position, error, channel, event_id)
 
-    def take_out(self, sensors: Collection[int]) -> None:
-        """Leaves out the records of these sensors, as if they had not been sent."""
-        kept = [n for n, host in enumerate(self.hosts) if host.sensor.id not in sensors]
+    def remove_sensors(self, sensor_ids: Collection[int]) -> None:
+        """Removes the records of these sensors, as if they had not been sent."""
+        self._keep([n for n, one in enumerate(self.hosts) if one.sensor.id not in sensor_ids])
+
+    def remove_rejected(self, rejected: dict[int, RecordError]) -> None:
+        """Rejects records, given by their index in the lists, and removes them."""
+        if not rejected:
+            return
+        for n, error in rejected.items():
+            record = self.records[n]
+            self.refuse(self.positions[n], error, record.channel, record.event_id)
+        self._keep([n for n in range(len(self.records)) if n not in rejected])
+
+    def _keep(self, kept: list[int]) -> None:
+        if len(kept) == len(self.records):
+            return
         self.records = [self.records[n] for n in kept]
         self.positions = [self.positions[n] for n in kept]
-        self.hosts = [self.hosts[n] for n in kept]
-        self.keys = [self.keys[n] for n in kept]
+        if self.hosts:
+            self.hosts = [self.hosts[n] for n in kept]
+        if self.keys:
+            self.keys = [self.keys[n] for n in kept]
 
 
-def decoded(submission: Submission) -> Part:
-    """The records of a submission, which nobody knows the hosts of yet: that needs no memory, and
-    may be done before the commit begins. What cannot be read is refused on the receipt."""
-    part = Part(submission)
-    records, positions = part.records, part.positions
+def decode_submission(
+    submission: Submission,
+    number: int = 0,
+    progress: ProgressReporter | None = None,
+    decode_record: Decode = decode,
+) -> DecodedBatch:
+    """Decodes the records of a submission. Needs no state, so it may run before the commit begins.
+    Texts that cannot be decoded are rejected on the receipt."""
+    batch = DecodedBatch(submission, number)
+    progress = progress or NoProgress()
+    progress.submission(number)
+    report = progress.position
+    records, positions = batch.records, batch.positions
     for position, raw in enumerate(submission.records):
+        report(position)
         try:
-            found = decode(raw, submission.host)
+            found = decode_record(raw, submission.host)
         except RecordError as error:
-            part.refuse(position, error)
+            batch.refuse(position, error)
             continue
-        except Exception as error:  # noqa: BLE001 - logged by our_fault
-            part.refuse(position, our_fault(error))
+        except Exception as error:  # noqa: BLE001 - logged by internal_error
+            batch.refuse(position, internal_error(error))
             continue
         if not found:
-            part.receipt.outcomes[position] = NOT_KEPT
+            batch.receipt.outcomes[position] = NOT_KEPT
         records += found
         positions += [position] * len(found)
-    return part
+    return batch
 
 
-class Finder:
-    """Finds the hosts and the keys of records. What has none is refused on the receipt."""
+class HostResolver:
+    """Finds the host and the key of every record. Rejects records without a valid host, and those
+    of hosts that the sender may not write for."""
 
-    def __init__(self, hosts: Hosts, channels: ChannelCodes) -> None:
+    def __init__(self, hosts: HostCache, channels: ChannelCodes) -> None:
         self._hosts = hosts
         self._channels = channels
         self._codes: dict[str, int] = {}
 
-    def find(self, part: Part, now_us: int) -> None:
-        hosts = self._hosts.of(part.records, part.group_id, now_us)
-        if None in hosts:
-            hosts = _refuse_hostless(part, hosts)
-        part.hosts = [host for host in hosts if host is not None]
-        if part.comms_ip and part.hosts:
-            part.hosts[0].comms_ip = pack_address(part.comms_ip)  # all are of one host
-        unknown = {record.channel for record in part.records}.difference(self._codes)
+    def resolve(self, batch: DecodedBatch, now_us: int) -> None:
+        """Fills `hosts` and `keys` of a batch. Raises UnavailableError when a lookup fails."""
+        found = self._hosts.of(batch.records, batch.group_id, now_us)
+        rejected = {n: _bad_host(batch.records[n]) for n, host in enumerate(found) if host is None}
+        batch.remove_rejected(rejected)
+        batch.hosts = [host for host in found if host is not None]
+        if not batch.any_group:
+            _reject_other_groups(batch)
+        if batch.comms_ip and batch.hosts:
+            batch.hosts[0].comms_ip = pack_address(batch.comms_ip)  # all are of one host
+        unknown = {record.channel for record in batch.records}.difference(self._codes)
         if unknown:
             self._codes.update(self._channels.codes(unknown))
         codes = self._codes
-        part.keys = [record_key(codes[record.channel], record.record_id) for record in part.records]
+        batch.keys = [
+            record_key(codes[record.channel], record.record_id) for record in batch.records
+        ]
 
 
-def our_fault(error: Exception) -> RecordError:
-    """The refusal of a record that shows a bug of ours. It must cost only itself: an error here
-    would fail all requests of the commit, each time the record is sent again."""
+def internal_error(error: Exception) -> RecordError:
+    """Logs a bug that a record triggers, and rejects only that record: failing the commit would
+    fail all requests in it, each time the record is sent again."""
     if isinstance(error, MemoryError):
         raise error
     log.error("a record could not be handled", exc_info=error)
     return RecordError("internal_error", "the server could not handle the record; see its log")
 
 
-def _refuse_hostless(part: Part, hosts: list[Host | None]) -> list[Host | None]:
-    """Takes records out whose host cannot have a sensor."""
-    kept = [number for number, host in enumerate(hosts) if host is not None]
-    for number, host in enumerate(hosts):
-        if host is None:
-            record = part.records[number]
-            error = RecordError("bad_host", f"no sensor for a host named {record.host[:80]!r}")
-            part.refuse(part.positions[number], error, record.channel, record.event_id)
-    part.records = [part.records[number] for number in kept]
-    part.positions = [part.positions[number] for number in kept]
-    return [hosts[number] for number in kept]
+def _bad_host(record: Record) -> RecordError:
+    return RecordError("bad_host", f"no sensor for a host named {record.host[:80]!r}")
+
+
+def _reject_other_groups(batch: DecodedBatch) -> None:
+    """Rejects records of hosts that belong to another group than the sender's credential."""
+    group_id = batch.group_id
+    if all(host.sensor.group_id == group_id for host in set(batch.hosts)):
+        return
+    message = "the host belongs to another sensor group than the ingest token"
+    batch.remove_rejected(
+        {
+            n: RecordError("other_group", message)
+            for n, host in enumerate(batch.hosts)
+            if host.sensor.group_id != group_id
+        }
+    )

@@ -1,19 +1,19 @@
-"""What was stored before: how a re-sent record is recognised for at least 24 hours.
+"""Deduplication: a record that is sent again within SEEN_HOURS is recognised and not stored again.
 
-A record with a number of its own is known by (sensor, channel, number): the numbers of a
-channel are dense, so a compressed bitmap a sensor stays small. A record without one is known
-with its whole request. Each key lies in the stored row that the record made, so a crash
-between two inserts can neither lose nor double a record, and after a restart this memory is
-read back from the rows themselves (design.md 4).
+A record with a number of its own is identified by (sensor, channel, number): numbers of a channel
+are dense, so a compressed bitmap per sensor stays small. The same number with other content is a
+conflict (`fingerprints.py`). A record without a number is identified with its whole request. Every
+key is in the stored row that the record made, so a crash between two inserts neither loses nor
+doubles a record, and after a restart the keys are read back from the rows
+(ARCHITECTURE.md#the-write-path).
 
-Few records make rows in both tables (a logon, a service install). `record` is written first:
-its row carries the key with `HALF`, so a crash after it leaves the record known as half
-stored, and only the other half of it is stored when it is sent again.
+Some records make rows in both tables (a logon, a service install). `record` is written first, with
+`HALF` set in its key; after a crash in between, the record is known as half stored, and only its
+other half is stored when it is sent again.
 
-Keys are remembered in two generations that change places every `SEEN_HOURS`. A commit's own
-keys are pending until it is durable; when it fails they are forgotten.
-
-Not thread-safe: whoever prepares owns it.
+Keys are held in two generations that are swapped every `SEEN_HOURS`. The keys of a commit are
+pending until it is durable, and dropped when it fails. Not thread-safe: owned by the batch
+processor.
 """
 
 from collections.abc import Iterable
@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from pyroaring import BitMap64
 
 from vedette.limits import SEEN_HOURS
+from vedette.pipeline.batch.fingerprints import FingerprintSet
 
 RECORD_ID_BITS = 48
 RECORD_ID_MAX = (1 << RECORD_ID_BITS) - 1
@@ -32,7 +33,7 @@ _GENERATION_US = SEEN_HOURS * 3600 * 1_000_000
 
 
 def record_key(channel_code: int, record_id: int) -> int:
-    """Key of a record within its sensor; 0, which means none, without a usable number.
+    """Key of a record within its sensor; 0 when it has no usable number.
 
     `channel_code` is 0 for channels that have none (`state/sensors/channel_codes.py`)."""
     if channel_code and 0 < record_id <= RECORD_ID_MAX:
@@ -41,7 +42,7 @@ def record_key(channel_code: int, record_id: int) -> int:
 
 
 class _Generation:
-    """Keys of one stretch of time."""
+    """Keys of one period."""
 
     def __init__(self) -> None:
         self.records: dict[int, BitMap64] = {}
@@ -54,30 +55,33 @@ class _Pending:
     def __init__(self) -> None:
         self.records: dict[int, set[int]] = {}
         self.requests: set[tuple[str, int]] = set()
+        self.fingerprints: dict[int, set[int]] = {}
+        """Fingerprints by sensor; each of its `records` has one."""
 
 
-class Seen:
-    """Memory of stored records. Requests are known by table, `segment` or `record`."""
+class Deduplicator:
+    """Keys of stored records, and keys of requests by table (`segment` or `record`)."""
 
     def __init__(self, now_us: int) -> None:
         self._recent = _Generation()
         self._old = _Generation()
-        self._turned_us = now_us
+        self._swapped_us = now_us
         self._pending: dict[int, _Pending] = {}
         self._open = _Pending()
+        self._fingerprints = FingerprintSet()
         self._halves: set[tuple[int, int]] = set()
         """Sensor and key of records of which only the row in `record` is stored: left by a
         crash or a failed commit, so there are few."""
 
     def begin(self, commit: int, now_us: int) -> None:
-        """What is added from now on belongs to `commit`."""
-        if now_us - self._turned_us > _GENERATION_US:
+        """Starts a commit: keys that are added later belong to it."""
+        if now_us - self._swapped_us > _GENERATION_US:
             self._old, self._recent = self._recent, _Generation()
-            self._turned_us = now_us
+            self._swapped_us = now_us
         self._open = self._pending[commit] = _Pending()
 
     def known_among(self, sensor_id: int, keys: list[int]) -> frozenset[int]:
-        """Those of the keys that were stored before this commit, or are about to be."""
+        """Those of the keys that earlier commits have stored or are storing."""
         asked = BitMap64(keys)
         known: set[int] = set()
         for generation in (self._recent, self._old):
@@ -100,25 +104,40 @@ class Seen:
         )
 
     def has_half(self, sensor_id: int, key: int) -> bool:
-        """Whether a record that is not known as stored has its row in `record` already."""
+        """Whether a record that is not known has its row in `record` already."""
         return (sensor_id, key) in self._halves
 
     def add_records(self, sensor_id: int, keys: set[int]) -> None:
-        """The keys that the commit under way stores for a sensor."""
+        """Keys that the current commit stores for a sensor."""
         self._open.records.setdefault(sensor_id, set()).update(keys)
+
+    def add_fingerprints(self, sensor_id: int, prints: set[int]) -> None:
+        """Fingerprints of all records with a number that the current commit stores."""
+        self._open.fingerprints.setdefault(sensor_id, set()).update(prints)
+
+    def is_conflict(self, sensor_id: int, key: int, print_: int) -> bool:
+        """Whether a record with a known key has other content than all records with that key."""
+        has_key = self._fingerprints.has_key(sensor_id, key)
+        for pending in self._pending.values():
+            if print_ in pending.fingerprints.get(sensor_id, ()):
+                return False
+            has_key = has_key or key in pending.records.get(sensor_id, ())
+        return has_key and not self._fingerprints.has(sensor_id, print_)
 
     def add_request(self, table: str, key: int) -> None:
         self._open.requests.add((table, key))
 
     def durable(self, commit: int) -> None:
-        """The commit's keys are in the store."""
+        """The commit is stored: its keys are no longer pending."""
         pending = self._pending.pop(commit)
         for sensor_id, keys in pending.records.items():
             self.restore_records(sensor_id, keys)
         self._recent.requests |= pending.requests
+        for sensor_id, prints in pending.fingerprints.items():
+            self._fingerprints.add(sensor_id, pending.records.get(sensor_id, ()), prints)
 
     def forget_pending(self) -> None:
-        """No pending commit became durable; what they did store is read back by the caller."""
+        """Drops pending commits: none became durable. The caller reads back what they did store."""
         self._pending.clear()
         self._open = _Pending()
 
@@ -129,12 +148,12 @@ class Seen:
         bitmap.update(keys)
 
     def restore_kept(self, sensor_id: int, keys: Iterable[int]) -> None:
-        """Takes the keys of rows of `record`; those of `segment` have been restored before."""
-        told = list(keys)
-        halves = [key ^ HALF for key in told if key & HALF]
+        """Adds keys of rows of `record`; those of `segment` have to be restored first."""
+        added = list(keys)
+        halves = [key ^ HALF for key in added if key & HALF]
         known = self.known_among(sensor_id, halves) if halves else frozenset()
         self._halves.update((sensor_id, key) for key in halves if key not in known)
-        self.restore_records(sensor_id, (key for key in told if not key & HALF))
+        self.restore_records(sensor_id, (key for key in added if not key & HALF))
 
     def restore_requests(self, table: str, keys: Iterable[int]) -> None:
         self._recent.requests.update((table, key) for key in keys)

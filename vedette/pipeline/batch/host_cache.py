@@ -1,8 +1,9 @@
-"""The hosts of late: sensor and learned context by host name.
+"""Cache of hosts by name: each with its sensor and its learned context.
 
-A host's first record makes its sensor; a sensor that is new to this process gets a context
-filled with what the store knows of its processes. Names are looked up again whenever a window
-begins, so that changed groups and aliases come into force. Whoever prepares owns it.
+The first record of an unknown host registers a sensor for it. A host that enters the cache gets a
+context with its recent processes from the store. Names are resolved again at the beginning of each
+time window, so that changed groups and aliases take effect. Not thread-safe: owned by the batch
+processor.
 """
 
 from collections import OrderedDict
@@ -13,19 +14,19 @@ from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.platform import os_type_of
 from vedette.ingest.record import Record
 from vedette.limits import HOSTS_WHOLE_MAX
-from vedette.model.address import address_text, is_ipv4
+from vedette.model.address import address_text, is_ipv4, pack_address
 from vedette.model.event import UNKNOWN_IP, Facts, Outcome
 from vedette.model.host import UTC_CLOCK, HostProcess, SensorRef, Sighting
 
 HOSTS_MAX = 5_000
-"""Hosts whose learned context is kept in memory, a quarter to one MB each; the rest begins anew
-from the store."""
+"""Hosts in the caches of all workers together, a quarter to one MB each; the context of an evicted
+host is built again from the store."""
 
 _NO_KEYS: frozenset[int] = frozenset()
 
 
-class SensorBook(Protocol):
-    """Which sensor stands for which host (`state/sensors/host_registry.py`)."""
+class SensorDirectory(Protocol):
+    """Sensors by host name (`state/sensors/host_registry.py`)."""
 
     def resolve(
         self, hosts: Mapping[str, Sighting], group_id: int, now_us: int
@@ -36,32 +37,34 @@ class SensorBook(Protocol):
     ) -> None: ...
 
 
-class Past(Protocol):
-    """What the store knows of hosts."""
+class HostHistory(Protocol):
+    """Recent processes of hosts in the store."""
 
     def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]:
-        """The processes that these hosts had of late."""
+        """The recent processes of these hosts."""
 
 
 class Host:
-    """A sensor with its learned context, and the record keys of the commit under way."""
+    """A sensor with its learned context, and the record keys of the current commit."""
 
-    __slots__ = ("comms_ip", "context", "keys", "sensor", "stored", "taken")
+    __slots__ = ("comms_ip", "context", "keys", "prints", "sensor", "stored", "taken")
 
     def __init__(self, sensor: SensorRef, context: HostContext) -> None:
         self.sensor = sensor
         self.context = context
         self.comms_ip = UNKNOWN_IP
-        """Where it sends from, packed."""
+        """Network address that it sends from, packed."""
         self.keys: list[int] = []
-        """Keys of this commit's records, as they came."""
+        """Keys of the commit's records, in order of arrival."""
         self.stored: frozenset[int] = _NO_KEYS
-        """Those that were stored before."""
+        """Those that earlier commits stored."""
         self.taken: set[int] = set()
-        """Those that this commit stores."""
+        """Those that the commit stores."""
+        self.prints: set[int] = set()
+        """Fingerprints of the records with a number that the commit stores."""
 
     def columns(self) -> dict[str, Any]:
-        """The `columns.HOST` values as they are known now."""
+        """The current `columns.HOST` values."""
         return {
             "hostname": self.sensor.hostname,
             "group": self.sensor.group_name,
@@ -69,11 +72,18 @@ class Host:
             "host_type": self.context.host_type or self.sensor.host_type,
             "comms_ip": self.comms_ip,
             "host_clock": UTC_CLOCK + self.sensor.utc_offset_min,
-            "interface_ip": min(filter(is_ipv4, self.context.local), default=UNKNOWN_IP),
+            "interface_ip": self._interface_ip(),
         }
 
-    def untell(self, outcomes: list[Outcome]) -> None:
-        """These are dropped: what they told of processes, another record has to tell."""
+    def _interface_ip(self) -> bytes:
+        """The first IPv4 address that the enrolled sensor reported, else the lowest one of the
+        host's connections; packed, UNKNOWN_IP without any."""
+        reported = filter(is_ipv4, map(pack_address, self.sensor.addresses.split("|")))
+        return next(reported, min(filter(is_ipv4, self.context.local), default=UNKNOWN_IP))
+
+    def reset_facts(self, outcomes: list[Outcome]) -> None:
+        """Marks process facts in these outcomes as unreported: the outcomes are dropped, so the
+        next record of the process has to report them again."""
         for outcome in outcomes:
             if type(outcome) is Facts:
                 known = self.context.named(outcome.process_id)
@@ -82,29 +92,30 @@ class Host:
                     known.learn(cmdline=str(outcome.values.get("cmdline", "")))
 
 
-class Hosts:
+class HostCache:
     """See the module."""
 
-    def __init__(self, sensors: SensorBook, past: Past, processes: int = 1) -> None:
-        """`processes` share the memory that hosts may use."""
+    def __init__(self, sensors: SensorDirectory, past: HostHistory, workers: int = 1) -> None:
+        """`workers` is how many caches divide the memory for hosts."""
         self._sensors = sensors
         self._past = past
         self._named: dict[str, Host] = {}
         self._by_sensor: OrderedDict[int, Host] = OrderedDict()
-        self._processes = processes
+        self._workers = workers
         self._shares = 1
 
-    def look_again(self) -> None:
-        """Names are resolved anew from now on."""
+    def expire_names(self) -> None:
+        """Names are resolved again at their next use."""
         self._named.clear()
 
-    def retell(self) -> None:
-        """Contexts hold nothing as told: rows that said it may never have been stored."""
+    def reset_reported(self) -> None:
+        """Marks all facts of all contexts as unreported: rows with them may not be stored."""
         for host in self._by_sensor.values():
             host.context.retell()
 
     def of(self, records: list[Record], group_id: int, now_us: int) -> list[Host | None]:
-        """The host of every record; None where the name cannot be a host's."""
+        """The host of each record; None where the name is not a valid host name. New hosts join
+        `group_id`. Raises UnavailableError."""
         find = self._named.get
         found = [find(record.host) for record in records]
         if None not in found:
@@ -114,21 +125,21 @@ class Hosts:
             for record, host in zip(records, found, strict=True)
             if host is None
         }
-        self._meet(unknown, group_id, now_us)
+        self._load(unknown, group_id, now_us)
         return [find(record.host) for record in records]
 
     def columns(self, sensor_ids: set[int], now_us: int) -> dict[int, dict[str, Any]]:
-        """The `columns.HOST` values of the sensors of a commit, which are noted as seen."""
+        """The `columns.HOST` values of the sensors of a commit. Notes that they were seen."""
         columns = {sensor_id: self._by_sensor[sensor_id].columns() for sensor_id in sensor_ids}
         for sensor_id, values in columns.items():
-            known = self._by_sensor[sensor_id].sensor
+            sensor = self._by_sensor[sensor_id].sensor
             address, host_type = address_text(values["interface_ip"]), values["host_type"]
-            news = host_type if host_type != known.host_type else ""
-            self._sensors.note(sensor_id, now_us, interface_ip=address, host_type=news)
+            changed = host_type if host_type != sensor.host_type else ""
+            self._sensors.note(sensor_id, now_us, interface_ip=address, host_type=changed)
         return columns
 
-    def _meet(self, unknown: dict[str, Sighting], group_id: int, now_us: int) -> None:
-        """Finds or makes the sensors of hosts that are not in memory."""
+    def _load(self, unknown: dict[str, Sighting], group_id: int, now_us: int) -> None:
+        """Looks up, or registers, the sensors of hosts that are not in the cache."""
         new: dict[int, HostContext] = {}
         for name, sensor in self._sensors.resolve(unknown, group_id, now_us).items():
             host = self._by_sensor.get(sensor.id)
@@ -150,16 +161,17 @@ class Hosts:
             new[sensor_id].restore(known)
 
     def _share_memory(self) -> None:
-        """The more hosts there are, the less each may hold."""
-        shares = _shares(len(self._by_sensor) * self._processes)
+        """Limits the context of each host: the more hosts there are, the less each may hold."""
+        shares = _shares(len(self._by_sensor) * self._workers)
         if shares != self._shares:
             self._shares = shares
             for host in self._by_sensor.values():
                 host.context.share_memory(shares)
 
-    def forget_oldest(self) -> None:
-        """Keeps `HOSTS_MAX`; between two commits, because a commit names its hosts."""
-        while len(self._by_sensor) > HOSTS_MAX // self._processes:
+    def evict(self) -> None:
+        """Evicts the oldest hosts beyond `HOSTS_MAX`. Only between commits: a commit refers to its
+        hosts."""
+        while len(self._by_sensor) > HOSTS_MAX // self._workers:
             self._by_sensor.popitem(last=False)
             self._named.clear()
 

@@ -1,113 +1,107 @@
-"""The ingress filters in force on the write path, and how often each one means a process.
+"""Ingress filters on the write path, with hit counts.
 
-`use` may be called from any thread; the next commit is judged by the new filters. `judge` is for
-whoever prepares.
+`use` and `take_counts` are thread-safe; `judge` belongs to the batch processor. Changed filters
+apply from the next commit on.
 """
 
 from collections.abc import Iterable
 from threading import Lock
 from typing import Any, Protocol
 
-from vedette.ingest.filter import CompiledFilters, Judge, Subject, sift
+from vedette.ingest.filter import CompiledFilters, FilterEvaluator, Subject, apply_filters
 from vedette.model.event import BinarySeen, Facts, Kept, Outcome
 from vedette.model.host import SensorRef
+from vedette.model.metadata_rank import merge_ranked, ranked
 
-ANCESTORS_RECALLED = 4
-"""Generations of parents that are read back from the store when they are not in memory."""
-
-_COLUMNS = (
-    "path",
-    "cmdline",
-    "process_md5",
-    "parent_id",
-    "parent_path",
-    "parent_cmdline",
-    "parent_md5",
-)
-"""What filters ask of a process, and of a parent that is known from its child alone."""
+ANCESTORS_LOADED = 4
+"""Generations of parents that are loaded from the store when they are not in memory."""
 
 
-class Memory(Protocol):
-    """What is known of processes (`Registry`)."""
+class ProcessFacts(Protocol):
+    """Metadata of processes (`SegmentAssigner`)."""
 
     def recall(self, process_ids: Iterable[str]) -> list[str]: ...
 
     def facts(self, process_id: str) -> dict[str, Any]: ...
 
-    def remember(self, process_id: str, told: dict[str, Any]) -> None: ...
+    def remember(self, process_id: str, values: dict[str, Any]) -> None: ...
 
 
-class Sifting:
-    """What one commit leaves out."""
+class FilterVerdicts:
+    """Which processes' events the filters drop from one commit."""
 
     __slots__ = ("_filters", "_memory", "_verdicts")
 
-    def __init__(self, verdicts: dict[str, int], filters: CompiledFilters, memory: Memory) -> None:
+    def __init__(
+        self, verdicts: dict[str, int], filters: CompiledFilters, memory: ProcessFacts
+    ) -> None:
         self._verdicts = verdicts
         self._filters = filters
         self._memory = memory
 
     def kept(self, outcomes: list[Outcome]) -> list[Outcome]:
-        """Those that are stored. What the others tell of a process is remembered, not stored:
-        its later events are judged by it, and have it once the filter is gone."""
-        kept = sift(outcomes, self._verdicts, self._filters)
+        """The outcomes that are stored. Facts of dropped processes are kept in memory, so that
+        their later events are filtered too, and have metadata once the filter is removed."""
+        kept = apply_filters(outcomes, self._verdicts, self._filters)
         if len(kept) < len(outcomes):
             for outcome in outcomes:
                 if type(outcome) is Facts and outcome.process_id in self._verdicts:
-                    self._memory.remember(outcome.process_id, outcome.values)
+                    claims = ranked(outcome.values, outcome.rank, outcome.time_us)
+                    self._memory.remember(outcome.process_id, claims)
         return kept
 
 
-class Sieve:
-    """See the module."""
+class IngestFilters:
+    """The current filters, and their hit counts since the last `take_counts`."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: ProcessFacts) -> None:
         self._memory = memory
-        self._judge: Judge | None = None
-        self._looked_at = 0
+        self._judge: FilterEvaluator | None = None
+        self._judged = 0
         self._hits: dict[str, int] = {}
         self._lock = Lock()
 
     def use(self, filters: CompiledFilters) -> None:
-        """From the next commit on, these are the filters."""
-        self._judge = Judge(filters, self._memory.facts) if filters else None
+        """Sets the filters from the next commit on."""
+        self._judge = FilterEvaluator(filters, self._memory.facts) if filters else None
 
-    def counts(self) -> tuple[int, dict[str, int]]:
-        """Processes judged since the last call, and how many of them each filter meant, by its
-        id. A process counts once a commit."""
+    def take_counts(self) -> tuple[int, dict[str, int]]:
+        """Processes judged since the last call, and matches by filter id. A process counts once
+        per commit."""
         with self._lock:
-            counted = self._looked_at, self._hits
-            self._looked_at, self._hits = 0, {}
-        return counted
+            counts = self._judged, self._hits
+            self._judged, self._hits = 0, {}
+        return counts
 
-    def judge(self, told_by: Iterable[tuple[SensorRef, list[Outcome]]]) -> Sifting | None:
-        """What a commit leaves out, by the sensor and the outcomes of each of its records; None
-        when it is nothing."""
+    def judge(self, records: Iterable[tuple[SensorRef, list[Outcome]]]) -> FilterVerdicts | None:
+        """The verdicts for a commit, given the sensor and the outcomes of each of its records;
+        None when nothing is dropped."""
         judge = self._judge
         if judge is None:
             return None
-        subjects, told = _gathered(told_by)
-        self._recall(judge, subjects, told)
-        meant = judge.judge(subjects, told)
+        subjects, facts = _collect(records)
+        self._load(judge, subjects, facts)
+        result = judge.evaluate(subjects, facts)
         with self._lock:
-            self._looked_at += meant.looked_at
-            for name, count in meant.hits.items():
+            self._judged += result.evaluated
+            for name, count in result.hits.items():
                 self._hits[name] = self._hits.get(name, 0) + count
-        if not meant.verdicts:
+        if not result.verdicts:
             return None
-        return Sifting(meant.verdicts, judge.filters, self._memory)
+        return FilterVerdicts(result.verdicts, judge.filters, self._memory)
 
-    def _recall(
-        self, judge: Judge, subjects: dict[str, Subject], told: dict[str, dict[str, Any]]
+    def _load(
+        self, judge: FilterEvaluator, subjects: dict[str, Subject], new: dict[str, dict[str, Any]]
     ) -> None:
-        read_back = self._memory.recall(subjects)
-        if not judge.filters.levelled:
+        """Loads metadata of the processes, and of their ancestors where filters test these."""
+        loaded = self._memory.recall(subjects)
+        if not judge.filters.inherited_mask:
             return
-        # The parents of all others were read back when those were met first.
-        generation, facts = {*told, *read_back}, self._memory.facts
-        for _ in range(ANCESTORS_RECALLED):
+        # The parents of all others were loaded together with them.
+        generation, facts = {*new, *loaded}, self._memory.facts
+        for _ in range(ANCESTORS_LOADED):
             parents = {
-                (told.get(some) or {}).get("parent_id") or facts(some).get("parent_id", "")
+                (new.get(some) or {}).get("parent_id") or facts(some).get("parent_id", "")
                 for some in generation
             }
             parents.discard("")
@@ -116,14 +110,14 @@ class Sieve:
                 return
 
 
-def _gathered(
-    told_by: Iterable[tuple[SensorRef, list[Outcome]]],
+def _collect(
+    records: Iterable[tuple[SensorRef, list[Outcome]]],
 ) -> tuple[dict[str, Subject], dict[str, dict[str, Any]]]:
-    """The processes of a commit with their sensors, and what it tells of processes."""
+    """The processes of a commit with their sensors, and the facts it has of processes."""
     subjects: dict[str, Subject] = {}
-    told: dict[str, dict[str, Any]] = {}
+    facts: dict[str, dict[str, Any]] = {}
     sensors: dict[int, Subject] = {}
-    for sensor, outcomes in told_by:
+    for sensor, outcomes in records:
         subject = sensors.get(sensor.id)
         if subject is None:
             subject = Subject(sensor.id, sensor.group_id, sensor.os_type, sensor.takes_filters)
@@ -136,14 +130,6 @@ def _gathered(
             if process_id not in subjects:
                 subjects[process_id] = subject
             if kind is Facts:
-                _tell(told, process_id, outcome.values)  # type: ignore[union-attr]
-    return subjects, told
-
-
-def _tell(told: dict[str, dict[str, Any]], process_id: str, values: dict[str, Any]) -> None:
-    known = told.get(process_id)
-    if known is None:
-        told[process_id] = values  # never changed: the next one makes a copy
-        return
-    merged = {column: max(known.get(column, ""), values.get(column, "")) for column in _COLUMNS}
-    told[process_id] = merged
+                claims = ranked(outcome.values, outcome.rank, outcome.time_us)  # type: ignore[union-attr]
+                merge_ranked(facts.setdefault(process_id, {}), claims)
+    return subjects, facts

@@ -1,4 +1,4 @@
-"""From the rows of a prepared commit to the tables that are written."""
+"""Packs the rows of a processed commit into the tables that are written."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from vedette.ingest.fold import BinarySighting
 from vedette.model.event import BinarySeen
-from vedette.pipeline.batch.batch_processor import Prepared
+from vedette.pipeline.batch.batch_processor import ProcessedBatch
 from vedette.pipeline.batch.deduplicate import HALF
 from vedette.pipeline.submission import Receipt
 from vedette.store.write.commit import (
@@ -20,25 +20,25 @@ from vedette.store.write.commit import (
 )
 
 
-class Packed(Struct):
-    """A commit as it is written, and the receipts to hand out once it is durable."""
+class PackedCommit(Struct):
+    """A commit as it is written, and the receipts to return once it is durable."""
 
     seq: int
     tables: CommitTables
     receipts: list[Receipt]
 
 
-def pack(prepared: Prepared) -> Packed:
-    return Packed(prepared.seq, commit_tables(commit_of(prepared)), prepared.receipts)
+def pack(prepared: ProcessedBatch) -> PackedCommit:
+    return PackedCommit(prepared.seq, commit_tables(commit_of(prepared)), prepared.receipts)
 
 
-def commit_of(prepared: Prepared) -> Commit:
-    """The rows of a prepared commit."""
+def commit_of(prepared: ProcessedBatch) -> Commit:
+    """The rows of a processed commit."""
     for part in prepared.placement.parts:
         part.metadata["seq"] = prepared.seq
         part.metadata["first_server_update"] = prepared.now_us
         if "last_update" in part.metadata:
-            # Late metadata is no news of the process: it leaves the time of the segment alone.
+            # Late metadata is not activity of the process: the time of the segment stays.
             part.metadata["last_server_update"] = prepared.now_us
     return Commit(
         segments=prepared.placement.parts,
@@ -48,10 +48,12 @@ def commit_of(prepared: Prepared) -> Commit:
             ProcessWindow(part.partition_ms, part.process_id, part.sensor_id, part.window_ms)
             for part in prepared.placement.entered
         ],
+        corrections=prepared.placement.corrections,
+        seq=prepared.seq,
     )
 
 
-def _records(prepared: Prepared) -> Iterator[RecordRow]:
+def _records(prepared: ProcessedBatch) -> Iterator[RecordRow]:
     for kept in prepared.folded.kept:
         yield RecordRow(
             prepared.partition_ms,
@@ -65,7 +67,7 @@ def _records(prepared: Prepared) -> Iterator[RecordRow]:
         )
 
 
-def _binaries(prepared: Prepared) -> Iterator[BinaryRow]:
+def _binaries(prepared: ProcessedBatch) -> Iterator[BinaryRow]:
     for sighting in prepared.folded.binaries.values():
         host: dict[str, Any] = prepared.hosts[sighting.sensor_id]
         for seen in _sightings(sighting):
@@ -81,7 +83,7 @@ def _binaries(prepared: Prepared) -> Iterator[BinaryRow]:
 
 
 def _sightings(sighting: BinarySighting) -> Iterator[BinarySeen]:
-    """A row for every path of a binary, and one for the last time it was seen."""
+    """One row for each path of a binary, and one for the last time it was seen."""
     seen = sighting.binary
     for path in sorted(sighting.paths) or [""]:
         yield _at(seen, path, seen.time_us)

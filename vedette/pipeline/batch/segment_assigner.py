@@ -1,31 +1,39 @@
-"""Gives each draft its segment, and every segment of a process the best known metadata.
+"""Assigns each draft to a segment, and gives every segment of a process its best metadata.
 
-The registry remembers, for the processes of late, what is known of them and which segments
-they have; what it has forgotten it reads back from the store. A process that enters a window
-gets a partial row with all its metadata; later rows of that segment carry only what is new.
-When better metadata arrives, the earlier segments get partial rows with nothing else.
+Metadata and segments of recent processes are cached; a miss is read back from the store. The first
+partial row of a process in a window carries all its metadata, later rows only what changed. Late
+metadata is added to earlier segments by partial rows without events. The engine merges those by
+`max`; where the metadata with the better rank (`model/metadata_rank.py`) is a smaller value, a
+`Correction` is made as well.
 
-Not thread-safe: whoever prepares owns it. When a commit fails, `forget` drops everything.
+Not thread-safe: owned by one preparing worker. When a commit fails, `forget` drops the cache.
 """
 
 from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from vedette.ingest.context.process_state import shared
 from vedette.limits import SEGMENT_EVENTS_MAX
 from vedette.model.columns import METADATA
-from vedette.model.segment import Draft, PartialSegment
+from vedette.model.metadata_rank import (
+    RANK_COLUMN_OF,
+    RANK_COLUMNS,
+    TOKENS_OF,
+    merge_ranked,
+    withdrawn,
+)
+from vedette.model.segment import Correction, Draft, PartialSegment
 from vedette.model.tokens import cmdline_tokens
-from vedette.pipeline.batch.parent_backfill import Parents, learned
-from vedette.pipeline.batch.process_filter import HeardOf, Hearsay
-from vedette.pipeline.time_windows import Windows
+from vedette.pipeline.batch.parent_backfill import ParentBackfill, backfill
+from vedette.pipeline.batch.process_filter import ProcessFilter, ProcessHashes
+from vedette.pipeline.time_windows import TimeWindows
 
 
 class SegmentPlace(Struct, gc=False):
-    """A segment that exists, and how many events it holds."""
+    """A stored segment, and how many events it holds."""
 
     partition_ms: int
     window_ms: int
@@ -34,15 +42,16 @@ class SegmentPlace(Struct, gc=False):
 
 
 class Placement(Struct):
-    """What `Registry.place` found: rows to write, and who was met in a new window."""
+    """Rows to write. `entered` are those of `parts` that are the first of their process in a
+    window."""
 
     parts: list[PartialSegment]
     entered: list[PartialSegment]
-    """Of the parts, the first of a process in a window."""
+    corrections: list[Correction] = field(default_factory=list)
 
 
-class Guide(Hearsay, Protocol):
-    """What the store tells of processes."""
+class ProcessLookup(ProcessHashes, Protocol):
+    """Lookup of stored processes."""
 
     def processes(
         self, process_ids: list[str]
@@ -54,44 +63,47 @@ class _Known(Struct, gc=False):
     facts: dict[str, Any]
     places: list[SegmentPlace]
     """Every segment of the process, the newest last."""
+    is_corrected: bool = False
+    """Whether a stored value was replaced by a smaller one: from then on plain rows may lose
+    against what is stored, and every change is a correction too."""
 
 
-_NOTHING: dict[str, Any] = {}
+_EMPTY: dict[str, Any] = {}
 
-_TOKENS_OF = {"cmdline": "cmdline_tokens", "parent_cmdline": "parent_cmdline_tokens"}
-
-_OF_ONE = frozenset(("process_guid", "parent_id", *_TOKENS_OF, *_TOKENS_OF.values()))
+_UNIQUE = frozenset(("process_guid", "parent_id", *TOKENS_OF, *TOKENS_OF.values()))
 """Texts that hardly two processes have in common."""
 
-_OF_MANY = frozenset(one.name for one in METADATA if one.type == "text").difference(_OF_ONE)
-"""Texts that repeat: each is remembered once, which saves an eighth of what a process takes."""
+_INTERNED = frozenset(one.name for one in METADATA if one.type == "text").difference(_UNIQUE)
+"""Texts that repeat over processes: one object each saves an eighth of the cache's memory."""
+
+_SNAPSHOT = (*RANK_COLUMN_OF, *RANK_COLUMNS)
+"""What a correction carries."""
 
 
-class Registry:
-    """Processes of late, at most `capacity` of them."""
+class SegmentAssigner:
+    """LRU cache of processes, at most `capacity` of them, and their assignment to segments."""
 
-    def __init__(self, guide: Guide, capacity: int) -> None:
+    def __init__(self, guide: ProcessLookup, capacity: int) -> None:
         self._guide = guide
         self._capacity = capacity
         self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._parents = Parents()
+        self._parents = ParentBackfill()
         self._unmounted: frozenset[int] = frozenset()
-        self._heard_of = HeardOf(guide)
+        self._heard_of = ProcessFilter(guide)
 
     def begin_empty(self) -> None:
-        """Takes note that nothing is stored, and that nobody else stores: the guide is asked
-        only about what was forgotten."""
+        """Declares the store empty and this the only writer: only evicted processes are looked
+        up."""
         self._heard_of.begin_empty()
 
     def forget(self) -> None:
-        """Drops what is remembered: it may speak of rows that were never stored."""
+        """Drops the cache: it may describe rows that were never stored."""
         self._heard_of.note(self._known)
         self._known.clear()
         self._parents.forget()
 
     def recall(self, process_ids: Iterable[str]) -> list[str]:
-        """Makes sure that what the store knows of these processes is in memory; returns those
-        that were not."""
+        """Loads these processes into the cache; returns those that were not in it."""
         missing = [process_id for process_id in process_ids if process_id not in self._known]
         self._load(missing)
         for process_id in missing:
@@ -99,17 +111,18 @@ class Registry:
         return missing
 
     def facts(self, process_id: str) -> dict[str, Any]:
-        """What is known of a process as far as it is in memory: not to be changed."""
+        """Cached metadata of a process, empty on a miss: not to be changed."""
         known = self._known.get(process_id)
-        return _NOTHING if known is None else known.facts
+        return _EMPTY if known is None else known.facts
 
     def remember(self, process_id: str, told: dict[str, Any]) -> None:
-        """Takes note of metadata that is not stored: of a process whose events are filtered."""
+        """Caches metadata that is not stored: of a process whose events are filtered. `told` has
+        rank columns."""
         known = self._known.setdefault(process_id, _Known({}, []))
         _learn(known.facts, told)
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
-        """Segments of these partitions get no late metadata: writing would bring them back."""
+        """Segments of these partitions get no late metadata: a row would re-create them."""
         before, self._unmounted = self._unmounted, frozenset(unmounted)
         if self._unmounted == before:
             return
@@ -117,7 +130,7 @@ class Registry:
         self.forget()
 
     def place(
-        self, drafts: dict[str, Draft], windows: Windows, hosts: dict[int, dict[str, Any]]
+        self, drafts: dict[str, Draft], windows: TimeWindows, hosts: dict[int, dict[str, Any]]
     ) -> Placement:
         """Partial rows for the drafts. `hosts` gives the `columns.HOST` values by sensor id."""
         self._load([process_id for process_id in drafts if process_id not in self._known])
@@ -128,29 +141,29 @@ class Registry:
                 known = self._known[process_id] = _Known({}, [])
             else:
                 self._known.move_to_end(process_id)
-            self._learn_of_parent(draft, known.facts)
+            self._complete_from_parent(draft, known.facts)
             news = _place(draft, known, windows, hosts[draft.sensor_id], placement)
             self._parents.note(process_id, draft.sensor_id, known.facts)
-            self._teach_children(draft, news, known.facts, placement)
+            self._backfill_children(draft, news, known.facts, placement)
         while len(self._known) > self._capacity:
             forgotten, known = self._known.popitem(last=False)
             self._heard_of.note([forgotten])
             self._parents.drop(forgotten, known.facts)
         return placement
 
-    def _learn_of_parent(self, draft: Draft, facts: dict[str, Any]) -> None:
-        """Adds what is known of the parent to a draft that says which it is."""
+    def _complete_from_parent(self, draft: Draft, facts: dict[str, Any]) -> None:
+        """Completes a draft that names a cached parent with the parent's metadata."""
         parent = self._known.get(draft.facts.get("parent_id", ""))
         if parent is not None:
-            draft.facts.update(learned(parent.facts, facts, draft.facts))
+            draft.facts.update(backfill(parent.facts, facts, draft.facts))
 
-    def _teach_children(
+    def _backfill_children(
         self, draft: Draft, news: dict[str, Any], facts: dict[str, Any], placement: Placement
     ) -> None:
-        """Adds rows with what became known of a process to all segments of its children."""
+        """Backfills what became known of a process into all segments of its children."""
         for child_id in self._parents.waiting_for(draft.process_id, news):
             known = self._known[child_id]
-            told = learned(facts, known.facts)
+            told = backfill(facts, known.facts)
             known.facts.update(told)
             child = Draft(child_id, draft.sensor_id)
             if told:
@@ -169,14 +182,17 @@ class Registry:
 def _place(
     draft: Draft,
     known: _Known,
-    windows: Windows,
+    windows: TimeWindows,
     host: dict[str, Any],
     placement: Placement,
 ) -> dict[str, Any]:
     """Adds the partial rows of one draft: late metadata for other segments, then its events.
 
-    Returns what became known."""
+    Returns the changed columns."""
+    stored = dict(known.facts) if known.places and draft.facts else {}
     news = _learn(known.facts, draft.facts)
+    if stored and news:
+        _correct(draft, known, stored, news, placement)
     newest = known.places[-1] if known.places else None
     current = newest if newest and newest.window_ms == windows.window_ms else None
     if news:
@@ -208,20 +224,44 @@ def _place(
             return news
 
 
-def _learn(facts: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """Merges what is told into the facts; returns what is new, with derived columns."""
-    if not told:
+def _correct(
+    draft: Draft,
+    known: _Known,
+    stored: dict[str, Any],
+    news: dict[str, Any],
+    placement: Placement,
+) -> None:
+    """Adds corrections of the stored segments when a column changed to a smaller value."""
+    known.is_corrected = known.is_corrected or any(
+        column in RANK_COLUMN_OF and column in stored and value < stored[column]
+        for column, value in news.items()
+    )
+    if not known.is_corrected or RANK_COLUMN_OF.keys().isdisjoint(news):
+        return
+    facts = known.facts
+    values = {column: facts.get(column) or withdrawn(column) for column in _SNAPSHOT}
+    windows: dict[int, list[int]] = {}
+    for place in known.places:
+        windows.setdefault(place.partition_ms, []).append(place.window_ms)
+    placement.corrections += [
+        Correction(partition_ms, draft.sensor_id, draft.process_id, sorted(set(some)), values)
+        for partition_ms, some in windows.items()
+    ]
+
+
+def _learn(facts: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:
+    """Merges claims into the facts; returns the changed columns, derived ones included."""
+    if not claims:
         return {}
-    news = {
-        column: value
-        for column, value in told.items()
-        if value and (column not in facts or value > facts[column])
-    }
-    for column, tokens in _TOKENS_OF.items():
+    news = merge_ranked(facts, claims)
+    for column, tokens in TOKENS_OF.items():
         if column in news:
             news[tokens] = cmdline_tokens(news[column])
     for column, value in news.items():
-        facts[column] = shared(value) if column in _OF_MANY else value
+        if value:
+            facts[column] = shared(value) if column in _INTERNED else value
+        else:
+            facts.pop(column, None)
     return news
 
 

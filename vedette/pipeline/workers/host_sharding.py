@@ -1,50 +1,73 @@
-"""How the records of a commit are shared out among the processes that prepare.
+"""Distributes the records of a commit among the workers, by host.
 
-All records of a host go to one process, which alone learns from them and remembers the host. A
-host belongs to the process that met it first. Which host a text is of shows only once it is
-decoded, so texts go where their likely host belongs, and the processes tell whom they met
-(`ownership.py`). Where a guess was wrong the commit is shared out again, now by what they told.
+All records of a host are processed by one worker, which alone holds the host's context. A host
+belongs to the worker that saw it first. The host of a text is known only after decoding, so texts
+are distributed by a guess (`likely_hosts`), and the workers then claim the sensors that they found
+(`ownership.py`). Where a guess was wrong, the commit is distributed again by the owners found.
 """
 
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import reduce
 from operator import attrgetter, or_
+from weakref import WeakValueDictionary
 
 from vedette.ingest.framing.host_prefilter import likely_hosts
-from vedette.pipeline.submission import UNTOLD, Receipt, Submission
-from vedette.pipeline.workers.ownership import Met
+from vedette.ingest.record import RecordError
+from vedette.pipeline.receipt_outcomes import merge_hosts, note_refusal
+from vedette.pipeline.submission import NO_OUTCOME, Receipt, Submission
+from vedette.pipeline.workers.ownership import UnownedSensors
 
 _NAMES_MAX = 200_000
-"""Names whose process is remembered; with more the guessing begins anew."""
+"""Likely host names whose worker is kept; when there are more, all are dropped."""
+
+_STUCK = RecordError("stuck", "the record stalled the server repeatedly while it was processed")
 
 
-class SharedSubmission:
-    """The texts of one submission, and who gets which of them."""
+class ShardedSubmission:
+    """A submission, and which worker gets which of its texts."""
 
     def __init__(
-        self, number: int, submission: Submission, names: list[bytes], bits: list[int]
+        self,
+        number: int,
+        submission: Submission,
+        names: list[bytes],
+        bits: list[int],
+        stuck: Collection[int] = (),
     ) -> None:
         self.number = number
-        """Which submission it is, of all that were shared out."""
+        """From 1, in order of arrival; unique while the workers live."""
         self.submission = submission
+        self.stuck = stuck
+        """Positions of texts that no worker gets: they are rejected."""
         self._names = names
         self._bits = bits
-        """For each text, the processes that get it."""
+        """For each text, the workers that get it, as a bit mask."""
         self.portions = self._portions()
-        """By process, which texts it gets, if any; None for all of them."""
+        """By worker, the positions of the texts that it gets; None for all of them. Workers that
+        get none are missing."""
 
     def name(self, position: int) -> bytes:
-        """The likely host of a text; b"" where nobody had to guess."""
+        """Likely host of a text; b"" where there is one worker, so that no guess was needed."""
         return self._names[position] if self._names else b""
 
-    def some(self, process: int) -> Submission:
-        """The portion of a process; of a text that several get, the first answers for it."""
-        whole, positions = self.submission, self.portions[process]
+    def position(self, worker: int, position: int) -> int | None:
+        """Position in the submission of a text at `position` in a worker's portion; None when the
+        portion has no such text."""
+        if worker not in self.portions:
+            return None
+        portion = self.portions[worker]
+        positions = range(len(self.submission.records)) if portion is None else portion
+        return positions[position] if position < len(positions) else None
+
+    def portion(self, worker: int) -> Submission:
+        """A worker's portion. For a text that several workers get, the first one reports the
+        outcome; for the others it is a guest."""
+        whole, positions = self.submission, self.portions[worker]
         if positions is None:
             return whole
-        earlier = (1 << process) - 1
+        earlier = (1 << worker) - 1
         return Submission(
             [whole.records[position] for position in positions],
             whole.group_id,
@@ -54,147 +77,162 @@ class SharedSubmission:
             whole.host,
             whole.comms_ip,
             [n for n, position in enumerate(positions) if self._bits[position] & earlier],
+            whole.any_group,
         )
 
-    def pass_on(self, to: list[tuple[int, int]]) -> None:
-        """Texts, each with a process that gets it. Whoever had it keeps it, too: it may hold
-        records of several hosts."""
-        for position, process in to:
-            self._bits[position] |= 1 << process
+    def add_workers(self, to: list[tuple[int, int]]) -> None:
+        """Gives texts to further workers, as (position, worker). Workers that had a text keep it:
+        it may hold records of several hosts."""
+        for position, worker in to:
+            self._bits[position] |= 1 << worker
         self.portions = self._portions()
 
     def _portions(self) -> dict[int, list[int] | None]:
         found: dict[int, list[int] | None] = {}
-        asked = reduce(or_, set(self._bits), 0)
-        for process in range(asked.bit_length()):
-            bit = 1 << process
+        used = reduce(or_, set(self._bits), 0)
+        for worker in range(used.bit_length()):
+            bit = 1 << worker
             if self._bits.count(bit) == len(self._bits):
-                found[process] = None
-            elif asked & bit:
-                found[process] = [n for n, bits in enumerate(self._bits) if bits & bit]
+                found[worker] = None
+            elif used & bit:
+                found[worker] = [n for n, bits in enumerate(self._bits) if bits & bit]
         return found
 
 
-class Shares:
-    """Which process has which host, as long as the processes live. Thread-safe."""
+class HostSharding:
+    """Which worker owns which host, for as long as the workers live. Thread-safe."""
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._lock = threading.Lock()
-        self._of_sensor: dict[int, int] = {}
+        self._owner: dict[int, int] = {}
         self._bit_of_name: dict[bytes, int] = {}
         self._texts = [0] * count
-        """Handed out so far: a new host belongs to who got the fewest."""
+        """Texts distributed so far: a new host goes to the worker that got the fewest."""
         self._submissions = 0
+        self._under_way: WeakValueDictionary[int, ShardedSubmission] = WeakValueDictionary()
 
-    def share(self, submission: Submission) -> SharedSubmission:
-        """By guesses at whose host each text is of."""
+    def distribute(self, submission: Submission, stuck: Collection[int] = ()) -> ShardedSubmission:
+        """Distributes texts by their likely hosts. Texts at the positions `stuck` go to nobody."""
         is_alone = self._count == 1
         names = [] if is_alone else _likely_hosts(submission)
         with self._lock:
             self._submissions += 1
             number = self._submissions
             bits = [1] * len(submission.records) if is_alone else self._guess(names)
-        return SharedSubmission(number, submission, names, bits)
+            for position in stuck:
+                bits[position] = 0
+            sharded = ShardedSubmission(number, submission, names, bits, stuck)
+            self._under_way[number] = sharded
+        return sharded
 
-    def claim(self, sensor_id: int, process: int) -> int:
-        """The process that a sensor belongs to: this one, if it belongs to none."""
+    def find(self, number: int) -> ShardedSubmission | None:
+        """A submission by number, while it is waiting or being processed."""
+        return self._under_way.get(number)
+
+    def claim(self, sensor_id: int, worker: int) -> int:
+        """The owner of a sensor; a sensor without an owner is given to `worker`."""
         with self._lock:
-            return self._of_sensor.setdefault(sensor_id, process)
+            return self._owner.setdefault(sensor_id, worker)
 
-    def learn(self, name: bytes, process: int) -> None:
-        """The host with this likely name belongs to another process than was guessed."""
+    def learn(self, name: bytes, worker: int) -> None:
+        """Corrects a guess: texts with this likely host belong to `worker`."""
         if name:
             with self._lock:
-                self._bit_of_name[name] = 1 << process
+                self._bit_of_name[name] = 1 << worker
 
     def _guess(self, names: list[bytes]) -> list[int]:
-        """The processes that these likely hosts belong to, as bits."""
+        """The workers for these likely hosts, as bit masks."""
         find = self._bit_of_name.__getitem__
         try:
             bits = list(map(find, names))
         except KeyError:
             if len(self._bit_of_name) >= _NAMES_MAX:
                 self._bit_of_name.clear()
-            self._give(Counter(name for name in names if name not in self._bit_of_name))
+            self._assign(Counter(name for name in names if name not in self._bit_of_name))
             bits = list(map(find, names))
-        for process in range(self._count):
-            self._texts[process] += bits.count(1 << process)
+        for worker in range(self._count):
+            self._texts[worker] += bits.count(1 << worker)
         return bits
 
-    def _give(self, new: Counter[bytes]) -> None:
-        """Gives names that are new to processes, by how many texts have them."""
+    def _assign(self, new: Counter[bytes]) -> None:
+        """Assigns new names to workers, the most frequent first."""
         texts = self._texts.copy()
         for name, count in new.most_common():
-            process = texts.index(min(texts))
-            texts[process] += count
-            self._bit_of_name[name] = 1 << process
+            worker = texts.index(min(texts))
+            texts[worker] += count
+            self._bit_of_name[name] = 1 << worker
 
 
-class SharedCommit:
-    """The submissions of one commit, and who gets which of their texts."""
+class ShardedCommit:
+    """The submissions of one commit, and which worker gets which of their texts."""
 
-    def __init__(self, shared: list[SharedSubmission], shares: Shares) -> None:
-        self._shared = shared
-        self._shares = shares
-        self._new: dict[int, list[int]] | None = None
+    def __init__(self, sharded: list[ShardedSubmission], sharding: HostSharding) -> None:
+        self._sharded = sharded
+        self._sharding = sharding
+        self._granted: dict[int, list[int]] | None = None
 
     @property
     def processes(self) -> list[int]:
-        """Those that get any text."""
-        return sorted({process for one in self._shared for process in one.portions})
+        """The workers that get any text."""
+        return sorted({worker for one in self._sharded for worker in one.portions})
 
-    def portions(self, process: int) -> list[SharedSubmission]:
-        """The submissions that a process gets texts of."""
-        return [one for one in self._shared if process in one.portions]
+    def portions(self, worker: int) -> list[ShardedSubmission]:
+        """The submissions that a worker gets texts of."""
+        return [one for one in self._sharded if worker in one.portions]
 
-    def settle(self, met: Mapping[int, Met]) -> dict[int, list[int]] | None:
-        """By process, which of the sensors it met are its own. None where a guess was wrong: the
-        portions are others then."""
-        new: dict[int, list[int]] = {process: [] for process in met}
-        wrong: dict[SharedSubmission, list[tuple[int, int]]] = {}
-        for process, sensors in met.items():
-            portions = self.portions(process)
+    def settle(self, claims: Mapping[int, UnownedSensors]) -> dict[int, list[int]] | None:
+        """By worker, the claimed sensors that it owns. None where a guess was wrong; the portions
+        are changed then, and the commit has to be sent again."""
+        granted: dict[int, list[int]] = {worker: [] for worker in claims}
+        wrong: dict[ShardedSubmission, list[tuple[int, int]]] = {}
+        for worker, sensors in claims.items():
+            portions = self.portions(worker)
             for sensor_id, where in sensors.items():
-                owner = self._shares.claim(sensor_id, process)
-                if owner == process:
-                    new[process].append(sensor_id)
+                owner = self._sharding.claim(sensor_id, worker)
+                if owner == worker:
+                    granted[worker].append(sensor_id)
                     continue
                 for number, position in where:
-                    positions = portions[number].portions[process]
+                    positions = portions[number].portions[worker]
                     there = position if positions is None else positions[position]
                     wrong.setdefault(portions[number], []).append((there, owner))
         if not wrong:
-            return new
-        for shared, to in wrong.items():
+            return granted
+        for sharded, to in wrong.items():
             for position, owner in to:
-                self._shares.learn(shared.name(position), owner)
-            shared.pass_on(to)
-        self._new = new
+                self._sharding.learn(sharded.name(position), owner)
+            sharded.add_workers(to)
+        self._granted = granted
         return None
 
-    def mine(self, process: int) -> list[int] | None:
-        """Once it was shared out by sensors: those that are new of this process."""
-        return None if self._new is None else self._new.get(process, [])
+    def granted(self, worker: int) -> list[int] | None:
+        """After `settle` gave None: the sensors that are new of this worker. None before."""
+        return None if self._granted is None else self._granted.get(worker, [])
 
-    def receipts(self, by_process: Mapping[int, list[Receipt]]) -> list[Receipt]:
-        """The receipts of whole submissions, out of those for the portions of the processes. A
-        text of several hosts is told by the best of what became of it."""
-        whole = {
-            one.number: Receipt(bytearray([UNTOLD]) * len(one.submission.records))
-            for one in self._shared
+    def receipts(self, by_worker: Mapping[int, list[Receipt]]) -> list[Receipt]:
+        """The receipts of whole submissions, merged from those of the portions. A text with
+        records of several hosts gets the best of their outcomes."""
+        merged = {
+            one.number: Receipt(bytearray([NO_OUTCOME]) * len(one.submission.records))
+            for one in self._sharded
         }
-        for process, receipts in by_process.items():
-            for one, receipt in zip(self.portions(process), receipts, strict=True):
-                positions = one.portions[process]
+        for worker, receipts in by_worker.items():
+            for one, receipt in zip(self.portions(worker), receipts, strict=True):
+                positions = one.portions[worker]
                 if positions is None:
-                    whole[one.number] = receipt
+                    merged[one.number] = receipt
                 else:
-                    _add(whole[one.number], receipt, positions)
-        return list(whole.values())
+                    _merge(merged[one.number], receipt, positions)
+        for one in self._sharded:
+            for position in one.stuck:
+                note_refusal(merged[one.number], position, _STUCK, "", 0)
+            if one.stuck:
+                merged[one.number].refusals.sort(key=attrgetter("position"))
+        return list(merged.values())
 
 
-def _add(into: Receipt, receipt: Receipt, positions: list[int]) -> None:
+def _merge(into: Receipt, receipt: Receipt, positions: list[int]) -> None:
     outcomes = into.outcomes
     for position, outcome in zip(positions, receipt.outcomes, strict=True):
         outcomes[position] = min(outcomes[position], outcome)
@@ -202,6 +240,8 @@ def _add(into: Receipt, receipt: Receipt, positions: list[int]) -> None:
         refusal.position = positions[refusal.position]
         into.refusals.append(refusal)
     into.refusals.sort(key=attrgetter("position"))
+    into.conflicts += receipt.conflicts
+    merge_hosts(into.hosts, receipt.hosts)
     for entry, count in receipt.tally.items():
         into.tally[entry] = into.tally.get(entry, 0) + count
 

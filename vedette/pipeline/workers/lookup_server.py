@@ -1,4 +1,8 @@
-"""Answers what the process that prepares commits has to know (`protocol.py`)."""
+"""Answers the lookups of worker processes from the state database and the store.
+
+Workers have no connection to either (`protocol.py`). An error is returned as `Failed`, so that the
+worker can fail its commit instead of waiting forever.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,31 +13,31 @@ import structlog
 from vedette.errors import VedetteError
 from vedette.model.host import HostProcess, Sighting
 from vedette.pipeline.batch.decoded_batch import ChannelCodes
-from vedette.pipeline.batch.host_cache import SensorBook
-from vedette.pipeline.batch.process_filter import Hearsay
+from vedette.pipeline.batch.host_cache import SensorDirectory
+from vedette.pipeline.batch.process_filter import ProcessHashes
 from vedette.pipeline.batch.segment_assigner import SegmentPlace
-from vedette.pipeline.workers.processor import SeenKeys
+from vedette.pipeline.workers.processor import StoredKeys
 from vedette.pipeline.workers.protocol import (
-    Answer,
-    AskCodes,
-    AskHeardOf,
-    AskHosts,
-    AskProcesses,
-    Codes,
+    ChannelCodesFound,
     Failed,
-    HeardOfProcesses,
-    HostProcesses,
-    Processes,
-    Question,
-    Resolve,
-    Resolved,
+    HostProcessesFound,
+    Lookup,
+    LookupAnswer,
+    LookupChannelCodes,
+    LookupHostProcesses,
+    LookupProcesses,
+    LookupProcessHashes,
+    LookupSensors,
+    ProcessesFound,
+    ProcessHashesFound,
+    SensorsFound,
 )
 
 log = structlog.get_logger(__name__)
 
 
-class Stored(Hearsay, Protocol):
-    """What is asked of the store (`StoreGuide`)."""
+class StoreReader(ProcessHashes, Protocol):
+    """Lookups in the store (`StoreLookup`)."""
 
     def processes(
         self, process_ids: list[str]
@@ -41,39 +45,40 @@ class Stored(Hearsay, Protocol):
 
     def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]: ...
 
-    def restore_seen(self, seen: SeenKeys, since_seq: int) -> None: ...
+    def restore_seen(self, keys: StoredKeys, since_seq: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Knowledge:
-    """Where questions of the process are answered from."""
+class LookupServer:
+    """The sources of answers, and `answer` itself. Safe to share between threads if they are."""
 
-    sensors: SensorBook
+    sensors: SensorDirectory
     channels: ChannelCodes
-    stored: Stored
+    stored: StoreReader
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, lookup: Lookup) -> LookupAnswer:
+        """Raises nothing."""
         try:
-            return self._answer(question)
+            return self._answer(lookup)
         except VedetteError as error:
             return Failed(error.message, error.reason)
         except Exception as error:
-            log.exception("a question of the preparing process failed")
-            return Failed(f"a question of the preparing process failed: {type(error).__name__}")
+            log.exception("a lookup for a worker failed")
+            return Failed(f"a lookup for a worker failed: {type(error).__name__}")
 
-    def _answer(self, question: Question) -> Answer:
-        match question:
-            case Resolve(hosts, group_id, now_us):
+    def _answer(self, lookup: Lookup) -> LookupAnswer:
+        match lookup:
+            case LookupSensors(hosts, group_id, now_us):
                 sightings = {name: Sighting(os_type) for name, os_type in hosts.items()}
-                return Resolved(self.sensors.resolve(sightings, group_id, now_us))
-            case AskCodes(names):
-                return Codes(self.channels.codes(names))
-            case AskProcesses(process_ids):
-                return Processes(self.stored.processes(process_ids))
-            case AskHeardOf():
-                found = self.stored.heard_of()
-                return HeardOfProcesses(None if found is None else found.serialize())
-            case AskHosts(sensor_ids):
-                return HostProcesses(self.stored.host_processes(sensor_ids))
+                return SensorsFound(self.sensors.resolve(sightings, group_id, now_us))
+            case LookupChannelCodes(names):
+                return ChannelCodesFound(self.channels.codes(names))
+            case LookupProcesses(process_ids):
+                return ProcessesFound(self.stored.processes(process_ids))
+            case LookupProcessHashes():
+                hashes = self.stored.process_hashes()
+                return ProcessHashesFound(None if hashes is None else hashes.serialize())
+            case LookupHostProcesses(sensor_ids):
+                return HostProcessesFound(self.stored.host_processes(sensor_ids))
             case _:
-                assert_never(question)
+                assert_never(lookup)

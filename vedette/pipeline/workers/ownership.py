@@ -1,57 +1,58 @@
-"""The share of the hosts that one of several preparing processes has, as that process knows it.
+"""Ownership of hosts by workers, as one worker knows it.
 
-Which host a text is of shows once it is decoded; before that the server guesses
-(`host_sharding.py`). So after decoding, and before anything is learned, every process tells which
-sensors it met that are not known to be its own, and is told which of them are. Where a guess was
-wrong the commit is shared out anew, and then a process leaves out what is not of its sensors.
+Each host's records are processed by one worker, which alone holds the host's context. The server
+distributes records by a guess at their host (`host_sharding.py`); the true host is known only after
+decoding. So before anything is learned from records, each worker claims the sensors in its portion
+that it does not own yet. Where the guess was wrong, the commit is distributed again by ownership,
+and each worker drops records of sensors that it does not own.
 """
 
 from collections.abc import Callable
 
-from vedette.pipeline.batch.decoded_batch import Part
+from vedette.pipeline.batch.decoded_batch import DecodedBatch
 
-Met = dict[int, list[tuple[int, int]]]
-"""By sensor, where it was met: the number of the submission, and the position of the text."""
-
-
-class SharedAnewError(Exception):
-    """This commit comes again, shared out in another way."""
+UnownedSensors = dict[int, list[tuple[int, int]]]
+"""By sensor, where its records are: index of the submission, and position of the text in it."""
 
 
-class Share:
-    """`ask` tells what was met, and returns which of these sensors are this process's; None where
-    the commit will come again."""
+class ReshardError(Exception):
+    """The commit is going to be distributed again; this attempt has changed nothing."""
 
-    def __init__(self, ask: Callable[[Met], list[int] | None]) -> None:
-        self._ask = ask
-        self._mine: set[int] = set()
-        self._is_final = False
 
-    def begin(self, mine: list[int] | None) -> None:
-        """A commit was shared out by sensors, and these are new of this process; None where it was
-        shared out by guesses."""
-        self._is_final = mine is not None
-        self._mine.update(mine or ())
+class HostOwnership:
+    """The sensors that this worker owns. `claim` asks the server for more: it returns those of the
+    claimed sensors that are granted, or None where the commit has to be distributed again."""
 
-    def settle(self, parts: list[Part]) -> None:
-        """Leaves what is of this process's sensors in the parts. Raises SharedAnewError."""
-        met = self._met(parts)
-        if self._is_final:
-            for part in parts:
-                part.take_out(met.keys())
+    def __init__(self, claim: Callable[[UnownedSensors], list[int] | None]) -> None:
+        self._claim = claim
+        self._owned: set[int] = set()
+        self._is_settled = False
+
+    def begin(self, granted: list[int] | None) -> None:
+        """Starts a commit. `granted` are new sensors of this worker where the commit was
+        distributed by ownership; None where it was distributed by guesses."""
+        self._is_settled = granted is not None
+        self._owned.update(granted or ())
+
+    def settle(self, batches: list[DecodedBatch]) -> None:
+        """Removes the records of sensors that other workers own. Raises ReshardError."""
+        unowned = self._unowned(batches)
+        if self._is_settled:
+            for batch in batches:
+                batch.remove_sensors(unowned.keys())
             return
-        mine = self._ask(met)
-        if mine is None:
-            raise SharedAnewError
-        self._mine.update(mine)
+        granted = self._claim(unowned)
+        if granted is None:
+            raise ReshardError
+        self._owned.update(granted)
 
-    def _met(self, parts: list[Part]) -> Met:
-        met: Met = {}
-        for number, part in enumerate(parts):
-            others = {host for host in set(part.hosts) if host.sensor.id not in self._mine}
+    def _unowned(self, batches: list[DecodedBatch]) -> UnownedSensors:
+        unowned: UnownedSensors = {}
+        for number, batch in enumerate(batches):
+            others = {host for host in set(batch.hosts) if host.sensor.id not in self._owned}
             if not others:
                 continue
-            for host, position in zip(part.hosts, part.positions, strict=True):
+            for host, position in zip(batch.hosts, batch.positions, strict=True):
                 if host in others:
-                    met.setdefault(host.sensor.id, []).append((number, position))
-        return met
+                    unowned.setdefault(host.sensor.id, []).append((number, position))
+        return unowned

@@ -1,24 +1,24 @@
-"""What prepares commits, as the rest of the write path sees it.
+"""Interface of commit processing to the rest of the write path.
 
-A server prepares in processes of their own (`worker_pool.py`), because preparing is most
-of what ingest costs and holds the interpreter. `PreparationHere` is the same in this process: it
-is what that process runs, and what the write path's tests drive.
+A server processes commits in worker processes (`worker_pool.py`), because processing is most of
+the cost of ingest and holds the interpreter lock. `LocalProcessor` does the same in this process;
+tests of the write path use it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from vedette.ingest.filter import compile_filters
 from vedette.model.ingress_filter import IngressFilter
-from vedette.pipeline.batch.batch_processor import Preparer
-from vedette.pipeline.batch.decoded_batch import decoded
-from vedette.pipeline.batch.pack import Packed, pack
+from vedette.pipeline.batch.batch_processor import BatchProcessor
+from vedette.pipeline.batch.decoded_batch import decode_submission
+from vedette.pipeline.batch.pack import PackedCommit, pack
 from vedette.pipeline.submission import Submission
-from vedette.pipeline.time_windows import Windows
+from vedette.pipeline.time_windows import TimeWindows
 
 
-class SeenKeys(Protocol):
-    """Who is told what was stored before (`Seen`)."""
+class StoredKeys(Protocol):
+    """Receives the keys of stored records (`Deduplicator`)."""
 
     def restore_records(self, sensor_id: int, keys: Iterable[int]) -> None: ...
 
@@ -27,76 +27,90 @@ class SeenKeys(Protocol):
     def restore_requests(self, table: str, keys: Iterable[int]) -> None: ...
 
 
-class Recall(Protocol):
-    """What is read back from the store (`StoreGuide`)."""
+class KeyRecovery(Protocol):
+    """Reads the keys of stored records from the store (`StoreLookup`)."""
 
-    def restore_seen(self, seen: SeenKeys, since_seq: int) -> None:
-        """Tells which keys the commits from `since_seq` on did store, whole or in part."""
+    def restore_seen(self, keys: StoredKeys, since_seq: int) -> None:
+        """Passes on the keys that commits from `since_seq` on stored, also in part."""
 
 
-class Preparation(Protocol):
-    """The preparing thread's alone, but for `expect`, and for the filters, which any thread may
-    change and ask."""
+class CommitProcessor(Protocol):
+    """Turns submissions into commits. Methods belong to the commit thread of the ingest queue,
+    except `expect`, `is_responding` and the filters, which are thread-safe."""
 
     @property
-    def windows(self) -> Windows:
-        """Where the next commit belongs."""
+    def windows(self) -> TimeWindows:
+        """Time window and partition of the next commit."""
+
+    @property
+    def is_responding(self) -> bool:
+        """False while a worker makes no progress, before it is replaced."""
+
+    def watch(self, on_failure: Callable[[], None]) -> None:
+        """Starts supervision. `on_failure` is called, on another thread, when processing has
+        failed at a time when no commit may be under way; `recover` has to follow."""
 
     def expect(self, submission: Submission) -> None:
-        """A submission that has come, and will be of a later commit: what can be done of it before
-        then may begin. By any thread, one at a time; beside all else. Raises nothing."""
+        """Announces a submission of a later commit, so that decoding can begin. One thread at a
+        time. Raises nothing."""
 
-    def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> Packed:
-        """The tables of one commit, whether its submissions were expected or not. Raises
-        UnavailableError when the server cannot tell now what has to be known; after any error
-        `begin_anew` comes next."""
+    def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> PackedCommit:
+        """The tables of one commit; its submissions need not have been announced. Raises
+        UnavailableError when workers or lookups fail. After any error call `recover`."""
 
     def durable(self, seq: int) -> None:
-        """A commit is stored: what it brought is known from now on."""
+        """Commit `seq` is stored: its records are duplicates from now on."""
 
-    def begin_anew(self, since_seq: int) -> None:
-        """Forgets all that may speak of rows which were never stored, and reads back what the
-        commits from `since_seq` on did store. Raises UnavailableError."""
+    def recover(self, since_seq: int) -> None:
+        """Drops state that may describe rows that were not stored, and reads back what commits
+        from `since_seq` on stored. Raises UnavailableError."""
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
-        """Segments of these partitions get no late metadata."""
+        """Sets the detached partitions: their segments get no late metadata."""
 
     def use_filters(self, filters: Sequence[IngressFilter]) -> None:
-        """Commits that begin after it are judged by these."""
+        """Sets the ingress filters of commits that begin later."""
 
     def filter_counts(self) -> tuple[int, dict[str, int]]:
-        """Processes judged since the last call, and how many of them each filter meant."""
+        """Processes that filters were applied to since the last call, and matches by filter."""
 
 
-class PreparationHere:
-    """`Preparation` by a preparer of this process."""
+class LocalProcessor:
+    """`CommitProcessor` by a batch processor in this process."""
 
-    def __init__(self, preparer: Preparer, recall: Recall) -> None:
+    def __init__(self, preparer: BatchProcessor, recovery: KeyRecovery) -> None:
         self.preparer = preparer
-        self._recall = recall
+        self._recovery = recovery
 
     @property
-    def windows(self) -> Windows:
+    def windows(self) -> TimeWindows:
         return self.preparer.windows
 
-    def expect(self, submission: Submission) -> None:
-        """Nothing: whatever is done before is done by this process all the same."""
+    @property
+    def is_responding(self) -> bool:
+        return True
 
-    def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> Packed:
-        return pack(self.preparer.prepare(list(map(decoded, submissions)), seq, now_us))
+    def watch(self, on_failure: Callable[[], None]) -> None:
+        """Nothing to do: there is no other process that could fail."""
+
+    def expect(self, submission: Submission) -> None:
+        """Nothing to do: decoding ahead would not save this process any work."""
+
+    def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> PackedCommit:
+        return pack(self.preparer.prepare(list(map(decode_submission, submissions)), seq, now_us))
 
     def durable(self, seq: int) -> None:
         self.preparer.seen.durable(seq)
 
-    def begin_anew(self, since_seq: int) -> None:
+    def recover(self, since_seq: int) -> None:
         self.preparer.forget()
-        self._recall.restore_seen(self.preparer.seen, since_seq)
+        self._recovery.restore_seen(self.preparer.seen, since_seq)
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
         self.preparer.registry.without_partitions(unmounted)
 
     def use_filters(self, filters: Sequence[IngressFilter]) -> None:
-        self.preparer.sieve.use(compile_filters(filters))
+        self.preparer.filters.use(compile_filters(filters))
 
     def filter_counts(self) -> tuple[int, dict[str, int]]:
-        return self.preparer.sieve.counts()
+        return self.preparer.filters.take_counts()

@@ -1,11 +1,13 @@
-"""What the server and a process that prepares commits say to each other, as MessagePack.
+"""Protocol between the server and a worker process: all messages, as typed structs.
 
-The server gives orders. Only `Prepare` is answered, with `Done` or `Failed`; before that the
-process may ask `Question`s, one at a time, and waits for each answer. Only what is sent `Ahead`
-may come between.
+The server sends orders. `Prepare` is answered with `Processed` or `Failed`; the other orders have
+no answer. While it prepares, a worker may send one `Lookup` at a time and waits for its answer;
+only `Deliver` and `Ping` may arrive in between.
 
-Where several processes prepare, each asks once in every commit `AskWhose` it has met. The answer
-may be that the commit is shared out anew: then `Prepare` is not answered, and comes again.
+With several workers, each sends one `ClaimSensors` in every commit. If the answer is that the
+commit is distributed again, that `Prepare` has no answer and another one follows.
+
+Messages are encoded as MessagePack (`socket_channel.py`); the transport is behind `MessageChannel`.
 """
 
 from typing import Any
@@ -17,27 +19,30 @@ from vedette.model.host import HostProcess, SensorRef
 from vedette.model.ingress_filter import IngressFilter
 from vedette.pipeline.batch.segment_assigner import SegmentPlace
 from vedette.pipeline.submission import Receipt, Submission
-from vedette.pipeline.workers.ownership import Met
+from vedette.pipeline.workers.ownership import UnownedSensors
 
 
 class Begin(Struct, tag=True):
-    """The first order: with which memory to begin."""
+    """The first order: the configuration of the worker."""
 
     keep: Keep
-    processes_remembered: int
+    process_cache_size: int
+    """Processes that all workers together may hold metadata of."""
     now_us: int
     is_empty: bool
-    """Whether nothing is stored, and nobody else stores (`Registry.begin_empty`)."""
-    processes: int
-    """How many processes share the hosts, and the memory that may be used for them."""
+    """Nothing is stored, and no other server stores anything: lookups can be skipped."""
+    workers: int
+    """How many workers divide the hosts, and the memory for them."""
 
 
 class WithoutPartitions(Struct, tag=True):
+    """Order: these partitions (opening times, ms) are detached; nothing may be written to them."""
+
     unmounted: list[int]
 
 
 class Restore(Struct, tag=True):
-    """What was stored before, as `Seen` takes it."""
+    """Order: keys of stored records, for deduplication (`Deduplicator.restore_...`)."""
 
     records: list[tuple[int, list[int]]]
     kept: list[tuple[int, list[int]]]
@@ -45,122 +50,156 @@ class Restore(Struct, tag=True):
 
 
 class Forget(Struct, tag=True):
-    """After a commit that failed; `durable` are those that did not. What was sent `Ahead` is of no
-    commit any more."""
+    """Order after a failed commit: drop state that may describe rows that were not stored, and all
+    delivered submissions. `durable` are commits that were stored."""
 
     durable: list[int]
 
 
-class Ahead(Struct, tag=True):
-    """What the process gets of a submission of a later commit, as soon as it has come."""
+class Deliver(Struct, tag=True):
+    """Order: a worker's portion of a submission, sent as soon as it arrives so that the worker can
+    decode it before its commit begins."""
 
     number: int
+    """Of the submission, from 1."""
     submission: Submission
 
 
+class Ping(Struct, tag=True):
+    """Order: report progress (`progress.py`), which shows that the worker is responding."""
+
+
 class Prepare(Struct, tag=True):
+    """Order: process one commit."""
+
     seq: int
     now_us: int
     window_ms: int
     partition_ms: int
     durable: list[int]
-    """Commits that were stored since the last order."""
+    """Commits that became durable since the previous order."""
     filters: list[IngressFilter] | None = None
-    """Where they changed."""
-    ahead: list[int] = []
-    """The submissions, by the numbers they were sent `Ahead` with."""
-    mine: list[int] | None = None
-    """Where this was shared out by sensors, not by guesses: those that are new of the process."""
+    """Ingress filters, if they changed."""
+    delivered: list[int] = []
+    """Numbers of the delivered submissions that the commit consists of."""
+    granted: list[int] | None = None
+    """Where the commit was distributed by ownership: the sensors that are new of this worker."""
     submissions: list[Submission] = []
-    """What it gets then, in place of what was sent ahead."""
+    """The worker's portions in that case, in place of `delivered`."""
+    numbers: list[int] = []
+    """Numbers of `submissions`, for progress reports."""
 
 
-class Resolve(Struct, tag=True):
-    """Question: the sensors of hosts, by name with their system; answered by `Resolved`."""
+class LookupSensors(Struct, tag=True):
+    """Lookup: the sensors of hosts, given as name and operating system. Unknown hosts are
+    registered in `group_id`."""
 
     hosts: dict[str, str]
     group_id: int
     now_us: int
 
 
-class Resolved(Struct, tag=True):
+class SensorsFound(Struct, tag=True):
+    """Answer to `LookupSensors`; names that cannot be a host's are missing."""
+
     sensors: dict[str, SensorRef]
 
 
-class AskCodes(Struct, tag=True):
-    """Question: the codes of channels; answered by `Codes`."""
+class LookupChannelCodes(Struct, tag=True):
+    """Lookup: the numeric codes of event log channels."""
 
     names: list[str]
 
 
-class Codes(Struct, tag=True):
+class ChannelCodesFound(Struct, tag=True):
+    """Answer to `LookupChannelCodes`."""
+
     codes: dict[str, int]
 
 
-class AskProcesses(Struct, tag=True):
-    """Question: what is stored of processes; answered by `Processes`."""
+class LookupProcesses(Struct, tag=True):
+    """Lookup: stored metadata and segments of processes."""
 
     process_ids: list[str]
 
 
-class Processes(Struct, tag=True):
+class ProcessesFound(Struct, tag=True):
+    """Answer to `LookupProcesses`; processes that are not stored are missing."""
+
     found: dict[str, tuple[dict[str, Any], list[SegmentPlace]]]
 
 
-class AskHeardOf(Struct, tag=True):
-    """Question: which processes are stored; answered by `HeardOfProcesses`."""
+class LookupProcessHashes(Struct, tag=True):
+    """Lookup: the hashes of all stored processes."""
 
 
-class HeardOfProcesses(Struct, tag=True):
+class ProcessHashesFound(Struct, tag=True):
+    """Answer to `LookupProcessHashes`."""
+
     hashes: bytes | None
-    """A serialized bitmap of their hashes; None for what `Hearsay.heard_of` says."""
+    """A serialised roaring bitmap; None where `ProcessHashes.process_hashes` gives None."""
 
 
-class AskHosts(Struct, tag=True):
-    """Question: the processes of hosts; answered by `HostProcesses`."""
+class LookupHostProcesses(Struct, tag=True):
+    """Lookup: the recent processes of hosts, to restore their context."""
 
     sensor_ids: list[int]
 
 
-class HostProcesses(Struct, tag=True):
+class HostProcessesFound(Struct, tag=True):
+    """Answer to `LookupHostProcesses`."""
+
     found: list[HostProcess]
 
 
-class AskWhose(Struct, tag=True):
-    """Question: which of the sensors met are the process's own; answered by `Whose`."""
+class ClaimSensors(Struct, tag=True):
+    """Lookup: which of these sensors the worker owns (`ownership.py`)."""
 
-    met: Met
-
-
-class Whose(Struct, tag=True):
-    mine: list[int] | None
-    """None: the commit comes again, shared out in another way."""
+    unowned: UnownedSensors
 
 
-class Done(Struct, tag=True):
-    """A commit, or a process's portion of it: its tables as Arrow IPC, and what is to be noted
-    when it is stored."""
+class SensorsOwned(Struct, tag=True):
+    """Answer to `ClaimSensors`."""
 
-    aside: list[tuple[str, bytes]]
+    granted: list[int] | None
+    """None: the commit is distributed again."""
+
+
+class Processed(Struct, tag=True):
+    """Answer to `Prepare`: the worker's part of the commit, its tables as Arrow IPC."""
+
+    small_tables: list[tuple[str, bytes]]
+    """Rows of every table but `segment`, by table."""
     segments: list[bytes]
     receipts: list[Receipt]
     seen: list[tuple[int, str, str]]
-    """Sensors of the commit, with the address of the host and what is new of its type."""
-    looked_at: int
+    """Sensors of the commit, each with its host's address and a changed host type or ""."""
+    judged: int
+    """Processes that the ingress filters were applied to."""
     hits: dict[str, int]
-    """What `Sieve.counts` gave."""
+    """By filter id, how many of them it matched."""
 
 
 class Failed(Struct, tag=True):
-    """Instead of an answer, from either side."""
+    """Answer of either side that could not do what was asked."""
 
     message: str
     reason: str = ""
-    """Of an UnavailableError; "" for a fault of ours, which was logged where it happened."""
+    """Of an UnavailableError; "" for an internal error, logged where it happened."""
 
 
-Question = Resolve | AskCodes | AskProcesses | AskHeardOf | AskHosts
-Answer = Resolved | Codes | Processes | HeardOfProcesses | HostProcesses | Whose | Failed
-Order = Begin | WithoutPartitions | Restore | Forget | Ahead | Prepare
-FromServer = Order | Answer
-FromPreparer = Done | Failed | AskWhose | Question
+Lookup = (
+    LookupSensors | LookupChannelCodes | LookupProcesses | LookupProcessHashes | LookupHostProcesses
+)
+LookupAnswer = (
+    SensorsFound
+    | ChannelCodesFound
+    | ProcessesFound
+    | ProcessHashesFound
+    | HostProcessesFound
+    | SensorsOwned
+    | Failed
+)
+Order = Begin | WithoutPartitions | Restore | Forget | Deliver | Ping | Prepare
+FromServer = Order | LookupAnswer
+FromWorker = Processed | Failed | ClaimSensors | Lookup

@@ -1,5 +1,5 @@
-"""What the write path reads back from the store: at start, after a failure, when its memory of a
-process or a host has ended."""
+"""Reads of the write path from the store: at start, after a failed commit, and when a process or a
+host is not in memory."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -11,22 +11,22 @@ from vedette.limits import HEARD_OF_MAX, SEEN_HOURS
 from vedette.model.host import HostProcess
 from vedette.pipeline.batch.batch_processor import RECORD_TABLE, SEGMENT_TABLE
 from vedette.pipeline.batch.segment_assigner import SegmentPlace
-from vedette.pipeline.time_windows import Windows
-from vedette.pipeline.workers.processor import SeenKeys
+from vedette.pipeline.time_windows import TimeWindows
+from vedette.pipeline.workers.processor import StoredKeys
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import hot_partition, open_partition
 from vedette.store.read.recovery import heard_of, host_context, known_processes, newest, seen_keys
 
 CONTEXT_HOURS = 24
-"""How far back the processes of a host are remembered when its context begins anew."""
+"""Age of the oldest processes that are loaded when a host's context is built from the store."""
 
 _HOUR_US = 3600 * 1_000_000
 _TABLES: tuple[Literal["segment", "record"], ...] = (SEGMENT_TABLE, RECORD_TABLE)
-"""In this order: what `record` has only half of is told by `segment`."""
+"""In this order: which records have only their half in `record` is known from `segment`."""
 
 
-class StoreGuide:
-    """The write path's view of what is stored."""
+class StoreLookup:
+    """Lookups in the store. Methods raise UnavailableError when the store cannot answer."""
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self.engine = engine
@@ -35,7 +35,7 @@ class StoreGuide:
     def processes(
         self, process_ids: list[str]
     ) -> dict[str, tuple[dict[str, Any], list[SegmentPlace]]]:
-        """Known metadata and segments of processes (`Registry`)."""
+        """Stored metadata and segments of processes; those that are not stored are missing."""
         return {
             process_id: (
                 known.facts,
@@ -49,35 +49,37 @@ class StoreGuide:
             for process_id, known in known_processes(self.engine, process_ids).items()
         }
 
-    def heard_of(self) -> BitMap | None:
-        """The hashes of all processes (`HeardOf`), where no other server stores."""
+    def process_hashes(self) -> BitMap | None:
+        """The hashes of all stored processes, for `ProcessFilter`; None in a cluster, where other
+        servers store too."""
         if self.engine.capabilities.cluster:
             return None
         return heard_of(self.engine, HEARD_OF_MAX)
 
-    def restore_seen(self, seen: SeenKeys, since_seq: int) -> None:
-        """Tells which records commits from `since_seq` on stored in the last `SEEN_HOURS`."""
+    def restore_seen(self, keys: StoredKeys, since_seq: int) -> None:
+        """Passes to `keys` the keys of records stored by commits from `since_seq` on, in the last
+        `SEEN_HOURS`."""
         since_us = max(0, self._clock.now_us() - SEEN_HOURS * _HOUR_US)
         for table in _TABLES:
             for sensor_id, records, requests in seen_keys(
                 self.engine, table, since_us=since_us, since_seq=since_seq
             ):
                 if table == RECORD_TABLE:
-                    seen.restore_kept(sensor_id, records)
+                    keys.restore_kept(sensor_id, records)
                 else:
-                    seen.restore_records(sensor_id, records)
-                seen.restore_requests(table, requests)
+                    keys.restore_records(sensor_id, records)
+                keys.restore_requests(table, requests)
 
     def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]:
-        """The processes that these hosts had of late (`Hosts`)."""
+        """The processes of these hosts in the last `CONTEXT_HOURS` (`HostCache`)."""
         since_ms = max(0, self._clock.now_us() - CONTEXT_HOURS * _HOUR_US) // 1_000
         return host_context(self.engine, sensor_ids, since_ms=since_ms)
 
-    def windows(self) -> Windows:
-        """The window and partition to go on with; opens the first partition of a new store."""
+    def windows(self) -> TimeWindows:
+        """The window and partition of the next commit; opens the first partition of a new store."""
         hot_ms = hot_partition(self.engine) or 0
         # A window may have begun with the partition, and nothing been written since.
-        windows = Windows(max(newest(self.engine).window_ms, hot_ms), hot_ms)
+        windows = TimeWindows(max(newest(self.engine).window_ms, hot_ms), hot_ms)
         if not windows.partition_ms:
             opened_ms = windows.next_opening(self._clock.now_us())
             open_partition(self.engine, opened_ms)
@@ -85,7 +87,7 @@ class StoreGuide:
         return windows
 
     def is_ours_and_empty(self) -> bool:
-        """Whether nothing is stored, and no other server can store anything."""
+        """Whether nothing is stored, and no other server stores anything."""
         return not self.engine.capabilities.cluster and self.newest_seq() == 0
 
     def newest_seq(self) -> int:

@@ -1,5 +1,6 @@
-"""One of the processes that prepare commits, as the server sees it; and one commit of them all."""
+"""The server's side of one worker process, and of one commit that several workers process."""
 
+import select
 import threading
 from collections.abc import Callable, Mapping
 from queue import SimpleQueue
@@ -9,143 +10,194 @@ from typing import Any
 import msgspec
 import structlog
 
-from vedette.pipeline.workers.message_channel import Link
-from vedette.pipeline.workers.ownership import Met
+from vedette.limits import WORKER_CHECK_S, WORKER_PING_S
+from vedette.pipeline.workers.message_channel import MessageChannel
+from vedette.pipeline.workers.ownership import UnownedSensors
+from vedette.pipeline.workers.progress import Progress, ProgressSlot
 from vedette.pipeline.workers.protocol import (
-    Answer,
-    AskWhose,
-    Done,
+    ClaimSensors,
     Failed,
-    FromPreparer,
-    Question,
-    Whose,
+    FromWorker,
+    Lookup,
+    LookupAnswer,
+    Ping,
+    Processed,
+    SensorsOwned,
 )
 
 log = structlog.get_logger(__name__)
 
-PreparerLink = Link[FromPreparer]
+WorkerChannel = MessageChannel[FromWorker]
 
-Settle = Callable[[Mapping[int, Met]], dict[int, list[int]] | None]
-"""Tells each process which of the sensors it met are its own; None where the commit has to come
-again, shared out in another way."""
+Settle = Callable[[Mapping[int, UnownedSensors]], dict[int, list[int]] | None]
+"""Decides which of the claimed sensors each worker owns; None where the commit has to be
+distributed again."""
 
 
-class Worker:
-    """See the module. What it is told is sent by a thread of its own, in order: a process that is
-    busy reads nothing, and nobody waits for it."""
+class WorkerHandle:
+    """A channel to a worker with an outbox. A sender thread of its own drains the outbox in order,
+    so that nobody blocks on a worker that is busy and does not read."""
 
-    def __init__(self, link: PreparerLink) -> None:
-        self._link = link
-        self._outbox: SimpleQueue[msgspec.Struct | threading.Event | None] = SimpleQueue()
-        self._is_there = True
-        self._sender = threading.Thread(target=self._send_all, name="tell", daemon=True)
-        self._sender.start()
+    def __init__(self, channel: WorkerChannel, progress: ProgressSlot) -> None:
+        self.progress = progress
         self.durable: list[int] = []
-        """Commits it took part in that were stored since its last order."""
+        """Commits it took part in that became durable since its last `Prepare`."""
         self.filters_version = 0
-        """Which filters it judges by; 0 for none."""
+        """Version of the ingress filters it has; 0 for none."""
+        self._channel = channel
+        self._outbox: SimpleQueue[msgspec.Struct | threading.Event | None] = SimpleQueue()
+        self._is_connected = True
+        self._awaits_server = False
+        self._last_progress = Progress(0, 0, 0)
+        self._silent_s = 0.0
+        self._is_pinged = False
+        self._sender = threading.Thread(target=self._send_loop, name="worker-send", daemon=True)
+        self._sender.start()
 
-    def tell(self, message: msgspec.Struct) -> None:
-        """Raises nothing: that the process has ended shows when it is listened to."""
+    @property
+    def is_connected(self) -> bool:
+        """False once sending failed or `shut` was called."""
+        return self._is_connected
+
+    @property
+    def silent_s(self) -> float:
+        """Seconds without any progress, as `check` has counted them."""
+        return self._silent_s
+
+    def send(self, message: msgspec.Struct) -> None:
+        """Queues a message. Raises nothing: a worker that has ended shows in `receive`."""
         self._outbox.put(message)
 
-    def wait(self) -> None:
-        """Returns when it was sent all that it was told. Raises ConnectionError when it has
-        ended."""
+    def answer(self, message: LookupAnswer) -> None:
+        """Queues the answer that the worker is waiting for."""
+        self._awaits_server = False
+        self._outbox.put(message)
+
+    def flush(self) -> None:
+        """Returns when the outbox was sent. Raises ConnectionError when the worker has ended."""
         sent = threading.Event()
         self._outbox.put(sent)
         sent.wait()
-        if not self._is_there:
-            raise ConnectionResetError("the process has ended")
+        if not self._is_connected:
+            raise ConnectionResetError("the worker has ended")
 
-    def listen(self) -> Any:
-        """What it says next. Raises ConnectionError when the process has ended."""
-        return self._link.receive()
+    def receive(self) -> Any:
+        """The worker's next message. Raises ConnectionError when the worker has ended."""
+        message = self._channel.receive()
+        self._awaits_server = not isinstance(message, Processed | Failed)
+        return message
 
     def fileno(self) -> int:
-        """For selectors."""
-        return self._link.fileno()
+        """File descriptor for selectors."""
+        return self._channel.fileno()
 
-    def durable_since(self) -> list[int]:
-        told, self.durable = self.durable, []
-        return told
+    def take_durable(self) -> list[int]:
+        """Returns `durable` and empties it."""
+        taken, self.durable = self.durable, []
+        return taken
+
+    def check(self, elapsed_s: float, ping_s: float = WORKER_PING_S) -> float:
+        """Seconds without progress, counting `elapsed_s` since the last check. An idle worker is
+        pinged after `ping_s` and so makes progress; one that waits for the server is not silent.
+        For the supervisor's thread only."""
+        progress = self.progress.read()
+        if progress != self._last_progress or self._awaits_server:
+            self._last_progress, self._silent_s, self._is_pinged = progress, 0.0, False
+            return 0.0
+        # Not more than two intervals at once: the server may have been paused itself.
+        self._silent_s += min(elapsed_s, 2 * WORKER_CHECK_S)
+        if self._silent_s >= ping_s and not self._is_pinged:
+            self._is_pinged = True
+            self.send(Ping())
+        return self._silent_s
+
+    def has_unread_message(self) -> bool:
+        """Whether the worker has said something that the server has not received yet."""
+        poller = select.poll()
+        poller.register(self.fileno(), select.POLLIN)
+        return bool(poller.poll(0))
+
+    def shut(self) -> None:
+        """Disconnects the worker, which then ends. Threads that wait for it get
+        ConnectionError."""
+        self._is_connected = False
+        self._channel.shut()
 
     def close(self) -> None:
-        """Ends the process; it does not get what it was not sent yet."""
-        self._link.shut()
+        """Disconnects the worker and drops what the outbox holds."""
+        self._channel.shut()
         self._outbox.put(None)
         self._sender.join()
-        self._link.close()
+        self._channel.close()
 
-    def _send_all(self) -> None:
+    def _send_loop(self) -> None:
         while (item := self._outbox.get()) is not None:
             if isinstance(item, threading.Event):
                 item.set()
-            elif self._is_there:
-                self._send(item)
+            elif self._is_connected:
+                self._send_now(item)
 
-    def _send(self, message: msgspec.Struct) -> None:
+    def _send_now(self, message: msgspec.Struct) -> None:
         try:
-            self._link.send(message)
+            self._channel.send(message)
         except Exception as error:
             if not isinstance(error, ConnectionError):
-                log.exception("a message to a process that prepares commits could not be sent")
-            self._is_there = False
-            self._link.shut()  # whoever listens must not wait for an answer
+                log.exception("a message to a worker could not be sent")
+            self.shut()
 
 
-class Round:
-    """One commit that some processes prepare at the same time. Their questions are answered as
-    they come; the one for their sensors when all have asked it."""
+class CommitRound:
+    """One commit that several workers process at the same time. Lookups are answered as they
+    arrive; claims of sensors once all workers have sent theirs."""
 
     def __init__(
         self,
-        workers: Mapping[int, Worker],
-        answer: Callable[[Question], Answer],
+        workers: Mapping[int, WorkerHandle],
+        look_up: Callable[[Lookup], LookupAnswer],
         settle: Settle,
     ) -> None:
         self._workers = workers
-        self._answer = answer
+        self._look_up = look_up
         self._settle = settle
         self._working = set(workers)
-        self._met: dict[int, Met] = {}
-        self._done: dict[int, Done] = {}
+        self._claims: dict[int, UnownedSensors] = {}
+        self._processed: dict[int, Processed] = {}
         self._failed: Failed | None = None
 
-    def run(self) -> dict[int, Done] | Failed | None:
-        """What each has made; the first failure, after all have come to their end; None where the
-        commit has to come again. Raises ConnectionError when one of them has ended."""
+    def run(self) -> dict[int, Processed] | Failed | None:
+        """The result of each worker; the first failure, once all workers have finished; None where
+        the commit has to be distributed again. Raises ConnectionError when a worker has ended."""
         with DefaultSelector() as selector:
-            for process, worker in self._workers.items():
-                selector.register(worker, EVENT_READ, process)
+            for number, worker in self._workers.items():
+                selector.register(worker, EVENT_READ, number)
             while self._working:
                 for key, _ in selector.select():
-                    self._hear(key.data)
-                if self._met and self._met.keys() == self._working:
-                    self._tell_whose()
+                    self._receive(key.data)
+                if self._claims and self._claims.keys() == self._working:
+                    self._answer_claims()
         if self._failed is not None:
             return self._failed
-        return self._done if self._done.keys() == self._workers.keys() else None
+        return self._processed if self._processed.keys() == self._workers.keys() else None
 
-    def _hear(self, process: int) -> None:
-        worker = self._workers[process]
-        told = worker.listen()
-        match told:
-            case Done():
-                self._done[process] = told
-                self._working.discard(process)
+    def _receive(self, number: int) -> None:
+        worker = self._workers[number]
+        message = worker.receive()
+        match message:
+            case Processed():
+                self._processed[number] = message
+                self._working.discard(number)
             case Failed():
-                self._failed = self._failed or told
-                self._working.discard(process)
-            case AskWhose(met):
-                self._met[process] = met
+                self._failed = self._failed or message
+                self._working.discard(number)
+            case ClaimSensors(unowned):
+                self._claims[number] = unowned
             case _:
-                worker.tell(self._answer(told))
+                worker.answer(self._look_up(message))
 
-    def _tell_whose(self) -> None:
-        whose = None if self._failed else self._settle(self._met)
-        for process in self._met:
-            self._workers[process].tell(Whose(None if whose is None else whose[process]))
-        if whose is None:
+    def _answer_claims(self) -> None:
+        owned = None if self._failed else self._settle(self._claims)
+        for number in self._claims:
+            self._workers[number].answer(SensorsOwned(None if owned is None else owned[number]))
+        if owned is None:
             self._working.clear()
-        self._met = {}
+        self._claims = {}

@@ -1,99 +1,106 @@
-"""Inside a process that prepares commits: takes orders over a link until its end.
+"""Main loop of a worker process: executes the server's orders until the channel closes.
 
-It has neither store nor state database. What it must know of them it asks the server, which
-waits for the commit anyway.
+A worker has neither store nor state database. What it has to look up there it asks the server for
+(`LookupClient`), which waits for the commit anyway.
 """
 
 import gc
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar, assert_never
+from typing import Any, Final, TypeVar, assert_never, cast
 
 import structlog
 from pyroaring import BitMap
 
 from vedette.errors import UnavailableError, VedetteError
+from vedette.ingest.decode import decode
 from vedette.ingest.filter import compile_filters
 from vedette.model.host import HostProcess, SensorRef, Sighting
-from vedette.pipeline.batch.batch_processor import Preparer
-from vedette.pipeline.batch.decoded_batch import Part, decoded
-from vedette.pipeline.batch.deduplicate import Seen
-from vedette.pipeline.batch.host_cache import Hosts
+from vedette.pipeline.batch.batch_processor import BatchProcessor
+from vedette.pipeline.batch.decoded_batch import Decode, DecodedBatch, decode_submission
+from vedette.pipeline.batch.deduplicate import Deduplicator
+from vedette.pipeline.batch.host_cache import HostCache
 from vedette.pipeline.batch.pack import pack
-from vedette.pipeline.batch.segment_assigner import Registry, SegmentPlace
-from vedette.pipeline.time_windows import Windows
-from vedette.pipeline.workers.message_channel import Link
-from vedette.pipeline.workers.ownership import Met, Share, SharedAnewError
+from vedette.pipeline.batch.segment_assigner import SegmentAssigner, SegmentPlace
+from vedette.pipeline.submission import Submission
+from vedette.pipeline.time_windows import TimeWindows
+from vedette.pipeline.workers.message_channel import MessageChannel
+from vedette.pipeline.workers.ownership import HostOwnership, ReshardError, UnownedSensors
+from vedette.pipeline.workers.progress import ProgressReporter
 from vedette.pipeline.workers.protocol import (
-    Ahead,
-    AskCodes,
-    AskHeardOf,
-    AskHosts,
-    AskProcesses,
-    AskWhose,
     Begin,
-    Codes,
-    Done,
+    ChannelCodesFound,
+    ClaimSensors,
+    Deliver,
     Failed,
     Forget,
     FromServer,
-    HeardOfProcesses,
-    HostProcesses,
+    HostProcessesFound,
+    Lookup,
+    LookupChannelCodes,
+    LookupHostProcesses,
+    LookupProcesses,
+    LookupProcessHashes,
+    LookupSensors,
     Order,
+    Ping,
     Prepare,
-    Processes,
-    Question,
-    Resolve,
-    Resolved,
+    Processed,
+    ProcessesFound,
+    ProcessHashesFound,
     Restore,
-    Whose,
+    SensorsFound,
+    SensorsOwned,
     WithoutPartitions,
 )
 from vedette.store.engine.arrow_arrays import packed
 
 log = structlog.get_logger(__name__)
 
-ServerLink = Link[FromServer]
+ServerChannel = MessageChannel[FromServer]
 
-_YOUNG_S: Final = 10
-_ALL_S: Final = 300
-"""How often garbage is collected, between commits: on its own the collector would look at every
-batch of telemetry many times, and find nothing."""
+_COLLECT_YOUNG_S: Final = 10
+_COLLECT_ALL_S: Final = 300
+"""Intervals of garbage collection, between commits. Automatic collection is off: it would traverse
+every batch of telemetry many times and find nothing."""
 
-_Answered = TypeVar("_Answered")
+_Answer = TypeVar("_Answer")
 
 
 class Inbox:
-    """What the server says. An answer does not wait for what was sent ahead of its commit."""
+    """Messages from the server. `Deliver` and `Ping` that arrive before an answer are deferred."""
 
-    def __init__(self, link: ServerLink) -> None:
-        self._link = link
-        self._put_off: deque[Ahead] = deque()
+    def __init__(self, channel: ServerChannel) -> None:
+        self._channel = channel
+        self._deferred: deque[Deliver | Ping] = deque()
 
     def order(self) -> FromServer:
-        return self._put_off.popleft() if self._put_off else self._link.receive()
+        """The next order. Blocks; raises ConnectionError when the server is gone."""
+        return self._deferred.popleft() if self._deferred else self._channel.receive()
 
     def answer(self) -> FromServer:
-        while isinstance(message := self._link.receive(), Ahead):
-            self._put_off.append(message)
+        """The answer to the lookup that was sent. Blocks; raises ConnectionError."""
+        while isinstance(message := self._channel.receive(), Deliver | Ping):
+            self._deferred.append(message)
         return message
 
 
-class Asking:
-    """What preparing has to know of the server's state database and store."""
+class LookupClient:
+    """Lookups in the server's state database and store. Methods block, and raise UnavailableError
+    when the server cannot answer, ConnectionError when it is gone."""
 
-    def __init__(self, link: ServerLink, inbox: Inbox) -> None:
-        self._link = link
+    def __init__(self, channel: ServerChannel, inbox: Inbox) -> None:
+        self._channel = channel
         self._inbox = inbox
         self.seen: list[tuple[int, str, str]] = []
-        """What `note` was told since it was taken last."""
+        """Arguments of `note` since the commit began, to be sent with its result."""
 
     def resolve(
         self, hosts: Mapping[str, Sighting], group_id: int, now_us: int
     ) -> dict[str, SensorRef]:
         names = {name: sighting.os_type for name, sighting in hosts.items()}
-        return self._ask(Resolve(names, group_id, now_us), Resolved).sensors
+        return self._look_up(LookupSensors(names, group_id, now_us), SensorsFound).sensors
 
     def note(
         self, sensor_id: int, _seen_us: int, *, interface_ip: str = "", host_type: str = ""
@@ -101,25 +108,25 @@ class Asking:
         self.seen.append((sensor_id, interface_ip, host_type))
 
     def codes(self, names: Iterable[str]) -> dict[str, int]:
-        return self._ask(AskCodes(list(names)), Codes).codes
+        return self._look_up(LookupChannelCodes(list(names)), ChannelCodesFound).codes
 
     def processes(
         self, process_ids: list[str]
     ) -> dict[str, tuple[dict[str, Any], list[SegmentPlace]]]:
-        return self._ask(AskProcesses(process_ids), Processes).found
+        return self._look_up(LookupProcesses(process_ids), ProcessesFound).found
 
-    def heard_of(self) -> BitMap | None:
-        hashes = self._ask(AskHeardOf(), HeardOfProcesses).hashes
+    def process_hashes(self) -> BitMap | None:
+        hashes = self._look_up(LookupProcessHashes(), ProcessHashesFound).hashes
         return None if hashes is None else BitMap.deserialize(hashes)
 
     def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]:
-        return self._ask(AskHosts(list(sensor_ids)), HostProcesses).found
+        return self._look_up(LookupHostProcesses(list(sensor_ids)), HostProcessesFound).found
 
-    def whose(self, met: Met) -> list[int] | None:
-        return self._ask(AskWhose(met), Whose).mine
+    def claim(self, unowned: UnownedSensors) -> list[int] | None:
+        return self._look_up(ClaimSensors(unowned), SensorsOwned).granted
 
-    def _ask(self, question: Question | AskWhose, expected: type[_Answered]) -> _Answered:
-        self._link.send(question)
+    def _look_up(self, lookup: Lookup | ClaimSensors, expected: type[_Answer]) -> _Answer:
+        self._channel.send(lookup)
         answer = self._inbox.answer()
         match answer:
             case Failed(message, reason) if reason:
@@ -130,18 +137,23 @@ class Asking:
         return answer
 
 
-class Preparing:
-    """See the module. `run` returns when the server is gone."""
+class WorkerProcess:
+    """The main loop. `run` returns when the server is gone. `decode_record` turns the text of one
+    record into records; it is an argument so that a test can pass one that never returns."""
 
-    def __init__(self, link: ServerLink) -> None:
-        self._link = link
-        self._inbox = Inbox(link)
-        self._asking = Asking(link, self._inbox)
-        self._share: Share | None = None
-        self._ahead: dict[int, Part] = {}
-        """What came ahead of its commit, by number."""
+    def __init__(
+        self, channel: ServerChannel, progress: ProgressReporter, decode_record: Decode = decode
+    ) -> None:
+        self._channel = channel
+        self._progress = progress
+        self._decode = decode_record
+        self._inbox = Inbox(channel)
+        self._lookups = LookupClient(channel, self._inbox)
+        self._ownership: HostOwnership | None = None
+        self._delivered: dict[int, DecodedBatch] = {}
+        """Decoded submissions that wait for their commit, by number."""
         now_s = time.monotonic()
-        self._collected_s, self._collected_all_s = now_s, now_s
+        self._collected_young_s, self._collected_all_s = now_s, now_s
 
     def run(self) -> None:
         try:
@@ -149,90 +161,101 @@ class Preparing:
             assert isinstance(begin, Begin)
             preparer = self._preparer(begin)
             while True:
-                order = self._inbox.order()
-                self._obey(preparer, order)  # type: ignore[arg-type]
+                order = cast(Order, self._inbox.order())
+                self._execute(preparer, order)
+                self._progress.submission(0)
         except ConnectionError:
             return
 
-    def _preparer(self, begin: Begin) -> Preparer:
-        registry = Registry(self._asking, begin.processes_remembered // begin.processes)
+    def _preparer(self, begin: Begin) -> BatchProcessor:
+        registry = SegmentAssigner(self._lookups, begin.process_cache_size // begin.workers)
         if begin.is_empty:
             registry.begin_empty()
-        if begin.processes > 1:
-            self._share = Share(self._asking.whose)
-        return Preparer(
-            Hosts(self._asking, self._asking, begin.processes),
-            self._asking,
+        if begin.workers > 1:
+            self._ownership = HostOwnership(self._lookups.claim)
+        return BatchProcessor(
+            HostCache(self._lookups, self._lookups, begin.workers),
+            self._lookups,
             registry,
-            Seen(begin.now_us),
-            Windows(0, 0),
+            Deduplicator(begin.now_us),
+            TimeWindows(0, 0),
             begin.keep,
-            self._share,
+            self._ownership,
+            self._progress,
         )
 
-    def _obey(self, preparer: Preparer, order: Order) -> None:
+    def _execute(self, preparer: BatchProcessor, order: Order) -> None:
         match order:
-            case Ahead(number, submission):
-                self._ahead[number] = decoded(submission)
+            case Deliver(number, submission):
+                self._delivered[number] = self._decoded(submission, number)
             case Prepare():
                 try:
-                    self._link.send(self._prepare(preparer, order))
-                except SharedAnewError:
+                    self._channel.send(self._prepare(preparer, order))
+                except ReshardError:
                     return
-                self._collect()
+                self._collect_garbage()
             case Restore(records, kept, requests):
                 _restore(preparer.seen, records, kept, requests)
             case Forget(durable):
-                _note(preparer, durable)
+                _mark_durable(preparer, durable)
                 preparer.forget()
-                self._ahead.clear()
+                self._delivered.clear()
             case WithoutPartitions(unmounted):
                 preparer.registry.without_partitions(unmounted)
+            case Ping():
+                pass  # every order that was executed is progress
             case Begin():
-                raise AssertionError("a process begins once")
+                raise AssertionError("a worker begins once")
             case _:
                 assert_never(order)
 
-    def _prepare(self, preparer: Preparer, order: Prepare) -> Done | Failed:
-        self._asking.seen.clear()
+    def _decoded(self, submission: Submission, number: int) -> DecodedBatch:
+        return decode_submission(submission, number, self._progress, self._decode)
+
+    def _prepare(self, preparer: BatchProcessor, order: Prepare) -> Processed | Failed:
+        self._lookups.seen.clear()
         try:
-            _note(preparer, order.durable)
+            _mark_durable(preparer, order.durable)
             if order.filters is not None:
-                preparer.sieve.use(compile_filters(order.filters))
+                preparer.filters.use(compile_filters(order.filters))
             preparer.enter(order.window_ms, order.partition_ms)
-            if self._share is not None:
-                self._share.begin(order.mine)
-            parts = [self._ahead.pop(number) for number in order.ahead]
-            parts += map(decoded, order.submissions)
-            made = pack(preparer.prepare(parts, order.seq, order.now_us))
-        except (ConnectionError, SharedAnewError):
+            if self._ownership is not None:
+                self._ownership.begin(order.granted)
+            batches = [self._delivered.pop(number) for number in order.delivered]
+            batches += [
+                self._decoded(submission, number)
+                for number, submission in zip(order.numbers, order.submissions, strict=True)
+            ]
+            made = pack(preparer.prepare(batches, order.seq, order.now_us))
+        except (ConnectionError, ReshardError):
             raise
         except VedetteError as error:
             return Failed(error.message, error.reason)
         except Exception as error:
-            log.exception("preparing a commit failed")
-            return Failed(f"preparing a commit failed: {type(error).__name__}")
-        aside = [(name, packed(rows)) for name, rows in made.tables.aside]
+            log.exception("processing a commit failed")
+            return Failed(f"processing a commit failed: {type(error).__name__}")
+        small_tables = [(name, packed(rows)) for name, rows in made.tables.aside]
         segments = list(map(packed, made.tables.segments))
-        return Done(aside, segments, made.receipts, self._asking.seen, *preparer.sieve.counts())
+        judged, hits = preparer.filters.take_counts()
+        return Processed(small_tables, segments, made.receipts, self._lookups.seen, judged, hits)
 
-    def _collect(self) -> None:
+    def _collect_garbage(self) -> None:
         now_s = time.monotonic()
-        if now_s - self._collected_all_s > _ALL_S:
-            self._collected_s = self._collected_all_s = now_s
+        if now_s - self._collected_all_s > _COLLECT_ALL_S:
+            self._collected_young_s = self._collected_all_s = now_s
             gc.collect()
-        elif now_s - self._collected_s > _YOUNG_S:
-            self._collected_s = now_s
+        elif now_s - self._collected_young_s > _COLLECT_YOUNG_S:
+            self._collected_young_s = now_s
             gc.collect(1)
 
 
-def _note(preparer: Preparer, durable: Iterable[int]) -> None:
-    for seq in durable:
+def _mark_durable(preparer: BatchProcessor, commits: Iterable[int]) -> None:
+    for seq in commits:
         preparer.seen.durable(seq)
 
 
 def _restore(
-    seen: Seen,
+    seen: Deduplicator,
     records: list[tuple[int, list[int]]],
     kept: list[tuple[int, list[int]]],
     requests: list[tuple[str, list[int]]],

@@ -1,19 +1,22 @@
-"""Preparing commits in processes of their own, so that they and everything else have a core each.
+"""Commit processing in worker processes, so that ingest, searches and the engine run on different
+cores.
 
-Preparing is pure Python and holds the interpreter; the event loop, searches and the engine's
-inserts would wait for it. The processes have no store and no files: they get bodies, give tables,
-and ask this one what they have to know (`protocol.py`). Each has a share of the hosts
-(`host_sharding.py`), and gets its texts as they come, so that it decodes while nothing else is to
-be done.
+Processing is pure Python and holds the interpreter lock; in the server's process it would block the
+event loop, searches and inserts. Workers have no store and no files: they receive records, return
+tables, and look things up through the server (`protocol.py`). Each worker owns a part of the hosts
+(`host_sharding.py`). Submissions are delivered when they arrive, so that workers decode while they
+would otherwise be idle.
 
-One may die at any time, of memory for one. Then the commit fails, its senders keep what they
-sent, and the next `begin_anew` starts others in place of all, which read back what is stored. They
-end by themselves when this process does, however that ends.
+A worker may end at any time (out of memory) or stall (stopped, or stuck on a record); the
+supervisor notices both (`supervisor.py`). Then the commit under way fails, its senders are answered
+503 and keep their records, and `recover` replaces all workers, which read back from the store
+what is durable. A record that stalls workers repeatedly is rejected (`stuck_records.py`). Workers
+end by themselves when the server's process ends, however it ends.
 """
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Protocol
 
 import msgspec
 import structlog
@@ -21,228 +24,285 @@ import structlog
 from vedette.clock import Clock
 from vedette.errors import UnavailableError
 from vedette.ingest.normalise.normaliser import Keep
+from vedette.limits import WORKER_SILENT_S, WORKER_STALL_S
 from vedette.model.ingress_filter import IngressFilter
-from vedette.pipeline.batch.pack import Packed
+from vedette.pipeline.batch.pack import PackedCommit
 from vedette.pipeline.submission import Submission
-from vedette.pipeline.time_windows import Windows
-from vedette.pipeline.workers.host_sharding import SharedCommit, SharedSubmission, Shares
-from vedette.pipeline.workers.lookup_server import Knowledge
+from vedette.pipeline.time_windows import TimeWindows
+from vedette.pipeline.workers.host_sharding import HostSharding, ShardedCommit, ShardedSubmission
+from vedette.pipeline.workers.key_transfer import KeyTransfer
+from vedette.pipeline.workers.lookup_server import LookupServer
 from vedette.pipeline.workers.protocol import (
-    Ahead,
     Begin,
-    Done,
+    Deliver,
     Failed,
     Forget,
     Prepare,
+    Processed,
     Restore,
     WithoutPartitions,
 )
-from vedette.pipeline.workers.worker_handle import PreparerLink, Round, Worker
+from vedette.pipeline.workers.stuck_records import StuckRecords
+from vedette.pipeline.workers.supervisor import WorkerSupervisor
+from vedette.pipeline.workers.worker_handle import CommitRound, WorkerHandle
 from vedette.store.engine.arrow_arrays import unpacked
 from vedette.store.write.commit import CommitTables
 from vedette.store.write.concat_tables import joined_tables
 
 log = structlog.get_logger(__name__)
 
-RESTORED_KEYS = 100_000
-"""Keys of stored records in one message."""
+
+class Launcher(Protocol):
+    """Starts and ends worker processes, wherever they run."""
+
+    def launch(self, count: int) -> list[WorkerHandle]:
+        """Connected new workers. Waits for the end of those launched before."""
+
+    def kill(self) -> None:
+        """Ends the workers that were launched, also stopped ones. Does not wait for it."""
 
 
-Launch = Callable[[int], list[PreparerLink]]
-"""Starts so many processes."""
-
-
-class PreparationProcesses:
-    """`Preparation` by `processes` other processes, which `launch` starts."""
+class WorkerPool:
+    """`CommitProcessor` in `count` processes that `launcher` starts."""
 
     def __init__(
         self,
-        launch: Launch,
-        knowledge: Knowledge,
-        windows: Windows,
+        launcher: Launcher,
+        lookups: LookupServer,
+        windows: TimeWindows,
         clock: Clock,
         keep: Keep,
-        processes_remembered: int,
-        processes: int,
+        process_cache_size: int,
+        count: int,
+        stall_s: float = WORKER_STALL_S,
     ) -> None:
         self.windows = windows
-        self._launch = launch
-        self._knowledge = knowledge
+        self._launcher = launcher
+        self._lookups = lookups
         self._clock = clock
         self._keep = keep
-        self._processes_remembered = processes_remembered
-        self._count = processes
-        self._workers: list[Worker] = []
-        """None of them where they have ended."""
-        self._shares = Shares(processes)
-        self._expecting = threading.Lock()
-        """Held to send ahead, and to change to whom."""
-        self._expected: dict[int, SharedSubmission] = {}
-        """What was sent ahead of its commit, by the identity of the submission."""
-        self._took_part: dict[int, list[Worker]] = {}
-        """By commit that is not known to be stored."""
+        self._process_cache_size = process_cache_size
+        self._count = count
+        self._workers: list[WorkerHandle] = []
+        """Replaced as a whole, never changed; empty after a failure."""
+        self._sharding = HostSharding(count)
+        self._delivery = threading.Lock()
+        """Held to deliver submissions, and to replace the workers."""
+        self._delivered: dict[int, ShardedSubmission] = {}
+        """Submissions of later commits, by the identity of the submission."""
+        self._participants: dict[int, list[WorkerHandle]] = {}
+        """Workers of each commit that is not known to be durable."""
         self._unmounted: list[int] = []
-        self._lock = threading.Lock()
-        """Held to change what filters are and counted."""
+        self._stuck = StuckRecords()
+        self._supervisor = WorkerSupervisor(lambda: self._workers, self._replace_failed, stall_s)
+        self._on_failure: Callable[[], None] = _ignore
+        self._filter_lock = threading.Lock()
         self._filters: list[IngressFilter] = []
         self._filters_version = 0
-        self._looked_at = 0
+        self._judged = 0
         self._hits: dict[str, int] = {}
 
+    @property
+    def is_responding(self) -> bool:
+        return all(worker.silent_s < WORKER_SILENT_S for worker in self._workers)
+
     def begin(self, unmounted: Iterable[int], *, is_empty: bool) -> None:
-        """Starts the processes with what the store holds; before anything else."""
+        """Starts the workers; call it first. `unmounted` are the detached partitions; `is_empty`
+        declares that nothing is stored, here or by other servers."""
         self._unmounted = list(unmounted)
         self._start(is_empty=is_empty)
 
-    def expect(self, submission: Submission) -> None:
-        with self._expecting:
-            if self._workers and id(submission) not in self._expected:
-                self._expected[id(submission)] = self._send_ahead(submission)
+    def watch(self, on_failure: Callable[[], None]) -> None:
+        self._on_failure = on_failure
+        self._supervisor.start()
 
-    def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> Packed:
+    def expect(self, submission: Submission) -> None:
+        with self._delivery:
+            if self._workers and id(submission) not in self._delivered:
+                self._delivered[id(submission)] = self._deliver(submission)
+
+    def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> PackedCommit:
         if not self._workers:
-            raise UnavailableError("nothing prepares commits at the moment")
+            raise UnavailableError("no worker processes commits at the moment")
         self.windows.advance(now_us)
-        commit = SharedCommit(self._take(submissions), self._shares)
-        done = self._by_all(commit, seq, now_us)
-        if done is None:  # what they met has shown whose it is
-            done = self._by_all(commit, seq, now_us)
-            assert done is not None
-        for one in done.values():
-            self._note(one, now_us)
-        receipts = commit.receipts({process: one.receipts for process, one in done.items()})
-        return Packed(seq, joined_tables([_tables(one) for one in done.values()]), receipts)
+        commit = ShardedCommit(self._take(submissions), self._sharding)
+        results = self._process(commit, seq, now_us)
+        if results is None:  # a host was guessed wrong; its owner is known now
+            results = self._process(commit, seq, now_us)
+            assert results is not None
+        for result in results.values():
+            self._note(result, now_us)
+        receipts = commit.receipts({number: one.receipts for number, one in results.items()})
+        tables = joined_tables([_tables(one) for one in results.values()])
+        return PackedCommit(seq, tables, receipts)
 
     def durable(self, seq: int) -> None:
-        for worker in self._took_part.pop(seq, ()):
+        for worker in self._participants.pop(seq, ()):
             worker.durable.append(seq)
 
-    def begin_anew(self, since_seq: int) -> None:
-        self._took_part.clear()
-        if not self._workers:
+    def recover(self, since_seq: int) -> None:
+        self._participants.clear()
+        if not self._workers or not all(worker.is_connected for worker in self._workers):
+            self._close_workers()
             self._start(is_empty=False)
             return
-        with self._expecting:
-            self._expected.clear()
+        with self._delivery:
+            self._delivered.clear()
             for worker in self._workers:
-                worker.tell(Forget(worker.durable_since()))
+                worker.send(Forget(worker.take_durable()))
         self._restore_seen(since_seq)
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
         self._unmounted = list(unmounted)
-        self._tell_all(WithoutPartitions(self._unmounted))
+        self._send_all(WithoutPartitions(self._unmounted))
 
     def use_filters(self, filters: Sequence[IngressFilter]) -> None:
-        with self._lock:
+        with self._filter_lock:
             self._filters = list(filters)
             self._filters_version += 1
 
     def filter_counts(self) -> tuple[int, dict[str, int]]:
-        with self._lock:
-            counted = self._looked_at, self._hits
-            self._looked_at, self._hits = 0, {}
-        return counted
+        with self._filter_lock:
+            counts = self._judged, self._hits
+            self._judged, self._hits = 0, {}
+        return counts
 
     def close(self) -> None:
-        """Ends the processes. Raises nothing when some have ended already."""
-        with self._expecting:
+        """Ends supervision and the workers. Raises nothing when some have ended already."""
+        self._supervisor.close()
+        self._close_workers()
+
+    def _close_workers(self) -> None:
+        with self._delivery:
             for worker in self._workers:
                 worker.close()
             self._workers = []
-            self._expected.clear()
+            self._delivered.clear()
 
     def _start(self, *, is_empty: bool) -> None:
-        """New processes that know what is stored: all that was durable is read back."""
+        """Launches workers and restores the keys of all stored records."""
         now_us = self._clock.now_us()
-        begin = Begin(self._keep, self._processes_remembered, now_us, is_empty, self._count)
-        links = self._launch(self._count)
-        with self._expecting:
-            self._workers = list(map(Worker, links))
-            self._shares = Shares(self._count)
-            self._tell_all(begin)
-        self._tell_all(WithoutPartitions(self._unmounted))
+        begin = Begin(self._keep, self._process_cache_size, now_us, is_empty, self._count)
+        workers = self._launcher.launch(self._count)
+        with self._delivery:
+            self._workers = workers
+            self._sharding = HostSharding(self._count)
+            self._send_all(begin)
+        self._send_all(WithoutPartitions(self._unmounted))
         self._restore_seen(0)
 
-    def _take(self, submissions: list[Submission]) -> list[SharedSubmission]:
-        """All of them sent ahead, by now those too that nobody expected."""
-        with self._expecting:
-            taken = [self._expected.pop(id(submission), None) for submission in submissions]
+    def _replace_failed(self, workers: Sequence[WorkerHandle], stalled: list[int]) -> None:
+        """For the supervisor: disconnects workers of which one has ended or stalled, so that the
+        commit under way fails. `recover` replaces them."""
+        with self._delivery:
+            if workers is not self._workers:
+                return  # somebody else has noticed, and replaced them
+            if stalled:
+                self._launcher.kill()  # a stopped process does not see that its channel closes
+                for number in stalled:
+                    self._suspect_record(number)
+            for worker in workers:
+                worker.shut()
+        log.error("a worker failed; all are replaced", stalled=len(stalled))
+        self._on_failure()
+
+    def _suspect_record(self, number: int) -> None:
+        """Counts a stall at the record that a worker was working on, if it was on any."""
+        progress = self._workers[number].progress.read()
+        sharded = self._sharding.find(progress.submission)
+        if sharded is None:
+            return
+        position = sharded.position(number, progress.position)
+        if position is None:
+            return
+        is_rejected = self._stuck.add_stall(sharded.submission.records[position])
+        log.error("a worker stalled on a record", position=position, rejected=is_rejected)
+
+    def _take(self, submissions: list[Submission]) -> list[ShardedSubmission]:
+        """All of the submissions, delivered by now."""
+        with self._delivery:
+            taken = [self._delivered.pop(id(submission), None) for submission in submissions]
             return [
-                self._send_ahead(submission) if sent is None else sent
-                for submission, sent in zip(submissions, taken, strict=True)
+                self._deliver(submission) if sharded is None else sharded
+                for submission, sharded in zip(submissions, taken, strict=True)
             ]
 
-    def _send_ahead(self, submission: Submission) -> SharedSubmission:
-        shared = self._shares.share(submission)
-        for process in shared.portions:
-            self._workers[process].tell(Ahead(shared.number, shared.some(process)))
-        return shared
+    def _deliver(self, submission: Submission) -> ShardedSubmission:
+        stuck = self._stuck.positions(submission.records)
+        sharded = self._sharding.distribute(submission, stuck)
+        for number in sharded.portions:
+            self._workers[number].send(Deliver(sharded.number, sharded.portion(number)))
+        return sharded
 
     def _restore_seen(self, since_seq: int) -> None:
-        """All are told of all: which hosts are whose shows when they are met."""
-        keys = _Restoring(self._send_all)
-        self._knowledge.stored.restore_seen(keys, since_seq)
-        keys.flush()
+        """Every worker gets the keys of all hosts: ownership is decided when a host appears."""
+        transfer = KeyTransfer(self._send_and_flush)
+        self._lookups.stored.restore_seen(transfer, since_seq)
+        transfer.flush()
 
-    def _by_all(self, commit: SharedCommit, seq: int, now_us: int) -> dict[int, Done] | None:
-        """What each process made of its portion; None where it has to be shared out again."""
-        taking_part = {process: self._workers[process] for process in commit.processes}
-        for process, worker in taking_part.items():
+    def _process(self, commit: ShardedCommit, seq: int, now_us: int) -> dict[int, Processed] | None:
+        """Each worker's result; None where the commit has to be distributed again."""
+        workers = {number: self._workers[number] for number in commit.processes}
+        for number, worker in workers.items():
             order = self._order(worker, seq, now_us)
-            portions, order.mine = commit.portions(process), commit.mine(process)
-            if order.mine is None:
-                order.ahead = [one.number for one in portions]
+            portions, order.granted = commit.portions(number), commit.granted(number)
+            numbers = [one.number for one in portions]
+            if order.granted is None:
+                order.delivered = numbers
             else:
-                order.submissions = [one.some(process) for one in portions]
-            worker.tell(order)
+                order.numbers = numbers
+                order.submissions = [one.portion(number) for one in portions]
+            worker.send(order)
         try:
-            made = Round(taking_part, self._knowledge.answer, commit.settle).run()
+            made = CommitRound(workers, self._lookups.answer, commit.settle).run()
         except ConnectionError as error:
             raise self._lost() from error
         except Exception:
-            self.close()  # nobody knows what they wait for
+            self._close_workers()  # the state of their lookups is unknown
             raise
         if isinstance(made, Failed):
             raise _error_of(made)
         if made is not None:
-            self._took_part[seq] = list(taking_part.values())
+            self._participants[seq] = list(workers.values())
         return made
 
-    def _order(self, worker: Worker, seq: int, now_us: int) -> Prepare:
-        with self._lock:
-            changed = worker.filters_version != self._filters_version
+    def _order(self, worker: WorkerHandle, seq: int, now_us: int) -> Prepare:
+        with self._filter_lock:
+            is_stale = worker.filters_version != self._filters_version
             worker.filters_version = self._filters_version
-            filters = self._filters if changed else None
+            filters = self._filters if is_stale else None
         window_ms, partition_ms = self.windows.window_ms, self.windows.partition_ms
-        return Prepare(seq, now_us, window_ms, partition_ms, worker.durable_since(), filters)
+        return Prepare(seq, now_us, window_ms, partition_ms, worker.take_durable(), filters)
 
-    def _note(self, done: Done, now_us: int) -> None:
-        for sensor_id, address, host_type in done.seen:
-            self._knowledge.sensors.note(
-                sensor_id, now_us, interface_ip=address, host_type=host_type
-            )
-        with self._lock:
-            self._looked_at += done.looked_at
-            for name, count in done.hits.items():
+    def _note(self, result: Processed, now_us: int) -> None:
+        for sensor_id, address, host_type in result.seen:
+            self._lookups.sensors.note(sensor_id, now_us, interface_ip=address, host_type=host_type)
+        with self._filter_lock:
+            self._judged += result.judged
+            for name, count in result.hits.items():
                 self._hits[name] = self._hits.get(name, 0) + count
 
-    def _tell_all(self, message: msgspec.Struct) -> None:
-        for worker in self._workers:
-            worker.tell(message)
-
     def _send_all(self, message: msgspec.Struct) -> None:
-        """Returns when all have it. Raises UnavailableError."""
-        self._tell_all(message)
+        for worker in self._workers:
+            worker.send(message)
+
+    def _send_and_flush(self, message: Restore) -> None:
+        """Returns when all workers have been sent it. Raises UnavailableError."""
+        self._send_all(message)
         try:
             for worker in self._workers:
-                worker.wait()
+                worker.flush()
         except ConnectionError as error:
             raise self._lost() from error
 
     def _lost(self) -> UnavailableError:
-        log.error("a process that prepares commits has ended; others are started")
-        self.close()
+        log.error("a worker has ended; all are replaced")
+        self._close_workers()
         return UnavailableError("a process that prepares commits has ended")
+
+
+def _ignore() -> None:
+    """For failures before anybody watches."""
 
 
 def _error_of(failed: Failed) -> Exception:
@@ -251,38 +311,6 @@ def _error_of(failed: Failed) -> Exception:
     return RuntimeError(failed.message)
 
 
-def _tables(done: Done) -> CommitTables:
-    aside = [(name, unpacked(rows)) for name, rows in done.aside]
-    return CommitTables(aside, list(map(unpacked, done.segments)))
-
-
-class _Restoring:
-    """`SeenKeys` that sends them on, many in one message."""
-
-    def __init__(self, send: Callable[[Restore], None]) -> None:
-        self._send = send
-        self._restore = Restore([], [], [])
-        self._count = 0
-
-    def restore_records(self, sensor_id: int, keys: Iterable[int]) -> None:
-        self._add(self._restore.records, sensor_id, keys)
-
-    def restore_kept(self, sensor_id: int, keys: Iterable[int]) -> None:
-        self._add(self._restore.kept, sensor_id, keys)
-
-    def restore_requests(self, table: str, keys: Iterable[int]) -> None:
-        self._add(self._restore.requests, table, keys)
-
-    def flush(self) -> None:
-        if self._count:
-            self._send(self._restore)
-            self._restore = Restore([], [], [])
-            self._count = 0
-
-    def _add(self, rows: list[Any], of: int | str, keys: Iterable[int]) -> None:
-        told = list(keys)
-        if told:
-            rows.append((of, told))
-            self._count += len(told)
-        if self._count >= RESTORED_KEYS:
-            self.flush()
+def _tables(result: Processed) -> CommitTables:
+    small_tables = [(name, unpacked(rows)) for name, rows in result.small_tables]
+    return CommitTables(small_tables, list(map(unpacked, result.segments)))

@@ -1,7 +1,7 @@
-"""Meaning of addresses (query-language 3.8): value to tests.
+"""Rules of addresses (docs/query-language.md#addresses).
 
-An unknown address is 16 zero bytes and never matches. Addresses of both families lie in one
-column, so every range is cut to the parts of its family.
+An unknown address is 16 zero bytes and never matches. Both families share a column, so a range is
+cut to the part of its family.
 """
 
 import re
@@ -69,7 +69,7 @@ def _range_bounds(family: tuple[Bounds, ...], value: Range, low: str, high: str)
 
 
 def _family_of(number: int) -> tuple[Bounds, ...]:
-    """A value says itself which family it means, whatever the field (3.8, tolerance)."""
+    """The value decides the family, whatever the field (3.8, tolerance)."""
     return _V4 if _V4_LOW <= number <= _V4_HIGH else _V6
 
 
@@ -87,7 +87,7 @@ def _number(text: str) -> int:
 
 
 def _groups(text: str) -> list[Bounds]:
-    """`fe8*`: the beginning of an IPv6 address, whose groups are told without leading zeros."""
+    """`fe8*`: prefix of an IPv6 address, whose groups are written without leading zeros."""
     found = _GROUPS.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r}: a wildcard stands for the last parts of an address")
@@ -105,7 +105,7 @@ def _groups(text: str) -> list[Bounds]:
 
 
 def _groups_beginning(begun: str) -> list[Bounds]:
-    """The groups whose shortest hexadecimal text begins so."""
+    """Ranges of the groups whose shortest hexadecimal text has the prefix."""
     if not begun:
         return [(0, 0xFFFF)]
     number = int(begun, 16)
@@ -116,7 +116,7 @@ def _groups_beginning(begun: str) -> list[Bounds]:
 
 
 def _octets(text: str) -> Bounds:
-    """`10.0.*`: the beginning of a dotted address."""
+    """`10.0.*`: prefix of a dotted address."""
     if not _OCTETS.fullmatch(text):
         raise ValueError(f"{text!r}: a wildcard stands for the last parts of an address")
     known = [int(part) for part in text.split(".") if part != "*"]

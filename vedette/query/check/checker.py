@@ -1,19 +1,20 @@
-"""Tree to typed tree: what every leaf means, by the catalogue. All decisions end here.
+"""Check a tree: decide what every leaf means, by the catalogue of fields.
 
-One table maps the types of fields to their rules; the rules of text are in `check_text`, those
-of numbers, dates and addresses in files of their own.
+One table maps types of fields to rules. Rules of text are in `text.py`, `path.py` and `cmdline.py`,
+those of numbers, times and addresses in modules of their own.
 """
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from vedette.errors import BadRequestError, QueryError
+from vedette.limits import QUERY_LEAVES_MAX, QUERY_OPERANDS_MAX
 from vedette.model.binary_fields import BINARY
 from vedette.model.field import Catalogue, Field, FieldType, Join
 from vedette.model.fields import PROCESS
 from vedette.model.ids import EARLIEST_SEGMENT, MERGED_SEGMENT, split_unique_id
 from vedette.model.tokens import fold
-from vedette.query.check import text
+from vedette.query.check import cmdline, domain, path, text
 from vedette.query.check.address import address
 from vedette.query.check.glob import begins_wild, is_any, is_wild, whole
 from vedette.query.check.number import boolean, constant_zero, integer, truth
@@ -34,6 +35,7 @@ from vedette.query.nodes import (
 )
 from vedette.query.parse.escape import escape, unescape
 from vedette.query.parse.field_names import unknown_field
+from vedette.query.parse.render import leaves
 from vedette.query.typed import (
     NEVER,
     Checked,
@@ -48,19 +50,20 @@ from vedette.query.typed import (
 )
 
 ANY_BINARY = PresentTest("hash")
-"""True of every binary."""
+"""Test that is true of every binary."""
 
 TextRule = Callable[[Field, str], tuple[Test, ...]]
 
 TEXT_RULES: Mapping[FieldType, TextRule] = MappingProxyType(
     {
         "keyword": text.keyword,
-        "name": text.name,
-        "path": text.path,
-        "registry": text.path,
-        "cmdline": text.cmdline,
+        "name": path.name,
+        "path": path.path,
+        "registry": path.path,
+        "cmdline": cmdline.cmdline,
         "text": text.text,
-        "domain": text.domain,
+        "domain": domain.domain,
+        "hostname": text.hostname,
         "account": text.account,
         "md5": text.hexadecimal,
         "sha1": text.hexadecimal,
@@ -72,10 +75,10 @@ TEXT_RULES: Mapping[FieldType, TextRule] = MappingProxyType(
         "endpoint": text.endpoint,
     }
 )
-"""Types whose values are text; none of these rules ever refuses a value."""
+"""Rules of the types with text values; none of them refuses a value."""
 
 _WHOLE_AS_EXACT = frozenset({"md5", "sha1", "sha256", "cross_type", "host_type", "block_status"})
-"""Types whose ordinary rule already takes a value without wildcards whole."""
+"""Types whose rule compares a value without wildcards as a whole."""
 
 
 def check(
@@ -86,17 +89,19 @@ def check(
     leading_wildcards: bool = True,
     joins: bool = True,
 ) -> Checked:
-    """The tree's meaning. `now_us` is what relative dates count from, epoch microseconds.
+    """The typed tree. Relative dates count from `now_us`, epoch microseconds.
 
     Raises QueryError at the leaf: values that are no number, date, address or truth value,
     ranges of text, wildcards at the beginning of a value when `leading_wildcards` is False, and
-    fields of another kind of document when `joins` is False.
+    fields of another kind of document when `joins` is False; and at the first leaf beyond
+    `QUERY_LEAVES_MAX` or `QUERY_OPERANDS_MAX`.
     """
+    _check_size(tree)
     return _Check(catalogue, now_us, leading_wildcards, joins).node(tree)
 
 
 class _Check:
-    """The arguments of one `check`, carried along."""
+    """The arguments of one `check`."""
 
     def __init__(
         self, catalogue: Catalogue, now_us: int, leading_wildcards: bool, joins: bool
@@ -142,7 +147,7 @@ class _Check:
             raise QueryError(message, leaf.start, leaf.end)
 
     def _bare(self, leaf: Leaf) -> Checked:
-        """A term without a field: every default field, each by its own rule."""
+        """A term without a field: all default fields, each by its rule."""
         if not isinstance(leaf.value, Text):
             raise QueryError("a range needs a field", leaf.start, leaf.end)
         source = leaf.value.source
@@ -166,11 +171,11 @@ class _Check:
                 assert field.join is not None
                 return self._joined(field.join, leaf)
             case "tag":
-                self._fielded(field, leaf)  # a value that cannot be meant is refused all the same
+                self._fielded(field, leaf)  # refuses bad values
                 return Match(NEVER, leaf)
 
     def _joined(self, join: Join, leaf: Leaf) -> Match:
-        """What the field of a binary means, asked of the binaries of a document."""
+        """A field of binaries as a join."""
         match self._fielded(BINARY.by_name[join.field], leaf):
             case Everything():
                 tests: tuple[ColumnTest, ...] = (ANY_BINARY,)
@@ -201,6 +206,41 @@ class _Check:
         return Match(_text_tests(field, leaf), leaf)
 
 
+def _check_size(tree: Tree) -> None:
+    asked = leaves(tree)
+    if len(asked) > QUERY_LEAVES_MAX:
+        message = f"a query asks for at most {QUERY_LEAVES_MAX:,} values, this one {len(asked):,}"
+        raise _too_large(message, asked[QUERY_LEAVES_MAX])
+    waiting = [tree]
+    while waiting:
+        match waiting.pop():
+            case Not(child):
+                waiting.append(child)
+            case Or(children):
+                waiting.extend(children)
+                _check_operands("OR", [one for one in children if not isinstance(one, Leaf)])
+            case And(children):
+                waiting.extend(children)
+                _check_operands("AND", [one for one in children if not _is_exclusion(one)])
+
+
+def _is_exclusion(node: Tree) -> bool:
+    return isinstance(node, Not) and isinstance(node.child, Leaf)
+
+
+def _check_operands(joint: str, operands: list[Tree]) -> None:
+    """The values of one OR, and the negated ones of one AND, are one pass over their columns:
+    only the other operands count."""
+    if len(operands) > QUERY_OPERANDS_MAX:
+        most, found = QUERY_OPERANDS_MAX, len(operands)
+        message = f"at most {most:,} conditions can be joined by {joint}, these are {found:,}"
+        raise _too_large(message, leaves(operands[most])[0])
+
+
+def _too_large(message: str, at: Leaf) -> QueryError:
+    return QueryError(message, at.start, at.end)
+
+
 def _constant(holds: bool, leaf: Leaf) -> Checked:
     return Everything() if holds else Match(NEVER, leaf)
 
@@ -226,7 +266,7 @@ def _exact_tests(field: Field, text: str) -> tuple[Test, ...]:
 
 
 def _process_id(field: Field, leaf: Leaf) -> Checked:
-    """A process id, or a unique id, which names the segment as well."""
+    """A process id, or a unique id, which also names the segment."""
     match leaf.value:
         case Text(source):
             value = fold(unescape(source))
@@ -246,7 +286,7 @@ def _process_id(field: Field, leaf: Leaf) -> Checked:
 
 
 def _split(value: str) -> tuple[str, int]:
-    """The id and segment of a unique id; a value of another form stays whole."""
+    """Process id and segment of a unique id; a value of another form is a process id."""
     try:
         return split_unique_id(value)
     except BadRequestError:
@@ -254,5 +294,5 @@ def _split(value: str) -> tuple[str, int]:
 
 
 def _id_test(column: str, value: str) -> TextTest:
-    """Ids are lower case in the store; what senders call a process is as they wrote it."""
+    """Ids are stored in lower case, GUIDs of senders as sent."""
     return whole(column, "folded" if column == "process_guid" else "exact", value)

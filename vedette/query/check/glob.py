@@ -1,14 +1,15 @@
-"""Values with `*` and `?` as shapes: the plain ones become comparisons, the rest RE2 patterns.
+"""Values with `*` and `?`: the simple shapes become plain comparisons, the others RE2 patterns.
 
-`*` is any run, separators included, and the empty run; `?` is one character. The patterns are
-made here from escaped pieces and never come from a user.
+`*` is any run of characters, separators and the empty run included; `?` is one character. Patterns
+are built from escaped text, never taken from a user.
 """
 
 import re
+from collections.abc import Iterable
 
 from vedette.model.indexes import INDEX_OF
 from vedette.model.tokens import whole_index_words
-from vedette.query.typed import Form, Shape, TextTest
+from vedette.query.typed import Form, PresentTest, Shape, Tests, TextTest
 
 _WILD_RUN = re.compile(r"[*?]+")
 _WILD = re.compile(r"[*?]")
@@ -20,12 +21,13 @@ def is_wild(value: str) -> bool:
 
 
 def is_any(value: str) -> bool:
-    """Whether the value only asks for something to be there."""
+    """Whether the value consists of stars only: the field has a value."""
     return value != "" and not value.strip("*")
 
 
 def begins_wild(value: str) -> bool:
-    """Whether a search would have to look through every value (query-language 3)."""
+    """Whether the value begins with a wildcard, which no index helps with
+    (docs/query-language.md#values-by-type)."""
     return value[:1] in ("*", "?") and not is_any(value)
 
 
@@ -49,8 +51,8 @@ def pattern(value: str, star: str = ".*", one: str = ".") -> str:
 
 
 def index_words(column: str, value: str) -> tuple[str, ...]:
-    """Words of the column's index that every match of the value holds. The value is given with
-    a separator or a space where a match is known to begin and end."""
+    """Index tokens that every match of the value has. `value` has a separator or a space where a
+    match begins and ends at a token boundary."""
     if INDEX_OF.get(column) != "words":
         return ()
     found: dict[str, None] = {}
@@ -61,7 +63,7 @@ def index_words(column: str, value: str) -> tuple[str, ...]:
 
 
 def whole(column: str, form: Form, value: str) -> TextTest:
-    """The whole stored text matches the folded value, from its first to its last character."""
+    """Test: the whole text in a form matches the folded value."""
     shape, needle = _whole_shape(value)
     return TextTest(column, form, shape, needle, index_words(column, f" {value} "))
 
@@ -80,8 +82,9 @@ def _whole_shape(value: str) -> tuple[Shape, str]:
 
 
 def suffix(column: str, form: Form, value: str, separator: str) -> TextTest:
-    """One of the suffixes that follow a separator matches the folded value (query-language
-    3.4 and 3.7). The form begins with a separator, so that the whole text is one of them."""
+    """Test: a suffix that follows a separator matches the folded value (docs/query-language.md#path
+    and
+    3.7). The form begins with a separator, so that the whole text is one of the suffixes."""
     shape, needle = _suffix_shape(value, separator)
     tokens = index_words(column, f"{separator}{value} ")
     return TextTest(column, form, shape, needle, tokens)
@@ -98,8 +101,23 @@ def _suffix_shape(value: str, separator: str) -> tuple[Shape, str]:
             return "ends_after", core
         if not core.startswith(separator):
             return "contains", core
-    # The longest suffix is the best chance of a leading star.
+    # With a leading star, the longest suffix matches whenever any does.
     start = "^" if value.startswith("*") else ""
     body = pattern(value.rstrip("*"))
     end = "" if value.endswith("*") else "$"
     return "matches", f"(?s){start}{literal(separator)}{body}{end}"
+
+
+def present(columns: Iterable[str]) -> Tests:
+    """Tests: one of the columns has a value."""
+    return tuple(PresentTest(column) for column in columns)
+
+
+def without_outer_stars(words: list[str]) -> list[str]:
+    """The words of a phrase without those at either end that match any word."""
+    first, last = 0, len(words)
+    while first < last and is_any(words[first]):
+        first += 1
+    while last > first and is_any(words[last - 1]):
+        last -= 1
+    return words[first:last]

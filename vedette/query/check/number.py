@@ -1,4 +1,4 @@
-"""Meaning of numbers and truth values (query-language 3.9, 3.11): value to tests."""
+"""Rules of numbers and truth values (docs/query-language.md#numbers)."""
 
 import re
 
@@ -11,11 +11,14 @@ from vedette.query.typed import NEVER, NUMBER_MAX, NumberTest, Test
 _NUMBER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 _HEXADECIMAL = re.compile(r"0x[0-9a-f]{1,16}", re.ASCII)
 _BOUNDED = {"start_hour": 23, "start_weekday": 6}
-"""Derived numbers for which 0 is a value like any other, and their greatest value."""
+"""Maximum of derived numbers for which 0 is an ordinary value; unknown is above it."""
+
+_UNTOLD = frozenset({"is_64bit"})
+"""Truth values whose stored 0 means unknown: no stored value of them means false."""
 
 
 def number(text: str) -> int:
-    """A decimal or 0x number. Raises ValueError with a message for people."""
+    """A decimal or 0x number. Raises ValueError with a message for the caller."""
     lowered = text.strip().lower()
     if _NUMBER.fullmatch(lowered):
         found = int(lowered)
@@ -29,7 +32,7 @@ def number(text: str) -> int:
 
 
 def bounds(value: Value) -> tuple[int, int] | None:
-    """The inclusive bounds that a value stands for; None for "any" (`*`, `[* TO *]`)."""
+    """Inclusive bounds of a value; None for any number (`*`, `[* TO *]`)."""
     match value:
         case Range(low="*", high="*"):
             return None
@@ -45,12 +48,21 @@ def bounds(value: Value) -> tuple[int, int] | None:
 
 
 def integer(field: Field, value: Value) -> tuple[Test, ...]:
-    """Present means greater than 0, which is also what an unknown number is."""
+    """Tests of a number. 0 is also unknown, so present means above 0."""
     found = bounds(value)
     if found is None:
         return tuple(_present(source) for source in field.sources)
     low, high = found
-    return tuple(NumberTest(source, low, high) for source in field.sources)
+    if field.type == "integer" and isinstance(value, Range) and value.low == "*":
+        low = 1  # an open end does not reach what is unknown
+    return tuple(_within(source, low, high) for source in field.sources)
+
+
+def _within(source: str, low: int, high: int) -> NumberTest:
+    """The test of a range, which for `_BOUNDED` numbers excludes unknown."""
+    if source not in _BOUNDED:
+        return NumberTest(source, low, high)
+    return NumberTest(source, max(low, 0), min(high, _BOUNDED[source]))
 
 
 def _present(source: str) -> NumberTest:
@@ -60,7 +72,7 @@ def _present(source: str) -> NumberTest:
 
 
 def constant_zero(value: Value) -> bool:
-    """Whether the number 0 answers to the value."""
+    """Whether the number 0 matches the value."""
     found = bounds(value)
     return found is not None and found[0] <= 0 <= found[1]
 
@@ -88,6 +100,9 @@ def truth(value: Value) -> bool | None:
 
 def boolean(field: Field, value: Value) -> tuple[Test, ...]:
     found = truth(value)
+    if _UNTOLD.intersection(field.sources):
+        sources = () if found is False else field.sources
+        return tuple(NumberTest(source, 1, NUMBER_MAX) for source in sources)
     if found is None:
         return tuple(NumberTest(source, 0, NUMBER_MAX) for source in field.sources)
     low, high = (1, NUMBER_MAX) if found else (0, 0)

@@ -1,4 +1,4 @@
-"""Meaning of text values, type by type (query-language 3.1-3.7): value to tests."""
+r"""Rules of keywords, hosts, accounts, hashes, texts and kinds (docs/query-language.md#keyword)."""
 
 import re
 from collections.abc import Iterable
@@ -8,47 +8,64 @@ import re2
 
 from vedette.model.field import Field
 from vedette.model.fields import BLOCK_STATUSES, CROSS_CODES
-from vedette.model.indexes import INDEX_OF
-from vedette.model.tokens import UNIT, cmdline_pieces, fold, pattern_words
-from vedette.query.check.glob import index_words, is_any, is_wild, literal, pattern, suffix, whole
+from vedette.model.tokens import fold, pattern_words
+from vedette.query.check.glob import (
+    index_words,
+    is_any,
+    is_wild,
+    pattern,
+    present,
+    whole,
+    without_outer_stars,
+)
 from vedette.query.parse.escape import unescape
-from vedette.query.typed import NEVER, Form, NumberTest, PresentTest, Test, TextTest
+from vedette.query.typed import NEVER, NumberTest, PresentTest, Test, Tests, TextTest
 
-Tests = tuple[Test, ...]
-
-_ROOTED = re.compile(r"[a-z]:(?:\\|$)")
-_RUN = re.compile(r"\\{2,}")
-_CONTROL_SET = re.compile(r"\\controlset00[12]")
-_CONTROL_SET_WORDS = frozenset({"currentcontrolset", "controlset001", "controlset002"})
 _NO_SEPARATOR = r"[^\\]"
+_NO_DOT = r"[^.]"
 _HASH_CHARS = {"md5": 32, "sha1": 40, "sha256": 64}
 _HASH = re.compile(r"[0-9a-f*?]+")
 _WORD_CHAR = r"[\p{L}\p{N}_]"
 _GAP = r"[^\p{L}\p{N}_]"
-_PIECE_CHAR = r"[^\x1f\x1c]"
-_MARK = r"(?:\x1c\x1f)?"
-CMDLINE_TOKENS = {"cmdline": "cmdline_tokens", "parent_cmdline": "parent_cmdline_tokens"}
-
-
-def _present(columns: Iterable[str]) -> Tests:
-    return tuple(PresentTest(column) for column in columns)
 
 
 def keyword(field: Field, source: str) -> Tests:
     """3.1: the whole value."""
     value = fold(unescape(source))
     if is_any(value):
-        return _present(field.sources)
+        return present(field.sources)
     return tuple(whole(column, "folded", value) for column in field.sources)
 
 
+def hostname(field: Field, source: str) -> Tests:
+    """The whole name, or its first label: sensors name hosts without their domain."""
+    value = fold(unescape(source))
+    if is_any(value):
+        return present(field.sources)
+    return tuple(chain.from_iterable(_host_tests(column, value) for column in field.sources))
+
+
+def _host_tests(column: str, value: str) -> Tests:
+    found = whole(column, "folded", value)
+    tokens = index_words(column, f" {value}.")
+    if "." in value or value.endswith("*"):
+        return (found,)
+    if not is_wild(value):
+        return found, TextTest(column, "folded", "starts", f"{value}.", tokens)
+    label = pattern(value, _NO_DOT + "*", _NO_DOT)
+    return found, TextTest(column, "folded", "matches", rf"^{label}\.", tokens)
+
+
 def endpoint(field: Field, source: str) -> Tests:
-    """A keyword on `HOST|sensor id`; without the bar on the host (query-language 4.2)."""
+    """A keyword on `HOST|sensor id`; without the bar on the host
+    (docs/query-language.md#binaries)."""
     whole_column, host_column = field.sources
     value = fold(unescape(source))
     if is_any(value):
         return (PresentTest(whole_column),)
-    return (whole(whole_column if "|" in value else host_column, "folded", value),)
+    if "|" in value:
+        return (whole(whole_column, "folded", value),)
+    return _host_tests(host_column, value)
 
 
 def host_type(field: Field, source: str) -> Tests:
@@ -64,7 +81,7 @@ def account(field: Field, source: str) -> Tests:
     r"""3.1: the whole `DOMAIN\user`, or what follows its last backslash."""
     value = fold(unescape(source))
     if is_any(value):
-        return _present(field.sources)
+        return present(field.sources)
     found: list[Test] = []
     for column in field.sources:
         if not is_wild(value):
@@ -82,7 +99,7 @@ def hexadecimal(field: Field, source: str) -> Tests:
     """3.2: hashes. A value that no hash of the kind can match has no tests."""
     value = fold(unescape(source))
     if is_any(value):
-        return _present(field.sources)
+        return present(field.sources)
     if not _HASH.fullmatch(value):
         return NEVER
     if not is_wild(value) and len(value) != _HASH_CHARS[field.type]:
@@ -92,9 +109,9 @@ def hexadecimal(field: Field, source: str) -> Tests:
 
 def text(field: Field, source: str) -> Tests:
     """3.3 and 3.6: words in order."""
-    words = _without_outer_stars(pattern_words(unescape(source)))
+    words = without_outer_stars(pattern_words(unescape(source)))
     if not words:
-        return _present(field.sources)
+        return present(field.sources)
     bodies = [
         _WORD_CHAR + "+" if word == "*" else pattern(word, _WORD_CHAR + "*", _WORD_CHAR)
         for word in words
@@ -104,225 +121,6 @@ def text(field: Field, source: str) -> Tests:
     return tuple(
         TextTest(column, "folded", "matches", needle, index_words(column, spaced))
         for column in field.sources
-    )
-
-
-def _without_outer_stars(words: list[str]) -> list[str]:
-    first, last = 0, len(words)
-    while first < last and is_any(words[first]):
-        first += 1
-    while last > first and is_any(words[last - 1]):
-        last -= 1
-    return words[first:last]
-
-
-def path(field: Field, source: str) -> Tests:
-    """3.4, in both readings of backslashes."""
-    return path_in(field.sources, source, is_registry=field.type == "registry")
-
-
-def path_in(columns: tuple[str, ...], source: str, *, is_registry: bool = False) -> Tests:
-    """The path rule on the given columns."""
-    readings = dict.fromkeys((unescape(source), source))
-    found = (_path_reading(columns, reading, is_registry) for reading in readings)
-    return tuple(dict.fromkeys(chain.from_iterable(found)))
-
-
-def _path_reading(columns: tuple[str, ...], reading: str, is_registry: bool) -> Tests:
-    value = _RUN.sub(r"\\", fold(reading).replace("/", "\\"))
-    is_rooted = reading.startswith("/") or _ROOTED.match(value) is not None
-    if value.startswith(":\\"):
-        value = value[1:]
-    value = value.removeprefix("\\")
-    if value.endswith("\\"):
-        value += "*"
-    if is_registry:
-        value = _CONTROL_SET.sub(r"\\currentcontrolset", "\\" + value)[1:]
-    if not value.strip("*"):
-        return _present(columns)
-    found: list[Test] = []
-    for column in columns:
-        found.extend(_path_tests(column, value, is_registry))
-        if is_rooted and not is_registry and not is_wild(value):
-            needle = f"\\{value}\\"
-            found.append(TextTest(column, "path", "starts", needle, index_words(column, needle)))
-    return tuple(found)
-
-
-def _path_tests(column: str, value: str, is_registry: bool) -> list[TextTest]:
-    form: Form = "registry" if is_registry else "path"
-    if "\\" not in value and value[0] in ".?":
-        found = _extension_tests(column, value, is_registry)
-    else:
-        found = [suffix(column, form, value, "\\")]
-    if is_registry:
-        return [_without_control_sets(test) for test in found]
-    return found
-
-
-def _extension_tests(column: str, value: str, is_registry: bool) -> list[TextTest]:
-    """A last part, or its extension from any dot after the first character."""
-    form: Form = "registry" if is_registry else "path"
-    if not is_wild(value):
-        return [TextTest(column, form, "ends", value, index_words(column, value + " "))]
-    # A `?` in the first place stands for the dot.
-    body = literal(".") + pattern(value[1:], _NO_SEPARATOR + "*", _NO_SEPARATOR)
-    needle = f"{_NO_SEPARATOR}{body}$"
-    return [
-        suffix(column, form, value, "\\"),
-        TextTest(column, form, "matches", needle, index_words(column, "." + value[1:] + " ")),
-    ]
-
-
-def _without_control_sets(test: TextTest) -> TextTest:
-    """The index holds the words as stored, not the made-equal ones."""
-    kept = tuple(word for word in test.tokens if word not in _CONTROL_SET_WORDS)
-    return TextTest(test.column, test.form, test.shape, test.needle, kept)
-
-
-def name(field: Field, source: str) -> Tests:
-    """3.1: the file name; a value that still holds a separator asks the full path."""
-    value = fold(unescape(source)).replace("/", "\\")
-    if value.startswith(":\\"):
-        value = value[1:]
-    value = value.lstrip("\\")
-    if "\\" in value:
-        return path_in(field.paths, source)
-    if not value.strip("*"):
-        return _present(field.sources or field.paths)
-    if field.sources:
-        return tuple(whole(column, "folded", value) for column in field.sources)
-    return tuple(_last_part(column, value) for column in field.paths)
-
-
-def _last_part(column: str, value: str) -> TextTest:
-    tokens = index_words(column, f"\\{value} ")
-    if not is_wild(value):
-        return TextTest(column, "path", "ends", "\\" + value, tokens)
-    body = pattern(value, _NO_SEPARATOR + "*", _NO_SEPARATOR)
-    return TextTest(column, "path", "matches", rf"\\{body}$", tokens)
-
-
-def domain(field: Field, source: str) -> Tests:
-    """3.7: labels."""
-    value = fold(unescape(source))
-    core = value.strip(".")
-    if not core.strip("*"):
-        return _present(field.sources)
-    if is_wild(core):
-        return tuple(suffix(column, "domain", core, ".") for column in field.sources)
-    found = (_domain_tests(column, value, core) for column in field.sources)
-    return tuple(chain.from_iterable(found))
-
-
-def _domain_tests(column: str, value: str, core: str) -> Tests:
-    tokens = index_words(column, f" {core} ")
-    at_end = TextTest(column, "domain", "ends", "." + core, tokens)
-    match value.startswith("."), value.endswith("."):
-        case True, True:
-            return (TextTest(column, "labels", "contains", f".{core}.", tokens),)
-        case True, False:
-            return (at_end,)
-        case False, True:
-            return (
-                TextTest(column, "domain", "starts", f".{core}.", tokens),
-                TextTest(column, "domain", "equals", "." + core, tokens),
-            )
-    if "." in core:
-        return (at_end,)
-    return (at_end, TextTest(column, "domain", "contains", f".{core}.", tokens))
-
-
-def cmdline(field: Field, source: str) -> Tests:
-    """3.5 and 3.6: pieces in order."""
-    pieces = _without_outer_stars(cmdline_pieces(unescape(source)))
-    if not pieces:
-        return _present(field.sources)
-    found: list[Test] = []
-    for column in field.sources:
-        found.extend(_piece_tests(CMDLINE_TOKENS[column], pieces))
-    return tuple(found)
-
-
-def _piece_tests(column: str, pieces: list[str]) -> list[TextTest]:
-    """The pieces anywhere, and with the alias of the first piece of a command line."""
-    tokens = _piece_tokens(column, pieces)
-    needle = _plain_needle(pieces)
-    if needle is not None:
-        found = [TextTest(column, "pieces", "contains", needle, tokens)]
-    else:
-        found = [TextTest(column, "exact", "matches", _pieces_pattern(pieces), tokens)]
-    aliased = pieces[0].lstrip("*")
-    if len(aliased) > 1 and aliased[0] in "/?":
-        rest = [aliased[1:], *pieces[1:]]
-        needle = "^/" + _pieces_pattern(rest, is_first=True)
-        found.append(TextTest(column, "exact", "matches", needle, tokens))
-    return found
-
-
-def _plain_needle(pieces: list[str]) -> str | None:
-    """The pieces as one run of stored text, where that says it all: no inner wildcard, no
-    colon that may be an alias, no extension but at the beginning."""
-    joined = UNIT.join(pieces)
-    core = joined.strip("*")
-    if is_wild(core) or any(_asks_colon(piece) for piece in pieces):
-        return None
-    if any(piece[0] == "." for piece in pieces[1:]):
-        return None
-    opening = "" if joined[0] in "*." else UNIT
-    closing = "" if joined[-1] == "*" else UNIT
-    return f"{opening}{core}{closing}"
-
-
-def _asks_colon(piece: str) -> bool:
-    return len(piece) > 1 and piece.rstrip("*").endswith(":")
-
-
-def _pieces_pattern(pieces: list[str], *, is_first: bool = False) -> str:
-    """The pieces as a pattern on the stored text with its marks of inner colons."""
-    bodies = []
-    for number, piece in enumerate(pieces):
-        has_extension = not (is_first and number == 0)
-        bodies.append(_piece_pattern(piece, has_extension))
-    return r"\x1f" + "".join(bodies)
-
-
-def _piece_pattern(piece: str, has_extension: bool) -> str:
-    if is_any(piece):
-        return rf"{_PIECE_CHAR}+\x1f{_MARK}"
-    core = piece.rstrip("*")
-    if _asks_colon(piece):  # a colon is the last character of a piece, or of its alias
-        body = _piece_body(core[:-1], has_extension)
-        return rf"{body}(?:\x3a\x1f|\x1f\x1c\x1f)"
-    body = _piece_body(piece, has_extension)
-    if len(core) > 1 and core.endswith("?"):  # the colon of an alias is a character too
-        return rf"(?:{body}\x1f{_MARK}|{_piece_body(core[:-1], has_extension)}\x1f\x1c\x1f)"
-    return rf"{body}\x1f{_MARK}"
-
-
-def _piece_body(value: str, has_extension: bool) -> str:
-    body = pattern(value, _PIECE_CHAR + "*", _PIECE_CHAR)
-    if has_extension and value[0] == ".":
-        return f"{_PIECE_CHAR}*{body}"
-    if has_extension and value[0] == "?":
-        rest = pattern(value[1:], _PIECE_CHAR + "*", _PIECE_CHAR)
-        return rf"(?:{_PIECE_CHAR}+\.{rest}|{body})"
-    return body
-
-
-def _piece_tokens(column: str, pieces: list[str]) -> tuple[str, ...]:
-    """Pieces that are stored as they are: no wildcard, no alias, no extension."""
-    if INDEX_OF.get(column) != "pieces":
-        return ()
-    return tuple(
-        dict.fromkeys(
-            piece
-            for number, piece in enumerate(pieces)
-            if not is_wild(piece)
-            and not _asks_colon(piece)
-            and piece[0] != "."
-            and not (number == 0 and piece[0] == "/")
-        )
     )
 
 

@@ -1,4 +1,4 @@
-"""Meaning of dates (query-language 3.10): value to bounds in epoch microseconds, UTC."""
+"""Rules of times (docs/query-language.md#times): a value as bounds in epoch microseconds, UTC."""
 
 import re
 from datetime import UTC, datetime, timedelta

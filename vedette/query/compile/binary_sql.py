@@ -1,12 +1,11 @@
-"""Binaries as documents, in SQL: what the sensors of a scope saw of each, summed up.
+"""SQL of binary documents: the sightings of a file by all sensors of a scope, aggregated by hash.
 
-The table `binary` has a row for every hash and sensor. Whoever asks about a binary asks about
-all rows that the caller may see together: a signature that one sensor told holds for all. On a
-cluster those rows lie on the shards of their sensors, so sets of hashes are made by `GLOBAL IN`:
-once, over all shards, wherever the question stands.
+Table `binary` has a row per hash and sensor. A caller sees the aggregate of the rows in scope, so
+a signature that one sensor reported holds for the file. On a cluster the rows lie on the shards
+of their sensors, so sets of hashes are made with `GLOBAL IN`: once, over all shards.
 
-The scope is in the text as two bound values that `store/plan/scope_filter.py` fills in. A condition
-with a join that nobody scoped does not run.
+The scope is two bound parameters that `store/sql/scope_filter.py` fills in; a statement without
+them fails instead of running unscoped.
 """
 
 from collections.abc import Iterable
@@ -38,8 +37,8 @@ BINARY_COLUMNS: tuple[str, ...] = ("hash", *_SUMMED)
 
 
 def binaries_sql(which: str = "1", columns: Iterable[str] = BINARY_COLUMNS) -> str:
-    """A SELECT of all binaries of the scope of whose rows `which` is true, with `hash` and some
-    of `BINARY_COLUMNS`. The engine computes only those columns that are used."""
+    """A SELECT of `hash` and some of `BINARY_COLUMNS` of the binaries in scope, aggregated from
+    the rows for which `which` is true. The engine computes only the columns that are used."""
     names = [name for name in columns if name != "hash"]
     summed = ", ".join(f"{_SUMMED[name]} AS `_{name}`" for name in names)
     named = ", ".join(f"`_{name}` AS `{name}`" for name in names)
@@ -50,19 +49,19 @@ def binaries_sql(which: str = "1", columns: Iterable[str] = BINARY_COLUMNS) -> s
 
 
 ROW_COLUMNS = frozenset(BINARY_COLUMNS) - {"hostname", "group", "endpoint", "host_count"}
-"""Columns that each row has too. A test that is true of a binary is true of one of its rows:
-the greatest, the least and the collected values are all there."""
+"""Columns that single rows have too. A test that is true of the aggregate is true of one of its
+rows, because the maximum, the minimum and collected values are values of rows."""
 
 
 def seen_sql(condition: str) -> str:
-    """A condition on rows: one of the binary's rows in scope answers the condition, which asks
-    for `ROW_COLUMNS` only. It costs a look at those columns, where summing up costs all."""
+    """Prefilter on rows: one row in scope of the binary meets a condition on `ROW_COLUMNS`. Reads
+    those columns alone, where aggregating reads all."""
     return f"hash GLOBAL IN (SELECT hash FROM binary WHERE {IN_SCOPE} AND {condition})"
 
 
 def hashes_sql(condition: str, columns: Iterable[str]) -> str:
-    """A SELECT of the hashes, MD5 and SHA-256, of all binaries for which a condition on some
-    columns is true; each is a `digest`."""
+    """A SELECT of the MD5 and SHA-256, as `digest`, of all binaries that meet a condition on the
+    given columns."""
     named = list(dict.fromkeys(("md5", "sha256", *columns)))
     which = seen_sql(condition) if ROW_COLUMNS.issuperset(named) else "1"
     binaries = binaries_sql(which, named)

@@ -1,7 +1,7 @@
-"""What the readers of a checked query have to know of a kind of document.
+"""The kinds of documents that a query can be compiled for.
 
-A segment is spread over partial rows, each with some of its events; a binary over what each
-sensor saw of it. Both are asked as if they were one row: the merged document.
+A segment is stored as partial rows, each with some of its events; a binary as one row per sensor.
+Queries see the merged document.
 """
 
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from vedette.model.fields import DERIVED, EVENT_COLUMNS
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A kind of document, by its columns."""
+    """A kind of document and where its rows are."""
 
     lists: frozenset[str]
-    """Columns that hold many values: a test is true when it is true of one."""
+    """Array columns: a test is true when it is true of one element."""
     rows: str = ""
-    """Table of the partial rows, each of which has whole values of lists; "" when only merged
-    documents can be asked."""
+    """Table of partial rows, in which an array element is never split; "" when only merged
+    documents can be queried."""
     key: str = ""
-    """What the partial rows of one document share and those of others do not, as an SQL list:
-    numbers only, so that a set of a million of them is made in a moment."""
+    """Columns that identify the document of a partial row, as an SQL list: numbers only, so that a
+    set of a million keys is built quickly."""
 
     def is_list(self, source: str) -> bool:
-        """Whether a source of tests is made of lists alone."""
+        """Whether all columns behind a source of tests are arrays."""
         return all(column in self.lists for column in DERIVED.get(source, (source,)))
 
 

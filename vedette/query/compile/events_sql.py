@@ -1,8 +1,8 @@
-r"""A filter of events to expressions over the parallel arrays of one segment.
+r"""Compile an event filter to expressions over the parallel event arrays of a segment.
 
-Each kind that may answer gets a test of single elements, a lambda over the columns it needs. It
-holds for partial rows as for whole segments, because it looks at one event at a time; so counts
-need no FINAL. Values are bound; columns come from the catalogue of facets.
+Each event kind gets a predicate on single elements, a lambda over the columns it needs. Since it
+looks at one event at a time it holds for partial rows as for merged ones, so counts need no FINAL.
+Values are bound; columns come from the catalogue of facets.
 """
 
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ _READINGS: Final[dict[Reading, str]] = {
     "hive": r"if(startsWith(lower({x}), '\\registry\\'), substringIndex(lower({x}), '\\', 3), "
     r"substringIndex(lower({x}), '\\', 1))",
 }
-"""The id of a value `{x}`; "" when there is none."""
+"""SQL of the facet id of a value `{x}`; "" for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindTest:
-    """Which elements of a kind's arrays are wanted; all of them when `test` is ""."""
+    """The predicate on elements of one kind's arrays; `test` is "" when all are wanted."""
 
     kind: EventKind
     columns: tuple[str, ...]
@@ -36,14 +36,14 @@ class KindTest:
 
     @property
     def count_sql(self) -> str:
-        """How many elements of one row are wanted."""
+        """SQL: number of wanted elements in a row."""
         if not self.test:
             return f"`{self.kind.name}_count`"
         return f"arrayCount({self._lambda})"
 
     @property
     def mask_sql(self) -> str:
-        """1 for each element that is wanted; "" when all are."""
+        """SQL: array of 1 for wanted and 0 for other elements; "" when all are wanted."""
         return f"arrayMap({self._lambda})" if self.test else ""
 
     @property
@@ -53,7 +53,7 @@ class KindTest:
 
 
 def compile_events(wanted: EventFilter) -> tuple[list[KindTest], dict[str, Any]]:
-    """Tests of the kinds that may answer, and their bound values."""
+    """Predicates of the kinds that can match, and their bound values."""
     params: dict[str, Any] = {}
     if wanted.until_us is not None:
         params["until_us"] = wanted.until_us
@@ -78,5 +78,5 @@ def _kind_test(kind: EventKind, facets: list[EventFacet], wanted: EventFilter) -
 
 
 def facet_sql(facet: EventFacet, element: str) -> str:
-    """The id that an element has in a facet, a String; "" when it has none."""
+    """SQL of the facet id of an element, a String; "" for none."""
     return _READINGS[facet.reading].format(x=element)

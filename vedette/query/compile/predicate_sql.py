@@ -1,20 +1,28 @@
 r"""Tests of one column as ClickHouse expressions, with every value bound.
 
-The forms of `model/tokens.py` are written here a second time, in SQL; a property test holds
-the two together. Tests of the same text in the same form become one pass over it: equal
-values a set, many others one RE2 pattern.
+The normal forms of `model/tokens.py` are repeated here in SQL; a property test keeps both equal.
+Tests of one text in one form are combined into one pass: equal values into a set, others into one
+RE2 alternation.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final, assert_never
 
-from vedette.model.fields import DERIVED, JOINS
+from vedette.model.fields import (
+    DERIVED,
+    JOINS,
+    NOT_WRITTEN,
+    OPERATION,
+    WRITTEN,
+    WRITTEN_JOIN,
+)
 from vedette.model.host import UTC_CLOCK
 from vedette.model.indexes import FOLDED_SQL
 from vedette.query.check.glob import literal
 from vedette.query.compile.binary_sql import hashes_sql
 from vedette.query.compile.document import BINARY, Document
-from vedette.query.compile.prefilter import Trait, traits
+from vedette.query.compile.prefilter import Substring, prefilter_substrings
 from vedette.query.typed import (
     NUMBER_MAX,
     AddressTest,
@@ -31,18 +39,18 @@ from vedette.query.typed import (
 
 _ALTERNATIVES_MAX = 100
 _ALTERNATION_CHARS_MAX = 8_000
-"""How many patterns become one: RE2 keeps its automaton small."""
+"""Patterns and characters of one alternation, so that RE2's automaton stays small."""
 
 _PLAIN_TESTS_MAX = 3
-"""More comparisons of one form than this are one pattern."""
+"""Comparisons of one form that stay single; more become one pattern."""
 
 _ADDRESSES_MAX: Final = 8
 
 RARE_HASHES_MAX: Final = 16
-"""Hashes of binaries that are worth a look into the indexes of arrays of hashes."""
+"""Hashes of a join up to which the indexes of hash arrays are used as a prefilter."""
 
 LOCAL_START: Final = f"addMinutes(start, if(host_clock = 0, 0, toInt32(host_clock) - {UTC_CLOCK}))"
-"""The start as the host's own clock showed it."""
+"""SQL: start time in the host's local time."""
 
 DERIVED_SQL: dict[str, tuple[str, str]] = {
     "destination_port": (
@@ -59,37 +67,37 @@ DERIVED_SQL: dict[str, tuple[str, str]] = {
         f"if(toUnixTimestamp64Micro(start) > 0, toDayOfWeek({LOCAL_START}, 2), 255)",
     ),
 }
-"""The numbers of `fields.DERIVED`: where a condition goes, and the number it is about."""
+"""SQL of the numbers of `fields.DERIVED`: the expression around a condition, and the number."""
 
 
 class Binder:
-    """The bound values of one statement."""
+    """Collects the bound values of one statement; parameters are `<prefix>0`, `<prefix>1` ..."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
         self.params: dict[str, Any] = {}
 
     def __call__(self, kind: str, value: Any) -> str:
-        """The placeholder of a value of a ClickHouse type."""
+        """Bind a value of a ClickHouse type; returns its placeholder."""
         name = f"{self.prefix}{len(self.params)}"
         self.params[name] = value
         return f"{{{name}:{kind}}}"
 
 
 def either(parts: Iterable[str]) -> str:
-    """OR of expressions, in brackets where there are several."""
+    """OR of distinct expressions, in brackets where there are several."""
     found = list(dict.fromkeys(parts))
     return found[0] if len(found) == 1 else f"({' OR '.join(found)})"
 
 
 def is_whole(test: Test) -> bool:
-    """Whether the test asks for a whole value as stored, which an index of values knows."""
+    """Whether the test compares the whole stored value, as an index of values can answer."""
     return isinstance(test, TextTest) and test.shape == "equals" and test.form == "exact"
 
 
 def few_addresses(tests: Iterable[Test]) -> list[str]:
-    """The addresses, when the tests ask for few single ones and nothing else: an index knows
-    those, but looks at each of many anew in every granule."""
+    """The addresses when the tests are `_ADDRESSES_MAX` single addresses at most, else []: a bloom
+    filter is probed for each of them in every granule."""
     found: dict[str, None] = {}
     for test in tests:
         if not isinstance(test, AddressTest) or test.low != test.high:
@@ -99,7 +107,7 @@ def few_addresses(tests: Iterable[Test]) -> list[str]:
 
 
 def by_source(tests: Iterable[Test]) -> list[tuple[str, list[Test]]]:
-    """Tests sorted out by what they read, so that each is read once."""
+    """Tests grouped by source, so that each column is read once."""
     found: dict[str, list[Test]] = {}
     for test in tests:
         found.setdefault(source_of(test), []).append(test)
@@ -107,21 +115,27 @@ def by_source(tests: Iterable[Test]) -> list[tuple[str, list[Test]]]:
 
 
 def asked_columns(source: str) -> frozenset[str]:
-    """The columns that tests of a source read."""
+    """The columns behind a source."""
     of_clock = {"host_clock"} if source in ("start_hour", "start_weekday") else ()
     return frozenset((*DERIVED.get(source, (source,)), *of_clock))
 
 
 def tests_sql(source: str, tests: Sequence[Test], bind: Binder, document: Document) -> str:
-    """One of the tests of a source is true of the row."""
+    """SQL: one of the tests of a source is true of the row."""
     if source in JOINS:
-        return _joined(JOINS[source], tests, bind, document)
+        return _joined(source, tests, bind, document)
+    if source in WRITTEN:
+        return _written(WRITTEN[source], tests, bind)
     if source in DERIVED_SQL:
         outer, number = DERIVED_SQL[source]
         return outer.format(_numbers(number, tests, bind))
     if source not in document.lists:
-        exact, shown = _element(f"`{source}`", tests, bind), traits(tests)
-        return exact if shown is None else f"({_looks(f'`{source}`', shown, bind)} AND {exact})"
+        exact, shown = _element(f"`{source}`", tests, bind), prefilter_substrings(tests)
+        return (
+            exact
+            if shown is None
+            else f"({_has_substring(f'`{source}`', shown, bind)} AND {exact})"
+        )
     addresses = few_addresses(tests)
     if addresses:
         return _has(source, "IPv6", addresses, bind)
@@ -129,71 +143,104 @@ def tests_sql(source: str, tests: Sequence[Test], bind: Binder, document: Docume
     others = [test for test in tests if not is_whole(test)]
     parts = [_has(source, "String", list(dict.fromkeys(values)), bind)] if values else []
     if others:
-        values_sql = _likely(source, others, bind)
+        values_sql = _prefiltered(source, others, bind)
         parts.append(f"arrayExists(x -> {_element('x', others, bind)}, {values_sql})")
     return either(parts)
 
 
-def _likely(source: str, tests: Sequence[Test], bind: Binder) -> str:
-    """The values of an array that are worth a closer look."""
-    shown = traits(tests)
+def _written(column: str, tests: Sequence[Test], bind: Binder) -> str:
+    """One of the tests is true of a hash of a file that was not deleted. Whole hashes are
+    prefiltered by the index of the column."""
+    found = f"arrayExists((x, o) -> {_is_written('o')} AND {_element('x', tests, bind)}, "
+    found += f"`{column}`, `{OPERATION}`)"
+    if not all(map(is_whole, tests)):
+        return found
+    values = dict.fromkeys(test.needle for test in tests if isinstance(test, TextTest))
+    return f"({_has(column, 'String', list(values), bind)} AND {found})"
+
+
+def _is_written(operation: str) -> str:
+    return f"{operation} != {NOT_WRITTEN:d}"
+
+
+def _prefiltered(source: str, tests: Sequence[Test], bind: Binder) -> str:
+    """SQL: the array, prefiltered by substrings that every match shows."""
+    shown = prefilter_substrings(tests)
     if shown is None:
         return f"`{source}`"
-    return f"arrayFilter(x -> {_looks('x', shown, bind)}, `{source}`)"
+    return f"arrayFilter(x -> {_has_substring('x', shown, bind)}, `{source}`)"
 
 
-def _looks(value: str, shown: Sequence[Trait], bind: Binder) -> str:
-    """A value shows one of the traits, or is not ASCII."""
-    return either([f"NOT isASCII({value})", *(_look(value, trait, bind) for trait in shown)])
+def _has_substring(value: str, shown: Sequence[Substring], bind: Binder) -> str:
+    """SQL: the value has one of the substrings, or is not ASCII."""
+    return either(
+        [f"NOT isASCII({value})", *(_substring_sql(value, trait, bind) for trait in shown)]
+    )
 
 
-def _look(value: str, trait: Trait, bind: Binder) -> str:
+def _substring_sql(value: str, trait: Substring, bind: Binder) -> str:
     text = bind("String", trait.text)
     if trait.is_end:
         return f"endsWithCaseInsensitive({value}, {text})"
     return f"positionCaseInsensitive({value}, {text}) > 0"
 
 
-def _joined(
-    columns: tuple[str, str], tests: Sequence[Test], bind: Binder, document: Document
-) -> str:
-    """One of the hashes in the columns is that of a binary for which one of the tests is true.
-    Both columns ask the same text, which the engine answers once."""
+def _joined(source: str, tests: Sequence[Test], bind: Binder, document: Document) -> str:
+    """One of the joined hashes belongs to a binary for which one of the tests is true. The columns
+    repeat the same subquery, which the engine runs once."""
     hashes = _hashes(tests, bind)
     return either(
-        f"arrayExists(x -> x GLOBAL IN ({hashes}), `{column}`)"
-        if column in document.lists
-        else f"`{column}` GLOBAL IN ({hashes})"
-        for column in columns
+        _one_joined(column, hashes, document, is_written=source == WRITTEN_JOIN)
+        for column in JOINS[source]
     )
 
 
+def _one_joined(column: str, hashes: str, document: Document, *, is_written: bool) -> str:
+    if is_written:
+        wanted = f"{_is_written('o')} AND x GLOBAL IN ({hashes})"
+        return f"arrayExists((x, o) -> {wanted}, `{column}`, `{OPERATION}`)"
+    if column in document.lists:
+        return f"arrayExists(x -> x GLOBAL IN ({hashes}), `{column}`)"
+    return f"`{column}` GLOBAL IN ({hashes})"
+
+
 def _hashes(tests: Sequence[Test], bind: Binder) -> str:
-    """A SELECT of the hashes of the binaries for which one of the tests is true."""
+    """A SELECT of the hashes of the matching binaries."""
     asked = [one for test in tests if isinstance(test, JoinTest) for one in test.tests]
     grouped = by_source(asked)
     of_binary = either(tests_sql(*found, bind, BINARY) for found in grouped)
     return hashes_sql(of_binary, [source for source, _ in grouped])
 
 
+def on_column(source: str, tests: Sequence[Test]) -> tuple[str, Sequence[Test]]:
+    """A source and its tests for index prefilters: a source of `WRITTEN` is replaced by its
+    column, which widens the tests to deleted files."""
+    column = WRITTEN.get(source)
+    if column is None:
+        return source, tests
+    return column, [
+        replace(test, column=column) for test in tests if isinstance(test, TextTest | PresentTest)
+    ]
+
+
 def rarely_joined(source: str, tests: Sequence[Test], bind: Binder) -> str:
-    """What is true wherever one of the tests of a join with hashes in arrays is: where few
-    binaries answer, in words that the indexes of the hashes understand, else everywhere."""
+    """Prefilter of a join on arrays of hashes: uses the indexes of the hashes when at most
+    `RARE_HASHES_MAX` binaries match, else true everywhere."""
     few = f"(SELECT groupUniqArray({RARE_HASHES_MAX + 1:d})(digest) FROM ({_hashes(tests, bind)}))"
     found = " OR ".join(f"hasAny(`{column}`, {few})" for column in JOINS[source])
     return f"(length({few}) > {RARE_HASHES_MAX:d} OR {found})"
 
 
 def _has(source: str, kind: str, values: list[str], bind: Binder) -> str:
-    """Whole stored values in an array, in the words that its index understands."""
+    """SQL that the array's index answers: it has one of the values."""
     if len(values) == 1:
         return f"has(`{source}`, {bind(kind, values[0])})"
     return f"hasAny(`{source}`, {bind(f'Array({kind})', values)})"
 
 
 def _element(value: str, tests: Sequence[Test], bind: Binder) -> str:
-    """One of the tests is true of one value. Tests of one column are of one type, except that
-    a text can also be asked to be present."""
+    """SQL: one of the tests is true of one value. Tests of one column have one type; a text may
+    also have a `PresentTest`."""
     first = tests[0]
     match first:
         case NumberTest():
@@ -270,7 +317,7 @@ def _texts(value: str, tests: Sequence[Test], bind: Binder) -> str:
 
 
 def form_sql(form: Form, text: str) -> str:
-    """`tokens.<form>_form` of a text expression."""
+    """SQL of `tokens.<form>_form`."""
     folded = FOLDED_SQL.format(text)
     match form:
         case "exact":
@@ -304,7 +351,7 @@ def _path_sql(folded: str) -> str:
 
 
 def _comparisons(text: str, tests: Sequence[TextTest], bind: Binder) -> list[str]:
-    """Tests of one text in one form."""
+    """SQL of the tests of one text in one form."""
     equal = list(dict.fromkeys(test.needle for test in tests if test.shape == "equals"))
     others = list(
         dict.fromkeys((test.shape, test.needle) for test in tests if test.shape != "equals")
@@ -339,7 +386,7 @@ def _comparison(text: str, shape: Shape, needle: str, bind: Binder) -> str:
 
 
 def _as_pattern(shape: Shape, needle: str) -> str:
-    """Any shape as an RE2 pattern that is searched for, without its flags."""
+    """A test as an RE2 pattern for an unanchored search, without flags."""
     match shape:
         case "equals":
             return f"^{literal(needle)}$"
@@ -357,7 +404,7 @@ def _as_pattern(shape: Shape, needle: str) -> str:
 
 
 def _alternatives(patterns: Sequence[str]) -> list[str]:
-    """Patterns as alternatives of few patterns."""
+    """Patterns batched into alternations of bounded size."""
     found: list[str] = []
     batch: list[str] = []
     chars = 0

@@ -1,32 +1,29 @@
-r"""Typed tree to a condition on segments that asks for events in the whole process: what
-`svc.comprehensive_search` means (query-language 6).
+r"""Compile a typed tree for a comprehensive search: `svc.comprehensive_search`
+(docs/query-language.md#one-segment-at-a-time).
 
-    a test of events      true when some segment of the process answers it
-    a test of a count     asked of the sum over the segments
-    a test of metadata    asked of the segment itself, which carries what is known of its process
+    a test of events      true when some segment of the process meets it
+    a test of a count     on the sum over the segments
+    a test of metadata    on the segment itself, which repeats the metadata of its process
 
-A segment is found when the query holds for it in this sense, and it answers at least one leaf
-that is not negated by itself; all segments of such a process are found when there is no such
-leaf. NOT of a test of events therefore means: no segment of the process.
+A segment matches when the query holds in this sense and the segment itself meets at least one leaf
+that is not negated; without such a leaf all segments of the process match. So NOT of a test of
+events means: no segment of the process.
 
-What will surprise you:
-
-- Grouping all segments by process costs seconds. Here only the rows that answer a leaf are
-  grouped, each leaf read once by its own index, and the query is asked of the set of leaves that
-  a process has met:
+- Grouping all segments by process takes seconds. Only rows that meet a leaf are grouped, each leaf
+  read once by its own index, and the query is evaluated on the set of leaves that a process met:
 
       SELECT process_id FROM (
           SELECT process_id, 1 AS leaf FROM segment WHERE <first leaf> UNION ALL
           SELECT process_id, 2 FROM segment WHERE <second leaf>
-      ) GROUP BY process_id HAVING <the query of the leaves met>
+      ) GROUP BY process_id HAVING <the query over bits of leaves>
 
-  Processes that meet no leaf are not in it: a query that holds for those asks for the opposite.
-- Tests of one leaf that read different columns are rows of their own: an OR over several indexes
-  would read every column wherever one of them says yes.
+  Processes that meet no leaf are missing there: a query that holds for them is evaluated negated.
+- Tests of one leaf on different columns are row sources of their own: an OR over several indexes
+  would read every column wherever one index matches.
 - An event is in one partial row, so rows need no merging. Sums of counts need none either.
-- A leaf that the query cannot do without is looked up before (`Condition.narrowings`): when few
-  processes meet it, the other leaves are asked of those processes alone, by primary key.
-- A process lies on one shard, so each shard of a cluster answers by itself (`SETTINGS`).
+- The prefilter of a required leaf (`Condition.narrowings`) restricts the other leaves to its
+  processes, by primary key, when those are few.
+- All segments of a process are on one shard, so each shard answers by itself (`SETTINGS`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,22 +41,22 @@ from vedette.query.nodes import And, Everything, Not, Or, all_of, any_of, negate
 from vedette.query.typed import NUMBER_MAX, Checked, Match, NumberTest, Test, source_of
 
 COUNTS: frozenset[str] = frozenset(f"{kind.name}_count" for kind in EVENT_KINDS)
-"""Columns that a comprehensive search sums up over the segments."""
+"""Columns that a comprehensive search sums over the segments of a process."""
 
 _LEAVES_MAX = 64
-"""Leaves that one grouping tells apart: bits of a number."""
+"""Leaves of one grouping: bits of an UInt64."""
 
 
 def compile_processes(tree: Checked, *, prefix: str = "q") -> Condition:
-    """The condition that a segment belongs to the comprehensive answer. Parameters, settings and
-    scope are as for `compile_segments`."""
+    """The condition that a segment matches comprehensively. Parameters, settings and scope are as
+    for `compile_segments`."""
     return replace(_processes(tree, prefix), with_ends=partial(_processes, tree, prefix))
 
 
 def _processes(tree: Checked, prefix: str, ends: IndexedEnds = NO_ENDS) -> Condition:
     compiler = _ProcessCompiler(SEGMENT, Binder(prefix), ends)
     compiler.bind.params.update(ends.params)
-    sql = compiler.whole(_gathered(tree))
+    sql = compiler.whole(_combined(tree))
     return Condition(
         sql,
         compiler.bind.params,
@@ -69,16 +66,16 @@ def _processes(tree: Checked, prefix: str, ends: IndexedEnds = NO_ENDS) -> Condi
 
 
 def asks_process(test: Test) -> bool:
-    """Whether the test can be true in one segment of a process and false in another."""
+    """Whether the test depends on the segment: on events or on a count."""
     source = source_of(test)
     return source in COUNTS or SEGMENT.is_list(source)
 
 
 class _ProcessCompiler(_Compiler):
-    """The compiler of segments, and what is asked of processes."""
+    """Compiler of segments, extended by conditions on processes."""
 
     def whole(self, tree: Checked) -> str:
-        """The condition: conjuncts by what they ask."""
+        """The whole condition, its conjuncts grouped by how they are evaluated."""
         conjuncts = _conjuncts(tree)
         of_segment = all_of(one for one in conjuncts if not _asks_process(one))
         asked = [one for one in conjuncts if _asks_process(one)]
@@ -101,7 +98,7 @@ class _ProcessCompiler(_Compiler):
         return " AND ".join(parts) or "1"
 
     def _asked(self, node: Checked) -> str:
-        """The node asked of a segment and its process."""
+        """SQL: the node holds for a segment and its process."""
         if not _asks_process(node):
             return self.node(node)
         if _is_together(node):
@@ -121,7 +118,7 @@ class _ProcessCompiler(_Compiler):
                 assert_never(node)
 
     def _leaf(self, tests: Sequence[Test]) -> Iterator[str]:
-        """A leaf whose tests are of several sorts."""
+        """SQL alternatives of a leaf with tests of metadata, events and counts."""
         if of_segment := [test for test in tests if not asks_process(test)]:
             yield self.any_test(of_segment)
         if of_events := tuple(test for test in tests if self._is_event(test)):
@@ -131,8 +128,8 @@ class _ProcessCompiler(_Compiler):
                 yield self._sum(test)
 
     def _sum(self, test: NumberTest) -> str:
-        """The sum over all segments of the process is within bounds. Only rows that count
-        something are added up; all other processes have 0."""
+        """SQL: the sum over all segments of the process is within bounds. Only rows above 0 are
+        summed; a process without any has 0."""
         if test.low > test.high or test.high < 0:
             return "0"
         if test.low <= 0 and test.high >= NUMBER_MAX:
@@ -149,7 +146,7 @@ class _ProcessCompiler(_Compiler):
         )
 
     def _processes(self, formula: Checked) -> str:
-        """The formula holds for the leaves that the process has met."""
+        """SQL: the formula holds for the set of leaves that the process met."""
         opposite: Checked = negated(formula)
         if isinstance(formula, Match):
             return f"process_id IN ({self._rows('process_id', formula.tests)})"
@@ -167,7 +164,7 @@ class _ProcessCompiler(_Compiler):
         )
 
     def _segments(self, formula: Checked) -> str:
-        """`_processes`, and the segment itself has met a leaf that is not negated."""
+        """SQL: as `_processes`, and the segment itself met a leaf that is not negated."""
         key = self.document.key
         if isinstance(formula, Match):
             return f"({key}) IN ({self._rows(key, formula.tests)})"
@@ -189,7 +186,7 @@ class _ProcessCompiler(_Compiler):
         )
 
     def _rows(self, selected: str, tests: Sequence[Test]) -> str:
-        """A SELECT from the partial rows that answer one of some tests of events."""
+        """A SELECT from the partial rows that meet one of some tests of events."""
         aided, unaided = self._row_conditions(by_source(tests))
         parts = [
             f"SELECT {selected} FROM {self.document.rows} WHERE {EVERY_ROW} AND {which}"
@@ -198,7 +195,7 @@ class _ProcessCompiler(_Compiler):
         return " UNION ALL ".join(parts)
 
     def _answers_by_itself(self, leaves: Sequence[Match]) -> str:
-        """The segment answers one of the leaves; a count is that of the process."""
+        """SQL: the segment itself meets one of the leaves; counts are those of the process."""
         tests = list(dict.fromkeys(test for leaf in leaves for test in leaf.tests))
         parts = [self.any_test(found) for source, found in by_source(tests) if source not in COUNTS]
         sums = [test for test in tests if isinstance(test, NumberTest) and test.source in COUNTS]
@@ -215,33 +212,33 @@ def _conjuncts(node: Checked) -> tuple[Checked, ...]:
             return (node,)
 
 
-def _gathered(node: Checked) -> Checked:
-    """Leaves of events that stand side by side under OR become one leaf, and so do negated ones
-    under AND: a process meets one of them when it meets their union."""
+def _combined(node: Checked) -> Checked:
+    """Combine the event leaves of an OR, and the negated ones of an AND, into one leaf: a process
+    meets one of them when it meets their union."""
     match node:
         case Not(child):
-            return negated(_gathered(child))
+            return negated(_combined(child))
         case And(children):
-            inner = [_gathered(child) for child in children]
+            inner = [_combined(child) for child in children]
             joined = _union(one.child for one in inner if isinstance(one, Not))
             kept = [one for one in inner if not (isinstance(one, Not) and _is_events(one.child))]
             return all_of([*kept, *(negated(leaf) for leaf in joined)])
         case Or(children):
-            inner = [_gathered(child) for child in children]
+            inner = [_combined(child) for child in children]
             return any_of([*(one for one in inner if not _is_events(one)), *_union(inner)])
         case _:
             return node
 
 
 def _union(nodes: Iterable[Checked]) -> list[Match]:
-    """The leaves of events among some nodes, as one."""
+    """The event leaves among some nodes, combined; [] for none."""
     leaves = [node for node in nodes if isinstance(node, Match) and _is_events(node)]
     tests = tuple(dict.fromkeys(test for leaf in leaves for test in leaf.tests))
     return [Match(tests, leaves[0].leaf)] if leaves else []
 
 
 def _is_events(node: Checked) -> bool:
-    """A leaf with tests of events alone."""
+    """Whether a node is a leaf with tests of events only."""
     return (
         isinstance(node, Match)
         and bool(node.tests)
@@ -265,7 +262,7 @@ def _leaves(node: Checked) -> Iterator[Match]:
 
 
 def _positive(node: Checked, *, is_negated: bool = False) -> Iterator[Match]:
-    """The leaves that stand under no NOT, or under an even number of them."""
+    """The leaves under an even number of NOTs."""
     match node:
         case Match():
             if not is_negated:
@@ -290,13 +287,13 @@ def _asks_process(node: Checked) -> bool:
 
 
 def _is_together(node: Checked) -> bool:
-    """Whether one grouping can answer the node: it asks for nothing but events."""
+    """Whether one grouping can evaluate the node: event leaves only, and not too many."""
     leaves = _distinct(node)
     return len(leaves) <= _LEAVES_MAX and all(map(_is_events, leaves))
 
 
 def _proves_positive(node: Checked) -> bool:
-    """Whether a segment for which the node holds answers a leaf that is not negated."""
+    """Whether a segment that meets the node always meets a leaf that is not negated."""
     match node:
         case Match():
             return True
@@ -309,7 +306,7 @@ def _proves_positive(node: Checked) -> bool:
 
 
 def _holds(node: Checked) -> bool:
-    """Whether the node holds for a process that meets none of its leaves."""
+    """Whether the node holds for a process that met no leaf."""
     match node:
         case Match():
             return False
@@ -326,7 +323,7 @@ def _holds(node: Checked) -> bool:
 
 
 def _having(node: Checked, leaves: Sequence[Match], met: str = "") -> str:
-    """The node as a question about the bits of the leaves met."""
+    """SQL: the node as an expression over the bits of the leaves met."""
     met = met or "groupBitOr(toUInt64(leaf))"
     match node:
         case Match():

@@ -1,32 +1,23 @@
-r"""Typed tree to a condition on documents, with every value bound: on segments, and on binaries.
+r"""Compile a typed tree to a condition on segments, or on binaries, with every value bound.
 
-What will surprise you:
+- Segments are read with FINAL. An event lies in one partial row, and a skipping index under FINAL
+  can drop the row that another part of the condition needs (`filemod:a modload:b` from two posts
+  would be lost), so `SETTINGS` switches indexes under FINAL off. A test of events becomes
 
-- Rows of `segment` are read `FINAL`, but an event is in one partial row, and a skipping index
-  under FINAL may drop the partial row that another part of the condition needs
-  (`filemod:a modload:b` in two posts: both are lost). So nothing here relies on an index under
-  FINAL (`SETTINGS` turns that off). Instead a test of events becomes
+      key IN (SELECT key FROM segment WHERE <index prefilter> AND <exact predicate>)
 
-      key IN (SELECT key FROM segment WHERE <index words> AND <exact predicate>)
+  without FINAL: it is true of single partial rows, the index works, and the large arrays are never
+  merged. NOT is applied outside. The key is two numbers, so even all segments make a small set.
+- Metadata is tested on the merged row, because a later partial row may have a better value.
+- A token index never decides: the exact predicate always follows. A suffix index does
+  (`model/suffix_columns.py`); `Condition.with_ends` compiles the query for a store that has them.
+- Binaries have no partial rows; they are tested as aggregates (`binary_sql.py`).
+- `narrowings` are index prefilters: conditions that some partial row of every match meets. A
+  search counts those rows first and restricts the query to their segments
+  (`store/plan/index_pruning.py`).
 
-  without FINAL: an event is there or not in each partial row alone, the index works row by row,
-  and the heavy arrays are never merged. NOT stands around it. The key is two numbers, so that
-  even all segments are a set that is made in a moment.
-- Metadata is tested on the merged row, because a better value may come with a later partial
-  row.
-- An index of words never decides: its words are required *and* the exact predicate.
-- An index of end tokens does (`model/suffix_columns.py`), where there is one (`suffix_index.py`).
-  `Condition.with_ends` is the same condition written so that there no text is read for what
-  tokens decide.
-- Binaries have no such rows: they are asked summed up (`binary_sql.py`).
-- A condition also says what some partial row of every answer must show (`narrowings`), in words
-  that indexes understand. Whoever runs it may count those rows first, which costs a look into an
-  index, and have the whole condition read no other segments (`within`,
-  `store/plan/index_pruning.py`): no row where a word is unknown, a thousand granules less where it
-  is rare.
-
-Column names come from the catalogue and `model/columns.py`; everything of the user is a bound
-parameter, patterns too, which are made in `query/check/glob.py` from escaped text.
+Column names come from the catalogue and `model/columns.py`; user input is bound, patterns too,
+which `query/check/glob.py` builds from escaped text.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,10 +37,11 @@ from vedette.query.compile.predicate_sql import (
     by_source,
     either,
     is_whole,
+    on_column,
     rarely_joined,
     tests_sql,
 )
-from vedette.query.compile.selectivity import WORD_INDEXES, decides, promise
+from vedette.query.compile.selectivity import WORD_INDEXES, decides, estimated_selectivity
 from vedette.query.compile.suffix_index import NO_ENDS, IndexedEnds
 from vedette.query.compile.suffix_tokens import deciding_tokens, shown_tokens
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text
@@ -62,23 +54,23 @@ from vedette.query.typed import (
 )
 
 SUBQUERIES_MAX = 8
-"""Subqueries of one condition; tests of events beyond them are read from the merged rows."""
+"""Event subqueries of one condition; further tests of events read the merged rows."""
 
 NARROWINGS_MAX = 6
-"""Narrowings of one condition: each is a look into an index before the search begins."""
+"""Index prefilters of one condition: each is an index lookup before the search begins."""
 
 KEY_COLUMNS = frozenset(column.name for column in KEY)
-"""Columns that all partial rows of a segment share."""
+"""Columns that are equal in all partial rows of a segment."""
 
 _TOKEN_SETS_MAX = 64
-"""More sets of index words than this are narrowed by one word each."""
+"""Token sets of one prefilter; of more, one token each is looked up."""
 
 
 def compile_segments(tree: Checked, *, prefix: str = "q") -> Condition:
-    """The condition that a segment answers the query. Run it with `SETTINGS`, and within a scope
-    (`store/plan/scope_filter.py`): joins see the binaries of the scope.
+    """The condition that a segment matches. Run it with `SETTINGS` and the scope's parameters
+    (`store/sql/scope_filter.py`), which joins need.
 
-    Parameters are named `<prefix>0`, `<prefix>1` ..., so that it fits into larger statements.
+    Parameters are named `<prefix>0`, `<prefix>1` ..., so that statements can combine several.
     """
     return replace(_segments(tree, prefix), with_ends=partial(_segments, tree, prefix))
 
@@ -100,7 +92,7 @@ def _segments(tree: Checked, prefix: str, ends: IndexedEnds = NO_ENDS) -> Condit
 
 
 def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
-    """The condition that a binary answers the query."""
+    """The condition that a binary matches."""
     compiler = _Compiler(BINARY, Binder(prefix))
     required = map(_required_tests, tree.children if isinstance(tree, And) else (tree,))
     rows = [
@@ -113,7 +105,7 @@ def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
 
 
 class _Compiler:
-    """Bound values and what has been spent so far of one condition."""
+    """State of compiling one condition: bound values, columns read, subqueries used."""
 
     def __init__(self, document: Document, bind: Binder, ends: IndexedEnds = NO_ENDS) -> None:
         self.document = document
@@ -139,7 +131,7 @@ class _Compiler:
                 return self._any_node(children)
 
     def _all_nodes(self, children: Sequence[Checked]) -> str:
-        """None of several leaves is a NOT of one of them: again one pass over each column."""
+        """Negated leaves are combined, NOT (a OR b): one pass over each column."""
         unwanted: list[Test] = []
         parts: list[str] = []
         for child in children:
@@ -153,7 +145,7 @@ class _Compiler:
         return f"({' AND '.join(parts)})" if parts else "1"
 
     def _any_node(self, children: Sequence[Checked]) -> str:
-        """Leaves side by side are tested together: one pass over each column."""
+        """Leaves of one OR are combined: one pass over each column."""
         tests: list[Test] = []
         rest: list[Checked] = []
         for child in children:
@@ -165,7 +157,7 @@ class _Compiler:
         return either([*parts, *map(self.node, rest)])
 
     def any_test(self, tests: Sequence[Test]) -> str:
-        """One of the tests is true; never without any."""
+        """SQL: one of the tests is true. "0" without tests."""
         of_events = [test for test in tests if self._is_event(test)]
         of_metadata = [test for test in tests if not self._is_event(test)]
         parts = [self._of_merged(source, found) for source, found in by_source(of_metadata)]
@@ -175,7 +167,7 @@ class _Compiler:
         return either(parts) if parts else "0"
 
     def _is_event(self, test: Test) -> bool:
-        """Whether a partial row alone can answer."""
+        """Whether single partial rows can answer the test."""
         return bool(self.document.rows) and self.document.is_list(source_of(test))
 
     def _of_merged(self, source: str, tests: Sequence[Test]) -> str:
@@ -191,15 +183,15 @@ class _Compiler:
         if self.subqueries >= SUBQUERIES_MAX:
             return either(self._of_merged(source, found) for source, found in grouped)
         rows, unaided = self._row_conditions(grouped)
-        # Each index reads its own column only where it says yes; the other columns, which have
-        # to be read everywhere, are read together.
+        # A row source for each index, so that a column is read only where its own index matches;
+        # columns without an index are scanned together.
         return self._keys_of(*rows, *([either(unaided)] if unaided else []))
 
     def _row_conditions(
         self, grouped: Sequence[tuple[str, Sequence[Test]]]
     ) -> tuple[list[str], list[str]]:
-        """Conditions on partial rows, one of which is true where one of the tests is: those that
-        an index helps with, and others."""
+        """Conditions on partial rows, one for each row source: those with an index prefilter, and
+        those without."""
         decided: dict[str, list[str]] = {}
         aided: list[str] = []
         unaided: list[str] = []
@@ -214,7 +206,7 @@ class _Compiler:
                     aided.append(" AND ".join(part for part in (which, words, exact) if part))
                 else:
                     unaided.append(exact)
-        # End tokens are looked up together: no column is read for them.
+        # Suffix tokens are looked up together: no column is read for them.
         together = [
             " AND ".join(part for part in (indexed, either(found)) if part)
             for indexed, found in decided.items()
@@ -224,8 +216,8 @@ class _Compiler:
     def _undecided(
         self, source: str, tests: Sequence[Test], others: Sequence[Test], indexed: str | None
     ) -> Iterator[tuple[str, Sequence[Test]]]:
-        """What is asked beside end tokens, and of which rows: all tests where there is no index of
-        them, and where there is one the others, behind what they surely show there."""
+        """Tests that suffix tokens do not decide, each with its row filter: all tests for rows
+        without the index; for rows with it the undecided ones, prefiltered by their tokens."""
         shown = shown_tokens(others) if indexed is not None and others else []
         if indexed is None or (len(others) == len(tests) and not shown):
             yield "", tests
@@ -242,13 +234,13 @@ class _Compiler:
         return f"hasAny({ends_sql(source)}, {self.bind('Array(String)', list(tokens))})"
 
     def _keys_of(self, *rows: str) -> str:
-        """The segment has a partial row for which one of the expressions is true."""
+        """SQL: the segment has a partial row that meets one of the expressions."""
         self.subqueries += 1
         self.rows = tuple(f"{EVERY_ROW} AND {one}" for one in rows)
         return keys_of(self.document, self.rows)
 
     def found(self, tree: Checked) -> str:
-        """`Condition.found` of a tree that has been compiled: of one leaf, or a choice of some."""
+        """`Condition.found` of a compiled tree that is a leaf or an OR of leaves, else ""."""
         tests = _chosen_tests(tree)
         of_metadata = tuple(test for test in tests if not self._is_event(test))
         if not tests:
@@ -256,13 +248,13 @@ class _Compiler:
         if not of_metadata:
             return self.events
         metadata = Match(of_metadata, _NOWHERE)
-        if not promise(metadata) or self.subqueries > 1:
+        if not estimated_selectivity(metadata) or self.subqueries > 1:
             return ""
         parts = [self.events] if self.subqueries else []
         return either([*parts, keys_of(self.document, self._narrowing([metadata]))])
 
     def apart(self, tree: Checked) -> Apart | None:
-        """`Condition.apart` of a tree that has been compiled, when `found` knows its answers."""
+        """`Condition.apart` of a compiled tree that `found` applies to, else None."""
         tests = _chosen_tests(tree)
         of_metadata = tuple(test for test in tests if not self._is_event(test))
         if not tests or self.subqueries != 1:
@@ -270,7 +262,7 @@ class _Compiler:
         if not of_metadata:
             return Apart(self.rows, None)
         metadata = Match(of_metadata, _NOWHERE)
-        if not promise(metadata):
+        if not estimated_selectivity(metadata):
             return None
         others = Condition(
             either(self._of_merged(source, found) for source, found in by_source(of_metadata)),
@@ -284,13 +276,16 @@ class _Compiler:
     def narrowings(self, tree: Checked) -> tuple[tuple[str, ...], ...]:
         """`Condition.narrowings` of a tree."""
         conjuncts = tree.children if isinstance(tree, And) else (tree,)
-        promises = list(map(promise, conjuncts))
+        selectivities = list(map(estimated_selectivity, conjuncts))
         together: dict[str | int, list[int]] = {}
         for number, one in enumerate(conjuncts):
-            if promises[number]:
+            if selectivities[number]:
                 together.setdefault(self._row_column(one) or number, []).append(number)
         known = sorted(
-            ((max(promise(conjuncts[one]) for one in found), found) for found in together.values()),
+            (
+                (max(estimated_selectivity(conjuncts[one]) for one in found), found)
+                for found in together.values()
+            ),
             reverse=True,
         )
         return tuple(
@@ -299,17 +294,16 @@ class _Compiler:
         )
 
     def _row_column(self, node: Checked) -> str:
-        """The one column of metadata that a node asks by words, "" when it is not that simple. The
-        merged value is that of some row, so this row shows the words of all such nodes."""
+        """The only column that a node reads, when it is metadata with a token index; else "". The
+        merged value comes from one row, so that row has the tokens of all nodes on the column."""
         sources = {source_of(test) for test in node.tests} if isinstance(node, Match) else set()
         source = sources.pop() if len(sources) == 1 else ""
         is_words = source not in self.document.lists and INDEX_OF.get(source) in WORD_INDEXES
         return source if is_words else ""
 
     def _narrowing(self, nodes: Sequence[Checked]) -> tuple[str, ...]:
-        """What text indexes decide is one condition: they are looked into together, and no
-        column is read for it. The others are conditions of their own. Of several nodes the words
-        are in one row."""
+        """The prefilter of a node: one condition for all that text indexes evaluate, which reads no
+        column, and one for each of the rest. Several nodes are required of the same row."""
         if len(nodes) > 1:
             return (" AND ".join(one for node in nodes for one in self._narrowing([node])),)
         shown = list(self._shown_by(nodes[0]))
@@ -318,11 +312,11 @@ class _Compiler:
         return (either(decided), *others) if decided else tuple(others)
 
     def _shown_by(self, node: Checked) -> Iterator[tuple[str, bool]]:
-        """Conditions on partial rows, one of which is true of a row of every answer, each with
-        whether a text index decides it; the node has a promise."""
+        """The alternatives of a node's prefilter, each with whether a text index evaluates it. The
+        node must have a selectivity above 0."""
         match node:
             case Match(tests):
-                for source, found in by_source(tests):
+                for source, found in (on_column(*one) for one in by_source(tests)):
                     if source in JOINS and SEGMENT.lists.issuperset(JOINS[source]):
                         yield rarely_joined(source, found, self.bind), False
                         continue
@@ -332,7 +326,7 @@ class _Compiler:
                     words = self._index_words(source, found)
                     yield words or self._exact(source, found), decides(source, found)
             case And(children):
-                yield from self._shown_by(max(children, key=promise))
+                yield from self._shown_by(max(children, key=estimated_selectivity))
             case Or(children):
                 together = [t for one in children if isinstance(one, Match) for t in one.tests]
                 if together:
@@ -344,8 +338,8 @@ class _Compiler:
                 raise AssertionError("nothing is known of the rows of this node")
 
     def _shown_ends(self, source: str, tests: Sequence[Test]) -> str | None:
-        """What end tokens say when one of the tests is true, where all rows have their index; None
-        when they cannot help with each of them."""
+        """Prefilter by suffix tokens, when all rows have the index and every test has tokens; else
+        None."""
         if self.ends.where(source) != "":
             return None
         tokens, others = deciding_tokens(tests)
@@ -353,14 +347,13 @@ class _Compiler:
         return None if others and not shown else self._has_end(source, [*tokens, *shown])
 
     def _index_words(self, source: str, tests: Sequence[Test]) -> str | None:
-        """What the index of a column says when one of the tests is true; None when it cannot
-        help with each of them."""
+        """Prefilter by the index of a column; None when one of the tests cannot use it."""
         kind = INDEX_OF.get(source)
         found = [test for test in tests if isinstance(test, TextTest)]
         if kind is None or len(found) < len(tests):
             return None
         if kind in EXACT:
-            # Of an array the exact predicate is what the index understands.
+            # For arrays the exact predicate is in the form that the index evaluates.
             is_list = source in self.document.lists
             return None if is_list else self._whole_values(source, found)
         indexed = indexed_sql(source)
@@ -383,7 +376,7 @@ class _Compiler:
 
 
 def keys_of(document: Document, rows: Iterable[str]) -> str:
-    """The document has a partial row for which one of some conditions is true."""
+    """SQL: the document has a partial row that meets one of the conditions."""
     selects = " UNION ALL ".join(
         f"SELECT {document.key} FROM {document.rows} WHERE {one}" for one in rows
     )
@@ -391,11 +384,11 @@ def keys_of(document: Document, rows: Iterable[str]) -> str:
 
 
 _NOWHERE = Leaf(None, Text(""))
-"""Of leaves that were put together."""
+"""Leaf of combined matches, which have no place in the query."""
 
 
 def _chosen_tests(tree: Checked) -> list[Test]:
-    """The tests of a leaf, or of a choice of some, one of which must be true; [] of other trees."""
+    """The tests of a leaf or of an OR of leaves; [] for other trees."""
     leaves = tree.children if isinstance(tree, Or) else (tree,)
     if not all(isinstance(leaf, Match) for leaf in leaves):
         return []
@@ -403,7 +396,7 @@ def _chosen_tests(tree: Checked) -> list[Test]:
 
 
 def _required_tests(node: Checked) -> list[Test]:
-    """The tests of a conjunct one of which must be true; [] when it is not that simple."""
+    """The tests of a conjunct that is a leaf or an OR of leaves; else []."""
     match node:
         case Match(tests):
             return list(tests)

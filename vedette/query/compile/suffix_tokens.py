@@ -1,8 +1,7 @@
-r"""Which tests of events an index of end tokens decides, and what the others surely show there
-(`model/suffix_columns.py`).
+r"""Suffix tokens of tests: which tests of events a suffix index decides exactly, and which tokens
+the others require (`model/suffix_columns.py`).
 
-A property test holds tests and tokens together: the expression of the tokens means the same with
-the index and without.
+A property test keeps tests and tokens equal, with the index and without.
 """
 
 import re
@@ -14,24 +13,24 @@ from vedette.query.typed import AddressTest, Test, TextTest
 
 _DRIVE: Final = re.compile(r"[a-z]:")
 _RENAMED: Final = ("currentcontrolset", "controlset")
-"""Parts that the registry form may have put in the place of others."""
+"""Path parts that the registry form replaces."""
 
 _V4: Final = bytes(10) + b"\xff\xff"
-"""How addresses of IPv4 begin, as they are stored."""
+"""Prefix of stored IPv4 addresses."""
 _FREE_BITS: Final = (24, 16, 8, 0)
 _ADDRESS_TOKENS_MAX: Final = 256
-"""Enough for any network."""
+"""Tokens of one address range; enough for any network."""
 
 _TOKENS_MAX: Final = 1_000
-"""Tokens of one column in one question: rows without an index are compared with each."""
+"""Tokens of one column in one condition: rows without an index are compared with each."""
 
 _LABELS_MAX: Final = 3
-"""Last labels of a domain that are one token."""
+"""Trailing labels of a domain in one token."""
 
 
 def deciding_tokens(tests: Iterable[Test]) -> tuple[list[str], list[Test]]:
-    """The tokens of the tests that are decided, of which a row has one exactly when one of them is
-    true of it; and the other tests."""
+    """Tokens that decide some of the tests (a row has one of them exactly when one of those tests
+    is true), and the remaining tests."""
     tokens: dict[str, None] = {}
     others: list[Test] = []
     for test in tests:
@@ -44,7 +43,7 @@ def deciding_tokens(tests: Iterable[Test]) -> tuple[list[str], list[Test]]:
 
 
 def _deciding(test: Test) -> Collection[str]:
-    """The tokens of one test, none when they cannot decide it."""
+    """The tokens that decide one test; () when it cannot be decided."""
     if isinstance(test, AddressTest):
         return _address_tokens(test) if test.column in ENDS else ()
     token = _deciding_text(test) if isinstance(test, TextTest) else None
@@ -65,8 +64,8 @@ def _deciding_text(test: TextTest) -> str | None:
 
 
 def _address_tokens(test: AddressTest) -> list[str]:
-    """The networks and single addresses that a range consists of; [] when it is not one of IPv4, or
-    they are too many."""
+    """An IPv4 range as tokens of networks and single addresses; [] for other ranges and for too
+    many tokens."""
     if not test.low.startswith(_V4) or not test.high.startswith(_V4):
         return []
     first, last = (int.from_bytes(one[len(_V4) :], "big") for one in (test.low, test.high))
@@ -85,7 +84,7 @@ def _address_tokens(test: AddressTest) -> list[str]:
 
 
 def shown_tokens(tests: Iterable[Test]) -> list[str]:
-    """Tokens one of which has every row for which one of the tests is true; [] when unknown."""
+    """Prefilter tokens: every row for which a test is true has one of them; [] when unknown."""
     found = dict.fromkeys(map(_shown_token, tests))
     return [] if None in found else [token for token in found if token is not None]
 
@@ -120,7 +119,7 @@ def _path_token(test: TextTest, is_module: bool) -> str | None:
 
 
 def _end_of_path(test: TextTest) -> str | None:
-    """The last part of the needle, or the extension that it is."""
+    """Token of the last part of the needle, or of its extension."""
     _, separator, last = test.needle.rpartition("\\")
     if not is_askable(last):
         return None
@@ -131,7 +130,7 @@ def _end_of_path(test: TextTest) -> str | None:
 
 
 def _folder(test: TextTest) -> str | None:
-    """The longest part that is whole, between separators of the needle."""
+    """Token of the longest part between two separators of the needle."""
     folders = [
         part
         for part in test.needle.split("\\")[1:-1]
@@ -141,7 +140,7 @@ def _folder(test: TextTest) -> str | None:
 
 
 def _labels(needle: str) -> list[str]:
-    """The labels behind the first dot; [] when some are no tokens."""
+    """The labels of a needle; [] when one cannot be a token."""
     labels = needle.split(".")
     known = not labels[0] and len(labels) > 1 and all(map(is_askable, labels[1:]))
     return labels[1:] if known else []

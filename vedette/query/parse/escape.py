@@ -1,5 +1,6 @@
-r"""Backslashes in a query (query-language 2.1): before whitespace, `(`, `)`, `"` and `\` one
-disappears; anywhere else it stays, because that is how people write Windows paths."""
+r"""Backslash escapes of a query (docs/query-language.md#quotes-and-backslashes): removed before
+whitespace, `(`, `)`, `"` and
+`\`; kept before anything else, so that Windows paths are written as they are."""
 
 import re
 
@@ -8,16 +9,16 @@ _SPECIAL = re.compile(r'([\s()"\\])')
 
 
 def unescape(source: str) -> str:
-    """The text a word or phrase stands for. `*` and `?` in it are live wildcards."""
+    """The text of a word or phrase. `*` and `?` in it stay wildcards."""
     return _ESCAPED.sub(r"\1", source) if "\\" in source else source
 
 
 def escape(text: str) -> str:
-    """A spelling of the text; `*` and `?` in it stay live."""
+    """The text with escapes. `*` and `?` in it stay wildcards."""
     return _SPECIAL.sub(r"\\\1", text)
 
 
 def closed(source: str) -> str:
-    """The spelling without a last backslash that would escape what follows it."""
+    """The source with a final backslash doubled where it would escape what follows."""
     trailing = len(source) - len(source.rstrip("\\"))
     return source + "\\" if trailing % 2 else source

@@ -1,4 +1,4 @@
-"""Which words of a query are field names, and what to say of one that is none."""
+"""Recognise field names in a query, and suggest known ones for an unknown name."""
 
 import re
 from difflib import get_close_matches
@@ -13,13 +13,14 @@ _SUGGESTIONS_MAX = 3
 
 
 def is_field_like(text: str, name: re.Match[str]) -> bool:
-    r"""Whether an unknown name was meant as a field: not a drive, nor what stands before `//`."""
+    r"""Whether an unknown name was meant as a field: not a drive (`c:`), nor a scheme (`x://`)."""
     following = text[name.end() : name.end() + 1]
     return len(name[1]) > 1 and following not in ("\\", "/")
 
 
 def unknown_field(name: str, catalogue: Catalogue, start: int, end: int) -> QueryError:
-    """The error of query-language 2 for a field nobody knows, with the nearest known names."""
+    """The error for an unknown field, with the nearest known names
+    (docs/query-language.md#words-fields-operators)."""
     near = get_close_matches(name.lower(), catalogue.by_name, n=_SUGGESTIONS_MAX)
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     return QueryError(f"unknown field {name!r}{hint}", start, end)

@@ -1,13 +1,12 @@
-r"""Text to words: brackets, operators and leaves, each with its field (query-language 2).
+r"""Split a query into brackets, operators and leaves with their fields
+(docs/query-language.md#words-fields-operators).
 
-What will surprise you:
-
-- A backslash before a quote means two things in real queries: an escaped quote, or the last
-  separator of a path. So there are two passes. The strict one takes `\"` as an escape; when that
-  leaves quotes in impossible places, the lenient one closes a phrase only where the text
-  goes on like a query. In path and name fields a quote always closes.
-- The scan knows the catalogue, because `c:\x` is a word and `path:c` is a field, and it knows
-  in which brackets it is, because a field may stand before a bracket.
+- A backslash before a quote means an escaped quote in some real queries and the last separator of a
+  path in others. The strict pass takes `\"` as an escape; when that leaves quotes in impossible
+  places, the lenient pass closes a phrase only where the text continues like a query. In path and
+  name fields a quote always closes.
+- The scanner needs the catalogue, because `c:\x` is a word and `path:c` a field, and the stack of
+  brackets, because a field may precede a bracket.
 """
 
 import re
@@ -24,7 +23,7 @@ from vedette.query.parse.field_names import NEAR_COLON, is_field_like, unknown_f
 
 
 class Mark(Enum):
-    """A word that is no leaf."""
+    """Brackets and operators."""
 
     OPEN = "("
     CLOSE = ")"
@@ -35,7 +34,7 @@ class Mark(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word; offsets in characters of the query."""
+    """A token of the query; offsets in characters."""
 
     content: Mark | Leaf
     start: int
@@ -65,13 +64,13 @@ class _UncleanError(Exception):
 
 
 def lex(text: str, catalogue: Catalogue) -> list[Word]:
-    """The words of a query. Raises QueryError."""
+    """The tokens of a query. Raises QueryError."""
     try:
         return _Scan(text, catalogue, is_strict=True).words()
     except _UncleanError as unclean:
         strict_problem = unclean.problem
     except QueryError as problem:
-        # A phrase may have ended in the wrong place and spilled its words.
+        # A phrase may have ended too early, so that its words were read as syntax.
         if '"' not in text:
             raise
         strict_problem = problem
@@ -82,7 +81,7 @@ def lex(text: str, catalogue: Catalogue) -> list[Word]:
 
 
 class _Scan:
-    """One pass over a text."""
+    """One pass over a query."""
 
     def __init__(self, text: str, catalogue: Catalogue, *, is_strict: bool) -> None:
         self.text = text
@@ -90,7 +89,7 @@ class _Scan:
         self.is_strict = is_strict
         self.position = 0
         self.fields: list[str | None] = [None]
-        """The field of each open bracket, the innermost last."""
+        """Stack: the field of each open bracket."""
 
     def words(self) -> list[Word]:
         found: list[Word] = []
@@ -197,8 +196,8 @@ class _Scan:
         return Text(closed(text[start : self.position]))
 
     def _ends_after_backslash(self) -> bool:
-        """Whether the backslash here, before whitespace or the end, is the term's last
-        character. It escapes a single space only when more of the same term follows."""
+        """Whether the backslash here, before whitespace or the end, is the last character of the
+        term. It escapes a single space only when more of the term follows."""
         text, after = self.text, self.position + 1
         gap = _SPACE.match(text, after)
         assert gap is not None

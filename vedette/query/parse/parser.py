@@ -1,7 +1,8 @@
-"""Words to tree (query-language 2): NOT before AND, written or implied, before OR.
+"""Build the tree of a query's tokens (docs/query-language.md#words-fields-operators): NOT binds
+before AND, AND before OR.
 
-A stack of open brackets instead of recursion: a query may hold thousands of branches, and
-brackets only as deep as `limits.QUERY_DEPTH_MAX`.
+Uses a stack of open brackets instead of recursion: a query may have thousands of branches, and
+brackets up to `limits.QUERY_DEPTH_MAX`.
 """
 
 from vedette.errors import QueryError
@@ -28,7 +29,7 @@ def parse(text: str, catalogue: Catalogue = PROCESS) -> Tree:
 
 
 class _Bracket:
-    """An open bracket, or the query itself: ORs of ANDs gathered so far."""
+    """An open bracket, or the whole query: the OR of ANDs read so far."""
 
     __slots__ = ("branches", "is_negated", "needs_operand", "word")
 
@@ -36,9 +37,9 @@ class _Bracket:
         self.word = word
         self.branches: list[list[Tree]] = [[]]
         self.is_negated = False
-        """Whether the next operand stands under a NOT."""
+        """Whether the next operand is negated."""
         self.needs_operand: Word | None = None
-        """The operator that still waits for its right side."""
+        """The operator whose right side is still missing."""
 
     def add(self, operand: Tree) -> None:
         self.branches[-1].append(negated(operand) if self.is_negated else operand)

@@ -1,5 +1,6 @@
-"""Queries as they travel: parts of a URL or of a stored query string, to one tree
-(query-language 1). Pairs are decoded already; every other key is somebody else's business.
+"""Read a query from the parameters of a URL or of a stored query string
+(docs/query-language.md#parameters-beside-q).
+Parameters are decoded; keys other than these are ignored.
 
     q=<query>            the query
     svc.q.<field>=<v>    AND <field>:<v>; the value may be a bracketed expression
@@ -21,7 +22,7 @@ from vedette.query.parse.parser import parse
 
 _PREFIXES = ("svc.", "cb.")
 _UNTOKENISED = ("_full", "_facet")
-"""What facets call the whole values of a field."""
+"""Suffixes of facet names for the whole values of a field."""
 
 
 def is_part_of_query(key: str) -> bool:
@@ -31,16 +32,16 @@ def is_part_of_query(key: str) -> bool:
 
 
 def carried_query(pairs: Iterable[tuple[str, str]], catalogue: Catalogue = PROCESS) -> Tree:
-    """One tree of all parts among the pairs; Everything when there are none.
+    """The AND of all query parameters; Everything when there are none.
 
-    Raises QueryError; its offsets count within the part, which the message names.
+    Raises QueryError; offsets count within the parameter, which the message names.
     """
     return all_of([_part(key, value, catalogue) for key, value in pairs if is_part_of_query(key)])
 
 
 def parse_stored(text: str, catalogue: Catalogue = PROCESS) -> Tree:
-    """The tree of a stored query: the query string of a URL, or with none of its keys in it a
-    bare query, percent-encoded or not. Raises QueryError."""
+    """The tree of a stored query: a URL query string, or without any of its keys a bare query,
+    percent-encoded or not. Raises QueryError."""
     pairs = parse_qsl(text, keep_blank_values=True)
     if any(is_part_of_query(key) for key, _ in pairs):
         return carried_query(pairs, catalogue)
@@ -48,7 +49,7 @@ def parse_stored(text: str, catalogue: Catalogue = PROCESS) -> Tree:
 
 
 def exact_leaf(field: str, text: str, catalogue: Catalogue = PROCESS) -> Leaf:
-    """The field is exactly that value. Raises QueryError for a field nobody knows."""
+    """A leaf: the field is exactly that value. Raises QueryError for an unknown field."""
     name = field.lower()
     for ending in ("", *_UNTOKENISED):
         known = name.removesuffix(ending)

@@ -1,7 +1,6 @@
-"""Tree to text: a query in one spelling, its terms as the API lists them, and its shape
-without values for logs.
+"""Render a tree as text: the canonical spelling of a query, and its terms as the API lists them.
 
-`parse(print_query(tree)) == tree` for every tree that `parse` made.
+`parse(print_query(tree)) == tree` for every tree that `parse` returns.
 """
 
 import re
@@ -18,8 +17,8 @@ _OPERATORS = frozenset({"and", "or", "not"})
 
 
 def print_query(tree: Tree, catalogue: Catalogue = PROCESS) -> str:
-    """The query in its canonical spelling: implied AND, upper-case OR, `-` for NOT, brackets
-    only where needed, quotes only where needed. "" for Everything."""
+    """The canonical spelling: implied AND, upper-case OR, `-` for NOT, brackets and quotes only
+    where needed. "" for Everything."""
     match tree:
         case Everything():
             return ""
@@ -71,8 +70,9 @@ def _end(text: str) -> str:
 
 
 def terms(tree: Tree) -> list[str]:
-    """One string a leaf, in the query's order, without duplicates (query-language 6): the field
-    and the value as typed without its escapes, quoted again when it holds whitespace."""
+    """The distinct leaves in query order (docs/query-language.md#one-segment-at-a-time): field and
+    value as typed, without
+    escapes, quoted when the value has whitespace."""
     return list(dict.fromkeys(_term(leaf) for leaf in leaves(tree)))
 
 

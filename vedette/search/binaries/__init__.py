@@ -1,1 +1,1 @@
-"""Searching binaries."""
+"""Binary search, summary, frequency."""

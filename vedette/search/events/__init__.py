@@ -1,1 +1,1 @@
-"""The events of one process: preview, timeline, counts by facet."""
+"""Facets, preview and timeline of one process's events."""

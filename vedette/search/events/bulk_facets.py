@@ -1,30 +1,42 @@
-"""The events of a process from one segment on, counted by facets within a time limit (api.md 2.9).
+"""Facet counts over the events of a process from one segment on, with a time limit
+(docs/process-analysis.md#facet-fields).
 
-Segments are looked at in steps of so many events, the earliest first, so that the clock can be
-looked at between them; a step that the limit cuts short does not count.
+Segments are counted in steps of `BULK_EVENTS_A_STEP` events, the earliest first; the time limit is
+checked between steps. A step that runs out of time is not counted.
 """
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from vedette import limits
 from vedette.errors import UnavailableError
 from vedette.model.event_facets import EVENT_FACETS, EVENT_TYPE
 from vedette.model.scope import Scope
-from vedette.search.bodies.process import Body
-from vedette.search.processes.not_found import unknown_process
-from vedette.search.streams.stream_cursor import Track
+from vedette.search.processes.process_lookup import unknown_process
+from vedette.search.streams.stream_cursor import EventSequence
 from vedette.store.engine.client import Engine
 from vedette.store.read.event_facets import FacetCounts, count_event_facets
 from vedette.store.read.segment_counts import Outline, outline
 
 
+@dataclass(frozen=True, slots=True)
+class EventFacets:
+    """Facet counts of the events that were counted within the time limit."""
+
+    found: int
+    """Events."""
+    segments: int
+    values: Mapping[str, Mapping[str, int]]
+    """By facet field, the count of each value id; at most `FACET_VALUES_HELD_MAX` ids."""
+    is_partial: bool
+    """Whether the time limit ended the count."""
+
+
 @dataclass(slots=True)
 class _Tally:
-    """What was counted so far."""
+    """Counts so far."""
 
     found: int = 0
     segments: int = 0
@@ -50,15 +62,15 @@ def bulk(
     segment: int,
     until_us: int | None,
     timeout_s: float,
-) -> Body:
-    """Hits and facets of the events from a segment on, none later than `until_us`.
+) -> EventFacets:
+    """Facets of the events from a segment on, none later than `until_us` (epoch microseconds).
 
     Raises NotFoundError for an unknown process or segment.
     """
     end_s = time.monotonic() + timeout_s
     found = outline(engine, process_id, scope)
     if found is None:
-        raise unknown_process(process_id)
+        raise unknown_process(engine, scope, process_id)
     tally = _Tally()
     for numbers in _steps(process_id, found, segment):
         left_s = end_s - time.monotonic()
@@ -75,45 +87,17 @@ def bulk(
             tally.is_partial = True
             break
         tally.add(counts, len(numbers))
-    return _body(tally)
+    return EventFacets(tally.found, tally.segments, tally.values, tally.is_partial)
 
 
 def _steps(process_id: str, found: Outline, segment: int) -> Iterator[range]:
-    """Segments by number, in steps of at most so many events, or of one segment."""
-    track = Track.of_counts(process_id, found.segment_ids, found.totals)
-    number = found.segment_ids.index(track.segment_id(segment))
+    """Index ranges of segments with at most `BULK_EVENTS_A_STEP` events, or of one segment."""
+    sequence = EventSequence.of_counts(process_id, found.segment_ids, found.totals)
+    number = found.segment_ids.index(sequence.segment_id(segment))
     while number < len(found.segment_ids):
-        most = track.begin(number) + limits.BULK_EVENTS_A_STEP
-        end = track.place_of(most).segment_id if most < track.total else None
+        most = sequence.begin(number) + limits.BULK_EVENTS_A_STEP
+        end = sequence.offset_of(most).segment_id if most < sequence.total else None
         after = len(found.segment_ids) if end is None else found.segment_ids.index(end)
         after = max(number + 1, after)
         yield range(number, after)
         number = after
-
-
-def _body(tally: _Tally) -> Body:
-    return {
-        "alliance_hits": {},
-        "on_demand_hits": {},
-        "facets": {
-            "terms": [_term(name, counter) for name, counter in tally.values.items() if counter],
-            "num_found": tally.found,
-            "processed_segments": tally.segments,
-        },
-        "partial_results": tally.is_partial,
-    }
-
-
-def _term(name: str, counter: Counter[str]) -> dict[str, Any]:
-    """A facet field with its most frequent values; equal counts in the order of ids."""
-    ordered: Sequence[tuple[str, int]] = sorted(
-        counter.items(), key=lambda item: (-item[1], item[0])
-    )
-    names = EVENT_FACETS[name].names
-    return {
-        "field": name,
-        "values": [
-            {"id": value, "name": names.get(value, value), "total": total}
-            for value, total in ordered[: limits.FACET_VALUES_MAX]
-        ],
-    }

@@ -1,7 +1,8 @@
-"""The preview of a process: its metadata, totals, and some events of each list (api.md 2.7).
+"""The preview of a process: its metadata, totals, and some events of each list
+(docs/api-objects.md#process-preview).
 
-With a query, events in which it was found come first, and what was found stands between markers.
-Where it is looked for is decided as for the highlights of a search (`query/highlight.py`).
+With a query, matching events come first, and matches stand between markers, as in the highlights
+of a search (`query/highlight.py`).
 """
 
 import time
@@ -20,12 +21,12 @@ from vedette.model.scope import Scope
 from vedette.query import Tree
 from vedette.query.highlight import markers
 from vedette.query.parse.query_params import carried_query
-from vedette.search.bodies.events import EVENT_LISTS
-from vedette.search.bodies.process import Body, Row, process_body
 from vedette.search.processes.highlights import marked_text, patterns_by_column
-from vedette.search.processes.not_found import process_row, with_parent
-from vedette.search.processes.process import LISTED_KINDS, event_members
+from vedette.search.processes.process import LISTED_KINDS
+from vedette.search.processes.process_columns import Row
+from vedette.search.processes.process_lookup import process_row, with_parent
 from vedette.search.query_guards import GuardSettings, guarded_check
+from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.event_preview import some_events
@@ -37,7 +38,7 @@ _MARKED: Final = (
     *("process_name", "path", "cmdline", "parent_name", "username", "hostname"),
     *("group", "process_md5", "parent_md5"),
 )
-"""Members of a preview that are marked; columns have the same names."""
+"""Columns in which matches are marked."""
 
 
 class PreviewSettings(GuardSettings, Protocol):
@@ -48,37 +49,50 @@ class PreviewSettings(GuardSettings, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Preview:
+    """A process with some of its events, matches between markers."""
+
+    row: Row
+    by_kind: Mapping[str, Sequence[ProcessEvent]]
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class PreviewRequest:
-    """Which process, and what was asked for."""
+    """Parameters of a preview."""
 
     process_id: str
     segment: int
     parts: tuple[tuple[str, str], ...]
-    """Parts of the query, as `query.carriage.carried_query` takes them."""
+    """Parts of the query, as `query.parse.query_params.carried_query` takes them."""
 
 
 def preview(
-    engine: Engine, scope: Scope, request: PreviewRequest, settings: PreviewSettings, now_us: int
-) -> Body:
+    engine: Engine,
+    scope: Scope,
+    request: PreviewRequest,
+    settings: PreviewSettings,
+    now_us: int,
+    cancel: CancelToken | None = None,
+) -> Preview:
     """The preview. Raises NotFoundError, and QueryError for a query that cannot be understood."""
     began = time.perf_counter()
     tree = carried_query(request.parts, PROCESS)
     guarded_check(engine, tree, PROCESS, settings, now_us)
     row = process_row(engine, scope, request.process_id, request.segment)
     patterns = _patterns(tree)
-    reach = Reach.within(settings.search_deadline_s)
+    reach = Reach.within(settings.search_deadline_s, cancel=cancel)
     by_kind = {
         kind.name: [
-            _marked_event(kind, event, patterns)
+            _marked_event(kind, event, patterns, reach)
             for event in _events(engine, scope, request, row, kind, patterns, reach)
         ]
         for kind in LISTED_KINDS
     }
-    body = process_body(with_parent(engine, scope, row))
-    for member in _MARKED:
-        body[member] = marked_text(body[member], patterns.get(member, ()))
-    body |= event_members(EVENT_LISTS[1], by_kind)
-    return body | {"segment": body["segment_id"], "elapsed": time.perf_counter() - began}
+    shown = dict(with_parent(engine, scope, row))
+    for name in _MARKED:
+        shown[name] = marked_text(shown[name], patterns.get(name, ()), reach)
+    return Preview(shown, by_kind, time.perf_counter() - began)
 
 
 def _patterns(tree: Tree) -> Patterns:
@@ -108,12 +122,14 @@ def _events(
     )
 
 
-def _marked_event(kind: EventKind, event: ProcessEvent, patterns: Patterns) -> ProcessEvent:
-    """The event with what was found in its texts between markers."""
+def _marked_event(
+    kind: EventKind, event: ProcessEvent, patterns: Patterns, reach: Reach
+) -> ProcessEvent:
+    """The event with matches in its texts between markers."""
     changed: dict[str, Any] = {}
     for name, column in zip((field for field, _ in kind.fields), kind.columns, strict=True):
         found = patterns.get(column.name)
         if found:
             text = getattr(event, name)
-            changed[name] = marked_text(text, found)
+            changed[name] = marked_text(text, found, reach)
     return msgspec.structs.replace(event, **changed) if changed else event

@@ -1,1 +1,1 @@
-"""Searching processes, and what is known of one."""
+"""Process search; summaries, segments and events of one process."""

@@ -1,13 +1,15 @@
-"""Highlights: the values on a page of results in which the query was found, the found pieces
-between markers (api.md 2.2, query-language 6).
+"""Highlights: values on a page of results with the matched pieces between markers
+(docs/api-objects.md#search-answer,
+docs/query-language.md#one-segment-at-a-time).
 
-Each different value is one entry, with the unique ids of the results that have it. What is looked
-for, and where, is decided by `query/highlight.py`. Values of events are looked up for the first
-results of a page only (`limits.py`); a page that has them is complete without.
+Each distinct value is one entry, with the unique ids of the results that have it.
+`query/highlight.py` decides which patterns are looked for in which columns. Values of events are
+read for the first `HIGHLIGHT_ROWS_MAX` results only.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import re2
 
@@ -18,9 +20,11 @@ from vedette.model.fields import EVENT_COLUMNS
 from vedette.model.ids import unique_id
 from vedette.query import Tree
 from vedette.query.highlight import Marker, markers
-from vedette.search.bodies.process import Body, Row
+from vedette.query.mark import Budget, marked, spans
+from vedette.search.deadline import raise_if_over
+from vedette.search.processes.process_columns import Row
 from vedette.store.engine.client import Engine
-from vedette.store.plan.search_bounds import Reach
+from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.read.matching_text import Key, matching_texts
 
 BEFORE: Final = "PREPREPRE"
@@ -31,13 +35,23 @@ _KIND_OF: Final[Mapping[str, str]] = {
 }
 
 
-def process_highlights(engine: Engine, tree: Tree, rows: Sequence[Row], reach: Reach) -> list[Body]:
-    """The highlights of a page of segments; [] without rows, and without events where there is
-    no time left for them."""
+@dataclass(frozen=True, slots=True)
+class Highlight:
+    """A value with its matched pieces between markers, and the unique ids of its results."""
+
+    text: str
+    ids: Sequence[str]
+
+
+def process_highlights(
+    engine: Engine, tree: Tree, rows: Sequence[Row], reach: Reach
+) -> list[Highlight]:
+    """The highlights of a page of segments. Values of events are left out when there is no time
+    left to read them."""
     by_column = patterns_by_column(markers(tree)) if rows else {}
     if not by_column:
         return []
-    found = Highlights(by_column)
+    found = Highlights(by_column, reach)
     try:
         of_events = _event_texts(engine, by_column, rows[: limits.HIGHLIGHT_ROWS_MAX], reach)
     except UnavailableError as error:
@@ -54,35 +68,57 @@ def process_highlights(engine: Engine, tree: Tree, rows: Sequence[Row], reach: R
 
 
 class Highlights:
-    """Marked values and who has them, in the order they were found."""
+    """Collects highlights in the order of the results; at most `HIGHLIGHTS_MAX` values. Stops at
+    the deadline of `reach`: later values are left out."""
 
-    def __init__(self, by_column: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, by_column: Mapping[str, Sequence[str]], reach: Reach = EVERYWHERE) -> None:
+        self._reach = reach
+        self._is_over = False
         self._patterns = {
             column: [re2.compile(one) for one in patterns] for column, patterns in by_column.items()
         }
+        self._budget = Budget()
         self._ids: dict[str, dict[str, None]] = {}
 
     def add(self, column: str, value: str, identity: str) -> None:
-        """Note a value of a result; one in which nothing is found is left out."""
-        spans = _spans(self._patterns[column], value)
-        if not spans:
+        """Add a value of the result `identity`; ignored when no pattern of its column matches.
+
+        Raises UnavailableError (`reason` "cancelled").
+        """
+        if self._is_over:
             return
-        name = _marked(value, spans)
+        try:
+            raise_if_over(self._reach)
+        except UnavailableError as error:
+            if error.reason != "deadline":
+                raise
+            self._is_over = True
+            return
+        found = spans(self._patterns[column], value, self._budget)
+        if not found:
+            return
+        name = marked(value, found, BEFORE, AFTER)
         if name in self._ids or len(self._ids) < limits.HIGHLIGHTS_MAX:
             self._ids.setdefault(name, {})[identity] = None
 
-    def entries(self) -> list[Body]:
-        return [{"name": name, "ids": list(ids)} for name, ids in self._ids.items()]
+    def entries(self) -> list[Highlight]:
+        return [Highlight(text, list(ids)) for text, ids in self._ids.items()]
 
 
-def marked_text(value: str, patterns: Sequence[str]) -> str:
-    """A value with what the groups of the RE2 patterns find between markers."""
-    spans = _spans([re2.compile(one) for one in patterns], value) if patterns else []
-    return _marked(value, spans) if spans else value
+def marked_text(value: str, patterns: Sequence[str], reach: Reach = EVERYWHERE) -> str:
+    """A value with the matches of RE2 patterns (their first group) between markers.
+
+    Raises UnavailableError (`reason` "deadline" or "cancelled").
+    """
+    if not patterns:
+        return value
+    raise_if_over(reach)
+    found = spans([re2.compile(one) for one in patterns], value)
+    return marked(value, found, BEFORE, AFTER) if found else value
 
 
 def patterns_by_column(found: Iterable[Marker]) -> dict[str, list[str]]:
-    """The patterns of some markers."""
+    """Patterns of markers by column."""
     by_column: dict[str, list[str]] = {}
     for marker in found:
         by_column.setdefault(marker.column, []).append(marker.pattern)
@@ -92,7 +128,7 @@ def patterns_by_column(found: Iterable[Marker]) -> dict[str, list[str]]:
 def _event_texts(
     engine: Engine, by_column: Mapping[str, list[str]], rows: Sequence[Row], reach: Reach
 ) -> dict[Key, list[tuple[str, Sequence[str]]]]:
-    """Values of events by segment, for kinds that one of the segments has events of."""
+    """Matching values of events by segment; kinds without events on this page are not read."""
     wanted = {
         column: patterns
         for column, patterns in by_column.items()
@@ -106,34 +142,3 @@ def _event_texts(
 
 def _key(row: Row) -> Key:
     return row["window_ms"], row["sensor_id"], row["process_id"], row["segment_id"]
-
-
-def _spans(patterns: Sequence[Any], value: str) -> list[tuple[int, int]]:
-    """Where the groups of the patterns are found, in order and without overlaps."""
-    found = sorted({span for pattern in patterns for span in _found(pattern, value)})
-    merged: list[tuple[int, int]] = []
-    for start, end in found:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _found(pattern: Any, value: str) -> Iterable[tuple[int, int]]:
-    """Every place of a pattern; what ends one match may begin the next."""
-    position = 0
-    while (match := pattern.search(value, position)) is not None:
-        start, end = match.span(1)
-        if end > start:
-            yield start, end
-        position = max(end, position + 1)
-
-
-def _marked(value: str, spans: Sequence[tuple[int, int]]) -> str:
-    parts = []
-    position = 0
-    for start, end in spans:
-        parts += [value[position:start], BEFORE, value[start:end], AFTER]
-        position = end
-    return "".join([*parts, value[position:]])

@@ -1,6 +1,7 @@
-"""Running a process search: a query to one tree, the tree to a condition, that to an answer."""
+"""Process search: parse and check the query, compile it, run it against the store."""
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -11,23 +12,23 @@ from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, compile_segments, terms
 from vedette.query.compile.processes_sql import compile_processes
 from vedette.query.parse.query_params import carried_query
-from vedette.search.bodies.facets import facet_lists
-from vedette.search.bodies.process import Body, process_body
-from vedette.search.bodies.search_results import search_body
 from vedette.search.comprehensive import is_comprehensive
-from vedette.search.deadline import patiently
-from vedette.search.partition_coverage import sees_all_segments
-from vedette.search.processes.highlights import process_highlights
+from vedette.search.deadline import with_fallback
+from vedette.search.partition_coverage import lacks_damaged_parts, sees_all_segments
+from vedette.search.processes.highlights import Highlight, process_highlights
+from vedette.search.processes.process_columns import Row
 from vedette.search.query_guards import GuardSettings, guarded_check
 from vedette.search.search_request import SearchRequest, Sort
+from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
 from vedette.store.engine.errors import ManyRowsError
-from vedette.store.plan.index_pruning import NOWHERE, gathering, narrowed
+from vedette.store.plan.choose import choose_few_segments, choose_scan
+from vedette.store.plan.plan import NoMatch
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.column_lists import SORTABLE
-from vedette.store.read.segment_facets import Facets, count_facets
+from vedette.store.read.segment_facets import Facets, Value, count_facets
 from vedette.store.read.segment_groups import count_groups, search_groups
 from vedette.store.read.segment_search import Found, Order, count_segments, search_segments
+from vedette.store.sql.column_lists import SORTABLE
 
 COLUMN_ALIASES = {
     "id": "process_id",
@@ -36,7 +37,7 @@ COLUMN_ALIASES = {
     "username_full": "username",
     "parent_unique_id": "parent_id",
 }
-"""Names of the API that are not those of a column."""
+"""API names of sortable fields whose column has another name."""
 
 
 class SearchSettings(GuardSettings, Protocol):
@@ -48,10 +49,13 @@ class SearchSettings(GuardSettings, Protocol):
     @property
     def fuzzy_facets(self) -> bool: ...
 
+    @property
+    def count_filtered_results(self) -> bool: ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A request with its names resolved and its query compiled."""
+    """A request with its field names resolved and its query compiled."""
 
     where: Condition
     scope: Scope
@@ -60,7 +64,36 @@ class _Question:
     """Column of the groups; "" for none."""
     request: SearchRequest
     is_fuzzy: bool
+    counts_filtered: bool
+    """Whether results outside the scope are counted."""
     now_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResults:
+    """The answer to a process search (docs/api-objects.md#search-answer)."""
+
+    rows: Sequence[Row]
+    """One page."""
+    total: int
+    """Results on all pages."""
+    start: int
+    """Number of the first row of the page."""
+    terms: Sequence[str]
+    """Texts of the query's leaves."""
+    highlights: Sequence[Highlight]
+    facets: Mapping[str, Sequence[tuple[Value, int]]]
+    """Counted values of every facet that was asked for."""
+    filtered: int
+    """Results outside the caller's scope; 0 unless `count_filtered_results` is set: the count tells
+    the caller what hosts hold that the caller may not see."""
+    is_comprehensive: bool
+    """Whether searching by segment gives the same as searching by process."""
+    is_incomplete: bool
+    """Whether only a part of the store was searched, for lack of time."""
+    is_everywhere: bool
+    """False when an unmounted partition may hold further results."""
+    elapsed_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +103,23 @@ class _Findings:
     found: Found = field(default_factory=lambda: Found(0, []))
     facets: Facets = field(default_factory=lambda: Facets(0, {}))
     hidden: int = 0
-    """Results that the scope removed."""
+    """Results outside the caller's scope."""
 
 
 def search_processes(
-    engine: Engine, scope: Scope, request: SearchRequest, settings: SearchSettings, now_us: int
-) -> Body:
+    engine: Engine,
+    scope: Scope,
+    request: SearchRequest,
+    settings: SearchSettings,
+    now_us: int,
+    cancel: CancelToken | None = None,
+) -> SearchResults:
     """The answer to a process search.
 
-    A search that would exceed its deadline is answered from the newest part of the store, with
-    `incomplete_results` (`search/deadline.py`). Raises QueryError for a query that cannot be
-    understood, with the place in it, and BadRequestError for a field that cannot be sorted or
-    grouped by, or is no facet.
+    A search that would exceed its deadline is repeated over the newest part of the store, with
+    `is_incomplete` (`search/deadline.py`). Raises QueryError for a query that cannot be
+    understood, with the position, and BadRequestError for a field that cannot be sorted or
+    grouped by, or is not a facet.
     """
     began = time.monotonic()
     tree = carried_query(request.parts, PROCESS)
@@ -93,30 +131,31 @@ def search_processes(
         group=_group_column(request.group),
         request=request,
         is_fuzzy=settings.fuzzy_facets if request.is_fuzzy is None else request.is_fuzzy,
+        counts_filtered=settings.count_filtered_results and not scope.sees_all,
         now_us=now_us,
     )
     deadline_s = settings.search_deadline_s
-    answer, is_complete = patiently(engine, deadline_s, lambda at: _find(engine, question, at))
+    answer, is_complete = with_fallback(engine, deadline_s, lambda at: _find(engine, question, at))
     findings = answer or _nothing(request)
     rows = findings.found.rows
     left_s = began + deadline_s - time.monotonic()
-    return search_body(
-        [process_body(row) for row in rows],
+    return SearchResults(
+        rows=rows,
         total=findings.found.total,
         start=request.start,
         terms=terms(tree),
         filtered=findings.hidden,
         is_comprehensive=request.is_comprehensive or is_comprehensive(checked),
-        is_incomplete=not is_complete,
+        is_incomplete=not is_complete or lacks_damaged_parts(engine, checked),
         is_everywhere=is_complete and sees_all_segments(engine, checked),
-        highlights=process_highlights(engine, tree, rows, Reach.within(left_s)),
-        facets=facet_lists(findings.facets),
+        highlights=process_highlights(engine, tree, rows, Reach.within(left_s, cancel=cancel)),
+        facets=findings.facets.counts,
         elapsed_s=time.monotonic() - began,
     )
 
 
 def sort_columns(sorts: tuple[Sort, ...]) -> Order:
-    """The columns to sort by. Raises BadRequestError for a name that is none."""
+    """The columns to sort by. Raises BadRequestError for a field that cannot be sorted by."""
     return [(_sort_column(sort.field), sort.is_descending) for sort in sorts]
 
 
@@ -140,15 +179,15 @@ def _column(name: str) -> str:
 
 
 def _nothing(request: SearchRequest) -> _Findings:
-    """Every facet that is asked for is answered, without values."""
+    """No results, and every facet that was asked for without values."""
     return _Findings(facets=Facets(0, {name: [] for name in request.facets}))
 
 
 def _find(engine: Engine, question: _Question, reach: Reach) -> _Findings:
-    """Everything that is asked of the store, within one reach."""
+    """All store reads of a search, within one reach."""
     if (few := _few(engine, question, reach)) is not None:
         return _Findings(few, hidden=_hidden(engine, question, few.total, reach))
-    where = narrowed(engine, question.where, question.scope, reach)
+    where = choose_scan(engine, question.where, question.scope, reach).condition
     if where is None:
         nothing = _nothing(question.request)
         return replace(nothing, hidden=_hidden(engine, question, 0, reach))
@@ -157,30 +196,31 @@ def _find(engine: Engine, question: _Question, reach: Reach) -> _Findings:
 
 
 def _few(engine: Engine, question: _Question, reach: Reach) -> Found | None:
-    """A page of a search that finds few, by one question; None when it is none, or finds many."""
+    """The page by a single store query, for a search with few results; None when it has facets or
+    groups, or more than `FEW_ROWS_MAX` results."""
     request, order = question.request, question.order
     if request.facets or question.group or not request.rows:
         return None
-    where = gathering(engine, question.where, question.scope, reach)
-    if where is None:
+    access = choose_few_segments(engine, question.where, question.scope, reach)
+    if access is None:
         return None
-    if where is NOWHERE:
+    if isinstance(access, NoMatch):
         return Found(0, [])
     start, rows, bound = request.start, request.rows, replace(reach, rows_max=limits.FEW_ROWS_MAX)
     try:
         return search_segments(
-            engine, where, question.scope, order, start=start, rows=rows, reach=bound
+            engine, access.condition, question.scope, order, start=start, rows=rows, reach=bound
         )
     except ManyRowsError:
         return None
 
 
 def _in_scope(engine: Engine, question: _Question, reach: Reach) -> tuple[Found, Facets]:
-    """What the caller may see."""
+    """Results and facets within the caller's scope."""
     request, where, scope = question.request, question.where, question.scope
     start, rows = request.start, request.rows
     if request.facets and not rows and not question.group and not question.is_fuzzy:
-        # Facets alone: the pass that counts them counts the results too.
+        # Facets alone: the pass that counts their values also counts the results.
         facets = _facets(engine, question, 0, reach)
         found = Found(facets.total, [])
     else:
@@ -213,10 +253,10 @@ def _facets(engine: Engine, question: _Question, total: int, reach: Reach) -> Fa
 
 
 def _hidden(engine: Engine, question: _Question, total: int, reach: Reach) -> int:
-    """How many results the scope removed (design.md 7, `filtered`)."""
-    if question.scope.sees_all:
+    """Results outside the caller's scope (docs/http-api.md, `filtered`)."""
+    if not question.counts_filtered:
         return 0
-    where = narrowed(engine, question.where, EVERYTHING, reach)
+    where = choose_scan(engine, question.where, EVERYTHING, reach).condition
     if where is None:
         return 0
     if question.group:

@@ -1,18 +1,17 @@
-"""What there is of a process: its segments in batches, whether a segment exists, and whether a
-child has a document of its own or was suppressed (api.md 2.6, 4.2)."""
+"""Segments of a process in batches, the check whether a segment exists, and the check whether a
+child was suppressed (docs/api-objects.md#process-events)."""
 
 import time
-from collections.abc import Iterator
-from itertools import islice
+from dataclasses import dataclass
+from itertools import count, takewhile
 
 from vedette import limits
 from vedette.errors import UnavailableError
 from vedette.model.scope import Scope
-from vedette.search.bodies.process import Body
-from vedette.search.bodies.search_results import segments_body
-from vedette.search.processes.not_found import unknown_process
+from vedette.search.processes.process import Segments
+from vedette.search.processes.process_lookup import unknown_process
 from vedette.search.processes.suppression import NOTHING_SUPPRESSED, Suppression
-from vedette.search.streams.stream_cursor import Track
+from vedette.search.streams.stream_cursor import EventSequence
 from vedette.store.engine.client import Engine
 from vedette.store.read.process import segments_of
 from vedette.store.read.process_events import names_child
@@ -20,29 +19,49 @@ from vedette.store.read.relatives import facts_of
 from vedette.store.read.segment_counts import Outline, outline, present_segment
 
 
-def verified_segment(engine: Engine, scope: Scope, process_id: str, segment: int) -> Body:
-    """The segment when the process has it, else its earliest one. Raises NotFoundError."""
-    return {"segment_id": _present(engine, scope, process_id, segment)}
+@dataclass(frozen=True, slots=True)
+class SegmentBatch:
+    """Segment ids from `first` to `last`, both included."""
+
+    first: int
+    last: int
 
 
-def segment_batches(engine: Engine, scope: Scope, process_id: str, segment: int) -> Iterator[Body]:
-    """Segment lists (api.md 2.5) of so many segments each, from a segment on, the earliest first.
+@dataclass(frozen=True, slots=True)
+class SuppressionCheck:
+    """Whether a child was suppressed; False, too, when the check ran out of time."""
 
-    Each is read when it is asked for. Raises NotFoundError, before the first.
+    is_suppressed: bool
+    is_timed_out: bool
+
+
+def verified_segment(engine: Engine, scope: Scope, process_id: str, segment: int) -> int:
+    """The segment id when the process has it, else that of its earliest segment.
+
+    Raises NotFoundError.
     """
-    began = time.perf_counter()
+    return _present(engine, scope, process_id, segment)
+
+
+def segment_batches(
+    engine: Engine, scope: Scope, process_id: str, segment: int
+) -> list[SegmentBatch]:
+    """The segments from one on, the earliest first, in batches of `SEGMENTS_A_LINE`.
+
+    Raises NotFoundError.
+    """
     found = _outline(engine, scope, process_id)
-    first = Track(process_id, found.segment_ids, ()).segment_id(segment)
-    ids = iter([segment_id for segment_id in found.segment_ids if segment_id >= first])
-    return _batches(engine, scope, process_id, ids, began)
+    first = EventSequence(process_id, found.segment_ids, ()).segment_id(segment)
+    ids = [segment_id for segment_id in found.segment_ids if segment_id >= first]
+    batches = (ids[at : at + limits.SEGMENTS_A_LINE] for at in count(0, limits.SEGMENTS_A_LINE))
+    return [SegmentBatch(one[0], one[-1]) for one in takewhile(bool, batches)]
 
 
-def _batches(
-    engine: Engine, scope: Scope, process_id: str, ids: Iterator[int], began: float
-) -> Iterator[Body]:
-    while batch := list(islice(ids, limits.SEGMENTS_A_LINE)):
-        found = segments_of(engine, process_id, scope, first=batch[0], last=batch[-1])
-        yield segments_body(process_id, found, time.perf_counter() - began)
+def read_batch(engine: Engine, scope: Scope, process_id: str, batch: SegmentBatch) -> Segments:
+    """The segments of a batch that exist now."""
+    began = time.perf_counter()
+    found = segments_of(engine, process_id, scope, first=batch.first, last=batch.last)
+    return Segments(process_id, found, time.perf_counter() - began)
 
 
 def suppression(
@@ -53,11 +72,9 @@ def suppression(
     child_md5: str,
     timeout_s: float,
     suppressed: Suppression = NOTHING_SUPPRESSED,
-) -> Body:
-    """Whether a child that its parent names has no document of its own, or one that its group
-    suppresses.
-
-    Raises NotFoundError for an unknown parent.
+) -> SuppressionCheck:
+    """Whether a child that its parent's events name has no records of its own, or records that
+    its group suppresses. `child_md5` "" for any. Raises NotFoundError for an unknown parent.
     """
     try:
         end_s = time.monotonic() + timeout_s
@@ -74,8 +91,8 @@ def suppression(
     except UnavailableError as error:
         if error.reason != "deadline":
             raise
-        return {"is_suppressed": False, "timeout": True}
-    return {"is_suppressed": is_suppressed, "timeout": False}
+        return SuppressionCheck(is_suppressed=False, is_timed_out=True)
+    return SuppressionCheck(is_suppressed, is_timed_out=False)
 
 
 def _left(end_s: float) -> float:
@@ -95,12 +112,12 @@ def _present(
 ) -> int:
     present = present_segment(engine, process_id, segment, scope, deadline_s=deadline_s)
     if present is None:
-        raise unknown_process(process_id)
+        raise unknown_process(engine, scope, process_id)
     return present
 
 
 def _outline(engine: Engine, scope: Scope, process_id: str) -> Outline:
     found = outline(engine, process_id, scope)
     if found is None:
-        raise unknown_process(process_id)
+        raise unknown_process(engine, scope, process_id)
     return found

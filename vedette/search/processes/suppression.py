@@ -1,7 +1,8 @@
-"""Suppressed processes (api.md 2.6): they did nothing but load modules.
+"""Suppression of processes without events (docs/api-objects.md#process-events): those that only
+loaded modules.
 
-Which groups suppress is a setting of the group, off by default (design.md 7). It decides what is
-shown, not what is stored: with the setting off again, everything is as if it had never been on.
+A setting of each sensor group, off by default (docs/http-api.md). It is applied at reading, not at
+storing, so it can be switched at any time.
 """
 
 from collections.abc import Sequence
@@ -12,26 +13,26 @@ import msgspec
 
 from vedette.model.event import Childproc
 from vedette.model.scope import Scope
-from vedette.search.bodies.process import Row
+from vedette.search.processes.process_columns import Row
 from vedette.store.engine.client import Engine
-from vedette.store.read.column_lists import COUNTS
 from vedette.store.read.relatives import facts_of
+from vedette.store.sql.column_lists import COUNTS
 
 _MODULES: Final = "modload_count"
 
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """The groups whose processes without events are suppressed, by name."""
+    """Names of the sensor groups that suppress processes without events."""
 
     groups: frozenset[str]
 
     def hides(self, row: Row) -> bool:
-        """Whether the process of a row that sums up all its segments is suppressed."""
+        """Whether a process is suppressed; `row` has the counts over all its segments."""
         return row["group"] in self.groups and is_quiet(row)
 
     def mark(self, engine: Engine, scope: Scope, events: Sequence[Childproc]) -> list[Childproc]:
-        """The events, those of suppressed children with their command lines and user names."""
+        """The events; those of suppressed children are flagged, with command line and user name."""
         if not self.groups or not events:
             return list(events)
         rows = facts_of(engine, list({event.child_id for event in events}), scope)

@@ -1,1 +1,1 @@
-"""Streams: reading the events of a process step by step."""
+"""Streams: cursors over one process's events."""

@@ -1,9 +1,8 @@
-"""How many events each segment of a process holds in a view, and what is remembered of that.
+"""Cache of the number of events in each segment of a process that match a filter.
 
-Counts of all events, and of whole kinds, are one cheap question. Other filters have to
-look at every event, so their counts are remembered; a segment whose number of events has
-changed is counted again, and no other: events are only ever added. So what is remembered is never
-wrong, and a server that has never seen a view only takes longer.
+Counts of all events, and of whole kinds, are one cheap store query and are not cached. Other
+filters read every event. A cached count is valid while the segment's total is the same, because
+events are only ever added; only segments whose total has changed are counted again.
 """
 
 from array import array
@@ -14,34 +13,34 @@ from threading import Lock
 from vedette import limits
 from vedette.model.event_facets import EventFilter
 from vedette.model.scope import Scope
-from vedette.search.streams.stream_cursor import Track
+from vedette.search.streams.stream_cursor import EventSequence
 from vedette.store.engine.client import Engine
 from vedette.store.read.process_events import count_wanted
 from vedette.store.read.segment_counts import Outline, outline
 
 _WINDOWS_MAX = 1_000
-"""Windows that a question names; for more it asks about all of the process."""
+"""Windows named in one store query; with more, all segments of the process are counted."""
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """A process as one filter shows it."""
+class FilteredProcess:
+    """The segments of a process and the events in them that match a filter."""
 
     outline: Outline
-    track: Track
+    sequence: EventSequence
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """Segments, how many events they had in all, and how many of those were wanted."""
+    """By segment: all events when it was counted, and those that matched."""
 
     segment_ids: "array[int]"
     totals: "array[int]"
     counts: "array[int]"
 
 
-class Views:
-    """Views of late, at most `VIEW_COUNTS_MAX`. Safe to share between threads."""
+class FilteredCounts:
+    """LRU cache by process and filter, at most `VIEW_COUNTS_MAX` entries. Thread-safe."""
 
     def __init__(self) -> None:
         self._counted: OrderedDict[tuple[str, EventFilter], _Counted] = OrderedDict()
@@ -49,8 +48,8 @@ class Views:
 
     def view(
         self, engine: Engine, process_id: str, scope: Scope, wanted: EventFilter
-    ) -> View | None:
-        """What a filter shows of a process; None when there is none to see."""
+    ) -> FilteredProcess | None:
+        """The process under a filter; None when it does not exist for this scope."""
         found = outline(engine, process_id, scope, wanted.kinds)
         if found is None:
             return None
@@ -58,14 +57,16 @@ class Views:
         if not wanted.asks_only_for_kinds:
             counts = self._counts(engine, process_id, scope, wanted, found)
         ids, is_terminated = found.segment_ids, found.is_terminated
-        return View(found, Track.of_counts(process_id, ids, counts, is_terminated))
+        return FilteredProcess(
+            found, EventSequence.of_counts(process_id, ids, counts, is_terminated)
+        )
 
     def _counts(
         self, engine: Engine, process_id: str, scope: Scope, wanted: EventFilter, found: Outline
     ) -> "array[int]":
-        known = self._known(process_id, wanted)
+        cached = self._cached(process_id, wanted)
         counts: list[int | None] = [
-            0 if not chosen else known.get((segment_id, total))
+            0 if not chosen else cached.get((segment_id, total))
             for segment_id, total, chosen in zip(
                 found.segment_ids, found.totals, found.chosen, strict=True
             )
@@ -77,12 +78,12 @@ class Views:
             fresh = count_wanted(engine, process_id, scope, wanted, some)
             for number in stale:
                 counts[number] = fresh.get(found.segment_ids[number], 0)
-        kept = array("Q", (count or 0 for count in counts))
+        result = array("Q", (count or 0 for count in counts))
         if stale:
-            self._remember(process_id, wanted, found, kept)
-        return kept
+            self._store(process_id, wanted, found, result)
+        return result
 
-    def _known(self, process_id: str, wanted: EventFilter) -> dict[tuple[int, int], int]:
+    def _cached(self, process_id: str, wanted: EventFilter) -> dict[tuple[int, int], int]:
         with self._lock:
             counted = self._counted.get((process_id, wanted))
             if counted is None:
@@ -91,7 +92,7 @@ class Views:
         pairs = zip(counted.segment_ids, counted.totals, strict=True)
         return dict(zip(pairs, counted.counts, strict=True))
 
-    def _remember(
+    def _store(
         self, process_id: str, wanted: EventFilter, found: Outline, counts: "array[int]"
     ) -> None:
         made = _Counted(array("Q", found.segment_ids), array("Q", found.totals), counts)

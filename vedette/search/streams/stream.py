@@ -1,38 +1,36 @@
-"""Streams: reading the events of a process step by step, forward and backward (api.md 3.2).
+"""Streams: stateful cursors over the events of a process, forward and backward
+(docs/process-analysis.md#streams).
 
-A stream is a row of the state database: a process, a place in the sequence of its events, and
-criteria. Each request reads it, looks at the process as the caller may see it now, and writes
-back what changed. Rules: docs/process-analysis.md.
+A stream is a row of the state database: a process, a position in the sequence of its events, and
+criteria. Each request loads it, applies the caller's present scope, and saves it with optimistic
+locking (`STREAM_RETRIES` attempts). Rules: docs/process-analysis.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from vedette import limits
 from vedette.errors import ConflictError
 from vedette.model.event_facets import EventFilter, criteria_of
 from vedette.model.scope import Scope
-from vedette.search.bodies.process import Body
-from vedette.search.bodies.stream_events import event_records, hashes_of
-from vedette.search.processes.not_found import unknown_process
-from vedette.search.streams.filtered_counts import View, Views
-from vedette.search.streams.stream_cursor import Move, Place, Stand
+from vedette.search.processes.process_lookup import unknown_process
+from vedette.search.streams.filtered_counts import FilteredCounts, FilteredProcess
+from vedette.search.streams.stream_cursor import Move, Position, SegmentOffset, Status
 from vedette.state.db.database import Database
-from vedette.state.jobs import streams as kept
+from vedette.state.jobs import streams as stored
 from vedette.state.jobs.streams import Stream
 from vedette.store.engine.client import Engine
 from vedette.store.read.binaries import signatures_of
-from vedette.store.read.process_events import offset_under, read_wanted
+from vedette.store.read.process_events import SequencedEvent, offset_under, read_wanted
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who reads, with what, and when."""
+    """Dependencies and caller of a stream request."""
 
     engine: Engine
     database: Database
-    views: Views
+    counts: FilteredCounts
     scope: Scope
     username: str
     ttl_s: int
@@ -41,45 +39,67 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is asked of a stream: a move, then events from there on."""
+    """A read of a stream: a move, then `rows` events from the position on."""
 
     rows: int = limits.STREAM_ROWS_DEFAULT
     move: Move | None = None
     until_us: int | None = None
-    """Later events are left out, of this answer and of the counting of its move."""
+    """Later events (epoch microseconds) are left out of this answer and of its move."""
 
 
-def create(reader: Reader, process_id: str, segment: int, is_persistent: bool) -> Body:
-    """A new stream at the first event of a segment; its answer holds no events."""
+Signatures = Mapping[str, tuple[str, str]]
+"""By hash, result and publisher of a signature."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPage:
+    """A stream and the events from its position on."""
+
+    stream_id: str
+    status_forward: Status
+    status_backward: Status
+    ref_segment_id: int
+    segment_id: int
+    """Segment of the position."""
+    offset_in_ref: int
+    """Events from the beginning of the reference segment to the position; negative before it."""
+    offset: int
+    """Events from the beginning of the position's segment."""
+    events: Sequence[SequencedEvent]
+    signatures: Signatures
+    """Of the files that the events name."""
+
+
+def create(reader: Reader, process_id: str, segment: int, is_persistent: bool) -> StreamPage:
+    """A new stream at the first event of a segment, without events."""
     view = _view(reader, process_id, EventFilter())
-    segment_id = view.track.segment_id(segment)
+    segment_id = view.sequence.segment_id(segment)
     new = Stream("", process_id, is_persistent, (), segment_id, segment_id, 0)
-    made = kept.create(reader.database, reader.username, new, reader.ttl_s, reader.now_us)
-    return _body(reader, made, EventFilter(), view, _stand(made, view), 0)
+    made = stored.create(reader.database, reader.username, new, reader.ttl_s, reader.now_us)
+    return _page(reader, made, EventFilter(), view, _position(made, view), 0)
 
 
-def read(reader: Reader, stream_id: str, page: Page) -> Body:
-    """The answer to a read, with its move done."""
+def read(reader: Reader, stream_id: str, page: Page) -> StreamPage:
+    """Moves the stream and reads its events."""
     for _ in range(limits.STREAM_RETRIES):
         stream = _load(reader, stream_id)
         wanted = EventFilter(stream.criteria, page.until_us)
         view = _view(reader, stream.process_id, wanted)
-        stand = _stand(stream, view)
+        position = _position(stream, view)
         if page.move is None:
-            kept.touch(reader.database, stream, reader.ttl_s, reader.now_us)
-            return _body(reader, stream, wanted, view, stand, page.rows)
-        stand = view.track.moved(stand, page.move)
-        if _save(reader, _moved(stream, view, stand)):
-            return _body(reader, stream, wanted, view, stand, page.rows)
+            stored.touch(reader.database, stream, reader.ttl_s, reader.now_us)
+            return _page(reader, stream, wanted, view, position, page.rows)
+        position = view.sequence.moved(position, page.move)
+        if _save(reader, _moved(stream, view, position)):
+            return _page(reader, stream, wanted, view, position, page.rows)
     raise _contended(stream_id)
 
 
 def filter_events(
     reader: Reader, stream_id: str, criteria: Mapping[str, Sequence[str]], page: Page
-) -> Body:
-    """Replaces the criteria. The stream stays in its segment: at its beginning, or before the
-    first event of the new view that does not come before the event it stood at. That segment is
-    the new reference."""
+) -> StreamPage:
+    """Replaces the criteria. The stream stays in its segment: at its beginning, or at the first
+    matching event that is not before the event it was at. That segment is the new reference."""
     asked = criteria_of(criteria)
     for _ in range(limits.STREAM_RETRIES):
         stream = _load(reader, stream_id)
@@ -87,48 +107,47 @@ def filter_events(
         if _save(reader, changed):
             wanted = EventFilter(asked, page.until_us)
             view = _view(reader, stream.process_id, wanted)
-            return _body(reader, changed, wanted, view, _stand(changed, view), page.rows)
+            return _page(reader, changed, wanted, view, _position(changed, view), page.rows)
     raise _contended(stream_id)
 
 
-def remove(reader: Reader, stream_id: str) -> Body:
+def remove(reader: Reader, stream_id: str) -> None:
     """Deletes a stream."""
-    kept.remove(reader.database, _load(reader, stream_id))
-    return {"result": "success"}
+    stored.remove(reader.database, _load(reader, stream_id))
 
 
 def _load(reader: Reader, stream_id: str) -> Stream:
-    return kept.load(reader.database, reader.username, stream_id, reader.ttl_s, reader.now_us)
+    return stored.load(reader.database, reader.username, stream_id, reader.ttl_s, reader.now_us)
 
 
 def _save(reader: Reader, stream: Stream) -> bool:
-    return kept.save(reader.database, stream, reader.ttl_s, reader.now_us)
+    return stored.save(reader.database, stream, reader.ttl_s, reader.now_us)
 
 
-def _view(reader: Reader, process_id: str, wanted: EventFilter) -> View:
-    view = reader.views.view(reader.engine, process_id, reader.scope, wanted)
+def _view(reader: Reader, process_id: str, wanted: EventFilter) -> FilteredProcess:
+    view = reader.counts.view(reader.engine, process_id, reader.scope, wanted)
     if view is None:
-        raise unknown_process(process_id)
+        raise unknown_process(reader.engine, reader.scope, process_id)
     return view
 
 
-def _stand(stream: Stream, view: View) -> Stand:
-    index = view.track.index_of(Place(stream.segment_id, stream.segment_offset))
-    return Stand(index, stream.ref_segment_id)
+def _position(stream: Stream, view: FilteredProcess) -> Position:
+    index = view.sequence.index_of(SegmentOffset(stream.segment_id, stream.segment_offset))
+    return Position(index, stream.ref_segment_id)
 
 
-def _moved(stream: Stream, view: View, stand: Stand) -> Stream:
-    place = view.track.place_of(stand.index)
+def _moved(stream: Stream, view: FilteredProcess, position: Position) -> Stream:
+    offset = view.sequence.offset_of(position.index)
     return replace(
         stream,
-        ref_segment_id=stand.ref_segment_id,
-        segment_id=place.segment_id,
-        segment_offset=place.offset,
+        ref_segment_id=position.ref_segment_id,
+        segment_id=offset.segment_id,
+        segment_offset=offset.offset,
     )
 
 
 def _refiltered(reader: Reader, stream: Stream, after: EventFilter) -> Stream:
-    """The stream with the criteria of another filter, at the same place in time."""
+    """The stream with the criteria of another filter, at the same offset in time."""
     before = EventFilter(stream.criteria)
     found = _view(reader, stream.process_id, before).outline
     offset = 0
@@ -150,32 +169,58 @@ def _refiltered(reader: Reader, stream: Stream, after: EventFilter) -> Stream:
     )
 
 
-def _body(
-    reader: Reader, stream: Stream, wanted: EventFilter, view: View, stand: Stand, rows: int
-) -> Body:
-    track = view.track
-    place = track.place_of(stand.index)
-    return {
-        "stream_id": stream.id,
-        "status_fw": track.status_forward(stand, rows),
-        "status_bw": track.status_backward(stand),
-        "ref_segment_id": stand.ref_segment_id,
-        "cur_segment_id": place.segment_id,
-        "head_as_ref_segment_offset": stand.index - track.index_of(Place(stand.ref_segment_id)),
-        "head_as_cur_segment_offset": place.offset,
-        "events": _events(reader, stream.process_id, wanted, view, stand.index, rows),
-    }
+def _page(
+    reader: Reader,
+    stream: Stream,
+    wanted: EventFilter,
+    view: FilteredProcess,
+    position: Position,
+    rows: int,
+) -> StreamPage:
+    sequence = view.sequence
+    offset = sequence.offset_of(position.index)
+    events = _events(reader, stream.process_id, wanted, view, position.index, rows)
+    ref_index = sequence.index_of(SegmentOffset(position.ref_segment_id))
+    return StreamPage(
+        stream_id=stream.id,
+        status_forward=sequence.status_forward(position, rows),
+        status_backward=sequence.status_backward(position),
+        ref_segment_id=position.ref_segment_id,
+        segment_id=offset.segment_id,
+        offset_in_ref=position.index - ref_index,
+        offset=offset.offset,
+        events=events,
+        signatures=signatures_of(reader.engine, *hashes_of(events), reader.scope),
+    )
 
 
 def _events(
-    reader: Reader, process_id: str, wanted: EventFilter, view: View, index: int, rows: int
-) -> list[dict[str, Any]]:
-    numbers, start = view.track.span(index, rows)
-    filled = [number for number in numbers if view.track.holds(number)]
-    found = read_wanted(
-        reader.engine, process_id, reader.scope, wanted, view.outline, filled, start, rows
+    reader: Reader,
+    process_id: str,
+    wanted: EventFilter,
+    view: FilteredProcess,
+    index: int,
+    rows: int,
+) -> list[SequencedEvent]:
+    numbers, start = view.sequence.span(index, rows)
+    with_events = [number for number in numbers if view.sequence.has_events(number)]
+    return read_wanted(
+        reader.engine, process_id, reader.scope, wanted, view.outline, with_events, start, rows
     )
-    return event_records(found, signatures_of(reader.engine, *hashes_of(found), reader.scope))
+
+
+def hashes_of(events: Iterable[SequencedEvent]) -> tuple[list[str], list[str]]:
+    """MD5s of the files that events name, and SHA-256s of those without an MD5; sorted."""
+    pairs = {file_hashes(item.event) for item in events}
+    return (
+        sorted({md5 for md5, _ in pairs if md5}),
+        sorted({sha256 for md5, sha256 in pairs if sha256 and not md5}),
+    )
+
+
+def file_hashes(event: object) -> tuple[str, str]:
+    """MD5 and SHA-256 of the file that an event names, "" where it has none."""
+    return getattr(event, "md5", ""), getattr(event, "sha256", "")
 
 
 def _contended(stream_id: str) -> ConflictError:

@@ -1,9 +1,9 @@
-"""Where a stream stands in the sequence of a process's events, and where a move takes it.
+"""The cursor of a stream in the sequence of a process's events, and moves of it. Pure.
 
-Pure: the sequence is how many events each segment holds in a view, and a position is an index
-into it, or a place: a segment and an offset among its events in the view. Places survive what
-indexes do not, segments that come and go; so places are kept, and indexes are counted with.
-The rules for people are in docs/process-analysis.md.
+`EventSequence` is the number of matching events of each segment. A position is an index into it,
+or a `SegmentOffset`: a segment and an offset among its matching events. Segments can appear and
+disappear between requests, which shifts indexes but not segment offsets; so segment offsets are
+stored, and arithmetic is done with indexes. Rules: docs/process-analysis.md.
 """
 
 from bisect import bisect_left, bisect_right
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, Self
 
-from vedette.search.processes.not_found import unknown_segment
+from vedette.search.processes.process_lookup import unknown_segment
 
 Status = Literal["ready", "current", "complete", "void"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A position: `offset` events of the view into a segment."""
+class SegmentOffset:
+    """`offset` matching events after the beginning of a segment."""
 
     segment_id: int
     offset: int = 0
@@ -34,7 +34,7 @@ class Seek:
 
 @dataclass(frozen=True, slots=True)
 class JumpBy:
-    """Move to the first event of another segment, counting those that hold events of the view."""
+    """Move by segments; only those with matching events count."""
 
     by: int
 
@@ -50,8 +50,8 @@ Move = Seek | JumpBy | JumpTo
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
-    """A position after a move, and whether the move went too far."""
+class Position:
+    """A position after a move, and whether the move went beyond an end."""
 
     index: int
     ref_segment_id: int
@@ -60,8 +60,8 @@ class Stand:
 
 
 @dataclass(frozen=True, slots=True)
-class Track:
-    """Segments of a process, the earliest first, and the number of events before each one's end."""
+class EventSequence:
+    """Segments of a process, the earliest first, with cumulative counts of matching events."""
 
     process_id: str
     segment_ids: Sequence[int]
@@ -86,26 +86,26 @@ class Track:
         """Index of the first event of the `number`th segment."""
         return self.ends[number - 1] if number else 0
 
-    def holds(self, number: int) -> bool:
-        """Whether the `number`th segment has events of the view."""
+    def has_events(self, number: int) -> bool:
+        """Whether the `number`th segment has matching events."""
         return self.ends[number] > self.begin(number)
 
-    def index_of(self, place: Place) -> int:
-        """Index of a place; of the next event there is when its segment is gone or shorter."""
-        number = bisect_left(self.segment_ids, place.segment_id)
+    def index_of(self, offset: SegmentOffset) -> int:
+        """Index of a segment offset; of the next event when its segment is gone or shorter."""
+        number = bisect_left(self.segment_ids, offset.segment_id)
         begin = self.begin(number)
-        if number == len(self.segment_ids) or self.segment_ids[number] != place.segment_id:
+        if number == len(self.segment_ids) or self.segment_ids[number] != offset.segment_id:
             return begin
-        return min(begin + place.offset, self.ends[number])
+        return min(begin + offset.offset, self.ends[number])
 
-    def place_of(self, index: int) -> Place:
-        """The place of the event with an index; at the end, that of the last segment's end."""
+    def offset_of(self, index: int) -> SegmentOffset:
+        """Segment offset of an index; at the end, the end of the last segment."""
         last = len(self.segment_ids) - 1
         number = min(bisect_right(self.ends, index), last)
-        return Place(self.segment_ids[number], index - self.begin(number))
+        return SegmentOffset(self.segment_ids[number], index - self.begin(number))
 
     def segment_id(self, asked: int) -> int:
-        """A segment as named in a request, 0 and 1 for the earliest. Raises NotFoundError."""
+        """The segment that a request names: 0 and 1 are the earliest. Raises NotFoundError."""
         if asked in (0, 1):
             return self.segment_ids[0]
         number = bisect_left(self.segment_ids, asked)
@@ -113,49 +113,49 @@ class Track:
             raise unknown_segment(self.process_id, asked)
         return asked
 
-    def moved(self, stand: Stand, move: Move) -> Stand:
-        """Where a move leads; what goes too far stays at the end, or the beginning."""
+    def moved(self, position: Position, move: Move) -> Position:
+        """The position after a move; one beyond an end stays at that end."""
         match move:
             case Seek(by):
-                return self._bounded(stand.index + by, stand.ref_segment_id)
+                return self._bounded(position.index + by, position.ref_segment_id)
             case JumpBy(by):
-                return self._jumped(stand.index, by)
+                return self._jumped(position.index, by)
             case JumpTo(segment_id):
                 segment_id = self.segment_id(segment_id)
-                return Stand(self.index_of(Place(segment_id)), segment_id)
+                return Position(self.index_of(SegmentOffset(segment_id)), segment_id)
 
-    def _bounded(self, index: int, ref_segment_id: int) -> Stand:
+    def _bounded(self, index: int, ref_segment_id: int) -> Position:
         overshot = (index > self.total) - (index < 0)
-        return Stand(max(0, min(index, self.total)), ref_segment_id, overshot)
+        return Position(max(0, min(index, self.total)), ref_segment_id, overshot)
 
-    def _jumped(self, index: int, by: int) -> Stand:
-        filled = [n for n in range(len(self.ends)) if self.holds(n)]
-        current = min(bisect_right(self.ends, index), filled[-1]) if filled else 0
-        wanted = bisect_left(filled, current) + by
-        if 0 <= wanted < len(filled):
-            number = filled[wanted]
-            return Stand(self.begin(number), self.segment_ids[number])
+    def _jumped(self, index: int, by: int) -> Position:
+        with_events = [n for n in range(len(self.ends)) if self.has_events(n)]
+        current = min(bisect_right(self.ends, index), with_events[-1]) if with_events else 0
+        wanted = bisect_left(with_events, current) + by
+        if 0 <= wanted < len(with_events):
+            number = with_events[wanted]
+            return Position(self.begin(number), self.segment_ids[number])
         index = 0 if wanted < 0 else self.total
-        overshot = 0 if not (filled or by) else -1 if wanted < 0 else 1
-        return Stand(index, self.place_of(index).segment_id, overshot)
+        overshot = 0 if not (with_events or by) else -1 if wanted < 0 else 1
+        return Position(index, self.offset_of(index).segment_id, overshot)
 
-    def status_forward(self, stand: Stand, rows: int) -> Status:
-        """`ready` while there are events behind the `rows` from the position on."""
-        if stand.overshot > 0:
+    def status_forward(self, position: Position, rows: int) -> Status:
+        """`ready` while there are events after the `rows` from the position on."""
+        if position.overshot > 0:
             return "void"
-        if stand.index + rows < self.total:
+        if position.index + rows < self.total:
             return "ready"
         return "complete" if self.is_terminated else "current"
 
-    def status_backward(self, stand: Stand) -> Status:
+    def status_backward(self, position: Position) -> Status:
         """`ready` while there are events before the position. None can be added there."""
-        if stand.overshot < 0:
+        if position.overshot < 0:
             return "void"
-        return "ready" if stand.index else "complete"
+        return "ready" if position.index else "complete"
 
     def span(self, index: int, rows: int) -> tuple[range, int]:
-        """Which segments hold the `rows` events from an index on, and how many of their events
-        come before."""
+        """Numbers of the segments with the `rows` events from an index on, and how many of their
+        events come before the index."""
         if index >= self.total or not rows:
             return range(0), 0
         first = bisect_right(self.ends, index)

@@ -1,1 +1,1 @@
-"""The tree of a process: ancestors, descendants, what is missing and why."""
+"""The tree of a process: ancestors and descendants."""

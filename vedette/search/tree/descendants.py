@@ -1,10 +1,10 @@
-"""The descendants of a process, generation by generation.
+"""The descendants of a process, breadth first, one generation at a time.
 
-What the processes of a generation are, and what they reported of their children, is one question
-to the store; who names them as parents is another, asked at the same time. The two tell who the
-next generation is. One with more than a few is asked without what its processes are. Children of
-a generation are in order of their start; a walk begins behind a cursor, and ends with one where
-there is more.
+Two store queries run in parallel for each generation: its rows with the children that they
+reported, and the ids of processes that name one of them as parent. Together they give the next
+generation. A large generation is read without its rows (`_LARGE`); only those that are shown are
+read later. Children of a generation are ordered by start; a walk resumes after a cursor, and
+returns one when it did not reach the end.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,10 +14,10 @@ from typing import Final
 from vedette import limits
 from vedette.model.columns import Column
 from vedette.model.scope import Scope
-from vedette.search.bodies.tree import Place
+from vedette.search.processes.process_columns import UNKNOWN_LAST_US
 from vedette.search.tree.cursor import Cursor
 from vedette.store.engine.client import Engine
-from vedette.store.engine.query_pool import beside
+from vedette.store.engine.query_pool import submit
 from vedette.store.read.relatives import (
     NODE,
     Known,
@@ -30,32 +30,43 @@ from vedette.store.read.relatives import (
 
 
 @dataclass(frozen=True, slots=True)
+class TreePosition:
+    """Where a process is in the tree."""
+
+    process_id: str
+    parent_id: str
+    depth: int
+    """Generations below the process whose tree it is; negative above it."""
+
+
+@dataclass(frozen=True, slots=True)
 class TreeRequest:
-    """What part of a tree is wanted."""
+    """Which part of a tree is wanted."""
 
     depth: int
     """Generations, up and down."""
     max_nodes: int
     after: Cursor | None = None
-    """The descendant that the answer before ended with."""
+    """Last descendant of the previous answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Descendant:
-    """A descendant as the walk finds it; ordered by `key` within its generation."""
+    """One descendant; ordered by `key` within its generation."""
 
-    place: Place
+    position: TreePosition
     began_us: int
     report: Report | None
     known: Known | None = None
-    """What it is; None where it is not there, or was not asked for."""
-    is_asked: bool = False
+    """Its row; None when it has none or the row was not read."""
+    is_read: bool = False
+    """Whether its row was read, even if there is none."""
     count: int = 1
-    """Its own events of children; 1 where that is not known."""
+    """Its own child events; 1 when unknown."""
 
     @property
     def key(self) -> tuple[int, str]:
-        return self.began_us, self.place.process_id
+        return self.began_us or UNKNOWN_LAST_US, self.position.process_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,77 +75,76 @@ class Walk:
 
     children: list[Descendant]
     next: Cursor | None
-    """Where the rest begins; None when there is none."""
+    """Where the rest begins; None at the end."""
     unfolded: frozenset[str]
-    """Processes at the lowest generation asked for that have children."""
+    """Processes of the lowest generation that have children."""
     is_complete: bool
-    """False when a generation was too large to be put in order."""
+    """False when a generation was cut at `TREE_GENERATION_MAX`."""
 
 
-_FEW: Final = 1_000
-"""Children of a generation that are read with what they are, whether they are shown or not."""
+_LARGE: Final = 1_000
+"""Generations up to this size are read with their rows, whether they are shown or not."""
 
 NO_WALK: Final = Walk([], None, frozenset(), is_complete=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
-    """Processes that were asked for, by id: what those are that can be seen, and who names one of
-    them as its parent."""
+class Generation:
+    """Processes that were read, by id, and the ids of processes that name one as parent."""
 
     known: Mapping[str, Known]
     named: Sequence[str] | None = None
-    """None where it was not asked, or there are more than a few."""
+    """None when it was not read, or there are too many."""
 
 
-_UNASKED: Final = Met({})
+_UNREAD: Final = Generation({})
 
 
-def met(
+def read_generation(
     engine: Engine,
     scope: Scope,
     process_ids: Sequence[str],
     columns: Sequence[Column] = NODE,
-    most: int = _FEW,
-) -> Met:
-    """Asks for processes; named by at most `most` others."""
-    named = beside(children_named, engine, process_ids, most)
+    children_max: int = _LARGE,
+) -> Generation:
+    """Reads processes, and the ids of at most `children_max` children."""
+    named = submit(children_named, engine, process_ids, children_max)
     known = known_of(engine, process_ids, scope, columns)
-    return Met(known, named.result())
+    return Generation(known, named.result())
 
 
 def descend(
-    engine: Engine, scope: Scope, root: str, top: Met, seen: set[str], request: TreeRequest
+    engine: Engine, scope: Scope, root: str, top: Generation, seen: set[str], request: TreeRequest
 ) -> Walk:
-    """From a process that was met, past the cursor, until there are enough or no more; notes all
-    that it comes by as seen."""
+    """Walks down from `root`, whose generation is `top`, until `max_nodes` descendants after the
+    cursor are found or there are no more. Adds every id it finds to `seen`."""
     found: list[Descendant] = []
     known = top.known[root]
-    parents = [_child(Place(root, known.row["parent_id"], 0), 0, None, known)]
+    parents = [_child(TreePosition(root, known.row["parent_id"], 0), 0, None, known)]
     is_complete = True
     for depth in range(1, request.depth + 1):
         room = request.max_nodes - len(found)
         is_shown = request.after is None or depth > request.after.depth
-        few = max(2 * room, _FEW) if is_shown else _FEW
-        generation, top = _generation(engine, scope, parents, top, depth, seen, few)
+        size_max = max(2 * room, _LARGE) if is_shown else _LARGE
+        generation, top = _generation(engine, scope, parents, top, depth, seen, size_max)
         is_complete = is_complete and len(generation) < limits.TREE_GENERATION_MAX
         page = [child for child in generation if _is_after(child, request.after)]
         found += page[:room]
         if len(page) > room:
             last = found[-1]
-            cursor = Cursor(last.place.depth, last.began_us, last.place.process_id)
+            cursor = Cursor(last.position.depth, last.began_us, last.position.process_id)
             return Walk(found, cursor, frozenset(), is_complete)
         parents = generation
         if not parents:
             return Walk(found, None, frozenset(), is_complete)
-    unfolded, _ = _generation(engine, scope, parents, top, request.depth + 1, seen, _FEW)
-    return Walk(found, None, frozenset(one.place.parent_id for one in unfolded), is_complete)
+    unfolded, _ = _generation(engine, scope, parents, top, request.depth + 1, seen, _LARGE)
+    return Walk(found, None, frozenset(one.position.parent_id for one in unfolded), is_complete)
 
 
 def _is_after(child: Descendant, cursor: Cursor | None) -> bool:
-    return cursor is None or (child.place.depth, *child.key) > (
+    return cursor is None or (child.position.depth, *child.key) > (
         cursor.depth,
-        cursor.began_us,
+        cursor.began_us or UNKNOWN_LAST_US,
         cursor.process_id,
     )
 
@@ -143,42 +153,42 @@ def _generation(
     engine: Engine,
     scope: Scope,
     parents: Sequence[Descendant],
-    top: Met,
+    top: Generation,
     depth: int,
     seen: set[str],
-    few: int,
-) -> tuple[list[Descendant], Met]:
-    """The children of some processes that were not met before, in order; notes them as seen."""
-    ids = [parent.place.process_id for parent in parents]
-    below = _UNASKED
-    told = beside(_reported, engine, scope, parents)
+    size_max: int,
+) -> tuple[list[Descendant], Generation]:
+    """Children of `parents` that are not in `seen`, in order; adds them to `seen`."""
+    ids = [parent.position.process_id for parent in parents]
+    below = _UNREAD
+    reading = submit(_reported, engine, scope, parents)
     named = top.named
-    # A child that came and went is told of twice.
-    if named is None and sum(parent.count for parent in parents) <= few:
-        named = children_named(engine, ids, few)
-    reports = told.result()
+    # A child that started and ended has two events.
+    if named is None and sum(parent.count for parent in parents) <= size_max:
+        named = children_named(engine, ids, size_max)
+    reports = reading.result()
     if named is None:
         found = _tied(engine, scope, ids, depth, reports)
     else:
         new = [one for one in dict.fromkeys((*named, *reports)) if one not in seen]
-        below = met(engine, scope, new, most=few) if new else _UNASKED
+        below = read_generation(engine, scope, new, children_max=size_max) if new else _UNREAD
         found = _known(below.known, set(ids), depth, named, reports)
     children = [child for child_id, child in found.items() if child_id not in seen]
-    seen.update(child.place.process_id for child in children)
+    seen.update(child.position.process_id for child in children)
     children.sort(key=lambda child: child.key)
     return children[: limits.TREE_GENERATION_MAX], below
 
 
 def _reported(engine: Engine, scope: Scope, parents: Sequence[Descendant]) -> dict[str, Report]:
-    """The children that some processes reported, by id, as the first that did tells of each."""
+    """Children in the events of `parents`, by id, with the earliest report of each."""
     found: list[Report] = []
-    untold: list[str] = []
+    unread: list[str] = []
     for parent in parents:
         if parent.known is not None and parent.known.reports is not None:
             found += parent.known.reports
         elif parent.count:
-            untold.append(parent.place.process_id)
-    found += reports_of(engine, untold, scope, limit=limits.TREE_GENERATION_MAX)
+            unread.append(parent.position.process_id)
+    found += reports_of(engine, unread, scope, limit=limits.TREE_GENERATION_MAX)
     found.sort(key=lambda report: (report.time_us, report.parent_id, report.child_id))
     reports: dict[str, Report] = {}
     for report in found:
@@ -193,15 +203,15 @@ def _tied(
     depth: int,
     reports: Mapping[str, Report],
 ) -> dict[str, Descendant]:
-    """The children of a generation, without what they are."""
+    """Children of a generation without their rows."""
     found: dict[str, Descendant] = {}
     for tie in ties_of(engine, parent_ids, scope, limit=limits.TREE_GENERATION_MAX):
-        place = Place(tie.child_id, tie.parent_id, depth)
+        position = TreePosition(tie.child_id, tie.parent_id, depth)
         report = reports.get(tie.child_id)
-        found[tie.child_id] = Descendant(place, tie.start_us, report, count=tie.reports)
+        found[tie.child_id] = Descendant(position, tie.start_us, report, count=tie.reports)
     for child_id, report in reports.items():
-        place = Place(child_id, report.parent_id, depth)
-        found.setdefault(child_id, Descendant(place, report.time_us, report))
+        position = TreePosition(child_id, report.parent_id, depth)
+        found.setdefault(child_id, Descendant(position, report.time_us, report))
     return found
 
 
@@ -212,22 +222,24 @@ def _known(
     named: Sequence[str],
     reports: Mapping[str, Report],
 ) -> dict[str, Descendant]:
-    """The same, with what they are. One that names its parent stands below that one; the report of
-    another process tells how it began (exec)."""
+    """Children of a generation with their rows. One that names a parent is placed below it, even
+    when another process reported it (exec)."""
     found: dict[str, Descendant] = {}
     for child_id in named:
         one = known.get(child_id)
         if one is not None and one.row["parent_id"] in parent_ids:
-            place = Place(child_id, one.row["parent_id"], depth)
-            found[child_id] = _child(place, one.row["start"], reports.get(child_id), one)
+            position = TreePosition(child_id, one.row["parent_id"], depth)
+            found[child_id] = _child(position, one.row["start"], reports.get(child_id), one)
     for child_id, report in reports.items():
-        place = Place(child_id, report.parent_id, depth)
+        position = TreePosition(child_id, report.parent_id, depth)
         if child_id not in found:
-            found[child_id] = _child(place, report.time_us, report, known.get(child_id))
+            found[child_id] = _child(position, report.time_us, report, known.get(child_id))
     return found
 
 
-def _child(place: Place, began_us: int, report: Report | None, known: Known | None) -> Descendant:
-    """A descendant that was asked for."""
+def _child(
+    position: TreePosition, began_us: int, report: Report | None, known: Known | None
+) -> Descendant:
+    """A descendant whose row was read."""
     count = known.row["childproc_count"] if known else 0
-    return Descendant(place, began_us, report, known, is_asked=True, count=count)
+    return Descendant(position, began_us, report, known, is_read=True, count=count)

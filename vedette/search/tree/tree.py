@@ -1,79 +1,122 @@
-"""The tree of a process, with reasons: who began it, what it began, and what is missing and why.
+"""The tree of a process: its ancestors, its descendants, and reasons for those that are missing.
 
-Ancestors come one generation at a time, and beside them the descendants (`descendants.py`). A
-continuation names the last descendant that was answered (`cursor.py`), and the walk down to
-it is made again, so nothing is kept between two requests and the scope is that of the caller each
-time.
+Ancestors are read one generation at a time, in parallel with the descendants (`descendants.py`).
+A continuation names the last descendant of the previous answer (`cursor.py`) and the walk down to
+it is repeated, so no state is kept between requests and each request has its caller's scope.
 
-Every process is labelled as it was at the time: an ancestor as its child reported it, a
-descendant as its parent did when it began. Where its own records say something else by now, both
-are shown.
+A node carries its own row and the report of its parent, because the API labels processes as they
+were when they began.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from vedette.model.ids import names_process
 from vedette.model.scope import Scope
-from vedette.search.bodies.process import Body, Row, start_us
-from vedette.search.bodies.tree import Place, ancestor_body, missing_body, node_body
-from vedette.search.processes.not_found import completed, unknown_process
+from vedette.search.processes.absence import Absence, Reason
+from vedette.search.processes.process_columns import Row, time_in_id_us
+from vedette.search.processes.process_lookup import completed, unknown_process
 from vedette.search.processes.suppression import Suppression
-from vedette.search.tree.cursor import token_of
+from vedette.search.tree.cursor import Cursor
 from vedette.search.tree.descendants import (
     NO_WALK,
     Descendant,
-    Met,
+    Generation,
+    TreePosition,
     TreeRequest,
     Walk,
     descend,
-    met,
+    read_generation,
 )
-from vedette.search.tree.missing import Absence
 from vedette.store.engine.client import Engine
-from vedette.store.engine.query_pool import beside
+from vedette.store.engine.query_pool import submit
 from vedette.store.read.relatives import FACTS, NODE, Known, Report, facts_of, known_of, reports_of
+
+
+@dataclass(frozen=True, slots=True)
+class Ancestor:
+    """A process above the root, and the child through which it was found."""
+
+    row: Row | None
+    """None when it has no records."""
+    child: Row
+    """Its parent columns describe the ancestor."""
+    depth: int
+    """Negative: generations above the root."""
+    missing: Reason | None
+
+
+@dataclass(frozen=True, slots=True)
+class TreeNode:
+    """The root or a descendant."""
+
+    position: TreePosition
+    row: Row | None
+    """None when it has no records."""
+    report: Report | None
+    """The event of a parent that reported it."""
+    is_suppressed: bool
+    missing: Reason | None
+    has_more_children: bool
+    """Whether it is at the lowest generation of this answer and has children."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessTree:
+    """One answer about the tree of a process."""
+
+    process_id: str
+    depth: int
+    ancestors: Sequence[Ancestor]
+    """The parent first; only in the first answer."""
+    nodes: Sequence[TreeNode]
+    """The root (only in the first answer), then descendants breadth first."""
+    is_complete: bool
+    next: Cursor | None
+    """Where the next answer continues."""
+    elapsed_s: float
 
 
 def tree(
     engine: Engine, scope: Scope, process_id: str, request: TreeRequest, suppression: Suppression
-) -> Body:
-    """The tree of one process. Raises NotFoundError when it cannot be seen."""
+) -> ProcessTree:
+    """The tree of one process. Raises NotFoundError."""
     began = time.perf_counter()
-    top = met(engine, scope, [process_id], FACTS)
+    top = read_generation(engine, scope, [process_id], FACTS)
     if process_id not in top.known:
-        raise unknown_process(process_id)
+        raise unknown_process(engine, scope, process_id)
     root = top.known[process_id].row
     absence = Absence(engine, scope)
     lineage, walk = _both_ways(engine, scope, process_id, top, request)
     nodes = _nodes(engine, scope, walk, absence, suppression)
-    ancestors: list[Body] = []
+    ancestors: list[Ancestor] = []
     if request.after is None:
         rows = [known.row for known in lineage]
         ancestors = _ancestors(root, rows, absence, request.depth)
         nodes = [_root(engine, scope, root, lineage, suppression), *nodes]
-    return {
-        "process_id": process_id,
-        "depth": request.depth,
-        "ancestors": ancestors,
-        "nodes": nodes,
-        "is_complete": walk.is_complete and walk.next is None,
-        "continue": token_of(walk.next, process_id, request.depth) if walk.next else None,
-        "elapsed": time.perf_counter() - began,
-    }
+    return ProcessTree(
+        process_id=process_id,
+        depth=request.depth,
+        ancestors=ancestors,
+        nodes=nodes,
+        is_complete=walk.is_complete and walk.next is None,
+        next=walk.next,
+        elapsed_s=time.perf_counter() - began,
+    )
 
 
 def _both_ways(
-    engine: Engine, scope: Scope, process_id: str, top: Met, request: TreeRequest
+    engine: Engine, scope: Scope, process_id: str, top: Generation, request: TreeRequest
 ) -> tuple[list[Known], Walk]:
-    """The ancestors, and at the same time the descendants. Should one be both, it is an ancestor:
-    then the walk down is made again, with the ancestors as met before."""
+    """Ancestors and descendants, read in parallel. A process that is both (a cycle) counts as an
+    ancestor: the walk down is then repeated without it."""
     if not request.depth:
         return [], NO_WALK
     seen = {process_id}
-    asked = beside(_lineage, engine, scope, top.known[process_id].row, request.depth)
+    reading = submit(_lineage, engine, scope, top.known[process_id].row, request.depth)
     walk = descend(engine, scope, process_id, top, seen, request)
-    lineage = asked.result()
+    lineage = reading.result()
     above = {known.row["process_id"] for known in lineage}
     if above & seen:
         walk = descend(engine, scope, process_id, top, above | {process_id}, request)
@@ -81,8 +124,7 @@ def _both_ways(
 
 
 def _lineage(engine: Engine, scope: Scope, root: Row, depth: int) -> list[Known]:
-    """The ancestors that can be seen, the parent first, with what that one reported; ends at a
-    cycle."""
+    """The ancestors within scope, the parent first, whose reports are read too; ends at a cycle."""
     found: list[Known] = []
     seen = {root["process_id"]}
     row = root
@@ -106,56 +148,57 @@ def _ancestor(engine: Engine, scope: Scope, process_id: str, *, with_reports: bo
     return None if row is None else Known(row, None)
 
 
-def _ancestors(root: Row, lineage: Sequence[Row], absence: Absence, depth: int) -> list[Body]:
-    """The bodies of the ancestors, the last of which may be missing."""
+def _ancestors(root: Row, lineage: Sequence[Row], absence: Absence, depth: int) -> list[Ancestor]:
+    """The ancestors with records, and the missing parent of the topmost one."""
     line = [root, *lineage]
-    bodies = [
-        ancestor_body(row, completed(child, row), -generation)
+    found = [
+        Ancestor(row, completed(child, row), -generation, None)
         for generation, (child, row) in enumerate(zip(line, lineage, strict=False), start=1)
     ]
     top = line[-1]
     seen = {row["process_id"] for row in line}
     if len(lineage) < depth and top["parent_id"] not in seen:
-        bodies += _beyond(top, absence, -len(line))
-    return bodies
+        found += _missing_parent(top, absence, -len(line))
+    return found
 
 
-def _beyond(top: Row, absence: Absence, generation: int) -> list[Body]:
-    """The parent of the topmost ancestor, of which only its child tells."""
+def _missing_parent(top: Row, absence: Absence, generation: int) -> list[Ancestor]:
+    """The parent of the topmost ancestor, known only from its child; [] when it is unknown."""
     parent_id = top["parent_id"]
     if not names_process(parent_id) and not top["parent_name"]:
         return []
-    told = {"process_id": parent_id, "start": 0, "last_update": top["last_update"]}
-    reason = absence.reason(parent_id, start_us(told))
-    return [ancestor_body(None, top, generation, reason)]
+    began_us = time_in_id_us(parent_id, before_us=top["last_update"])
+    return [Ancestor(None, top, generation, absence.reason(parent_id, began_us))]
 
 
 def _root(
     engine: Engine, scope: Scope, root: Row, lineage: Sequence[Known], suppression: Suppression
-) -> Body:
+) -> TreeNode:
     report = _report_of(engine, scope, root["process_id"], lineage[0]) if lineage else None
-    place = Place(root["process_id"], root["parent_id"], 0)
-    return node_body(place, root, report, suppression.hides(root))
+    position = TreePosition(root["process_id"], root["parent_id"], 0)
+    is_suppressed = suppression.hides(root)
+    return TreeNode(position, root, report, is_suppressed, None, has_more_children=False)
 
 
 def _report_of(engine: Engine, scope: Scope, child_id: str, parent: Known) -> Report | None:
-    """What a process reported of one child."""
+    """The parent's event about one child."""
     parent_id = parent.row["process_id"]
-    told = parent.reports
-    if told is None:
-        told = reports_of(engine, [parent_id], scope, limit=1, child_ids=[child_id])
-    return next((report for report in told if report.child_id == child_id), None)
+    reports = parent.reports
+    if reports is None:
+        reports = reports_of(engine, [parent_id], scope, limit=1, child_ids=[child_id])
+    return next((report for report in reports if report.child_id == child_id), None)
 
 
 def _nodes(
     engine: Engine, scope: Scope, walk: Walk, absence: Absence, suppression: Suppression
-) -> list[Body]:
-    untold = [child.place.process_id for child in walk.children if not child.is_asked]
-    rows = facts_of(engine, untold, scope, NODE)
+) -> list[TreeNode]:
+    """The descendants of a walk; rows that it did not read are read here, all at once."""
+    unread = [child.position.process_id for child in walk.children if not child.is_read]
+    rows = facts_of(engine, unread, scope, NODE)
     return [
         _node(
             child,
-            child.known.row if child.known else rows.get(child.place.process_id),
+            child.known.row if child.known else rows.get(child.position.process_id),
             absence,
             suppression,
             walk.unfolded,
@@ -166,16 +209,17 @@ def _nodes(
 
 def _node(
     child: Descendant,
-    row: Mapping[str, object] | None,
+    row: Row | None,
     absence: Absence,
     suppression: Suppression,
     unfolded: frozenset[str],
-) -> Body:
-    place, report = child.place, child.report
+) -> TreeNode:
+    position, report = child.position, child.report
+    missing: Reason | None = None
     if row is not None:
-        body = node_body(place, row, report, suppression.hides(row))
+        is_suppressed = suppression.hides(row)
     else:
         is_suppressed = report is not None and report.is_suppressed
-        reason = absence.reason(place.process_id, child.began_us, is_suppressed=is_suppressed)
-        body = missing_body(place, report, reason)
-    return body | {"has_more_children": place.process_id in unfolded}
+        missing = absence.reason(position.process_id, child.began_us, is_suppressed=is_suppressed)
+    has_more = position.process_id in unfolded
+    return TreeNode(position, row, report, is_suppressed, missing, has_more)

@@ -1,1 +1,1 @@
-"""What was seen, as events."""
+"""From observations of the sources to events in the queue."""

@@ -1,8 +1,8 @@
-"""What was seen, by many threads, to events in the order in which they happened.
+"""Orders the observations of all sources by time and turns them into events.
 
-Readers put what they saw into the inbox. It is held for `HOLD_US`, because an end may be read
-before the audit records of what the process did; then it is sorted by time and told, one
-process after the other, by one thread.
+Reader threads put observations into the inbox. They are held for `HOLD_US`, because the exit of a
+process may be read before the audit records of its last actions; then one thread sorts them and
+emits the events.
 """
 
 from __future__ import annotations
@@ -15,14 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..kernel import procfs
-from ..kernel.sockets import TCP, UDP, SocketTable, read_table, source_address
-from ..limits import HOLD_US, INBOX_MAX, RECONCILE_S
-from . import event_format
-from .collection import Collection
-from .event_format import EventWriter
-from .filters import Filters, Subject, are_dropped, connection_subject, file_subject
-from .hashes import FileHashes, Hashed
-from .observations import (
+from ..kernel.observations import (
     Accessed,
     Blocked,
     Connected,
@@ -31,54 +24,61 @@ from .observations import (
     FileChanged,
     Forked,
     Loaded,
-    Seen,
+    Observation,
 )
+from ..kernel.sockets import TCP, UDP, SocketTable, read_table, source_address
+from ..limits import HOLD_US, INBOX_MAX, RECONCILE_S
+from . import event_format
+from .collection import Collection
+from .event_format import EventWriter
+from .filters import Filters, Subject, connection_subject, file_subject, is_dropped
+from .hashes import FileHashes, Hashed
 from .process_table import Process, Processes
 
-_OF_ITSELF = Subject()
+_WHOLE_PROCESS = Subject()
 _COARSE_US = 12_000
-_WRITES_REMEMBERED = 4_096
+_WRITES_CACHED_MAX = 4_096
 _WRITE_AGAIN_US = 60_000_000
 _REFUSED_ERRORS = frozenset({-111, -113, -101, -1})
 _PENDING = frozenset({0, -115})
 
 
 class Inbox:
-    """Between the readers and the assembler; bounded, and what did not fit is counted."""
+    """Bounded buffer between the readers and the assembler; overflow is counted in `lost`."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seen: list[Seen] = []
+        self._observed: list[Observation] = []
         self.lost = 0
 
-    def put(self, seen: list[Seen]) -> None:
-        if not seen:
+    def put(self, observed: list[Observation]) -> None:
+        if not observed:
             return
         with self._lock:
-            if len(self._seen) + len(seen) > INBOX_MAX:
-                self.lost += len(seen)
+            if len(self._observed) + len(observed) > INBOX_MAX:
+                self.lost += len(observed)
             else:
-                self._seen += seen
+                self._observed += observed
 
-    def take(self) -> list[Seen]:
+    def take(self) -> list[Observation]:
         with self._lock:
-            taken, self._seen = self._seen, []
+            taken, self._observed = self._observed, []
         return taken
 
 
-def order(seen: Seen) -> int:
-    """Audit's clock is up to a tick late, the proc connector's is not: a fork goes before what
-    the child did, an end after what the process did."""
-    if isinstance(seen, Forked):
-        return seen.time_us - _COARSE_US
-    if isinstance(seen, Ended):
-        return seen.time_us + _COARSE_US
-    return seen.time_us
+def order(observed: Observation) -> int:
+    """Sort key. Audit's clock is up to a tick late, the proc connector's is exact: a fork sorts
+    before the child's actions, an exit after them."""
+    if isinstance(observed, Forked):
+        return observed.time_us - _COARSE_US
+    if isinstance(observed, Ended):
+        return observed.time_us + _COARSE_US
+    return observed.time_us
 
 
 @dataclass
-class Outlets:
-    """Where events go, and what is asked on the way."""
+class Outputs:
+    """Where events go, and what the assembler asks on the way."""
 
     write: Callable[[bytes], None]
     hashes: FileHashes
@@ -89,18 +89,18 @@ class Outlets:
 
 
 class Assembler:
-    """Used by one thread; `round` is called several times a second."""
+    """For one thread; `round` is called several times a second."""
 
     def __init__(
-        self, processes: Processes, writer: EventWriter, outlets: Outlets, inbox: Inbox
+        self, processes: Processes, writer: EventWriter, outputs: Outputs, inbox: Inbox
     ) -> None:
-        self._processes, self._writer, self._out, self._inbox = processes, writer, outlets, inbox
-        self._held: list[Seen] = []
+        self._processes, self._writer, self._out, self._inbox = processes, writer, outputs, inbox
+        self._held: list[Observation] = []
         self._written: dict[tuple[int, int, str], int] = {}
         self._reconciled = time.monotonic()
-        self.told = 0
+        self.emitted = 0
         self.filtered = 0
-        self._tell: dict[type, Callable[[Any], None]] = {
+        self._handlers: dict[type, Callable[[Any], None]] = {
             Executed: self._executed,
             Forked: self._processes.forked,
             Ended: self._ended,
@@ -112,47 +112,47 @@ class Assembler:
         }
 
     def begin(self) -> None:
-        """Tells of everything that runs already."""
+        """Emits every process that is already running."""
         for process in self._processes.scan():
             self._start(process, process.start_us, implicit=True)
 
     def round(self, now_us: int, *, final: bool = False) -> None:
-        """Tells what has been held long enough; everything when `final`."""
+        """Emits what was held long enough; everything when `final`."""
         arrived = self._inbox.take()
         self._find_addresses(arrived)
         self._held = sorted(self._held + arrived, key=order)
         until = now_us if final else now_us - HOLD_US
-        count = len(self._held) if final else _ripe(self._held, until)
-        ripe, self._held = self._held[:count], self._held[count:]
-        self.tell(ripe)
+        count = len(self._held) if final else _due(self._held, until)
+        due, self._held = self._held[:count], self._held[count:]
+        self.emit(due)
         if time.monotonic() > self._reconciled + RECONCILE_S:
             self._reconcile(now_us)
 
-    def tell(self, ripe: Iterable[Seen]) -> None:
-        """In this order."""
-        for seen in ripe:
-            self._tell[type(seen)](seen)
+    def emit(self, due: Iterable[Observation]) -> None:
+        """Emits observations in the given order."""
+        for observed in due:
+            self._handlers[type(observed)](observed)
 
     def _write(
         self, kind: str, time_us: int, process: Process, members: event_format.Event
     ) -> None:
-        self.told += 1
+        self.emitted += 1
         self._out.write(self._writer.line(kind, time_us, process, members))
 
     def _start(self, process: Process, time_us: int, *, implicit: bool = False) -> None:
-        """`start`, or `exec` for a process that was told of before."""
+        """Emits `start`, or `exec` for a process that was already reported."""
         hashed = self._hashed(process)
-        kind = "exec" if process.is_told else "start"
-        process.is_told = True
+        kind = "exec" if process.is_reported else "start"
+        process.is_reported = True
         parent = self._processes.get(process.ppid)
         md5 = hashed.md5 if hashed else ""
-        inherited = parent.rulings if parent is not None else ()
-        process.rulings = self._out.filters.rule(process, md5, inherited)
-        if self._is_filtered(process, _OF_ITSELF):
+        inherited = parent.applied_filters if parent is not None else ()
+        process.applied_filters = self._out.filters.applied_to(process, md5, inherited)
+        if self._is_filtered(process, _WHOLE_PROCESS):
             return
-        time_us = max(time_us, process.start_us)  # the clock of audit is a tick late
+        time_us = max(time_us, process.start_us)  # audit's clock is a tick late
         members = self._writer.start(process, hashed, implicit=implicit)
-        if not self._out.collection.takes("usercontext"):
+        if not self._out.collection.includes("usercontext"):
             for name in ("uid", "user", "loginuid"):
                 del members[name]
         self._write(kind, time_us, process, members)
@@ -161,115 +161,124 @@ class Assembler:
         return self._out.hashes.of(process.path) if process.path.startswith("/") else None
 
     def _is_filtered(self, process: Process, subject: Subject) -> bool:
-        if subject is _OF_ITSELF and not self._out.collection.takes("processes"):
+        if subject is _WHOLE_PROCESS and not self._out.collection.includes("processes"):
             return True
-        if not process.rulings or not are_dropped(process.rulings, subject):
+        if not process.applied_filters or not is_dropped(process.applied_filters, subject):
             return False
         self.filtered += 1
         return True
 
     def _known(self, pid: int, time_us: int, exe: str = "", uid: int = -1) -> Process:
-        """Whoever did it, told of before anything it did."""
-        process = self._processes.ensure(pid, time_us, exe, uid)
-        if not process.is_told:
+        """The process that acted; its start, and its parent's, are emitted first."""
+        process = self._processes.get_or_create(pid, time_us, exe, uid)
+        if not process.is_reported:
             parent = self._processes.get(process.ppid)
-            if parent is not None and not parent.is_told:
+            if parent is not None and not parent.is_reported:
                 self._start(parent, parent.start_us)
             self._start(process, process.start_us)
         return process
 
-    def _executed(self, seen: Executed) -> None:
-        process = self._processes.executed(seen)
+    def _executed(self, observed: Executed) -> None:
+        process = self._processes.executed(observed)
         if process is None:
             return
         parent = self._processes.get(process.ppid)
-        if parent is not None and not parent.is_told and not process.is_told:
+        if parent is not None and not parent.is_reported and not process.is_reported:
             self._start(parent, parent.start_us)
-        self._start(process, seen.time_us)
+        self._start(process, observed.time_us)
 
-    def _ended(self, seen: Ended) -> None:
-        process = self._processes.ended(seen.pid, seen.time_us)
-        if process is None or not process.is_told or self._is_filtered(process, _OF_ITSELF):
+    def _ended(self, observed: Ended) -> None:
+        process = self._processes.ended(observed.pid, observed.time_us)
+        if process is None or not process.is_reported or self._is_filtered(process, _WHOLE_PROCESS):
             return
-        members = {} if seen.exit_code is None else {"exit_code": seen.exit_code}
-        self._write("end", max(seen.time_us, process.start_us), process, members)
+        members = {} if observed.exit_code is None else {"exit_code": observed.exit_code}
+        self._write("end", max(observed.time_us, process.start_us), process, members)
 
-    def _file(self, seen: FileChanged) -> None:
+    def _file(self, observed: FileChanged) -> None:
         collection = self._out.collection
-        if seen.pid == os.getpid() or not collection.takes_file(seen.path, seen.file_type):
+        if observed.pid == os.getpid() or not collection.includes_file(
+            observed.path, observed.file_type
+        ):
             return
-        if not collection.takes("filewritemd5s"):
-            seen = replace(seen, md5="", sha256="")
-        process = self._known(seen.pid, seen.time_us, seen.exe, seen.uid)
-        if seen.action == "write" and self._is_again(process, seen):
+        if not collection.includes("filewritemd5s"):
+            observed = replace(observed, md5="", sha256="")
+        process = self._known(observed.pid, observed.time_us, observed.exe, observed.uid)
+        if observed.action == "write" and self._is_again(process, observed):
             return
-        if not self._is_filtered(process, file_subject(seen.path, seen.file_type)):
-            self._write("file", seen.time_us, process, event_format.file(seen))
+        if not self._is_filtered(process, file_subject(observed.path, observed.file_type)):
+            self._write("file", observed.time_us, process, event_format.file(observed))
 
-    def _is_again(self, process: Process, seen: FileChanged) -> bool:
-        """A log that is opened for every line is one write a minute."""
-        key = (process.pid, process.start_us, seen.path)
-        if seen.time_us - self._written.get(key, 0) < _WRITE_AGAIN_US:
+    def _is_again(self, process: Process, observed: FileChanged) -> bool:
+        """Limits repeated writes to a file to one event a minute (a log opened for every line)."""
+        key = (process.pid, process.start_us, observed.path)
+        if observed.time_us - self._written.get(key, 0) < _WRITE_AGAIN_US:
             return True
-        if len(self._written) >= _WRITES_REMEMBERED:
+        if len(self._written) >= _WRITES_CACHED_MAX:
             self._written.clear()
-        self._written[key] = seen.time_us
+        self._written[key] = observed.time_us
         return False
 
-    def _find_addresses(self, arrived: list[Seen]) -> None:
-        """While the sockets are there: at once, and one look for all that arrived together."""
-        connections = [seen for seen in arrived if isinstance(seen, Connected)]
+    def _find_addresses(self, arrived: list[Observation]) -> None:
+        """Adds local addresses while the sockets exist: one table lookup for all connections that
+        arrived together."""
+        connections = [observed for observed in arrived if isinstance(observed, Connected)]
         table: SocketTable | None = read_table() if connections else None
-        for seen in connections:
-            local = table and table.find(seen.socket_inode, seen.remote_ip, seen.remote_port)
+        for observed in connections:
+            local = table and table.find(
+                observed.socket_inode, observed.remote_ip, observed.remote_port
+            )
             if local:
-                seen.protocol, seen.local_ip, seen.local_port = local
+                observed.protocol, observed.local_ip, observed.local_port = local
             else:
-                seen.protocol = UDP if seen.remote_port == 53 else TCP
-                seen.local_ip = source_address(seen.remote_ip, seen.remote_port)
+                observed.protocol = UDP if observed.remote_port == 53 else TCP
+                observed.local_ip = source_address(observed.remote_ip, observed.remote_port)
 
-    def _connected(self, seen: Connected) -> None:
-        if not self._out.collection.takes("netconns"):
+    def _connected(self, observed: Connected) -> None:
+        if not self._out.collection.includes("netconns"):
             return
-        blocked = seen.is_outbound and self._out.is_blocked(seen.remote_ip, seen.remote_port)
-        if seen.exit_code not in _PENDING and not (blocked and seen.exit_code in _REFUSED_ERRORS):
+        blocked = observed.is_outbound and self._out.is_blocked(
+            observed.remote_ip, observed.remote_port
+        )
+        if observed.exit_code not in _PENDING and not (
+            blocked and observed.exit_code in _REFUSED_ERRORS
+        ):
             return
-        process = self._known(seen.pid, seen.time_us, seen.exe, seen.uid)
-        subject = connection_subject(seen.remote_ip, seen.remote_port)
+        process = self._known(observed.pid, observed.time_us, observed.exe, observed.uid)
+        subject = connection_subject(observed.remote_ip, observed.remote_port)
         if not self._is_filtered(process, subject):
             self._write(
-                "net", seen.time_us, process, event_format.connection(seen, blocked=blocked)
+                "net", observed.time_us, process, event_format.connection(observed, blocked=blocked)
             )
 
-    def _accessed(self, seen: Accessed) -> None:
-        if not self._out.collection.takes("cross_procs"):
+    def _accessed(self, observed: Accessed) -> None:
+        if not self._out.collection.includes("cross_procs"):
             return
-        process = self._known(seen.pid, seen.time_us, seen.exe, seen.uid)
-        target = self._known(seen.target, seen.time_us)
+        process = self._known(observed.pid, observed.time_us, observed.exe, observed.uid)
+        target = self._known(observed.target, observed.time_us)
         if not self._is_filtered(process, Subject(("crossproc_filters",), (target.path,))):
-            self._write("proc", seen.time_us, process, event_format.access(seen, target))
+            self._write("proc", observed.time_us, process, event_format.access(observed, target))
 
-    def _loaded(self, seen: Loaded) -> None:
-        if not self._out.collection.takes("moduleloads"):
+    def _loaded(self, observed: Loaded) -> None:
+        if not self._out.collection.includes("moduleloads"):
             return
-        process = self._known(seen.pid, seen.time_us, seen.exe, seen.uid)
-        if not self._is_filtered(process, Subject(("modload_filters",), (seen.path,))):
-            hashed = self._out.hashes.of(seen.path) if seen.path.startswith("/") else None
-            self._write("image", seen.time_us, process, event_format.image(seen, hashed))
+        process = self._known(observed.pid, observed.time_us, observed.exe, observed.uid)
+        if not self._is_filtered(process, Subject(("modload_filters",), (observed.path,))):
+            hashed = self._out.hashes.of(observed.path) if observed.path.startswith("/") else None
+            self._write("image", observed.time_us, process, event_format.image(observed, hashed))
 
-    def _blocked(self, seen: Blocked) -> None:
-        process = self._known(seen.pid, seen.time_us)
-        self._write("block", seen.time_us, process, self._writer.block(seen, process))
+    def _blocked(self, observed: Blocked) -> None:
+        process = self._known(observed.pid, observed.time_us)
+        self._write("block", observed.time_us, process, self._writer.block(observed, process))
 
     def _reconcile(self, now_us: int) -> None:
         self._reconciled = time.monotonic()
-        for process in self._processes.gone(procfs.pids(), now_us):
-            if process.is_told and not self._is_filtered(process, _OF_ITSELF):
+        for process in self._processes.remove_missing(procfs.pids(), now_us):
+            if process.is_reported and not self._is_filtered(process, _WHOLE_PROCESS):
                 self._write("end", now_us, process, {})
 
 
-def _ripe(held: list[Seen], until_us: int) -> int:
-    """How many of the sorted are old enough."""
+def _due(held: list[Observation], until_us: int) -> int:
+    """How many of the sorted observations were held long enough."""
     count = len(held)
     while count and order(held[count - 1]) > until_us:
         count -= 1

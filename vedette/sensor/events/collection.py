@@ -1,4 +1,4 @@
-"""What the sensor's group does not collect, in a file so that a restart keeps it."""
+"""Event kinds that the sensor's group does not collect, saved so that a restart keeps them."""
 
 from __future__ import annotations
 
@@ -7,41 +7,40 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..host.durable_files import write_durably
+from ..durable_files import write_durably
 
 _BINARY_ENDINGS = (".so", ".ko")
 
 
 class Collection:
-    """Everything, until a check-in says otherwise. Safe for threads: it is replaced whole."""
+    """Includes everything until a check-in excludes something. Safe for threads: replaced whole."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Without a path nothing is kept."""
+        """Without a path nothing is saved."""
         self._path = path
-        self._left_out: frozenset[str] = frozenset()
+        self._excluded: frozenset[str] = frozenset()
         if path is not None:
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 saved = json.loads(path.read_bytes())
-                self._left_out = frozenset(str(name) for name in saved["not_collected"])
+                self._excluded = frozenset(str(name) for name in saved["not_collected"])
 
-    def replace(self, left_out: Iterable[str]) -> None:
-        """OSError when it cannot be kept: nothing changed."""
-        names = frozenset(left_out)
-        if names == self._left_out:
+    def replace(self, skipped: Iterable[str]) -> None:
+        """OSError when it cannot be saved: nothing changed."""
+        names = frozenset(skipped)
+        if names == self._excluded:
             return
         if self._path is not None:
             saved = json.dumps({"not_collected": sorted(names)})
             write_durably(self._path, saved.encode())
-        self._left_out = names
+        self._excluded = names
 
-    def takes(self, kind: str) -> bool:
-        """Whether events of a kind are collected: the name of a group's option after
-        `collect_`."""
-        return kind not in self._left_out
+    def includes(self, kind: str) -> bool:
+        """`kind`: the name of a group's option without `collect_`."""
+        return kind not in self._excluded
 
-    def takes_file(self, path: str, file_type: int) -> bool:
-        """Whether what happens to this file is collected."""
-        if not self.takes("filemods"):
+    def includes_file(self, path: str, file_type: int) -> bool:
+        """Whether operations on this file are collected."""
+        if not self.includes("filemods"):
             return False
         is_binary = bool(file_type) or path.lower().endswith(_BINARY_ENDINGS)
-        return is_binary or self.takes("nonbinary_filewrites")
+        return is_binary or self.includes("nonbinary_filewrites")

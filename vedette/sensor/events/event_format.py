@@ -1,4 +1,4 @@
-"""Event format 1: one JSON object a line, as `docs/sensor-protocol.md` has it."""
+"""Event format 1: one JSON object per line, documented in docs/sensor-protocol.md."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import time
 from typing import Any
 
 from .. import EVENT_FORMAT
+from ..kernel.observations import Accessed, Blocked, Connected, FileChanged, Loaded
 from .hashes import Hashed
-from .observations import Accessed, Blocked, Connected, FileChanged, Loaded
 from .process_table import Process
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -18,7 +18,7 @@ Event = dict[str, Any]
 
 
 class Users:
-    """User names by number, read again once a minute."""
+    """User names by number, reloaded once a minute."""
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
@@ -37,8 +37,8 @@ class Users:
 
 
 class EventWriter:
-    """Events to lines. `seq` rises by one an event and begins with the time of the start, so
-    that it also rises over restarts."""
+    """Encodes events. `seq` increases by one with each event and starts at the current time, so
+    that it also increases over restarts."""
 
     def __init__(self, boot_id: str, now_us: int) -> None:
         self._boot_id = boot_id
@@ -79,11 +79,11 @@ class EventWriter:
             )
         return members
 
-    def block(self, seen: Blocked, process: Process) -> Event:
+    def block(self, observed: Blocked, process: Process) -> Event:
         return {
-            "path": seen.path,
-            "md5": seen.md5,
-            "sha256": seen.sha256,
+            "path": observed.path,
+            "md5": observed.md5,
+            "sha256": observed.sha256,
             "cmdline": process.cmdline,
             "ppid": process.ppid,
             "parent_start_us": process.parent_start_us,
@@ -91,38 +91,38 @@ class EventWriter:
         }
 
 
-def file(seen: FileChanged) -> Event:
-    members: Event = {"action": seen.action, "path": seen.path}
-    if seen.to:
-        members["to"] = seen.to
-    if seen.md5:
-        members.update(md5=seen.md5, sha256=seen.sha256)
-    if seen.file_type:
-        members["file_type"] = seen.file_type
+def file(observed: FileChanged) -> Event:
+    members: Event = {"action": observed.action, "path": observed.path}
+    if observed.to:
+        members["to"] = observed.to
+    if observed.md5:
+        members.update(md5=observed.md5, sha256=observed.sha256)
+    if observed.file_type:
+        members["file_type"] = observed.file_type
     return members
 
 
-def connection(seen: Connected, *, blocked: bool) -> Event:
+def connection(observed: Connected, *, blocked: bool) -> Event:
     members: Event = {
-        "direction": "out" if seen.is_outbound else "in",
-        "proto": seen.protocol,
-        "local_ip": seen.local_ip,
-        "local_port": seen.local_port,
-        "remote_ip": seen.remote_ip,
-        "remote_port": seen.remote_port,
+        "direction": "out" if observed.is_outbound else "in",
+        "proto": observed.protocol,
+        "local_ip": observed.local_ip,
+        "local_port": observed.local_port,
+        "remote_ip": observed.remote_ip,
+        "remote_port": observed.remote_port,
     }
     if blocked:
         members["blocked"] = True
     return members
 
 
-def access(seen: Accessed, target: Process) -> Event:
+def access(observed: Accessed, target: Process) -> Event:
     about = {"pid": target.pid, "start_us": target.start_us, "path": target.path}
-    return {"action": seen.action, "target": about}
+    return {"action": observed.action, "target": about}
 
 
-def image(seen: Loaded, hashed: Hashed | None) -> Event:
-    members: Event = {"path": seen.path}
+def image(observed: Loaded, hashed: Hashed | None) -> Event:
+    members: Event = {"path": observed.path}
     if hashed is not None:
         members.update(md5=hashed.md5, sha256=hashed.sha256)
     return members

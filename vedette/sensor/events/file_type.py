@@ -1,4 +1,4 @@
-"""File types by their first bytes, with the numbers of api.md 2.6."""
+"""File types by magic number, with the codes of docs/api-objects.md#process-events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ZIP = b"PK\x03\x04"
 
 
 def file_type(head: bytes) -> int:
-    """The number for a file that begins like this; 0 when it is none of them."""
+    """The code for a file that begins with `head`; 0 for other types."""
     for start, number in _STARTS:
         if head.startswith(start):
             return number

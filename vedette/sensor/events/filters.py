@@ -1,11 +1,11 @@
-"""Ingress filters that the server wants enforced on the sensor (api.md 2.19).
+"""Ingress filters that the sensor applies itself (docs/ingress-filters.md).
 
-A filter means the processes that fit one entry of each of its lists, and their descendants to
-the level that it says. Of those it drops all events, or the events that its lists of events
-match. What filters mean is the same as on the server; so is that each is taken by itself.
+A filter selects the processes that match one entry of each of its lists, and their descendants down
+to its level. It drops all events of those, or the events that its event lists match. Meanings are
+the same as on the server; each filter applies independently.
 
-A filter with a pattern that the sensor does not run is refused as a whole, and counted in the
-sensor's health: half a filter would drop what the operator wanted to keep.
+A filter with an unsupported pattern is refused as a whole and counted in the health: half a filter
+would drop events that the operator wants to keep.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..host.durable_files import write_durably
+from ..durable_files import write_durably
 from ..limits import FILTERS_MAX
 from . import pattern
 from .pattern import Match, PatternError
@@ -39,7 +39,7 @@ _BINARY_ENDINGS = (
 
 @dataclass(frozen=True)
 class Filter:
-    """One filter, ready to be asked."""
+    """One compiled filter."""
 
     id: str
     drops_all: bool
@@ -49,7 +49,7 @@ class Filter:
     md5s: frozenset[str]
     events: dict[str, tuple[Match, ...]] = field(default_factory=dict)
 
-    def means(self, process: Process, md5: str) -> bool:
+    def matches(self, process: Process, md5: str) -> bool:
         if self.paths and not any(match(process.path) for match in self.paths):
             return False
         if self.cmdlines and not any(match(process.cmdline) for match in self.cmdlines):
@@ -58,8 +58,8 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Ruling:
-    """A filter that means a process; `levels` are left for its children."""
+class AppliedFilter:
+    """A filter that selects a process; `levels`: remaining levels of descendants."""
 
     by: Filter
     levels: int
@@ -67,7 +67,8 @@ class Ruling:
 
 @dataclass(frozen=True)
 class Subject:
-    """An event as the lists of events see it; no lists for those never dropped alone."""
+    """An event as the event lists see it; without lists for events that only a whole-process filter
+    drops."""
 
     lists: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
@@ -83,9 +84,9 @@ def connection_subject(ip: str, port: int) -> Subject:
     return Subject(("netconn_filters",), (ip, f"{ip}:{port}"))
 
 
-def are_dropped(rulings: tuple[Ruling, ...], subject: Subject) -> bool:
+def is_dropped(applied_filters: tuple[AppliedFilter, ...], subject: Subject) -> bool:
     """Whether one of the filters of a process drops such an event."""
-    for ruling in rulings:
+    for ruling in applied_filters:
         if ruling.by.drops_all:
             return True
         for name in subject.lists:
@@ -96,14 +97,14 @@ def are_dropped(rulings: tuple[Ruling, ...], subject: Subject) -> bool:
 
 
 class Filters:
-    """The filters in force, in a file so that a restart keeps them."""
+    """The filters in force, saved so that a restart keeps them."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._filters: tuple[Filter, ...] = ()
         self.version = 0
         self.refused: dict[str, str] = {}
-        """Why, by the id of the filter."""
+        """Reason by the id of the refused filter."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             saved = json.loads(path.read_bytes())
             self._set(int(saved["version"]), saved["filters"])
@@ -112,7 +113,7 @@ class Filters:
         return len(self._filters)
 
     def replace(self, version: int, bodies: list[dict[str, Any]]) -> None:
-        """All filters at once, as a check-in brings them."""
+        """Replaces all filters with those of a check-in."""
         saved = {"version": version, "filters": bodies}
         write_durably(self._path, json.dumps(saved).encode())
         self._set(version, bodies)
@@ -126,21 +127,27 @@ class Filters:
                 refused[str(body.get("id", ""))] = str(error)
         self._filters, self.version, self.refused = tuple(found), version, refused
 
-    def rule(self, process: Process, md5: str, parents: tuple[Ruling, ...]) -> tuple[Ruling, ...]:
-        """The filters that mean a process that starts, or runs another program from now on."""
+    def applied_to(
+        self, process: Process, md5: str, parents: tuple[AppliedFilter, ...]
+    ) -> tuple[AppliedFilter, ...]:
+        """The filters that apply to a process that starts or executes another program."""
         if not self._filters:
             return ()
-        found = [Ruling(one, one.levels) for one in self._filters if one.means(process, md5)]
+        found = [
+            AppliedFilter(one, one.levels) for one in self._filters if one.matches(process, md5)
+        ]
         own = {ruling.by.id for ruling in found}
         for ruling in parents:
             if ruling.levels and ruling.by.id not in own and ruling.by in self._filters:
                 endless = ruling.levels == _ALL_DESCENDANTS
-                found.append(Ruling(ruling.by, _ALL_DESCENDANTS if endless else ruling.levels - 1))
+                found.append(
+                    AppliedFilter(ruling.by, _ALL_DESCENDANTS if endless else ruling.levels - 1)
+                )
         return tuple(found)
 
 
 def parse(body: dict[str, Any]) -> Filter:
-    """A filter of the wire. PatternError, ValueError for what cannot be enforced here."""
+    """Compiles a filter of the check-in. PatternError, ValueError if it cannot be applied."""
     made = Filter(
         id=str(body["id"]),
         drops_all=bool(body.get("filter_all_events", True)),

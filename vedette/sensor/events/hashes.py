@@ -1,8 +1,8 @@
-"""Hashes of files, remembered by device, inode, size and times; read at a bounded rate.
+"""File hashes, cached by device, inode, size and times; reading is limited in rate.
 
-A file that changes keeps its inode but not its times, so what is remembered is never stale
-(`stat` is asked every time). Files above the limit, and files for which there is no budget
-left, have no hash: that is reported as missing, never guessed.
+A file that changes keeps its inode but not its times, so the cache is never stale (`stat` is called
+every time). Files above the size limit or the rate limit have no hash: it is missing, never
+guessed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ Key = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True)
 class Hashed:
-    """What a file's content is; hexadecimal hashes, `file_type` of api.md 2.6 or 0."""
+    """Hexadecimal hashes of a file's content; `file_type` of docs/api-objects.md#process-events, or
+    0."""
 
     md5: str
     sha256: str
@@ -40,7 +41,7 @@ class Hashed:
 
 
 def key_of(status: os.stat_result) -> Key:
-    """Changes whenever the content may have changed."""
+    """Cache key; it changes whenever the content may have changed."""
     return (
         status.st_dev,
         status.st_ino,
@@ -53,8 +54,8 @@ def key_of(status: os.stat_result) -> Key:
 def hash_handle(
     handle: int, is_late: Callable[[], bool] = lambda: False
 ) -> tuple[str, str, int, bytes] | None:
-    """md5, sha256, size and first bytes of an open file; None when it took too long or the
-    file cannot be read."""
+    """MD5, SHA-256, size and first bytes of an open file; None when it took too long or cannot be
+    read."""
     md5 = hashlib.md5(usedforsecurity=False)
     sha256, at, head = hashlib.sha256(), 0, b""
     while True:
@@ -72,8 +73,8 @@ def hash_handle(
         at += len(chunk)
 
 
-class Budget:
-    """So many bytes a second, and a burst; safe for threads."""
+class TokenBucket:
+    """Rate limit in bytes per second, with a burst; safe for threads."""
 
     def __init__(self, per_s: int = HASH_BYTES_PER_S, burst: int = HASH_BURST_BYTES) -> None:
         self._per_s, self._burst = per_s, burst
@@ -95,30 +96,30 @@ class FileHashes:
     """Hashes by path; safe for threads."""
 
     def __init__(self, on_new: Callable[[str, Hashed], None] | None = None) -> None:
-        """`on_new` is told of every file that was hashed for the first time."""
-        self._known: OrderedDict[Key, Hashed] = OrderedDict()
+        """`on_new` is called for every file that was not in the cache."""
+        self._cache: OrderedDict[Key, Hashed] = OrderedDict()
         self._lock = threading.Lock()
-        self._budget = Budget()
+        self._bucket = TokenBucket()
         self._on_new = on_new
-        self.left_out = 0
-        """Files that were not hashed: too large, or no budget left."""
+        self.skipped = 0
+        """Number of files that were not hashed: too large, or over the rate limit."""
 
     def of(self, path: str) -> Hashed | None:
-        """The hashes of a regular file, None when it is gone or was left out."""
+        """The hashes of a regular file; None when it does not exist or was skipped."""
         try:
             status = os.stat(path)
             if not stat.S_ISREG(status.st_mode) or not status.st_size:
                 return None
             key = key_of(status)
             with self._lock:
-                known = self._known.get(key)
+                known = self._cache.get(key)
             return known or self._read(path, key)
-        except (OSError, ValueError):  # gone, or a name that no file can have
+        except (OSError, ValueError):  # deleted, or an impossible name
             return None
 
     def _read(self, path: str, key: Key) -> Hashed | None:
-        if key[2] > HASH_BYTES_MAX or not self._budget.take(key[2]):
-            self.left_out += 1
+        if key[2] > HASH_BYTES_MAX or not self._bucket.take(key[2]):
+            self.skipped += 1
             return None
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOATIME)
         try:
@@ -138,6 +139,6 @@ class FileHashes:
 
     def _keep(self, key: Key, hashed: Hashed) -> None:
         with self._lock:
-            self._known[key] = hashed
-            if len(self._known) > HASH_CACHE_MAX:
-                self._known.popitem(last=False)
+            self._cache[key] = hashed
+            if len(self._cache) > HASH_CACHE_MAX:
+                self._cache.popitem(last=False)

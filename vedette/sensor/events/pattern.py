@@ -1,13 +1,13 @@
-"""Patterns of on-sensor filters: globs, and the part of regular expressions that is safe here.
+"""Patterns of on-sensor filters: globs, and a safe part of regular expressions.
 
-The server runs user patterns with an engine whose time is linear. Python's `re` is not such an
-engine, so only what cannot run away is taken: no repeats or choices within a repeat, no
-references, no looking around, and in practice one unbounded repeat besides those at the ends.
-Inputs are cut to `PATTERN_INPUT_CHARS_MAX`, which bounds the rest. Everything else is refused
-when the filter arrives, and the health of the sensor says so.
+Both take time linear in the length of the input, which an attacker chooses (paths, command
+lines): expressions run on an automaton (`linear_match`), a glob is a sequence of pieces of fixed
+length, each searched once. Expressions that a backtracking engine might take exponential time for
+(repeats or choices within a repeat, several unbounded repeats, references, lookaround) are
+refused when the filter arrives, and the health of the sensor says so.
 
-What a pattern means is what it means on the server: upper and lower case are the same, a path
-filter is a glob unless it begins with `regex:` or `^`, or ends with `$`.
+A pattern means what it means on the server: upper and lower case are the same, a path filter is
+a glob unless it begins with `regex:` or `^`, or ends with `$`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,18 @@ from importlib import import_module
 from typing import Any
 
 from ..limits import PATTERN_CHARS_MAX, PATTERN_CHOICES_MAX, PATTERN_INPUT_CHARS_MAX
+from .linear_match import Automaton, UnsupportedError
 
 Match = Callable[[str], bool]
 _EXPRESSION_PREFIX = "regex:"
-_UNSAFE = {"GROUPREF", "GROUPREF_EXISTS", "ASSERT", "ASSERT_NOT", "ATOMIC_GROUP"}
-_REPEATS = {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}
+_UNSAFE = {
+    "GROUPREF", "GROUPREF_EXISTS", "ASSERT", "ASSERT_NOT", "ATOMIC_GROUP", "POSSESSIVE_REPEAT",
+}  # fmt: skip
+_REPEATS = {"MAX_REPEAT", "MIN_REPEAT"}
 
 
 def _parser() -> Any:
-    """Python's own parser of expressions, which has moved."""
+    """The module with Python's parser of expressions: `re._parser` since Python 3.11."""
     try:
         return import_module("re._parser")
     except ImportError:  # before 3.11
@@ -97,8 +100,11 @@ def regex(text: str) -> Match:
         raise PatternError(str(error)) from error
     if _choices(tree, repeated=False) > PATTERN_CHOICES_MAX:
         raise PatternError("too many repeats")
-    compiled = re.compile(core, re.I | re.S)
-    return lambda value: compiled.search(value[:PATTERN_INPUT_CHARS_MAX]) is not None
+    try:
+        automaton = Automaton(tree)
+    except UnsupportedError as error:
+        raise PatternError(str(error)) from error
+    return lambda value: automaton.found_in(value[:PATTERN_INPUT_CHARS_MAX])
 
 
 def _choices(tree: Any, *, repeated: bool) -> int:

@@ -1,8 +1,7 @@
-"""The living processes, so that every event names its process by a key that never changes.
+"""The table of running processes, which gives every event a stable process key.
 
-A process is known from the scan at start, from a fork, from a program start, or from the first
-thing it was seen doing. It is told to the server lazily: a fork that does nothing and starts no
-program costs nothing.
+A process enters the table from the scan at start, a fork, an exec, or its first observed action. It
+is reported lazily: a fork that does nothing and executes nothing costs nothing.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from ..kernel import procfs
 from ..kernel.boot import TICK_US, Boot
+from ..kernel.observations import Executed, Forked
 from ..limits import ENDED_KEPT_US, PROCESSES_MAX
-from .observations import Executed, Forked
 
 if TYPE_CHECKING:
-    from .filters import Ruling
+    from .filters import AppliedFilter
 
 _TICKS_APART = 3
 _GRACE_US = 5_000_000
@@ -25,20 +24,20 @@ _SAME_US = 30_000
 
 
 class Process:
-    """One process; `is_told` when the server has its start."""
+    """One process; `is_reported` when its start was emitted."""
 
     __slots__ = (
+        "applied_filters",
         "cmdline",
         "cwd",
         "exact_us",
-        "is_told",
+        "is_reported",
         "loginuid",
         "parent_path",
         "parent_start_us",
         "path",
         "pid",
         "ppid",
-        "rulings",
         "sid",
         "start_us",
         "uid",
@@ -49,31 +48,31 @@ class Process:
         self.ppid = self.parent_start_us = 0
         self.uid = self.loginuid = self.sid = -1
         self.path = self.cmdline = self.cwd = self.parent_path = ""
-        self.is_told = False
-        self.exact_us = 0  # when audit last saw it start a program
-        self.rulings: tuple[Ruling, ...] = ()
+        self.is_reported = False
+        self.exact_us = 0  # time of its last exec in the audit log
+        self.applied_filters: tuple[AppliedFilter, ...] = ()
 
     def take_parent(self, parent: Process | None, ppid: int) -> None:
         self.ppid = ppid
         if parent is not None:
             self.parent_start_us, self.parent_path = parent.start_us, parent.path
 
-    def take_program(self, seen: Executed) -> None:
-        self.path, self.cmdline, self.cwd = seen.path, seen.cmdline, seen.cwd
-        self.uid, self.loginuid, self.sid = seen.uid, seen.loginuid, seen.sid
+    def take_program(self, observed: Executed) -> None:
+        self.path, self.cmdline, self.cwd = observed.path, observed.cmdline, observed.cwd
+        self.uid, self.loginuid, self.sid = observed.uid, observed.loginuid, observed.sid
 
-    def take_found(self, found: procfs.Found) -> None:
+    def take_found(self, found: procfs.ProcessInfo) -> None:
         self.path, self.cmdline, self.cwd = found.path, found.cmdline, found.cwd
         self.uid, self.loginuid, self.sid = found.uid, found.loginuid, found.sid
 
     def inherit(self, parent: Process) -> None:
-        """A fork runs its parent's program until it starts one."""
+        """A fork runs its parent's program until it executes another."""
         self.path, self.cmdline, self.cwd = parent.path, parent.cmdline, parent.cwd
         self.uid, self.loginuid, self.sid = parent.uid, parent.loginuid, parent.sid
 
 
 class Processes:
-    """The table, by pid. Used by the assembling thread only."""
+    """The table, by pid. For the assembling thread only."""
 
     def __init__(self, boot: Boot) -> None:
         self._boot = boot
@@ -87,14 +86,15 @@ class Processes:
         return self._by_pid.get(pid)
 
     def scan(self) -> list[Process]:
-        """Everything that runs now and has a program, parents before children where pids say so."""
-        found = [process for pid in procfs.pids() if (process := self.look(pid)) is not None]
+        """Loads all running processes that have a program; parents come first where pids allow."""
+        found = [process for pid in procfs.pids() if (process := self.load(pid)) is not None]
         for process in found:
             process.take_parent(self._by_pid.get(process.ppid), process.ppid)
         return [process for process in found if not process.path.startswith("[")]
 
-    def look(self, pid: int, not_after_us: int = 0) -> Process | None:
-        """A process that was not known, from /proc; None when it is gone, or began later."""
+    def load(self, pid: int, not_after_us: int = 0) -> Process | None:
+        """Loads an unknown process from /proc; None when it ended, or started later than
+        `not_after_us`."""
         found = procfs.find(pid)
         if found is None:
             return None
@@ -107,56 +107,58 @@ class Processes:
         process.take_parent(self._by_pid.get(found.ppid), found.ppid)
         return process
 
-    def ensure(self, pid: int, time_us: int, exe: str = "", uid: int = -1) -> Process:
-        """Whoever did something at that time; of what is already gone, what the event says."""
+    def get_or_create(self, pid: int, time_us: int, exe: str = "", uid: int = -1) -> Process:
+        """The process that acted at that time; for one that ended already, from the event's own
+        members."""
         known = self._by_pid.get(pid)
         if known is None or known.start_us > time_us + _SAME_US:
             ended = self._ended.get(pid)
-            known = ended[0] if ended else known or self.look(pid, time_us)
+            known = ended[0] if ended else known or self.load(pid, time_us)
         if known is None:
             known = Process(pid, time_us)
             known.path, known.uid = exe, uid
             self._keep(known)
         return known
 
-    def forked(self, seen: Forked) -> None:
-        process = Process(seen.pid, seen.start_us)
-        parent = self._by_pid.get(seen.parent) or self.look(seen.parent, seen.time_us)
-        process.take_parent(parent, seen.parent)
+    def forked(self, observed: Forked) -> None:
+        process = Process(observed.pid, observed.start_us)
+        parent = self._by_pid.get(observed.parent) or self.load(observed.parent, observed.time_us)
+        process.take_parent(parent, observed.parent)
         if parent is not None:
             process.inherit(parent)
         self._keep(process)
 
-    def executed(self, seen: Executed) -> Process | None:
-        """The process of a program start, with its new program; None when /proc only repeats
-        what audit said."""
-        process = self._by_pid.get(seen.pid)
-        if process is not None and not seen.is_exact:
-            if seen.time_us - process.exact_us < _SAME_US:
+    def executed(self, observed: Executed) -> Process | None:
+        """The process of an exec, with its new program; None when /proc only repeats an audit
+        record."""
+        process = self._by_pid.get(observed.pid)
+        if process is not None and not observed.is_exact:
+            if observed.time_us - process.exact_us < _SAME_US:
                 return None
-            seen.path = seen.path or process.path
-        if process is None or self._is_another(process, seen):
-            process = Process(seen.pid, seen.time_us)
+            observed.path = observed.path or process.path
+        if process is None or self._is_another(process, observed):
+            process = Process(observed.pid, observed.time_us)
             self._keep(process)
-            parent = self._by_pid.get(seen.ppid) or self.look(seen.ppid, seen.time_us)
-            process.take_parent(parent, seen.ppid)
-        process.take_program(seen)
-        process.exact_us = seen.time_us if seen.is_exact else 0
-        if not process.is_told:
-            self._settle(process, seen.time_us)
+            parent = self._by_pid.get(observed.ppid) or self.load(observed.ppid, observed.time_us)
+            process.take_parent(parent, observed.ppid)
+        process.take_program(observed)
+        process.exact_us = observed.time_us if observed.is_exact else 0
+        if not process.is_reported:
+            self._use_procfs_start(process, observed.time_us)
         return process
 
-    def _is_another(self, process: Process, seen: Executed) -> bool:
-        """The end of the one that had this pid before was missed."""
-        if process.ppid == seen.ppid:
+    def _is_another(self, process: Process, observed: Executed) -> bool:
+        """Whether the pid was reused and the exit of the former process missed."""
+        if process.ppid == observed.ppid:
             return False
-        ticks = procfs.start_ticks(seen.pid)
+        ticks = procfs.start_ticks(observed.pid)
         if ticks is None:
             return False
         return self._boot.start_us(ticks) > process.start_us + _TICKS_APART * TICK_US
 
-    def _settle(self, process: Process, time_us: int) -> None:
-        """The start as /proc says it, for as long as it can be asked: the same after a restart."""
+    def _use_procfs_start(self, process: Process, time_us: int) -> None:
+        """Takes the start time from /proc while the process exists: it stays the same over
+        restarts."""
         ticks = procfs.start_ticks(process.pid)
         if ticks is not None:
             start_us = self._boot.start_us(ticks)
@@ -164,7 +166,8 @@ class Processes:
                 process.start_us = start_us
 
     def ended(self, pid: int, time_us: int) -> Process | None:
-        """Forgets a process, but for a while: files that it wrote are still being hashed."""
+        """Moves a process to the list of ended ones, where it stays for a while: files that it
+        wrote are still being hashed."""
         process = self._by_pid.pop(pid, None)
         if process is not None:
             self._ended.pop(pid, None)
@@ -173,8 +176,8 @@ class Processes:
             self._ended.popitem(last=False)
         return process
 
-    def gone(self, living: Iterable[int], now_us: int) -> list[Process]:
-        """Forgets, and names, those that ended without anybody telling."""
+    def remove_missing(self, living: Iterable[int], now_us: int) -> list[Process]:
+        """Removes and returns processes that ended without an exit event."""
         alive = set(living)
         gone = [
             process

@@ -1,8 +1,7 @@
-"""Files after their last write: fanotify says when one was closed, a quiet second later it is
-hashed and reported.
+"""Reports the last write of a file: hashed once it was left alone for a second after a close.
 
-Many writers close a file again and again; it is one event with the hash of what it became. What
-is read is bounded (`limits`): a file for which there is no budget is reported without a hash.
+Repeated writes are one event with the final hash. The amount of data read is limited (`limits`): a
+file over the limit is reported without a hash.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from dataclasses import dataclass
 
 from ..kernel import fanotify
 from ..kernel.mounts import local_mounts
+from ..kernel.observations import FileChanged, Observation
 from ..limits import WRITTEN_QUIET_S, WRITTEN_WAITING_MAX
 from .hashes import FileHashes
-from .observations import FileChanged, Seen
 
-_QUIET_PLACES = ("/proc/", "/sys/", "/dev/")
+_EXCLUDED_PREFIXES = ("/proc/", "/sys/", "/dev/")
 
 
 @dataclass
@@ -28,16 +27,16 @@ class _Waiting:
     pid: int
     path: str
     time_us: int
-    ripe_at: float
+    due_at: float
 
 
 class WrittenFiles:
-    """An open watch on the file systems. `poll` is called by one thread, often."""
+    """An open fanotify watch on the file systems. One thread calls `poll`, often."""
 
     def __init__(
-        self, hashes: FileHashes, mounts: list[str], put: Callable[[list[Seen]], None]
+        self, hashes: FileHashes, mounts: list[str], put: Callable[[list[Observation]], None]
     ) -> None:
-        """OSError where nothing can be watched. No `mounts`: all local file systems."""
+        """OSError when nothing can be watched. Without `mounts`: all local file systems."""
         self._hashes, self._put = hashes, put
         self._group = fanotify.Group(asks=False)
         self._watched: set[str] = set()
@@ -51,7 +50,7 @@ class WrittenFiles:
             raise
 
     def watch_new_mounts(self) -> None:
-        """File systems that were mounted since. OSError when none can be watched."""
+        """Watches file systems mounted since. OSError when none can be watched."""
         failure: OSError | None = None
         for mount in self._wanted or local_mounts():
             if mount in self._watched:
@@ -68,7 +67,7 @@ class WrittenFiles:
         self._group.close()
 
     def poll(self) -> None:
-        """Takes what was closed, and reports what has been quiet."""
+        """Reads close events, and reports files that were left alone long enough."""
         for _ in range(64):
             events = list(self._read())
             for event in events:
@@ -88,48 +87,52 @@ class WrittenFiles:
             return
         try:
             if event.pid != os.getpid():
-                self._remember(event)
+                self._track(event)
         except OSError:
             pass
         finally:
             os.close(event.handle)
 
-    def _remember(self, event: fanotify.Event) -> None:
+    def _track(self, event: fanotify.Event) -> None:
         status = os.fstat(event.handle)
         path = os.readlink(f"/proc/self/fd/{event.handle}")
-        if not stat.S_ISREG(status.st_mode) or path.startswith(_QUIET_PLACES):
+        if not stat.S_ISREG(status.st_mode) or path.startswith(_EXCLUDED_PREFIXES):
             return
-        if not status.st_nlink:  # deleted already: audit tells of that
+        if not status.st_nlink:  # deleted already: audit reports that
             return
         key = status.st_dev, status.st_ino
         now_us = time.time_ns() // 1_000
-        ripe_at = time.monotonic() + WRITTEN_QUIET_S
+        due_at = time.monotonic() + WRITTEN_QUIET_S
         known = self._waiting.pop(key, None)
         if known is not None and known.pid != event.pid:
             self._put([_report_of(known, self._hashes, with_hash=False)])
         if len(self._waiting) >= WRITTEN_WAITING_MAX:
             self._put([FileChanged(now_us, event.pid, "last_write", path)])
             return
-        self._waiting[key] = _Waiting(event.pid, path, now_us, ripe_at)
+        self._waiting[key] = _Waiting(event.pid, path, now_us, due_at)
 
     def _report(self, now: float) -> None:
-        ripe = []
-        for key, waiting in self._waiting.items():  # in the order of their last close
-            if waiting.ripe_at > now:
+        due = []
+        for key, waiting in self._waiting.items():  # ordered by their last close
+            if waiting.due_at > now:
                 break
-            ripe.append(key)
-        for key in ripe:
+            due.append(key)
+        for key in due:
             waiting = self._waiting.pop(key)
             self._put([_report_of(waiting, self._hashes, with_hash=True)])
 
     def flush(self) -> None:
-        """Reports all that wait: the sensor stops."""
+        """Reports all waiting files: the sensor stops."""
         self._report(float("inf"))
 
 
-def _report_of(waiting: _Waiting, hashes: FileHashes, *, with_hash: bool) -> Seen:
-    seen = FileChanged(waiting.time_us, waiting.pid, "last_write", waiting.path)
+def _report_of(waiting: _Waiting, hashes: FileHashes, *, with_hash: bool) -> Observation:
+    observed = FileChanged(waiting.time_us, waiting.pid, "last_write", waiting.path)
     hashed = hashes.of(waiting.path) if with_hash else None
     if hashed is not None:
-        seen.md5, seen.sha256, seen.file_type = hashed.md5, hashed.sha256, hashed.file_type
-    return seen
+        observed.md5, observed.sha256, observed.file_type = (
+            hashed.md5,
+            hashed.sha256,
+            hashed.file_type,
+        )
+    return observed

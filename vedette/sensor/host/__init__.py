@@ -1,1 +1,1 @@
-"""What the sensor needs of its host and of itself."""
+"""Facts about the host, durable files, and how the program starts itself."""

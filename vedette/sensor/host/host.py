@@ -1,4 +1,4 @@
-"""What the sensor says of its host at enrolment and check-in."""
+"""Facts about the host that enrolment and check-in report."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from ..kernel.audit import boot_id
-from ..kernel.netlink import DUMP, ask, open_socket
+from ..kernel.netlink import DUMP, open_socket, request
 
 _NETLINK_ROUTE = 0
 _GET_ADDRESS = 22
 _ADDRESS, _LOCAL = 1, 2
 _ADDRESSES_MAX = 64
-_SERVER_CASES = frozenset(("17", "23", "25", "28", "29"))
+_SERVER_CHASSIS = frozenset(("17", "23", "25", "28", "29"))
 """SMBIOS: server, rack mount, multi-system, blade, blade enclosure."""
 
-_WORKSTATION_CASES = frozenset(
+_WORKSTATION_CHASSIS = frozenset(
     ("3", "4", "5", "6", "7", "8", "9", "10", "13", "14", "15", "16", "24", "30", "31", "32", "35")
 )
 """Desktops, towers, portables, tablets, all in one."""
 
 
 def facts(hostname: str) -> dict[str, Any]:
-    """The `host` of an enrolment."""
+    """The member `host` of an enrolment."""
     system = platform.uname()
     return {
         "hostname": hostname or socket.gethostname(),
@@ -43,12 +43,12 @@ def facts(hostname: str) -> dict[str, Any]:
 
 
 def host_type(root: Path = Path("/")) -> str:
-    """workstation or server: by the case the machine is in, and where that is none, by whether
-    people log in at a screen; "" where neither tells."""
+    """ "workstation" or "server", by the chassis type of the firmware, else by whether there is a
+    display manager; "" where neither tells."""
     chassis = _text(str(root / "sys/class/dmi/id/chassis_type"))
-    if chassis in _SERVER_CASES:
+    if chassis in _SERVER_CHASSIS:
         return "server"
-    if chassis in _WORKSTATION_CASES:
+    if chassis in _WORKSTATION_CHASSIS:
         return "workstation"
     if (root / "etc/systemd/system/display-manager.service").exists():
         return "workstation"
@@ -68,13 +68,13 @@ def utc_offset_min() -> int:
 
 
 def volume() -> tuple[int, int]:
-    """Bytes of the root file system: all, and free."""
+    """Total and free bytes of the root file system."""
     status = os.statvfs("/")
     return status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize
 
 
 def adapters() -> list[dict[str, str]]:
-    """Addresses of the network interfaces with their hardware addresses, without loopback."""
+    """IP and hardware addresses of the network interfaces, without loopback."""
     macs = {index: _text(f"/sys/class/net/{name}/address") for index, name in socket.if_nameindex()}
     found = []
     for index, ip in _addresses():
@@ -86,14 +86,14 @@ def adapters() -> list[dict[str, str]]:
 def _addresses() -> list[tuple[int, str]]:
     try:
         with open_socket(_NETLINK_ROUTE) as found:
-            bodies = ask(found, _GET_ADDRESS, DUMP, 1, bytes(8))
+            bodies = request(found, _GET_ADDRESS, DUMP, 1, bytes(8))
     except OSError:
         return []
     return [one for body in bodies if (one := _address(body)) is not None]
 
 
 def _address(body: bytes) -> tuple[int, str] | None:
-    """Interface and address of one `ifaddrmsg` with its attributes."""
+    """Interface index and address of one `ifaddrmsg` message."""
     family, _, _, _, index = struct.unpack_from("=BBBBI", body)
     values, at = {}, 8
     while at + 4 <= len(body):

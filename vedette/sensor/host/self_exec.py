@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-_PACKAGE = __package__ or "vedette.sensor"
+_PACKAGE = (__package__ or "vedette.sensor.host").rpartition(".")[0]
+"""The sensor's own package, whatever it is called; this module is one level below."""
 
 
 def home() -> Path:
-    """The folder, or the zip file, that holds the package."""
-    return Path(__file__).parents[len(_PACKAGE.split("."))]
+    """The folder or the zip file that contains the package."""
+    return Path(__file__).parents[len(_PACKAGE.split(".")) + 1]
 
 
 def command(arguments: list[str]) -> list[str]:
-    """The command line of another run of this program."""
+    """The command line that runs this program with the given arguments."""
     start = (
         f"import sys; sys.path.insert(0, {str(home())!r}); "
         f"from {_PACKAGE}.__main__ import main; sys.exit(main(sys.argv[1:]))"

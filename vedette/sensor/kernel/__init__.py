@@ -1,1 +1,1 @@
-"""What the Linux kernel tells: audit, proc connector, fanotify, /proc."""
+"""Event sources of the Linux kernel: audit, proc connector, fanotify, /proc, sock_diag."""

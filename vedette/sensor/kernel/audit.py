@@ -1,12 +1,13 @@
-"""The kernel's audit system: as its daemon with rules of our own, or listening beside one.
+"""The kernel's audit system: as its daemon with the sensor's rules, or as a listener.
 
-Where an auditd runs, it keeps its pid, its rules and its log: we listen to the multicast group
-and add nothing, because every rule of ours would fill its log too. Alone, we become the daemon
-with own rules (`audit_rules`). What was there before is written to a file first, so that it is
-given back at stop, and at the next start after a crash.
+Where an auditd runs, it keeps its pid, rules and log: the sensor listens to the multicast group and
+adds no rules, because each would fill the auditd's log too. Otherwise the sensor becomes the daemon
+with its own rules (`audit_rules`). The previous state is saved to a file first and restored at
+stop, or at the next start after a crash.
 
-Surprises: the kernel answers `replace` to a second daemon with our pid's consent only; we then
-step down (see `program`). A stopped daemon leaves its rules and the enabled flag behind.
+Surprises: a second daemon can register only if this process lets it (record type `replace`), so the
+sensor then steps down (see `sources`). A stopped daemon leaves its rules and the enabled flag
+behind.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..host.durable_files import write_durably
+from ..durable_files import write_durably
 from ..limits import AUDIT_BACKLOG, AUDIT_BACKLOG_WAIT
 from . import audit_rules
-from .netlink import ACK, DUMP, NetlinkError, ask, open_socket
+from .netlink import ACK, DUMP, NetlinkError, open_socket, request
 
 NETLINK_AUDIT = 9
 GROUP_READLOG = 1
@@ -35,7 +36,7 @@ LOCKED = 2
 
 
 class Status(dict[str, int]):
-    """What the kernel says of its audit system: enabled, pid, backlog_limit, lost, ..."""
+    """Status of the kernel's audit system: enabled, pid, backlog_limit, lost, ..."""
 
 
 _MEMBERS = (
@@ -45,10 +46,10 @@ _MEMBERS = (
 
 
 class AuditControl:
-    """Questions and orders to the kernel, on a socket of their own."""
+    """Requests to the kernel over a socket of their own."""
 
     def __init__(self) -> None:
-        """OSError where there is no audit system or no privilege."""
+        """OSError without an audit system or without the privilege."""
         self._socket = open_socket(NETLINK_AUDIT)
         self._sequence = 0
 
@@ -57,7 +58,7 @@ class AuditControl:
 
     def _ask(self, kind: int, body: bytes = b"", flags: int = ACK) -> list[bytes]:
         self._sequence += 1
-        return ask(self._socket, kind, flags, self._sequence, body)
+        return request(self._socket, kind, flags, self._sequence, body)
 
     def status(self) -> Status:
         body = self._ask(_GET, flags=0)[0].ljust(_STATUS.size, b"\0")
@@ -72,7 +73,7 @@ class AuditControl:
         return self._ask(_LIST_RULES, flags=DUMP)
 
     def add(self, rule: bytes) -> bool:
-        """False when the kernel does not know a condition of the rule."""
+        """Returns False when the kernel does not support a field of the rule."""
         try:
             self._ask(_ADD_RULE, rule)
         except NetlinkError as error:
@@ -82,40 +83,40 @@ class AuditControl:
         return True
 
     def delete(self, rule: bytes) -> None:
-        with contextlib.suppress(NetlinkError):  # gone already
+        with contextlib.suppress(NetlinkError):  # deleted already
             self._ask(_DELETE_RULE, rule)
 
 
 class AuditSession:
-    """The audit system as we use it, from `begin` to `end`."""
+    """The use of the audit system from `begin` to `end`."""
 
     def __init__(self, state: Path) -> None:
-        """`state`: the file that remembers what was there before."""
+        """`state`: the file with the previous state of the audit system."""
         self._state = state
         self.is_daemon = False
         self.refused_rules = 0
         self.refusal = ""
-        """Why the audit system could not be taken over, though nobody had it."""
+        """Why this process could not become the audit daemon although there was none."""
         self._control = AuditControl()
 
     def status(self) -> Status:
         return self._control.status()
 
     def begin(self, rules: Iterable[bytes], *, may_own: bool) -> socket.socket:
-        """A socket from which the records can be read. OSError without the privilege.
+        """Returns a socket that receives the records. OSError without the privilege.
 
-        Who may read but not change, as in a container, listens.
+        With the privilege to read but not to change, as in a container, it listens.
         """
         restore(self._state, self._control)
         before = self._control.status()
         if may_own and not before["pid"] and before["enabled"] != LOCKED:
             try:
-                return self._own(before, list(rules))
+                return self._become_daemon(before, list(rules))
             except OSError as error:
                 self.refusal = str(error)
         return open_socket(NETLINK_AUDIT, groups=GROUP_READLOG)
 
-    def _own(self, before: Status, rules: list[bytes]) -> socket.socket:
+    def _become_daemon(self, before: Status, rules: list[bytes]) -> socket.socket:
         saved = {"boot": boot_id(), "before": before, "rules": [rule.hex() for rule in rules]}
         write_durably(self._state, json.dumps(saved).encode())
         records = open_socket(NETLINK_AUDIT)
@@ -133,12 +134,12 @@ class AuditSession:
         return records
 
     def add(self, rules: list[bytes]) -> None:
-        """More rules; they carry our key, so a crash does not leave them behind."""
+        """Adds rules. They carry the sensor's key, so `restore` finds them after a crash."""
         self.refused_rules += sum(not self._control.add(rule) for rule in rules)
 
     def end(self) -> None:
-        """Gives back what was changed; may be called twice."""
-        with contextlib.suppress(OSError):  # what is left, the next start gives back
+        """Restores what was changed; may be called twice."""
+        with contextlib.suppress(OSError):  # the next start restores the rest
             restore(self._state, self._control)
         if self.is_daemon:
             self.is_daemon = False
@@ -151,17 +152,17 @@ class AuditSession:
 
 
 def _register(records: socket.socket) -> None:
-    """The daemon is whoever owns the socket that says so."""
+    """Makes the owner of this socket the audit daemon."""
     members = {**dict.fromkeys(_MEMBERS, 0), "pid": os.getpid(), "mask": _PID}
-    ask(records, _SET, ACK, 1, _STATUS.pack(*(members[name] for name in _MEMBERS)))
+    request(records, _SET, ACK, 1, _STATUS.pack(*(members[name] for name in _MEMBERS)))
 
 
 def restore(state: Path, control: AuditControl) -> bool:
-    """Undo what a session that did not end changed; True when there was one.
+    """Undoes what a session that did not end changed; returns whether there was one.
 
-    Values are given back only where they are still ours: an operator who changed them since
-    keeps what they chose. Audit is switched off before the rules go, so that their going is
-    not itself recorded. OSError when the kernel does not answer: the file stays, to try again.
+    Only values that are still the sensor's are restored: an operator's later changes stay. Audit is
+    disabled before the rules are deleted, so that their deletion is not recorded. OSError when the
+    kernel does not answer: the file stays for another attempt.
     """
     try:
         saved = json.loads(state.read_bytes())
@@ -190,5 +191,5 @@ def _restore_values(control: AuditControl, before: dict[str, int]) -> None:
 
 
 def boot_id() -> str:
-    """The kernel's name for this run of the machine."""
+    """The kernel's random id of this boot."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

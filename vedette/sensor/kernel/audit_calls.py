@@ -1,7 +1,7 @@
-"""System calls that audit reported, to what was seen: one function a kind of call.
+"""Converts audited system calls to observations: one function for each kind of call.
 
-The table `MAKE` says which. Paths are made whole with the process's folder of work, as the
-kernel would read them; what lies under /proc, /sys and /dev is no file for us.
+`MAKE` is the dispatch table. Relative paths are resolved against the working directory of the
+process as the kernel would; paths below /proc, /sys and /dev are ignored.
 """
 
 from __future__ import annotations
@@ -10,11 +10,19 @@ import os
 import re
 from collections.abc import Callable
 
-from ..events.observations import Accessed, Connected, Ended, Executed, FileChanged, Loaded, Seen
 from .audit_text import address, arguments, joined, member, value
+from .observations import (
+    Accessed,
+    Connected,
+    Ended,
+    Executed,
+    FileChanged,
+    Loaded,
+    Observation,
+)
 
 SYSCALL, PATH, SOCKADDR, CWD, EXECVE, KERN_MODULE = 1300, 1302, 1306, 1307, 1309, 1330
-_HERE = "ffffff9c"  # AT_FDCWD, as the low half of a register
+_AT_FDCWD = "ffffff9c"  # AT_FDCWD, as the low half of a register
 _WRITE_FLAGS, _CREATE_FLAG = 0x3, 0x40
 _UNSET = 0xFFFFFFFF
 _PTRACE_OPENS = frozenset({4, 5, 16, 0x4206})
@@ -24,7 +32,7 @@ Record = tuple[int, bytes]
 
 
 class Call:
-    """A system call with the records that belong to it."""
+    """A system call with the records of its audit event."""
 
     __slots__ = ("a0", "a1", "a2", "exit", "name", "pid", "ppid", "records", "text", "time_us")
 
@@ -64,7 +72,7 @@ class Call:
         return [text for kind, text in self.records if kind == PATH]
 
 
-def _executed(call: Call) -> list[Seen]:
+def _executed(call: Call) -> list[Observation]:
     loginuid = int(call.member(b" auid=") or _UNSET)
     session = int(call.member(b" ses=") or _UNSET)
     texts = [text for kind, text in call.records if kind == EXECVE]
@@ -84,7 +92,7 @@ def _executed(call: Call) -> list[Seen]:
     ]
 
 
-def _ended(call: Call) -> list[Seen]:
+def _ended(call: Call) -> list[Observation]:
     return [Ended(call.time_us, call.pid, call.argument(call.a0) & 0xFF)]
 
 
@@ -93,12 +101,12 @@ def _is_file(path: bytes) -> bool:
 
 
 def _full(call: Call, path: bytes, folder: bytes) -> str:
-    """`folder`: the register that held the folder's descriptor, empty for the plain calls."""
+    """Absolute path. `folder`: the register with the directory descriptor, empty if none."""
     name = value(member(path, b" name="))
     if name.startswith("/"):
         return joined("/", name)
-    if folder and not folder.decode().endswith(_HERE):
-        try:  # the process may be gone; then its folder of work is the better guess
+    if folder and not folder.decode().endswith(_AT_FDCWD):
+        try:  # the process may have ended; then use its working directory
             number = int(folder, 16) & 0xFFFFFFFF
             return joined(os.readlink(f"/proc/{call.pid}/fd/{number}"), name)
         except OSError:
@@ -110,7 +118,7 @@ def _folder(call: Call) -> bytes:
     return call.a0 if "at" in call.name else b""
 
 
-def _opened(call: Call) -> list[Seen]:
+def _opened(call: Call) -> list[Observation]:
     flags = {"open": call.a1, "openat": call.a2}.get(call.name, b"0")
     writes = call.argument(flags) & (_WRITE_FLAGS | _CREATE_FLAG) or call.name == "creat"
     for path in call.paths():
@@ -123,18 +131,18 @@ def _opened(call: Call) -> list[Seen]:
     return []
 
 
-def _changed(call: Call, action: str, path: str, to: str = "") -> list[Seen]:
+def _changed(call: Call, action: str, path: str, to: str = "") -> list[Observation]:
     if path.startswith(("/proc/", "/sys/", "/dev/")):
         return []
     return [FileChanged(call.time_us, call.pid, action, path, to, call.exe, call.uid)]
 
 
-def _truncated(call: Call) -> list[Seen]:
+def _truncated(call: Call) -> list[Observation]:
     paths = [path for path in call.paths() if member(path, b" nametype=") == b"NORMAL"]
     return _changed(call, "write", _full(call, paths[0], b"")) if paths else []
 
 
-def _deleted(call: Call) -> list[Seen]:
+def _deleted(call: Call) -> list[Observation]:
     for path in call.paths():
         if member(path, b" nametype=") == b"DELETE" and not _is_folder(path):
             return _changed(call, "delete", _full(call, path, _folder(call)))
@@ -145,7 +153,7 @@ def _is_folder(path: bytes) -> bool:
     return member(path, b" mode=").startswith(b"04")
 
 
-def _renamed(call: Call) -> list[Seen]:
+def _renamed(call: Call) -> list[Observation]:
     paths = call.paths()
     old = [path for path in paths if member(path, b" nametype=") == b"DELETE"]
     new = [path for path in paths if member(path, b" nametype=") == b"CREATE"]
@@ -157,13 +165,13 @@ def _renamed(call: Call) -> list[Seen]:
     return _changed(call, "rename", source, target)
 
 
-def _linked(call: Call) -> list[Seen]:
+def _linked(call: Call) -> list[Observation]:
     new = [path for path in call.paths() if member(path, b" nametype=") == b"CREATE"]
     folder = {"linkat": call.a2, "symlinkat": call.a1}.get(call.name, b"")
     return _changed(call, "create", _full(call, new[0], folder)) if new else []
 
 
-def _connected(call: Call) -> list[Seen]:
+def _connected(call: Call) -> list[Observation]:
     found = address(member(call.first(SOCKADDR), b"saddr="))
     if found is None or not found[1]:
         return []  # another family, or the resolver asking for a source address
@@ -193,26 +201,26 @@ def _socket_inode(pid: int, number: int) -> int:
     return int(target[8:-1]) if target.startswith("socket:[") else 0
 
 
-def _traced(call: Call) -> list[Seen]:
+def _traced(call: Call) -> list[Observation]:
     if call.argument(call.a0) not in _PTRACE_OPENS or call.exit:
         return []
     target = call.argument(call.a1)
     return [Accessed(call.time_us, call.pid, "ptrace", target, call.exe, call.uid)]
 
 
-def _written_into(call: Call) -> list[Seen]:
+def _written_into(call: Call) -> list[Observation]:
     target = call.argument(call.a0)
     return [Accessed(call.time_us, call.pid, "ptrace", target, call.exe, call.uid)]
 
 
-def _module(call: Call) -> list[Seen]:
+def _module(call: Call) -> list[Observation]:
     name = value(member(call.first(KERN_MODULE), b"name="))
     paths = [value(member(path, b" name=")) for path in call.paths()]
     path = next((joined(call.cwd, text) for text in paths if text), name)
     return [Loaded(call.time_us, call.pid, path, call.exe, call.uid)] if path else []
 
 
-MAKE: dict[str, Callable[[Call], list[Seen]]] = {
+MAKE: dict[str, Callable[[Call], list[Observation]]] = {
     "execve": _executed,
     "execveat": _executed,
     "exit_group": _ended,
@@ -238,4 +246,4 @@ MAKE: dict[str, Callable[[Call], list[Seen]]] = {
     "init_module": _module,
     "finit_module": _module,
 }
-"""By the name of the call."""
+"""Converter by the name of the system call."""

@@ -1,39 +1,40 @@
-"""Raw audit records to what was seen: records of one event share a serial and end with EOE.
+"""Parses raw audit records: the records of one event share a serial number and end with EOE.
 
-The hot path of the sensor: a program start is six records. Types that say nothing are dropped
-before they are looked at; a record is kept as it came until its event is whole.
+The hot path of the sensor: a program start is six records. Irrelevant record types are skipped by
+their number; other records are kept unparsed until their event is complete.
 """
 
 from __future__ import annotations
 
 import re
 
-from ..events.observations import Seen
 from ..limits import AUDIT_PENDING_MAX
 from .audit_calls import CWD, EXECVE, KERN_MODULE, MAKE, PATH, SOCKADDR, SYSCALL, Call, Record
+from .observations import Observation
 from .syscalls import NAMES
 
 _EOE = 1320
 _WANTED = frozenset({SYSCALL, PATH, SOCKADDR, CWD, EXECVE, KERN_MODULE, _EOE})
 _TEXT_AT = 16 + len("audit(")
 _CALL = re.compile(
-    rb"arch=([0-9a-f]+) syscall=(\d+)(?: per=\w+)?(?: success=(\w+) exit=(-?\d+))?"
-    rb" a0=([0-9a-f]+) a1=([0-9a-f]+) a2=([0-9a-f]+) a3=[0-9a-f]+"
-    rb" items=\d+ ppid=(\d+) pid=(\d+) auid=(\d+) uid=(\d+)"
+    rb"arch=([0-9a-f]{1,16}) syscall=(\d{1,10})(?: per=\w{1,16})?"
+    rb"(?: success=(\w{1,8}) exit=(-?\d{1,20}))?"
+    rb" a0=([0-9a-f]{1,16}) a1=([0-9a-f]{1,16}) a2=([0-9a-f]{1,16}) a3=[0-9a-f]{1,16}"
+    rb" items=\d{1,10} ppid=(\d{1,10}) pid=(\d{1,10}) auid=(\d{1,10}) uid=(\d{1,10})"
 )
 _MAY_FAIL = frozenset({"connect", "exit_group"})
 
 
 class AuditParser:
-    """Datagrams in, what was seen out. Not for two threads."""
+    """Datagrams in, observations out. Not safe for threads."""
 
     def __init__(self) -> None:
         self._pending: dict[bytes, list[Record]] = {}
         self.dropped = 0
-        """Events whose end never came."""
+        """Number of events evicted before their last record."""
 
-    def feed(self, data: bytes) -> list[Seen]:
-        """One datagram as the kernel sent it: netlink header and record."""
+    def feed(self, data: bytes) -> list[Observation]:
+        """Parses one datagram from the kernel: netlink header and record."""
         kind = int.from_bytes(data[4:6], "little")
         if kind not in _WANTED:
             return []
@@ -57,7 +58,7 @@ class AuditParser:
         self.dropped += 1
 
 
-def _event(key: bytes, records: list[Record]) -> list[Seen]:
+def _event(key: bytes, records: list[Record]) -> list[Observation]:
     kind, text = records[0]
     found = _CALL.match(text, 1) if kind == SYSCALL else None
     if found is None:

@@ -1,7 +1,8 @@
-"""The sensor's audit rules, as the kernel takes them (`struct audit_rule_data`).
+"""The sensor's audit rules in the kernel's binary form (`struct audit_rule_data`).
 
-All carry our key, so that they can be told from an operator's. Which calls, and how they are
-narrowed in the kernel, is the table `rules`: what the kernel drops costs us nothing.
+All carry the sensor's key, which distinguishes them from an operator's. `rules` lists the system
+calls and the filters that the kernel applies: an event dropped in the kernel costs the sensor
+nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _CHANGES = (
 
 @dataclass(frozen=True)
 class Field:
-    """One condition of a rule; texts stand in the rule's buffer."""
+    """One condition of a rule; texts are in the rule's buffer."""
 
     name: int
     value: int
@@ -45,8 +46,8 @@ class Field:
 
 @dataclass(frozen=True)
 class Scope:
-    """Whom the rules watch: everybody but the sensor, or one user only (for tests). What
-    `quiet_programs` do with files is not watched."""
+    """Whom the rules apply to: everybody but the sensor, or one user only (tests). File operations
+    of `quiet_programs` are not recorded."""
 
     own_pid: int
     uid: int | None = None
@@ -80,8 +81,8 @@ def _call(machine: Machine, names: tuple[str, ...], fields: tuple[Field, ...]) -
 
 
 def machine_rules(machine: Machine, scope: Scope, *, with_ends: bool) -> list[bytes]:
-    """The rules for one calling convention. `with_ends`: also ends of processes, for kernels
-    whose proc connector cannot be reached."""
+    """The rules for one calling convention. `with_ends`: also process exits, where the proc
+    connector is unavailable."""
     who, done = scope.fields(), Field(_SUCCESS, 1)
     made = _call(machine, ("execve", "execveat"), (done, *who))
     made += _call(machine, _CHANGES, (done, *who))
@@ -100,8 +101,8 @@ def machine_rules(machine: Machine, scope: Scope, *, with_ends: bool) -> list[by
 
 
 def quiet_rules() -> list[bytes]:
-    """What never interests: writing to /dev/null, and the records that repeat a command line.
-    They stand before the others, because the first rule that matches decides."""
+    """Exclusions: writes to /dev/null, and records that repeat a command line. They come first,
+    because the first matching rule decides."""
     null = b"/dev/null"
     return [
         _encode(
@@ -115,7 +116,7 @@ def quiet_rules() -> list[bytes]:
 
 
 def _quiet_program_rules(machine: Machine, program: str) -> list[bytes]:
-    """Nothing of what a program does with files; its starts and connections stay."""
+    """Excludes the file operations of a program; its starts and connections are recorded."""
     names = ("open", "openat", "openat2", *_CHANGES)
     numbers = [machine.numbers[name] for name in names if name in machine.numbers]
     exe = Field(_EXE, 0, text=program.encode("utf-8", "surrogateescape"))
@@ -124,7 +125,7 @@ def _quiet_program_rules(machine: Machine, program: str) -> list[bytes]:
 
 
 def rules(machines: Iterable[Machine], scope: Scope, *, with_ends: bool) -> list[bytes]:
-    """All rules in the order in which they are to be added."""
+    """All rules, in the order in which they have to be added."""
     made = quiet_rules()
     for machine in machines:
         for program in scope.quiet_programs:
@@ -135,7 +136,7 @@ def rules(machines: Iterable[Machine], scope: Scope, *, with_ends: bool) -> list
 
 
 def is_ours(rule: bytes) -> bool:
-    """Whether a rule that the kernel listed carries our key."""
+    """Whether a rule that the kernel listed carries the sensor's key."""
     names = struct.unpack_from(f"={_WORDS}I", rule, _FIXED.size + 4 * _WORDS)
     count = _FIXED.unpack_from(rule)[2]
     return _KEY in names[:count] and rule.rstrip(b"\0").endswith(KEY)

@@ -1,7 +1,8 @@
-"""The texts of audit records: values, arguments, socket addresses (telemetry.md 3 (c)).
+"""Values of audit records: texts, arguments, socket addresses
+(docs/telemetry-formats.md#linux-audit).
 
-A value stands in quotes, or in hexadecimal when it holds a space, a quote or a control
-character. Everything here works on bytes and avoids copies: it runs thousands of times a second.
+A value is quoted, or hexadecimal when it contains a space, a quote or a control character. The
+functions work on bytes and avoid copies: they run thousands of times a second.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _NULL = (b"(null)", b"(none)", b"")
 
 
 def value(raw: bytes) -> str:
-    """The text of a quoted, hexadecimal or missing value."""
+    """Decodes a quoted, hexadecimal or missing value."""
     if raw[:1] == b'"':
         return raw[1:-1].decode(errors="replace")
     if raw in _NULL:
@@ -27,7 +28,7 @@ def value(raw: bytes) -> str:
 
 
 def member(text: bytes, name: bytes, start: int = 0) -> bytes:
-    """The raw value after ` name=`, empty when there is none."""
+    """The raw value after ` name=`; empty when there is none."""
     at = text.find(name, start)
     if at < 0:
         return b""
@@ -39,7 +40,7 @@ def member(text: bytes, name: bytes, start: int = 0) -> bytes:
 def arguments(texts: list[bytes]) -> str:
     """The command line of the EXECVE records of one event, in their order.
 
-    A long argument comes in pieces `a1[0]= a1[1]=` after `a1_len=`, over several records.
+    A long argument is split into `a1[0]= a1[1]=` after `a1_len=`, over several records.
     """
     if len(texts) == 1 and b"_len=" not in texts[0]:
         values = [part.partition(b"=")[2] for part in texts[0].split()[1:]]
@@ -60,7 +61,7 @@ def _joined(parts: list[bytes]) -> str:
 
 
 def address(raw: bytes) -> tuple[str, int] | None:
-    """IP and port of `saddr=`; None for other families and damaged ones."""
+    """IP address and port of `saddr=`; None for other families and damaged values."""
     try:
         packed = bytes.fromhex(raw.decode())
     except ValueError:
@@ -76,7 +77,7 @@ def address(raw: bytes) -> tuple[str, int] | None:
 
 
 def joined(folder: str, name: str) -> str:
-    """A path as the kernel would see it, without asking the file system."""
+    """Joins and normalises a path without asking the file system."""
     if not name.startswith("/"):
         name = f"{folder.rstrip('/')}/{name}"
     if "/." not in name and "//" not in name:

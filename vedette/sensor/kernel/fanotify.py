@@ -1,7 +1,7 @@
-"""fanotify through ctypes: the calls that Python's library lacks.
+"""fanotify through ctypes: system calls that Python's library lacks.
 
-An event carries an open file and the pid that acted. The files are opened by the kernel for the
-group and cause no further events of their own.
+An event carries an open file and the pid of the actor. The kernel opens these files for the group,
+without further events.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _libc.fanotify_mark.argtypes = (
 
 
 class Event(NamedTuple):
-    """`handle` belongs to whoever reads the event, and is -1 after an overflow."""
+    """The receiver owns `handle`; it is -1 after a queue overflow."""
 
     mask: int
     handle: int
@@ -53,40 +53,40 @@ def _checked(result: int) -> int:
 
 
 class Group:
-    """One fanotify group. OSError where the kernel or the privilege is missing."""
+    """One fanotify group. OSError without kernel support or privilege."""
 
     def __init__(self, *, asks: bool) -> None:
-        """`asks`: the group decides (permission events), and is read without waiting."""
+        """`asks`: the group decides on permission events and is read without blocking."""
         flags = _CLOEXEC | _NONBLOCK | (_CLASS_CONTENT if asks else _CLASS_NOTIFY)
         opened = os.O_RDONLY | os.O_CLOEXEC | os.O_LARGEFILE | os.O_NOATIME
         self.handle = _checked(_libc.fanotify_init(flags, opened))
 
     def close(self) -> None:
-        """What the kernel held up for us is allowed."""
+        """The kernel allows what it had suspended for this group."""
         os.close(self.handle)
 
     def watch(self, mount: str, mask: int) -> None:
-        """Everything on the file system that is mounted there."""
+        """Watches the whole file system that is mounted there."""
         self._mark(_ADD | _FILESYSTEM, mask, _HERE, mount.encode("utf-8", "surrogateescape"))
 
     def unwatch(self, mount: str, mask: int) -> None:
         self._mark(_REMOVE | _FILESYSTEM, mask, _HERE, mount.encode("utf-8", "surrogateescape"))
 
     def ignore(self, handle: int, mask: int) -> None:
-        """No more such events of this file until it is written to. OSError before Linux 5.19."""
+        """Suppresses such events of this file until it is written to. OSError before Linux 5.19."""
         path = f"/proc/self/fd/{handle}".encode()
         self._mark(_IGNORED_MARKS, mask, _HERE, path)
 
     def forget_ignored(self) -> None:
-        """Every file is asked about again."""
+        """Drops all ignore marks."""
         self._mark(_FLUSH, 0, _HERE, b"/")
 
     def _mark(self, flags: int, mask: int, folder: int, path: bytes) -> None:
         _checked(_libc.fanotify_mark(self.handle, flags, mask, folder, path))
 
     def read(self) -> Iterator[Event]:
-        """What is there now. OSError (EMFILE, EPERM for a file that cannot be opened) costs one
-        event only."""
+        """The events available now. OSError (EMFILE, EPERM for a file that cannot be opened) costs
+        one event only."""
         try:
             data = os.read(self.handle, _READ_BYTES)
         except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Which file systems hold files of programs and users."""
+"""Local file systems that hold programs and user files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TYPES = frozenset(
 
 
 def local_mounts() -> list[str]:
-    """One mount point of every file system of a type that is watched."""
+    """One mount point of every file system of a supported type."""
     found: dict[int, str] = {}
     for line in Path("/proc/self/mounts").read_text(errors="surrogateescape").splitlines():
         _, point, kind = line.split(" ")[:3]

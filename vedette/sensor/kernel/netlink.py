@@ -1,8 +1,8 @@
-"""Netlink messages and sockets: what audit, the proc connector and sock_diag share.
+"""Netlink messages and sockets, shared by audit, proc connector and sock_diag.
 
-A message is `length u32, type u16, flags u16, sequence u32, port u32`, then its body, padded
-to four bytes. Records of the audit system lie about their length by the header's 16 bytes, so
-one datagram is taken as one message there.
+A message is `length u32, type u16, flags u16, sequence u32, port u32`, then its body, padded to
+four bytes. The length of audit records is wrong by the 16 bytes of the header, so a datagram is
+taken as one message there.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _WAIT_S = 30.0
 
 
 class NetlinkError(OSError):
-    """The kernel refused a request; `errno` says why."""
+    """The kernel refused a request; see `errno`."""
 
 
 def open_socket(protocol: int, groups: int = 0) -> socket.socket:
-    """A bound netlink socket with a large receive buffer. OSError where the kernel has none."""
+    """A bound netlink socket with a large receive buffer. OSError without kernel support."""
     found = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
     try:
         found.bind((0, groups))
@@ -41,12 +41,12 @@ def open_socket(protocol: int, groups: int = 0) -> socket.socket:
 
 
 def message(kind: int, flags: int, sequence: int, body: bytes) -> bytes:
-    """One message, ready to be sent."""
+    """Encodes one message."""
     return HEADER.pack(HEADER_BYTES + len(body), kind, flags, sequence, 0) + body
 
 
 def messages(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """The messages of a datagram, as type, sequence and body."""
+    """Type, sequence and body of each message of a datagram."""
     at = 0
     while at + HEADER_BYTES <= len(data):
         length, kind, _, sequence, _ = HEADER.unpack_from(data, at)
@@ -57,15 +57,15 @@ def messages(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def raise_refusal(body: bytes) -> None:
-    """Raises NetlinkError for an error message that is not an acknowledgement."""
+    """Raises NetlinkError for an error message that is no acknowledgement."""
     (number,) = struct.unpack_from("=i", body)
     if number:
         raise NetlinkError(-number, os.strerror(-number))
 
 
-def ask(found: socket.socket, kind: int, flags: int, sequence: int, body: bytes) -> list[bytes]:
-    """The bodies that answer a request: up to its acknowledgement if ACK asks for one, up to the
-    end of a dump for DUMP, else one.
+def request(found: socket.socket, kind: int, flags: int, sequence: int, body: bytes) -> list[bytes]:
+    """Sends a request and returns the bodies of its answers: up to the acknowledgement with ACK, up
+    to the end of a dump with DUMP, else one.
 
     NetlinkError when the kernel refuses, TimeoutError when it does not answer.
     """

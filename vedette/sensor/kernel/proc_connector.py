@@ -1,8 +1,8 @@
-"""The kernel's proc connector: forks, program starts and ends of every process, without argv.
+"""The kernel's proc connector: forks, execs and exits of every process, without arguments.
 
-It sees what audit rules leave out: processes beside the rules of an auditd, forks that never
-start a program, ends by a signal. A message is `nlmsghdr, cn_msg, proc_event`. It exists only
-in the machine's first network and user namespace; elsewhere `open` raises OSError.
+It reports what audit rules miss: processes outside an auditd's rules, forks without an exec, exits
+by a signal. A message is `nlmsghdr, cn_msg, proc_event`. It exists only in the initial network and
+user namespace; elsewhere opening it raises OSError.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import os
 import socket
 import struct
 
-from ..events.observations import Ended, Executed, Forked, Seen
 from . import procfs
 from .boot import Boot
 from .netlink import HEADER_BYTES, message, open_socket
+from .observations import Ended, Executed, Forked, Observation
 
 _NETLINK_CONNECTOR = 11
 _INDEX, _VALUE = 1, 1
@@ -30,16 +30,18 @@ _FOUR = struct.Struct("=iiii")
 
 
 class ProcConnector:
-    """An open connector; `with_execs` when audit does not tell of program starts."""
+    """An open connector; `with_execs`: audit does not report program starts."""
 
-    def __init__(self, boot: Boot, asleep_ns: int, *, with_execs: bool) -> None:
+    def __init__(self, boot: Boot, suspended_ns: int, *, with_execs: bool) -> None:
         self._boot = boot
-        self._asleep_ns = asleep_ns
-        self._began_ns = boot.began_us * 1_000 + asleep_ns
+        self._suspended_ns = suspended_ns
+        self._began_ns = boot.began_us * 1_000 + suspended_ns
         self.socket: socket.socket = open_socket(_NETLINK_CONNECTOR, groups=_INDEX)
         wanted = _FORK | _EXIT | (_EXEC if with_execs else 0)
         try:
-            self._listen(struct.pack("=II", _LISTEN, wanted))  # Linux 6.6 drops the others
+            self._listen(
+                struct.pack("=II", _LISTEN, wanted)
+            )  # filtered in the kernel since Linux 6.6
         except OSError:
             self._listen(struct.pack("=I", _LISTEN))
         self._wanted = wanted
@@ -52,8 +54,8 @@ class ProcConnector:
         with contextlib.suppress(OSError):
             self.socket.close()
 
-    def feed(self, data: bytes) -> list[Seen]:
-        """One datagram: what was seen. Threads are no processes and are left out."""
+    def feed(self, data: bytes) -> list[Observation]:
+        """Parses one datagram. Threads are ignored."""
         if len(data) < _DATA_AT + 16:
             return []
         what, _, at_ns = _EVENT.unpack_from(data, _EVENT_AT)
@@ -71,10 +73,10 @@ class ProcConnector:
         return self._executed(time_us, process)
 
     def _start_us(self, at_ns: int) -> int:
-        return self._boot.of_monotonic_us(at_ns, self._asleep_ns)
+        return self._boot.of_monotonic_us(at_ns, self._suspended_ns)
 
     @staticmethod
-    def _ended(time_us: int, data: bytes) -> list[Seen]:
+    def _ended(time_us: int, data: bytes) -> list[Observation]:
         thread, process, status = struct.unpack_from("=iiI", data, _DATA_AT)
         if thread != process:
             return []
@@ -82,9 +84,9 @@ class ProcConnector:
         return [Ended(time_us, process, 128 + signal if signal else (status >> 8) & 0xFF)]
 
     @staticmethod
-    def _executed(time_us: int, pid: int) -> list[Seen]:
+    def _executed(time_us: int, pid: int) -> list[Observation]:
         found = procfs.find(pid)
-        if found is None:  # gone already; the fork and the end still tell of it
+        if found is None:  # ended already; the fork and the exit are still reported
             return []
         return [
             Executed(

@@ -1,4 +1,4 @@
-"""What /proc says of a process. Everything may be gone between two reads."""
+"""Process information from /proc. A process may end between any two reads."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _UNSET = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
-class Found:
-    """A process as /proc shows it; `start_ticks` since boot."""
+class ProcessInfo:
+    """A process in /proc; `start_ticks` since boot."""
 
     pid: int
     ppid: int
@@ -28,20 +28,20 @@ class Found:
 
 
 def pids() -> list[int]:
-    """All processes, in the order of their pids."""
+    """All pids, ascending."""
     return sorted(int(name) for name in os.listdir("/proc") if name.isdecimal())
 
 
 def start_ticks(pid: int) -> int | None:
-    """Field 22 of stat, None when there is no such process."""
+    """Field 22 of stat; None when there is no such process."""
     fields = _stat(pid)
     return int(fields[_STAT_STARTTIME]) if fields else None
 
 
-def find(pid: int) -> Found | None:
-    """Everything about a living process; None when it is gone or was replaced meanwhile.
+def find(pid: int) -> ProcessInfo | None:
+    """All fields of a running process; None when it ended or its pid was reused meanwhile.
 
-    Threads of the kernel have no program: their path is their name in brackets.
+    Kernel threads have no program: their path is their name in brackets.
     """
     fields = _stat(pid)
     if not fields:
@@ -51,7 +51,7 @@ def find(pid: int) -> Found | None:
     uid = _uid(pid)
     if uid is None or start_ticks(pid) != int(fields[_STAT_STARTTIME]):
         return None
-    return Found(
+    return ProcessInfo(
         pid,
         int(fields[_STAT_PPID]),
         int(fields[_STAT_SESSION]),

@@ -1,4 +1,4 @@
-"""A thread that empties one of the kernel's queues."""
+"""A thread that drains one of the kernel's netlink sockets."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import socket
 import threading
 from collections.abc import Callable
 
-from ..events.observations import Seen
 from ..limits import TICK_S
+from .observations import Observation
 
 _DATAGRAM_BYTES = 16 * 1024
 _BATCH = 2_000
@@ -17,25 +17,25 @@ _WAIT_S = 0.5
 
 
 class Reader(threading.Thread):
-    """Feeds each datagram of a socket to a parser, and what it saw to `put`."""
+    """Passes each datagram to a parser, and its observations to `put`."""
 
     def __init__(
         self,
         name: str,
         found: socket.socket,
-        feed: Callable[[bytes], list[Seen]],
-        put: Callable[[list[Seen]], None],
+        feed: Callable[[bytes], list[Observation]],
+        put: Callable[[list[Observation]], None],
         *,
         is_prompt: bool,
     ) -> None:
-        """`is_prompt`: every datagram at once, because what it is about passes by; else a
-        batch every `TICK_S`, which costs a fraction."""
+        """`is_prompt`: read every datagram at once, because what it refers to is short-lived;
+        otherwise in batches every `TICK_S`, at a fraction of the cost."""
         super().__init__(name=name, daemon=True)
         self._socket, self._feed, self._put = found, feed, put
         self._is_prompt = is_prompt
         self._stopping = threading.Event()
         self.overflows = 0
-        """Times the kernel's queue was full: datagrams are lost then."""
+        """Number of overflows of the kernel's queue, which lose datagrams."""
 
     def run(self) -> None:
         self._socket.setblocking(False)
@@ -49,15 +49,15 @@ class Reader(threading.Thread):
         self._drain()
 
     def _drain(self) -> bool:
-        """Up to a batch; True when there may be more."""
-        seen: list[Seen] = []
+        """Reads up to one batch; True when there may be more."""
+        observed: list[Observation] = []
         receive, feed = self._socket.recv, self._feed
         more = True
         try:
             for _ in range(_BATCH):
                 found = feed(receive(_DATAGRAM_BYTES))
                 if found:
-                    seen += found
+                    observed += found
         except BlockingIOError:
             more = False
         except OSError as error:
@@ -66,11 +66,11 @@ class Reader(threading.Thread):
             else:
                 more = False
                 self._stopping.set()
-        self._put(seen)
+        self._put(observed)
         return more
 
     def stop(self) -> None:
-        """Takes what is there, then ends; the socket is the caller's to close."""
+        """Drains the socket, then ends. The caller closes the socket."""
         self._stopping.set()
         if self is not threading.current_thread() and self.is_alive():
             self.join(2 * _WAIT_S + 5)

@@ -1,7 +1,7 @@
 """Local addresses of connections, from the kernel's socket tables (sock_diag).
 
-An audit record of a connection names the other side only. Sockets that were closed meanwhile
-are found while they linger (TIME_WAIT), by the other side's address.
+An audit record of a connection has the remote address only. A socket that was closed meanwhile is
+found by its remote address while it is in TIME_WAIT.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ipaddress import IPv6Address
 from typing import NamedTuple
 
 from ..limits import SOCKETS_MAX
-from .netlink import DUMP, ask, open_socket
+from .netlink import DUMP, open_socket, request
 
 _NETLINK_SOCK_DIAG = 4
 _DIAG_BY_FAMILY = 20
@@ -24,7 +24,7 @@ TCP, UDP = 6, 17
 
 
 class Local(NamedTuple):
-    """Our side of a connection."""
+    """Local protocol, address and port of a connection."""
 
     protocol: int
     ip: str
@@ -32,7 +32,7 @@ class Local(NamedTuple):
 
 
 class SocketTable:
-    """One look at all sockets."""
+    """A snapshot of all sockets."""
 
     def __init__(self, bodies: list[tuple[int, bytes]]) -> None:
         """`bodies`: protocol and `struct inet_diag_msg` of each socket."""
@@ -52,7 +52,7 @@ class SocketTable:
         self._by_remote.setdefault(remote, []).append(local)
 
     def find(self, inode: int, remote_ip: str, remote_port: int) -> Local | None:
-        """By the socket itself, else by the other side if only one socket has it."""
+        """Looks up by inode, else by remote address if only one socket has it."""
         known = self._by_inode.get(inode)
         if known is not None:
             return known
@@ -71,8 +71,8 @@ def _ip(body: bytes, at: int) -> str:
 
 
 def source_address(ip: str, port: int) -> str:
-    """The address from which this host would speak with another; empty when it cannot. Nothing
-    is sent."""
+    """The local address from which this host would reach another; empty when there is none. Sends
+    nothing."""
     family = socket.AF_INET6 if ":" in ip else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as probe:
@@ -83,7 +83,7 @@ def source_address(ip: str, port: int) -> str:
 
 
 def read_table() -> SocketTable | None:
-    """All TCP and UDP sockets; None where the kernel does not tell, or has too many."""
+    """All TCP and UDP sockets; None when the kernel refuses or there are too many."""
     bodies: list[tuple[int, bytes]] = []
     try:
         with open_socket(_NETLINK_SOCK_DIAG) as found:
@@ -92,8 +92,8 @@ def read_table() -> SocketTable | None:
                 for family in (socket.AF_INET, socket.AF_INET6)
                 for protocol in (TCP, UDP)
             ):
-                request = _REQUEST.pack(family, protocol, 0, 0xFFFFFFFF) + bytes(_ID_BYTES)
-                answers = ask(found, _DIAG_BY_FAMILY, DUMP, number + 1, request)
+                query = _REQUEST.pack(family, protocol, 0, 0xFFFFFFFF) + bytes(_ID_BYTES)
+                answers = request(found, _DIAG_BY_FAMILY, DUMP, number + 1, query)
                 bodies += [(protocol, body) for body in answers]
                 if len(bodies) > SOCKETS_MAX:
                     return None

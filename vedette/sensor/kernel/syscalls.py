@@ -1,6 +1,6 @@
-"""Numbers of the system calls that the audit rules name, by machine.
+"""Numbers of the system calls in the audit rules, by machine.
 
-A machine that is not here is watched without audit rules of our own.
+On other machines the sensor adds no audit rules.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Machine(NamedTuple):
-    """One calling convention: what audit records call `arch`, and its numbers by name."""
+    """One calling convention: `arch` of its audit records, and the call numbers by name."""
 
     arch: int
     numbers: dict[str, int]
@@ -40,11 +40,11 @@ MACHINES: dict[str, tuple[Machine, ...]] = {
     "x86_64": (Machine(0xC000003E, _X86_64), Machine(0x40000003, _I386)),
     "aarch64": (Machine(0xC00000B7, _AARCH64),),
 }
-"""By what `uname -m` says: the machine's own convention first."""
+"""By `uname -m`; the native convention comes first."""
 
 NAMES: dict[bytes, dict[int, str]] = {
     f"{machine.arch:x}".encode(): {number: name for name, number in machine.numbers.items()}
     for machines in MACHINES.values()
     for machine in machines
 }
-"""By `arch` of a record: names by number."""
+"""Call names by number, by `arch` of a record."""

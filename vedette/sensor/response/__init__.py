@@ -1,1 +1,1 @@
-"""What the server asks for: bans, isolation, updates, uninstall."""
+"""Response actions that the server orders: bans, isolation, updates, uninstall."""

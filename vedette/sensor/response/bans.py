@@ -1,4 +1,4 @@
-"""The banned hashes, kept in a file: the guard reads it, and a restart forgets nothing."""
+"""The list of banned hashes, kept in a file that the guard reads and that survives restarts."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..host.durable_files import write_durably
+from ..durable_files import write_durably
 from ..limits import BANS_MAX
 
 
 class Bans:
-    """Banned programs by md5, with their sha256 where the server knows it."""
+    """Banned programs by MD5, with the SHA-256 where the server sent one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.version = 0
         self._sha256: dict[str, str] = {}
         self.refused = 0
-        """Bans beyond the bound."""
+        """Number of bans above BANS_MAX, which are not enforced."""
         try:
             saved = json.loads(path.read_bytes())
             self._sha256 = {str(md5): str(sha) for md5, sha in saved["hashes"].items()}
             self.version = int(saved["version"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             pass
+        self._known_sha256 = frozenset(self._sha256.values()) - {""}
 
     def __len__(self) -> int:
         return len(self._sha256)
@@ -35,7 +36,8 @@ class Bans:
     def apply(
         self, version: int, *, full: bool, add: Iterable[dict[str, Any]], remove: Iterable[str]
     ) -> None:
-        """A change as a check-in brings it. OSError when it cannot be kept: nothing changed."""
+        """Applies the ban changes of a check-in answer. OSError when they cannot be saved: the list
+        is then unchanged."""
         hashes = {} if full else dict(self._sha256)
         for md5 in remove:
             hashes.pop(str(md5).lower(), None)
@@ -48,18 +50,19 @@ class Bans:
         saved = json.dumps({"version": version, "hashes": hashes})
         write_durably(self.path, saved.encode())
         self._sha256, self.version, self.refused = hashes, version, refused
+        self._known_sha256 = frozenset(hashes.values()) - {""}
 
     def matches(self, md5: str, sha256: str) -> bool:
-        """Whether a program with these hashes is banned."""
-        known = self._sha256.get(md5)
-        return known is not None and known in {"", sha256}
+        """Whether a program is banned by either of its hashes: a wrong SHA-256 in the list must not
+        let a program pass whose MD5 is banned."""
+        return md5 in self._sha256 or sha256 in self._known_sha256
 
 
 class BlockCounts:
-    """Blocks that the server has not been told of; safe for threads.
+    """Counts of blocked starts that the server has not acknowledged; safe for threads.
 
-    What was sent and not answered is sent again as it was, under the same number: the server may
-    have counted it. What came meanwhile waits for the next check-in.
+    A list that was sent and not acknowledged is sent again unchanged, with the same number, because
+    the server may have counted it. Later blocks wait for the next list.
     """
 
     def __init__(self) -> None:
@@ -67,7 +70,7 @@ class BlockCounts:
         self._counts: dict[tuple[str, str, str], dict[str, Any]] = {}
         self._sent: list[dict[str, Any]] = []
         self.number = 0
-        """Names what `take` gave last; 0 when it was nothing."""
+        """Number of the list that `take` returned last; 0 for an empty list."""
 
     def count(self, body: dict[str, Any]) -> None:
         """`body`: md5, sha256, path, pid, time_us of one block."""
@@ -78,14 +81,14 @@ class BlockCounts:
             self._counts[key] = {**body, "count": times + 1}
 
     def take(self) -> list[dict[str, Any]]:
-        """What is to be told now."""
+        """The list to send with this check-in."""
         with self._lock:
             if not self._sent:
                 self._sent, self._counts = list(self._counts.values()), {}
                 self.number = time.time_ns() // 1_000 if self._sent else 0
             return list(self._sent)
 
-    def told(self) -> None:
-        """The server has what `take` gave."""
+    def acknowledge(self) -> None:
+        """The server has the list that `take` returned."""
         with self._lock:
             self._sent = []

@@ -1,16 +1,15 @@
-"""The guard: a process of its own that decides whether a program may start.
+"""The guard: a child process that allows or denies program starts (fanotify OPEN_EXEC_PERM).
 
-The kernel holds up every start of a program until the guard answers (fanotify OPEN_EXEC_PERM).
-It is a process and not a thread because a sensor that itself starts a program would wait for
-its own answer; and because a guard that dies or is killed lets everything through at once. It
-starts nothing, opens nothing that is executed, and answers from memory: a file is hashed once,
-then the kernel is told not to ask again until the file is written to.
+The kernel suspends every exec until the guard answers. It is a process rather than a thread,
+because a sensor that itself starts a program would wait for its own answer, and because the kernel
+allows everything as soon as the guard is killed. The guard starts no program. A file is hashed
+once; then the kernel is asked to ignore it until it is written to.
 
-Only what is certainly banned is refused. A file that cannot be read, or takes longer than
-`DECISION_S` to hash, may start.
+It fails open: only a hash on the ban list is denied. A file that cannot be read, or takes longer
+than `DECISION_S` to hash, is allowed.
 
-It reads its orders from a pipe: a line `reload` when the bans changed, the end of the pipe to
-stop. On its output: `{"beat": n}` every second, `{"block": {...}}` for what it refused.
+Protocol: stdin carries a line `reload` when the bans changed; end of file stops the guard. stdout
+carries `{"heartbeat": n}` every second and `{"block": {...}}` for each denied start.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from ..kernel.mounts import local_mounts
 from ..limits import DECISION_S, HASH_BYTES_MAX, HASH_CACHE_MAX
 from .bans import Bans
 
-_BEAT_S = 1.0
+_HEARTBEAT_S = 1.0
 _WORKERS = 2
 _MOUNTS_S = 30.0
 
 
-class _Question:
-    """A start that waits for the hash of its file."""
+class _PendingExec:
+    """An exec that waits for the hash of its file."""
 
     __slots__ = ("deadline", "handle", "is_answered", "key", "pid")
 
@@ -49,43 +48,43 @@ class _Question:
 
 
 class Guard:
-    """Answers for the file systems at `mounts`; all local ones when there are none."""
+    """Decides for the file systems at `mounts`; for all local ones when there are none."""
 
     def __init__(self, bans: Path, mounts: list[str]) -> None:
         self._bans_path, self._bans = bans, Bans(bans)
         self._mounts, self._watched = mounts, set[str]()
         self._group = fanotify.Group(asks=True)
-        self._known: OrderedDict[Key, tuple[str, str]] = OrderedDict()
+        self._hash_cache: OrderedDict[Key, tuple[str, str]] = OrderedDict()
         self._lock = threading.Lock()
-        self._pending: list[_Question] = []
-        self._work: queue.SimpleQueue[_Question] = queue.SimpleQueue()
-        self._lines: list[str] = []
+        self._pending: list[_PendingExec] = []
+        self._work: queue.SimpleQueue[_PendingExec] = queue.SimpleQueue()
+        self._unsent: list[str] = []
 
     def run(self) -> None:
-        """Until the orders end."""
+        """Returns at the end of stdin."""
         for _ in range(_WORKERS):
             threading.Thread(target=self._hash_forever, daemon=True).start()
         os.set_blocking(sys.stdout.fileno(), False)
         self._watch()
-        beat, mounts_at = 0, time.monotonic()
+        heartbeat, mounts_at = 0, time.monotonic()
         while True:
-            ready, _, _ = select.select([self._group.handle, 0], [], [], self._patience())
-            if 0 in ready and not self._obey():
+            ready, _, _ = select.select([self._group.handle, 0], [], [], self._poll_timeout_s())
+            if 0 in ready and not self._read_command():
                 return
             for event in self._group.read() if self._group.handle in ready else ():
                 self._decide(event)
-            self._give_up_late()
+            self._allow_overdue()
             now = time.monotonic()
             if now > mounts_at + _MOUNTS_S:
                 mounts_at = now
                 self._watch()
-            if now > beat + _BEAT_S or self._lines:
-                beat = int(now)
-                self._say(json.dumps({"beat": beat}))
+            if now > heartbeat + _HEARTBEAT_S or self._unsent:
+                heartbeat = int(now)
+                self._write_status(json.dumps({"heartbeat": heartbeat}))
 
-    def _patience(self) -> float:
+    def _poll_timeout_s(self) -> float:
         with self._lock:
-            return 0.1 if self._pending or self._lines else _BEAT_S
+            return 0.1 if self._pending or self._unsent else _HEARTBEAT_S
 
     def _watch(self) -> None:
         for mount in self._mounts or local_mounts():
@@ -94,7 +93,7 @@ class Guard:
                     self._group.watch(mount, fanotify.OPEN_EXEC_PERM)
                     self._watched.add(mount)
 
-    def _obey(self) -> bool:
+    def _read_command(self) -> bool:
         order = os.read(0, 4096)
         if b"reload" in order:
             self._bans = Bans(self._bans_path)
@@ -111,22 +110,24 @@ class Guard:
             self._finish(event.handle, fanotify.ALLOW)
             return
         key = key_of(status)
-        known = self._known.get(key)
+        known = self._hash_cache.get(key)
         if known is not None or event.pid == os.getpid() or status.st_size > HASH_BYTES_MAX:
-            self._judge(event.handle, event.pid, known or ("", ""))
+            self._decide_by_hash(event.handle, event.pid, known or ("", ""))
             os.close(event.handle)
             return
-        question = _Question(event.handle, event.pid, key)
+        pending_exec = _PendingExec(event.handle, event.pid, key)
         with self._lock:
-            self._pending.append(question)
-        self._work.put(question)
+            self._pending.append(pending_exec)
+        self._work.put(pending_exec)
 
-    def _judge(self, handle: int, pid: int, hashes: tuple[str, str]) -> None:
+    def _decide_by_hash(self, handle: int, pid: int, hashes: tuple[str, str]) -> None:
         if self._bans.matches(*hashes):
             path = os.readlink(f"/proc/self/fd/{handle}")
             self._answer(handle, fanotify.DENY)
             block = {"pid": pid, "path": path, "md5": hashes[0], "sha256": hashes[1]}
-            self._lines.append(json.dumps({"block": {**block, "time_us": time.time_ns() // 1_000}}))
+            self._unsent.append(
+                json.dumps({"block": {**block, "time_us": time.time_ns() // 1_000}})
+            )
             return
         with contextlib.suppress(OSError):  # before Linux 5.19 the kernel keeps asking
             self._group.ignore(handle, fanotify.OPEN_EXEC_PERM)
@@ -142,23 +143,25 @@ class Guard:
 
     def _hash_forever(self) -> None:
         while True:
-            question = self._work.get()
-            read = hash_handle(question.handle)
+            pending_exec = self._work.get()
+            read = hash_handle(pending_exec.handle)
             with self._lock:
                 if read is not None:
-                    self._known[question.key] = read[0], read[1]
-                    if len(self._known) > HASH_CACHE_MAX:
-                        self._known.popitem(last=False)
-                late = question.is_answered
-                question.is_answered = True
-                if question in self._pending:
-                    self._pending.remove(question)
+                    self._hash_cache[pending_exec.key] = read[0], read[1]
+                    if len(self._hash_cache) > HASH_CACHE_MAX:
+                        self._hash_cache.popitem(last=False)
+                late = pending_exec.is_answered
+                pending_exec.is_answered = True
+                if pending_exec in self._pending:
+                    self._pending.remove(pending_exec)
             if not late:
-                self._judge(question.handle, question.pid, read[:2] if read else ("", ""))
-            os.close(question.handle)
+                self._decide_by_hash(
+                    pending_exec.handle, pending_exec.pid, read[:2] if read else ("", "")
+                )
+            os.close(pending_exec.handle)
 
-    def _give_up_late(self) -> None:
-        """Allows what has waited too long; the hash is still finished, for the next time."""
+    def _allow_overdue(self) -> None:
+        """Allows execs past their deadline; the hash is still completed and cached."""
         now = time.monotonic()
         with self._lock:
             late = [one for one in self._pending if one.deadline < now]
@@ -167,19 +170,19 @@ class Guard:
                 self._pending.remove(one)
                 self._answer(one.handle, fanotify.ALLOW)
 
-    def _say(self, line: str) -> None:
-        """Never waits for the sensor: what does not fit in the pipe is said later."""
-        lines = [*self._lines, line]
+    def _write_status(self, line: str) -> None:
+        """Never blocks on the sensor: lines that do not fit in the pipe are sent later."""
+        lines = [*self._unsent, line]
         for at, text in enumerate(lines):
             try:
                 os.write(sys.stdout.fileno(), text.encode() + b"\n")
             except BlockingIOError:
-                self._lines = [one for one in lines[at:] if '"block"' in one][-1_000:]
+                self._unsent = [one for one in lines[at:] if '"block"' in one][-1_000:]
                 return
-        self._lines = []
+        self._unsent = []
 
 
 def main(bans: str, mounts: list[str]) -> int:
-    """The guard as a program."""
+    """Entry point of the guard process."""
     Guard(Path(bans), mounts).run()
     return 0

@@ -1,223 +1,248 @@
-"""Network isolation by a table of our own in nftables: `inet vedette_sensor`.
+"""Network isolation: the order, the endpoints it allows, and whether it is in force.
 
-While it is there, the host speaks with itself, the server, what the server allows, and, as
-configured, its name servers and DHCP. Everything else is dropped, also on connections that
-exist; TCP that goes out is refused with a reset, so that programs notice. The chains come
-before those of a firewall (priority -300 accepts nothing that the firewall would drop: a packet
-passes both). Only this table is made and removed.
+The order is saved to a file, so that a restart of the sensor or of the host isolates again until
+the server ends it. The addresses of the server and of the name servers are resolved once, when the
+order arrives, and are frozen for as long as it holds: changing /etc/resolv.conf, /etc/hosts or a
+DNS answer on an isolated host opens nothing. Only the server's list of further endpoints may change
+meanwhile; it arrives over the authenticated connection.
 
-The order is kept in a file: a restart of the sensor, or of the host, isolates again until the
-server takes it back.
+`enforce` compares the table in the kernel with the one that was loaded, and reloads it when it was
+changed or deleted. An invalid entry of the server's list is skipped and reported; the host is
+isolated without it.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 import socket
-import subprocess
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
-from ..host.durable_files import write_durably
-
-TABLE = "vedette_sensor"
-_NFT_S = 20.0
-_ALLOWED_MAX = 256
-_DNS, _DHCP4, _DHCP6 = 53, "67, 68", "546, 547"
-
-
-class IsolationError(Exception):
-    """The rules could not be changed; the text is what nft said."""
+from ..durable_files import write_durably
+from ..limits import ISOLATION_ENDPOINTS_MAX, ISOLATION_PROBLEMS_MAX, PROBLEM_CHARS_MAX
+from . import firewall
+from .firewall import Allowed, Endpoint, IsolationError
 
 
 @dataclass(frozen=True)
-class Allowed:
-    """Whom an isolated host may speak with: addresses with a port."""
+class Order:
+    """An isolation order. `addresses` and `resolvers` are frozen; `entries` are as sent."""
 
-    places: frozenset[tuple[str, int]]
-    resolvers: frozenset[str] = field(default_factory=frozenset)
-    dhcp: bool = True
-
-    def has(self, ip: str, port: int) -> bool:
-        if (ip, port) in self.places or (port == _DNS and ip in self.resolvers):
-            return True
-        try:
-            return ip_address(ip).is_loopback
-        except ValueError:
-            return False
+    server: tuple[str, int]
+    addresses: frozenset[Endpoint]
+    resolvers: frozenset[str]
+    entries: tuple[str, ...]
 
 
-def place(text: str) -> tuple[str, int]:
-    """`ip:port` or `[ip]:port`. ValueError for anything else."""
+def endpoint(text: str) -> Endpoint:
+    """Reads `ip:port` or `[ip]:port`. ValueError for anything else, scoped addresses included:
+    the scope of an IPv6 address is free text, and would get into the rules."""
     ip, _, port = text.rpartition(":")
+    if "%" in ip or not port.isdecimal() or len(port) > 5:
+        raise ValueError(f"not an address with a port: {text}")
     number = int(port)
     if not 0 < number < 65_536:
-        raise ValueError(f"no port: {text}")
+        raise ValueError(f"not a port: {text}")
     return str(ip_address(ip.strip("[]"))), number
 
 
-def resolve(host: str, port: int) -> frozenset[tuple[str, int]]:
-    """All addresses of the server, as far as they are known now."""
+def resolve(host: str, port: int) -> frozenset[Endpoint]:
+    """All addresses of a host; empty when the name cannot be resolved."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
         return frozenset()
-    return frozenset((str(entry[4][0]), port) for entry in found)
+    return frozenset((str(entry[4][0]).partition("%")[0], port) for entry in found)
 
 
-def resolvers(path: Path = Path("/etc/resolv.conf")) -> frozenset[str]:
+_RESOLV_CONF = Path("/etc/resolv.conf")
+
+
+def resolvers(path: Path = _RESOLV_CONF) -> frozenset[str]:
     """The name servers of the host."""
     found = set()
     try:
-        for line in path.read_text(errors="replace").splitlines():
-            words = line.split()
-            if words[:1] == ["nameserver"] and len(words) > 1:
+        lines = path.read_text(errors="replace").splitlines()
+    except OSError:
+        return frozenset()
+    for line in lines:
+        words = line.split()
+        if words[:1] == ["nameserver"] and len(words) > 1:
+            try:
                 found.add(str(ip_address(words[1].partition("%")[0])))
-    except (OSError, ValueError):
-        pass
-    return frozenset(found)
-
-
-def ruleset(allowed: Allowed) -> str:
-    """What `nft -f` is given: the old table goes and the new one comes in one step."""
-    out, into = [], []
-    for ip, port in sorted(allowed.places)[:_ALLOWED_MAX]:
-        family = "ip6" if ":" in ip else "ip"
-        out.append(f"{family} daddr {ip} tcp dport {port} accept")
-        into.append(f"{family} saddr {ip} tcp sport {port} ct state established accept")
-    for ip in sorted(allowed.resolvers)[:_ALLOWED_MAX]:
-        family = "ip6" if ":" in ip else "ip"
-        out.append(f"{family} daddr {ip} meta l4proto {{ tcp, udp }} th dport {_DNS} accept")
-        into.append(
-            f"{family} saddr {ip} meta l4proto {{ tcp, udp }} th sport {_DNS} "
-            "ct state established accept"
-        )
-    if allowed.dhcp:
-        both = f"udp sport {{ {_DHCP4}, {_DHCP6} }} udp dport {{ {_DHCP4}, {_DHCP6} }} accept"
-        out.append(both)
-        into.append(both)
-    neighbours = (
-        "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-advert, "
-        "nd-router-solicit } accept"
-    )
-    return _TEMPLATE.format(
-        table=TABLE,
-        into="\n    ".join([*into, neighbours]),
-        out="\n    ".join([*out, neighbours]),
-    )
-
-
-_TEMPLATE = """\
-table inet {table}
-delete table inet {table}
-table inet {table} {{
-  counter refused {{ }}
-  chain input {{
-    type filter hook input priority -300; policy accept;
-    iif lo accept
-    {into}
-    drop
-  }}
-  chain forward {{
-    type filter hook forward priority -300; policy accept;
-    drop
-  }}
-  chain output {{
-    type filter hook output priority -300; policy accept;
-    oif lo accept
-    {out}
-    counter name refused
-    meta l4proto tcp reject with tcp reset
-    drop
-  }}
-}}
-"""
+            except ValueError:
+                continue
+    return frozenset(sorted(found)[:ISOLATION_ENDPOINTS_MAX])
 
 
 class Isolation:
-    """The order, and the rules that carry it out. For one thread; `blocks` for any."""
+    """For one thread; `blocks` and `server_addresses` for any."""
 
-    def __init__(self, state: Path, *, dns: bool, dhcp: bool) -> None:
+    def __init__(
+        self, state: Path, *, dns: bool, dhcp: bool, resolv_conf: Path = _RESOLV_CONF
+    ) -> None:
         self._state, self._dns, self._dhcp = state, dns, dhcp
+        self._resolv_conf = resolv_conf
+        self._order: Order | None = None
         self._allowed: Allowed | None = None
+        self._content = ""
+        self._entry_problems: list[str] = []
+        self._repairs = 0
+        self._is_saved = False
 
     @property
     def is_on(self) -> bool:
+        """Whether the rules were in the kernel when they were last loaded or compared."""
         return self._allowed is not None
 
+    @property
+    def problems(self) -> list[str]:
+        """Sentences for the check-in, at most ISOLATION_PROBLEMS_MAX; empty when all is well."""
+        found = self._entry_problems[:ISOLATION_PROBLEMS_MAX]
+        if self._repairs:
+            times = f"{self._repairs} time{'s' if self._repairs > 1 else ''}"
+            text = f"the nftables table was changed or deleted, and loaded again ({times})"
+            found = [text, *found[: ISOLATION_PROBLEMS_MAX - 1]]
+        return found
+
     def blocks(self, ip: str, port: int) -> bool:
-        """Whether a connection there is refused now."""
+        """Whether a connection to this endpoint is refused now."""
         allowed = self._allowed
         return allowed is not None and not allowed.has(ip, port)
 
-    def resume(self, server: tuple[str, int]) -> None:
-        """Carries out the order that was in force when the sensor stopped. IsolationError."""
-        try:
-            texts = json.loads(self._state.read_bytes())
-        except (OSError, ValueError):
-            return
-        self.begin(server, [str(text) for text in texts])
+    def server_addresses(self) -> list[Endpoint]:
+        """The frozen addresses of the server while an order holds; else empty."""
+        order = self._order
+        return sorted(order.addresses) if order is not None else []
 
-    def begin(self, server: tuple[str, int], texts: list[str]) -> None:
-        """Isolates, or changes who is allowed. IsolationError: the rules are as before."""
-        places = set(resolve(*server))
-        try:
-            places.update(place(text) for text in texts[:_ALLOWED_MAX])
-        except ValueError as error:
-            raise IsolationError(f"not an address: {error}") from error
-        if not resolve(*server):
-            raise IsolationError("the server's address is not known")
-        allowed = Allowed(frozenset(places), resolvers() if self._dns else frozenset(), self._dhcp)
-        if allowed == self._allowed:
+    def resume(self, server: tuple[str, int]) -> None:
+        """Reads the order that was in force when the sensor stopped, if there is one, and
+        enforces it. IsolationError as `enforce`; the order is then kept for the next attempt."""
+        if self._order is not None:
             return
-        _nft(ruleset(allowed))
-        write_durably(self._state, json.dumps(texts).encode())
-        self._allowed = allowed
+        try:
+            saved = json.loads(self._state.read_bytes())
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError) as error:
+            raise IsolationError(f"{self._state} cannot be read: {error}") from error
+        self._order = self._parse_state(saved, server)
+        self.enforce()
+
+    def _parse_state(self, saved: Any, server: tuple[str, int]) -> Order:
+        """The saved order. One that names another server (the settings were changed), or was
+        written by a version that kept entries only, gets its addresses now."""
+        if isinstance(saved, list):
+            return self._new_order(server, frozenset(), tuple(map(str, saved)))
+        try:
+            entries = tuple(map(str, saved["entries"]))
+            if tuple(saved["server"]) != server:
+                return self._new_order(server, frozenset(), entries)
+            pairs = [(ip_address(ip), int(port)) for ip, port in saved["addresses"]]
+            names = frozenset(str(ip_address(ip)) for ip in saved["resolvers"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise IsolationError(f"{self._state} is damaged: {error}") from error
+        return Order(server, frozenset((str(ip), port) for ip, port in pairs), names, entries)
+
+    def _new_order(
+        self, server: tuple[str, int], peer: frozenset[Endpoint], entries: tuple[str, ...]
+    ) -> Order:
+        addresses = peer | frozenset(sorted(resolve(*server))[:ISOLATION_ENDPOINTS_MAX])
+        if not addresses:
+            raise IsolationError("the server's address is not known")
+        names = resolvers(self._resolv_conf) if self._dns else frozenset()
+        return Order(server, addresses, names, entries)
+
+    def begin(
+        self, server: tuple[str, int], entries: Iterable[str], peer: Endpoint | None = None
+    ) -> None:
+        """Isolates, or changes the allowed entries of the order in force. `peer`: the address of
+        the connection over which the order came, which is allowed even if the name does not
+        resolve. IsolationError: the rules are as before. OSError: the
+        host is isolated, and the order could not be kept for a restart."""
+        texts = tuple(entries)
+        order = self._order
+        if order is None or order.server != server:
+            order = self._new_order(server, frozenset([peer] if peer else []), texts)
+        else:
+            order = replace(order, entries=texts)
+        if order != self._order or self._allowed is None:
+            self._order, self._is_saved = order, False
+            self._load(order)
+        if not self._is_saved:
+            self._save(order)
+            self._is_saved = True
+
+    def enforce(self) -> None:
+        """Compares the table in the kernel with the order, and reloads it where it differs. Does
+        nothing without an order. IsolationError when the host is not isolated."""
+        order = self._order
+        if order is None:
+            return
+        if self._allowed is not None:
+            try:
+                if firewall.table_content() == self._content:
+                    return
+            except IsolationError:
+                self._allowed = None
+                raise
+            self._repairs += 1
+        self._load(order)
+
+    def _load(self, order: Order) -> None:
+        allowed, problems = self._allowed_by(order)
+        try:
+            firewall.load(allowed)
+            content = firewall.table_content()
+        except IsolationError:
+            if not self._content or self._is_changed():
+                self._allowed = None
+            raise
+        if not content:
+            self._allowed = None
+            raise IsolationError("the table is gone as soon as it is loaded")
+        self._content, self._allowed, self._entry_problems = content, allowed, problems
+
+    def _is_changed(self) -> bool:
+        try:
+            return firewall.table_content() != self._content
+        except IsolationError:
+            return True
+
+    def _allowed_by(self, order: Order) -> tuple[Allowed, list[str]]:
+        """The endpoints of the order, and why entries were left out."""
+        endpoints, problems = set(order.addresses), []
+        for text in order.entries[:ISOLATION_ENDPOINTS_MAX]:
+            try:
+                endpoints.add(endpoint(text))
+            except ValueError as error:
+                problems.append(f"isolation entry left out: {error}"[:PROBLEM_CHARS_MAX])
+        left_out = len(order.entries) - ISOLATION_ENDPOINTS_MAX
+        if left_out > 0:
+            problems.insert(0, f"{left_out} isolation entries left out: there are too many")
+        return Allowed(frozenset(endpoints), order.resolvers, self._dhcp), problems
+
+    def _save(self, order: Order) -> None:
+        saved = {
+            "server": order.server,
+            "addresses": sorted(order.addresses),
+            "resolvers": sorted(order.resolvers),
+            "entries": order.entries,
+        }
+        write_durably(self._state, json.dumps(saved).encode())
 
     def end(self) -> None:
-        """The order was taken back. IsolationError when the rules are still there."""
+        """Ends the order. IsolationError when the rules are still in force."""
         self.lift()
+        self._order, self._repairs = None, 0
         self._state.unlink(missing_ok=True)
 
     def lift(self) -> None:
-        """Removes the rules and keeps the order: the sensor stops. Fine when there are none."""
-        if self._allowed is not None or self._state.exists():
-            _nft(f"table inet {TABLE}\ndelete table inet {TABLE}\n")
-            self._allowed = None
-
-    def refused_packets(self) -> int:
-        """Packets refused since the rules were made; 0 when that cannot be asked."""
-        try:
-            text = _nft("", "-j", "list", "counter", "inet", TABLE, "refused")
-            entries = json.loads(text)["nftables"]
-            return int(next(one["counter"]["packets"] for one in entries if "counter" in one))
-        except (IsolationError, ValueError, KeyError, StopIteration):
-            return 0
-
-
-def is_available() -> bool:
-    return shutil.which("nft", path=_PATH) is not None
-
-
-_PATH = "/usr/sbin:/sbin:/usr/bin:/bin"
-
-
-def _nft(text: str, *arguments: str) -> str:
-    program = shutil.which("nft", path=_PATH)
-    if program is None:
-        raise IsolationError("the nft program is missing")
-    try:
-        done = subprocess.run(  # noqa: S603 - nft by its full path
-            [program, *(arguments or ("-f", "-"))],
-            input=text.encode(),
-            capture_output=True,
-            timeout=_NFT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise IsolationError(str(error)) from error
-    if done.returncode:
-        raise IsolationError(done.stderr.decode(errors="replace").strip()[:500])
-    return done.stdout.decode(errors="replace")
+        """Deletes the rules and keeps the order: the sensor stops. Succeeds without an order.
+        IsolationError when the rules are still in force."""
+        if self._allowed is not None or self._order is not None or self._state.exists():
+            firewall.remove()
+            self._allowed, self._content, self._entry_problems = None, "", []

@@ -1,36 +1,40 @@
-"""What a check-in asks of the sensor, carried out; each order once, and told of at the next.
+"""Executes the orders of a check-in answer, and keeps what has to be reported with the next one.
 
-Bans, filters and isolation are states: what the server wants is compared with what is. Restart,
-update and uninstall end the program, so they come last, and are remembered in a file where the
-next run has to tell of them.
+Bans, filters and isolation are states: the wanted state is compared with the current one. Restart,
+update and uninstall end the program, so they come last; a file tells the next run that it has to
+report a restart.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from .. import SENSOR_VERSION
+from ..durable_files import write_durably
 from ..events.collection import Collection
 from ..events.filters import Filters
-from ..host.durable_files import write_durably
 from ..host.host import volume
-from ..limits import QUEUE_BYTES_MIN
+from ..limits import PROBLEM_CHARS_MAX, QUEUE_BYTES_MIN, UPDATE_RETRY_S
 from ..settings import Settings
 from ..transport.binary_copies import Binaries
 from ..transport.disk_queue import DiskQueue
-from ..transport.https_client import Client, ServerAwayError
+from ..transport.https_client import Client, ServerUnavailableError
+from ..transport.identity import Identity
 from .bans import Bans
-from .isolation import Isolation, IsolationError
-from .update import UpdateError, update
+from .firewall import IsolationError
+from .isolation import Isolation
+from .update import Update, UpdateError, install, parse
 
 
-class Ending(Enum):
-    """How the program is to end."""
+class ExitReason(Enum):
+    """Why the program ends."""
 
     STOP = "stop"
     RESTART = "restart"
@@ -40,7 +44,7 @@ class Ending(Enum):
 
 @dataclass(frozen=True)
 class Parts:
-    """What orders act on."""
+    """The components that orders act on."""
 
     settings: Settings
     bans: Bans
@@ -49,71 +53,98 @@ class Parts:
     isolation: Isolation
     queue: DiskQueue
     binaries: Binaries
-    end: Callable[[Ending], None]
+    identity: Identity
+    end: Callable[[ExitReason], None]
     close_block: Callable[[], None]
-    """Asks for what is in memory to go to disk now."""
+    """Closes the open block of the queue and waits for it."""
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """An update that was refused. `until`: seconds of the monotonic clock."""
+
+    update: Update
+    key: bytes | None
+    error: UpdateError
+    until: float
+
+    def holds(self, update: Update, key: bytes | None) -> bool:
+        return (self.update, self.key) == (update, key) and time.monotonic() < self.until
 
 
 class Orders:
-    """For the check-in thread."""
+    """Used by the check-in thread only."""
 
     def __init__(self, parts: Parts, state: Path) -> None:
         self._parts, self._state = parts, state
         self._flush_us = 0
         self._flush_until = 0
+        self._refused_update: _Refusal | None = None
         self.flushed_before_us = 0
         self.has_restarted = False
         self.is_uninstalling = False
-        self.troubles: dict[str, str] = {}
-        """What an order could not do, by order."""
+        self.problems: dict[str, str] = {}
+        """Error text by the name of the order that failed last."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             self.has_restarted = bool(json.loads(state.read_bytes())["restarted"])
 
-    def told(self) -> None:
-        """The server has heard that we restarted."""
+    def acknowledge(self) -> None:
+        """The server was notified of the restart."""
         if self.has_restarted:
             self.has_restarted = False
             self._state.unlink(missing_ok=True)
 
-    def resume_isolation(self) -> None:
-        """The order of before the restart."""
-        self._try("isolation", lambda: self._parts.isolation.resume(self._parts.settings.server))
+    def enforce_isolation(self) -> None:
+        """Puts an ordered isolation into force where it is not, also one from before a restart.
+        Called before every check-in and while the server is unreachable."""
+        isolation = self._parts.isolation
 
-    def obey(self, answer: dict[str, Any], client: Client, credential: str) -> None:
-        """Everything a check-in answered. An order that fails is told of, and stops no other."""
-        self._try("isolation", lambda: self._isolate(answer))
+        def enforce() -> None:
+            isolation.resume(self._parts.settings.server)
+            isolation.enforce()
+
+        self._try("isolation table", enforce)
+
+    def execute(self, answer: dict[str, Any], client: Client) -> None:
+        """Executes a check-in answer. An order that fails is reported in `problems` and does not
+        affect the others."""
+        self._try("isolation", lambda: self._isolate(answer, client.peer))
         self._try("bans", lambda: self._ban(answer.get("bans")))
         self._try("filters", lambda: self._filter(answer.get("filters")))
         self._try("collection", lambda: self._collect(answer))
-        self._flush(answer.get("flush_before_us"))
-        self._parts.binaries.want(answer.get("want_binaries") or [])
+        self._try("flush", lambda: self._flush(answer.get("flush_before_us")))
+        self._try("binaries", lambda: self._parts.binaries.want(answer.get("want_binaries") or []))
         if answer.get("uninstall"):
             self.is_uninstalling = True
         elif answer.get("update"):
-            self._try("update", lambda: self._update(answer["update"], client, credential))
+            self._try("update", lambda: self._update(answer["update"], client))
         elif answer.get("restart"):
             self._restart()
+        if not answer.get("update"):
+            self.problems.pop("update", None)
 
     def _try(self, name: str, order: Callable[[], None]) -> None:
         try:
             order()
-            self.troubles.pop(name, None)
+            self.problems.pop(name, None)
         except (
             IsolationError,
             UpdateError,
-            ServerAwayError,
+            ServerUnavailableError,
             OSError,
+            AttributeError,
             KeyError,
             TypeError,
             ValueError,
         ) as error:
-            self.troubles[name] = f"{type(error).__name__}: {error}"[:300]
+            self.problems[name] = f"{type(error).__name__}: {error}"[:PROBLEM_CHARS_MAX]
 
-    def _isolate(self, answer: dict[str, Any]) -> None:
+    def _isolate(self, answer: dict[str, Any], peer: tuple[str, int] | None) -> None:
         isolation = self._parts.isolation
         if answer.get("isolate"):
-            allowed = [str(text) for text in answer.get("isolation_allow") or ()]
-            isolation.begin(self._parts.settings.server, allowed)
+            entries = answer.get("isolation_allow")
+            texts = [str(text) for text in entries] if isinstance(entries, list) else []
+            isolation.begin(self._parts.settings.server, texts, peer)
         elif "isolate" in answer:
             isolation.end()
 
@@ -143,7 +174,8 @@ class Orders:
         parts.queue.bytes_max = max(QUEUE_BYTES_MIN, min(least))
 
     def _flush(self, before_us: int | None) -> None:
-        """Everything seen until now is to reach the server; `flushed` says when it has."""
+        """Starts a flush: every event before `before_us` has to reach the server;
+        `flushed_before_us` is set when it has."""
         if before_us is None or before_us <= self.flushed_before_us:
             return
         if before_us != self._flush_us:
@@ -151,15 +183,31 @@ class Orders:
             self._parts.close_block()
             self._flush_until = self._parts.queue.next
 
-    def look_at_flush(self) -> None:
-        """Notes that the blocks of a flush are with the server."""
+    def update_flush(self) -> None:
+        """Completes a flush whose blocks the server has acknowledged."""
         if self._flush_us and self._parts.queue.first_waiting >= self._flush_until:
             self.flushed_before_us, self._flush_us = self._flush_us, 0
 
-    def _update(self, order: dict[str, Any], client: Client, credential: str) -> None:
-        if update(order, client, credential, self._parts.settings.data_dir):
-            self._restart()
+    def _update(self, order: dict[str, Any], client: Client) -> None:
+        """Installs an update. One that was refused is tried again when the order or the key
+        changes, or after UPDATE_RETRY_S."""
+        identity = self._parts.identity
+        if str(order.get("version")) == SENSOR_VERSION:
+            return
+        wanted = parse(order)
+        key = identity.ensure_update_key(client)
+        refusal = self._refused_update
+        if refusal is not None and refusal.holds(wanted, key):
+            raise refusal.error
+        try:
+            wanted.check(key)
+            install(wanted, client, identity.credential(client), self._parts.settings.data_dir)
+        except UpdateError as error:
+            until = time.monotonic() + UPDATE_RETRY_S
+            self._refused_update = _Refusal(wanted, key, error, until)
+            raise
+        self._restart()
 
     def _restart(self) -> None:
         write_durably(self._state, json.dumps({"restarted": True}).encode())
-        self._parts.end(Ending.RESTART)
+        self._parts.end(ExitReason.RESTART)

@@ -1,4 +1,4 @@
-"""Takes the sensor off the host: rules, service, program, data."""
+"""Removes the sensor from the host: rules, service, program, data."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from pathlib import Path
 
 from ..host.self_exec import home
 from ..settings import Settings
-from .isolation import Isolation, IsolationError
+from .firewall import IsolationError
+from .isolation import Isolation
 
 UNIT = Path("/etc/systemd/system/vedette-sensor.service")
 _SYSTEMCTL_S = 20.0
 
 
 def remove(settings: Settings, isolation: Isolation) -> None:
-    """Everything that `install.sh` put there, and what the sensor kept. A program that runs
-    from a folder (a checkout) is left; so is the service of one that was not installed."""
+    """Removes what `install.sh` installed and what the sensor stored. A program that runs from a
+    folder (a checkout) stays, and so does the service of one that was not installed."""
     with contextlib.suppress(IsolationError):
         isolation.end()
     program = home()
@@ -28,15 +29,15 @@ def remove(settings: Settings, isolation: Isolation) -> None:
     for path in (program, program.with_name(program.name + ".old"), settings.path):
         path.unlink(missing_ok=True)
     ca = Path(settings.ca_pem_file)
-    if ca.parent == settings.path.parent:  # one that others use stays
+    if ca.parent == settings.path.parent:  # a file elsewhere may be shared
         ca.unlink(missing_ok=True)
     for folder in {program.parent, settings.path.parent}:
-        with contextlib.suppress(OSError):  # something of others is in it
+        with contextlib.suppress(OSError):  # not empty: holds files of others
             folder.rmdir()
 
 
 def _disable_service(program: Path) -> None:
-    """The unit goes, the running service is us and ends by itself."""
+    """Removes the unit; the running service is this process, which ends by itself."""
     if not UNIT.exists() or str(program) not in UNIT.read_text(errors="replace"):
         return
     for command in (["systemctl", "disable", UNIT.name], ["systemctl", "daemon-reload"]):

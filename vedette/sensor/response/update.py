@@ -1,80 +1,135 @@
-"""A new version of this program: fetched, checked, tried, and put in place of the old one.
+"""Updates: a newer version of this program, checked and put in place of the running one.
 
-Only a sensor that runs from one file (a zip) replaces itself. The new file has to have the hash
-that the check-in named, and to start; the old one is kept beside it as `.old`.
+An update order names a version, the SHA-256 of the file, and an Ed25519 signature over both
+(`signed_text`). The order is refused, and the reason reported, unless the signature verifies with
+the key that this sensor holds and the version is newer than the running one. An attacker who
+controls the server or its database, but not the signing key, can neither install a program nor
+bring back an old one with a known fault.
+
+Only a sensor that runs from one file (a zip) replaces itself. The new file has to have the
+signed hash, to start, and to name the signed version; the old one is kept as `.old`.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import SENSOR_VERSION
-from ..host.durable_files import sync_folder, write_durably
+from .. import SENSOR_VERSION, ed25519
+from ..durable_files import sync_folder, write_durably
 from ..host.self_exec import home
-from ..limits import UPDATE_BYTES_MAX
-from ..transport.https_client import Client
+from ..limits import UPDATE_BYTES_MAX, VERSION_CHARS_MAX
+from ..transport.https_client import Client, ServerUnavailableError
 
-_TRY_S = 30.0
+_TRIAL_TIMEOUT_S = 30.0
+_CONTEXT = b"vedette-sensor-update\n"
+_HEX_DIGITS = frozenset("0123456789abcdef")
 
 
 class UpdateError(Exception):
-    """The update was not taken; the old program goes on."""
+    """The update was refused; the old program goes on."""
 
 
-def update(order: dict[str, Any], client: Client, credential: str, folder: Path) -> bool:
-    """True when the program was replaced and has to be started again; False when this is it."""
-    wanted = str(order["sha256"]).lower()
-    program = home()
-    if str(order.get("version")) == SENSOR_VERSION or _sha256(program) == wanted:
-        return False
-    if not program.is_file():
-        raise UpdateError("this sensor does not run from a file of its own")
-    content = _fetch(order, client, credential)
-    if hashlib.sha256(content).hexdigest() != wanted:
-        raise UpdateError("what was fetched has another hash")
-    draft = folder / "update.pyz"
-    write_durably(draft, content, mode=0o700)
-    _try(draft)
-    _replace(program, content)
-    draft.unlink()
-    return True
+@dataclass(frozen=True)
+class Update:
+    """An update order whose members have the right form."""
+
+    version: str
+    sha256: str
+    signature: bytes
+    url_path: str
+
+    def check(self, key: bytes | None) -> None:
+        """UpdateError unless this is a newer version, signed with `key`."""
+        if version_number(self.version) <= version_number(SENSOR_VERSION):
+            raise UpdateError(f"{self.version} is not newer than {SENSOR_VERSION}")
+        if key is None:
+            raise UpdateError("this sensor holds no update_public_key to check it with")
+        if not self.signature:
+            raise UpdateError("the update is not signed")
+        if not ed25519.verify(key, signed_text(self.version, self.sha256), self.signature):
+            raise UpdateError("the signature does not fit the update and the sensor's key")
 
 
-def _sha256(program: Path) -> str:
-    return hashlib.sha256(program.read_bytes()).hexdigest() if program.is_file() else ""
+def signed_text(version: str, sha256: str) -> bytes:
+    """What the signature is made over. `sha256`: 64 lower-case hexadecimal digits."""
+    return _CONTEXT + version.encode() + b"\n" + sha256.encode()
 
 
-def _fetch(order: dict[str, Any], client: Client, credential: str) -> bytes:
-    path = str(order["url_path"])
+def version_number(text: str) -> tuple[int, ...]:
+    """A version of decimal numbers and dots, as a tuple that compares: 1.2 is 1.2.0. UpdateError
+    for any other text."""
+    parts = text.split(".")
+    is_short = len(text) <= VERSION_CHARS_MAX
+    if not is_short or not all(part.isascii() and part.isdecimal() for part in parts):
+        raise UpdateError(f"not a version: {text[:VERSION_CHARS_MAX]!r}")
+    numbers = [int(part) for part in parts]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def parse(order: dict[str, Any]) -> Update:
+    """The update order of a check-in. UpdateError for what cannot be one."""
+    sha256, path = str(order.get("sha256", "")), str(order.get("url_path", ""))
+    if len(sha256) != 64 or not _HEX_DIGITS.issuperset(sha256):
+        raise UpdateError("the update names no SHA-256")
     if not path.startswith("/") or path.startswith("//"):
         raise UpdateError(f"not a path on the server: {path}")
-    if int(order.get("size", 0)) > UPDATE_BYTES_MAX:
-        raise UpdateError("the update is too large")
-    answer = client.request("GET", path, credential=credential, bytes_max=UPDATE_BYTES_MAX)
+    try:
+        signature = base64.b64decode(str(order.get("signature") or ""), validate=True)
+    except ValueError:
+        raise UpdateError("the signature is not base64") from None
+    version = str(order.get("version", ""))
+    version_number(version)
+    return Update(version, sha256, signature, path)
+
+
+def install(update: Update, client: Client, credential: str, folder: Path) -> None:
+    """Fetches a checked update and puts it in place of this program, which then has to be started
+    again. `folder`: where the new file is tried. UpdateError, ServerUnavailableError, OSError:
+    nothing was changed."""
+    program = home()
+    if not program.is_file():
+        raise UpdateError("this sensor does not run from a file of its own")
+    answer = client.request(
+        "GET", update.url_path, credential=credential, bytes_max=UPDATE_BYTES_MAX
+    )
     if answer.status != 200:
-        raise UpdateError(f"the server answers {answer.status}")
-    return answer.content
+        raise ServerUnavailableError(f"the server answers {answer.status} to the update")
+    if hashlib.sha256(answer.content).hexdigest() != update.sha256:
+        raise UpdateError("the file has another hash than the one that was signed")
+    draft = folder / "update.pyz"
+    try:
+        write_durably(draft, answer.content, mode=0o700)
+        _try(draft, update.version)
+        _replace(program, answer.content)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
-def _try(draft: Path) -> None:
+def _try(draft: Path, version: str) -> None:
     command = [sys.executable, "-I", str(draft), "version"]
     try:
-        done = subprocess.run(  # noqa: S603 - what the server signed off by its hash
-            command, capture_output=True, timeout=_TRY_S, check=False
+        done = subprocess.run(  # noqa: S603 - a file whose hash was signed
+            command, capture_output=True, timeout=_TRIAL_TIMEOUT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UpdateError(f"the new program does not start: {error}") from error
     if done.returncode:
         raise UpdateError(f"the new program does not start: {done.stderr[-200:]!r}")
+    if done.stdout.decode(errors="replace").strip() != version:
+        raise UpdateError(f"the new program says that it is {done.stdout[:40]!r}, not {version}")
 
 
 def _replace(program: Path, content: bytes) -> None:
-    """The name always leads to a whole program."""
+    """Keeps the old file as `.old`. The name leads to a whole program at every moment."""
     old = program.with_name(program.name + ".old")
     old.unlink(missing_ok=True)
     os.link(program, old)

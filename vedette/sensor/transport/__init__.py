@@ -1,1 +1,1 @@
-"""To the server and back: queue on disk, HTTPS, check-ins."""
+"""Communication with the server: queue on disk, HTTPS client, enrolment, check-in, uploads."""

@@ -1,4 +1,4 @@
-"""Program files that the server may want: offered when they are first seen, sent in pieces."""
+"""Copies of program files: offered when a file is first hashed, uploaded in chunks on request."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from ..events.hashes import Hashed
 from ..limits import BINARIES_WAITING_MAX, BINARY_BYTES_MAX, BINARY_CHUNK
 from .https_client import Client
 
-_OFFERED_AT_ONCE = 100
+_OFFER_MAX = 100
 _ELF, _PE = 2, 1
 
 
 class Binaries:
-    """Told of files by the hashing threads, asked by the uploading one."""
+    """Files are added by the hashing threads and uploaded by the uploader thread."""
 
     def __init__(self, *, is_wanted: bool) -> None:
         self._is_wanted = is_wanted
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, tuple[str, Hashed]] = OrderedDict()
+        self._files: OrderedDict[str, tuple[str, Hashed]] = OrderedDict()
         self._new: deque[str] = deque(maxlen=BINARIES_WAITING_MAX)
         self._wanted: deque[tuple[str, int]] = deque(maxlen=BINARIES_WAITING_MAX)
 
-    def saw(self, path: str, hashed: Hashed) -> None:
+    def add_file(self, path: str, hashed: Hashed) -> None:
         """A file was hashed for the first time."""
         if not self._is_wanted or hashed.file_type not in {_ELF, _PE}:
             return
         with self._lock:
-            if hashed.sha256 not in self._known:
+            if hashed.sha256 not in self._files:
                 self._new.append(hashed.sha256)
-            self._known[hashed.sha256] = path, hashed
-            if len(self._known) > BINARIES_WAITING_MAX:
-                self._known.popitem(last=False)
+            self._files[hashed.sha256] = path, hashed
+            if len(self._files) > BINARIES_WAITING_MAX:
+                self._files.popitem(last=False)
 
     def want(self, bodies: list[dict[str, Any]]) -> None:
-        """The server asks for files that it was told of before."""
+        """The server requests files that were offered earlier."""
         with self._lock:
             waiting = {sha256 for sha256, _ in self._wanted}
             for body in bodies:
@@ -46,19 +46,20 @@ class Binaries:
                     self._wanted.append((sha256, 0))
 
     def _sha256(self, body: dict[str, Any]) -> str:
-        if body.get("sha256") in self._known:
+        if body.get("sha256") in self._files:
             return str(body["sha256"])
         md5 = body.get("md5")
-        return next((sha for sha, (_, one) in self._known.items() if one.md5 == md5), "")
+        return next((sha for sha, (_, one) in self._files.items() if one.md5 == md5), "")
 
     @property
     def waiting_bytes(self) -> int:
         with self._lock:
-            sizes = [self._known[sha256][1].size for sha256, _ in self._wanted]
+            known = [self._files.get(sha256) for sha256, _ in self._wanted]  # some are evicted
+            sizes = [file[1].size for file in known if file is not None]
         return sum(min(size, BINARY_BYTES_MAX) for size in sizes)
 
     def send_some(self, client: Client, credential: str) -> bool:
-        """One request; False when there is nothing to send. ServerAwayError as `Client`."""
+        """Sends one request; False when there is nothing to send. ServerUnavailableError."""
         if self._wanted:
             self._send_piece(client, credential)
         elif self._new:
@@ -69,27 +70,27 @@ class Binaries:
 
     def _offer(self, client: Client, credential: str) -> None:
         with self._lock:
-            offered = [self._new[at] for at in range(min(_OFFERED_AT_ONCE, len(self._new)))]
+            offered = [self._new[at] for at in range(min(_OFFER_MAX, len(self._new)))]
             files = [
                 {"md5": one.md5, "sha256": sha256, "size": one.size, "path": path}
                 for sha256 in offered
-                if sha256 in self._known
-                for path, one in (self._known[sha256],)
+                if sha256 in self._files
+                for path, one in (self._files[sha256],)
             ]
         answer = client.post("/sensor/v1/binaries/offer", {"files": files}, credential)
         with self._lock:
             for _ in offered:
                 self._new.popleft()
             for want in answer.body.get("want") or ():
-                if want.get("sha256") in self._known:
+                if want.get("sha256") in self._files:
                     self._wanted.append((want["sha256"], int(want.get("offset", 0))))
 
     def _send_piece(self, client: Client, credential: str) -> None:
         sha256, offset = self._wanted[0]
-        path, hashed = self._known.get(sha256, ("", None))
+        path, hashed = self._files.get(sha256, ("", None))
         content = _piece(path, hashed, offset)
         if hashed is None or not content:
-            self._wanted.popleft()  # gone or changed; offered again when it is seen again
+            self._wanted.popleft()  # deleted or replaced; offered again when it is hashed again
             return
         where = f"/sensor/v1/binaries/{sha256}?offset={offset}&size={hashed.size}"
         headers = {"Content-Type": "application/octet-stream"}
@@ -103,7 +104,7 @@ class Binaries:
 
 
 def _piece(path: str, hashed: Hashed | None, offset: int) -> bytes:
-    """Bytes of the file from there; empty at its end, or when it is another file by now."""
+    """The chunk of the file at `offset`; empty at its end, and when the file was replaced."""
     if hashed is None:
         return b""
     try:

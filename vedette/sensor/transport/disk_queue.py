@@ -1,10 +1,10 @@
-"""The queue on disk between what was seen and the server.
+"""The queue of event blocks on disk, between the assembler and the server.
 
-A block is one file of gzipped lines, named by its sequence number. It counts as safe once the
-file and its name are on disk. Blocks are sent oldest first and removed when the server has them
-on its own disk. Only when the queue's bound is reached is the oldest dropped: the server sees
-the hole by the numbers, and we count it. Numbers begin with 1 in an epoch, a random name that
-changes when the folder was lost.
+A block is one file of gzipped lines, named by its sequence number, and durable once the file and
+its directory entry are synced. Blocks are sent oldest first and removed when the server has
+acknowledged them. When the size limit is reached the oldest block is dropped and counted; the
+server sees the gap in the numbers. Numbers start at 1 in each epoch, a random name that changes
+when the folder was lost.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import secrets
 import threading
 from pathlib import Path
 
-from ..host.durable_files import sync_folder, write_durably
+from ..durable_files import sync_folder, write_durably
 from ..limits import BLOCK_BYTES_MAX, BLOCK_BYTES_WANTED, DISK_FREE_BYTES_MIN
 
 _SUFFIX = ".ndjson.gz"
@@ -24,7 +24,7 @@ _LEVEL = 1
 
 
 class DiskQueue:
-    """Safe for one thread that writes and one that sends."""
+    """Safe for one writing and one sending thread."""
 
     def __init__(self, folder: Path, bytes_max: int) -> None:
         """OSError when the folder cannot be made."""
@@ -63,7 +63,7 @@ class DiskQueue:
 
     @property
     def first_waiting(self) -> int:
-        """The number of the oldest block that the server does not have."""
+        """Number of the oldest block that the server has not acknowledged."""
         return min(list(self._sizes), default=self._next)
 
     @property
@@ -79,7 +79,7 @@ class DiskQueue:
         return self._open_bytes
 
     def add(self, line: bytes) -> None:
-        """Takes one line into the open block, which goes to disk when it is large enough."""
+        """Adds a line to the open block, which is closed when it is large enough."""
         self._open.append(line)
         self._open_bytes += len(line)
         self.events += 1
@@ -87,7 +87,7 @@ class DiskQueue:
             self.close_block()
 
     def close_block(self) -> bool:
-        """Makes the open block safe; False when the disk refused and it stays in memory."""
+        """Writes the open block to disk; False when the disk refused and it stays in memory."""
         if not self._open:
             return True
         content = gzip.compress(b"".join(self._open), _LEVEL)
@@ -104,7 +104,7 @@ class DiskQueue:
         return True
 
     def _keep_or_drop(self) -> bool:
-        """The disk refuses: what is in memory waits, as long as one block can hold it."""
+        """The disk refuses writes: keeps the open block in memory up to the size of one block."""
         if self._open_bytes > BLOCK_BYTES_MAX - BLOCK_BYTES_WANTED:
             self.dropped_events += len(self._open)
             self._open, self._open_bytes = [], 0
@@ -119,7 +119,7 @@ class DiskQueue:
             self.dropped_blocks += 1
 
     def oldest(self) -> tuple[int, bytes] | None:
-        """The next block to send, compressed; None when all are sent."""
+        """Number and compressed content of the next block to send; None when there is none."""
         with self._lock:
             while self._sizes:
                 number = min(self._sizes)
@@ -130,22 +130,22 @@ class DiskQueue:
         return None
 
     def sent(self, number: int) -> None:
-        """The server has the block."""
+        """Removes a block that the server acknowledged."""
         with self._lock:
             self._remove(number)
 
     def drop(self, number: int) -> None:
-        """The server will never take the block."""
+        """Removes a block that the server will never accept."""
         with self._lock:
             self._remove(number)
             self.dropped_blocks += 1
 
     def renumber(self) -> None:
-        """A new epoch for all blocks that wait: the server knows others by our numbers."""
+        """Moves all waiting blocks to a new epoch: the numbers are in use on the server."""
         with self._lock:
             self.epoch, self._next = secrets.token_hex(8), 1
             sizes: dict[int, int] = {}
-            for number in sorted(self._sizes):  # downwards only, so no name is taken
+            for number in sorted(self._sizes):  # numbers only decrease, so no name is in use
                 self._path(number).rename(self._path(self._next))
                 sizes[self._next] = self._sizes[number]
                 self._next += 1

@@ -1,8 +1,8 @@
 """HTTPS to the server: one connection a thread, one request after the other.
 
 The server is trusted by the CA file of the settings, or by the fingerprint of its certificate,
-and by nothing else. A request that cannot be answered raises `ServerAwayError` with the pause
-the server asked for; who sends decides what to do with answers.
+and by nothing else. A request without an answer, and one answered with 429 or 5xx, raises
+`ServerUnavailableError` with the pause that the server asked for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import hashlib
 import http.client
 import json
 import random
+import socket
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +22,12 @@ from .. import SENSOR_VERSION
 from ..limits import ANSWER_BYTES_MAX, BACK_OFF_S_MAX, REQUEST_S
 from ..settings import Settings
 
-_AGAIN = frozenset({429, 500, 502, 503, 504})
+_RETRY_STATUSES = frozenset({429, 500, 502, 503, 504})
 _CHUNK = 1024 * 1024
 
 
-class ServerAwayError(Exception):
-    """No answer, or one that says: later. `retry_after_s` is 0 when none was named."""
+class ServerUnavailableError(Exception):
+    """No answer, or one that asks to retry. `retry_after_s` is 0 when the server named no pause."""
 
     def __init__(self, text: str, retry_after_s: float = 0.0) -> None:
         super().__init__(text)
@@ -33,8 +35,8 @@ class ServerAwayError(Exception):
 
 
 @dataclass(frozen=True)
-class Answer:
-    """An answer below 500; `body` is {} when it was no JSON object."""
+class Response:
+    """A response below 500; `body` is {} unless the content is a JSON object."""
 
     status: int
     body: dict[str, Any]
@@ -42,7 +44,7 @@ class Answer:
 
 
 class BackOff:
-    """Growing pauses between failures, not shorter than the server asks."""
+    """Exponential back-off with jitter, never shorter than the server asks."""
 
     def __init__(self, first_s: float = 1.0, most_s: float = BACK_OFF_S_MAX) -> None:
         self._first_s, self._most_s = first_s, most_s
@@ -52,27 +54,69 @@ class BackOff:
         self._next_s = self._first_s
 
     def pause_s(self, retry_after_s: float = 0.0) -> float:
-        """How long to wait now; a part of it is chance, so that a fleet does not return at once."""
+        """The next pause in seconds; random, so that a fleet does not reconnect at once."""
         pause = self._next_s * (0.5 + random.random() / 2)  # noqa: S311 - no secret
         self._next_s = min(self._most_s, self._next_s * 2)
         return min(self._most_s, max(pause, retry_after_s))
 
 
-class Client:
-    """Not for two threads. Reconnects by itself."""
+class _Connection(http.client.HTTPSConnection):
+    """Connects to given addresses where there are some, else to those of the host name. The
+    certificate is checked against the host name in both cases."""
 
-    def __init__(self, settings: Settings) -> None:
-        """OSError when the CA file cannot be read."""
-        self._settings = settings
+    def __init__(
+        self, server: tuple[str, int], context: ssl.SSLContext, addresses: list[tuple[str, int]]
+    ) -> None:
+        super().__init__(*server, timeout=REQUEST_S, context=context)
+        self._tls, self._addresses = context, addresses or [server]
+
+    def connect(self) -> None:
+        """OSError of the last address that was tried."""
+        failure = OSError("no address")
+        for address in self._addresses:
+            try:
+                plain = socket.create_connection(address, REQUEST_S)
+            except OSError as error:
+                failure = error
+                continue
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            try:
+                self.sock = self._tls.wrap_socket(plain, server_hostname=self.host)
+            except OSError as error:
+                plain.close()
+                failure = error
+                continue
+            return
+        raise failure
+
+
+class Client:
+    """One connection, for one thread. Reconnects by itself."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        addresses: Callable[[], list[tuple[str, int]]] = list,
+    ) -> None:
+        """`addresses`: where to connect instead of asking for the server's name, when it returns
+        any: an isolated host may be unable to resolve names. OSError when the CA file cannot be
+        read."""
+        self._settings, self._addresses = settings, addresses
         self._context = _context(settings)
-        self._connection: http.client.HTTPSConnection | None = None
+        self._connection: _Connection | None = None
+        self._peer: tuple[str, int] | None = None
+
+    @property
+    def peer(self) -> tuple[str, int] | None:
+        """IP address and port of the server on the last verified connection."""
+        return self._peer
 
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def post(self, path: str, body: dict[str, Any], credential: str = "") -> Answer:
+    def post(self, path: str, body: dict[str, Any], credential: str = "") -> Response:
         content = gzip.compress(json.dumps(body).encode(), 1)
         headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
         return self.request("POST", path, content, headers, credential)
@@ -85,29 +129,31 @@ class Client:
         headers: dict[str, str] | None = None,
         credential: str = "",
         bytes_max: int = ANSWER_BYTES_MAX,
-    ) -> Answer:
-        """Raises ServerAwayError when there is no answer, or one that means: again."""
+    ) -> Response:
+        """Sends one request. ServerUnavailableError without an answer, and for 429 and 5xx."""
         sent = {"User-Agent": f"vedette-sensor/{SENSOR_VERSION}", **(headers or {})}
         if credential:
             sent["Authorization"] = f"Sensor {credential}"
         was_open = self._connection is not None
         try:
             try:
-                response = self._ask(method, path, content, sent)
+                response = self._send(method, path, content, sent)
             except (ConnectionError, http.client.BadStatusLine):
                 if not was_open:
                     raise
-                self.close()  # a server closes connections that were idle
-                response = self._ask(method, path, content, sent)
+                self.close()  # the server closed an idle connection
+                response = self._send(method, path, content, sent)
             received = _read(response, bytes_max)
         except (OSError, http.client.HTTPException) as error:
             self.close()
-            raise ServerAwayError(str(error) or type(error).__name__) from error
-        if response.status in _AGAIN:
-            raise ServerAwayError(f"the server answers {response.status}", _retry_after(response))
-        return Answer(response.status, _object(received), received)
+            raise ServerUnavailableError(str(error) or type(error).__name__) from error
+        if response.status in _RETRY_STATUSES:
+            raise ServerUnavailableError(
+                f"the server answers {response.status}", _retry_after(response)
+            )
+        return Response(response.status, _object(received), received)
 
-    def _ask(
+    def _send(
         self, method: str, path: str, content: bytes, headers: dict[str, str]
     ) -> http.client.HTTPResponse:
         connection = self._connected()
@@ -116,12 +162,11 @@ class Client:
 
     def _connected(self) -> http.client.HTTPSConnection:
         if self._connection is None or self._connection.sock is None:
-            host, port = self._settings.server
-            self._connection = http.client.HTTPSConnection(
-                host, port, timeout=REQUEST_S, context=self._context
-            )
+            self._connection = _Connection(self._settings.server, self._context, self._addresses())
             self._connection.connect()
             self._check_fingerprint(self._connection)
+            ip, port = self._connection.sock.getpeername()[:2]
+            self._peer = str(ip).partition("%")[0], int(port)
         return self._connection
 
     def _check_fingerprint(self, connection: http.client.HTTPSConnection) -> None:
@@ -137,7 +182,7 @@ class Client:
 def _context(settings: Settings) -> ssl.SSLContext:
     if settings.server_fingerprint and not settings.ca_pem_file:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False  # the fingerprint says who it is
+        context.check_hostname = False  # the fingerprint identifies the server
         context.verify_mode = ssl.CERT_NONE
         return context
     return ssl.create_default_context(cafile=settings.ca_pem_file or None)

@@ -1,4 +1,4 @@
-"""Blocks of the queue to the server, oldest first, until each is on the server's disk."""
+"""Uploads the blocks of the queue, oldest first, until the server acknowledges each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from .disk_queue import DiskQueue
-from .https_client import BackOff, Client, ServerAwayError
+from .https_client import BackOff, Client, ServerUnavailableError
 from .identity import Identity
 
 _IDLE_S = 0.5
@@ -15,7 +15,7 @@ _HEADERS = {"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip"}
 
 
 class Uploader:
-    """One thread's work: `run` returns when `stopping` is set."""
+    """The upload thread: `run` returns when `stopping` is set."""
 
     def __init__(
         self,
@@ -25,34 +25,34 @@ class Uploader:
         stopping: threading.Event,
         when_idle: Callable[[Client, str], bool],
     ) -> None:
-        """`when_idle` sends something else; it says whether there was anything."""
+        """`when_idle` sends something else and returns whether there was anything."""
         self._queue, self._identity, self._client = queue, identity, client
         self._stopping, self._when_idle = stopping, when_idle
         self._back_off = BackOff()
         self._refusals = 0
         self.acknowledged = 0
         self.rejected = 0
-        """Events that the server did not take."""
-        self.trouble = ""
+        """Number of events that the server rejected."""
+        self.problem = ""
 
     def run(self) -> None:
         while not self._stopping.is_set():
             try:
                 busy = self.step()
-                self.trouble = ""
+                self.problem = ""
                 self._back_off.succeeded()
                 if not busy:
                     self._stopping.wait(_IDLE_S)
-            except ServerAwayError as error:
-                self.trouble = str(error)
+            except ServerUnavailableError as error:
+                self.problem = str(error)
                 self._stopping.wait(self._back_off.pause_s(error.retry_after_s))
             except OSError as error:  # the disk of the queue
-                self.trouble = f"the queue cannot be read: {error}"
+                self.problem = f"the queue cannot be read: {error}"
                 self._stopping.wait(self._back_off.pause_s())
         self._client.close()
 
     def step(self) -> bool:
-        """Sends one block, or something else; False when there was nothing to do."""
+        """Sends one block, or something else; False when there was nothing to send."""
         found = self._queue.oldest()
         credential = self._identity.credential(self._client)
         if found is None:
@@ -69,17 +69,18 @@ class Uploader:
             self.rejected += len(answer.body.get("rejected") or ())
             self._queue.sent(number)
         elif answer.status in {401, 403}:
-            self._identity.lost(credential)
-            raise ServerAwayError(f"the server answers {answer.status}")
-        elif answer.status == 409:  # it knows other blocks by our numbers: a restored disk
+            self._identity.invalidate(credential)
+            raise ServerUnavailableError(f"the server answers {answer.status}")
+        elif answer.status == 409:  # other blocks were stored under these numbers: a restored disk
             self._queue.renumber()
         else:
             self._refuse(number, answer.status)
 
     def _refuse(self, number: int, status: int) -> None:
-        """A block that the server will not take must not stop those behind it for ever."""
+        """Drops a block that the server rejects repeatedly, so that it does not hold up the next
+        ones."""
         self._refusals += 1
         if self._refusals >= _REFUSALS_MAX:
             self._refusals = 0
             self._queue.drop(number)
-        raise ServerAwayError(f"the server refuses a block: {status}")
+        raise ServerUnavailableError(f"the server refuses a block: {status}")

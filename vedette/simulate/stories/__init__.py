@@ -1,4 +1,4 @@
-"""The attacks of the simulated day, in the order of the day."""
+"""The attack stories of the simulated day, in order of time."""
 
 from vedette.simulate.stories.credential_dump import CREDENTIAL_DUMP
 from vedette.simulate.stories.infostealer import INFOSTEALER

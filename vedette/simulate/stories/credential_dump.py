@@ -1,4 +1,4 @@
-"""An intruder with administrator's rights takes the credentials of a domain controller."""
+"""Credential theft: an intruder with administrator rights dumps a domain controller."""
 
 from vedette.simulate.story import (
     Connect,

@@ -1,4 +1,5 @@
-"""A "video tool" for the Mac asks for the password and takes browsers and wallets along."""
+"""Infostealer on macOS: a fake video tool asks for the password and steals browser data and
+wallets."""
 
 from vedette.simulate.story import Delete, End, Run, Story, Write
 

@@ -1,4 +1,4 @@
-"""A document from a mail, an encoded command, a look around, and on to two other hosts."""
+"""Phishing: a mailed document, an encoded command, discovery, and lateral movement to two hosts."""
 
 from vedette.simulate.story import (
     Accept,

@@ -1,4 +1,4 @@
-"""Recovery is made impossible, then everything the user can write is encrypted."""
+"""Ransomware: disables recovery, then encrypts everything the user can write."""
 
 from vedette.simulate.story import Connect, Encrypt, End, OpenProcess, Run, SetValue, Story, Write
 

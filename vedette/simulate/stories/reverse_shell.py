@@ -1,4 +1,4 @@
-"""A logged string makes the shop's Java server fetch code, and code fetch a shell."""
+"""Reverse shell: a logged string makes a Java server load code, which starts a shell."""
 
 from base64 import b64encode
 

@@ -1,4 +1,4 @@
-"""A page is planted on the mail server's web front and used as a shell."""
+"""Web shell: a page is planted on the mail server's web front end."""
 
 from vedette.simulate.story import Accept, Connect, End, Run, Script, Story, Write, encoded
 
@@ -11,7 +11,7 @@ _TASK = (
 
 
 def _ask(number: int, technique: str, path: str, question: str) -> tuple[Run, Run, End, End]:
-    """One command through the page: w3wp, cmd, the tool."""
+    """One command through the web shell: w3wp, cmd, the tool."""
     shell, tool = f"shell{number}", f"tool{number}"
     line = f'"cmd.exe" /c cd /d "{_FOLDER}"&{question}&echo [S]&cd&echo [E]'
     return (

@@ -1,1 +1,1 @@
-"""Hosts with Linux and macOS: what happens there, as audit and Endpoint Security events."""
+"""Linux and macOS hosts, with audit and Endpoint Security events."""

@@ -1,11 +1,11 @@
-"""macOS: Endpoint Security messages as `eslogger` prints them, and osquery's table of them.
+"""Endpoint Security messages in the form of `eslogger`, and rows of osquery's table of them.
 
 Event type numbers are those of the EndpointSecurity framework.
 """
 
 from vedette.simulate.machine import Process
 from vedette.simulate.software import file_hashes
-from vedette.simulate.stamp import iso_text, second_text
+from vedette.simulate.timestamps import iso_text, second_text
 from vedette.simulate.unix.text import arguments, inode_of, quoted, split_line
 
 TYPES = {"exec": 9, "fork": 11, "close": 12, "create": 13, "exit": 15, "rename": 25, "unlink": 32}
@@ -23,7 +23,7 @@ def code_hash(path: str) -> str:
 
 
 def subject(process: Process, pid_version: int, uid: int) -> bytes:
-    """A process as ES describes it, rendered once."""
+    """The JSON of a process, rendered once."""
     parent = process.parent
     ppid = parent.pid if parent else 1
     system = process.path.startswith(_PLATFORM)

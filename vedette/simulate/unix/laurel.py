@@ -1,4 +1,5 @@
-"""Audit events as laurel writes them: one JSON object an event (telemetry.md 3c)."""
+"""Audit events in laurel's format: one JSON object per event
+(docs/telemetry-formats.md#linux-audit)."""
 
 from functools import lru_cache
 
@@ -27,12 +28,12 @@ _AROUND: dict[str, tuple[bytes, bytes]] = {
 
 
 def _escaped(text: str) -> str:
-    """laurel writes `%` and `+` as %xx, among others that do not occur here."""
+    """laurel escapes `%` and `+` as %xx, among others that do not occur here."""
     return text.replace("%", "%25").replace("+", "%2b")
 
 
 def subject(key: bytes, pid: int, path: str, user: str, uid: int, parent: Process | None) -> bytes:
-    """The members of SYSCALL that stay the same for all events of a process."""
+    """The members of SYSCALL that are the same for all events of a process."""
     origin = b'"ppid":1,'
     if parent is not None:
         ppid, program = b"%d" % parent.pid, _program(parent.path)
@@ -74,7 +75,7 @@ def syscall(process: Process, event_id: bytes, name: str, result: int) -> bytes:
 
 
 def execution(process: Process, folder: str) -> bytes:
-    """An execve: the process's own key is the id of this event."""
+    """An execve; the id of this event becomes the key of the process."""
     line = process.command_line
     return b"".join(
         (
@@ -95,7 +96,7 @@ def _arguments(line: str) -> bytes:
 
 
 def title(command_line: str) -> bytes:
-    """PROCTITLE, which ends every event."""
+    """PROCTITLE, the last member of every event."""
     return b',"PROCTITLE":{"ARGV":%b}' % _arguments(command_line)
 
 

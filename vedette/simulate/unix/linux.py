@@ -1,14 +1,15 @@
-"""A Linux host: the verbs of `Machine` as laurel's audit events."""
+"""A Linux host: the operations of `Machine` as audit events in laurel's format."""
 
 from vedette.simulate.fleet import Host
 from vedette.simulate.machine import Process
-from vedette.simulate.stamp import MILLIS
 from vedette.simulate.stream import PlainStream
+from vedette.simulate.timestamps import MILLIS
 from vedette.simulate.unix import laurel
 from vedette.simulate.unix.machine import UnixMachine
 
 IN_PROGRESS = -115
-"""What a non-blocking connect returns; it counts as a connection (telemetry.md 6)."""
+"""What a non-blocking connect returns; it counts as a connection
+(docs/telemetry-formats.md#what-each-event-becomes)."""
 
 _SYSTEM_USERS = {"root": 0, "www-data": 33, "tomcat": 998, "postgres": 113, "builder": 1001}
 
@@ -20,7 +21,7 @@ class LinuxMachine(UnixMachine):
         self._serial = self.rng.randrange(10_000, 900_000)
         head = b'{"create":{"_index":"laurel"}}\n{"NODE":"%b",' % host.name.encode()
         self._stream = PlainStream(head, b"}\n")
-        self.adopt("root", "/usr/lib/systemd/systemd", "/sbin/init", "root", self.boot_us)
+        self.add_running("root", "/usr/lib/systemd/systemd", "/sbin/init", "root", self.boot_us)
 
     def run(
         self, at_us: int, path: str, command_line: str, parent: Process, user: str = ""
@@ -79,7 +80,7 @@ class LinuxMachine(UnixMachine):
         return Process(pid, path, line, user, start_us, key, subject, laurel.title(line), parent)
 
     def _event_id(self, at_us: int) -> bytes:
-        """`seconds.milliseconds:serial`, as auditd numbers its events."""
+        """`seconds.milliseconds:serial`, like auditd."""
         self._serial += 1
         second, micros = divmod(at_us, 1_000_000)
         return b"%d%b:%d" % (second, MILLIS[micros // 1000], self._serial)

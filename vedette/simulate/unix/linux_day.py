@@ -1,4 +1,4 @@
-"""What Linux servers do all day: requests, timers, backups, builds, administrators."""
+"""Activities of Linux servers: requests, timers, backups, builds, administration."""
 
 from vedette.simulate.activity import Activity
 from vedette.simulate.addresses import (
@@ -7,7 +7,7 @@ from vedette.simulate.addresses import (
     PACKAGE_NAMES,
     WEB_NAMES,
     address_of,
-    desk_address,
+    workstation_address,
 )
 from vedette.simulate.machine import SECOND_US, Process
 from vedette.simulate.unix.linux import LinuxMachine
@@ -34,12 +34,12 @@ _ROLE_SERVICES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
 
 
 def boot(m: LinuxMachine) -> None:
-    """What already runs when the day begins."""
+    """Processes that run when the day begins."""
     for number, service in enumerate(_SERVICES + _ROLE_SERVICES.get(m.host.role, ())):
-        m.adopt(*service, m.boot_us + (number + 5) * SECOND_US)
+        m.add_running(*service, m.boot_us + (number + 5) * SECOND_US)
 
 
-def _brief(
+def _run_short(
     m: LinuxMachine, at: int, path: str, line: str, parent: Process, user: str = ""
 ) -> Process:
     """A command that starts and ends."""
@@ -52,7 +52,7 @@ def run_timers(m: LinuxMachine, at: int) -> None:
     user, line = m.rng.choice(_CRON_LINES)
     shell = m.run(at, "/usr/bin/dash", f"/bin/sh -c '{line}'", m.resident["cron"], user)
     program, _, _ = line.partition(" ")
-    _brief(m, at + 5_000, program, line, shell)
+    _run_short(m, at + 5_000, program, line, shell)
     if m.rng.random() < 0.4:
         m.write(at + 8_000, shell, f"/var/tmp/cron-{m.nonce()}.log")  # noqa: S108
     m.exit(at + SECOND_US, shell)
@@ -71,7 +71,7 @@ _CRON_LINES = (
 def report_health(m: LinuxMachine, at: int) -> None:
     monitor = m.resident["monitor"]
     for number, (path, line) in enumerate(m.rng.sample(_PROBES, 2)):
-        _brief(m, at + number * 40_000, path, line, monitor)
+        _run_short(m, at + number * 40_000, path, line, monitor)
     m.connect(at + 120_000, monitor, address_of(MONITOR_NAME), 9443, MONITOR_NAME)
 
 
@@ -88,7 +88,7 @@ _PROBES = (
 def serve_pages(m: LinuxMachine, at: int) -> None:
     server = m.resident["nginx"]
     for number in range(3 + int(m.rng.random() * 9)):
-        m.accept(at + number * 11_000, server, desk_address(m.rng), 443)
+        m.accept(at + number * 11_000, server, workstation_address(m.rng), 443)
         m.connect(at + number * 11_000 + 900, server, "10.10.0.26", 8080)
     if m.rng.random() < 0.3:
         m.write(at + 50_000, server, f"/var/lib/nginx/proxy/{m.nonce()}")
@@ -116,16 +116,16 @@ def serve_queries(m: LinuxMachine, at: int) -> None:
 
 
 def administrate(m: LinuxMachine, at: int) -> None:
-    """Somebody logs in over ssh and looks around."""
+    """An administrator logs in over ssh and runs some commands."""
     sshd = m.resident["sshd"]
-    m.accept(at, sshd, desk_address(m.rng), 22)
+    m.accept(at, sshd, workstation_address(m.rng), 22)
     session = m.run(at + 30_000, "/usr/sbin/sshd", "sshd: /usr/sbin/sshd -D -R", sshd)
     shell = m.run(at + 400_000, "/usr/bin/bash", "-bash", session, m.user)
     moment = at + SECOND_US
     for path, line in m.rng.sample(_COMMANDS, 4):
         moment += m.within(25)
         user = "root" if line.startswith("sudo") else m.user
-        _brief(m, moment, path, line, shell, user)
+        _run_short(m, moment, path, line, shell, user)
     m.exit(moment + 5 * SECOND_US, shell)
     m.exit(moment + 5 * SECOND_US + 9_000, session)
 
@@ -163,7 +163,7 @@ def update_packages(m: LinuxMachine, at: int) -> None:
 _PACKAGES = ("libssl3", "openssh-server", "curl", "nginx-core", "python3.11-minimal", "libc6")
 
 
-def back_up(m: LinuxMachine, at: int) -> None:
+def run_backup(m: LinuxMachine, at: int) -> None:
     folder = m.rng.choice(("/etc", "/var/www", "/opt/shop", "/var/lib/postgresql"))
     archive = f"/backup/{m.nonce()}.tar.gz"
     tar = m.run(at, "/usr/bin/tar", f"tar -czf {archive} {folder}", m.resident["cron"], "root")
@@ -179,7 +179,7 @@ def back_up(m: LinuxMachine, at: int) -> None:
 def build_project(m: LinuxMachine, at: int) -> None:
     root = f"/srv/build/{m.nonce()}"
     runner = m.resident["runner"]
-    git = _brief(
+    git = _run_short(
         m, at, "/usr/bin/git", f"git clone --depth 1 https://{GIT_NAME}/shop.git {root}", runner
     )
     m.connect(at + 2_000, git, address_of(GIT_NAME), 443, GIT_NAME)
@@ -189,7 +189,7 @@ def build_project(m: LinuxMachine, at: int) -> None:
         source = f"src/{m.rng.choice(('http', 'json', 'queue', 'pool', 'log'))}{number}"
         line = f"gcc -O2 -Wall -Iinclude -c {source}.c -o {source}.o"
         driver = m.run(moment, "/usr/bin/x86_64-linux-gnu-gcc-12", line, make)
-        compiler = _brief(
+        compiler = _run_short(
             m,
             moment + 4_000,
             "/usr/lib/gcc/x86_64-linux-gnu/12/cc1",
@@ -207,7 +207,7 @@ ACTIVITIES: tuple[Activity[LinuxMachine], ...] = (
     Activity(report_health, 5),
     Activity(administrate, 0.6),
     Activity(update_packages, 0.15),
-    Activity(back_up, 0.3),
+    Activity(run_backup, 0.3),
     Activity(serve_pages, 8, frozenset({"linux_web"})),
     Activity(serve_shop, 9, frozenset({"linux_app"})),
     Activity(serve_queries, 9, frozenset({"linux_database"})),

@@ -1,7 +1,7 @@
-"""A Mac: the verbs of `Machine` as Endpoint Security messages, or as osquery result lines.
+"""A Mac: the operations of `Machine` as Endpoint Security messages, or as osquery result rows.
 
-Neither reports connections; macOS sensors of this kind see processes and files. osquery's
-process table has no file events either, so those hosts tell of processes only.
+Neither has connection events. osquery's process table has no file events either, so those hosts
+report processes only.
 """
 
 from vedette.simulate.fleet import Host
@@ -25,7 +25,7 @@ class MacMachine(UnixMachine):
         self._by_osquery = host.role == "mac_osquery"
         head = _OSQUERY if self._by_osquery else _ESLOGGER
         self._stream = PlainStream(head % host.name.encode(), b"}\n")
-        self.adopt("root", "/sbin/launchd", "/sbin/launchd", "root", self.boot_us)
+        self.add_running("root", "/sbin/launchd", "/sbin/launchd", "root", self.boot_us)
 
     def run(
         self, at_us: int, path: str, command_line: str, parent: Process, user: str = ""

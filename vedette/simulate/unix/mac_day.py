@@ -1,4 +1,4 @@
-"""What Macs do all day: launchd's helpers, browsers, development."""
+"""Activities of Macs: launchd's helpers, browsers, development."""
 
 from vedette.simulate.activity import Activity
 from vedette.simulate.addresses import GIT_NAME
@@ -19,14 +19,14 @@ _SESSION: tuple[tuple[str, str], ...] = (
 
 
 def boot(m: MacMachine) -> None:
-    """What already runs when the day begins."""
+    """Processes that run when the day begins."""
     for number, (name, path) in enumerate(_SERVICES):
-        m.adopt(name, path, path, "root", m.boot_us + (number + 4) * SECOND_US)
+        m.add_running(name, path, path, "root", m.boot_us + (number + 4) * SECOND_US)
 
 
 def resume_session(m: MacMachine) -> None:
     for number, (name, path) in enumerate(_SESSION):
-        m.adopt(name, path, path, m.user, m.start_us - (80 - number) * 60 * SECOND_US)
+        m.add_running(name, path, path, m.user, m.start_us - (80 - number) * 60 * SECOND_US)
 
 
 def log_on(m: MacMachine, at: int) -> None:
@@ -39,7 +39,7 @@ def log_off(m: MacMachine, at: int) -> None:
         m.exit(at + number * 200_000, m.resident.pop(name))
 
 
-def _brief(m: MacMachine, at: int, path: str, line: str, parent: Process) -> Process:
+def _run_short(m: MacMachine, at: int, path: str, line: str, parent: Process) -> Process:
     process = m.run(at, path, line, parent)
     m.exit(at + 9_000 + m.within(1), process)
     return process
@@ -53,14 +53,14 @@ def index_files(m: MacMachine, at: int) -> None:
     m.exit(at + m.within(200) + SECOND_US, worker)
 
 
-def look_for_updates(m: MacMachine, at: int) -> None:
+def check_for_updates(m: MacMachine, at: int) -> None:
     path = "/usr/sbin/softwareupdate"
-    _brief(m, at, path, f"{path} --list --no-scan", m.resident["updates"])
+    _run_short(m, at, path, f"{path} --list --no-scan", m.resident["updates"])
 
 
 def report_health(m: MacMachine, at: int) -> None:
     for number, line in enumerate(("/bin/df -kP", "/usr/bin/uptime", "/usr/sbin/sysctl hw.model")):
-        _brief(m, at + number * 70_000, line.split()[0], line, m.resident["agent"])
+        _run_short(m, at + number * 70_000, line.split()[0], line, m.resident["agent"])
 
 
 def browse(m: MacMachine, at: int) -> None:
@@ -78,11 +78,11 @@ def browse(m: MacMachine, at: int) -> None:
 def develop(m: MacMachine, at: int) -> None:
     shell = m.run(at, "/bin/zsh", "-zsh", m.resident["terminal"])
     git = "/Library/Developer/CommandLineTools/usr/bin/git"
-    _brief(m, at + 900_000, git, f"git pull https://{GIT_NAME}/shop.git main", shell)
+    _run_short(m, at + 900_000, git, f"git pull https://{GIT_NAME}/shop.git main", shell)
     clang = "/Library/Developer/CommandLineTools/usr/bin/clang"
     for number in range(2 + int(m.rng.random() * 7)):
         source = f"Sources/{m.rng.choice(('View', 'Model', 'Store', 'Client'))}{number}"
-        compiler = _brief(
+        compiler = _run_short(
             m,
             at + (number + 2) * SECOND_US,
             clang,
@@ -100,7 +100,7 @@ def install_tool(m: MacMachine, at: int) -> None:
     )
     ruby = m.run(at + 60_000, "/opt/homebrew/bin/ruby", "ruby brew.rb upgrade", shell)
     curl = "/usr/bin/curl --location --remote-time --output bottle.tar.gz https://bottles.software.test"
-    _brief(m, at + SECOND_US, "/usr/bin/curl", curl, ruby)
+    _run_short(m, at + SECOND_US, "/usr/bin/curl", curl, ruby)
     for number in range(6):
         m.write(
             at + (2 * SECOND_US) + number * 9_000, ruby, f"/opt/homebrew/Cellar/jq/1.7/{m.nonce()}"
@@ -113,8 +113,8 @@ def install_tool(m: MacMachine, at: int) -> None:
 ACTIVITIES: tuple[Activity[MacMachine], ...] = (
     Activity(index_files, 6),
     Activity(report_health, 4),
-    Activity(look_for_updates, 1),
-    Activity(browse, 12, desk=True),
-    Activity(develop, 3, desk=True),
-    Activity(install_tool, 0.4, desk=True),
+    Activity(check_for_updates, 1),
+    Activity(browse, 12, needs_user=True),
+    Activity(develop, 3, needs_user=True),
+    Activity(install_tool, 0.4, needs_user=True),
 )

@@ -1,4 +1,4 @@
-"""What Linux and macOS machines share: who runs since before the sensor told of it."""
+"""Common parts of Linux and macOS machines: processes that run before the sensor starts."""
 
 from abc import abstractmethod
 
@@ -6,9 +6,11 @@ from vedette.simulate.machine import Machine, Process
 
 
 class UnixMachine(Machine):
-    """A machine whose first process, `root`, has the pid 1 and is the parent of the rest."""
+    """A machine whose first process, `root`, has pid 1 and is the ancestor of all others."""
 
-    def adopt(self, name: str, path: str, command_line: str, user: str, start_us: int) -> Process:
+    def add_running(
+        self, name: str, path: str, command_line: str, user: str, start_us: int
+    ) -> Process:
         pid = 1 if name == "root" else self.next_pid()
         parent = self.resident.get("root")
         process = self._build(pid, path, command_line, user, start_us, parent)
@@ -25,4 +27,4 @@ class UnixMachine(Machine):
         start_us: int,
         parent: Process | None,
     ) -> Process:
-        """A process as the sensor of this machine names it."""
+        """A process as the sensor of this machine identifies it."""

@@ -1,4 +1,4 @@
-"""What audit events and Endpoint Security messages share: JSON texts, arguments, inodes."""
+"""Text helpers for audit and Endpoint Security events: JSON strings, arguments, inodes."""
 
 import json
 import re
@@ -30,5 +30,5 @@ def arguments(command_line: str) -> bytes:
 
 @lru_cache(maxsize=32_768)
 def inode_of(path: str) -> int:
-    """An inode number that stays with its path."""
+    """A constant inode number for a path."""
     return 131_072 + sum(path.encode()) * 977 % 1_900_000

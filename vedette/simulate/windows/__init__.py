@@ -1,1 +1,1 @@
-"""Hosts with Windows: what happens there, as Sysmon and event-log records."""
+"""Windows hosts, with Sysmon and event-log records."""

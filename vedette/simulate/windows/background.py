@@ -1,4 +1,4 @@
-"""What Windows does by itself: services, scheduled tasks, updates, scanners."""
+"""Background activities of Windows: services, scheduled tasks, updates, scanners."""
 
 from vedette.simulate.addresses import (
     DC_NAME,
@@ -9,7 +9,7 @@ from vedette.simulate.addresses import (
 from vedette.simulate.machine import SECOND_US, Process
 from vedette.simulate.software import PROGRAM
 from vedette.simulate.windows.machine import WindowsMachine
-from vedette.simulate.windows.tools import load_modules, run_tool
+from vedette.simulate.windows.short_programs import load_modules, run_tool
 
 
 def _service(m: WindowsMachine) -> Process:
@@ -43,8 +43,8 @@ _SETTINGS = tuple(
 )
 
 
-def look_at_processes(m: WindowsMachine, at: int) -> None:
-    """Monitoring software opens other processes all day long, mostly just to query them."""
+def query_processes(m: WindowsMachine, at: int) -> None:
+    """Monitoring software opens other processes, mostly to query them."""
     names = ("defender", "wmi", "monitor", "svchost0", "svchost3")
     source = m.resident[m.rng.choice(names)]
     targets = tuple(m.resident.values())
@@ -54,7 +54,7 @@ def look_at_processes(m: WindowsMachine, at: int) -> None:
         m.open_process(at + number * 2_100, source, target, mask)
 
 
-def call_home(m: WindowsMachine, at: int) -> None:
+def report_telemetry(m: WindowsMachine, at: int) -> None:
     service = _service(m)
     name = m.rng.choice(UPDATE_NAMES)
     m.connect(at + 60_000, service, address_of(name), 443, name)
@@ -140,7 +140,7 @@ _COMPONENTS = (
 
 
 def scan_memory(m: WindowsMachine, at: int) -> None:
-    """The scanner reads what has just been loaded, and now and then a driver loads."""
+    """The scanner reads recently loaded modules; occasionally a driver loads."""
     for number, target in enumerate(tuple(m.resident.values())[:6]):
         m.open_process(
             at + number * 700, m.resident["defender"], target, 0x1010 if number % 3 else 0x1000

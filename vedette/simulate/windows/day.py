@@ -1,12 +1,12 @@
-"""What Windows hosts do all day: what runs, who logs on, and the menu of activities."""
+"""Activities of Windows hosts by role: resident processes, logons, and the activity list."""
 
 from vedette.simulate.activity import Activity
 from vedette.simulate.fleet import Role
 from vedette.simulate.machine import SECOND_US
 from vedette.simulate.software import PROGRAM
-from vedette.simulate.windows import background, desk, server
+from vedette.simulate.windows import background, server, workstation
 from vedette.simulate.windows.machine import LOCAL_SYSTEM, WindowsMachine
-from vedette.simulate.windows.tools import load_modules
+from vedette.simulate.windows.short_programs import load_modules
 
 _SERVICE_GROUPS = (
     "netsvcs -p",
@@ -59,15 +59,15 @@ _SESSION: tuple[tuple[str, str, str], ...] = (
 
 
 def boot(m: WindowsMachine) -> None:
-    """What already runs when the day begins; the sensor never told of its start."""
+    """Processes that run when the day begins; they have no creation event."""
     for number, (name, path, line) in enumerate(_SERVICES + _ROLE_SERVICES.get(m.host.role, ())):
-        m.adopt(name, path, line, LOCAL_SYSTEM, m.boot_us + (number + 3) * SECOND_US)
+        m.add_running(name, path, line, LOCAL_SYSTEM, m.boot_us + (number + 3) * SECOND_US)
 
 
 def resume_session(m: WindowsMachine) -> None:
-    """Somebody is already at work when the day begins."""
+    """The user is already logged on when the day begins."""
     for number, (name, path, line) in enumerate(_SESSION):
-        m.adopt(name, path, line, m.user, m.start_us - (90 - number) * 60 * SECOND_US)
+        m.add_running(name, path, line, m.user, m.start_us - (90 - number) * 60 * SECOND_US)
 
 
 def log_on(m: WindowsMachine, at: int) -> None:
@@ -102,25 +102,25 @@ _MAILED: frozenset[Role] = frozenset({"mail_server", "web_server"})
 
 ACTIVITIES: tuple[Activity[WindowsMachine], ...] = (
     Activity(background.service_settings, 10),
-    Activity(background.look_at_processes, 5),
-    Activity(background.call_home, 5),
+    Activity(background.query_processes, 5),
+    Activity(background.report_telemetry, 5),
     Activity(background.scheduled_task, 3),
     Activity(background.scan_memory, 1),
     Activity(background.index_files, 1),
     Activity(background.update_windows, 0.12),
     Activity(background.inventory_script, 0.5),
-    Activity(desk.browse, 24, desk=True),
-    Activity(desk.fetch_file, 2, desk=True),
-    Activity(desk.read_mail, 10, desk=True),
-    Activity(desk.edit_document, 2, desk=True),
-    Activity(desk.chat, 12, desk=True),
-    Activity(desk.use_files, 7, desk=True),
-    Activity(desk.help_desk, 0.15, desk=True),
-    Activity(desk.build_software, 1.5, frozenset({"developer"}), desk=True),
-    Activity(desk.use_git, 8, frozenset({"developer"}), desk=True),
+    Activity(workstation.browse, 24, needs_user=True),
+    Activity(workstation.fetch_file, 2, needs_user=True),
+    Activity(workstation.read_mail, 10, needs_user=True),
+    Activity(workstation.edit_document, 2, needs_user=True),
+    Activity(workstation.use_chat, 12, needs_user=True),
+    Activity(workstation.use_files, 7, needs_user=True),
+    Activity(workstation.run_diagnostics, 0.15, needs_user=True),
+    Activity(workstation.build_software, 1.5, frozenset({"developer"}), needs_user=True),
+    Activity(workstation.use_git, 8, frozenset({"developer"}), needs_user=True),
     Activity(server.serve_directory, 25, frozenset({"domain_controller"})),
     Activity(server.serve_web, 25, _MAILED),
     Activity(server.serve_files, 25, frozenset({"file_server"})),
     Activity(server.serve_sql, 20, frozenset({"database_server"})),
-    Activity(server.back_up, 0.2, _SERVERS),
+    Activity(server.run_backup, 0.2, _SERVERS),
 )

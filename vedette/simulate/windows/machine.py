@@ -1,12 +1,12 @@
-"""A Windows host: the verbs of `Machine` as Sysmon, Security and PowerShell records."""
+"""A Windows host: the operations of `Machine` as Sysmon, Security and PowerShell records."""
 
 from itertools import count
 
 from vedette.simulate.fleet import DOMAIN, NETBIOS, Host
 from vedette.simulate.machine import SECOND_US, Machine, Process
 from vedette.simulate.software import PROGRAM
-from vedette.simulate.stamp import json_text
 from vedette.simulate.stream import Stream
+from vedette.simulate.timestamps import json_text
 from vedette.simulate.windows import sysmon, winlogbeat
 
 LOCAL_SYSTEM = r"NT AUTHORITY\SYSTEM"
@@ -33,7 +33,9 @@ class WindowsMachine(Machine):
 
     # processes
 
-    def adopt(self, name: str, path: str, command_line: str, user: str, start_us: int) -> Process:
+    def add_running(
+        self, name: str, path: str, command_line: str, user: str, start_us: int
+    ) -> Process:
         process = self._build(path, command_line, user, start_us, self.next_pid(), b"")
         self.resident[name] = process
         return process
@@ -272,7 +274,7 @@ def domain_user(login: str) -> str:
 
 
 def internal(name: str) -> str:
-    """Full name of one of the company's own services."""
+    """Full name of an internal service of the company."""
     return f"{name}.{DOMAIN}"
 
 

@@ -1,13 +1,13 @@
-"""What Windows servers do for others: directory, web, files, databases, backup."""
+"""Activities of Windows servers: directory, web, files, databases, backup."""
 
 from vedette.simulate.addresses import (
-    desk_address,
+    workstation_address,
 )
 from vedette.simulate.machine import SECOND_US
 from vedette.simulate.software import PROGRAM
-from vedette.simulate.windows.desk import DOCUMENT_NAMES
 from vedette.simulate.windows.machine import WindowsMachine, domain_user
-from vedette.simulate.windows.tools import load_modules, run_tool
+from vedette.simulate.windows.short_programs import load_modules, run_tool
+from vedette.simulate.windows.workstation import DOCUMENT_NAMES
 
 
 def serve_directory(m: WindowsMachine, at: int) -> None:
@@ -16,11 +16,11 @@ def serve_directory(m: WindowsMachine, at: int) -> None:
         m.accept(
             at + number * 30_000,
             lsass,
-            desk_address(m.rng),
+            workstation_address(m.rng),
             m.rng.choice((88, 389, 389, 636, 3268)),
         )
-    m.accept(at + 5_000, m.resident.get("dns", lsass), desk_address(m.rng), 53)
-    user, address = domain_user(f"host{int(m.rng.random() * 60)}$"), desk_address(m.rng)
+    m.accept(at + 5_000, m.resident.get("dns", lsass), workstation_address(m.rng), 53)
+    user, address = domain_user(f"host{int(m.rng.random() * 60)}$"), workstation_address(m.rng)
     m.grant_ticket(at + 60_000, user, address)
     m.logon(at + 70_000, user, 3, address)
 
@@ -31,7 +31,7 @@ _COMPILED_PAGES = r"C:\Windows\Microsoft.NET\Framework64\v4.0.30319\Temporary AS
 def serve_web(m: WindowsMachine, at: int) -> None:
     worker = m.resident["w3wp"]
     for number in range(2 + int(m.rng.random() * 8)):
-        m.accept(at + number * 25_000, worker, desk_address(m.rng), 443)
+        m.accept(at + number * 25_000, worker, workstation_address(m.rng), 443)
     m.write(at + 90_000, worker, rf"C:\inetpub\temp\IIS Temporary Compressed Files\{m.nonce()}.js")
     if m.rng.random() < 0.06:
         folder = rf"{_COMPILED_PAGES}\{m.nonce()}"
@@ -42,7 +42,7 @@ def serve_web(m: WindowsMachine, at: int) -> None:
 
 def serve_files(m: WindowsMachine, at: int) -> None:
     for number in range(2 + int(m.rng.random() * 6)):
-        m.accept(at + number * 40_000, m.root(), desk_address(m.rng), 445)
+        m.accept(at + number * 40_000, m.root(), workstation_address(m.rng), 445)
         folder = m.rng.choice(("finance", "sales", "hr", "legal", "operations"))
         m.write(
             at + number * 40_000 + 9_000,
@@ -58,7 +58,7 @@ def serve_sql(m: WindowsMachine, at: int) -> None:
         m.write(at + 100_000, m.resident["sql"], rf"E:\backup\shop_log_{m.nonce()}.trn")
 
 
-def back_up(m: WindowsMachine, at: int) -> None:
+def run_backup(m: WindowsMachine, at: int) -> None:
     target = r"\\backup.halden.example\nightly"
     line = rf"robocopy.exe D:\shares {target} /MIR /R:1 /W:1 /LOG+:C:\Logs\backup.log"
     copier = m.run(at, "robocopy.exe", line, m.resident["svchost0"])

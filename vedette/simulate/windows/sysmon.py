@@ -1,7 +1,7 @@
 """Bodies of Sysmon events: the members of `event_data` after RuleName and UtcTime.
 
-Field names and their order are Sysmon's (schema 4.90). All values are text.
-`Process.subject` is ProcessGuid, ProcessId and Image, `Process.tail` is User, which ends most.
+Field names and order are Sysmon's (schema 4.90). All values are text. `Process.subject` is
+ProcessGuid, ProcessId and Image; `Process.tail` is User, the last member of most events.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from vedette.simulate.machine import Process
 from vedette.simulate.software import Image, file_hashes, image_of
-from vedette.simulate.stamp import json_text, utc_text
+from vedette.simulate.timestamps import json_text, utc_text
 
 
 def guid(prefix: str, start_us: int, sequence: int) -> bytes:
@@ -50,7 +50,7 @@ def _hashes(path: str, ring: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Logon:
-    """A logon session, as id 1 tells it."""
+    """A logon session as in event id 1."""
 
     user: str
     id: int
@@ -60,7 +60,7 @@ class Logon:
 
 
 def process_create(process: Process, ring: int, folder: str, logon: Logon) -> bytes:
-    """Id 1. The parent's members are "-" when nothing is known of it."""
+    """Id 1. The parent's members are "-" for an unknown parent."""
     parent = process.parent
     if parent is None:
         origin = (b"{00000000-0000-0000-0000-000000000000}", 0, b"-", b"-", b"-")

@@ -1,1 +1,1 @@
-"""Users, teams, tokens and what a principal may see."""
+"""Users, teams, tokens and scopes."""

@@ -1,4 +1,4 @@
-"""What a principal may see: the sensors of its groups (design.md 3, Scope)."""
+"""Scopes of principals: the sensors of their groups (docs/telemetry-model.md, Scope)."""
 
 from collections import OrderedDict
 from threading import Lock
@@ -13,12 +13,12 @@ from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
 
 _NOTHING = Scope(frozenset())
-_REMEMBERED = 64
-"""Sets of groups whose sensors are remembered."""
+_CACHED_MAX = 64
+"""Sets of groups whose sensors are cached."""
 
 
 class Scopes:
-    """Scopes of principals, from memory where read less than a second ago."""
+    """Scopes of principals, with a cache whose entries live a second."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -29,10 +29,10 @@ class Scopes:
     def of(self, principal: Principal) -> Scope:
         """Everything for global administrators; nothing for senders and for users whose teams
         give them no role; else the sensors that are in the groups now."""
-        return self.remembered(principal) or self._look(principal.visible_groups or frozenset())
+        return self.cached(principal) or self._look(principal.visible_groups or frozenset())
 
-    def remembered(self, principal: Principal) -> Scope | None:
-        """Like `of`, without asking the database; None means ask."""
+    def cached(self, principal: Principal) -> Scope | None:
+        """`of` from the cache alone; None on a cache miss."""
         groups = principal.visible_groups
         if groups is None:
             return EVERYTHING
@@ -51,6 +51,6 @@ class Scopes:
         with self._lock:
             self._read[groups] = (now_us, scope)
             self._read.move_to_end(groups)
-            if len(self._read) > _REMEMBERED:
+            if len(self._read) > _CACHED_MAX:
                 self._read.popitem(last=False)
         return scope

@@ -1,9 +1,9 @@
-"""Teams: what gives users a role in sensor groups (clients.md 2.1, users and teams)."""
+"""Teams, which give users roles in sensor groups (docs/clients.md#requests, users and teams)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.model.principal import Role
@@ -36,19 +36,48 @@ def add(database: Database, name: str, access: Mapping[int, Role]) -> Team:
     with database.writing() as connection:
         if connection.scalar(select(TEAM.c.id).where(TEAM.c.name == name)) is not None:
             raise ConflictError(f"there is a team {name!r} already")
-        known = set(connection.scalars(select(GROUP.c.id).where(GROUP.c.id.in_(set(access)))))
-        if unknown := set(access) - known:
-            raise BadRequestError(f"there is no sensor group {min(unknown)}")
+        _check_groups(connection, access)
         team_id: int = connection.execute(
             insert(TEAM).values(name=name).returning(TEAM.c.id)
         ).scalar_one()
-        rows = [
-            {"team_id": team_id, "group_id": group_id, "role": int(role)}
-            for group_id, role in sorted(access.items())
-        ]
-        if rows:
-            connection.execute(insert(TEAM_ACCESS), rows)
+        _set_access(connection, team_id, access)
         return next(team for team in _teams(connection) if team.id == team_id)
+
+
+def change(
+    database: Database,
+    team_id: int,
+    *,
+    name: str | None = None,
+    access: Mapping[int, Role] | None = None,
+) -> Team:
+    """Rename a team, or replace its roles; None leaves as it is.
+
+    Raises NotFoundError, ConflictError for a name that is taken, BadRequestError for an unknown
+    group.
+    """
+    with database.writing() as connection:
+        if connection.scalar(select(TEAM.c.id).where(TEAM.c.id == team_id)) is None:
+            raise NotFoundError(f"there is no team {team_id}")
+        if name is not None:
+            checked_name(name)
+            taken = select(TEAM.c.id).where(TEAM.c.name == name, TEAM.c.id != team_id)
+            if connection.scalar(taken) is not None:
+                raise ConflictError(f"there is a team {name!r} already")
+            connection.execute(update(TEAM).where(TEAM.c.id == team_id).values(name=name))
+        if access is not None:
+            _check_groups(connection, access)
+            connection.execute(delete(TEAM_ACCESS).where(TEAM_ACCESS.c.team_id == team_id))
+            _set_access(connection, team_id, access)
+        return next(team for team in _teams(connection) if team.id == team_id)
+
+
+def named(database: Database, name: str) -> Team:
+    """The team of that exact name. Raises NotFoundError."""
+    for team in all_teams(database):
+        if team.name == name:
+            return team
+    raise NotFoundError(f"there is no team {name!r}")
 
 
 def all_teams(database: Database) -> list[Team]:
@@ -66,7 +95,7 @@ def get(database: Database, team_id: int) -> Team:
 
 
 def remove(database: Database, team_id: int) -> None:
-    """Deletes a team; its members stay, without its roles. Raises NotFoundError."""
+    """Delete a team; its members remain users, without its roles. Raises NotFoundError."""
     with database.writing() as connection:
         if not connection.execute(delete(TEAM).where(TEAM.c.id == team_id)).rowcount:
             raise NotFoundError(f"there is no team {team_id}")
@@ -83,6 +112,21 @@ def roles_of(connection: Connection, user_id: int) -> tuple[tuple[int, Role], ..
     for group_id, role in rows:
         highest[group_id] = max(Role(role), highest.get(group_id, Role.NONE))
     return tuple(sorted((group, role) for group, role in highest.items() if role > Role.NONE))
+
+
+def _check_groups(connection: Connection, access: Mapping[int, Role]) -> None:
+    known = set(connection.scalars(select(GROUP.c.id).where(GROUP.c.id.in_(set(access)))))
+    if unknown := set(access) - known:
+        raise BadRequestError(f"there is no sensor group {min(unknown)}")
+
+
+def _set_access(connection: Connection, team_id: int, access: Mapping[int, Role]) -> None:
+    rows = [
+        {"team_id": team_id, "group_id": group_id, "role": int(role)}
+        for group_id, role in sorted(access.items())
+    ]
+    if rows:
+        connection.execute(insert(TEAM_ACCESS), rows)
 
 
 def _teams(connection: Connection) -> list[Team]:

@@ -1,13 +1,13 @@
-"""Tokens: what requests are authenticated by.
+"""API and ingest tokens.
 
-A secret is 40 hex digits, 160 bits from the system's generator; only its SHA-256 is kept, which
-is enough because nobody can guess such a secret (a password needs Argon2, a token does not, and
-it is checked on every request). `api` tokens act as a user; `ingest` tokens may only send
-telemetry into one sensor group. How they travel is the HTTP layer's matter (telemetry.md 3:
-Basic `id:secret`, `ApiKey base64(id:secret)`, `Bearer secret`; api.md 5.1: X-Auth-Token).
+A secret is 40 hex digits, 160 bits from the system's generator; only its SHA-256 is kept: a fast
+hash is enough for a secret that cannot be guessed, and it is computed for every request. `api`
+tokens act as a user; `ingest` tokens may only send telemetry into one sensor group. The HTTP layer
+reads them from requests (docs/telemetry-formats.md#protocols: Basic `id:secret`, `ApiKey
+base64(id:secret)`, `Bearer secret`; docs/http-api.md#who-may-call-what: X-Auth-Token).
 
-Authentication reads the database once per second and token at most; a revocation made by
-another program is believed within that second, one made here at once.
+Authentication reads the database at most once a second and token; a revocation by another program
+takes effect within that second, one by this server at once.
 """
 
 import secrets
@@ -39,19 +39,19 @@ _ID_CHARACTERS = string.ascii_uppercase + string.digits
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """What a token is made from: `user_id` for `api`, `group_id` for `ingest`."""
+    """The data of a new token: `user_id` for `api`, `group_id` for `ingest`."""
 
     kind: TokenKind
     name: str = ""
     user_id: int | None = None
     group_id: int | None = None
-    expires_us: int = 0
-    """Epoch microseconds; 0 for never."""
+    expires_us: int | None = None
+    """Epoch microseconds; None: `TOKEN_LIFETIME_US` from now; 0: never."""
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A new token. The secret is nowhere else and cannot be shown again."""
+    """A new token. Only a hash of the secret is kept."""
 
     id: str
     secret: str
@@ -59,7 +59,7 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token as kept; `holder` is the user name, or the name of the sensor group."""
+    """A stored token; `holder` is the user name, or the name of the sensor group."""
 
     id: str
     kind: TokenKind
@@ -76,7 +76,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What the database said of a secret, and when it was asked."""
+    """Cache entry of a secret."""
 
     principal: Principal | None
     expires_us: int
@@ -90,10 +90,12 @@ def issue(database: Database, new: NewToken, now_us: int) -> Issued:
 
 
 def insert_checked(connection: Connection, new: NewToken, now_us: int) -> Issued:
-    """Adds a token within a transaction. Raises as `issue`."""
+    """Add a token within a transaction. Raises as `issue`."""
     if new.name:
         checked_name(new.name)
-    if new.expires_us and new.expires_us <= now_us:
+    lifetime_us = limits.TOKEN_LIFETIME_US
+    expires_us = now_us + lifetime_us if new.expires_us is None else new.expires_us
+    if expires_us and expires_us <= now_us:
         raise BadRequestError("a token must expire in the future")
     table, holder = (USER, new.user_id) if new.kind == "api" else (GROUP, new.group_id)
     if connection.scalar(select(table.c.id).where(table.c.id == holder)) is None:
@@ -109,7 +111,7 @@ def insert_checked(connection: Connection, new: NewToken, now_us: int) -> Issued
         "group_id": new.group_id if new.kind == "ingest" else None,
         "secret_sha256": _digest(issued.secret),
         "created_us": now_us,
-        "expires_us": new.expires_us,
+        "expires_us": expires_us,
     }
     connection.execute(insert(TOKEN).values(row))
     return issued
@@ -129,10 +131,15 @@ def all_tokens(database: Database, username: str | None = None) -> list[Token]:
         return [_token(row) for row in connection.execute(query).mappings()]
 
 
+def without_expiry(database: Database, now_us: int) -> int:
+    """How many good tokens never expire: those of older versions, and those issued so."""
+    return sum(one.is_good(now_us) and not one.expires_us for one in all_tokens(database))
+
+
 def revoke(database: Database, token_id: str, now_us: int) -> None:
     """Ends a token; it stays listed. Raises NotFoundError. Twice is once.
 
-    A running server goes through `Tokens.revoke`, which forgets at once what it remembers.
+    A running server goes through `Tokens.revoke`, which clears its cache at once.
     """
     with database.writing() as connection:
         if connection.scalar(select(TOKEN.c.id).where(TOKEN.c.id == token_id)) is None:
@@ -145,7 +152,7 @@ def revoke(database: Database, token_id: str, now_us: int) -> None:
 
 
 class Tokens:
-    """Authenticates requests, from memory where it asked less than a second ago."""
+    """Authenticates requests, with a cache whose entries live a second."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -155,14 +162,14 @@ class Tokens:
         self._lock = Lock()
 
     def authenticate(self, secret: str, token_id: str | None = None) -> Principal | None:
-        """Whose secret it is; None for one that is unknown, revoked or expired, that belongs to
-        a disabled user, or that does not go with the `token_id` sent beside it."""
+        """The principal of a secret; None for one that is unknown, revoked or expired, that
+        belongs to a disabled user, or that does not match the `token_id` sent with it."""
         digest, now_us = _digest(secret), self._clock.now_us()
         found = self._fresh(digest, now_us) or self._read(digest, now_us)
         return _good(found, token_id, now_us)
 
-    def remembered(self, secret: str, token_id: str | None = None) -> Principal | None:
-        """Like `authenticate`, without asking the database; None means ask."""
+    def cached(self, secret: str, token_id: str | None = None) -> Principal | None:
+        """`authenticate` from the cache alone; None on a cache miss or a bad token."""
         now_us = self._clock.now_us()
         found = self._fresh(_digest(secret), now_us)
         return None if found is None else _good(found, token_id, now_us)
@@ -179,12 +186,12 @@ class Tokens:
         self.forget()
 
     def forget(self) -> None:
-        """Makes the next request of everyone read again: call it after changing users or teams."""
+        """Clear the cache: call it after changing users or teams."""
         with self._lock:
             self._found.clear()
 
     def flush(self) -> None:
-        """Writes when tokens were last used. Call it every few seconds and at the end."""
+        """Write when tokens were last used. Call it every few seconds and at the end."""
         with self._lock:
             used, self._used = self._used, {}
         if not used:

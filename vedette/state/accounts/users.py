@@ -1,4 +1,4 @@
-"""Users: people, and the programs that act for them.
+"""User accounts, of people and of programs.
 
 A user without a password can only use tokens. Names are kept in lower case, so that `Alice` and
 `alice` are one. At least one enabled global administrator always remains.
@@ -29,7 +29,7 @@ _HASHER = PasswordHasher()
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
-    """What a user is made from."""
+    """The data of a new user."""
 
     username: str
     first_name: str = ""
@@ -42,7 +42,7 @@ class NewUser:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user as kept; `teams` are (id, name) by id."""
+    """A stored user; `teams` are (id, name) by id."""
 
     id: int
     username: str
@@ -89,7 +89,7 @@ def get(database: Database, username: str) -> User:
 
 
 def id_of(database: Database, username: str) -> int:
-    """The user's id; 0 for somebody who is no user any more."""
+    """The user's id; 0 for a user that no longer exists."""
     with database.reading() as connection:
         return connection.scalar(select(USER.c.id).where(USER.c.username == username)) or 0
 
@@ -129,7 +129,7 @@ def remove(database: Database, username: str) -> None:
 
 
 def has_password(database: Database, username: str, password: str) -> bool:
-    """Whether it is the password of an enabled user. Takes tens of milliseconds on purpose."""
+    """Whether it is the password of an enabled user. Slow on purpose: tens of milliseconds."""
     with database.reading() as connection:
         kept = connection.scalar(
             select(USER.c.password_hash).where(
@@ -178,7 +178,7 @@ def insert_checked(connection: Connection, new: NewUser, now_us: int) -> int:
 
 @cache
 def _no_hash() -> str:
-    """Checked when there is no such user, so that the time of the answer tells nothing."""
+    """Verified when there is no such user, so that timing does not reveal user names."""
     return _HASHER.hash("of nobody")
 
 

@@ -1,8 +1,8 @@
 """Statements that run for many rows at once, hundreds of times a second.
 
-SQLAlchemy prepares the parameters of every row anew, which takes longer than SQLite needs to write
-the row. Here a statement is compiled once for a database, and rows go to the driver as they are.
-So their values must be what the driver takes: numbers, texts, truth values and None.
+SQLAlchemy processes the parameters of every row, which takes longer than SQLite needs to write the
+row. Here a statement is compiled once for a database, and rows go to the driver unprocessed, so
+values must be what the driver takes: numbers, texts, booleans and None.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ class BulkStatement:
         self._compiled: dict[str, tuple[str, list[str] | None]] = {}
 
     def execute(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Runs it for each row: values by the names of the `bindparam`s."""
+        """Execute the statement for each row, with values by the names of the `bindparam`s."""
         text, names = self._compiled.get(connection.dialect.name) or self._compile(connection)
         given: list[Any] = list(rows)
         if names is not None:

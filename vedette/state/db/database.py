@@ -1,15 +1,15 @@
-"""The two SQL databases behind one `Database`; nothing else in the server tells them apart.
+"""SQLite and PostgreSQL behind one `Database`; no other module distinguishes them.
 
-What surprises:
+Surprises:
 
 - SQLite: Python's own transaction handling begins transactions late and lets a reader that
   becomes a writer fail at once. So transactions begin here, `BEGIN IMMEDIATE` for writers, and
   writers wait for each other up to `BUSY_MS`.
 - SQLite in WAL mode fsyncs at commit only with `synchronous=FULL`: what stored telemetry names
   (sensor ids, channel codes) must be as durable as the telemetry.
-- A database that cannot answer raises `UnavailableError` (503, the sender comes back), and one
-  that refuses a row because of another one `ConflictError`, whatever the driver calls it. So
-  does a value that it has no form for (a zero byte, a number of 100 digits): `BadRequestError`.
+- Driver exceptions are translated: `UnavailableError` (503, the client retries) for a database that
+  does not answer, `ConflictError` for a violated constraint, `BadRequestError` for a value that it
+  cannot represent (a zero byte, a number of 100 digits).
 """
 
 import os
@@ -68,13 +68,13 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one state and changes nothing."""
+        """A read-only transaction over one snapshot."""
         with _translated(), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that is durable once the block ends, and undone if it raises."""
+        """A transaction that is durable once the block ends, and rolled back if it raises."""
         with _translated(), self.engine.execution_options(is_writing=True).begin() as connection:
             yield connection
 
@@ -145,7 +145,7 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _create_private(path: Path) -> None:
-    """Password and token hashes are in the file: only its owner may read it."""
+    """Create the file for its owner only: it holds password and token hashes."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))

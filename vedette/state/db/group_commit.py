@@ -1,9 +1,9 @@
-"""Many small durable writes as one: what arrives together shares a transaction, and its fsync.
+"""Group commit: small durable writes that arrive together share a transaction, and its fsync.
 
-A fleet checks in hundreds of times a second, and each answer promises that what was told is kept.
-So the work of all requests of a few milliseconds runs in one transaction, on one thread, and
-everyone is answered after the commit. Items of one kind run in the order of their keys, so that
-two servers on one database cannot block each other.
+A fleet checks in hundreds of times a second, and each answer promises durability. The writes of a
+few milliseconds run in one transaction, on one thread, and their futures are resolved after the
+commit. Items of one kind run in the order of their keys, so that two servers on one database cannot
+deadlock.
 """
 
 import queue
@@ -41,7 +41,7 @@ class _Waiting:
 
 
 class GroupCommit:
-    """See the module. `close` finishes what was accepted."""
+    """See the module. `close` completes the accepted writes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -52,16 +52,16 @@ class GroupCommit:
         self._thread.start()
 
     def submit(self, key: int, work: Work[T]) -> "Future[T]":
-        """The future has the work's value once it is durable, or what it raised.
+        """The future has the work's result once it is durable, or its exception.
 
         Raises UnavailableError after `close`.
         """
         return self.submit_to(_each, key, work)
 
     def submit_to(self, bulk: BulkWork[Item, T], key: int, item: Item) -> "Future[T]":
-        """Like `submit`, for one item of work that is done for many at once."""
+        """Like `submit`, for one item of work that is done in bulk."""
         answer: Future[T] = Future()
-        answer.set_running_or_notify_cancel()  # a sender that goes away takes nothing back
+        answer.set_running_or_notify_cancel()  # a client that disconnects cancels nothing
         with self._door:
             if self._is_closed:
                 raise UnavailableError("the server is shutting down")
@@ -104,7 +104,7 @@ class GroupCommit:
         return batch, False
 
     def _commit(self, batch: list[_Waiting], is_last: bool = False) -> bool:
-        """Whether everyone is answered; not when the whole transaction failed."""
+        """Whether all futures are resolved; not when the whole transaction failed."""
         results: list[Any] = []
         try:
             with self._database.writing() as connection:

@@ -1,4 +1,4 @@
-"""Small values that the server itself must remember, by name."""
+"""Key-value store for small values of the server itself."""
 
 from sqlalchemy import select, update
 
@@ -7,7 +7,7 @@ from vedette.state.db.schema import VALUE
 
 
 def load(database: Database, name: str) -> str | None:
-    """The text saved under a name; None when there is none."""
+    """The value of a key; None without one."""
     with database.reading() as connection:
         return connection.scalar(select(VALUE.c.value).where(VALUE.c.name == name))
 

@@ -69,7 +69,8 @@ GROUP = Table(
     Column("name", Text, nullable=False, unique=True),
     Column("site_id", ForeignKey("site.id"), nullable=False),
     _text("sensorbackend_server"),
-    # Whether processes without events but module loads are shown as suppressed (api.md 2.6).
+    # Whether processes without events but module loads are shown as suppressed
+    # (docs/api-objects.md#process-events).
     Column("suppress_children", Boolean, nullable=False, server_default=false()),
     Column("options", Text, nullable=False, server_default="{}"),  # JSON: model/group.py
 )
@@ -122,7 +123,7 @@ SENSOR = Table(
     _text("interface_ip"),  # latest local address seen in telemetry
     _number("first_seen_us"),
     _number("last_seen_us"),
-    _number("changed_us"),  # latest change of anything the write path keeps in memory
+    _number("changed_us"),  # latest change of a column that is cached
     _flag("network_isolation_enabled"),
     _flag("is_isolating"),
     _flag("restart_queued"),
@@ -133,7 +134,12 @@ SENSOR = Table(
     Column("key_sha256", LargeBinary),  # of the sensor program; null: never enrolled, or ended
     Column("node_key_sha256", LargeBinary),  # of osquery on the same host
     _text("machine_id"),
-    _number("reenrolled"),  # how often the name came back with another machine id
+    _number("reenrolled"),  # how often another machine id enrolled under the name
+    # An enrolment that would replace a key and waits for an administrator; 0: none.
+    _number("reenrol_us"),
+    _number("reenrol_approved_us"),
+    _text("reenrol_machine_id"),
+    _text("reenrol_kind"),  # sensor or osquery
     # The last check-in; everything the sensor says of itself.
     _number("checkin_us"),
     _number("next_checkin_us"),
@@ -149,7 +155,7 @@ SENSOR = Table(
     _number("volume_total_bytes"),
     _number("volume_free_bytes"),
     _number("memory_bytes"),
-    _text("network_adapters"),  # as api.md 2.17 writes them
+    _text("network_adapters"),  # as docs/api-objects.md#sensor writes them
     _text("addresses"),  # theirs alone, to be searched
     _number("power_state"),
     _number("utc_offset_min"),
@@ -161,8 +167,9 @@ SENSOR = Table(
     _number("sequence_gaps"),
     _number("missing_blocks"),
     _number("blocks_number"),  # name of the list of denied programs that was counted last
-    # Orders beside the flags above.
+    # Further orders.
     _number("flush_us"),  # 0: none
+    _number("flush_number"),  # of the latest flush order
     _number("uninstalled_us"),  # 0: not uninstalled
     Column("liveresponse_init", Boolean, nullable=False, server_default=false()),
     Index("ix_sensor_group_id", "group_id"),
@@ -244,7 +251,7 @@ BAN = Table(
     "ban",
     METADATA,
     Column("md5", Text, primary_key=True),  # lower case
-    _text("sha256"),  # "" until the file is seen with both
+    _text("sha256"),  # as older versions kept it, of what senders claimed; not read
     _text("text"),
     _flag("enabled"),
     _number("user_id"),

@@ -1,4 +1,4 @@
-"""Tables of the fleet: enrolment secrets, upload queues, copied files, live queries.
+"""Tables of the fleet: enrolment secrets, sensor keys, upload queues, copied files, live queries.
 
 Their history is in `migrations/`, like that of `schema.py`.
 """
@@ -26,7 +26,25 @@ ENROLMENT_SECRET = Table(
     ),  # readable: `state/sensors/enrolment.py` says why
     _number("created_us"),
     _number("revoked_us"),  # 0: good
+    _number("expires_us"),  # 0: never
+    _number("uses_max"),  # hosts that may enrol with it; 0: any number
+    _number("uses"),
     Index("ix_enrolment_secret_group_id", "group_id"),
+    sqlite_autoincrement=True,
+)
+
+SENSOR_KEY_EVENT = Table(
+    "sensor_key_event",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("sensor_id", ForeignKey("sensor.id", ondelete="CASCADE"), nullable=False),
+    _number("time_us"),
+    _text("kind"),  # sensor or osquery
+    _text("action"),  # state/sensors/key_replacement.py
+    _text("machine_id"),
+    _text("address"),  # that the enrolment came from
+    _text("username"),  # who approved or rejected
+    Index("ix_sensor_key_event_sensor_id", "sensor_id"),
     sqlite_autoincrement=True,
 )
 
@@ -52,6 +70,16 @@ STORED_FILE = Table(
     _number("copied"),  # bytes kept: the beginning, when less than `size`
     _number("stored_us"),
     Index("ix_stored_file_md5", "md5"),
+)
+
+STORED_FILE_SENDER = Table(
+    "stored_file_sender",
+    METADATA,
+    Column("sha256", Text, primary_key=True),  # of a verified copy
+    Column("sensor_id", ForeignKey("sensor.id", ondelete="CASCADE"), primary_key=True),
+    _number("copied"),  # bytes that it sent
+    _number("stored_us"),
+    Index("ix_stored_file_sender_sensor_id", "sensor_id"),
 )
 
 LIVE_QUERY = Table(

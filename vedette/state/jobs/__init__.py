@@ -1,1 +1,1 @@
-"""State of what runs by itself or across requests: leases, streams."""
+"""State of background jobs and of streams: leases, stream positions."""

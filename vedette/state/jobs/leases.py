@@ -1,6 +1,6 @@
-"""Leases: the right of one server of many to run a job, until a time.
+"""Leases: one server of a cluster runs a job, until its lease expires.
 
-A server that dies keeps its leases until they end; another takes over then.
+The leases of a server that dies expire, and another server acquires them.
 """
 
 import secrets

@@ -1,8 +1,8 @@
-"""Streams of process analysis: whose they are, where they stand, and when they end (api.md 3.2).
+"""Streams of process analysis: owner, position and expiry (docs/process-analysis.md#streams).
 
-Any server reads and moves any stream, so each change names the version it began with, and one
-that came second does not happen. A stream that is not persistent ends when it was not used for
-its time to live; its row stays for a while to say so, and `remove_dead` takes it away.
+Any server reads and moves any stream, so changes use optimistic locking: each names the version it
+started from and fails if that has changed. A stream that is not persistent expires when it was not
+used for its time to live; a tombstone stays for a while, and `remove_dead` deletes it.
 """
 
 import secrets
@@ -23,7 +23,7 @@ _SECOND_US = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream as kept. Its position is the event at `segment_offset` among those events of
+    """A stored stream. Its position is the event at `segment_offset` among those events of
     the segment that answer the criteria."""
 
     id: str
@@ -38,9 +38,9 @@ class Stream:
 
 
 def create(database: Database, username: str, new: Stream, ttl_s: int, now_us: int) -> Stream:
-    """Adds a stream of a user under an id of its own, which is not that of `new`.
+    """Create a stream for a user, with a new id instead of that of `new`.
 
-    Raises ConflictError for one stream too many, NotFoundError for an unknown user.
+    Raises ConflictError above the limit of streams, NotFoundError for an unknown user.
     """
     made = replace(new, id=secrets.token_hex(16), used_us=now_us)
     with database.writing() as connection:
@@ -54,8 +54,8 @@ def create(database: Database, username: str, new: Stream, ttl_s: int, now_us: i
 
 
 def load(database: Database, username: str, stream_id: str, ttl_s: int, now_us: int) -> Stream:
-    """A living stream of a user. Raises NotFoundError; its reason is `stream_expired` for one
-    that expired of late."""
+    """A live stream of a user. Raises NotFoundError; its reason is `stream_expired` for one that
+    expired recently."""
     query = select(STREAM).join(USER).where(STREAM.c.id == stream_id, USER.c.username == username)
     with database.reading() as connection:
         row = connection.execute(query).one_or_none()
@@ -71,7 +71,7 @@ def load(database: Database, username: str, stream_id: str, ttl_s: int, now_us: 
 
 
 def save(database: Database, stream: Stream, ttl_s: int, now_us: int) -> bool:
-    """Writes down a stream that was loaded and changed; False when it changed meanwhile."""
+    """Save a changed stream; False when another request changed it meanwhile."""
     version = STREAM.c.version == stream.version
     alive = or_(STREAM.c.persistent, STREAM.c.used_us >= _dead_before_us(ttl_s, now_us))
     row = _values(stream) | {"version": stream.version + 1, "used_us": now_us}
@@ -81,7 +81,7 @@ def save(database: Database, stream: Stream, ttl_s: int, now_us: int) -> bool:
 
 
 def touch(database: Database, stream: Stream, ttl_s: int, now_us: int) -> None:
-    """Notes that a stream was used, unless that was noted a moment ago."""
+    """Record the use of a stream, at most every few seconds."""
     if now_us - stream.used_us < _coarse_us(ttl_s):
         return
     used = update(STREAM).where(STREAM.c.id == stream.id, STREAM.c.used_us < now_us)
@@ -90,13 +90,13 @@ def touch(database: Database, stream: Stream, ttl_s: int, now_us: int) -> None:
 
 
 def remove(database: Database, stream: Stream) -> None:
-    """Deletes a stream; one that is gone already is not missed."""
+    """Delete a stream. Idempotent."""
     with database.writing() as connection:
         connection.execute(delete(STREAM).where(STREAM.c.id == stream.id))
 
 
 def remove_dead(database: Database, ttl_s: int, now_us: int) -> int:
-    """Deletes what expired so long ago that nobody asks for it any more; how many there were."""
+    """Delete tombstones older than `STREAM_TOMBSTONE_S`; returns their number."""
     forgotten_us = _dead_before_us(ttl_s, now_us) - limits.STREAM_TOMBSTONE_S * _SECOND_US
     dead = and_(STREAM.c.persistent.is_(False), STREAM.c.used_us < forgotten_us)
     with database.writing() as connection:
@@ -113,7 +113,7 @@ def _check_room(connection: Connection, user_id: int, ttl_s: int, now_us: int) -
 
 
 def _dead_before_us(ttl_s: int, now_us: int) -> int:
-    """A stream whose last use was noted earlier is dead: none dies before its time."""
+    """A stream whose recorded last use is earlier has expired. Allows for coarse recording."""
     return now_us - ttl_s * _SECOND_US - _coarse_us(ttl_s)
 
 

@@ -1,0 +1,1 @@
+"""The history of the state database's schema (Alembic)."""

@@ -1,1 +1,1 @@
-"""What is set for hosts: groups, sites, bans, ingress filters."""
+"""Configuration of hosts: groups, sites, bans, ingress filters."""

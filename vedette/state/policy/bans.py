@@ -1,18 +1,22 @@
-"""Banned programs, by md5: who banned what and why, and what the bans kept from starting.
+"""Banned programs, by md5: who banned what and why, and what the bans blocked.
 
-A ban is never deleted, only switched off: its history stays, and sensors that were away learn
-what was taken back. The version of the list rises with every switch.
+A ban is never deleted, only disabled: its history stays, and sensors that were offline learn what
+was disabled. The version of the list rises whenever a ban is enabled or disabled.
+
+The SHA-256 of a ban is that of a verified copy of the file (`respond/binary_copies.py`), never one
+that a sender claims: a false claim would let the banned file pass.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, RowMapping, case, insert, select, update
+from sqlalchemy import Connection, RowMapping, case, func, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.state.db import list_versions
 from vedette.state.db.database import Database
 from vedette.state.db.schema import BAN, BAN_AUDIT, SENSOR
+from vedette.state.db.schema_fleet import STORED_FILE
 
 TEXT_CHARS_MAX = 10_000
 """Characters of the reason of a ban."""
@@ -22,7 +26,7 @@ _VERSION = "ban_version"
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who switches a ban."""
+    """Who changes a ban."""
 
     user_id: int
     username: str
@@ -41,11 +45,11 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class Ban:
-    """A ban as kept; `user_id`, `username` and `time_us` are of its latest change."""
+    """A stored ban; `user_id`, `username` and `time_us` are of its latest change."""
 
     md5: str
     sha256: str
-    """"" while the file was not seen with both hashes."""
+    """Of a verified copy, "" without one."""
     text: str
     enabled: bool
     user_id: int
@@ -61,7 +65,7 @@ class Ban:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A program that a sensor kept from starting, `count` times until `time_us`."""
+    """A program that a sensor blocked, `count` times until `time_us`."""
 
     md5: str
     time_us: int
@@ -69,33 +73,33 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Teller:
-    """Who tells of blocks."""
+class Reporter:
+    """The sensor that reports blocks."""
 
     sensor_id: int
     hostname: str
     number: int = 0
-    """Names the list: a check-in whose answer was lost is repeated with the same. 0: unknown."""
+    """Identifies the list, so that a repeated check-in is not counted twice. 0: unknown."""
 
 
 def version(connection: Connection) -> int:
-    """The number of the latest switch of any ban; 0 before the first."""
+    """The current version of the list; 0 before the first ban."""
     return list_versions.current(connection, _VERSION)
 
 
-def switched_since(connection: Connection, since: int) -> list[Ban]:
-    """The bans that were switched after a version, without their audit."""
-    query = select(BAN).where(BAN.c.version > since).order_by(BAN.c.md5)
+def changed_since(connection: Connection, since: int) -> list[Ban]:
+    """The bans that were enabled or disabled after a version, without their audit."""
+    query = _QUERY.where(BAN.c.version > since).order_by(BAN.c.md5)
     return [_ban(row) for row in connection.execute(query).mappings()]
 
 
 def all_bans(database: Database) -> list[Ban]:
-    """Every ban, switched off or not, by md5."""
+    """Every ban, enabled or not, by md5."""
     with database.reading() as connection:
         history: dict[str, list[Audit]] = {}
         for row in connection.execute(select(BAN_AUDIT).order_by(BAN_AUDIT.c.id)).mappings():
             history.setdefault(row["md5"], []).append(_audit(row))
-        rows = connection.execute(select(BAN).order_by(BAN.c.md5)).mappings()
+        rows = connection.execute(_QUERY.order_by(BAN.c.md5)).mappings()
         return [_ban(row, history.get(row["md5"], ())) for row in rows]
 
 
@@ -105,17 +109,18 @@ def get(database: Database, md5: str) -> Ban:
         return _get(connection, md5)
 
 
-def add(database: Database, md5: str, sha256: str, text: str, by: Author, now_us: int) -> Ban:
-    """Bans a program, also one whose ban was switched off. Raises ConflictError when it is
-    banned already."""
+def add(
+    database: Database, md5: str, text: str, by: Author, now_us: int, *, enabled: bool = True
+) -> Ban:
+    """Ban a program, also one whose ban was disabled. With `enabled` false the ban is only
+    recorded and never in force. Raises ConflictError when it is banned already."""
     with database.writing() as connection:
-        risen = list_versions.rise(connection, _VERSION)
         known = connection.execute(select(BAN.c.enabled).where(BAN.c.md5 == md5)).first()
         if known is not None and known.enabled:
             raise ConflictError(f"{md5} is banned already")
-        values = {"text": _checked(text), "enabled": True, "version": risen}
-        if sha256:
-            values["sha256"] = sha256
+        values: dict[str, object] = {"text": _checked(text), "enabled": enabled}
+        if enabled:
+            values["version"] = list_versions.rise(connection, _VERSION)
         if known is None:
             connection.execute(insert(BAN).values(md5=md5, **values))
         _switch(connection, md5, values, by, now_us)
@@ -125,7 +130,7 @@ def add(database: Database, md5: str, sha256: str, text: str, by: Author, now_us
 def change(
     database: Database, md5: str, *, enabled: bool | None, text: str | None, by: Author, now_us: int
 ) -> Ban:
-    """Switches a ban or changes its reason; None leaves as it is. Raises NotFoundError."""
+    """Enable or disable a ban, or change its reason; None leaves as it is. Raises NotFoundError."""
     with database.writing() as connection:
         known = _get(connection, md5)
         values: dict[str, object] = {}
@@ -138,17 +143,17 @@ def change(
         return _get(connection, md5)
 
 
-def count_blocks(database: Database, teller: Teller, blocks: Iterable[Block]) -> None:
-    """Adds what a sensor kept from starting; programs that were never banned do not count, and
+def count_blocks(database: Database, reporter: Reporter, blocks: Iterable[Block]) -> None:
+    """Add the blocks that a sensor reports; programs that were never banned do not count, and
     neither does a list that was counted already."""
     with database.writing() as connection:
-        if teller.number and not _is_new(connection, teller):
+        if reporter.number and not _is_new(connection, reporter):
             return
         for block in sorted(blocks, key=lambda one: (one.md5, one.time_us)):
             is_newer = BAN.c.last_block_us <= block.time_us
             last = {
-                "last_block_sensor_id": teller.sensor_id,
-                "last_block_hostname": teller.hostname,
+                "last_block_sensor_id": reporter.sensor_id,
+                "last_block_hostname": reporter.hostname,
                 "last_block_us": block.time_us,
             }
             connection.execute(
@@ -163,12 +168,23 @@ def count_blocks(database: Database, teller: Teller, blocks: Iterable[Block]) ->
             )
 
 
-def _is_new(connection: Connection, teller: Teller) -> bool:
-    """Whether a list of blocks is another one than the sensor's last; now it is the last."""
+_VERIFIED_SHA256 = (
+    select(func.coalesce(func.min(STORED_FILE.c.sha256), ""))
+    .where(STORED_FILE.c.md5 == BAN.c.md5, STORED_FILE.c.sensor_id == 0)
+    .scalar_subquery()
+)
+_QUERY = select(
+    *(column for column in BAN.columns if column.name != "sha256"),
+    _VERIFIED_SHA256.label("sha256"),
+)
+
+
+def _is_new(connection: Connection, reporter: Reporter) -> bool:
+    """Whether a list of blocks differs from the sensor's last one, which it replaces."""
     changed = connection.execute(
         update(SENSOR)
-        .where(SENSOR.c.id == teller.sensor_id, SENSOR.c.blocks_number != teller.number)
-        .values(blocks_number=teller.number)
+        .where(SENSOR.c.id == reporter.sensor_id, SENSOR.c.blocks_number != reporter.number)
+        .values(blocks_number=reporter.number)
     )
     return bool(changed.rowcount)
 
@@ -176,16 +192,16 @@ def _is_new(connection: Connection, teller: Teller) -> bool:
 def _switch(
     connection: Connection, md5: str, values: dict[str, object], by: Author, now_us: int
 ) -> None:
-    told = {"user_id": by.user_id, "username": by.username, "time_us": now_us}
-    connection.execute(update(BAN).where(BAN.c.md5 == md5).values(**values, **told))
+    author = {"user_id": by.user_id, "username": by.username, "time_us": now_us}
+    connection.execute(update(BAN).where(BAN.c.md5 == md5).values(**values, **author))
     row = connection.execute(select(BAN.c.text, BAN.c.enabled).where(BAN.c.md5 == md5)).one()
     connection.execute(
-        insert(BAN_AUDIT).values(md5=md5, text=row.text, enabled=row.enabled, **told)
+        insert(BAN_AUDIT).values(md5=md5, text=row.text, enabled=row.enabled, **author)
     )
 
 
 def _get(connection: Connection, md5: str) -> Ban:
-    row = connection.execute(select(BAN).where(BAN.c.md5 == md5)).mappings().first()
+    row = connection.execute(_QUERY.where(BAN.c.md5 == md5)).mappings().first()
     if row is None:
         raise NotFoundError(f"{md5[:40]!r} was never banned")
     query = select(BAN_AUDIT).where(BAN_AUDIT.c.md5 == md5).order_by(BAN_AUDIT.c.id)

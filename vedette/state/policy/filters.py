@@ -1,7 +1,7 @@
-"""Ingress filters as they are kept, and how often each one means a process.
+"""Stored ingress filters, and the share of processes that each one matches.
 
-`version` rises with every change: servers compare it to know when to compile anew, sensors to
-know when to ask for theirs.
+`version` rises with every change: servers recompile the filters and sensors fetch theirs when it
+differs from the version they have.
 """
 
 import json
@@ -28,13 +28,13 @@ _BODY = tuple(one.name for one in fields(IngressFilter) if one.name not in _COLU
 
 
 def version(database: Database) -> int:
-    """The number of the latest change."""
+    """The current version."""
     with database.reading() as connection:
         return list_versions.current(connection, _VERSION)
 
 
 def load(database: Database) -> tuple[int, list[IngressFilter]]:
-    """The version with all filters of it, the highest priority first."""
+    """The version with all its filters, the highest priority first."""
     with database.reading() as connection:
         found = list_versions.current(connection, _VERSION)
         return found, [_filter(row) for row in connection.execute(_QUERY).mappings()]
@@ -47,8 +47,8 @@ def get(database: Database, filter_id: str) -> IngressFilter:
 
 
 def add(database: Database, new: Sequence[IngressFilter], user_id: int, now_us: int) -> None:
-    """All of them, or none. Raises ConflictError for an id that is taken or given twice, and
-    where there would be more than `INGRESS_FILTERS_MAX`."""
+    """Add filters, all or none. Raises ConflictError for an id that is taken or given twice, and
+    above `INGRESS_FILTERS_MAX`."""
     with database.writing() as connection:
         list_versions.rise(connection, _VERSION)
         for one in new:
@@ -97,7 +97,7 @@ def remove(database: Database, filter_id: str) -> None:
 
 
 def count_hits(database: Database, looked_at: int, hits: Mapping[str, int], now_us: int) -> None:
-    """Adds what a server counted since the last time, and forgets what is too old to count."""
+    """Add a server's counts since the last call, and evict those that are too old to count."""
     minute = now_us // _MINUTE_US
     counted = {"": looked_at, **hits} if looked_at else {}
     with database.writing() as connection:
@@ -114,8 +114,8 @@ def count_hits(database: Database, looked_at: int, hits: Mapping[str, int], now_
 
 
 def hit_rates(database: Database, now_us: int) -> dict[str, float]:
-    """The share of processes that each filter meant in the last quarter of an hour, by id;
-    without those that meant none."""
+    """The share of processes of the last quarter of an hour that each filter matched, by id;
+    without those that matched none."""
     since = now_us // _MINUTE_US - RATE_MINUTES
     query = (
         select(FILTER_RATE.c.filter_id, func.sum(FILTER_RATE.c.processes))

@@ -1,7 +1,7 @@
-"""The options of a group as the text that is kept, and back.
+"""Serialises the options of a group as JSON.
 
-Text of an older version lacks options, that of a newer one has more: what is missing has its
-default, what is unknown is left out.
+Options that the text of an older version lacks get their defaults; unknown ones of a newer version
+are ignored.
 """
 
 import json
@@ -20,7 +20,7 @@ def options_text(options: GroupOptions) -> str:
 
 
 def options_of(text: str) -> GroupOptions:
-    """The options of a kept text."""
+    """The options of a stored text."""
     kept: dict[str, Any] = {k: v for k, v in json.loads(text).items() if k in _NAMES}
     kept["isolation_exclusions"] = tuple(
         IsolationExclusion(**one) for one in kept.get("isolation_exclusions", ())

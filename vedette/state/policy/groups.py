@@ -24,7 +24,7 @@ _USUAL = GroupOptions()
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A sensor group as it is kept."""
+    """A stored sensor group."""
 
     id: int
     name: str
@@ -49,7 +49,7 @@ class Changes:
 
 
 def create_defaults(connection: Connection) -> None:
-    """The default site and group of a new database; nothing where they exist."""
+    """Create the default site and group of a new database; nothing where they exist."""
     if connection.scalar(select(func.count()).select_from(SITE)):
         return
     connection.execute(insert(SITE).values(name="Default Site"))
@@ -154,8 +154,8 @@ def suppressing(database: Database) -> frozenset[str]:
 
 
 def remove(database: Database, group_id: int) -> None:
-    """Deletes an empty group with its ingest tokens. Raises NotFoundError, and ConflictError
-    for the default group and for one that still has sensors."""
+    """Delete an empty group with its ingest tokens. Raises NotFoundError, and ConflictError for
+    the default group and for one that still has sensors."""
     if group_id == DEFAULT_GROUP_ID:
         raise ConflictError("the default group cannot be deleted")
     with database.writing() as connection:
@@ -168,7 +168,7 @@ def remove(database: Database, group_id: int) -> None:
 
 
 def enforces_bans(connection: Connection, group_id: int) -> bool:
-    """Whether the sensors of a group keep banned programs from starting."""
+    """Whether the sensors of a group block banned programs."""
     text = connection.scalar(select(GROUP.c.options).where(GROUP.c.id == group_id))
     return text is not None and options_of(text).banning_enabled
 

@@ -1,4 +1,4 @@
-"""Sites: the places that sensor groups belong to."""
+"""Sites, which group sensor groups."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from vedette.state.policy.groups import DEFAULT_SITE_ID, checked_name
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A site as kept."""
+    """A stored site."""
 
     id: int
     name: str

@@ -1,8 +1,8 @@
-"""Which sensors changed since the last look: what other servers and commands changed, too.
+"""Finds the sensors that changed since the last poll, by any server or command.
 
-The time of a change is that of the server that made it, and clocks differ, so a look goes back
-further than the last one. It costs one sum as long as nothing changed; without that a fleet that
-has just enrolled would be read anew every few seconds.
+The time of a change is that of the server that made it, and clocks differ, so polls overlap. A
+checksum over the times skips the read while nothing changed; otherwise a fleet that has just
+enrolled would be read again every few seconds.
 """
 
 from sqlalchemy import Connection, bindparam, func, select
@@ -10,11 +10,11 @@ from sqlalchemy import Connection, bindparam, func, select
 from vedette.state.db.schema import SENSOR
 
 CHANGES_OVERLAP_US = 60 * 1_000_000
-"""How far back a look goes: clocks of several servers differ."""
+"""Overlap of polls: clocks of several servers differ."""
 
 
 class ChangedSensors:
-    """For one thread. What `look` gave is given again until `taken` is called."""
+    """For one thread. `look` returns the same again until `taken` confirms it."""
 
     def __init__(self) -> None:
         self._looked_us = 0
@@ -24,7 +24,7 @@ class ChangedSensors:
         self._next: tuple[int, int, tuple[int, int] | None, dict[int, int]] | None = None
 
     def look(self, connection: Connection, now_us: int) -> list[int]:
-        """Ids of the sensors that changed since the last look; those of the last minute at the
+        """Ids of the sensors that changed since the last confirmed poll; of the last minute at the
         first one."""
         since_us, summed = self._since_us, self._summed
         if not 0 <= now_us - since_us < 2 * CHANGES_OVERLAP_US:
@@ -40,7 +40,7 @@ class ChangedSensors:
         return [one for one, at_us in found.items() if self._seen.get(one) != at_us]
 
     def taken(self) -> None:
-        """What the last look gave is taken over."""
+        """Confirm that the result of the last poll was applied."""
         if self._next is not None:
             self._looked_us, self._since_us, self._summed, self._seen = self._next
 

@@ -1,5 +1,6 @@
 """Codes of channel names. A record's key is `code << 48 | record id`, so a code never changes."""
 
+import time
 from collections.abc import Iterable
 from threading import Lock
 
@@ -19,6 +20,8 @@ class Channels:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._codes: dict[str, int] = {}
+        self._hour = 0
+        self._coded_this_hour = 0
         self._lock = Lock()
 
     def codes(self, names: Iterable[str]) -> dict[str, int]:
@@ -36,13 +39,24 @@ class Channels:
         with self._database.writing() as connection:
             found = _known(connection, names)
             taken = connection.scalar(select(func.max(CHANNEL.c.code))) or 0
-            room = max(limits.CHANNELS_MAX - taken, 0)
+            room = self._room(taken)
             new = [{"name": name} for name in names if name not in found][:room]
             if new:
                 connection.execute(insert_new(connection, CHANNEL), new)
                 found |= _known(connection, names)
         with self._lock:
             self._codes |= found
+            self._coded_this_hour += min(len(new), max(0, taken + len(new) - limits.CHANNELS_FREE))
+
+    def _room(self, taken: int) -> int:
+        """How many new names may have a code now."""
+        hour = int(time.monotonic() // 3_600)
+        with self._lock:
+            if hour != self._hour:
+                self._hour, self._coded_this_hour = hour, 0
+            of_hour = limits.CHANNELS_AN_HOUR_MAX - self._coded_this_hour
+        free = max(limits.CHANNELS_FREE - taken, 0)
+        return max(0, min(limits.CHANNELS_MAX - taken, free + max(of_hour, 0)))
 
 
 def _can_have_code(name: str) -> bool:

@@ -1,9 +1,9 @@
-"""Check-ins: what a sensor says of itself is kept, and what is wanted of it is read.
+"""Check-ins: store a sensor's report, read the orders for it.
 
-`check_in` keeps many check-ins in one shared transaction (`state/db/group_commit.py`). The four
-phases of isolation (api.md 3.1) are two columns: `network_isolation_enabled` is what people want,
-`is_isolating` what the sensor last said of itself. So 0 -> 1 and 2 -> 3 are changes of the first,
-1 -> 2 and 3 -> 0 of the second, and each side writes only its own.
+`check_in` handles a batch in one transaction (`state/db/group_commit.py`). The four phases of
+isolation (docs/api-objects.md#isolation) are two columns: `network_isolation_enabled` is the wanted
+state, `is_isolating` the state last reported. Transitions 0 -> 1 and 2 -> 3 change the first, 1 ->
+2 and 3 -> 0 the second; users write only the first, sensors only the second.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,14 @@ from vedette.errors import UnauthorizedError, VedetteError
 from vedette.state.db.bulk_statement import BulkStatement
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
-from vedette.state.policy.group_orders import GroupOrders, group_orders
+from vedette.state.sensors.group_orders import GroupOrders, group_orders
 
 _NO_ORDERS = GroupOrders()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a check-in says, by column of `sensor`; None where it says nothing."""
+    """The report of a check-in, by column of `sensor`; None leaves a column as it is."""
 
     boot_id: str | None = None
     clock_delta_s: int | None = None
@@ -47,16 +47,19 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a sensor has come with its orders."""
+    """Which orders a sensor has completed."""
 
     flushed_before_us: int = 0
+    flushed_number: int | None = None
+    """The flush order that is done; None from sensors that do not know numbers, for which the
+    time decides."""
     has_restarted: bool = False
     is_uninstalling: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What is wanted of a sensor after its check-in."""
+class WantedState:
+    """The wanted state of a sensor after its check-in."""
 
     id: int
     hostname: str
@@ -66,6 +69,8 @@ class Standing:
     isolate: bool
     flush_before_us: int
     """0: no flush is wanted."""
+    flush_number: int
+    """Of the latest flush order."""
     restart: bool
     uninstall: bool
     interval_s: int
@@ -82,9 +87,9 @@ class CheckIn:
     progress: Progress
     now_us: int
     interval_s: int
-    """Until the next one, where the group does not say."""
+    """Until the next one, unless the group sets it."""
     least_interval_s: int = 0
-    """Whatever the group says."""
+    """Lower bound, also for the group's setting."""
 
 
 _READ = (
@@ -95,13 +100,14 @@ _READ = (
     "sensor_version",
     "last_seen_us",
     "flush_us",
+    "flush_number",
     "restart_queued",
     "is_isolating",
     "uninstall",
     "uninstalled_us",
     "network_isolation_enabled",
 )
-_TOLD = tuple(field.name for field in fields(Report))
+_REPORTED = tuple(field.name for field in fields(Report))
 _KEPT = (
     "last_seen_us",
     "flush_us",
@@ -122,22 +128,22 @@ _UPDATE = BulkStatement(
     .values(
         {name: bindparam(f"new_{name}", type_=SENSOR.c[name].type) for name in _KEPT}
         | {
-            # What is not told stays. One statement for all, so that a batch is one call.
+            # What is not reported stays. One statement for all, so that a batch is one call.
             name: func.coalesce(bindparam(f"new_{name}", type_=SENSOR.c[name].type), SENSOR.c[name])
-            for name in _TOLD
+            for name in _REPORTED
         }
     )
 )
 
 
-def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[Standing | VedetteError]:
-    """Keeps reports; returns what is wanted of each sensor now, UnauthorizedError for one that
-    is gone."""
+def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[WantedState | VedetteError]:
+    """Store reports; returns the wanted state of each sensor, UnauthorizedError for one that no
+    longer exists."""
     asked = {"sensors": sorted({item.sensor_id for item in items})}
     rows = {row["id"]: dict(row) for row in connection.execute(_ROWS, asked).mappings()}
     orders = group_orders(connection, {row["group_id"] for row in rows.values()})
     changes: list[dict[str, Any]] = []
-    found: list[Standing | VedetteError] = []
+    found: list[WantedState | VedetteError] = []
     for item in items:
         row = rows.get(item.sensor_id)
         if row is None:
@@ -153,24 +159,24 @@ def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[Standing 
 
 
 def _take(row: dict[str, Any], item: CheckIn, interval_s: int) -> dict[str, Any]:
-    """Brings a row up to date with a check-in; returns the parameters that write it."""
-    told = {name: getattr(item.report, name) for name in _TOLD}
-    row |= {name: value for name, value in told.items() if value is not None and name in row}
+    """Apply a check-in to a row; returns the parameters of its UPDATE."""
+    reported = {name: getattr(item.report, name) for name in _REPORTED}
+    row |= {name: value for name, value in reported.items() if value is not None and name in row}
     row |= _after(row, item.progress, item.now_us)
     row["checkin_us"] = item.now_us
     row["next_checkin_us"] = item.now_us + interval_s * 1_000_000
     row["last_seen_us"] = max(item.now_us, row["last_seen_us"])
     if row["uninstalled_us"]:
-        told["is_isolating"] = False
-    values = told | {name: row[name] for name in _KEPT}
-    return {"sensor": item.sensor_id} | {f"new_{name}": told for name, told in values.items()}
+        reported["is_isolating"] = False
+    values = reported | {name: row[name] for name in _KEPT}
+    return {"sensor": item.sensor_id} | {f"new_{name}": value for name, value in values.items()}
 
 
 def note_contact(connection: Connection, sensor_id: int, now_us: int) -> str:
-    """Notes that osquery was heard of; returns the operating system of its host. Where our own
-    sensor runs too, that alone says when it checks in.
+    """Record a contact of osquery; returns the operating system of its host. The check-in time is
+    left to Vedette's own sensor where that runs too.
 
-    Raises UnauthorizedError for a sensor that is gone.
+    Raises UnauthorizedError for a sensor that no longer exists.
     """
     is_alone = SENSOR.c.key_sha256.is_(None)
     next_us = now_us + limits.OSQUERY_CHECKIN_S * 1_000_000
@@ -190,21 +196,27 @@ def note_contact(connection: Connection, sensor_id: int, now_us: int) -> str:
 
 
 def _after(row: Mapping[str, Any], progress: Progress, now_us: int) -> dict[str, Any]:
-    """The orders that this check-in says are done."""
+    """Column values for the orders that the check-in completes."""
     values: dict[str, Any] = {}
-    if row["flush_us"] and progress.flushed_before_us >= row["flush_us"]:
+    if row["flush_us"] and _is_flushed(row, progress):
         values["flush_us"] = 0
     if row["restart_queued"] and progress.has_restarted:
         values["restart_queued"] = False
     if progress.is_uninstalling:
         values["uninstalled_us"] = row["uninstalled_us"] or now_us
     elif row["uninstalled_us"]:
-        values["uninstalled_us"] = 0  # it is still there
+        values["uninstalled_us"] = 0  # it is still installed
     return values
 
 
-def _standing(row: Mapping[str, Any], of_group: GroupOrders, interval_s: int) -> Standing:
-    return Standing(
+def _is_flushed(row: Mapping[str, Any], progress: Progress) -> bool:
+    if progress.flushed_number is not None:
+        return bool(progress.flushed_number >= row["flush_number"])
+    return bool(progress.flushed_before_us >= row["flush_us"])
+
+
+def _standing(row: Mapping[str, Any], of_group: GroupOrders, interval_s: int) -> WantedState:
+    return WantedState(
         id=row["id"],
         hostname=row["hostname"],
         group_id=row["group_id"],
@@ -212,6 +224,7 @@ def _standing(row: Mapping[str, Any], of_group: GroupOrders, interval_s: int) ->
         sensor_version=row["sensor_version"],
         isolate=row["network_isolation_enabled"] and not row["uninstalled_us"],
         flush_before_us=row["flush_us"],
+        flush_number=row["flush_number"],
         restart=row["restart_queued"],
         uninstall=row["uninstall"],
         interval_s=interval_s,
@@ -219,23 +232,33 @@ def _standing(row: Mapping[str, Any], of_group: GroupOrders, interval_s: int) ->
     )
 
 
-class Pace:
-    """How often sensors should come: as the setting says, less often when they are too many."""
+class CheckinInterval:
+    """Time between check-ins: the setting, or longer when the fleet exceeds
+    `CHECKINS_A_SECOND_MAX`."""
 
     def __init__(self, database: Database, interval_s: int) -> None:
         self._database = database
         self._wanted_s = interval_s
         self.least_s = 0
-        """What a fleet of this size must keep to, whatever its groups say."""
+        """Lower bound for a fleet of this size, also for the settings of groups."""
 
     @property
     def interval_s(self) -> int:
-        """For sensors whose group does not say."""
+        """For sensors whose group sets none."""
         return max(self._wanted_s, self.least_s)
 
     def refresh(self) -> None:
-        """Counts the fleet anew. Call it every minute."""
+        """Count the fleet. Call it every minute."""
         query = select(func.count()).select_from(SENSOR).where(SENSOR.c.checkin_us > 0)
         with self._database.reading() as connection:
             count = connection.execute(query).scalar_one()
         self.least_s = -(-count // limits.CHECKINS_A_SECOND_MAX)
+
+
+def contact(
+    connection: Connection, sensor_id: int, group_id: int, now_us: int
+) -> tuple[str, tuple[str, ...]]:
+    """`note_contact`, and what the group's sensors do not collect, as `GroupSettings` names it."""
+    os_type = note_contact(connection, sensor_id, now_us)
+    orders = group_orders(connection, [group_id]).get(group_id, GroupOrders())
+    return os_type, orders.settings.not_collected

@@ -1,18 +1,15 @@
-"""Enrolment: a group's secret lets a host in, and every sensor gets a key of its own.
+"""Enrolment: a group's secret admits new hosts, and every sensor gets a key of its own.
 
-A group's secret is kept as it is, not as a hash: installers are made at any time and have to
-carry it. What it gives is little: whoever has it can add a sensor to that group, and no more.
-What a sensor holds afterwards, its key, is 256 random bits, shown once and kept as a hash; a
-fast hash is right for a secret that cannot be guessed.
+A group's secret is kept in clear text: installers are made at any time and have to carry it. It
+only adds hosts that the server does not know to its own group; `key_replacement` decides about
+names that have a key. A sensor's key is 256 random bits, shown once and kept as a hash.
 """
 
 import hmac
 import secrets
 from dataclasses import dataclass
-from hashlib import sha256
-from typing import Literal
 
-from sqlalchemy import Connection, RowMapping, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, delete, insert, select, update
 
 from vedette.clock import SystemClock
 from vedette.errors import BadRequestError, ConflictError, NotFoundError, UnauthorizedError
@@ -21,12 +18,9 @@ from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
 from vedette.state.db.schema_fleet import ENROLMENT_SECRET, SENSOR_QUEUE
 from vedette.state.policy.groups import get as get_group
+from vedette.state.sensors import key_replacement
 from vedette.state.sensors.host_registry import Sensors
-
-KeyKind = Literal["sensor", "osquery"]
-
-KEY_COLUMNS = {"sensor": SENSOR.c.key_sha256, "osquery": SENSOR.c.node_key_sha256}
-"""A host may run both programs, each with a key of its own."""
+from vedette.state.sensors.key_replacement import KEY_COLUMNS, Claim, KeyKind, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +32,23 @@ class Secret:
     secret: str
     created_us: int
     revoked_us: int
-    """0 while it is good."""
+    """0: not revoked."""
+    expires_us: int = 0
+    """0: never."""
+    uses_max: int = 0
+    """Hosts that may enrol with it; 0: any number."""
+    uses: int = 0
+
+    def is_good(self, now_us: int) -> bool:
+        """Whether a host may enrol with it."""
+        is_expired = bool(self.expires_us) and now_us >= self.expires_us
+        is_used_up = bool(self.uses_max) and self.uses >= self.uses_max
+        return not (self.revoked_us or is_expired or is_used_up)
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a host tells of itself when it enrols; "" and 0 are unknown."""
+    """What a host reports about itself when it enrols; "" and 0 are unknown."""
 
     hostname: str
     os_type: str
@@ -60,41 +65,51 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Enrolled:
-    """A sensor with its new key, which is nowhere else and cannot be shown again."""
+    """A sensor with its new key, of which only a hash is kept."""
 
     sensor: SensorRef
     key: str
 
 
 def current_secret(database: Database, group_id: int) -> str:
-    """The newest good secret of a group, for its installers; the first time, one is issued.
+    """The newest good secret of a group, for its installers; issues the first one.
 
-    Raises NotFoundError for an unknown group, ConflictError when all its secrets are revoked:
-    that was somebody's decision, so a new one has to be, too.
+    Raises NotFoundError for an unknown group, ConflictError when all its secrets have ended: an
+    administrator has to issue a new one.
     """
     get_group(database, group_id)
     known = group_secrets(database, group_id)
     if not known:
         return issue_secret(database, group_id).secret
-    good = [secret for secret in known if not secret.revoked_us]
+    now_us = SystemClock().now_us()
+    good = [secret for secret in known if secret.is_good(now_us)]
     if not good:
         raise ConflictError(
-            f"all enrolment secrets of sensor group {group_id} are revoked: "
+            f"all enrolment secrets of sensor group {group_id} are revoked, expired or used up: "
             "issue one with vedette group secret --rotate"
         )
     return good[-1].secret
 
 
-def issue_secret(database: Database, group_id: int) -> Secret:
-    """A further secret; those before it stay good until they are revoked.
+def issue_secret(
+    database: Database, group_id: int, expires_us: int = 0, uses_max: int = 0
+) -> Secret:
+    """A further secret, good until `expires_us` (0: for ever) and for `uses_max` hosts (0: any
+    number); those before it stay good.
 
-    Raises NotFoundError for an unknown group.
+    Raises NotFoundError for an unknown group, BadRequestError for bounds that are in the past or
+    negative.
     """
     get_group(database, group_id)
+    now_us = SystemClock().now_us()
+    if uses_max < 0 or expires_us < 0 or 0 < expires_us <= now_us:
+        raise BadRequestError("a secret must expire in the future and be good for some host")
     row = {
         "group_id": group_id,
         "secret": secrets.token_urlsafe(32),
-        "created_us": SystemClock().now_us(),
+        "created_us": now_us,
+        "expires_us": expires_us,
+        "uses_max": uses_max,
     }
     with database.writing() as connection:
         made = connection.execute(insert(ENROLMENT_SECRET).values(row).returning(ENROLMENT_SECRET))
@@ -113,7 +128,7 @@ def group_secrets(database: Database, group_id: int) -> list[Secret]:
 
 
 def revoke_secret(database: Database, group_id: int, secret_id: int) -> None:
-    """Nobody enrols with it any more; sensors that did stay. Raises NotFoundError."""
+    """End a secret; sensors that enrolled with it stay. Raises NotFoundError."""
     of_group = (ENROLMENT_SECRET.c.id == secret_id) & (ENROLMENT_SECRET.c.group_id == group_id)
     with database.writing() as connection:
         if connection.scalar(select(ENROLMENT_SECRET.c.id).where(of_group)) is None:
@@ -126,66 +141,110 @@ def revoke_secret(database: Database, group_id: int, secret_id: int) -> None:
 
 
 def enrol(
-    database: Database, sensors: Sensors, secret: str, machine: Machine, kind: KeyKind, now_us: int
+    database: Database,
+    sensors: Sensors,
+    secret: str,
+    machine: Machine,
+    kind: KeyKind,
+    now_us: int,
+    previous_key: str = "",
+    address: str = "",
 ) -> Enrolled:
-    """Lets a host in: the sensor of its name, with a new key; the old key is dead.
+    """The sensor of a host's name, with a new key; an older key of the same program ends.
 
-    A host that is known already stays in its group: with the secret of another one must not be
-    able to make what it told before visible there.
-
-    Raises UnauthorizedError for a secret that is unknown or revoked, ConflictError for a host
-    that is enrolled in another group, BadRequestError for a name that cannot be a host's.
+    Raises UnauthorizedError for a secret that is unknown or has ended; ConflictError for a host
+    of another group, however it is known, and with `reason` `reenrolment_pending` where an
+    administrator has to approve; BusyError for a key that is replaced too often; BadRequestError
+    for a name that cannot be a host's.
     """
-    group_id = _group_of(database, secret)
+    known = _secret_of(database, secret, now_us)
     hostname = machine.hostname.strip().rstrip(".").lower()
-    ref = sensors.resolve({hostname: Sighting(machine.os_type)}, group_id, now_us).get(hostname)
+    ref = sensors.resolve({hostname: Sighting(machine.os_type)}, known.group_id, now_us).get(
+        hostname
+    )
     if ref is None:
         raise BadRequestError(f"hostname: there can be no sensor for {hostname[:80]!r}")
+    claim = Claim(kind, machine.machine_id, previous_key, address)
     key = secrets.token_urlsafe(32)
     with database.writing() as connection:
-        row = (
-            connection.execute(select(SENSOR).where(SENSOR.c.id == ref.id).with_for_update())
-            .mappings()
-            .one()
+        query = select(SENSOR).where(SENSOR.c.id == ref.id).with_for_update()
+        row = connection.execute(query).mappings().one()
+        _check_group(row, known.group_id)
+        is_allowed = key_replacement.is_allowed(row, claim, now_us)
+        if is_allowed:
+            _replace_key(connection, row, known, machine, claim, key, now_us)
+    if not is_allowed:
+        key_replacement.request_approval(database, ref.id, claim, now_us)
+        raise ConflictError(
+            f"{hostname} is enrolled already: an administrator has to approve its re-enrolment",
+            reason=key_replacement.PENDING,
         )
-        _check_group(row, group_id)
-        values = _values(machine, kind, row, now_us)
-        values[KEY_COLUMNS[kind].name] = digest(key)
-        if machine.machine_id and row["machine_id"] not in ("", machine.machine_id):
-            values |= _another_machine(connection, row)
-        connection.execute(update(SENSOR).where(SENSOR.c.id == ref.id).values(values))
     sensors.forget(hostname)
     return Enrolled(ref, key)
 
 
-def digest(key: str) -> bytes:
-    """What is kept of a key."""
-    return sha256(key.encode("utf-8", "surrogatepass")).digest()
+def _replace_key(
+    connection: Connection,
+    row: RowMapping,
+    secret: Secret,
+    machine: Machine,
+    claim: Claim,
+    key: str,
+    now_us: int,
+) -> None:
+    is_known = key_replacement.has_key(row)
+    if is_known:
+        key_replacement.check_rate(connection, row["id"], now_us)
+    else:
+        _count_use(connection, secret)
+    values = _values(machine, claim.kind, row, now_us)
+    values[KEY_COLUMNS[claim.kind].name] = digest(key)
+    values |= {"reenrol_us": 0, "reenrol_approved_us": 0}
+    if machine.machine_id and row["machine_id"] not in ("", machine.machine_id):
+        values |= _another_machine(connection, row)
+    connection.execute(update(SENSOR).where(SENSOR.c.id == row["id"]).values(values))
+    action: key_replacement.Action = "replaced" if is_known else "enrolled"
+    key_replacement.audit(connection, row["id"], claim, action, now_us)
 
 
-def _group_of(database: Database, secret: str) -> int:
-    query = select(ENROLMENT_SECRET.c.group_id, ENROLMENT_SECRET.c.secret).where(
-        ENROLMENT_SECRET.c.secret == secret, ENROLMENT_SECRET.c.revoked_us == 0
-    )
+def _secret_of(database: Database, secret: str, now_us: int) -> Secret:
+    query = select(ENROLMENT_SECRET).where(ENROLMENT_SECRET.c.secret == secret)
     with database.reading() as connection:
-        row = connection.execute(query).first() if "\0" not in secret else None
-    if row is None or not hmac.compare_digest(row.secret.encode(), secret.encode()):
-        raise UnauthorizedError("the enrolment secret is unknown or revoked")
-    return int(row.group_id)
+        row = connection.execute(query).mappings().first() if "\0" not in secret else None
+    if row is None or not hmac.compare_digest(row["secret"].encode(), secret.encode()):
+        raise UnauthorizedError("the enrolment secret is unknown or has ended")
+    found = _secret(row)
+    if not found.is_good(now_us):
+        raise UnauthorizedError("the enrolment secret is unknown or has ended")
+    return found
+
+
+def _count_use(connection: Connection, secret: Secret) -> None:
+    """Raises UnauthorizedError when another host had the last use meanwhile."""
+    is_left: ColumnElement[bool] = (ENROLMENT_SECRET.c.uses_max == 0) | (
+        ENROLMENT_SECRET.c.uses < ENROLMENT_SECRET.c.uses_max
+    )
+    used = connection.execute(
+        update(ENROLMENT_SECRET)
+        .where(ENROLMENT_SECRET.c.id == secret.id, is_left)
+        .values(uses=ENROLMENT_SECRET.c.uses + 1)
+    )
+    if not used.rowcount:
+        raise UnauthorizedError("the enrolment secret is unknown or has ended")
 
 
 def _check_group(row: RowMapping, group_id: int) -> None:
-    """A secret of one group must not take over the sensors of another."""
-    is_enrolled = row["key_sha256"] or row["node_key_sha256"]
-    if is_enrolled and not row["uninstalled_us"] and row["group_id"] != group_id:
+    """A secret of one group must not reach the hosts of another, enrolled or known by what a
+    shipper sent."""
+    if row["group_id"] != group_id:
         raise ConflictError(
-            "this host is enrolled in another sensor group: use that group's secret, or move "
-            "the sensor first"
+            "this host belongs to another sensor group: use that group's secret, or move the "
+            "sensor first"
         )
 
 
 def _values(machine: Machine, kind: KeyKind, row: RowMapping, now_us: int) -> dict[str, object]:
-    told = {
+    reported = {
         "os_type": machine.os_type,
         "machine_id": machine.machine_id,
         "os_version": machine.os_version,
@@ -197,7 +256,7 @@ def _values(machine: Machine, kind: KeyKind, row: RowMapping, now_us: int) -> di
         "host_type": machine.host_type,
         "sensor_version": machine.sensor_version if kind == "sensor" else "",
     }
-    values: dict[str, object] = {name: value for name, value in told.items() if value}
+    values: dict[str, object] = {name: value for name, value in reported.items() if value}
     values |= {
         "enrolled_us": now_us,
         "last_seen_us": max(now_us, row["last_seen_us"]),
@@ -209,7 +268,7 @@ def _values(machine: Machine, kind: KeyKind, row: RowMapping, now_us: int) -> di
 
 
 def _another_machine(connection: Connection, row: RowMapping) -> dict[str, object]:
-    """The name came back with other hardware: its uploads have nothing to do with the old ones."""
+    """Reset the upload state: the host is another machine."""
     connection.execute(delete(SENSOR_QUEUE).where(SENSOR_QUEUE.c.sensor_id == row["id"]))
     return {"reenrolled": row["reenrolled"] + 1, "sequence_gaps": 0, "missing_blocks": 0}
 

@@ -1,9 +1,9 @@
-"""Which sensor stands for which host, for the write path.
+"""Cache of host names to sensors, for the write path.
 
-A host seen for the first time gets a sensor before anything of it is stored, in one durable
-transaction for all new hosts of a batch. After that a host costs a look into a dictionary.
-Two hosts are the same only if their full names are, in lower case, or if an alias says so.
-What is noted per commit (last seen, address) is written together by `flush`.
+A new host gets a sensor before any of its telemetry is stored, in one durable transaction for all
+new hosts of a batch; a known one costs a dictionary lookup. Names are compared in lower case. Two
+names are one host where an alias says so, or where one is the short form of the other
+(`host_names`). Last contact and address are collected in memory and written by `flush`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,7 @@ from sqlalchemy import (
     Connection,
     bindparam,
     case,
+    delete,
     func,
     insert,
     select,
@@ -28,8 +29,10 @@ from vedette.errors import ConflictError, NotFoundError
 from vedette.model.host import SensorRef, Sighting
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import ALIAS, GROUP, SENSOR
+from vedette.state.policy.group_options import options_of
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 from vedette.state.sensors.changed_sensors import ChangedSensors
+from vedette.state.sensors.host_names import join_names, short_names_of
 
 HOSTS_PER_STATEMENT = 500
 """Host names in one statement; both databases bound the parameters."""
@@ -44,7 +47,7 @@ class _Note:
 
 
 class Sensors:
-    """The sensors in memory, over those in the database. Safe to share between threads."""
+    """Write-through cache of the sensors in the database. Safe to share between threads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -53,7 +56,7 @@ class Sensors:
         self._group_names: dict[int, str] = {}
         self._changed = ChangedSensors()
         self._latest: set[int] = set()
-        """What changed at the last look: it may have been read by others before and kept after."""
+        """Changed at the last refresh: another thread may have cached an older read since."""
         self._lock = Lock()
 
     def resolve(
@@ -77,7 +80,7 @@ class Sensors:
         return found
 
     def forget(self, hostname: str) -> None:
-        """Reads the sensor of a host anew when it is asked for next: something changed."""
+        """Evict the sensor of a host from the cache after a change."""
         with self._lock:
             self._refs.pop(hostname, None)
 
@@ -90,7 +93,7 @@ class Sensors:
         interface_ip: str = "",
         host_type: str = "",
     ) -> None:
-        """Remembers for the next `flush` that a sensor was heard of; "" tells nothing."""
+        """Record a contact of a sensor for the next `flush`; "" leaves a value as it is."""
         with self._lock:
             note = self._notes.setdefault(sensor_id, _Note())
             note.seen_us = max(note.seen_us, seen_us)
@@ -99,7 +102,7 @@ class Sensors:
             note.host_type = host_type or note.host_type
 
     def flush(self, now_us: int) -> None:
-        """Writes what was noted. Call it every few seconds and at the end."""
+        """Write recorded contacts. Call it every few seconds and at the end."""
         with self._lock:
             notes, self._notes = self._notes, {}
         if not notes:
@@ -113,8 +116,8 @@ class Sensors:
             raise
 
     def refresh(self, now_us: int) -> None:
-        """Takes over what others changed: groups of sensors, names of groups. Call it every few
-        seconds; it reads what changed since the last time."""
+        """Update the cache with changes of other servers and commands. Call it every few seconds;
+        it reads what changed since the last call."""
         with self._database.reading() as connection:
             latest = set(self._changed.look(connection, now_us))
             changed = self._read(connection, latest | self._latest)
@@ -133,7 +136,7 @@ class Sensors:
                     self._refs[host] = replace(newest, group_name=name, os_type=os_type)
 
     def _read(self, connection: Connection, sensor_ids: set[int]) -> dict[int, SensorRef]:
-        """Those of the sensors that are in memory, as they are now."""
+        """The current rows of those sensors that are cached."""
         with self._lock:
             wanted = sorted({ref.id for ref in self._refs.values()} & sensor_ids)
         found: dict[int, SensorRef] = {}
@@ -152,7 +155,12 @@ class Sensors:
         new = [name for name in names if name not in found]
         if new:
             with self._database.writing() as connection:
-                _insert(connection, {name: hosts[name] for name in new}, group_id, now_us)
+                # Short names after the full ones of the same batch, which they may join.
+                later = short_names_of(new)
+                first = [name for name in new if name not in later]
+                for some in (first, list(later)):
+                    left = join_names(connection, some, group_id, now_us) if some else []
+                    _insert(connection, {name: hosts[name] for name in left}, group_id, now_us)
                 found |= _known(connection, new)
         with self._lock:
             self._refs |= found
@@ -191,6 +199,26 @@ def add_alias(database: Database, alias: str, hostname: str) -> None:
         connection.execute(insert(ALIAS).values(alias=alias, sensor_id=sensor_id))
 
 
+def remove_alias(database: Database, alias: str) -> None:
+    """Records of host `alias` get a sensor of their own again. Raises NotFoundError."""
+    with database.writing() as connection:
+        found = connection.scalar(select(ALIAS.c.sensor_id).where(ALIAS.c.alias == alias.lower()))
+        if found is None:
+            raise NotFoundError(f"there is no alias {alias[:80]!r}")
+        connection.execute(delete(ALIAS).where(ALIAS.c.alias == alias.lower()))
+
+
+def aliases(database: Database) -> list[tuple[str, int, str]]:
+    """Every alias with the id and the host name of its sensor, by alias."""
+    query = (
+        select(ALIAS.c.alias, ALIAS.c.sensor_id, SENSOR.c.hostname)
+        .join(SENSOR, SENSOR.c.id == ALIAS.c.sensor_id)
+        .order_by(ALIAS.c.alias)
+    )
+    with database.reading() as connection:
+        return [(row[0], row[1], row[2]) for row in connection.execute(query)]
+
+
 def all_sensors(database: Database) -> dict[int, SensorRef]:
     """Every sensor, by id."""
     with database.reading() as connection:
@@ -222,6 +250,7 @@ def _refs(connection: Connection, condition: ColumnElement[bool]) -> list[Sensor
             SENSOR.c.utc_offset_min,
             SENSOR.c.key_sha256.is_not(None),
             SENSOR.c.host_type,
+            SENSOR.c.addresses,
         )
         .join(GROUP)
         .where(condition)
@@ -232,10 +261,17 @@ def _refs(connection: Connection, condition: ColumnElement[bool]) -> list[Sensor
 def _insert(
     connection: Connection, hosts: Mapping[str, Sighting], group_id: int, now_us: int
 ) -> None:
-    room = limits.SENSORS_MAX - (connection.scalar(select(func.count()).select_from(SENSOR)) or 0)
-    group = select(GROUP.c.id).where(GROUP.c.id == group_id).with_for_update(read=True)
-    if connection.scalar(group) is None:  # deleted while its sender was sending
+    """Add sensors for new hosts, as many as the limits of the server and of the group allow."""
+    group = select(GROUP.c.options).where(GROUP.c.id == group_id).with_for_update(read=True)
+    options = connection.scalar(group) if hosts else None
+    if options is None:  # deleted while its sender was sending
         group_id = DEFAULT_GROUP_ID
+    count = select(func.count()).select_from(SENSOR)
+    all_of_them = connection.scalar(count) or 0
+    of_group = connection.scalar(count.where(SENSOR.c.group_id == group_id)) or 0
+    licences = options_of(options).max_licenses if options else -1
+    group_max = limits.GROUP_SENSORS_MAX if licences < 0 else licences
+    room = min(limits.SENSORS_MAX - all_of_them, group_max - of_group)
     rows = [
         {
             "hostname": host,

@@ -1,4 +1,4 @@
-"""Live queries: SQL that people ask of hosts with osquery, and the rows that came back."""
+"""Live queries: SQL for hosts with osquery, and the rows that they answered."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +29,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class LiveQuery:
-    """A query with the targets that the reader may see."""
+    """A query with its visible targets."""
 
     id: int
     sql: str
@@ -40,7 +40,7 @@ class LiveQuery:
 
 
 def place(database: Database, sql: str, sensor_ids: list[int], username: str, now_us: int) -> int:
-    """Asks hosts a query when they come next; its id.
+    """Create a query for hosts, which get it at their next request; returns its id.
 
     Raises BadRequestError for an empty or long query, ConflictError for a host without osquery.
     """
@@ -68,7 +68,7 @@ def place(database: Database, sql: str, sensor_ids: list[int], username: str, no
 
 
 def waiting_for(database: Database, sensor_id: int) -> bool:
-    """Whether a host has a query to answer; most have none, and this costs no write."""
+    """Whether a host has a query to answer. Reads only: most hosts have none."""
     query = select(LIVE_QUERY_TARGET.c.query_id).where(_is_open(sensor_id)).limit(1)
     with database.reading() as connection:
         return connection.scalar(query) is not None
@@ -100,7 +100,7 @@ def answer(
     message: str,
     now_us: int,
 ) -> None:
-    """Keeps what a host answered; the first answer counts. Ids of others' queries do nothing."""
+    """Store a host's answer; the first one counts. Ids of queries for other hosts are ignored."""
     encoded = orjson.dumps(rows)
     if len(encoded) > limits.LIVE_QUERY_ROWS_BYTES_MAX:
         encoded, message = b"[]", f"{len(encoded)} bytes of rows, more than are kept"

@@ -1,7 +1,7 @@
-"""What people may change of a sensor (api.md 4.8): orders, its group, notes.
+"""Changes of a sensor by users (docs/http-api.md#changing-a-sensor): orders, its group, notes.
 
-An order is only taken for a sensor that can follow it: asking for the isolation of a host that
-has no sensor would look like safety and be none.
+An order is refused where no sensor can carry it out, so that nobody believes a host isolated that
+is not.
 """
 
 from dataclasses import dataclass, fields
@@ -16,8 +16,8 @@ from vedette.state.db.schema import GROUP, SENSOR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What to set; None leaves as it is. `notes` "" takes the notes away, `flush_us` 0 the flush
-    (epoch microseconds: the sensor sends all older data at once)."""
+    """What to set; None leaves as it is. `notes` "" removes the notes, `flush_us` 0 cancels the
+    flush (epoch microseconds: the sensor sends all older data at once)."""
 
     network_isolation_enabled: bool | None = None
     restart_queued: bool | None = None
@@ -49,12 +49,14 @@ def change(database: Database, sensor_id: int, changes: Changes, now_us: int) ->
         if row is None:
             raise NotFoundError(f"there is no sensor {sensor_id}")
         new = {name: value for name, value in wanted.items() if value != row[name]}
+        if changes.flush_us:  # an order of its own, also for the time of an earlier one
+            new |= {"flush_us": changes.flush_us, "flush_number": row["flush_number"] + 1}
         _check_orders(row, new)
         if "group_id" in new:
             group = select(GROUP.c.id).where(GROUP.c.id == new["group_id"])
             if connection.scalar(group.with_for_update(read=True)) is None:
                 raise BadRequestError(f"group_id: there is no sensor group {new['group_id']}")
-            new["changed_us"] = now_us  # the write path remembers the group
+            new["changed_us"] = now_us  # the write path caches the group
         if new.get("notes") == "":
             new["notes"] = None
         if new:

@@ -1,8 +1,8 @@
-"""Who a sensor is, by its key: from memory where it was asked before.
+"""Cache of sensor keys, for authentication.
 
-A fleet checks in with the same keys all day, so they are remembered for long, and read for many
-sensors at a time: after a start of the server they all come within half a minute. What ends a key
-here is told to `forget` at once; what another server or a command changed, `refresh` finds by the
+A fleet checks in with the same keys all day, so entries live long, and are loaded for many sensors
+at a time: after a start of the server the whole fleet authenticates within half a minute. Changes
+by this server call `forget`; those of other servers and commands are found by `refresh`, by the
 sensor's time of change, a few seconds later.
 """
 
@@ -18,12 +18,12 @@ from vedette.model.principal import Principal
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
 from vedette.state.sensors.changed_sensors import ChangedSensors
-from vedette.state.sensors.enrolment import KEY_COLUMNS, KeyKind, digest
+from vedette.state.sensors.key_replacement import KEY_COLUMNS, KeyKind, digest
 
 ID_MAX = 2**31 - 1
 
 NEIGHBOURS = 256
-"""Sensors that are read together, by id."""
+"""Sensors with neighbouring ids that are loaded together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class SensorKeys:
         self._changes = 0
         self._lock = Lock()
 
-    def remembered(self, sensor_id: int, key: str, kind: KeyKind, now_us: int) -> Principal | None:
-        """Like `authenticate`, without asking the database; None means ask."""
+    def cached(self, sensor_id: int, key: str, kind: KeyKind, now_us: int) -> Principal | None:
+        """`authenticate` from the cache alone; None on a cache miss or a wrong key."""
         known = self._known.get((sensor_id, kind))
         if known is None or not 0 <= now_us - known.read_us < limits.SENSOR_KEY_STALE_US:
             return None
@@ -54,22 +54,22 @@ class SensorKeys:
     def authenticate(
         self, sensor_id: int, key: str, kind: KeyKind, now_us: int
     ) -> Principal | None:
-        """The sensor whose key this is; None for any other, and for one that has ended."""
-        principal = self.remembered(sensor_id, key, kind, now_us)
+        """The sensor whose key this is; None for a wrong or ended key."""
+        principal = self.cached(sensor_id, key, kind, now_us)
         if principal is not None or not 0 < sensor_id <= ID_MAX:
             return principal
         known = self._read(sensor_id, kind, now_us).get(sensor_id)
         return None if known is None else _principal(sensor_id, known, key)
 
     def forget(self, sensor_id: int) -> None:
-        """The next request of this sensor is looked up again."""
+        """Evict a sensor."""
         with self._lock:
             self._changes += 1
             self._known.pop((sensor_id, "sensor"), None)
             self._known.pop((sensor_id, "osquery"), None)
 
     def refresh(self, now_us: int) -> None:
-        """Forgets sensors that changed since the last time. Call it every few seconds."""
+        """Evict sensors that changed since the last call. Call it every few seconds."""
         with self._database.reading() as connection:
             changed = self._changed.look(connection, now_us)
         for sensor_id in changed:
@@ -77,7 +77,7 @@ class SensorKeys:
         self._changed.taken()
 
     def _read(self, sensor_id: int, kind: KeyKind, now_us: int) -> dict[int, _Known]:
-        """The sensors around an id that have a key of this kind, now remembered."""
+        """Load and cache the sensors around an id that have a key of this kind."""
         column = KEY_COLUMNS[kind]
         first = sensor_id - sensor_id % NEIGHBOURS
         query = select(SENSOR.c.id, column, SENSOR.c.hostname, SENSOR.c.group_id).where(
@@ -87,7 +87,7 @@ class SensorKeys:
         with self._database.reading() as connection:
             found = {row[0]: _Known(*row[1:], now_us) for row in connection.execute(query)}
         with self._lock:
-            # What was forgotten meanwhile may have been read as it was before.
+            # An eviction meanwhile: the rows may have been read before the change.
             kept = found if changes == self._changes else {}
             for number, known in kept.items():
                 self._known[number, kind] = known

@@ -1,4 +1,4 @@
-"""Sensors as the API lists them (api.md 4.8): filtered, sorted, paged, within a scope."""
+"""Lists sensors (docs/http-api.md#changing-a-sensor): filtered, sorted, paged, within a scope."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ DEFAULT_SORT = "last_checkin_time"
 
 @dataclass(frozen=True, slots=True)
 class SensorQuery:
-    """What is asked for; defaults ask for everything, newest check-in first.
+    """Filters, order and page; the defaults give everything, the newest check-in first.
 
     `hostname` and `ip` match a part of the text, case-sensitive; with `ip` the `hostname` does
-    not count. `inactive_days` keeps sensors heard of within so many days. `sort` is a name of
+    not count. `inactive_days` keeps sensors with a contact within so many days. `sort` is a name of
     `sensor_sorts.SORTS`. `rows` None means all.
     """
 
@@ -103,11 +103,12 @@ def _ids(
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts over sensors (api.md 2.18); backlogs as of their last check-ins."""
+    """Counts over sensors (docs/api-objects.md#sensor-statistics); backlogs as of their last
+    check-ins."""
 
     sensors: int
     active: int
-    """Heard of within a day."""
+    """With a contact within a day."""
     eventlog_bytes: int
     storefiles_bytes: int
 
@@ -136,12 +137,25 @@ def get(database: Database, scope: Scope, sensor_id: int) -> SensorRow:
 
 
 _SHOWN = tuple(
-    SENSOR.c[name] for name in SensorRow.__slots__ if name not in ("group_name", "has_sensor")
+    SENSOR.c[name]
+    for name in SensorRow.__slots__
+    if name not in ("group_name", "has_sensor", "shares_name")
+)
+_OTHER = SENSOR.alias("other")
+_SHARES_NAME = (
+    select(_OTHER.c.id)
+    .where(
+        _OTHER.c.computer_name == SENSOR.c.computer_name,
+        _OTHER.c.group_id == SENSOR.c.group_id,
+        _OTHER.c.id != SENSOR.c.id,
+    )
+    .exists()
 )
 _QUERY = select(
     *_SHOWN,
     GROUP.c.name.label("group_name"),
     SENSOR.c.key_sha256.is_not(None).label("has_sensor"),
+    _SHARES_NAME.label("shares_name"),
 ).join(GROUP)
 
 
@@ -150,8 +164,10 @@ def _condition(scope: Scope, query: SensorQuery, now_us: int) -> ColumnElement[b
     if scope.sensors is not None:
         condition &= _is_one_of(scope.sensors)
     if query.ip:
-        told = case((SENSOR.c.addresses == "", SENSOR.c.interface_ip), else_=SENSOR.c.addresses)
-        condition &= _contains(told, query.ip)
+        addresses = case(
+            (SENSOR.c.addresses == "", SENSOR.c.interface_ip), else_=SENSOR.c.addresses
+        )
+        condition &= _contains(addresses, query.ip)
     elif query.hostname:
         condition &= _contains(SENSOR.c.hostname, query.hostname) | _contains(
             SENSOR.c.computer_name, query.hostname

@@ -1,5 +1,5 @@
-"""The sensor packages that updates are made from: one an operating system, registered by the
-operator. The file lies in the data directory, its description in the state database."""
+"""Sensor packages for updates: one for each operating system, registered by the operator. Files are
+in the data directory, metadata in the state database."""
 
 import os
 from dataclasses import asdict, dataclass
@@ -16,7 +16,7 @@ OS_TYPES = ("linux", "windows", "osx")
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A file that a sensor can install in its own place."""
+    """A file that a sensor can install as its update."""
 
     os_type: str
     version: str
@@ -25,10 +25,12 @@ class Package:
 
 
 def register(database: Database, data: Path, package: Package, content: bytes) -> None:
-    """Keeps a package in the data directory; from now on sensors of this system are told to
-    become this version. Raises BadRequestError for a system that has no sensor."""
+    """Store a package in the data directory and order it for sensors of its operating system.
+    Raises BadRequestError for a system that has no sensor."""
     if package.os_type not in OS_TYPES:
         raise BadRequestError(f"{package.os_type}: one of {', '.join(OS_TYPES)}")
+    if not package.version.isprintable() or not package.version:
+        raise BadRequestError("version: must be printable")  # it is signed as one line
     folder = data / "packages"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = folder / f"{package.sha256}.new"
@@ -47,10 +49,10 @@ def package_of(database: Database, os_type: str) -> Package | None:
 
 
 def withdraw(database: Database, os_type: str) -> None:
-    """Sensors of this system are told of no update any more."""
+    """Stop ordering updates for this operating system."""
     key_values.save(database, package_name(os_type), "")
 
 
 def package_name(os_type: str) -> str:
-    """Under which name the package of an operating system is kept."""
+    """Key of the package of an operating system among the stored values."""
     return f"sensor package {os_type}"

@@ -1,4 +1,4 @@
-"""What came of the numbered blocks of a sensor's queue: which are stored, which are missing.
+"""Progress of a sensor's upload queue: which numbered blocks are stored, which are missing.
 
 A sensor numbers the blocks of its queue from 1 on (docs/sensor-protocol.md). A number beyond the
 expected one leaves a gap; a late block fills it. A number below the expected one that is not
@@ -28,7 +28,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block as it was sent; `content` is a hash of its bytes."""
+    """One block as sent; `content` is a hash of its bytes."""
 
     sensor_id: int
     epoch: str
@@ -37,8 +37,8 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """A queue as far as it is known."""
+class QueueProgress:
+    """Known state of a queue."""
 
     expected: int = 1
     missing: tuple[Range, ...] = ()
@@ -53,15 +53,15 @@ class Progress:
         return sum(last - first + 1 for first, last in self.missing)
 
 
-def progress(connection: Connection, sensor_id: int, epoch: str) -> Progress:
-    """How far a queue has come; one that was never heard of expects its first block."""
+def progress(connection: Connection, sensor_id: int, epoch: str) -> QueueProgress:
+    """Progress of one queue; an unknown queue expects its first block."""
     query = select(SENSOR_QUEUE).where(
         SENSOR_QUEUE.c.sensor_id == sensor_id, SENSOR_QUEUE.c.epoch == epoch
     )
     row = connection.execute(query.with_for_update()).mappings().first()
     if row is None:
-        return Progress()
-    return Progress(
+        return QueueProgress()
+    return QueueProgress(
         row["expected"],
         tuple((first, last) for first, last in orjson.loads(row["missing"])),
         tuple((number, content) for number, content in orjson.loads(row["hashes"])),
@@ -86,7 +86,7 @@ def stored_before(database: Database, block: Block) -> int | None:
 
 
 def record(connection: Connection, block: Block, now_us: int) -> int:
-    """Notes that a block is stored; returns the number expected next."""
+    """Record that a block is stored; returns the number expected next."""
     before = progress(connection, block.sensor_id, block.epoch)
     after = taken(before, block.number, block.content)
     values = {
@@ -95,7 +95,7 @@ def record(connection: Connection, block: Block, now_us: int) -> int:
         "hashes": orjson.dumps(after.hashes).decode(),
         "changed_us": now_us,
     }
-    if before == Progress():
+    if before == QueueProgress():
         row = {"sensor_id": block.sensor_id, "epoch": block.epoch} | values
         if not connection.execute(insert_new(connection, SENSOR_QUEUE), row).rowcount:
             return record(connection, block, now_us)  # another server was faster
@@ -112,7 +112,7 @@ def record(connection: Connection, block: Block, now_us: int) -> int:
     return after.expected
 
 
-def taken(before: Progress, number: int, content: int) -> Progress:
+def taken(before: QueueProgress, number: int, content: int) -> QueueProgress:
     """The queue with one more block."""
     missing = list(before.missing)
     if number >= before.expected:
@@ -122,7 +122,7 @@ def taken(before: Progress, number: int, content: int) -> Progress:
         missing = [part for gap in missing for part in _without(gap, number)]
     hashes = dict(before.hashes) | {number: content}
     newest = sorted(hashes.items())[-limits.SENSOR_HASHES_KEPT :]
-    return Progress(
+    return QueueProgress(
         max(before.expected, number + 1),
         tuple(_bounded(sorted(missing))),
         tuple(newest),
@@ -130,8 +130,9 @@ def taken(before: Progress, number: int, content: int) -> Progress:
 
 
 def _bounded(gaps: list[Range]) -> list[Range]:
-    """At most SENSOR_GAPS_MAX gaps: the oldest become one, with the stored blocks between them.
-    Such a block, sent again, is known to the write path; one that was forgotten would be lost."""
+    """At most SENSOR_GAPS_MAX gaps: the oldest are merged, together with the stored blocks between
+    them. If such a block is sent again, the write path deduplicates it; dropping the gap
+    instead would lose a block."""
     extra = len(gaps) - limits.SENSOR_GAPS_MAX
     return gaps if extra <= 0 else [(gaps[0][0], gaps[extra][1]), *gaps[extra + 1 :]]
 
@@ -144,7 +145,8 @@ def _without(gap: Range, number: int) -> list[Range]:
 
 
 def _forget_oldest(connection: Connection, sensor_id: int, newest: str) -> None:
-    """A sensor that begins queue after queue must not fill the table."""
+    """Evict the oldest queues of a sensor, so that one that keeps starting queues does not fill
+    the table."""
     mine = (SENSOR_QUEUE.c.sensor_id == sensor_id) & (SENSOR_QUEUE.c.epoch != newest)
     oldest = (
         select(SENSOR_QUEUE.c.epoch)
@@ -158,7 +160,7 @@ def _forget_oldest(connection: Connection, sensor_id: int, newest: str) -> None:
 
 
 def _count_gaps(connection: Connection, sensor_id: int) -> None:
-    """Shows the gaps of all queues with the sensor."""
+    """Write the gaps of all queues of a sensor to its row."""
     texts = connection.scalars(
         select(SENSOR_QUEUE.c.missing).where(SENSOR_QUEUE.c.sensor_id == sensor_id)
     )

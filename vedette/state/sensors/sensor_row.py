@@ -1,4 +1,4 @@
-"""A sensor as it is kept, and what follows from it: whether it is online, how it stands."""
+"""A sensor as it is stored, and whether it is online."""
 
 from dataclasses import dataclass
 
@@ -25,8 +25,13 @@ class SensorRow:
     notes: str | None
     enrolled_us: int = 0
     has_sensor: bool = False
-    """Whether our own sensor is enrolled there, which can be told what to do."""
+    """Whether Vedette's own sensor is enrolled there, which takes orders."""
+    shares_name: bool = False
+    """Whether another sensor of the group has the same short name."""
     reenrolled: int = 0
+    reenrol_us: int = 0
+    """When an enrolment began to wait for approval; 0: none does."""
+    reenrol_approved_us: int = 0
     checkin_us: int = 0
     next_checkin_us: int = 0
     sensor_version: str = ""
@@ -52,10 +57,16 @@ class SensorRow:
     uninstalled_us: int = 0
     liveresponse_init: bool = False
 
+    @property
+    def has_health(self) -> bool:
+        """Whether a sensor reported its health: only Vedette's own does."""
+        return self.has_sensor and self.checkin_us > 0
+
 
 def is_online(row: SensorRow, now_us: int) -> bool:
-    """Whether a sensor came when it should have, with some patience; a host that only a shipper
-    reports for is online while it is heard of."""
+    """Whether the last check-in is no more than `SENSOR_CHECKINS_MISSED` intervals ago; for a host
+    that only a shipper reports for, whether its last record is no older than
+    `SENSOR_ONLINE_US`."""
     if row.enrolled_us and row.checkin_us:
         interval_us = row.next_checkin_us - row.checkin_us
         return now_us - row.checkin_us < limits.SENSOR_CHECKINS_MISSED * interval_us

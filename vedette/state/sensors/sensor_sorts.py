@@ -1,4 +1,4 @@
-"""What `sort.col` may name: every member of the sensor's record, by what it is made of."""
+"""Sort keys of sensors: every member of the sensor's record, for `sort.col`."""
 
 from typing import Any
 
@@ -39,6 +39,9 @@ SORTS: dict[str, ColumnElement[Any]] = {
     "physical_memory_size": _S.memory_bytes,
     "power_state": _S.power_state,
     "reenrolled": _S.reenrolled,
+    "reenrolment": case(
+        (_S.reenrol_us == 0, ""), (_S.reenrol_approved_us > 0, "approved"), else_="pending"
+    ),
     "restart_queued": _S.restart_queued,
     "sensor_health_message": _S.health_message,
     "sensor_health_status": _S.health_status,
@@ -51,7 +54,7 @@ SORTS: dict[str, ColumnElement[Any]] = {
     "uninstall": _S.uninstall,
     "uninstalled": _S.uninstalled_us > 0,
     "uptime": _S.uptime_s,
-    # The same for every sensor: their order is that of the ids.
+    # The same for every sensor, or nearly: their order is that of the ids.
     **dict.fromkeys(
         (
             "build_id",
@@ -68,6 +71,7 @@ SORTS: dict[str, ColumnElement[Any]] = {
             "node_id",
             "parity_host_id",
             "shard_id",
+            "shares_name",
             "supports_2nd_gen_modloads",
             "supports_cblr",
         ),
@@ -77,18 +81,18 @@ SORTS: dict[str, ColumnElement[Any]] = {
 
 
 def sort_key(name: str, now_us: int) -> ColumnElement[Any]:
-    """What to order by for a name of `SORTS`."""
+    """The expression to order by for a name of `SORTS`."""
     return _status(now_us) if name == "status" else SORTS[name]
 
 
 def _status(now_us: int) -> ColumnElement[str]:
     """The status as the record shows it (`sensor_row.is_online` says when a sensor is online)."""
-    patience_us = limits.SENSOR_CHECKINS_MISSED * (_S.next_checkin_us - _S.checkin_us)
+    deadline_us = limits.SENSOR_CHECKINS_MISSED * (_S.next_checkin_us - _S.checkin_us)
     is_checking_in = and_(_S.enrolled_us > 0, _S.checkin_us > 0)
     return case(
         (_S.uninstalled_us > 0, "Uninstalled"),
         (_S.uninstall, "Uninstall Pending"),
-        (and_(is_checking_in, now_us - _S.checkin_us < patience_us), "Online"),
+        (and_(is_checking_in, now_us - _S.checkin_us < deadline_us), "Online"),
         (is_checking_in, "Offline"),
         (now_us - _S.last_seen_us < limits.SENSOR_ONLINE_US, "Online"),
         else_="Offline",

@@ -1,7 +1,7 @@
-"""Values to Arrow arrays, for columns as `model/columns.py` types them.
+"""Python values to Arrow arrays, typed as in `model/columns.py`.
 
-One bad value must not cost a batch: what does not fit its type (a lone surrogate, a number
-out of range) is replaced here, in the slow path of an exception.
+A value that does not fit its type (a lone surrogate, a number out of range) is replaced, so that it
+does not fail its batch; this slow path runs only after an exception.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ UNKNOWN: dict[ColumnType, str | int | bytes] = {
     "time": 0,
     "ip": UNKNOWN_IP,
 }
-"""What a column holds when nothing is known."""
+"""The default value of a column."""
 
 LARGEST: dict[ColumnType, int] = {
     "u8": 2**8 - 1,
@@ -59,8 +59,8 @@ def array(values: Sequence[Any], kind: ColumnType) -> pa.Array:
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> dict[str, pa.Array]:
-    """What rows hold under the names of columns, as one array each; what a row does not hold is
-    unknown. All columns are taken out of a row at once, which halves what it costs."""
+    """One array per column; missing values become `UNKNOWN`. Converting rows to one struct array
+    takes half the time of converting column by column."""
     members = pa.struct([(column.name, TYPES[column.type]) for column in columns])
     try:
         made = pa.array(rows, members)
@@ -84,17 +84,17 @@ def _filled(made: pa.Array, kind: ColumnType) -> pa.Array:
 
 
 def offsets(lengths: Iterable[int]) -> pa.Array:
-    """Where each row's values begin in a flat array, and where the last end."""
+    """List offsets of rows with these lengths: one more than there are rows."""
     return pa.array(accumulate(lengths, initial=0), pa.int32())
 
 
 def lists(flat: pa.Array, starts: pa.Array) -> pa.Array:
-    """One list a row out of a flat array and its `offsets`."""
+    """A list array from a flat array and its `offsets`."""
     return pa.ListArray.from_arrays(starts, flat)
 
 
 def packed(table: pa.Table) -> bytes:
-    """A table as a stream of Arrow IPC."""
+    """A table in Arrow IPC stream format."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
@@ -102,7 +102,7 @@ def packed(table: pa.Table) -> bytes:
 
 
 def unpacked(data: bytes) -> pa.Table:
-    """The table of `packed`, over the same bytes."""
+    """The inverse of `packed`; does not copy."""
     return pa.ipc.open_stream(data).read_all()
 
 

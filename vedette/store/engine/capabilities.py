@@ -1,7 +1,7 @@
-"""What differs between one machine and a cluster, as data.
+"""Differences between an embedded engine and a cluster, as data.
 
-Table definitions and partition commands are made from these values; nothing else in the
-project asks which engine it runs on.
+Table definitions and partition commands are built from these values; no other code tests which
+engine it runs on.
 """
 
 from collections.abc import Mapping
@@ -32,9 +32,9 @@ class Capabilities:
     """` ON CLUSTER '...'` for definitions that must run on every server."""
     sharding_key: str = "sensor_id"
     system_table: str = "system.{}"
-    """Where a system table is read, all servers of it; `{}` stands for its name."""
+    """Expression that reads a system table of all servers; `{}` stands for its name."""
     insert_settings: Mapping[str, str | int] = field(default_factory=dict)
-    """What makes an insert return only when it is stored as often as promised."""
+    """Settings with which an insert returns once the quorum has stored it."""
 
     def storage(self, table: str) -> str:
         """Name of the table that holds the rows of `table`."""
@@ -42,8 +42,8 @@ class Capabilities:
 
     @property
     def outline(self) -> str:
-        """Where the outlines of processes are read (`tables.OUTLINE`), by itself: a question that
-        names `segment` has all its columns and indexes weighed before it finds them here."""
+        """Table expression of the projection `tables.OUTLINE`. Naming it is faster than naming
+        `segment`, for which the engine first analyses all columns and indexes."""
         rows = f"mergeTreeProjection(currentDatabase(), '{self.storage('segment')}', '{OUTLINES}')"
         return f"cluster('{self.cluster}', {rows})" if self.cluster else rows
 

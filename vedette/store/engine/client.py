@@ -1,16 +1,16 @@
-"""The telemetry engine: ClickHouse, embedded (chDB) or a cluster, behind one small protocol.
+"""The telemetry engine: ClickHouse, embedded (chDB) or a cluster, behind one protocol.
 
-What will surprise you:
-
-- A chDB handle runs one call at a time, and a query on a handle whose stream is open answers
-  nothing at all; so every call borrows a client of its own from a pool.
-- chDB holds one data directory per process and one process per data directory. Its own refusal
-  is unreadable, so a lock file is taken first (`store/engine/directory_lock.py`).
-- Times come back as epoch microseconds, not as datetimes: building those costs more than the
-  query. Addresses are selected as 16 bytes (`store/read/column_lists.py`).
-- Inserts are synchronous and arrive as one block: one part in each partition they touch.
+- A chDB handle runs one call at a time, and a query on a handle with an open stream returns an
+  empty result. Every call therefore borrows a client of its own from a pool.
+- chDB opens one data directory per process, and one process may open it; a lock file gives a
+  readable error (`store/engine/directory_lock.py`).
+- Times are returned as epoch microseconds, since building datetimes costs more than the query;
+  addresses as 16 bytes (`store/sql/column_lists.py`).
+- Inserts are synchronous and sent as one block: one part in each partition they touch.
 """
 
+import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -22,11 +22,19 @@ import pyarrow as pa
 import vedette.store.engine.arrow_memory  # noqa: F401 - before the first array
 from vedette import limits
 from vedette.model.suffix_columns import ENDS, ends_index
+from vedette.store.engine.cancel import CancelToken, QueryKiller
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client_pool import Pool
-from vedette.store.engine.errors import domain_errors
-from vedette.store.engine.parameters import written
-from vedette.store.read.process_cache import Unchanged
+from vedette.store.engine.errors import (
+    CorruptPartError,
+    PartName,
+    deadline_error,
+    domain_errors,
+)
+from vedette.store.engine.parameters import escaped
+from vedette.store.engine.process_cache import ProcessCache
+
+_LOG = logging.getLogger(__name__)
 
 Params = Mapping[str, Any]
 Settings = Mapping[str, str | int]
@@ -36,7 +44,7 @@ OpenClient = Callable[[str], Any]
 DATABASE = "vedette"
 
 READ_SETTINGS: Settings = {
-    # A segment never lies in two partitions, so FINAL need not look across them.
+    # A segment never spans partitions, so FINAL need not merge across them.
     "do_not_merge_across_partitions_select_final": 1,
     "max_query_size": 16 * 1024 * 1024,
     "max_memory_usage": limits.STORE_QUERY_BYTES_MAX,
@@ -51,28 +59,28 @@ INSERT_SETTINGS: Settings = {
     "min_insert_block_size_bytes": 1 << 40,
     "input_format_parallel_parsing": 0,
     "max_insert_threads": 1,
-    # Replays and old logs bring as many partitions as they like.
+    # Replays and old logs may touch any number of partitions.
     "max_partitions_per_insert_block": 0,
-    # The batch is already one row a segment: merging it again would only cost.
+    # A batch has one row per segment already.
     "optimize_on_insert": 0,
-    # Columns that are left out are empty either way. To find that out before the rows are handed
-    # over, the definition of the table is written and read for each insert.
+    # Omitted columns are empty either way; evaluating defaults serialises and parses the table
+    # definition for each insert.
     "input_format_defaults_for_omitted_fields": 0,
-    # Those are made once, when a partition is settled (`store/schema/index_build.py`).
+    # Built once per closed partition (`store/partitions/index_build.py`).
     "exclude_materialize_skip_indexes_on_insert": ",".join(map(ends_index, ENDS)),
 }
 
 _NO_PROCESS = pa.chunked_array([], pa.string())
 
 INDEXED_ROWS_MIN = 2_000
-"""An insert of fewer rows makes no skip indexes. They are half of what it costs, 20 ms whatever its
-size, and the part is merged within seconds, which makes them. Until then all its rows are looked
-at, with the same answers, in 2 ms for 1,000 rows."""
+"""Smaller inserts build no skip indexes: that costs 20 ms whatever the size, half of the insert,
+and the merge a few seconds later builds them. Until then searches scan the part (2 ms for 1,000
+rows), with the same answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """An answer: column names and rows, in the order of the SELECT."""
+    """A result: column names and rows, in the order of the SELECT."""
 
     names: tuple[str, ...]
     rows: Sequence[tuple[Any, ...]]
@@ -83,11 +91,17 @@ class Rows:
 
 
 class Engine(Protocol):
-    """What the rest of the store needs of a ClickHouse. Safe to share between threads.
+    """A ClickHouse as the rest of the store uses it. Thread-safe.
 
     Every call raises UnavailableError when the engine cannot answer now: closed, out of disk,
-    connection lost, deadline passed (`reason` "deadline").
+    connection lost, deadline passed (`reason` "deadline"), cancelled (`reason` "cancelled").
+    `deadline_s` counts from the call, waiting for a free client included.
     """
+
+    @property
+    def root(self) -> "Engine":
+        """The engine itself where this one wraps it for a request: the key of shared caches."""
+        ...
 
     @property
     def capabilities(self) -> Capabilities: ...
@@ -96,8 +110,13 @@ class Engine(Protocol):
     def database(self) -> str: ...
 
     @property
-    def unchanged(self) -> Unchanged:
-        """What is remembered of processes that nothing was written to since."""
+    def unreadable_parts(self) -> frozenset[PartName]:
+        """Data parts that a read has found corrupt since the engine was opened."""
+        ...
+
+    @property
+    def process_cache(self) -> ProcessCache:
+        """Results about single processes, invalidated by writes to them."""
         ...
 
     def query(
@@ -107,8 +126,9 @@ class Engine(Protocol):
         *,
         settings: Settings | None = None,
         deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> Rows:
-        """Run a SELECT without a SETTINGS clause; `params` fill its `{name:Type}` places."""
+        """Run a SELECT without a SETTINGS clause; `params` are bound to its `{name:Type}`."""
         ...
 
     def query_table(
@@ -119,8 +139,9 @@ class Engine(Protocol):
         *,
         settings: Settings | None = None,
         deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> pa.Table:
-        """The same for many rows, whose columns are those of the schema."""
+        """`query` for many rows, as a table with this schema."""
         ...
 
     def stream(
@@ -130,8 +151,9 @@ class Engine(Protocol):
         *,
         settings: Settings | None = None,
         deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> AbstractContextManager[Iterator[Sequence[tuple[Any, ...]]]]:
-        """The same, block of rows by block of rows, for answers of any size."""
+        """`query` in blocks of rows, for results of any size."""
         ...
 
     def insert_arrow(self, table: str, data: pa.Table) -> None:
@@ -139,7 +161,12 @@ class Engine(Protocol):
         ...
 
     def command(self, sql: str, params: Params | None = None) -> None:
-        """Run a statement without an answer: table definitions, partition commands."""
+        """Run a statement without a result: table definitions, partition commands."""
+        ...
+
+    def ping(self) -> None:
+        """Raises UnavailableError when the engine does not answer. Uses no client of queries, so
+        it does not wait for them."""
         ...
 
     def close(self) -> None: ...
@@ -155,14 +182,23 @@ class ClickHouseEngine:
         capabilities: Capabilities,
         held: ExitStack | None = None,
     ) -> None:
-        """`held` is let go after the last client is closed: the lock on the data directory."""
+        """`held` is released after the last client is closed: the lock on the data directory."""
         self.capabilities = capabilities
         self.database = database
-        self.unchanged = Unchanged(0 if capabilities.cluster else limits.UNCHANGED_BYTES_MAX)
+        self.process_cache = ProcessCache(
+            0 if capabilities.cluster else limits.PROCESS_CACHE_BYTES_MAX
+        )
         self._open_client = open_client
         self._readers = Pool(partial(open_client, database), limits.STORE_READERS)
         self._writer = Pool(partial(open_client, database), limits.STORE_WRITERS)
+        self._control = Pool(partial(open_client, database), limits.STORE_CONTROL_CLIENTS)
+        self._killer = QueryKiller(self._run_control)
         self._held = held or ExitStack()
+        self.unreadable_parts: frozenset[PartName] = frozenset()
+
+    @property
+    def root(self) -> Engine:
+        return self
 
     def query(
         self,
@@ -171,12 +207,13 @@ class ClickHouseEngine:
         *,
         settings: Settings | None = None,
         deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> Rows:
-        with domain_errors(), self._readers.borrow() as client:
+        with self._reading(settings, deadline_s, cancel) as (client, read_settings):
             result = client.query(
                 sql,
-                parameters=written(params),
-                settings=_read_settings(settings, deadline_s),
+                parameters=escaped(params),
+                settings=read_settings,
                 query_formats=READ_FORMATS,
             )
             return Rows(tuple(result.column_names), result.result_rows)
@@ -189,13 +226,14 @@ class ClickHouseEngine:
         *,
         settings: Settings | None = None,
         deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> pa.Table:
-        with domain_errors(), self._readers.borrow() as client:
+        with self._reading(settings, deadline_s, cancel) as (client, read_settings):
             # Not `query_arrow`: for that the driver sets each setting by a statement of its own.
             result = client.query(
                 sql,
-                parameters=written(params),
-                settings=_read_settings(settings, deadline_s),
+                parameters=escaped(params),
+                settings=read_settings,
                 query_formats=READ_FORMATS,
                 column_oriented=True,
             )
@@ -210,22 +248,63 @@ class ClickHouseEngine:
         *,
         settings: Settings | None = None,
         deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> Iterator[Iterator[Sequence[tuple[Any, ...]]]]:
         with (
-            domain_errors(),
-            self._readers.borrow() as client,
+            self._reading(settings, deadline_s, cancel) as (client, read_settings),
             client.query_row_block_stream(
                 sql,
-                parameters=written(params),
-                settings=_read_settings(settings, deadline_s),
+                parameters=escaped(params),
+                settings=read_settings,
                 query_formats=READ_FORMATS,
             ) as blocks,
         ):
             yield iter(blocks)
 
+    @contextmanager
+    def _reading(
+        self, settings: Settings | None, deadline_s: float | None, cancel: CancelToken | None
+    ) -> Iterator[tuple[Any, dict[str, str | int]]]:
+        """A client for one read and the settings to run it with. Waiting for a client counts
+        towards the deadline."""
+        until_s = None if deadline_s is None else time.monotonic() + deadline_s
+        with (
+            self._noting_corrupt_parts(),
+            domain_errors(),
+            self._readers.borrow(deadline_s) as client,
+        ):
+            merged: dict[str, str | int] = {**READ_SETTINGS, **(settings or {})}
+            if until_s is not None:
+                merged["max_execution_time"] = f"{_left_s(until_s):.3f}"
+            if cancel is None:
+                yield client, merged
+                return
+            with cancel.registered(self._killer.kill) as comment:
+                try:
+                    yield client, {**merged, "log_comment": comment}
+                finally:
+                    self._killer.finished(comment)
+
+    @contextmanager
+    def _noting_corrupt_parts(self) -> Iterator[None]:
+        try:
+            yield
+        except CorruptPartError as error:
+            if error.part is not None and error.part not in self.unreadable_parts:
+                self.unreadable_parts |= {error.part}
+                _LOG.error("%s; restore it from a backup", error)
+            raise
+
+    def ping(self) -> None:
+        self._run_control("SELECT 1")
+
+    def _run_control(self, sql: str) -> None:
+        with domain_errors(), self._control.borrow() as client:
+            client.command(sql)
+
     def insert_arrow(self, table: str, data: pa.Table) -> None:
-        written = data.column("process_id") if "process_id" in data.column_names else _NO_PROCESS
-        with domain_errors(), self._writer.borrow() as client, self.unchanged.writing(written):
+        written = _written_processes(data)
+        with domain_errors(), self._writer.borrow() as client, self.process_cache.writing(written):
             client.insert_arrow(table, data, settings=self._insert_settings(data.num_rows))
 
     def _insert_settings(self, rows: int) -> dict[str, str | int]:
@@ -234,19 +313,32 @@ class ClickHouseEngine:
         return {**INSERT_SETTINGS, "materialize_skip_indexes_on_insert": indexed, **of_engine}
 
     def command(self, sql: str, params: Params | None = None) -> None:
-        with domain_errors(), self._readers.borrow() as client, self.unchanged.writing():
-            client.command(sql, parameters=written(params))
+        with domain_errors(), self._readers.borrow() as client, self.process_cache.writing():
+            client.command(sql, parameters=escaped(params))
 
     def sibling(self, database: str, capabilities: Capabilities) -> "ClickHouseEngine":
-        """The same ClickHouse with another database; close it before this one."""
+        """An engine on another database of the same ClickHouse; close it before this one."""
         self.command(_creation(database, capabilities))
         return ClickHouseEngine(self._open_client, database, capabilities)
 
     def close(self) -> None:
-        """Wait for running calls, then let go of the engine and its data directory."""
+        """Wait for running calls, then release the engine and its data directory."""
         self._writer.close()
         self._readers.close()
+        self._control.close()
         self._held.close()
+
+
+def _written_processes(data: pa.Table) -> pa.ChunkedArray:
+    """Processes of which cached answers are wrong once rows are written: their own, and those of
+    the parents that the rows name, whose children they are."""
+    if "process_id" not in data.column_names:
+        return _NO_PROCESS
+    own = data.column("process_id")
+    if "parent_id" not in data.column_names:
+        return own
+    parents = data.column("parent_id").cast(own.type)
+    return pa.chunked_array([*own.chunks, *parents.chunks], own.type)
 
 
 def create_database(open_client: OpenClient, name: str, capabilities: Capabilities) -> None:
@@ -258,8 +350,10 @@ def _creation(database: str, capabilities: Capabilities) -> str:
     return f"CREATE DATABASE IF NOT EXISTS `{database}`{capabilities.on_cluster}"
 
 
-def _read_settings(settings: Settings | None, deadline_s: float | None) -> dict[str, str | int]:
-    merged = {**READ_SETTINGS, **(settings or {})}
-    if deadline_s is not None:
-        merged["max_execution_time"] = f"{deadline_s:.3f}"
-    return merged
+def _left_s(until_s: float) -> float:
+    """Seconds until a time of the monotonic clock, at least a millisecond: 0 is no limit to the
+    engine. Raises UnavailableError (`reason` "deadline")."""
+    left_s = until_s - time.monotonic()
+    if left_s <= 0:
+        raise deadline_error()
+    return max(left_s, 0.001)

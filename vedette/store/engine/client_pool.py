@@ -1,4 +1,4 @@
-"""Clients of the engine, each lent to one caller at a time."""
+"""A pool of clients of the engine; a client serves one caller at a time."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -10,10 +10,10 @@ from vedette.errors import UnavailableError
 
 
 class Pool:
-    """At most `size` clients, opened when first needed.
+    """At most `size` clients, opened on demand. Thread-safe.
 
-    A caller that finds all of them lent waits `limits.STORE_WAIT_S`, then gets
-    UnavailableError; so does everybody after `close`.
+    `borrow` raises UnavailableError when no client is free within `limits.STORE_WAIT_S`, and after
+    `close`.
     """
 
     def __init__(self, open_client: Callable[[], Any], size: int) -> None:
@@ -24,8 +24,10 @@ class Pool:
         self._closed = False
 
     @contextmanager
-    def borrow(self) -> Iterator[Any]:
-        if not self._free.acquire(timeout=limits.STORE_WAIT_S):
+    def borrow(self, timeout_s: float | None = None) -> Iterator[Any]:
+        """Waits for a client at most `timeout_s`, and never longer than `STORE_WAIT_S`."""
+        wait_s = limits.STORE_WAIT_S if timeout_s is None else min(timeout_s, limits.STORE_WAIT_S)
+        if not self._free.acquire(timeout=max(wait_s, 0)):
             raise UnavailableError("the telemetry store is busy")
         try:
             if self._closed:
@@ -39,7 +41,7 @@ class Pool:
             self._free.release()
 
     def close(self) -> None:
-        """Refuse new callers, wait for those under way, close every client. May be repeated."""
+        """Refuse new callers, wait for running ones, close every client. Idempotent."""
         self._closed = True
         for _ in range(self._size):
             self._free.acquire()

@@ -1,4 +1,4 @@
-"""One process owns a data directory: an advisory lock that dies with its holder."""
+"""Exclusive ownership of a data directory: an advisory lock that ends with its process."""
 
 import fcntl
 import os

@@ -1,9 +1,9 @@
-"""Failures of the engine, told apart: what passes (503, the sender retries) and what is a bug."""
+"""Maps failures of the engine: transient ones become UnavailableError (503), others are bugs."""
 
 import errno
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from clickhouse_connect.driver.exceptions import (
     DatabaseError,
@@ -13,8 +13,11 @@ from clickhouse_connect.driver.exceptions import (
 )
 
 from vedette.errors import UnavailableError, VedetteError
+from vedette.store.engine.cancel import cancelled_error
 
 DEADLINE_CODES = frozenset({159, 160})
+
+CANCELLED_CODES = frozenset({394})
 
 MANY_CODES = frozenset({158, 191})
 """Codes of `ManyRowsError`."""
@@ -42,48 +45,104 @@ UNAVAILABLE_CODES: dict[int, str] = {
     516: "its user is refused",
     999: "the coordination service refuses",
 }
-"""ClickHouse error codes that say nothing against the statement."""
+"""ClickHouse error codes that are no fault of the statement."""
 
-_RIGHT = re.compile(r"necessary to have the grant (.+?)\.? \(ACCESS_DENIED\)")
-"""Which right a user lacks, as the engine tells it."""
+_BEFORE_RIGHT, _AFTER_RIGHT = "necessary to have the grant ", " (ACCESS_DENIED)"
+"""What surrounds the missing right in the engine's message."""
 
 DISK_WORDS = ("No space left on device", "Disk quota exceeded", "Read-only file system")
-"""Some disk failures come as a generic code; only the text tells."""
+"""Texts of disk failures that come with a generic code."""
 
-DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE})
+DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+
+DESCRIPTOR_WORDS = ("Too many open files", "errno: 24", "errno: 23")
+"""The process or the machine is out of file descriptors; the engine's codes for this vary."""
+
+DESCRIPTOR_ERRNOS = frozenset({errno.EMFILE, errno.ENFILE})
+
+
+CORRUPT_CODES = frozenset({3, 32, 33, 39, 40, 107, 117, 226, 246, 271, 432})
+"""Files of a part are missing, cut short or fail their checksum."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PartName:
+    """A data part of a table, named as `tables.TABLES` names it."""
+
+    table: str
+    part: str
+
+
+class CorruptPartError(UnavailableError):
+    """A query met a damaged part; `part` is None where the engine does not name it."""
+
+    def __init__(self, part: PartName | None) -> None:
+        named = "a data part" if part is None else f"part {part.part} of table {part.table}"
+        super().__init__(f"the telemetry store cannot answer: {named} is damaged")
+        self.part = part
 
 
 class ManyRowsError(VedetteError):
-    """A set, or the groups of an answer, have more rows than a question allowed for
-    (`store/plan/search_bounds.py`); who asks knows another way."""
+    """A set, or the groups of a result, exceed `Reach.rows_max` (`store/plan/search_bounds.py`);
+    the caller falls back to another plan."""
+
+
+def deadline_error() -> UnavailableError:
+    return UnavailableError("the search took longer than allowed", reason="deadline")
+
+
+def descriptors_error() -> UnavailableError:
+    return UnavailableError("the server is out of file descriptors")
 
 
 def unavailable(text: str, code: int | None) -> UnavailableError | None:
-    """The domain error of an engine's failure; None when it is a bug of ours."""
+    """The domain error for an engine failure; None for a bug of this project."""
     if code in DEADLINE_CODES:
-        return UnavailableError("the search took longer than allowed", reason="deadline")
+        return deadline_error()
+    if code in CANCELLED_CODES:
+        return cancelled_error()
+    if code in CORRUPT_CODES:
+        return CorruptPartError(_part_name(text))
+    if any(words in text for words in DESCRIPTOR_WORDS):
+        return descriptors_error()
     if any(word in text for word in DISK_WORDS):
         return UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
     if code in UNAVAILABLE_CODES:
-        right = _RIGHT.search(text)
-        told = UNAVAILABLE_CODES[code] + (f": {right[1]}" if right else "")
-        return UnavailableError(f"the telemetry store cannot answer: {told}")
+        right = _missing_right(text)
+        cause = UNAVAILABLE_CODES[code] + (f": {right}" if right else "")
+        return UnavailableError(f"the telemetry store cannot answer: {cause}")
     return None
 
 
+def _part_name(text: str) -> PartName | None:
+    """The part in `... from part /path/of/PART/ in table DATABASE.TABLE (...`."""
+    path, in_table, after = text.partition("from part ")[2].partition("/ in table ")
+    if not in_table:
+        return None
+    names = [name for name in path.split("/") if not name.endswith(".proj")]
+    table = after.partition(" ")[0].partition(".")[2].removesuffix("_local")
+    return PartName(table, names[-1]) if names and table else None
+
+
+def _missing_right(text: str) -> str:
+    _, before, rest = text.partition(_BEFORE_RIGHT)
+    right, after, _ = rest.partition(_AFTER_RIGHT)
+    return right.removesuffix(".") if before and after else ""
+
+
 def _is_connection(error: DatabaseError) -> bool:
-    # A statement that fails in the middle of a stream has the connection's class, too.
+    # A statement that fails in mid-stream has the class of a connection error, too.
     return isinstance(error, OperationalError) and not isinstance(error, StreamFailureError)
 
 
 @contextmanager
 def domain_errors() -> Iterator[None]:
-    """Raise UnavailableError for what will pass; let bugs through as they are."""
+    """Raises UnavailableError for transient failures, ManyRowsError, and bugs unchanged."""
     try:
         yield
     except DatabaseError as error:
         if error.code in MANY_CODES:
-            raise ManyRowsError("there are more rows than were asked for") from error
+            raise ManyRowsError("the result has more rows than allowed") from error
         mapped = unavailable(str(error), error.code)
         if mapped is None and _is_connection(error):
             mapped = UnavailableError("the telemetry store cannot be reached")
@@ -91,10 +150,14 @@ def domain_errors() -> Iterator[None]:
             raise
         raise mapped from error
     except ProgrammingError as error:
+        if any(words in str(error) for words in DESCRIPTOR_WORDS):
+            raise descriptors_error() from error
         if "closed" in str(error):
             raise UnavailableError("the telemetry store is closed") from error
         raise
     except OSError as error:
+        if error.errno in DESCRIPTOR_ERRNOS:
+            raise descriptors_error() from error
         if error.errno in DISK_ERRNOS:
             raise UnavailableError(f"the disk refuses: {error.strerror}") from error
         raise

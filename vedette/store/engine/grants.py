@@ -1,8 +1,7 @@
-"""What the user of a ClickHouse cluster must be allowed, and whether it is.
+"""The grants that the user of a ClickHouse cluster needs, and a check of them at start.
 
-ClickHouse refuses a statement when it comes; a right for reading that is missing would show at the
-first search, hours after a start that looked well. So all of them are asked about at the start.
-The tests run with these rights and no others (`tests/conftest.py`).
+ClickHouse checks a grant when a statement runs, so a missing one would otherwise show at the first
+search, hours after the start. The tests run with exactly these grants (`tests/conftest.py`).
 """
 
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from vedette.store.engine.client import Engine
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """A right as ClickHouse writes it; `{database}` in `on` stands for the database's name."""
+    """A grant in ClickHouse syntax; `{database}` in `on` stands for the database's name."""
 
     what: str
     on: str
@@ -32,6 +31,8 @@ RIGHTS: Final = (
     Right("TABLE ENGINE", "Distributed", "the tables that stand for all shards"),
     Right("SELECT, INSERT, SHOW", "{database}.*", "reading and writing"),
     Right("ALTER DELETE", "{database}.*", "unmounting and deleting partitions"),
+    Right("ALTER ADD COLUMN", "{database}.*", "upgrading tables of an older version"),
+    Right("ALTER UPDATE", "{database}.*", "correcting metadata of processes"),
     Right(
         "ALTER ADD INDEX, ALTER MATERIALIZE INDEX, ALTER SETTINGS",
         "{database}.*",
@@ -43,9 +44,10 @@ RIGHTS: Final = (
     Right("SELECT", "system.mutations", "whether indexes are made"),
     Right("SELECT", "system.detached_parts", "unmounted partitions"),
     Right("SELECT", "system.tables", "where parts lie"),
+    Right("SELECT", "system.processes", "cancelling searches"),
     Right("SELECT", "system.disks", "free space, for retention"),
 )
-"""On a cluster. The embedded engine allows itself everything."""
+"""On a cluster; the embedded engine's user has all rights."""
 
 
 def grants(database: str, user: str) -> list[str]:
@@ -54,12 +56,12 @@ def grants(database: str, user: str) -> list[str]:
 
 
 def check_rights(engine: Engine) -> None:
-    """Raises StartError with what is missing, ready to be granted."""
+    """Raises StartError with the GRANT statements that are missing."""
     wanted = [right.sql(engine.database) for right in RIGHTS]
     missing = [f"GRANT {sql}" for sql in wanted if not _is_granted(engine, sql)]
     if missing:
-        told = "; ".join(missing)
-        raise StartError(f"the user of the ClickHouse cluster lacks rights: {told}")
+        statements = "; ".join(missing)
+        raise StartError(f"the user of the ClickHouse cluster lacks rights: {statements}")
 
 
 def _is_granted(engine: Engine, sql: str) -> bool:

@@ -1,4 +1,4 @@
-"""Opening an engine: the embedded one over a directory, or a cluster by its DSN."""
+"""Opens an engine: the embedded one on a directory, or a cluster by its DSN."""
 
 from contextlib import ExitStack
 from functools import partial
@@ -8,9 +8,11 @@ from typing import Any
 import clickhouse_connect
 from clickhouse_connect.driver.exceptions import ClickHouseError
 
+from vedette import limits
 from vedette.errors import StartError, VedetteError
 from vedette.store.engine.capabilities import EMBEDDED, Capabilities
 from vedette.store.engine.client import DATABASE, ClickHouseEngine, create_database
+from vedette.store.engine.directory_links import check_directory
 from vedette.store.engine.directory_lock import directory_lock
 
 _MB = 1024 * 1024
@@ -28,16 +30,17 @@ ENGINE_CONFIG = f"""\
     <query_condition_cache_size>{16 * _MB}</query_condition_cache_size>
     <merge_tree>
         <merge_selector_base>{{parts_merged}}</merge_selector_base>
+        <max_suspicious_broken_parts>{limits.BROKEN_PARTS_MAX}</max_suspicious_broken_parts>
+        <max_suspicious_broken_parts_bytes>{limits.BROKEN_PARTS_BYTES_MAX}</max_suspicious_broken_parts_bytes>
     </merge_tree>
     {{extra}}
 </clickhouse>
 """
-"""The engine's own defaults suppose a server with the machine to itself: 5 GB a cache, and merges
-of five parts each."""
+"""The engine's defaults assume a dedicated server: 5 GB per cache, and merges of five parts."""
 
 PARTS_MERGED = 8
-"""Parts of a size that are merged at once: a row is merged one time in four less often than with
-the engine's five, and a search has few parts to look into."""
+"""Parts of similar size per merge: 25% fewer merges of each row than with the engine's default of
+five, and still few parts per search."""
 
 
 def open_engine(
@@ -48,7 +51,7 @@ def open_engine(
     parts_merged: int = PARTS_MERGED,
     extra_config: str = "",
 ) -> ClickHouseEngine:
-    """Open (or make) the embedded engine whose data lie in `directory`.
+    """Open or create the embedded engine in `directory`.
 
     `extra_config` is further ClickHouse configuration (XML), such as `remote_servers`.
     Raises StartError when another process holds the directory or the engine cannot start.
@@ -56,11 +59,15 @@ def open_engine(
     held = ExitStack()
     held.enter_context(directory_lock(directory))
     try:
+        check_directory(directory / "clickhouse")
         config = directory / "engine.xml"
         config.write_text(ENGINE_CONFIG.format(parts_merged=parts_merged, extra=extra_config))
         path = f"{directory.resolve() / 'clickhouse'}?config-file={config.resolve()}"
         open_client = partial(_client, {"interface": "chdb", "path": path})
         create_database(open_client, database, capabilities)
+    except StartError:
+        held.close()
+        raise
     except (ClickHouseError, VedetteError, OSError) as error:
         held.close()
         raise StartError(f"the telemetry store in {directory} cannot start: {error}") from error
@@ -74,7 +81,7 @@ def connect_engine(
 
     Raises StartError when it cannot be reached.
     """
-    # Without a session, any client may be used for any call, in any order.
+    # Without a session, clients are interchangeable between calls.
     open_client = partial(_client, {"dsn": dsn, "autogenerate_session_id": False})
     try:
         create_database(open_client, database, capabilities)

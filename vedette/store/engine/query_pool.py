@@ -1,7 +1,7 @@
-"""Asking the store something beside something else.
+"""Thread pool for queries of one request that run at the same time.
 
-A thread that asks for the first time costs a millisecond of processor time, so the threads are
-kept. What is asked here must not ask something beside itself: it would wait for its own thread.
+A new thread costs a millisecond of CPU at its first query, so threads are kept. A submitted
+function must not submit another one and wait for it: all threads may be waiting then (deadlock).
 """
 
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from vedette import limits
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_THREADS: Final = ThreadPoolExecutor(limits.STORE_READERS, thread_name_prefix="beside")
+_THREADS: Final = ThreadPoolExecutor(limits.STORE_READERS, thread_name_prefix="query")
 
 
-def beside(ask: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-    """Begins to ask; `result` waits for the answer, or raises what asking raised."""
-    return _THREADS.submit(ask, *args, **kwargs)
+def submit(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    """Runs a function on the pool; `result` waits, and raises what it raised."""
+    return _THREADS.submit(function, *args, **kwargs)

@@ -1,9 +1,9 @@
-"""Time partitions: listing, rolling, unmounting, mounting, deleting (api.md 2.23, 3.3, 4.12).
+"""Time partitions: listing, rolling, unmounting, mounting, deleting
+(docs/api-objects.md#time-partition).
 
-A partition is a ClickHouse partition of every table in `tables.PARTITIONED`. A change is
-several partition commands, one a table, so it is written down first, as the state wanted
-(table `partition`); `recover`, at start, finishes what a crash cut short. No command rewrites
-a row, and each may be repeated.
+A partition is a ClickHouse partition of every table in `tables.PARTITIONED`. A change takes one
+command per table, so the intended state is recorded first (table `partition`); `recover` completes
+interrupted changes at start. No command rewrites rows, and each is idempotent.
 """
 
 import math
@@ -16,36 +16,36 @@ from vedette.store.engine.client import Engine
 from vedette.store.partitions.partition import WRITER, Partition, State, partition_name
 from vedette.store.schema.tables import PARTITIONED
 
-_Wanted = dict[int, tuple[State, int, bool]]
+_Intended = dict[int, tuple[State, int, bool]]
 
-_KNOWN_FOR_S: Final = 1
-_remembered: WeakKeyDictionary[Engine, tuple[float, _Wanted]] = WeakKeyDictionary()
+_CACHE_AGE_S: Final = 1
+_cache: WeakKeyDictionary[Engine, tuple[float, _Intended]] = WeakKeyDictionary()
 
 
 def hot_partition(engine: Engine) -> int | None:
-    """Opening time of the partition that is written to; None in a new store."""
-    hot = [opened for opened, (state, _, _) in _wanted(engine).items() if state == "hot"]
+    """Opening time (epoch ms) of the hot partition; None in a new store."""
+    hot = [opened for opened, (state, _, _) in _intended(engine).items() if state == "hot"]
     return max(hot, default=None)
 
 
 def open_partition(engine: Engine, opened_ms: int) -> None:
-    """Begin a partition and make the one before it warm.
+    """Open a partition and make the previous one warm.
 
     The writer calls this between two commits, on a window's edge, before it writes there.
     """
-    for older, (state, _, mounted) in _wanted(engine).items():
+    for older, (state, _, mounted) in _intended(engine).items():
         if state == "hot" and older < opened_ms:
-            _want(engine, older, "warm", opened_ms, user_mounted=mounted)
-    _want(engine, opened_ms, "hot", 0, user_mounted=False)
+            _record(engine, older, "warm", opened_ms, user_mounted=mounted)
+    _record(engine, opened_ms, "hot", 0, user_mounted=False)
 
 
 def list_partitions(engine: Engine) -> list[Partition]:
-    """Every partition that is not deleted, the newest first."""
+    """All partitions that are not deleted, newest first."""
     active = _sizes(engine, "parts", "active AND ")
     detached = _sizes(engine, "detached_parts", "")
     directory = _directory(engine)
     found = []
-    for opened_ms, (state, closed_ms, user_mounted) in sorted(_wanted(engine).items()):
+    for opened_ms, (state, closed_ms, user_mounted) in sorted(_intended(engine).items()):
         if state == "deleted":
             continue
         sizes = detached if state == "cold" else active
@@ -66,7 +66,7 @@ def list_partitions(engine: Engine) -> list[Partition]:
 
 
 def find_partition(engine: Engine, name: str) -> Partition:
-    """The partition of a name. Raises NotFoundError."""
+    """The partition with this name. Raises NotFoundError."""
     for partition in list_partitions(engine):
         if name in (partition.name, partition_name(partition.opened_ms)):
             return partition
@@ -74,12 +74,12 @@ def find_partition(engine: Engine, name: str) -> Partition:
 
 
 def unmount(engine: Engine, name: str) -> Partition:
-    """Make a warm partition cold: its files stay, no read sees it. A cold one stays cold.
+    """Make a warm partition cold: its files stay, reads do not see it. Idempotent.
 
     Raises NotFoundError, and ConflictError for the hot one.
     """
     partition = _movable(engine, name, "unmounted")
-    _want(engine, partition.opened_ms, "cold", partition.closed_ms, user_mounted=False)
+    _record(engine, partition.opened_ms, "cold", partition.closed_ms, user_mounted=False)
     _detach(engine, partition.opened_ms)
     return partition
 
@@ -88,7 +88,7 @@ def mount(engine: Engine, name: str) -> Partition:
     """Make a cold partition warm again. Raises NotFoundError; ConflictError for the hot one."""
     partition = _movable(engine, name, "mounted")
     if partition.state == "cold":
-        _want(engine, partition.opened_ms, "warm", partition.closed_ms, user_mounted=True)
+        _record(engine, partition.opened_ms, "warm", partition.closed_ms, user_mounted=True)
         _attach(engine, partition.opened_ms)
     return partition
 
@@ -96,16 +96,16 @@ def mount(engine: Engine, name: str) -> Partition:
 def delete(engine: Engine, name: str) -> Partition:
     """Remove a warm or cold partition for good. Raises NotFoundError; ConflictError if hot."""
     partition = _movable(engine, name, "deleted")
-    _want(engine, partition.opened_ms, "deleted", partition.closed_ms, user_mounted=False)
+    _record(engine, partition.opened_ms, "deleted", partition.closed_ms, user_mounted=False)
     _drop(engine, partition.opened_ms)
     return partition
 
 
 def recover(engine: Engine) -> None:
-    """Make every partition what it was wanted to be when the server last ran."""
+    """Complete changes that a crash interrupted: bring partitions to their intended states."""
     active = _sizes(engine, "parts", "active AND ")
     detached = _sizes(engine, "detached_parts", "")
-    for opened_ms, (state, _, _) in _wanted(engine).items():
+    for opened_ms, (state, _, _) in _intended(engine).items():
         key = str(opened_ms)
         if state == "cold" and key in active:
             _detach(engine, opened_ms)
@@ -116,32 +116,33 @@ def recover(engine: Engine) -> None:
 
 
 def unmounted(engine: Engine) -> frozenset[int]:
-    """Opening times of the partitions that nothing may be written to any more."""
+    """Opening times of cold and deleted partitions, which must not be written to."""
     return frozenset(
-        opened for opened, (state, _, _) in _wanted(engine).items() if state in ("cold", "deleted")
+        opened
+        for opened, (state, _, _) in _intended(engine).items()
+        if state in ("cold", "deleted")
     )
 
 
 def cold_partitions(engine: Engine) -> list[int]:
-    """Closing times of the partitions that no search sees until they are mounted again. What
-    another server changed is known a second later."""
-    return [closed_ms for state, closed_ms, _ in _known(engine).values() if state == "cold"]
+    """Closing times (epoch ms) of cold partitions, which searches do not see. Changes by other
+    servers appear within a second."""
+    return [closed_ms for state, closed_ms, _ in _recent(engine).values() if state == "cold"]
 
 
 def open_partitions(engine: Engine) -> list[int]:
-    """Opening times of the partitions that are written to, as of a second ago: at most one, unless
-    another server changes them."""
-    return [opened_ms for opened_ms, (state, _, _) in _known(engine).items() if state == "hot"]
+    """Opening times of hot partitions, cached for a second: at most one, unless another server is
+    rolling."""
+    return [opened_ms for opened_ms, (state, _, _) in _recent(engine).items() if state == "hot"]
 
 
 def closed_partitions(engine: Engine) -> list[int]:
-    """Opening times of the partitions that searches see and nothing new is written to, as of a
-    second ago."""
-    return [opened_ms for opened_ms, (state, _, _) in _known(engine).items() if state == "warm"]
+    """Opening times of warm partitions, cached for a second."""
+    return [opened_ms for opened_ms, (state, _, _) in _recent(engine).items() if state == "warm"]
 
 
 def free_disk_bytes(engine: Engine) -> int:
-    """Free bytes of the fullest disk of the engine."""
+    """Free bytes on the fullest disk of the engine."""
     disks = engine.capabilities.system("disks")
     free: int = engine.query(f"SELECT min(free_space) FROM {disks}").rows[0][0]
     return free
@@ -155,7 +156,7 @@ def _movable(engine: Engine, name: str, change: str) -> Partition:
 
 
 def _detach(engine: Engine, opened_ms: int) -> None:
-    # The segments leave first: what remains for a moment is only seen through them.
+    # `segment` first: rows of the other tables are reached through it.
     for table in PARTITIONED:
         _alter(engine, table, f"DETACH PARTITION ID '{opened_ms:d}'")
 
@@ -182,26 +183,26 @@ def _alter(engine: Engine, table: str, command: str) -> None:
     )
 
 
-def _known(engine: Engine) -> _Wanted:
-    """`_wanted`, as of a second ago where another server changed it: every search asks this."""
-    since, found = _remembered.get(engine, (-math.inf, {}))
-    if time.monotonic() - since > _KNOWN_FOR_S:
-        since, found = time.monotonic(), _wanted(engine)
-        _remembered[engine] = since, found
+def _recent(engine: Engine) -> _Intended:
+    """`_intended`, cached for a second, since every search calls it."""
+    since, found = _cache.get(engine.root, (-math.inf, {}))
+    if time.monotonic() - since > _CACHE_AGE_S:
+        since, found = time.monotonic(), _intended(engine)
+        _cache[engine.root] = since, found
     return found
 
 
-def _wanted(engine: Engine) -> _Wanted:
+def _intended(engine: Engine) -> _Intended:
     """State, closing time and whether a user mounted it, by opening time."""
-    # A few rows are grouped here in less time than the engine needs.
+    # Grouping a few rows here is faster than in the engine.
     found = engine.query(
         "SELECT opened_ms, state, closed_ms, user_mounted FROM partition ORDER BY version"
     )
-    wanted = {row[0]: (row[1], row[2], bool(row[3])) for row in found.rows}
-    return dict(sorted(wanted.items()))
+    intended = {row[0]: (row[1], row[2], bool(row[3])) for row in found.rows}
+    return dict(sorted(intended.items()))
 
 
-def _want(
+def _record(
     engine: Engine, opened_ms: int, state: State, closed_ms: int, *, user_mounted: bool
 ) -> None:
     engine.command(
@@ -214,7 +215,7 @@ def _want(
             "mounted": int(user_mounted),
         },
     )
-    _remembered.pop(engine, None)
+    _cache.pop(engine.root, None)
 
 
 def _sizes(engine: Engine, table: str, condition: str) -> dict[str, tuple[int, int, int]]:

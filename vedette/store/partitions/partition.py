@@ -1,8 +1,8 @@
-"""A time partition as a value, its name, and its shape in the API (api.md 2.23)."""
+"""A time partition as a value, and its name (docs/api-objects.md#time-partition)."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 State = Literal["hot", "warm", "cold", "deleted"]
 
@@ -29,30 +29,12 @@ class Partition:
 
 
 def partition_name(opened_ms: int) -> str:
-    """The time-stamped name of a partition; partitions are at least a second apart."""
+    """The name of a partition by its opening time; partitions open at least a second apart."""
     return _instant(opened_ms).strftime("events_%Y_%m_%d_%H%M%S")
 
 
-def partition_body(partition: Partition) -> dict[str, Any]:
-    """A partition as the API lists it; cold ones do not tell their rows."""
-    info: dict[str, Any] = {
-        "sizeInBytes": partition.byte_count,
-        "startDate": _iso(partition.opened_ms),
-        "endDate": _iso(partition.closed_ms) if partition.closed_ms else None,
-        "partitionId": partition.opened_ms // 1_000 << 16,
-        "userMounted": partition.user_mounted,
-        "isLegacy": False,
-        "segmentCount": partition.part_count,
-        "dir": partition.directory,
-        "schema": "vedette_v1",
-    }
-    if partition.state != "cold":
-        rows = {"deletedDocs": 0, "maxDoc": partition.row_count, "numDocs": partition.row_count}
-        info |= rows
-    return {"name": partition.name, "status": partition.state, "info": info}
-
-
-def _iso(time_ms: int) -> str:
+def time_text(time_ms: int) -> str:
+    """A time in epoch milliseconds as ISO 8601 with microseconds, UTC."""
     return _instant(time_ms).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

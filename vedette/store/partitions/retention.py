@@ -1,7 +1,7 @@
-"""When to roll, and what to delete: a decision over values, and its execution.
+"""Retention: decides when to roll and which partitions to delete, and does it.
 
-Partitions are deleted whole, the oldest first. Those that a user mounted are spared by age and
-size, because somebody is reading them, but not when the disk runs out.
+Partitions are deleted whole, the oldest first. Partitions that a user mounted are exempt from the
+limits of age and size, but not from that of free disk space.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from vedette.store.partitions.partition import Partition
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """0 switches a rule off."""
+    """Limits; 0 disables a rule."""
 
     roll_age_ms: int = 3 * 24 * 3600 * 1_000
     """A hot partition this old is closed."""
@@ -47,7 +47,7 @@ Action = Roll | Delete
 def decide(
     partitions: Sequence[Partition], policy: Policy, now_ms: int, free_bytes: int
 ) -> tuple[Action, ...]:
-    """What is due now. Deletions come first: a roll needs room."""
+    """The actions due now; deletions first, since a roll needs space."""
     hot = next((each for each in partitions if each.state == "hot"), None)
     closed = sorted(
         (each for each in partitions if each.state != "hot"), key=lambda each: each.opened_ms
@@ -66,7 +66,7 @@ def decide(
 
 
 def execute(engine: Engine, actions: Sequence[Action], roll: Callable[[], None]) -> None:
-    """Do it. `roll` closes the window and the partition in the write path."""
+    """Carries the actions out; `roll` closes window and partition in the write path."""
     for action in actions:
         match action:
             case Roll():

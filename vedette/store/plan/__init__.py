@@ -1,1 +1,1 @@
-"""How a search is run: scope, bounds, index pruning, the choice of a plan."""
+"""How a search is run: `choose.py` picks a `Plan`; scope, bounds and index lookups serve it."""

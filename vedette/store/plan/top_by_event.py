@@ -1,10 +1,10 @@
-"""The first segments of those that events select, and how many those are, without merging rows.
+"""Runs `TopByEvent`: count and first page of the segments that events select, without merging.
 
-An event is in one partial row, so the rows that show what is asked name all segments that answer,
-and each is as late as the latest of its rows. Other rows of the same segments may be later still;
-but of all rows of the store, few are later than the last segment of the first page. So those are
-asked for, whatever they are of, and the segments that were found are picked out of them here. To
-read all rows of what was found would be half of a search with a hundred thousand answers.
+An event is in one partial row, so the rows with a matching event name all matching segments. A
+segment's time is that of its latest row, which may be another row; but few rows of the store are
+later than the last segment of the first page. Those are read for all segments and joined here with
+the matches. Reading all rows of the matches would be half the cost of a search with 100,000
+matches.
 """
 
 from collections.abc import Sequence
@@ -14,46 +14,36 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vedette import limits
-from vedette.model.columns import METADATA
 from vedette.query.compile.condition import Apart, Condition
 from vedette.store.engine.client import Engine, Params
-from vedette.store.engine.query_pool import beside
-from vedette.store.plan.from_clause import selected
-from vedette.store.plan.scope_filter import PLACE, Place
+from vedette.store.engine.query_pool import submit
+from vedette.store.plan.choose import can_group_rows
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.column_lists import MERGES, quoted
+from vedette.store.sql.column_lists import quoted
+from vedette.store.sql.from_clause import grouped, merged
+from vedette.store.sql.scope_filter import PLACE, Place
 
 _LATER_MAX: Final = 50_000
-"""Rows that are later than the last of a page. In a search that finds only what is old there are
-more, and it asks as others do."""
+"""Rows later than the last of a page. A search that matches only old segments has more, and falls
+back to `MergedSort`."""
 
 _BOUND_MAX: Final = 200
-"""Segments whose rows are asked for by their keys."""
+"""Up to so many segments, rows are read by key instead of by time."""
 
 _KEYS: Final = pa.schema([("key_hash", pa.uint64()), ("at", pa.int64())])
-"""A segment, and microseconds since 1970."""
+"""A segment, and its time in epoch microseconds."""
 
 _PLACES: Final = pa.schema([("window_ms", pa.uint64()), ("sensor_id", pa.uint32()), *_KEYS])
 
 _ORDER: Final = [("at", "descending"), ("window_ms", "descending"), ("key_hash", "ascending")]
 
-_TIMES: Final = frozenset(
-    column.name for column in METADATA if column.type == "time" and MERGES[column.name] == "max"
-)
-
-
-def decides(where: Condition, order: Sequence[tuple[str, bool]]) -> bool:
-    """Whether the first segments can be told by the rows that events select, in one look at them.
-    Parts that no merge has seen are looked at apart; several looks cost more than they save."""
-    is_latest = len(order) == 1 and order[0][1] and order[0][0] in _TIMES
-    return is_latest and where.apart is not None and len(where.apart.rows) == 1
-
 
 def first_found(
     engine: Engine, where: Condition, column: str, start: int, rows: int, reach: Reach
 ) -> tuple[int, list[Place]] | None:
-    """How many segments a condition selects for which `decides` holds, and `rows` of them from
-    `start` on, the latest by a column first; None when their rows are too many to tell."""
+    """The number of segments that a condition selects (`choose.can_rank_by_event` holds for it),
+    and the places of `rows` of them from `start` on, ordered by the latest `column`; None when they
+    have too many rows. Raises UnavailableError."""
     found = _found(engine, where.apart, where.params, column, reach) if where.apart else None
     if found is None:
         return None
@@ -68,15 +58,16 @@ def first_found(
 def _found(
     engine: Engine, apart: Apart, params: Params, column: str, reach: Reach
 ) -> pa.Table | None:
-    """The segments that answer, each with the latest time of the rows that show it."""
+    """Matching segments, each with the latest time of its matching rows; None above the limit."""
     row = f"key_hash, {_at(column)} AS at"
-    asked = [" UNION ALL ".join(f"SELECT {row} FROM segment WHERE {one}" for one in apart.rows)]
+    selects = [f"SELECT {row} FROM segment WHERE {one}" for one in apart.rows]
+    statements = [" UNION ALL ".join(selects)]
     if apart.others is not None:
-        asked.append(f"SELECT {row} FROM {selected(apart.others, [column])}")
+        statements.append(f"SELECT {row} FROM {_source(apart.others, column)}")
     most = limits.FEW_ROWS_MAX
     asking = [
-        beside(reach.ask_table, engine, f"SELECT * FROM ({sql}) LIMIT {most + 1:d}", _KEYS, params)
-        for sql in asked
+        submit(reach.ask_table, engine, f"SELECT * FROM ({sql}) LIMIT {most + 1:d}", _KEYS, params)
+        for sql in statements
     ]
     tables = [one.result() for one in asking]
     if max(table.num_rows for table in tables) > most:
@@ -84,11 +75,15 @@ def _found(
     return _grouped(pa.concat_tables(tables), _KEYS)
 
 
+def _source(where: Condition, column: str) -> str:
+    return grouped(where, [column]) if can_group_rows(where) else merged(where)
+
+
 def _later(
     engine: Engine, found: pa.Table, column: str, count: int, reach: Reach
 ) -> pa.Table | None:
-    """The rows of what was found that are as late as the first `count` segments, or later, whatever
-    else they show; None when too many have to be looked at."""
+    """All rows of the matches that are at least as late as the first `count` segments; None when
+    more than `_LATER_MAX` rows would have to be read."""
     if found.num_rows <= max(_BOUND_MAX, count):
         which = "key_hash IN {keys:Array(UInt64)}"
         params: Params = {"keys": found["key_hash"].to_pylist()}
@@ -103,8 +98,8 @@ def _later(
 
 
 def _shared(found: pa.Table, later: pa.Table) -> pa.ChunkedArray:
-    """The keys of segments found that may be those of rows that are later. These are a hundred of
-    a hundred thousand, and a set of all takes up to a fifth of such a search."""
+    """The keys of matches that occur in the later rows: about a hundred of 100,000. Building a set
+    of all keys would take a fifth of such a search."""
     keys = found["key_hash"]
     if later.num_rows > found.num_rows:
         return keys
@@ -116,7 +111,7 @@ def _at(column: str) -> str:
 
 
 def _grouped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """One row a segment, with its latest time."""
+    """One row per segment, with its latest time."""
     *key, _at = schema.names
     grouped = rows.group_by(key, use_threads=False).aggregate([("at", "max")])
     return grouped.rename_columns(schema.names)

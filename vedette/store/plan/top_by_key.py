@@ -1,42 +1,34 @@
-"""The first segments of all that a condition on keys selects, and how many those are, without
-merging rows.
+"""Runs `TopByKey`: count and first page of the segments that a condition on keys selects, without
+merging.
 
-The value that segments are ordered by is the greatest one of their partial rows. So the rows in
-descending order name the segments in theirs: each first at its place, then again. And to count
-segments, their keys are told apart.
+A segment's sort value is the greatest of its partial rows, so rows in descending order name the
+segments in order, each first at its place, then again. Segments are counted by distinct keys.
 """
 
-from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Final
 
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
-from vedette.store.engine.query_pool import beside
+from vedette.store.engine.query_pool import submit
 from vedette.store.partitions.lifecycle import open_partitions
-from vedette.store.plan.scope_filter import PLACE, Place
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.column_lists import MERGES
+from vedette.store.sql.scope_filter import PLACE, Place
 
 _ROWS_A_SEGMENT: Final = 8
 _ROWS_LEAST: Final = 100
-"""Rows that are read for a page: while a segment is written to, it is several."""
+"""Rows read for a page: a segment that is written to has several."""
 
 _OPEN: Final = "partition_ms IN {open_partitions:Array(UInt64)}"
-
-
-def leads(where: Condition, order: Sequence[tuple[str, bool]]) -> bool:
-    """Whether the first segments can be told from partial rows."""
-    asks_keys = not where.asks_merged and not where.looks and not where.before
-    return asks_keys and len(order) == 1 and order[0][1] and MERGES[order[0][0]] == "max"
 
 
 def first_places(
     engine: Engine, where: Condition, ordering: str, start: int, rows: int, reach: Reach
 ) -> tuple[Future[int], list[Place]] | None:
-    """How many segments a condition selects for which `leads` holds, which is still being counted,
-    and `rows` of them from `start` on; None when their rows are too many to tell."""
-    counting = beside(_count, engine, where, reach)
+    """The number of segments that a condition selects (`choose.can_rank_by_key` holds for it),
+    still being counted, and the places of `rows` of them from `start` on; None when they have too
+    many rows. Raises UnavailableError."""
+    counting = submit(_count, engine, where, reach)
     most = max((start + rows) * _ROWS_A_SEGMENT, _ROWS_LEAST)
     found = reach.ask(
         engine,
@@ -50,8 +42,8 @@ def first_places(
 
 
 def _count(engine: Engine, where: Condition, reach: Reach) -> int:
-    """Partitions that are written to lie in parts that overlap, where merging costs more than
-    telling keys apart; the others hardly need any."""
+    """Distinct keys in open partitions, whose overlapping parts are expensive to merge; FINAL in
+    closed ones, which hardly need merging."""
     found: int = reach.ask(
         engine,
         "SELECT sum(found) FROM ("

@@ -1,4 +1,4 @@
-"""Reading binaries: what all sensors of a scope saw of them, summed up."""
+"""Reads binaries: observations of all sensors of a scope, aggregated by hash."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,26 +10,29 @@ from vedette.model.scope import Scope
 from vedette.query.compile.binary_sql import BINARY_COLUMNS, IN_SCOPE, binaries_sql
 from vedette.query.compile.condition import SETTINGS, BinaryCondition, Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import scope_params, scoped
-from vedette.store.read.column_lists import quoted
 from vedette.store.read.process_events import BY_KEY
-from vedette.store.read.segment_search import Found, Order
+from vedette.store.read.segment_search import Found, Order, count_segments
+from vedette.store.sql.column_lists import quoted
+from vedette.store.sql.scope_filter import ALL, scope_params, scoped
 
 NAMES_MAX = 1_000
-"""File names, hosts and groups that are told of one binary."""
+"""File names, hosts and groups in the result for one binary."""
+
+CLAIMS_MAX = 10
+"""Different SHA-256 of one MD5 that are shown."""
 
 SORTABLE = frozenset(BINARY_COLUMNS) - BINARY_LISTS
 """What binaries can be ordered by."""
 
 
-def _told(column: str) -> str:
+def _listed(column: str) -> str:
     name = quoted(column)
     if column not in BINARY_LISTS:
         return name
     return f"arraySlice(arraySort({name}), 1, {NAMES_MAX}) AS `told_{column}`"
 
 
-_ROW = ", ".join(map(_told, BINARY_COLUMNS))
+_ROW = ", ".join(map(_listed, BINARY_COLUMNS))
 
 
 def search_binaries(
@@ -58,7 +61,7 @@ def search_binaries(
         settings=SETTINGS,
         deadline_s=deadline_s,
     ).rows
-    if not page:  # A page beyond the end tells nothing of the total.
+    if not page:  # A page beyond the end has no row with the total.
         return Found(count_binaries(engine, where, scope, deadline_s=deadline_s), [])
     hashes = [row[0] for row in page]
     by_hash = _binaries(engine, "hash IN {hashes:Array(String)}", hashes, scope)
@@ -69,7 +72,7 @@ def search_binaries(
 def count_binaries(
     engine: Engine, where: BinaryCondition, scope: Scope, *, deadline_s: float | None = None
 ) -> int:
-    """How many binaries of the scope a condition selects, exactly."""
+    """The exact number of binaries of the scope that a condition selects."""
     found = engine.query(
         f"SELECT count() FROM ({where.binaries})",
         {**where.params, **scope_params(scope)},
@@ -81,30 +84,35 @@ def count_binaries(
 
 
 def estimate_binaries(engine: Engine) -> int:
-    """About how many binaries there are, of everybody: how large a join may become."""
+    """Approximate number of all binaries: the upper bound of a join."""
     found: int = engine.query("SELECT uniq(hash) FROM binary").rows[0][0]
     return found
 
 
 def binaries_of(engine: Engine, hashes: Sequence[str], scope: Scope) -> list[dict[str, Any]]:
-    """Binaries of the scope by their MD5 or SHA-256, in lower case, as `search_binaries` tells
-    them, in the order of their hashes."""
+    """Binaries of the scope by MD5 or SHA-256 (lower case), in hash order; rows as those of
+    `search_binaries`."""
     digests = "{hashes:Array(String)}"
     rows = f"SELECT hash FROM binary WHERE md5 IN {digests} OR sha256 IN {digests}"
     return _binaries(engine, f"hash GLOBAL IN ({rows})", hashes, scope)
 
 
-def sha256_of(engine: Engine, md5: str) -> str:
-    """The SHA-256 of the file with this MD5, "" when it was never seen with both."""
-    found = engine.query("SELECT max(sha256) FROM binary WHERE md5 = {md5:String}", {"md5": md5})
-    digest: str = found.rows[0][0]
-    return digest
+def claimed_sha256(engine: Engine, md5: str, scope: Scope) -> list[str]:
+    """The SHA-256 that sensors of the scope report for the file with this MD5, in order; more than
+    one where they contradict each other. At most `CLAIMS_MAX`."""
+    found = engine.query(
+        f"SELECT arraySort(groupUniqArray({CLAIMS_MAX:d})(sha256)) FROM binary "
+        f"WHERE md5 = {{md5:String}} AND sha256 != '' AND {IN_SCOPE}",
+        {"md5": md5, **scope_params(scope)},
+    )
+    claims: list[str] = list(found.rows[0][0])
+    return claims
 
 
 def _binaries(
     engine: Engine, which: str, hashes: Sequence[str], scope: Scope
 ) -> list[dict[str, Any]]:
-    """The binaries of whose rows a condition on `hashes` is true."""
+    """Binaries with rows for which the condition `which` on `hashes` is true."""
     found = engine.query(
         f"SELECT {_ROW} FROM ({binaries_sql(which)}) ORDER BY hash",
         {"hashes": list(hashes), **scope_params(scope)},
@@ -118,12 +126,11 @@ def _binaries(
 def signatures_of(
     engine: Engine, md5s: Sequence[str], sha256s: Sequence[str], scope: Scope
 ) -> dict[str, tuple[str, str]]:
-    """By hash, the result of the signature check and the publisher of those files whose hashes
-    are given, in lower case, as far as the sensors of the scope told; "" for what none told."""
+    """Signature check result and publisher by hash (lower case), as sensors of the scope reported
+    them; "" for what none reported."""
     if not (md5s or sha256s):
         return {}
-    # A file is kept under its MD5 where one is known, and only those without one are looked up
-    # by another hash.
+    # The key of a file is its MD5 where known; only others are looked up by SHA-256.
     which = ["hash IN {md5s:Array(String)}"] if md5s else []
     which += ["sha256 IN {sha256s:Array(String)}"] if sha256s else []
     found = engine.query(
@@ -142,18 +149,18 @@ def signatures_of(
 
 @dataclass(frozen=True, slots=True)
 class Frequency:
-    """How common a program is among what the scope can see."""
+    """Prevalence of a program within a scope."""
 
     hosts: int
     """Hosts that reported the file."""
     executions: int
     """Processes that ran it."""
-    processes: int
-    """All processes."""
+    segments: int
+    """All segments."""
 
 
 def frequency_of(engine: Engine, column: str, digest: str, scope: Scope) -> Frequency:
-    """How common the program with an `md5` or `sha256` (`column`), in lower case, is."""
+    """Prevalence of the program with this `md5` or `sha256` (`column`), lower case."""
     if column not in ("md5", "sha256"):
         raise BadRequestError(f"there are no counts by {column[:40]!r}")
     digests = {"digest": digest}
@@ -165,11 +172,7 @@ def frequency_of(engine: Engine, column: str, digest: str, scope: Scope) -> Freq
     executions = engine.query(
         f"SELECT uniqExact(sensor_id, process_id) FROM segment WHERE {ran.sql}", ran.params
     ).rows[0][0]
-    every = scoped(Condition("1"), scope)
-    processes = engine.query(
-        f"SELECT uniqExact(sensor_id, process_id) FROM process WHERE {every.sql}", every.params
-    ).rows[0][0]
-    return Frequency(hosts, executions, processes)
+    return Frequency(hosts, executions, count_segments(engine, ALL, scope))
 
 
 def _ordering(order: Order) -> str:

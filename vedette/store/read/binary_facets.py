@@ -1,7 +1,7 @@
-"""How often each value of some columns occurs among the binaries that a search finds.
+"""Facet counts of a binary search.
 
-All facets are counted in one pass: every binary becomes a pair (number of the facet, value) for
-each value it has. Values that are not known are left out.
+One pass counts all facets: each binary yields a pair (facet number, value) per value. Unknown
+values are left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,11 +14,11 @@ from vedette.model.binary_fields import BINARY
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, BinaryCondition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import scope_params
 from vedette.store.read.segment_facets import DAYS, VALUES_MAX
+from vedette.store.sql.scope_filter import scope_params
 
 MONTHS: Final = 48
-"""Months that the facet `digsig_sign_time` looks back on, this one among them."""
+"""Months covered by the facet `digsig_sign_time`, the current one included."""
 
 _SINCE: Final = "`{0}` >= fromUnixTimestamp64Micro({{{0}_from:Int64}}, 'UTC')"
 
@@ -42,8 +42,9 @@ FACETS: Mapping[str, str] = MappingProxyType(
         "group": "`group`",
     }
 )
-"""Facets of binary search (api.md 2.3), and the lists of their values. `alliance_score_<feed>` is
-one for every feed, and empty until feeds are read."""
+"""Facets of binary search (docs/api-objects.md#facets) and the SQL lists of their values. There is
+one
+`alliance_score_<feed>` per feed, empty until feeds are read."""
 
 _IN_ORDER: Final = frozenset({"digsig_sign_time", "server_added_timestamp"})
 
@@ -102,7 +103,7 @@ def _counting(where: BinaryCondition, names: Sequence[str]) -> str:
 
 
 def _starts(now_us: int) -> dict[str, int]:
-    """The beginnings of the days and months that are counted, epoch microseconds."""
+    """Start of the counted days and months, epoch microseconds."""
     now = datetime.fromtimestamp(now_us / 1_000_000, UTC)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     month = today.year * 12 + today.month - 1 - (MONTHS - 1)

@@ -1,7 +1,7 @@
-"""How often each value of the facet fields occurs among the events of some segments.
+"""Facet counts over the events of some segments.
 
-One pass over the arrays: every event becomes a pair of facet and value for each facet that its
-kind has, and the pairs are counted. Without FINAL: an event lies in exactly one partial row.
+One pass over the event arrays: each event yields a pair (facet, value) per facet of its kind.
+Without FINAL, since an event is in exactly one partial row.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _FACETS: Final = tuple(facet for facet in EVENT_FACETS.values() if facet.name !=
 
 @dataclass(frozen=True, slots=True)
 class FacetCounts:
-    """What was counted: events by kind, and by facet the values with their counts."""
+    """Event counts by kind, and value counts by facet."""
 
     kinds: dict[str, int]
     values: list[tuple[str, str, int]]
@@ -35,8 +35,8 @@ def count_event_facets(
     until_us: int | None,
     deadline_s: float,
 ) -> FacetCounts:
-    """Counts the events, none later than `until_us`, of the segments from one id to another that
-    lie in these windows.
+    """Counts the events up to `until_us` (epoch microseconds) of the segments of `windows` whose
+    ids are in the range `segments`, both ends included.
 
     Raises UnavailableError (`reason` "deadline") when it takes longer than `deadline_s`.
     """
@@ -63,7 +63,7 @@ def count_event_facets(
 
 
 def _pairs(kinds: dict[str, int], is_bounded: bool) -> list[str]:
-    """An array of pairs for each facet and each kind that has it."""
+    """Arrays of pairs: one per facet and kind that has it."""
     in_time = "t <= fromUnixTimestamp64Micro({until_us:Int64}, 'UTC')"
     pairs = []
     for number, facet in enumerate(_FACETS):

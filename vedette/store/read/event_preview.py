@@ -1,4 +1,4 @@
-"""A few events of a process, those that match first: what a preview shows."""
+"""The first few events of a process for a preview, matching ones first."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,9 +9,9 @@ from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.query.compile.predicate_sql import Binder, either
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import guided, scoped
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.column_lists import quoted, readable
+from vedette.store.sql.column_lists import quoted, readable
+from vedette.store.sql.scope_filter import guided, scoped
 
 
 def some_events(
@@ -25,8 +25,8 @@ def some_events(
     count: int,
     reach: Reach,
 ) -> list[ProcessEvent]:
-    """`count` events of a kind: first those that one of the RE2 patterns of their columns finds,
-    then the others, each in order of segment and time. Of one segment, or of all (None).
+    """`count` events of a kind, of one segment or of all (None): those that match an RE2 pattern of
+    their columns first, then by segment and time.
 
     Raises UnavailableError when it takes longer than `reach` allows.
     """

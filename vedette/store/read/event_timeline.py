@@ -1,6 +1,6 @@
-"""When the events of a process happened, counted in the engine.
+"""Event counts of a process over time, computed in the engine.
 
-Only the columns of times are read. An event lies in one partial row, so nothing has to be merged.
+Only time columns are read. Without FINAL, since an event is in exactly one partial row.
 """
 
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ from vedette.model.columns import EVENT_KINDS
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, Condition
 from vedette.store.engine.client import Engine, Rows
-from vedette.store.plan.scope_filter import guided, scoped
+from vedette.store.sql.scope_filter import guided, scoped
 
 KINDS: Final = tuple(kind.name for kind in EVENT_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """When something happened, in epoch microseconds; both ends included."""
+    """A time range in epoch microseconds, both ends included."""
 
     first_us: int
     last_us: int
 
 
 def span_of_events(engine: Engine, process_id: str, scope: Scope, within: Span) -> Span | None:
-    """The first and the last event of a process within a span; None when it has none there."""
+    """Times of the first and last event of a process within a span; None without events."""
     times = ", ".join(_times(kind) for kind in KINDS)
     rows = _ask(
         engine,
@@ -40,7 +40,7 @@ def span_of_events(engine: Engine, process_id: str, scope: Scope, within: Span) 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Events of one kind in one step of time; `step` counts steps since 1970."""
+    """Events of one kind in one time step; `step` counts steps since 1970."""
 
     step: int
     kind: str
@@ -51,8 +51,8 @@ class Bucket:
 def count_events(
     engine: Engine, process_id: str, scope: Scope, within: Span, step_us: int, *, limit: int
 ) -> list[Bucket]:
-    """Events of a process within a span by step and kind, in order; the first `limit` of those
-    that have any."""
+    """Event counts of a process within a span by step and kind, in order; the first `limit` that
+    are not 0."""
     pairs = ", ".join(
         f"arrayMap(at -> (toUInt8({number}), at), {_times(kind)})"
         for number, kind in enumerate(KINDS)

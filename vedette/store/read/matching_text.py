@@ -1,4 +1,4 @@
-"""Texts of events that match patterns, of a few segments: what highlights are made of."""
+"""Event texts of a few segments that match patterns, for highlights."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from vedette import limits
 from vedette.model.fields import EVENT_COLUMNS
 from vedette.query.compile.predicate_sql import Binder, either
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import SEGMENT_KEY
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
-from vedette.store.read.column_lists import quoted
 from vedette.store.read.process_events import BY_KEY
+from vedette.store.sql.column_lists import quoted
+from vedette.store.sql.scope_filter import SEGMENT_KEY
 
 Key = tuple[int, int, str, int]
 """A segment by `SEGMENT_KEY`."""
@@ -36,8 +36,8 @@ def matching_texts(
     *,
     reach: Reach = EVERYWHERE,
 ) -> list[Texts]:
-    """The different texts that one of the RE2 patterns of their event column finds, by segment
-    and column; `HIGHLIGHT_VALUES_MAX` of each at most.
+    """Distinct texts that match an RE2 pattern of their event column, by segment and column; at
+    most `HIGHLIGHT_VALUES_MAX` of each.
 
     Raises UnavailableError when it takes longer than `reach` allows.
     """
@@ -46,7 +46,7 @@ def matching_texts(
         return []
     bind = Binder("t")
     selected = ", ".join(_matching(column, patterns[column], bind) for column in columns)
-    # Each event is in one partial row, so rows need no merging.
+    # Without FINAL, since an event is in exactly one partial row.
     rows = engine.query(
         f"SELECT {SEGMENT_KEY}, seq, {selected} FROM segment PREWHERE ({SEGMENT_KEY}) IN {_KEYS}",
         {**bind.params, "keys": list(keys)},
@@ -58,7 +58,7 @@ def matching_texts(
         for column, values in zip(columns, row[5:], strict=True):
             found.setdefault((row[:4], column), {}).update(dict.fromkeys(values))
     most = limits.HIGHLIGHT_VALUES_MAX
-    return [Texts(*told, list(values)[:most]) for told, values in found.items() if values]
+    return [Texts(*key, list(values)[:most]) for key, values in found.items() if values]
 
 
 def _matching(column: str, patterns: Sequence[str], bind: Binder) -> str:

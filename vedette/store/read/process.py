@@ -1,8 +1,8 @@
-"""Reading processes: their segments, their metadata as a whole, their events, their relatives.
+"""Reads processes: segments, merged metadata, events, relatives.
 
-Its segments and their counts come from the outline (`tables.OUTLINE`); the guide (`process`)
-tells the windows of several processes. So the rest is read by primary key, and only where it is.
-Events are in the order of segments, and by time within a segment.
+Segments and counts come from the projection `tables.OUTLINE`, the windows of several processes from
+the table `process`; all else is then read by primary key. Events are ordered by segment, then by
+time.
 """
 
 from collections.abc import Sequence
@@ -17,20 +17,20 @@ from vedette.model.event import ProcessEvent
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine, Rows
-from vedette.store.plan.scope_filter import guided, scoped
-from vedette.store.read.column_lists import BEST, COUNTS, quoted, readable_array
 from vedette.store.read.process_events import BY_KEY
-from vedette.store.read.segment_counts import of_process
+from vedette.store.read.segment_counts import of_process, row_size, sees
+from vedette.store.sql.column_lists import BEST, COUNTS, quoted, readable_array
+from vedette.store.sql.scope_filter import guided, scoped
 
 _LAST = (1 << 63) - 1
 
 RELATIVES_MAX = 1_000
-"""Children or siblings that are read at once."""
+"""Children or siblings per query."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentSummary:
-    """One segment of a process (api.md 2.5); times in epoch microseconds."""
+    """One segment of a process (docs/api-objects.md#segment-list); times in epoch microseconds."""
 
     partition_ms: int
     window_ms: int
@@ -38,22 +38,22 @@ class SegmentSummary:
     last_update: int
     last_server_update: int
     counts: dict[str, int]
-    """Events by name of their kind, counted and uncounted kinds."""
+    """Event counts by kind name, kinds that are not streamed included."""
 
 
 class Events(Struct):
-    """Events by name of their kind, each list in order."""
+    """Events by kind name, each list in order."""
 
     total: int
-    """Events of the kinds and segments asked for, of which `by_kind` is a slice."""
+    """All events of the requested kinds and segments; `by_kind` is a slice of them."""
     by_kind: dict[str, list[ProcessEvent]]
 
 
 def segments_of(
     engine: Engine, process_id: str, scope: Scope, *, first: int = 0, last: int = _LAST
 ) -> list[SegmentSummary]:
-    """The segments of a process with ids from `first` to `last`, the earliest first; [] when
-    there is none to see."""
+    """Segments of a process with ids from `first` to `last`, earliest first; [] when the scope
+    sees none."""
     where = of_process(process_id, scope)
     found = engine.query(
         "SELECT partition_ms, window_ms, segment_id, max(last_update) AS updated, "
@@ -75,10 +75,10 @@ def segments_of(
 def process_rows(
     engine: Engine, process_ids: Sequence[str], scope: Scope
 ) -> dict[str, dict[str, Any]]:
-    """Processes as a whole, by id: the best metadata of all their segments, summed counts.
+    """Processes by id, merged over all their segments: metadata and summed counts.
 
-    Rows are as those of `find.Found`, with the id of the latest segment as `segment_id`, and
-    the earliest as `first_segment_id`.
+    Rows as those of `segment_search.Found`; `segment_id` is the latest segment's, and
+    `first_segment_id` the earliest's.
     """
     if not process_ids:
         return {}
@@ -119,10 +119,8 @@ def events(
     start: int = 0,
     count: int,
 ) -> Events:
-    """`count` events of a process from `start` on; of one segment, or of all (None).
-
-    Only the segments that hold them are read.
-    """
+    """`count` events of a process from offset `start`, of one segment or of all (None). Reads only
+    the segments that hold them."""
     begin, total, wanted = 0, 0, []
     for summary in segments_of(engine, process_id, scope):
         if segment_id is not None and summary.segment_id != segment_id:
@@ -181,17 +179,40 @@ def _event_time(named: tuple[str, ProcessEvent]) -> int:
 def children_of(
     engine: Engine, process_id: str, scope: Scope, *, limit: int = RELATIVES_MAX
 ) -> list[dict[str, Any]]:
-    """The processes that name this one as their parent, by start time; rows as `process_rows`."""
+    """The processes that name this one as their parent, by start time; rows as `process_rows`.
+    Cached by process: a summary asks for them every time."""
+    ids = engine.process_cache.get_or_load(
+        process_id,
+        ("children", scope, limit),
+        lambda: _child_ids(engine, process_id, scope, limit),
+        lambda found: 1_000 + 100 * len(found),
+    )
+    known = cached_process_rows(engine, ids, scope)
+    return [known[name] for name in ids if name in known]
+
+
+def cached_process_rows(
+    engine: Engine, process_ids: Sequence[str], scope: Scope
+) -> dict[str, dict[str, Any]]:
+    """`process_rows`, cached by process. The rows belong to the cache: do not change them."""
+    return engine.process_cache.get_or_load_many(
+        process_ids,
+        lambda process_id: ("whole", sees(scope, process_id)),
+        lambda missing: process_rows(engine, missing, scope),
+        row_size,
+    )
+
+
+def _child_ids(engine: Engine, process_id: str, scope: Scope, limit: int) -> list[str]:
     where = scoped(Condition("parent_id = {parent:String}", {"parent": process_id}), scope)
-    # The row that brings a process into a window names its parent; any partial row will do.
+    # The first partial row of a process in a window has its parent; any partial row matches.
     found = engine.query(
         f"SELECT process_id, max(start) AS started FROM segment WHERE {where.sql} "
-        f"GROUP BY process_id ORDER BY started, process_id LIMIT {limit:d}",
+        "GROUP BY process_id ORDER BY started = fromUnixTimestamp64Micro(0, 'UTC'), started, "
+        f"process_id LIMIT {limit:d}",
         where.params,
     )
-    ids = [row[0] for row in found.rows]
-    known = process_rows(engine, ids, scope)
-    return [known[name] for name in ids if name in known]
+    return [row[0] for row in found.rows]
 
 
 def siblings_of(
@@ -210,7 +231,7 @@ def _of_process(
     windows: Sequence[int],
     where: Condition,
 ) -> Rows:
-    """Columns of segments that lie in these windows, whole, the earliest first."""
+    """Columns of merged segments in these windows, earliest first."""
     own = of_process(process_id, scope, windows)
     return engine.query(
         f"SELECT {columns} FROM segment FINAL WHERE {own.sql} AND ({where.sql}) "

@@ -1,9 +1,8 @@
-"""The events of one process as one sequence: how many each segment holds, and any part of it.
+"""The events of one process as one sequence: counts per segment, and slices.
 
-The order is by segment, then by time, then by kind, then as stored (docs/process-analysis.md).
-Counts are asked without FINAL, because every event lies in exactly one partial row; those of all
-events are in the outline of the process (`segment_counts.py`). Events are read by primary key, and
-only the segments that are named.
+Ordered by segment, time, kind, then as stored (docs/process-analysis.md). Counts need no FINAL,
+since an event is in exactly one partial row; counts of all events come from the projection
+(`segment_counts.py`). Events are read by primary key, and only from the named segments.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,24 +17,24 @@ from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS
 from vedette.query.compile.events_sql import KindTest, compile_events
 from vedette.store.engine.client import Engine, Settings
-from vedette.store.read.column_lists import readable_array
 from vedette.store.read.segment_counts import Outline, of_process
+from vedette.store.sql.column_lists import readable_array
 
 BY_KEY: Final[Settings] = {
     **SETTINGS,
     "use_skip_indexes": 0,
     "optimize_use_projections": 0,
     "optimize_use_implicit_projections": 0,
-    # The blocks of a place hold its neighbours too, which are asked for next.
+    # The next page reads neighbouring rows, which are in the same blocks.
     "use_uncompressed_cache": 1,
 }
-"""For reads by primary key. Where it is known how rows are found, nothing else has to be weighed:
-on a table with so many columns and indexes, that is a third of what a small question costs."""
+"""Settings for reads by primary key: no skip indexes or projections are analysed, which is a third
+of a small query's time on a table with so many columns and indexes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SequencedEvent:
-    """An event of the sequence with its place."""
+    """An event with its position in the sequence."""
 
     segment_id: int
     kind: EventKind
@@ -49,8 +48,8 @@ def count_wanted(
     wanted: EventFilter,
     windows: Sequence[int] | None,
 ) -> dict[int, int]:
-    """By segment id, how many events of a filter the segments of these windows, or of all of
-    them, hold."""
+    """Event counts by segment id, of the events that pass a filter; of the segments in these
+    windows, or of all."""
     tests, params = compile_events(wanted)
     if not tests:
         return {}
@@ -72,7 +71,7 @@ def names_child(
     *,
     deadline_s: float,
 ) -> bool:
-    """Whether a process has an event of a child, with this MD5 where one is given.
+    """Whether a process has a childproc event of this child, and MD5 where one is given.
 
     Raises UnavailableError (`reason` "deadline") when it takes longer than `deadline_s`.
     """
@@ -92,17 +91,17 @@ def read_wanted(
     process_id: str,
     scope: Scope,
     wanted: EventFilter,
-    told: Outline,
+    outline: Outline,
     numbers: Sequence[int],
     start: int,
     count: int,
 ) -> list[SequencedEvent]:
-    """`count` events of a filter from the `start`th on, of some segments of an outline, given by
-    their numbers. Kinds that these do not have cost nothing."""
+    """`count` events that pass a filter from offset `start`, of the segments of an outline with
+    these indexes. Kinds that the segments lack are not read."""
     tests, params = compile_events(wanted)
-    present = told.kinds_in(numbers)
+    present = outline.kinds_in(numbers)
     tests = [test for test in tests if test.kind in present]
-    places = [(told.window_ms[number], told.segment_ids[number]) for number in numbers]
+    places = [(outline.window_ms[number], outline.segment_ids[number]) for number in numbers]
     if not (tests and places and count):
         return []
     found: list[SequencedEvent] = []
@@ -125,8 +124,8 @@ def offset_under(
     before: tuple[EventFilter, int],
     after: EventFilter,
 ) -> int:
-    """An offset in one segment under the filter `before[0]` as an offset under another: how many
-    events of `after` stand before the one at `before[1]`."""
+    """Translates an offset within a segment from one filter to another: the number of events of
+    `after` before the event at offset `before[1]` of `before[0]`."""
     old, offset = before
     head = _keys(engine, process_id, scope, old, place)[offset : offset + 1]
     keys = _keys(engine, process_id, scope, after, place)
@@ -136,7 +135,7 @@ def offset_under(
 _Row = list[tuple[Sequence[Any], ...]]
 """The arrays of one segment, by test and by field of its kind."""
 _Key = tuple[int, int, int]
-"""What the events of a segment are ordered by: time, rank of the kind, place in its arrays."""
+"""Sort key of events within a segment: time, rank of the kind, array index."""
 
 
 def _keys(
@@ -146,7 +145,7 @@ def _keys(
     wanted: EventFilter,
     place: tuple[int, int],
 ) -> list[_Key]:
-    """The keys of a segment's events under a filter; ranks and places as without one."""
+    """Sort keys of a segment's events that pass a filter; ranks and indexes as without it."""
     tests, params = compile_events(wanted)
     if not tests:
         return []
@@ -195,7 +194,7 @@ def _arrays(
 
 
 def _kept(test: KindTest) -> str:
-    """The columns of a kind, without the elements that are not wanted."""
+    """The columns of a kind, reduced to the elements that pass the filter."""
     arrays = [readable_array(column.name, column.type) for column in test.kind.columns]
     if test.mask_sql:
         mask = f"`{test.kind.name}_mask`"

@@ -1,7 +1,7 @@
-"""What is known of one process beside its events: by one segment, and by all of them together.
+"""Metadata and counts of one process: of a segment, and of the whole process.
 
-Every segment carries what is known of its process, and the newest what was known last. So one
-segment tells the metadata, and what has to be summed up is in the outline (`segment_counts.py`).
+Every segment holds all metadata of its process, so the newest one is read for it; sums over
+segments are read from the outline projection (`segment_counts.py`).
 """
 
 from collections.abc import Callable, Collection, Hashable
@@ -11,21 +11,22 @@ from typing import Any, Final, TypeVar
 from vedette import limits
 from vedette.model.scope import Scope
 from vedette.store.engine.client import Engine
-from vedette.store.engine.query_pool import beside
-from vedette.store.read.column_lists import COUNTS, KNOWN, quoted, row_with
+from vedette.store.engine.query_pool import submit
 from vedette.store.read.process_events import BY_KEY
-from vedette.store.read.segment_counts import of_process, sees
+from vedette.store.read.segment_counts import of_process, row_size, sees
+from vedette.store.sql.column_lists import COUNTS, KNOWN, quoted, row_with
 
 _NEWEST_WINDOW: Final = (
     "(SELECT arrayMax(arrayPushFront(groupArrayArray(windows), 0)) "
     "FROM process WHERE process_id = {process:String})"
 )
-"""As the guide has it; 0 without one. It is a number before a table is read by its key."""
+"""From the `process` table; 0 for an unknown process. The subquery is evaluated before `segment` is
+read, so that its key prunes."""
 
 R = TypeVar("R", dict[str, Any], dict[str, Any] | None)
 
 _OWN_NAMES = {"prefer_column_name_to_alias": 1}
-"""Lets a result have the name of the column that it is made from."""
+"""Lets an aggregate have the name of its column."""
 
 
 def segment_row(
@@ -36,8 +37,8 @@ def segment_row(
     names: Collection[str] = KNOWN,
     counts: Collection[str] = COUNTS,
 ) -> dict[str, Any] | None:
-    """What is named of one segment's metadata and counts, and when it was updated; remembered,
-    since every page of its events shows them."""
+    """Columns `names` and `counts` of one segment, with its update times. Cached: every page of the
+    segment's events shows them."""
     question = ("segment", segment_id, tuple(names), tuple(counts))
     found = _told(
         engine,
@@ -81,14 +82,12 @@ def process_row(
     names: Collection[str] = KNOWN,
     counts: Collection[str] = COUNTS,
 ) -> dict[str, Any] | None:
-    """One process as a whole, as `process_rows` has it, with what is named of its metadata and
-    counts; None when there is none to see.
+    """One process as a whole, in the form of `process_rows`, with columns `names` and `counts`;
+    None when the scope holds no such process.
 
-    Every segment carries what is known of its process, and the newest what was known last: so
-    the newest one tells the metadata, and the outline what has to be summed up. The two are
-    asked at once.
+    Metadata of the newest segment and sums from the outline are read concurrently.
     """
-    summing = beside(_summed, engine, process_id, scope, counts)
+    summing = submit(_summed, engine, process_id, scope, counts)
     question = ("newest", tuple(names))
     newest = _told(
         engine, process_id, scope, question, lambda: _newest(engine, process_id, scope, names)
@@ -104,7 +103,7 @@ def process_row(
 def _summed(
     engine: Engine, process_id: str, scope: Scope, counts: Collection[str] = ()
 ) -> dict[str, Any]:
-    """What all segments tell together; its `segment_id` is 0 when there are none."""
+    """Aggregates over all segments; `segment_id` is 0 when there are none."""
     question = ("summed", tuple(counts))
     return _told(
         engine, process_id, scope, question, lambda: _sum_up(engine, process_id, scope, counts)
@@ -129,9 +128,8 @@ def _sum_up(
 def newest_row(
     engine: Engine, process_id: str, scope: Scope, names: Collection[str] = KNOWN
 ) -> dict[str, Any] | None:
-    """The newest segment of a process, with what is named of its metadata; None when there is
-    none to see. Of a process that was never heard of, the guide alone is asked; what was told is
-    remembered, since every summary of a process asks for its parent."""
+    """Columns `names` of the newest segment of a process; None when the scope holds none. Of an
+    unknown process only the `process` table is read. Cached: every summary reads its parent."""
     return _told(
         engine,
         process_id,
@@ -149,12 +147,9 @@ def _told(
     ask: Callable[[], R],
 ) -> R:
     """The answer of `ask`, remembered until something is written to the process."""
-    return engine.unchanged.told(process_id, (sees(scope, process_id), *question), ask, _size)
-
-
-def _size(row: dict[str, Any] | None) -> int:
-    """About what a row takes in memory."""
-    return 3_000 + sum(len(value) for value in (row or {}).values() if isinstance(value, str))
+    return engine.process_cache.get_or_load(
+        process_id, (sees(scope, process_id), *question), ask, row_size
+    )
 
 
 def _newest_heard_of(
@@ -183,6 +178,6 @@ def _newest(
     if found:
         # Ordering one or two rows here costs nothing, and in the engine a millisecond.
         return max(found, key=itemgetter("segment_id"))
-    # The guide is written first, and a crash may come between: then it names a window too many.
+    # `process` is written first: after a crash it may name a window that has no segment.
     told = _summed(engine, process_id, scope)["segment_id"]
     return segment_row(engine, process_id, told, scope, names, ()) if told else None

@@ -1,15 +1,15 @@
-"""Every process of a stretch of time with what filters ask of it, as a stream."""
+"""Streams the processes active since a time, with the fields that filters test."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from vedette.limits import SEGMENT_WINDOW_MS
 from vedette.store.engine.client import Engine
-from vedette.store.read.column_lists import COUNTS
+from vedette.store.sql.column_lists import COUNTS
 
 
 class DayProcess(NamedTuple):
-    """A process by its best known metadata; `events` counts those since the time asked for."""
+    """A process with its metadata; `events` counts those since the given time."""
 
     process_id: str
     sensor_id: int
@@ -24,7 +24,7 @@ class DayProcess(NamedTuple):
 
 
 def processes_since(engine: Engine, since_us: int, limit: int) -> Iterator[DayProcess]:
-    """The processes heard of since a time, the newest first, at most `limit` of them."""
+    """Processes with events since a time (epoch microseconds), newest first, at most `limit`."""
     since_ms = max(0, since_us // 1_000 - SEGMENT_WINDOW_MS)
     with engine.stream(
         "SELECT process_id, any(sensor_id), max(path), max(cmdline), max(process_md5), "

@@ -1,6 +1,6 @@
-"""What the writer reads back: after a restart, and when its memory has forgotten a process.
+"""Reads of the write path: recovery after a restart, and lookups of evicted processes.
 
-All of it is the server's own work, so the scope is everything.
+They are the server's own, so the scope is everything.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,9 +12,11 @@ from pyroaring import BitMap
 from vedette.limits import SEGMENT_WINDOW_MS
 from vedette.model.columns import DERIVED, PROCESS
 from vedette.model.host import HostProcess
+from vedette.model.metadata_rank import RANK_COLUMN_OF
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import guided
-from vedette.store.read.column_lists import COUNTS
+from vedette.store.sql.column_lists import COUNTS
+from vedette.store.sql.scope_filter import guided
+from vedette.store.write.corrections import newest_corrections
 
 PROCESSES_PER_QUERY = 2_000
 """Ids bound to one query: the time to bind them grows with their square above 10,000."""
@@ -22,7 +24,7 @@ PROCESSES_PER_QUERY = 2_000
 
 @dataclass(frozen=True, slots=True)
 class SegmentPlace:
-    """A segment that exists, and how many events it holds."""
+    """A stored segment, and how many events it holds."""
 
     partition_ms: int
     window_ms: int
@@ -41,14 +43,14 @@ class KnownProcess:
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """Where the writer goes on: 0 in an empty store."""
+    """The newest window and commit; 0 in an empty store."""
 
     window_ms: int
     seq: int
 
 
 def known_processes(engine: Engine, process_ids: Sequence[str]) -> dict[str, KnownProcess]:
-    """What is stored of processes, by id; those of which nothing is are left out."""
+    """Stored metadata and segments by process id; unknown ids are left out."""
     known: dict[str, KnownProcess] = {}
     for at in range(0, len(process_ids), PROCESSES_PER_QUERY):
         known |= _known_processes(engine, list(process_ids[at : at + PROCESSES_PER_QUERY]))
@@ -56,8 +58,8 @@ def known_processes(engine: Engine, process_ids: Sequence[str]) -> dict[str, Kno
 
 
 def _known_processes(engine: Engine, process_ids: list[str]) -> dict[str, KnownProcess]:
-    # Most that are asked for are new. The guide says so from four columns, while a question
-    # about `segment` costs milliseconds before it reads a row.
+    # Most ids are new. `process` has four columns, while a read of `segment` costs milliseconds
+    # before its first row.
     stored = engine.query(
         "SELECT DISTINCT process_id FROM process WHERE process_id IN {ids:Array(String)}",
         {"ids": process_ids},
@@ -79,7 +81,19 @@ def _known_processes(engine: Engine, process_ids: list[str]) -> dict[str, KnownP
         places.setdefault(process_id, []).append(stays)
         latest[process_id] = (stays.window_ms, sensor_id, process_id)
     facts = _facts(engine, list(latest.values()))
+    for name, values in newest_corrections(engine, process_ids).items():
+        facts[name] = _corrected(facts.get(name, {}), values)
     return {name: KnownProcess(facts.get(name, {}), stays) for name, stays in places.items()}
+
+
+def _corrected(facts: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Facts with a correction that is not applied yet; empty values are left out."""
+    merged = {
+        name: value
+        for name, value in {**facts, **values}.items()
+        if facts.get(RANK_COLUMN_OF.get(name, ""), 0) <= values.get(RANK_COLUMN_OF.get(name, ""), 0)
+    }
+    return {name: value for name, value in merged.items() if value}
 
 
 def heard_of(engine: Engine, most: int) -> BitMap | None:
@@ -130,9 +144,9 @@ def seen_keys(
     since_us: int = 0,
     since_seq: int = 0,
 ) -> Keys:
-    """The keys of what was stored since a time and since a commit, sensor by sensor, in blocks.
+    """Keys of rows stored since a time and a commit, by sensor, streamed in blocks.
 
-    May tell keys twice, and some that are a little older than asked for.
+    May yield a key twice, and some that are a little older.
     """
     with engine.stream(
         _SEEN[table], {"since_ms": _window_before(since_us), "since_seq": since_seq}

@@ -1,8 +1,8 @@
-"""The relatives of many processes at once: what a tree is made of.
+"""Reads relatives of many processes at once, for process trees.
 
-Children are known in two ways, and neither is complete: a process names its parent, and a parent
-reports its child. The first tells of children whose parent was never heard of, the second of
-children that were never heard of themselves. Each question here is one for a whole generation.
+There are two sources of children, and neither is complete: the `parent_id` of a process (also for
+parents without telemetry), and childproc events of the parent (also for children without
+telemetry). Each query here serves a whole generation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,15 +14,15 @@ from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import guided, scoped
-from vedette.store.read.column_lists import BEST_COUNTS, best
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.read.recovery import PROCESSES_PER_QUERY
+from vedette.store.sql.column_lists import BEST_COUNTS, best
+from vedette.store.sql.scope_filter import guided, scoped
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A child as its parent's events tell of it; what began it, where that was told."""
+    """A child as the childproc events of its parent describe it."""
 
     parent_id: str
     child_id: str
@@ -40,27 +40,27 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """A process that names its parent."""
+    """A process and its `parent_id`."""
 
     parent_id: str
     child_id: str
     start_us: int
-    """0 when no record told."""
+    """0 when unknown."""
     reports: int
-    """Events of children of its own."""
+    """Its own childproc events."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A process, as `facts_of` has it, and the children that it reported."""
+    """A process (a row of `facts_of`) and the children that its events report."""
 
     row: dict[str, Any]
     reports: list[Report] | None
-    """None where `reports_of` has to be asked: there are too many."""
+    """None when there are too many; use `reports_of`."""
 
 
 _BY_INDEX: Final = {name: value for name, value in BY_KEY.items() if name != "use_skip_indexes"}
-"""For the children of a process, whom no key names."""
+"""Settings for children of a process, which no key finds."""
 
 _SHOWN: Final = frozenset(
     (
@@ -77,31 +77,31 @@ _OF_PARENT: Final = frozenset(
 )
 
 NODE: Final = tuple(column for column in METADATA if column.name in _SHOWN)
-"""What a node of a tree shows."""
+"""Columns that a tree node shows."""
 
 FACTS: Final = tuple(column for column in METADATA if column.name in _SHOWN | _OF_PARENT)
-"""The same, and what a process tells of its parent."""
+"""`_SHOWN` and the columns about the parent."""
 
 REPORTS_AT_ONCE: Final = 100
-"""Events of children that are read with a process; of so many processes at once."""
+"""Childproc events that are read with a process, and processes per query."""
 
 _PROCESSES_WITH_REPORTS: Final = 1_000
 
 
 _NAMED: Final = "sensor_id IN {sensors:Array(UInt32)} AND parent_id IN {ids:Array(String)}"
-"""A child is on its parent's host, which the primary key finds before any index is asked."""
+"""A child is on its parent's host: the primary key narrows by sensor before any index does."""
 
 
 def _sensed(ids: list[str]) -> dict[str, Any]:
-    """The values of `_NAMED`."""
+    """The parameters of `_NAMED`."""
     sensors = sorted({sensor for one in ids if (sensor := sensor_of(one)) is not None})
     return {"ids": ids, "sensors": sensors}
 
 
 def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: int) -> list[Tie]:
-    """The processes that name one of these as their parent, by start time."""
+    """Processes whose parent is one of these, by start time."""
     segment = engine.capabilities.storage("segment")
-    # Any partial row may name the parent; what the process is, only all of them together tell.
+    # Any partial row may match; the metadata is that of all partial rows merged.
     named = f"process_id IN (SELECT process_id FROM {segment} WHERE {_NAMED})"
     by_guide = guided(engine.capabilities, named)
     wanted = set(parent_ids)
@@ -120,8 +120,8 @@ def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: i
 
 
 def children_named(engine: Engine, parent_ids: Sequence[str], limit: int) -> list[str] | None:
-    """The processes of which some partial row names one of these as its parent, whatever all of
-    them together tell, and whoever may see them. None when there are more than `limit`."""
+    """Ids of processes with a partial row whose parent is one of these, in any scope, before rows
+    are merged. None when there are more than `limit`."""
     found: set[str] = set()
     for ids in _batches(parent_ids):
         rows = engine.query(
@@ -141,7 +141,7 @@ _CHILDPROC: Final = (
 )
 _WITH_REPORTS: Final = (
     f"groupArrayArray({REPORTS_AT_ONCE:d})"
-    f"(arrayZip({', '.join(f'childproc_{name}' for name in _CHILDPROC)})) AS best_told"
+    f"(arrayZip({', '.join(f'childproc_{name}' for name in _CHILDPROC)})) AS best_events"
 )
 
 
@@ -154,10 +154,10 @@ def reports_of(
     child_ids: Sequence[str] | None = None,
     only_suppressed: bool = False,
 ) -> list[Report]:
-    """The children that these processes reported, by time, each once; `child_ids` limits them, or
-    that they were reported as suppressed."""
+    """Children in the childproc events of these processes, by time, each once; optionally only
+    `child_ids`, or only suppressed ones."""
     arrays = ", ".join(f"childproc_{name} AS {name}" for name in _CHILDPROC)
-    # What a child was when it began, not what it became; an end tells less than a start.
+    # The values at the child's start; an end event has fewer of them.
     first = "argMin((kind, path, command_line, username, pid, md5, sha256), (started = 0, time))"
     which = "" if child_ids is None else " AND child_id IN {children:Array(String)}"
     which += " AND suppressed" if only_suppressed else ""
@@ -179,8 +179,8 @@ def reports_of(
 def facts_of(
     engine: Engine, process_ids: Sequence[str], scope: Scope, columns: Sequence[Column] = FACTS
 ) -> dict[str, dict[str, Any]]:
-    """What a tree shows of processes, by id: metadata, sums of counts, `sensor_id`, and the id of
-    the latest segment as `segment_id`. Those that cannot be seen are left out."""
+    """Rows for a tree by process id: metadata, summed counts, `sensor_id`, and the latest segment's
+    id as `segment_id`. Processes outside the scope are left out."""
     by_id = _facts(engine, process_ids, scope, columns)
     return {row["process_id"]: row for row in by_id}
 
@@ -188,15 +188,15 @@ def facts_of(
 def known_of(
     engine: Engine, process_ids: Sequence[str], scope: Scope, columns: Sequence[Column]
 ) -> dict[str, Known]:
-    """The same with the children that each reported: one question in place of two."""
+    """`facts_of` with the children that each reported: one query in place of two."""
     if len(process_ids) > _PROCESSES_WITH_REPORTS:
         rows = _facts(engine, process_ids, scope, columns)
         return {row["process_id"]: Known(row, None) for row in rows}
     found: dict[str, Known] = {}
     for row in _facts(engine, process_ids, scope, columns, _WITH_REPORTS):
-        told = row.pop("told")
+        process_id, events = row["process_id"], row.pop("events")
         is_all = row["childproc_count"] <= REPORTS_AT_ONCE
-        found[row["process_id"]] = Known(row, _reports(row["process_id"], told) if is_all else None)
+        found[process_id] = Known(row, _reports(process_id, events) if is_all else None)
     return found
 
 
@@ -208,12 +208,12 @@ def _facts(
     *others: str,
 ) -> Iterator[dict[str, Any]]:
     sensor_and_segment = "any(sensor_id) AS best_sensor_id, max(segment_id) AS best_segment_id"
-    told = ", ".join((sensor_and_segment, *map(best, columns), BEST_COUNTS, *others))
+    selected = ", ".join((sensor_and_segment, *map(best, columns), BEST_COUNTS, *others))
     by_guide = guided(engine.capabilities, "process_id IN {ids:Array(String)}")
     for ids in _batches(process_ids):
         where = scoped(Condition(by_guide, {"ids": ids}), scope)
         rows = engine.query(
-            f"SELECT process_id, {told} FROM segment WHERE {where.sql} GROUP BY process_id",
+            f"SELECT process_id, {selected} FROM segment WHERE {where.sql} GROUP BY process_id",
             where.params,
             settings=BY_KEY,
         )
@@ -221,12 +221,12 @@ def _facts(
         yield from (dict(zip(names, row, strict=True)) for row in rows.rows)
 
 
-def _reports(parent_id: str, told: Sequence[tuple[Any, ...]]) -> list[Report]:
+def _reports(parent_id: str, rows: Sequence[tuple[Any, ...]]) -> list[Report]:
     """The children of a process's own events, each once, as `reports_of` has them."""
     first: dict[str, tuple[Any, ...]] = {}
     since: dict[str, int] = {}
     suppressed: set[str] = set()
-    for event in told:
+    for event in rows:
         time_us, started, _, child_id, *_ = event
         since[child_id] = min(time_us, since.get(child_id, time_us))
         if event[-1]:

@@ -1,22 +1,22 @@
-"""Where a program runs now, as far as telemetry tells."""
+"""Hosts on which a program is running, according to telemetry."""
 
 from dataclasses import dataclass
 
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import scoped
+from vedette.store.sql.scope_filter import scoped
 
 RUNNING_HOSTS_MAX = 1_000
-"""Hosts that one answer lists, those heard of last."""
+"""Hosts per answer, the most recently seen first."""
 
 PROCESS_IDS_MAX = 10
-"""Processes of one host that are named."""
+"""Process ids listed per host."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunsOn:
-    """A host with processes of a program that have not ended."""
+    """A host with unterminated processes of a program."""
 
     sensor_id: int
     hostname: str
@@ -27,7 +27,7 @@ class RunsOn:
 
 
 def running(engine: Engine, md5: str, scope: Scope, since_us: int) -> list[RunsOn]:
-    """The hosts on which processes with this image were heard of since a time, and not ended."""
+    """Hosts with unterminated processes of this image (MD5) seen since a time (epoch µs)."""
     recent = "window_ms >= {since_ms:UInt64}"
     of_program = (
         "(sensor_id, process_id) IN (SELECT sensor_id, process_id "

@@ -1,12 +1,11 @@
-"""The outline of a process: its segments, how many events each holds, and of which kinds.
+"""Segments of a process with event counts and kinds.
 
-It is read from where rows lie in the order of processes (`tables.OUTLINE`), so it costs the same
-however much else is stored. Counts are asked without FINAL, because every event lies in exactly
-one partial row.
+Read from the projection in process order (`tables.OUTLINE`), so the cost does not depend on the
+size of the store. Without FINAL, since an event is in exactly one partial row.
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,29 +15,29 @@ from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import scoped
+from vedette.store.sql.scope_filter import scoped
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The segments of a process, the earliest first, in lists of the same length."""
+    """The segments of a process, earliest first, as parallel lists."""
 
     window_ms: Sequence[int]
     segment_ids: Sequence[int]
     totals: Sequence[int]
     """Events of all `STREAMED` kinds."""
     chosen: Sequence[int]
-    """Events of the kinds that were asked for."""
+    """Events of the requested kinds."""
     kinds: Sequence[int]
-    """Kinds that there are events of: a bit for each of `STREAMED`, the first one's is 1."""
+    """Bit set of kinds with events, in the order of `STREAMED`; the first kind is bit 0."""
     is_terminated: bool
 
     def kinds_in(self, numbers: Sequence[int]) -> list[EventKind]:
-        """Kinds that the segments with these numbers have events of."""
-        met = 0
+        """Kinds with events in the segments with these indexes."""
+        kinds = 0
         for number in numbers:
-            met |= self.kinds[number]
-        return [kind for bit, kind in enumerate(STREAMED) if met >> bit & 1]
+            kinds |= self.kinds[number]
+        return [kind for bit, kind in enumerate(STREAMED) if kinds >> bit & 1]
 
 
 def outline(
@@ -49,11 +48,11 @@ def outline(
     *,
     deadline_s: float | None = None,
 ) -> Outline | None:
-    """Segments and counts of a process; None when there is none to see.
+    """Segments and counts of a process; None when the scope sees none.
 
     Raises UnavailableError (`reason` "deadline") when it takes longer than `deadline_s`.
     """
-    return engine.unchanged.told(
+    return engine.process_cache.get_or_load(
         process_id,
         ("outline", sees(scope, process_id), tuple(kind.name for kind in kinds)),
         lambda: _outline(engine, process_id, scope, kinds, deadline_s),
@@ -62,8 +61,14 @@ def outline(
 
 
 def sees(scope: Scope, process_id: str) -> bool:
-    """Whether a scope has the sensor of a process: all that answers about one process depend on."""
+    """Whether a scope contains the sensor of a process; results about one process depend on the
+    scope only by this."""
     return scope.allows(sensor_of(process_id) or 0)
+
+
+def row_size(row: Mapping[str, Any] | None) -> int:
+    """About how many bytes a cached row takes in memory."""
+    return 3_000 + sum(len(value) for value in (row or {}).values() if isinstance(value, str))
 
 
 def _size(found: Outline | None) -> int:
@@ -92,12 +97,12 @@ def _outline(
         where.params,
         deadline_s=deadline_s,
     )
-    windows, segment_ids, totals, met, terminated, *others = found.rows[0]
+    windows, segment_ids, totals, kind_bits, terminated, *others = found.rows[0]
     if not segment_ids:
         return None
     counts = array("Q", totals)
     chosen = counts if is_all else array("Q", others[0])
-    lists = (array("Q", windows), array("Q", segment_ids), counts, chosen, array("Q", met))
+    lists = (array("Q", windows), array("Q", segment_ids), counts, chosen, array("Q", kind_bits))
     return Outline(*lists, bool(terminated))
 
 
@@ -109,8 +114,8 @@ def present_segment(
     *,
     deadline_s: float | None = None,
 ) -> int | None:
-    """The id of a segment when a process has it, else of its earliest one; None when there is no
-    process to see. Raises UnavailableError (`reason` "deadline")."""
+    """`segment_id` when the process has it, else its earliest segment's id; None when the scope
+    does not see the process. Raises UnavailableError (`reason` "deadline")."""
     where = of_process(process_id, scope)
     found = engine.query(
         "SELECT count(), countIf(segment_id = {segment:UInt64}), min(segment_id) "
@@ -125,7 +130,7 @@ def present_segment(
 
 
 def of_process(process_id: str, scope: Scope, windows: Sequence[int] | None = None) -> Condition:
-    """The condition on partial rows of one process, by primary key where windows are given."""
+    """A condition on partial rows of one process; by primary key where windows are given."""
     sql = "process_id = {process:String} AND sensor_id = {sensor:UInt32}"
     params: dict[str, Any] = {"process": process_id, "sensor": sensor_of(process_id) or 0}
     if windows is not None:

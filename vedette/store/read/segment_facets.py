@@ -1,10 +1,8 @@
-"""How often each value of some columns occurs among the segments that a search finds.
+"""Facet counts of a segment search, all columns in one pass (`GROUPING SETS`).
 
-All columns are counted in one pass (`GROUPING SETS`). Their order here is that of the answer.
-
-A fuzzy count looks at one window in eight, chosen by hash, and scales what it finds to the exact
-total: windows are what lies together on disk, so seven eighths of it are not read. Small results
-are counted exactly, and so are groups, whose members lie in many windows.
+A fuzzy count samples one window in eight, chosen by hash, and scales to the exact total. Windows
+are contiguous on disk, so seven eighths are not read. Small results and groups, whose members are
+in many windows, are counted exactly.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,18 +15,18 @@ from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.query.compile.predicate_sql import DERIVED_SQL, LOCAL_START
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import scoped
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
-from vedette.store.read.column_lists import SORTABLE, quoted
+from vedette.store.sql.column_lists import SORTABLE, quoted
+from vedette.store.sql.scope_filter import scoped
 
 VALUES_MAX: Final = 200
-"""Values of one facet, the most frequent ones."""
+"""Values per facet, the most frequent ones."""
 
 DAYS: Final = 30
-"""Days that the facet `start` looks back on, today among them."""
+"""Days covered by the facet `start`, today included."""
 
 FUZZY_TOTAL_MIN: Final = 100_000
-"""Below so many segments a fuzzy count would save nothing."""
+"""Smaller results are counted exactly: sampling saves nothing."""
 
 _DAY_US: Final = 24 * 3600 * 1_000_000
 _SAMPLED: Final = (
@@ -37,14 +35,14 @@ _SAMPLED: Final = (
 )
 
 _UNKNOWN: Final = 255
-"""Hour and weekday of a start that nobody told."""
+"""Hour and weekday of an unknown start."""
 
 _DAY_SQL: Final = (
     "if(start >= fromUnixTimestamp64Micro({facet_from:Int64}, 'UTC') "
     "AND start < fromUnixTimestamp64Micro({facet_until:Int64}, 'UTC'), "
     f"toUInt32(toDate({LOCAL_START})), 0)"
 )
-"""The day of a start within the last `DAYS`, counted from 1970; 0 for another one."""
+"""Days since 1970 of a start within the last `DAYS`; else 0."""
 
 FACETS: Mapping[str, str] = MappingProxyType(
     {
@@ -61,7 +59,8 @@ FACETS: Mapping[str, str] = MappingProxyType(
         "username_full": "username",
     }
 )
-"""Facets of process search (api.md 2.3) and their expressions. Hours, weekdays (0 is Sunday)
+"""Facets of process search (docs/api-objects.md#facets) and their expressions. Hours, weekdays (0
+is Sunday)
 and days are those of the host's clock; days are numbers."""
 
 Value = str | int
@@ -69,10 +68,10 @@ Value = str | int
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """What was counted: by facet, its values with their counts, the most frequent first."""
+    """Values with counts by facet, the most frequent first."""
 
     total: int
-    """Segments, or groups, that were counted; of a fuzzy count those of the whole result."""
+    """Segments or groups counted; for a fuzzy count those of the whole result."""
     counts: dict[str, list[tuple[Value, int]]]
 
 
@@ -87,7 +86,7 @@ def count_facets(
     fuzzy_total: int = 0,
     reach: Reach = EVERYWHERE,
 ) -> Facets:
-    """Count the values of the named `FACETS`; values that are not known are left out.
+    """Count the values of the named `FACETS`; unknown values are left out.
 
     With `group`, a column as in `search_groups`, every value counts the groups it occurs in.
     With `fuzzy_total`, the exact number of segments, the counts may be estimates.
@@ -122,12 +121,12 @@ def _count(
         _counting(where, names, group),
         {**where.params, "facet_from": since_us, "facet_until": until_us},
     )
-    return _sorted_out(names, found.rows)
+    return _by_facet(names, found.rows)
 
 
 def _counting(where: Condition, names: Sequence[str], group: str) -> str:
-    """One pass over the segments, grouped by nothing and by each column. 201 values a column,
-    because one of them may be the unknown one."""
+    """One pass with a grouping set per column and one for the total. One value more than
+    `VALUES_MAX`, since one may be the unknown one."""
     columns = [f"f{number}" for number in range(len(names))]
     values = [f"{FACETS[name]} AS f{number}" for number, name in enumerate(names)]
     counted = "count()"
@@ -145,9 +144,9 @@ def _counting(where: Condition, names: Sequence[str], group: str) -> str:
     )
 
 
-def _sorted_out(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Facets:
-    """Rows by their grouping set: `which` has a bit, the last one for the last column, for every
-    column that is not in it."""
+def _by_facet(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Facets:
+    """Assigns rows to facets by grouping set: `which` has a bit per column that is not in the set,
+    the lowest for the last column."""
     all_bits = (1 << len(names)) - 1
     place = {all_bits ^ 1 << len(names) - 1 - number: number for number in range(len(names))}
     counts: dict[str, list[tuple[Value, int]]] = {name: [] for name in names}

@@ -1,9 +1,8 @@
-"""Searching segments in groups: of all segments with one value of a column, the first
-(`svc.group`, api.md 4.1).
+"""Grouped search of segments: the first segment per value of a column (`svc.group`,
+docs/http-api.md#searching-and-reading-processes).
 
-The first of a group, and the order of groups, come from the order of segments: the page begins
-with the first segment of all, and leaves out every one whose group was met before. So the page
-is found among the first segments in order; the groups of all are only counted.
+Groups are ordered by their first segments. A page therefore consists of the first segments in
+order, without those whose group occurred before; all other groups are only counted.
 """
 
 from collections.abc import Iterable
@@ -13,13 +12,13 @@ from vedette.model.columns import KEY
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.scope_filter import PLACE, Place, scoped
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
-from vedette.store.read.column_lists import SORTABLE, quoted
 from vedette.store.read.segment_search import NEWEST_FIRST, Found, Order, ordering_sql, segment_rows
+from vedette.store.sql.column_lists import SORTABLE, quoted
+from vedette.store.sql.scope_filter import PLACE, Place, scoped
 
 _AHEAD = 4
-"""Segments read for a row of the page: a process has two or three in most stores."""
+"""Segments read per row of the page: a process typically has two or three."""
 
 _AHEAD_LEAST = 1_000
 

@@ -1,31 +1,34 @@
-"""Searching segments: how many match, and the metadata of one page of them."""
+"""Runs a search of segments: the number of matches, and the metadata of one page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, assert_never
 
 from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.from_clause import selected
-from vedette.store.plan.scope_filter import AT_PLACES, PLACE, PLACES, Place, scoped
+from vedette.store.plan import choose
+from vedette.store.plan.choose import can_group_rows, choose_ranking
+from vedette.store.plan.plan import CountOnly, MergedSort, TopByEvent, TopByKey
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
-from vedette.store.plan.top_by_event import decides, first_found
-from vedette.store.plan.top_by_key import first_places, leads
-from vedette.store.read.column_lists import ROW, SORTABLE, merged, quoted
+from vedette.store.plan.top_by_event import first_found
+from vedette.store.plan.top_by_key import first_places
 from vedette.store.read.process_events import BY_KEY
+from vedette.store.sql.column_lists import ROW, SORTABLE, merged, quoted
+from vedette.store.sql.from_clause import grouped
+from vedette.store.sql.from_clause import merged as merged_source
+from vedette.store.sql.scope_filter import AT_PLACES, PLACE, PLACES, Place, scoped
 
-Order = Sequence[tuple[str, bool]]
-"""Columns to order by, each with whether it descends."""
+Order = choose.Order
 
 NEWEST_FIRST: Order = (("last_update", True),)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`total` segments match; `rows` is the page asked for, by column name
-    (`columns.KEY`, `columns.METADATA` without what is only searched for, and the counts)."""
+    """`total` segments match; `rows` is the requested page, by column name (`columns.KEY`,
+    `columns.METADATA` without search-only columns, and the counts)."""
 
     total: int
     rows: list[dict[str, Any]]
@@ -41,51 +44,60 @@ def search_segments(
     rows: int = 10,
     reach: Reach = EVERYWHERE,
 ) -> Found:
-    """The segments a condition selects: an exact total, and `rows` of them from `start` on.
+    """The exact number of segments a condition selects, and `rows` of them from `start` on.
 
     Raises BadRequestError for a column that cannot be ordered by, UnavailableError (`reason`
     "deadline") when it takes longer than `reach` allows.
     """
-    ordering_sql(order)  # refuses what cannot be ordered by, whatever is found
+    ordering_sql(order)  # raises even when nothing matches
     where = scoped(where, scope)
-    if not rows:
-        return Found(_count(engine, where, reach), [])
-    found = _first(engine, where, order, start, rows, reach)
+    found = _ranked(engine, where, order, start, rows, reach)
     if found is not None:
         return found
     total, keys = _page(engine, where, order, start, rows, reach)
     return Found(total, segment_rows(engine, keys))
 
 
-def _first(
+def _ranked(
     engine: Engine, where: Condition, order: Order, start: int, rows: int, reach: Reach
 ) -> Found | None:
-    """What partial rows tell without being merged; None when they do not."""
-    if leads(where, order):
-        led = first_places(engine, where, ordering_sql(order), start, rows, reach)
-        if led is None:
+    """The page as partial rows give it, unmerged; None when too many rows would be read."""
+    ranking = choose_ranking(where, order, rows)
+    match ranking:
+        case CountOnly():
+            return Found(_count(engine, where, reach), [])
+        case TopByKey():
+            ordering = ordering_sql(order)
+            by_key = first_places(engine, where, ordering, start, rows, reach)
+            if by_key is None:
+                return None
+            counting, keys = by_key
+            page = segment_rows(engine, keys)  # runs while segments are counted
+            return Found(counting.result(), page)
+        case TopByEvent():
+            by_event = first_found(engine, where, order[0][0], start, rows, reach)
+            if by_event is None:
+                return None
+            total, found_keys = by_event
+            return Found(total, segment_rows(engine, found_keys))
+        case MergedSort():
             return None
-        counting, keys = led
-        page = segment_rows(engine, keys)  # while they are counted
-        return Found(counting.result(), page)
-    if not where.before or not decides(where, order):
-        return None
-    first = first_found(engine, where, order[0][0], start, rows, reach)
-    return None if first is None else Found(first[0], segment_rows(engine, first[1]))
+        case _:
+            assert_never(ranking)
 
 
 def count_segments(
     engine: Engine, where: Condition, scope: Scope, *, reach: Reach = EVERYWHERE
 ) -> int:
-    """How many segments a condition selects, exactly."""
+    """The exact number of segments a condition selects."""
     return _count(engine, scoped(where, scope), reach)
 
 
 def segment_rows(engine: Engine, keys: Sequence[Place]) -> list[dict[str, Any]]:
-    """Metadata and counts of segments named by `PLACE`, in the order of the keys."""
+    """Metadata and counts of segments by `PLACE`, in the order of `keys`."""
     if not keys:
         return []
-    # A few partial rows are merged here in a fraction of the time that FINAL takes.
+    # Merging a few partial rows here takes a fraction of the time of FINAL.
     found = engine.query(
         f"SELECT key_hash, {ROW} FROM segment PREWHERE {AT_PLACES}",
         {PLACES: list(keys)},
@@ -102,17 +114,21 @@ def _key(row: dict[str, Any]) -> Place:
 
 
 def _count(engine: Engine, where: Condition, reach: Reach) -> int:
-    sql = f"SELECT count() FROM {selected(where)}"
+    sql = f"SELECT count() FROM {_source(where)}"
     total: int = reach.ask(engine, sql, where.params).rows[0][0]
     return total
+
+
+def _source(where: Condition, columns: Sequence[str] = ()) -> str:
+    return grouped(where, columns) if can_group_rows(where) else merged_source(where)
 
 
 def _page(
     engine: Engine, where: Condition, order: Order, start: int, rows: int, reach: Reach
 ) -> tuple[int, list[Place]]:
-    """Total and keys of a page; metadata is read for the page alone."""
+    """Total and places of a page; metadata is then read for the page alone."""
     ordering = ordering_sql(order)
-    found = selected(where, [column for column, _ in order])
+    found = _source(where, [column for column, _ in order])
     page = reach.ask(
         engine,
         f"SELECT {PLACE}, count() OVER () FROM {found} "
@@ -122,16 +138,27 @@ def _page(
     keys = [(row[0], row[1], row[2]) for row in page]
     if page or not start:
         return (page[0][3] if page else 0), keys
-    # A page beyond the end tells nothing of the total.
+    # A page beyond the end has no row with the total.
     return _count(engine, where, reach), keys
 
 
+_UNKNOWN: Final = {
+    "start": "toUnixTimestamp64Micro(`start`) <= 0",
+    "process_pid": "`process_pid` = 0",
+    "parent_pid": "`parent_pid` = 0",
+}
+"""Columns of which 0 is stored for: unknown, and the test for it. Such rows stand last in either
+direction."""
+
+
 def ordering_sql(order: Order) -> str:
-    """What follows ORDER BY. Raises BadRequestError for a column that is none of `SORTABLE`."""
+    """The ORDER BY terms. Raises BadRequestError for a column not in `SORTABLE`."""
     terms = []
     for column, descends in order:
         if column not in SORTABLE:
             raise BadRequestError(f"results cannot be sorted by {column!r}")
+        if column in _UNKNOWN and not descends:
+            terms.append(_UNKNOWN[column])
         terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")
-    # The key makes equal rows keep their places from page to page.
+    # The key as tie-breaker keeps the order stable from page to page.
     return ", ".join([*terms, "window_ms DESC", "key_hash"])

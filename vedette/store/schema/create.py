@@ -1,17 +1,29 @@
-"""Making the tables, and refusing those of a newer Vedette."""
+"""Creating the tables of a new store, and opening those of an older one."""
 
-from vedette.errors import StartError
+from collections import deque
+
 from vedette.store.engine.client import Engine
 from vedette.store.schema.merge_indexes import begin_merged_ends
-from vedette.store.schema.tables import SCHEMA_VERSION, TABLES, Table, additions, definitions
+from vedette.store.schema.tables import (
+    SCHEMA,
+    SCHEMA_VERSION,
+    TABLES,
+    Table,
+    additions,
+    definitions,
+)
+from vedette.store.schema.upgrade import check_version, upgrade
 
 
 def create_tables(engine: Engine) -> None:
-    """Make what is missing, in tables that an older version made too; calling it again changes
-    nothing.
+    """Creates missing tables and upgrades those of an older schema version; idempotent.
 
-    Raises StartError when the store was written by a newer schema than this one.
+    Raises StartError, before anything is changed, for a store of a newer schema version.
     """
+    found = _version(engine)
+    check_version(found, SCHEMA_VERSION)
+    if found:
+        deque(upgrade(engine, found), maxlen=0)
     for table in TABLES:
         for statement in definitions(table, engine.capabilities):
             engine.command(statement)
@@ -19,19 +31,21 @@ def create_tables(engine: Engine) -> None:
             for statement in additions(table, engine.capabilities):
                 engine.command(statement)
     begin_merged_ends(engine)
-    found = engine.query("SELECT max(version) FROM schema").rows[0][0]
-    if found > SCHEMA_VERSION:
-        raise StartError(
-            f"the telemetry store has schema {found}, this server knows {SCHEMA_VERSION}: "
-            "it was written by a newer version; start that one"
-        )
-    if found < SCHEMA_VERSION:
+    if not found:
         engine.command(f"INSERT INTO schema SELECT {SCHEMA_VERSION}, now64(6, 'UTC')")
 
 
+def _version(engine: Engine) -> int:
+    """The schema version of the store; 0 for a new one, and for one whose creation was killed."""
+    for statement in definitions(SCHEMA, engine.capabilities):
+        engine.command(statement)
+    found: int = engine.query("SELECT max(version) FROM schema").rows[0][0]
+    return found
+
+
 def _lacks_indexes(engine: Engine, table: Table) -> bool:
-    """Whether any server has the table without some of its indexes. Adding what is there already
-    would take half a second at every start: the engine understands all expressions anew."""
+    """Whether the table lacks an index on any server. `ADD INDEX IF NOT EXISTS` of what exists
+    costs half a second at every start: the engine analyses all expressions anew."""
     if not table.indexes:
         return False
     found = engine.query(

@@ -1,14 +1,13 @@
-"""Since when merges make the indexes of end tokens of `MERGED_ENDS` (`model/suffix_columns.py`).
+"""Suffix-token indexes of `MERGED_ENDS` (`model/suffix_columns.py`) that merges build.
 
-Searches look at the partition that is written to, and for paths of files, domains and addresses
-these indexes are worth their cost there: about a microsecond an event in every merge, and 1.4
-bytes. Inserts do not make them.
+In the open partition these indexes are worth their cost for paths, domains and addresses: about a
+microsecond and 1.4 bytes an event in every merge. Inserts do not build them.
 
-Which parts have them must be known, because asking one that does not is dear. A part tells by its
-name whether it was merged, and a partition, which is named by its opening time, whether it was
-opened after merges began to. So what is written down, when a store is made or an older one opened,
-is the newest partition that it has (table `merging`). An older version that opens the store in
-between changes the setting back, and then it is written down again.
+Asking a part for an index it lacks is expensive, so it must be known which parts have them. A
+part's name shows whether it was merged, a partition's name when it was opened. When a store is
+created or an older one opened, the newest partition is recorded (table `merging`): merged parts of
+later partitions have the indexes. An older version that opens the store in between resets the
+setting; then the record is made again.
 """
 
 from typing import Final
@@ -21,11 +20,11 @@ _MADE: Final = ",".join(sorted(MERGED_ENDS))
 
 
 def begin_merged_ends(engine: Engine) -> None:
-    """Have merges make the indexes from now on; calling it again changes nothing."""
+    """Makes merges build the indexes from now on; idempotent."""
     is_set = _is_set(engine)
     if is_set and merged_after(engine) is not None:
         return
-    # Noted before it is so: what a crash leaves behind in between is done again.
+    # Recorded first: a crash in between repeats both.
     engine.command(
         "INSERT INTO merging SELECT {made:String}, {after:UInt64}, now64(6, 'UTC')",
         {"made": _MADE, "after": _newest(engine)},
@@ -37,8 +36,7 @@ def begin_merged_ends(engine: Engine) -> None:
 
 
 def merged_after(engine: Engine) -> int | None:
-    """The merged parts of partitions that were opened after this have the indexes; None when that
-    was never written down."""
+    """Opening time after which merged parts have the indexes; None when it was never recorded."""
     found = engine.query(
         "SELECT after_ms FROM merging WHERE made = {made:String} ORDER BY noted DESC LIMIT 1",
         {"made": _MADE},
@@ -47,7 +45,7 @@ def merged_after(engine: Engine) -> int | None:
 
 
 def _is_set(engine: Engine) -> bool:
-    """Whether merges make the indexes on all servers."""
+    """Whether the setting is in force on all servers."""
     found = engine.query(
         "SELECT min(position(engine_full, {setting:String}) > 0) "
         f"FROM {engine.capabilities.system('tables')} "

@@ -4,26 +4,37 @@
              segment are merged by the engine; read it with FINAL.
 - `record`   records without a process, or without a place in the model.
 - `binary`   what was seen of a file's image, by hash and sensor.
-- `process`  a guide: in which windows a process has segments. A superset; `segment` decides.
-- `partition` what each time partition is meant to be (`store/partitions/lifecycle.py`).
-- `settled`  which time partitions have all their indexes (`store/schema/index_build.py`).
-- `merging`  since when merges make which indexes (`store/schema/merge_indexes.py`).
-- `schema`   the version of all this.
+- `process`  lookup: in which windows a process has segments. A superset; `segment` decides.
+- `correction` metadata that replaces what `segment` has (`store/write/corrections.py`).
+- `partition` the wanted state of each time partition (`store/partitions/lifecycle.py`).
+- `settled`  which time partitions have all their indexes (`store/partitions/index_build.py`).
+- `merging`  since when merges build which indexes (`store/schema/merge_indexes.py`).
+- `schema`   the schema versions that were applied.
 
-Rows that carry telemetry lie in partitions of time (`partition_ms`, api.md 2.23), so that a
-partition of all of them can be detached, attached and dropped as files.
+Rows that carry telemetry lie in partitions of time (`partition_ms`,
+docs/api-objects.md#time-partition), so that a partition of all of them can be detached, attached
+and dropped as files.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-from vedette.model.columns import EVENT_KINDS, KEY, METADATA, SIGHTING, Column, ColumnType
+from vedette.model.columns import (
+    CORRECTED,
+    EVENT_KINDS,
+    KEY,
+    METADATA,
+    SIGHTING,
+    Column,
+    ColumnType,
+)
 from vedette.model.indexes import INDEX_TYPES, INDEXES, IndexKind, index_name, indexed_sql
 from vedette.model.suffix_columns import ENDS, ENDS_TYPE, MERGED_ENDS, ends_index, ends_sql
 from vedette.store.engine.capabilities import OUTLINES, Capabilities
-from vedette.store.plan.scope_filter import SEGMENT_KEY
+from vedette.store.sql.scope_filter import SEGMENT_KEY
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Of the tables below; `store/schema/upgrade.py` has a step for each version after the first."""
 
 Family = Literal["MergeTree", "AggregatingMergeTree"]
 
@@ -55,7 +66,7 @@ DURABLE = (
 LATER_ENDS = ",".join(ends_index(column) for column in ENDS if column not in MERGED_ENDS)
 NO_ENDS_ON_MERGE = f"exclude_materialize_skip_indexes_on_merge = '{LATER_ENDS}'"
 SETTLED_AFTER_S = 6 * 3600
-"""Late rows reach a closed partition now and then, and each time it is merged anew."""
+"""Seconds after the last write. Late rows of a closed partition cause another merge."""
 
 COMPACT = (
     # A part is one file of data until it is worth a file for each of 150 columns: an insert
@@ -64,8 +75,7 @@ COMPACT = (
 )
 
 IN_SMALL_BLOCKS = "SETTINGS (min_compress_block_size = 32768, max_compress_block_size = 65536)"
-"""Texts: a page of results is ten rows from ten places, a page of events a segment or two, and each
-costs the blocks that they lie in."""
+"""For text: a page of results reads ten rows from ten places, each a block to decompress."""
 
 REPEATED = frozenset(
     (
@@ -73,8 +83,8 @@ REPEATED = frozenset(
         *("path", "process_name", "process_md5", "parent_name"),
     )
 )
-"""Texts of which few differ. A dictionary makes grouping by them, and asking each row for them,
-several times faster: what is done to a text is done once for each word of the dictionary."""
+"""Low-cardinality text. Functions run once for each dictionary entry, which makes grouping and
+predicates several times faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +100,7 @@ class Table:
     projections: tuple[str, ...] = ()
     settings: tuple[str, ...] = DURABLE
     sharded: bool = True
-    """False for what every server holds for itself."""
+    """False for tables of which every server holds a full copy."""
 
     @property
     def index_names(self) -> tuple[str, ...]:
@@ -140,10 +150,10 @@ OUTLINE: tuple[str, ...] = (
     *("last_update", "last_server_update", "first_server_update", "terminated"),
     *(f"{kind.name}_count" for kind in EVENT_KINDS),
 )
-"""What is kept a second time, in the order of processes: `segment` is in the order of time, and
-the segments of a long process lie in as many places as it has. A question about one process that
-asks for these columns only, without FINAL, reads its few rows here, however large the store is.
-Partial rows are rows here too: sum the counts, and take the `max` of the rest."""
+"""Columns of the projection, sorted by process: `segment` is sorted by time, and the segments of a
+long process are spread over it. A query of one process for these columns only, without FINAL, reads
+few rows here, whatever the size of the store. Partial rows are not merged here: sum the counts,
+and take the `max` of the rest."""
 
 SEGMENT = Table(
     "segment",
@@ -178,8 +188,8 @@ SEGMENT = Table(
         "min_columns_to_activate_adaptive_write_buffer = 1",
         # Paths repeat at a distance: larger blocks save 1 byte an event.
         "min_compress_block_size = 262144",
-        # Those are made once a partition is settled (`store/schema/index_build.py`); when merges
-        # began to make the others is noted (`store/schema/merge_indexes.py`).
+        # Those are made once a partition is settled (`store/partitions/index_build.py`); when
+        # merges began to make the others is noted (`store/schema/merge_indexes.py`).
         NO_ENDS_ON_MERGE,
         # A partition that nothing was written to for so long becomes one part: FINAL costs nothing
         # there, and an index is looked into once.
@@ -242,6 +252,22 @@ PROCESS = Table(
     settings=(*DURABLE, *COMPACT, "index_granularity = 256"),
 )
 
+CORRECTION = Table(
+    "correction",
+    "MergeTree",
+    columns=(
+        "partition_ms UInt64 CODEC(ZSTD(1))",
+        "sensor_id UInt32 CODEC(ZSTD(1))",
+        "process_id String CODEC(ZSTD(1))",
+        "windows Array(UInt64) CODEC(ZSTD(1))",
+        "seq UInt64 CODEC(ZSTD(1))",
+        *map(_plain, CORRECTED),
+    ),
+    order_by="(partition_ms, process_id, seq)",
+    settings=(*DURABLE, *COMPACT),
+)
+"""Corrections that are not applied yet; empty most of the time."""
+
 PARTITION = Table(
     "partition",
     "MergeTree",
@@ -290,6 +316,7 @@ TABLES: tuple[Table, ...] = (
     RECORD,
     BINARY_SEEN,
     PROCESS,
+    CORRECTION,
     PARTITION,
     SETTLED,
     MERGING,
@@ -301,7 +328,7 @@ PARTITIONED: tuple[str, ...] = tuple(table.name for table in TABLES if table.par
 
 
 def definitions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
-    """The statements that make a table where it does not exist yet."""
+    """The statements that create a table where it does not exist."""
     storage = capabilities.storage(table.name) if table.sharded else table.name
     engine = capabilities.engine(table.family, storage, sharded=table.sharded)
     partition = f"PARTITION BY {table.partition_by}\n" if table.partition_by else ""
@@ -322,8 +349,8 @@ def definitions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
 
 
 def additions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
-    """The statements that give a table of an older version the indexes of this one. They change
-    nothing on the disk: parts that have no index yet are read without it."""
+    """The statements that add missing indexes to a table of an older version. Metadata only: parts
+    without an index are read without it."""
     if not table.indexes:
         return ()
     added = ", ".join(

@@ -11,9 +11,9 @@ import pyarrow as pa
 from msgspec import Struct, field
 from msgspec.structs import astuple
 
-from vedette.model.columns import BINARY, EVENT_KINDS, KEY, METADATA, EventKind
+from vedette.model.columns import BINARY, CORRECTED, EVENT_KINDS, KEY, METADATA, EventKind
 from vedette.model.event import BinarySeen, Kept
-from vedette.model.segment import PartialSegment
+from vedette.model.segment import Correction, PartialSegment
 from vedette.store.engine.arrow_arrays import array, columns_of, lists, offsets
 
 
@@ -33,7 +33,7 @@ class RecordRow(Struct, gc=False):
 
 
 class BinaryRow(Struct, gc=False):
-    """A binary as one sensor saw it."""
+    """A sighting of a binary by one sensor."""
 
     sensor_id: int
     hostname: str
@@ -45,7 +45,7 @@ class BinaryRow(Struct, gc=False):
 
 
 class ProcessWindow(Struct, gc=False):
-    """That a process has a segment in a window."""
+    """A (process, window) pair that has a segment."""
 
     partition_ms: int
     process_id: str
@@ -61,17 +61,19 @@ class Commit(Struct):
     binaries: Sequence[BinaryRow] = field(default_factory=list)
     processes: Sequence[ProcessWindow] = field(default_factory=list)
     """Only pairs that were not written before; `known_processes` tells."""
+    corrections: Sequence[Correction] = field(default_factory=list)
+    seq: int = 0
+    """Number of the commit; only corrections need it."""
 
 
 class CommitTables(Struct):
-    """The rows of a commit, by what has to be written after what."""
+    """Arrow tables of a commit, grouped by write order."""
 
     aside: list[tuple[str, pa.Table]]
-    """By table: they do not depend on one another, and come first."""
+    """By table name: independent of one another, written first."""
     segments: list[pa.Table]
-    """Of `segment`, in their order: one insert a partition, the earliest first. Late metadata of
-    earlier segments comes before new events, whose record keys would otherwise vouch for metadata
-    that a crash lost."""
+    """Of `segment`: one insert a partition, the earliest first. Late metadata of earlier segments
+    precedes new events: after a crash their record keys must not mark lost metadata as stored."""
 
 
 def commit_tables(commit: Commit) -> CommitTables:
@@ -85,6 +87,8 @@ def _aside(commit: Commit) -> Iterator[tuple[str, pa.Table]]:
         yield "binary", binary_table(commit.binaries)
     if commit.processes:
         yield "process", process_table(commit.processes)
+    if commit.corrections:
+        yield "correction", correction_table(commit.corrections, commit.seq)
 
 
 def _by_partition(commit: Commit) -> list[list[PartialSegment]]:
@@ -199,3 +203,18 @@ def process_table(rows: Sequence[ProcessWindow]) -> pa.Table:
             ),
         }
     )
+
+
+def correction_table(rows: Sequence[Correction], seq: int) -> pa.Table:
+    """Rows of `correction`."""
+    windows = [row.windows for row in rows]
+    columns = {
+        "partition_ms": array([row.partition_ms for row in rows], "u64"),
+        "sensor_id": array([row.sensor_id for row in rows], "u32"),
+        "process_id": array([row.process_id for row in rows], "text"),
+        "windows": lists(
+            array([window for row in windows for window in row], "u64"), offsets(map(len, windows))
+        ),
+        "seq": array([seq] * len(rows), "u64"),
+    }
+    return pa.table(columns | columns_of([row.values for row in rows], CORRECTED))

@@ -1,4 +1,4 @@
-"""One commit out of the tables that several have made of it."""
+"""Concatenates the tables that several workers made of one commit."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,10 +1,9 @@
-"""Merging what was inserted last, once nothing is inserted any more.
+"""Merges the parts of the last inserts while the server is idle.
 
-The engine merges eight parts or so of a size at once, because it expects more of them. Before a
-pause, several parts are left that no merge has seen: searches look into each of them, and they lack
-some indexes (`store/schema/merge_indexes.py`). Asked for a merge, the engine takes the parts that
-are worth it most, the last small ones; so asking only while there are several that no merge has
-seen rewrites what is large no more often than merges do anyway.
+The engine waits for about eight parts of a size before it merges them. When inserts pause, several
+parts stay unmerged: searches read each of them, and they lack some indexes
+(`store/schema/merge_indexes.py`). `OPTIMIZE` without `FINAL` takes the small parts first, so asking
+for it only while several are unmerged does not rewrite large parts more often.
 """
 
 from typing import Final
@@ -12,14 +11,14 @@ from typing import Final
 from vedette.store.engine.client import Engine
 
 QUIET_S: Final = 5.0
-"""For how long nothing must have been inserted."""
+"""Seconds without an insert before parts are merged."""
 
 _UNMERGED_ENOUGH: Final = 2
 
 
 def merge_when_quiet(engine: Engine, quiet_s: float = QUIET_S) -> int | None:
-    """Merges some parts of a partition, when there are such and nothing has been inserted for so
-    long, and returns when that is done: the partition's opening time, None when there is none."""
+    """Merges parts of the newest partition that has unmerged ones and no insert for `quiet_s`.
+    Blocks until merged; returns the partition's opening time, None when there was nothing to do."""
     capabilities = engine.capabilities
     found = engine.query(
         "SELECT toUInt64(partition_id) AS opened_ms FROM (SELECT partition_id, hostName() AS host, "

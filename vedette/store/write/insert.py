@@ -1,8 +1,8 @@
-"""Writing a commit: an insert a table, each one block and synced when it returns.
+"""Writes a commit: one insert a table, each one block that is synced when it returns.
 
-The order is what a crash may leave behind: `segment` goes last, because only the writer's
-acknowledgement needs it, and everything before it may be there twice or for nothing without
-being wrong (records are recognised by their keys, `binary` and `process` merge).
+Ordered for crashes: `segment` goes last, because the acknowledgement depends on it. The rows of
+other tables may be there twice or without their segment: records are deduplicated by key, `binary`
+and `process` merge, and corrections are idempotent.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ _ASIDE_MAX = 3
 
 
 def write_commit(engine: Engine, commit: Commit) -> None:
-    """`write_tables` of a commit that is not tables yet."""
+    """`write_tables` of a commit that is not Arrow tables yet."""
     write_tables(engine, commit_tables(commit))
 
 

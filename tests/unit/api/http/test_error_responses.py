@@ -1,4 +1,4 @@
-"""One shape for every error, and one status for every error class (design.md 7)."""
+"""One shape for every error, and one status for every error class (docs/http-api.md)."""
 
 import asyncio
 from typing import Any
@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from vedette import errors
 from vedette.api.http.error_responses import ELASTIC_TAG, STATUSES, install_failures
-from vedette.api.http.middleware import Conduct, HttpMetrics
+from vedette.api.http.middleware import HttpMetrics, RequestMiddleware
 from vedette.api.http.request_bodies import json_object, raw_body
 
 FAILURES: list[tuple[errors.VedetteError, int, str]] = [
@@ -53,7 +53,7 @@ def app_with(raised: BaseException) -> FastAPI:
 
     app.include_router(router)
     install_failures(app)
-    app.add_middleware(Conduct, metrics=HttpMetrics(CollectorRegistry()))
+    app.add_middleware(RequestMiddleware, metrics=HttpMetrics(CollectorRegistry()))
     return app
 
 

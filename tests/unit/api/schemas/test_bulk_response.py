@@ -1,4 +1,5 @@
-"""Answers to `_bulk`: what makes senders give up, retry or go on (telemetry.md 3)."""
+"""Answers to `_bulk`: what makes senders give up, retry or go on
+(docs/telemetry-formats.md#protocols)."""
 
 from typing import Any
 

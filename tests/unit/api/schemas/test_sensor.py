@@ -1,4 +1,5 @@
-"""The sensor object (api.md 2.17) in the types of recorded answers (clients.md 4.8)."""
+"""The sensor object (docs/api-objects.md#sensor) in the types of recorded answers
+(docs/clients.md#sensor-records)."""
 
 import json
 import os

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from vedette.importer.order import context_first
-from vedette.importer.order.context_first import Placed, teaching_first
+from vedette.importer.order.context_first import Placed, order_by_context
 
 GUID = "{:08x}-1f63-5f25-0000-0010e2370100"
 
@@ -27,25 +27,25 @@ def small_requests(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_requests")
 def test_starts_ends_and_first_mentions_go_before_all_else() -> None:
     records = [record(0), record(1), record(2, event_id=4688), record(3, guid=2), record(4)]
-    assert numbers(list(teaching_first(records))) == [0, 2, 3, 1, 4]
+    assert numbers(list(order_by_context(records))) == [0, 2, 3, 1, 4]
 
 
 @pytest.mark.usefixtures("small_requests")
 def test_what_tells_of_the_host_goes_before_everything() -> None:
     records = [record(0), record(1, event_id=1), record(2, event_id=4769), record(3, guid=2)]
-    assert numbers(list(teaching_first(records))) == [2, 0, 1, 3]
+    assert numbers(list(order_by_context(records))) == [2, 0, 1, 3]
 
 
 def test_what_fits_into_one_request_stays_in_order() -> None:
     records = [record(0), record(1), record(2, event_id=5)]
-    assert numbers(list(teaching_first(records))) == [0, 1, 2]
+    assert numbers(list(order_by_context(records))) == [0, 1, 2]
 
 
 @pytest.mark.usefixtures("small_requests")
 def test_it_looks_ahead_only_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(context_first, "IMPORT_AHEAD_BYTES", 3 * len(record(0)[0]))
     records = [record(0), record(1), record(2), record(3, event_id=1), record(4)]
-    assert numbers(list(teaching_first(records))) == [0, 1, 2, 3, 4]
+    assert numbers(list(order_by_context(records))) == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_it_looks_ahead_only_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_event_ids_are_seen_in_every_wrapper(form: str, event_id: int, first: bool) -> None:
     other: Callable[[int], Placed] = lambda n: (form.format(7).encode(), (0, n))  # noqa: E731
     records = [other(0), other(1), (form.format(event_id).encode(), (0, 2))]
-    assert (numbers(list(teaching_first(records)))[0] == 2) is first
+    assert (numbers(list(order_by_context(records)))[0] == 2) is first

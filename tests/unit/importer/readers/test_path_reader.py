@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from tests.support.children import children
-from vedette.bootstrap.reader_processes import ReaderProcesses
+from vedette.bootstrap.reader_processes import ReaderLauncher
 from vedette.importer.file_sequence import Chunk, Sequence
-from vedette.importer.readers.reader_pool import Reader, Readers
-from vedette.importer.scan.file_ranges import Part, edges
-from vedette.importer.sources.archives import Place
+from vedette.importer.readers.reader_pool import Reader, ReaderPool
+from vedette.importer.scan.file_ranges import FileRange, split_offsets
+from vedette.importer.sources.archives import Extent
 
 PART_BYTES = 4_000
 
@@ -62,10 +62,10 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[ReaderProcesses]:
+def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[ReaderLauncher]:
     """Two processes, whatever the machine has."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
-    processes = ReaderProcesses()
+    processes = ReaderLauncher()
     yield processes
     processes.close()
 
@@ -99,9 +99,7 @@ CONTENTS = {
 
 
 @pytest.mark.parametrize("name", CONTENTS)
-def test_it_does_not_matter_who_reads(
-    name: str, tmp_path: Path, processes: ReaderProcesses
-) -> None:
+def test_it_does_not_matter_who_reads(name: str, tmp_path: Path, processes: ReaderLauncher) -> None:
     content = CONTENTS[name]
     (tmp_path / "a.json").write_bytes(content)
     (tmp_path / "b.json").write_bytes(content[: len(content) // 3].rpartition(b"\n")[0])
@@ -112,7 +110,7 @@ def test_it_does_not_matter_who_reads(
         assert together.key == alone.key
 
 
-def test_texts_in_a_tar_are_read_where_they_lie(tmp_path: Path, processes: ReaderProcesses) -> None:
+def test_texts_in_a_tar_are_read_where_they_lie(tmp_path: Path, processes: ReaderLauncher) -> None:
     folder, packed = tmp_path / "logs", tmp_path / "logs.tar"
     folder.mkdir()
     for name, content in CONTENTS.items():
@@ -128,7 +126,7 @@ def test_texts_in_a_tar_are_read_where_they_lie(tmp_path: Path, processes: Reade
 
 
 def test_a_position_counts_from_the_begin_of_the_file(
-    tmp_path: Path, processes: ReaderProcesses
+    tmp_path: Path, processes: ReaderLauncher
 ) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(b"\n".join([*lines(250), b'{"what": 1}', *lines(30)]))
@@ -141,14 +139,14 @@ def test_a_position_counts_from_the_begin_of_the_file(
 def test_the_digest_is_of_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(CONTENTS["lines"])
-    real = edges
+    real = split_offsets
 
-    def grown(place: Place) -> list[int]:
+    def grown(place: Extent) -> list[int]:
         with place.path.open("ab") as file:
             file.write(b"\n" + lines(1)[0])
         return real(place)
 
-    monkeypatch.setattr("vedette.importer.readers.path_reader.edges", grown)
+    monkeypatch.setattr("vedette.importer.readers.path_reader.split_offsets", grown)
     with Sequence(path) as sequence:
         assert sequence.key == hashlib.sha256(CONTENTS["lines"]).hexdigest()
         assert sequence.count == 300
@@ -159,14 +157,14 @@ def test_a_file_that_is_gone_costs_only_itself(
 ) -> None:
     for name in ("a.json", "b.json"):
         (tmp_path / name).write_bytes(CONTENTS["lines"])
-    real = edges
+    real = split_offsets
 
-    def gone(place: Place) -> list[int]:
+    def gone(place: Extent) -> list[int]:
         if place.path.name == "a.json":
             place.path.unlink()
         return real(place)
 
-    monkeypatch.setattr("vedette.importer.readers.path_reader.edges", gone)
+    monkeypatch.setattr("vedette.importer.readers.path_reader.split_offsets", gone)
     with Sequence(tmp_path) as sequence:
         assert sequence.files == [str(tmp_path / "b.json")]
         assert [(one.name, one.reason) for one in sequence.refusals] == [
@@ -177,7 +175,7 @@ def test_a_file_that_is_gone_costs_only_itself(
 
 @pytest.mark.parametrize("dead", [1, 2])
 def test_a_process_that_dies_costs_nothing(
-    dead: int, tmp_path: Path, processes: ReaderProcesses, monkeypatch: pytest.MonkeyPatch
+    dead: int, tmp_path: Path, processes: ReaderLauncher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(CONTENTS["lines"])
@@ -191,13 +189,13 @@ def test_a_process_that_dies_costs_nothing(
             os.kill(pid, signal.SIGKILL)
         return readers
 
-    give = Readers.give
+    give = ReaderPool.submit
 
-    def noted(self: Readers, part: Part) -> None:
+    def noted(self: ReaderPool, part: FileRange) -> None:
         given.append(part.number)
         give(self, part)
 
-    monkeypatch.setattr(Readers, "give", noted)
+    monkeypatch.setattr(ReaderPool, "submit", noted)
     with Sequence(path, launch=launch) as sequence:
         assert told(sequence) == wanted
     assert len(given) > 5
@@ -207,7 +205,7 @@ def test_a_process_that_dies_costs_nothing(
 def test_a_text_is_divided_between_objects_only(name: str, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(CONTENTS[name])
-    found = edges(Place(path, 0, len(CONTENTS[name])))
+    found = split_offsets(Extent(path, 0, len(CONTENTS[name])))
     assert found[0] == 0
     assert found[-1] == len(CONTENTS[name])
     assert found == sorted(set(found))

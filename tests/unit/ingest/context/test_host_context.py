@@ -9,6 +9,7 @@ from vedette.model.address import pack_address
 from vedette.model.event import Facts, Outcome
 from vedette.model.host import HostProcess
 from vedette.model.ids import process_id_from_start
+from vedette.model.metadata_rank import Rank
 
 _START_S = 0x65430000 + 0x9E21
 _START_US = _START_S * 1_000_000
@@ -246,3 +247,49 @@ def test_an_md5_is_learned_from_a_file_that_has_both(ctx: HostContext) -> None:
     ctx.learn_image("C:\\a.dll", f"MD5={'a' * 32},SHA256={'b' * 64}", 1)
     assert ctx.md5_of("b" * 64) == "a" * 32
     assert ctx.md5_of("") == ""
+
+
+# --- pids that are used again -------------------------------------------------------------
+
+
+def test_a_creation_ends_the_process_that_had_the_pid_a_moment_before(ctx: HostContext) -> None:
+    first = ctx.started(44, _START_US)
+    second = ctx.started(44, _START_US + 1_000_000)
+    assert ctx.alive(44, _START_US + 500_000) is first
+    assert ctx.alive(44, _START_US + 1_000_000) is second
+    assert ctx.alive(44, _START_US + 1_500_000) is second
+
+
+def test_a_start_by_another_log_may_be_a_little_later_than_the_event(ctx: HostContext) -> None:
+    known = ctx.by_guid(_GUID, 44)
+    assert ctx.find(44, _START_US - SAME_START_US) is known
+    assert ctx.find(44, _START_US - SAME_START_US - 1) is None
+
+
+# --- sources ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_others_say_of_a_process_does_not_replace_what_it_says_itself(
+    ctx: HostContext, order: int
+) -> None:
+    known = ctx.started(44, _START_US)
+    claims = [("C:\\a.exe", "CORP\\ann", Rank.OWN), ("C:\\z.exe", "CORP\\zoe", Rank.OTHERS)]
+    for path, username, rank in claims[::order]:
+        known.learn(path=path, username=username, rank=rank)
+    assert (known.path, known.username) == ("C:\\a.exe", "CORP\\ann")
+    out: list[Outcome] = []
+    known.tell(out)
+    ranks = {one.rank for one in out if isinstance(one, Facts) and "path" in one.values}
+    assert ranks == {Rank.OWN}
+
+
+def test_what_only_others_say_is_reported_with_their_rank(ctx: HostContext) -> None:
+    known = ctx.started(44, _START_US)
+    known.learn(path="C:\\z.exe", rank=Rank.OTHERS)
+    known.learn(username="CORP\\ann")
+    out: list[Outcome] = []
+    known.tell(out)
+    by_rank = {one.rank: one.values for one in out if isinstance(one, Facts)}
+    assert by_rank[Rank.OTHERS]["path"] == "C:\\z.exe"
+    assert by_rank[Rank.OWN] == {"username": "CORP\\ann"}

@@ -1,10 +1,10 @@
 """A bounded dictionary that forgets what was not used for longest."""
 
-from vedette.ingest.context.two_generation_cache import Generations
+from vedette.ingest.context.two_generation_cache import GenerationCache
 
 
 def test_never_more_than_its_bound_is_held() -> None:
-    cache: Generations[int, str] = Generations(10)
+    cache: GenerationCache[int, str] = GenerationCache(10)
     for number in range(100):
         cache[number] = str(number)
         assert len(cache) <= 10
@@ -13,7 +13,7 @@ def test_never_more_than_its_bound_is_held() -> None:
 
 
 def test_what_is_read_is_kept() -> None:
-    cache: Generations[str, int] = Generations(4)
+    cache: GenerationCache[str, int] = GenerationCache(4)
     cache["kept"] = 1
     for number in range(50):
         cache[str(number)] = number
@@ -22,14 +22,14 @@ def test_what_is_read_is_kept() -> None:
 
 def test_what_is_forgotten_is_told() -> None:
     gone: list[int] = []
-    cache: Generations[int, int] = Generations(4, gone.extend)
+    cache: GenerationCache[int, int] = GenerationCache(4, gone.extend)
     for number in range(9):
         cache[number] = number
     assert sorted(gone + list(cache.values())) == list(range(9))
 
 
 def test_a_smaller_bound_holds_as_new_entries_come() -> None:
-    cache: Generations[int, int] = Generations(100)
+    cache: GenerationCache[int, int] = GenerationCache(100)
     for number in range(100):
         cache[number] = number
     cache.resize(10)

@@ -1,4 +1,5 @@
-"""The same records in the wrappers of telemetry.md 1: what every one of them must give."""
+"""The same records in the wrappers of docs/telemetry-formats.md#wrappers-of-windows-events: what
+every one of them must give."""
 
 import json
 from typing import Any

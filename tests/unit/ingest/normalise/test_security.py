@@ -1,5 +1,6 @@
 """Security, System and PowerShell records: processes by pid, objects, connections, services."""
 
+import json
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from tests.unit.ingest.normalise.events import (
 )
 from vedette.ingest.channels import POWERSHELL, SYSTEM
 from vedette.ingest.context.host_context import HOUR_US, HostContext
+from vedette.ingest.decode import decode
 from vedette.ingest.record import Record
 from vedette.model.address import pack_address
 from vedette.model.event import (
@@ -290,3 +292,50 @@ def test_who_gives_kerberos_tickets_is_a_domain_controller() -> None:
     assert ctx.host_type == ""
     outcomes(security(4769, ServiceName="krbtgt"), ctx=ctx)
     assert ctx.host_type == "domain_controller"
+
+
+_CONNECTED = (
+    "The Windows Filtering Platform has permitted a connection.\r\n\r\n"
+    "Application Information:\r\n\tProcess ID:\t\t3428\r\n\tApplication Name:\t\\device\\x.exe\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "pid"),
+    [
+        (_CONNECTED, "3428"),
+        (_CONNECTED.replace("Process ID:", "Prozess-ID:"), "3428"),
+        (_CONNECTED.replace("\t\t3428", "\t\t-"), None),
+        (_CONNECTED.replace("\tProcess ID:\t\t3428\r\n", ""), None),
+        ("\t" * 100_000, None),
+        ("", None),
+    ],
+)
+def test_a_connection_whose_pid_stands_only_in_the_message_is_kept(
+    message: str, pid: str | None
+) -> None:
+    """As NXLog of 2019 writes it: its own `ProcessID`, the logger's, replaced the event's."""
+    row = {
+        "EventTime": "2019-10-27 14:51:00",
+        "EventReceivedTime": "2019-10-27 14:51:02",
+        "SourceModuleType": "im_msvistalog",
+        "Hostname": "HR001.shire.com",
+        "Channel": "Security",
+        "SourceName": "Microsoft-Windows-Security-Auditing",
+        "EventID": 5156,
+        "RecordNumber": 5,
+        "ProcessID": 4,
+        "Application": "\\device\\x.exe",
+        "Direction": "%%14593",
+        "SourceAddress": "172.18.39.106",
+        "SourcePort": "51234",
+        "DestAddress": "10.0.10.106",
+        "DestPort": "443",
+        "Protocol": "6",
+        "Message": message,
+    }
+    made = outcomes(*decode(json.dumps(row).encode()))
+    told = [one for one in made if isinstance(one, Netconn)]
+    assert [one.remote_port for one in told] == ([443] if pid else [])
+    pids = {str(one.values.get("process_pid")) for one in made if isinstance(one, Facts)}
+    assert pids == ({pid} if pid else set())

@@ -318,3 +318,66 @@ def test_linux_events_are_the_same() -> None:
     record = sysmon(23, TargetFilename="/tmp/a", Hashes="-", Image="/bin/rm")
     record.channel = SYSMON_LINUX
     assert outcomes(record)[0] == Filemod(ID, AT_US, 4, "/tmp/a")
+
+
+@pytest.mark.parametrize(
+    ("mask", "is_mirrored"),
+    [
+        ("0x1000", False),  # PROCESS_QUERY_LIMITED_INFORMATION
+        ("0x1400", False),
+        ("0x101000", False),  # with SYNCHRONIZE
+        ("0x1410", True),  # with PROCESS_VM_READ
+        ("0x1fffff", True),
+        ("0x1", True),  # PROCESS_TERMINATE
+        ("0x40", True),  # PROCESS_DUP_HANDLE
+        ("0x40000", True),  # WRITE_DAC
+        ("", False),
+    ],
+)
+def test_an_open_that_can_harm_is_an_event_of_the_opened_process_too(
+    mask: str, is_mirrored: bool
+) -> None:
+    """So a search for who opened lsass finds it on lsass itself."""
+    record = sysmon(10, **_SOURCE | _PAIR | {"SourceImage": IMAGE, "GrantedAccess": mask})
+    access = int(mask, 16) if mask else 0
+    mirrored = Crossproc(PARENT_ID, AT_US, 2, ID, IMAGE, subtype=1, access=access, is_target=1)
+    found = [one for one in outcomes(record) if isinstance(one, Crossproc)]
+    assert found[1:] == ([mirrored] if is_mirrored else [])
+
+
+def test_a_process_that_opens_itself_has_one_event() -> None:
+    pair = _PAIR | {"TargetProcessGUID": GUID, "TargetProcessId": "40"}
+    only(Crossproc, sysmon(10, **_SOURCE, **pair, GrantedAccess="0x1fffff"))
+
+
+@pytest.mark.parametrize(
+    ("path", "file_type"),
+    [
+        ("C:\\a.EXE", 1),
+        ("C:\\a.dll", 1),
+        ("C:\\a.docm", 17),
+        ("C:\\a.xls", 16),
+        ("C:\\a.pdf", 48),
+        ("C:\\a.zip", 64),
+        ("/tmp/x.so", 2),
+        ("C:\\a.7z", 69),
+        ("C:\\a.exe:Zone.Identifier", 0),
+        ("C:\\a.exe\\b", 0),
+        ("C:\\exe", 0),
+        ("." * 10_000, 0),
+        ("", 0),
+    ],
+)
+def test_a_file_whose_content_nobody_read_has_the_type_of_its_extension(
+    path: str, file_type: int
+) -> None:
+    for event_id in (2, 11, 23):
+        assert only(Filemod, sysmon(event_id, TargetFilename=path)).file_type == file_type
+
+
+def test_what_sysmon_read_in_a_file_counts_more_than_its_name() -> None:
+    for event_id in (23, 26):
+        plain = sysmon(event_id, TargetFilename="C:\\a.exe", IsExecutable="false")
+        assert only(Filemod, plain).file_type == 0
+        hidden = sysmon(event_id, TargetFilename="C:\\a.pdf", IsExecutable="true")
+        assert only(Filemod, hidden).file_type == 1

@@ -1,4 +1,5 @@
-"""Starts, ends and implicit processes of Sysmon: facts 1 to 6, 11 and 12 of telemetry.md 2."""
+"""Starts, ends and implicit processes of Sysmon: facts 1 to 6, 11 and 12 of
+docs/telemetry-formats.md#what-real-data-teach."""
 
 from typing import Any
 

@@ -2,7 +2,7 @@
 
 from vedette.ingest.fold import BinarySighting
 from vedette.model.event import BinarySeen
-from vedette.pipeline.batch.binary_sightings import LAST_SEEN_STEP_US, BinaryNews
+from vedette.pipeline.batch.binary_sightings import LAST_SEEN_STEP_US, SightingDeduplicator
 
 NOW_US = 1_700_000_000_000_000
 KEY = (1, "aa" * 16)
@@ -13,18 +13,18 @@ def sighting(path: str = "c:\\a.exe", at_us: int = NOW_US, **values: str) -> Bin
     return BinarySighting(1, seen, at_us, {path})
 
 
-def is_news(news: BinaryNews, one: BinarySighting) -> bool:
-    return bool(news.news({KEY: one}))
+def is_news(news: SightingDeduplicator, one: BinarySighting) -> bool:
+    return bool(news.new({KEY: one}))
 
 
 def test_a_binary_is_news_once() -> None:
-    news = BinaryNews()
+    news = SightingDeduplicator()
     assert is_news(news, sighting())
     assert not is_news(news, sighting(at_us=NOW_US + 1))
 
 
 def test_a_new_path_or_a_later_hour_is_news() -> None:
-    news = BinaryNews()
+    news = SightingDeduplicator()
     is_news(news, sighting())
     assert is_news(news, sighting("c:\\b.exe"))
     assert is_news(news, sighting(at_us=NOW_US + LAST_SEEN_STEP_US))
@@ -32,7 +32,7 @@ def test_a_new_path_or_a_later_hour_is_news() -> None:
 
 
 def test_a_signature_that_is_told_later_is_news() -> None:
-    news = BinaryNews()
+    news = SightingDeduplicator()
     is_news(news, sighting(file_version="1.0"))
     assert is_news(news, sighting(digsig_result="Signed"))
     assert not is_news(news, sighting(digsig_result="Signed", file_version="1.0"))

@@ -1,7 +1,7 @@
 """A record is stored once, however often it is sent."""
 
 from vedette.limits import SEEN_HOURS
-from vedette.pipeline.batch.deduplicate import RECORD_ID_MAX, Seen, record_key
+from vedette.pipeline.batch.deduplicate import RECORD_ID_MAX, Deduplicator, record_key
 
 HOUR_US = 3_600_000_000
 
@@ -17,7 +17,7 @@ def test_the_same_number_in_two_channels_is_two_records() -> None:
 
 
 def test_a_record_is_known_before_its_commit_is_durable() -> None:
-    seen = Seen(0)
+    seen = Deduplicator(0)
     seen.begin(1, 0)
     seen.add_records(5, {record_key(1, 9)})
     assert seen.known_among(5, [record_key(1, 9), record_key(1, 8)]) == {record_key(1, 9)}
@@ -25,7 +25,7 @@ def test_a_record_is_known_before_its_commit_is_durable() -> None:
 
 
 def test_what_a_failed_commit_brought_is_forgotten() -> None:
-    seen = Seen(0)
+    seen = Deduplicator(0)
     seen.begin(1, 0)
     seen.add_records(5, {9})
     seen.add_request("segment", 4)
@@ -35,7 +35,7 @@ def test_what_a_failed_commit_brought_is_forgotten() -> None:
 
 
 def test_a_durable_record_is_known_for_a_day_and_forgotten_after_two() -> None:
-    seen = Seen(0)
+    seen = Deduplicator(0)
     seen.begin(1, 0)
     seen.add_records(5, {9})
     seen.add_request("record", 4)
@@ -49,13 +49,13 @@ def test_a_durable_record_is_known_for_a_day_and_forgotten_after_two() -> None:
 
 
 def test_a_request_is_known_by_the_table_it_went_to() -> None:
-    seen = Seen(0)
+    seen = Deduplicator(0)
     seen.restore_requests("segment", [4])
     assert seen.has_request("segment", 4)
     assert not seen.has_request("record", 4)
 
 
 def test_records_without_a_key_are_never_known() -> None:
-    seen = Seen(0)
+    seen = Deduplicator(0)
     seen.restore_records(5, [0, 9])
     assert seen.known_among(5, [0, 9]) == {9}

@@ -9,8 +9,8 @@ from vedette.limits import SEGMENT_EVENTS_MAX, SEGMENT_WINDOW_MS
 from vedette.model.event import Regmod
 from vedette.model.ids import process_hash
 from vedette.model.segment import Draft, PartialSegment
-from vedette.pipeline.batch.segment_assigner import Registry, SegmentPlace
-from vedette.pipeline.time_windows import Windows
+from vedette.pipeline.batch.segment_assigner import SegmentAssigner, SegmentPlace
+from vedette.pipeline.time_windows import TimeWindows
 
 PROCESS = "00000001-0000-0e48-01d2-c2a397f4cfe0"
 WINDOW = 1_700_000_100_000 // SEGMENT_WINDOW_MS * SEGMENT_WINDOW_MS
@@ -29,7 +29,7 @@ class Memory:
         found = next(iter(self.stored.values()), None)
         return {PROCESS: found} if found and PROCESS in process_ids else {}
 
-    def heard_of(self) -> BitMap | None:
+    def process_hashes(self) -> BitMap | None:
         return BitMap([process_hash(PROCESS)] if self.stored else [])
 
 
@@ -38,12 +38,12 @@ def draft(events: int = 1, **facts: Any) -> Draft:
     return Draft(PROCESS, 1, facts, {"regmod": regmods} if regmods else {}, 9_000, [7], [])
 
 
-def place(registry: Registry, windows: Windows, some: Draft) -> list[PartialSegment]:
+def place(registry: SegmentAssigner, windows: TimeWindows, some: Draft) -> list[PartialSegment]:
     return registry.place({PROCESS: some}, windows, HOSTS).parts
 
 
 def test_a_new_process_gets_a_segment_named_after_its_window() -> None:
-    (part,) = place(Registry(Memory(), 10), Windows(WINDOW, 3), draft(path="c:\\a.exe"))
+    (part,) = place(SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3), draft(path="c:\\a.exe"))
     assert (part.partition_ms, part.window_ms, part.segment_id) == (3, WINDOW, WINDOW)
     assert part.metadata["path"] == "c:\\a.exe"
     assert part.metadata["hostname"] == "a.example.com"
@@ -51,14 +51,14 @@ def test_a_new_process_gets_a_segment_named_after_its_window() -> None:
 
 
 def test_a_second_row_of_a_segment_repeats_no_metadata() -> None:
-    registry, windows = Registry(Memory(), 10), Windows(WINDOW, 3)
+    registry, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
     place(registry, windows, draft(path="c:\\a.exe"))
     (part,) = place(registry, windows, draft(path="c:\\a.exe"))
     assert part.metadata == {"last_update": 9_000}
 
 
 def test_a_new_window_gets_everything_that_is_known() -> None:
-    registry, windows = Registry(Memory(), 10), Windows(WINDOW, 3)
+    registry, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
     place(registry, windows, draft(path="c:\\a.exe"))
     windows.advance((WINDOW + SEGMENT_WINDOW_MS) * 1_000)
     (part,) = place(registry, windows, draft())
@@ -67,7 +67,7 @@ def test_a_new_window_gets_everything_that_is_known() -> None:
 
 
 def test_better_metadata_reaches_the_earlier_segments() -> None:
-    registry, windows = Registry(Memory(), 10), Windows(WINDOW, 3)
+    registry, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
     place(registry, windows, draft())
     windows.advance((WINDOW + SEGMENT_WINDOW_MS) * 1_000)
     late, part = place(registry, windows, draft(cmdline="a.exe /x"))
@@ -79,7 +79,9 @@ def test_better_metadata_reaches_the_earlier_segments() -> None:
 
 def test_what_was_forgotten_is_read_back_from_the_store() -> None:
     stored = ({"path": "c:\\a.exe"}, [SegmentPlace(2, WINDOW - 600_000, WINDOW - 600_000, 4)])
-    parts = place(Registry(Memory(p=stored), 10), Windows(WINDOW, 3), draft(username="bob"))
+    parts = place(
+        SegmentAssigner(Memory(p=stored), 10), TimeWindows(WINDOW, 3), draft(username="bob")
+    )
     assert [part.segment_id for part in parts] == [WINDOW - 600_000, WINDOW]
     assert parts[0].metadata == {"username": "bob"}
     assert parts[1].metadata["path"] == "c:\\a.exe"
@@ -87,12 +89,12 @@ def test_what_was_forgotten_is_read_back_from_the_store() -> None:
 
 def test_a_segment_of_the_window_goes_on_after_a_restart() -> None:
     stored: tuple[dict[str, Any], list[SegmentPlace]] = ({}, [SegmentPlace(3, WINDOW, WINDOW, 4)])
-    (part,) = place(Registry(Memory(p=stored), 10), Windows(WINDOW, 3), draft())
+    (part,) = place(SegmentAssigner(Memory(p=stored), 10), TimeWindows(WINDOW, 3), draft())
     assert part.segment_id == WINDOW
 
 
 def test_a_full_segment_is_followed_by_the_next_of_its_window() -> None:
-    registry, windows = Registry(Memory(), 10), Windows(WINDOW, 3)
+    registry, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
     some = draft(SEGMENT_EVENTS_MAX + 5, path="c:\\a.exe")
     first, second = place(registry, windows, some)
     assert (first.segment_id, first.event_count()) == (WINDOW, SEGMENT_EVENTS_MAX)
@@ -106,28 +108,28 @@ def test_partitions_out_of_reach_get_no_late_metadata() -> None:
         {},
         [SegmentPlace(2, WINDOW - 600_000, WINDOW - 600_000, 4)],
     )
-    registry = Registry(Memory(p=stored), 10)
+    registry = SegmentAssigner(Memory(p=stored), 10)
     registry.without_partitions([2])
-    (part,) = place(registry, Windows(WINDOW, 3), draft(username="bob"))
+    (part,) = place(registry, TimeWindows(WINDOW, 3), draft(username="bob"))
     assert part.segment_id == WINDOW
 
 
 def test_the_least_recently_told_process_is_forgotten_first() -> None:
-    registry, windows = Registry(Memory(), 0), Windows(WINDOW, 3)
+    registry, windows = SegmentAssigner(Memory(), 0), TimeWindows(WINDOW, 3)
     place(registry, windows, draft(path="c:\\a.exe"))
     (part,) = place(registry, windows, draft())
     assert "path" not in part.metadata
 
 
 def test_a_process_is_told_as_entered_once_a_window() -> None:
-    registry, windows = Registry(Memory(), 10), Windows(WINDOW, 3)
+    registry, windows = SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3)
     assert len(registry.place({PROCESS: draft()}, windows, HOSTS).entered) == 1
     assert registry.place({PROCESS: draft()}, windows, HOSTS).entered == []
 
 
 def test_a_process_that_was_only_mentioned_was_last_heard_of_at_its_start() -> None:
     some = Draft(PROCESS, 1, {"start": 4_000}, {}, 0, [7], [])
-    (part,) = place(Registry(Memory(), 10), Windows(WINDOW, 3), some)
+    (part,) = place(SegmentAssigner(Memory(), 10), TimeWindows(WINDOW, 3), some)
     assert part.metadata["last_update"] == 4_000
 
 
@@ -146,17 +148,17 @@ class Asked(Memory):
         self.asked.append(process_ids)
         return super().processes(process_ids)
 
-    def heard_of(self) -> BitMap | None:
+    def process_hashes(self) -> BitMap | None:
         self.told += 1
-        return super().heard_of() if self.tells else None
+        return super().process_hashes() if self.tells else None
 
 
 OTHER = "00000001-0000-0e49-01d2-c2a397f4cfe0"
-WINDOWS = Windows(WINDOW, 3)
+WINDOWS = TimeWindows(WINDOW, 3)
 STORED: Any = ({"path": "c:\\a.exe"}, [SegmentPlace(3, WINDOW, WINDOW, 1)])
 
 
-def met(registry: Registry, *process_ids: str) -> None:
+def met(registry: SegmentAssigner, *process_ids: str) -> None:
     drafts = {
         process_id: Draft(process_id, 1, {}, {}, 9_000, [7], []) for process_id in process_ids
     }
@@ -165,7 +167,7 @@ def met(registry: Registry, *process_ids: str) -> None:
 
 def test_a_store_that_began_empty_is_not_asked_for_processes() -> None:
     guide = Asked()
-    registry = Registry(guide, 10)
+    registry = SegmentAssigner(guide, 10)
     registry.begin_empty()
     registry.without_partitions([])
     met(registry, PROCESS)
@@ -174,7 +176,7 @@ def test_a_store_that_began_empty_is_not_asked_for_processes() -> None:
 
 def test_a_store_that_began_empty_is_asked_about_what_was_forgotten() -> None:
     guide = Asked()
-    registry = Registry(guide, 1)
+    registry = SegmentAssigner(guide, 1)
     registry.begin_empty()
     met(registry, PROCESS)
     met(registry, OTHER)
@@ -184,7 +186,7 @@ def test_a_store_that_began_empty_is_asked_about_what_was_forgotten() -> None:
 
 def test_a_store_that_began_empty_is_asked_after_a_failed_commit() -> None:
     guide = Asked()
-    registry = Registry(guide, 10)
+    registry = SegmentAssigner(guide, 10)
     registry.begin_empty()
     met(registry, PROCESS)
     registry.forget()
@@ -194,7 +196,7 @@ def test_a_store_that_began_empty_is_asked_after_a_failed_commit() -> None:
 
 def test_a_store_is_asked_about_what_it_may_know() -> None:
     guide = Asked(p=STORED)
-    registry = Registry(guide, 10)
+    registry = SegmentAssigner(guide, 10)
     met(registry, OTHER)
     met(registry, PROCESS)
     assert (guide.asked, guide.told) == ([[PROCESS]], 1)
@@ -203,7 +205,7 @@ def test_a_store_is_asked_about_what_it_may_know() -> None:
 
 def test_a_store_that_others_write_to_is_asked_about_all() -> None:
     guide = Asked(tells=False)
-    registry = Registry(guide, 10)
+    registry = SegmentAssigner(guide, 10)
     met(registry, OTHER)
     met(registry, PROCESS)
     assert (guide.asked, guide.told) == ([[OTHER], [PROCESS]], 1)
@@ -211,7 +213,7 @@ def test_a_store_that_others_write_to_is_asked_about_all() -> None:
 
 def test_what_partitions_that_come_back_hold_is_heard_of() -> None:
     guide = Asked()
-    registry = Registry(guide, 10)
+    registry = SegmentAssigner(guide, 10)
     registry.without_partitions([3])
     met(registry, OTHER)
     guide.stored = {"p": STORED}
@@ -223,7 +225,7 @@ def test_what_partitions_that_come_back_hold_is_heard_of() -> None:
 def test_of_too_many_processes_no_hashes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vedette.pipeline.batch.process_filter.HEARD_OF_MAX", 2)
     guide = Asked()
-    registry = Registry(guide, 0)
+    registry = SegmentAssigner(guide, 0)
     registry.begin_empty()
     for number in range(4):
         met(registry, f"00000001-0000-0e50-01d2-{number:012x}")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from vedette.pipeline.submission import UNTOLD, Outcome, Receipt, Refusal, Submission
-from vedette.pipeline.workers.host_sharding import SharedCommit, Shares
-from vedette.pipeline.workers.ownership import Met
+from vedette.pipeline.submission import NO_OUTCOME, Outcome, Receipt, Refusal, Submission
+from vedette.pipeline.workers.host_sharding import HostSharding, ShardedCommit
+from vedette.pipeline.workers.ownership import UnownedSensors
 
 EVENTS, REJECTED = Outcome.EVENTS, Outcome.REJECTED
 
@@ -15,15 +15,15 @@ def submission(*hosts: str, key: int = 7) -> Submission:
     return Submission(texts, 1, key, 100, in_sequence=True, comms_ip="192.0.2.1")
 
 
-def shared(submissions: list[Submission], shares: Shares) -> SharedCommit:
-    return SharedCommit([shares.share(one) for one in submissions], shares)
+def shared(submissions: list[Submission], shares: HostSharding) -> ShardedCommit:
+    return ShardedCommit([shares.distribute(one) for one in submissions], shares)
 
 
-def portions(commit: SharedCommit, process: int) -> list[Submission]:
-    return [one.some(process) for one in commit.portions(process)]
+def portions(commit: ShardedCommit, process: int) -> list[Submission]:
+    return [one.portion(process) for one in commit.portions(process)]
 
 
-def got(commit: SharedCommit) -> dict[int, list[list[int]]]:
+def got(commit: ShardedCommit) -> dict[int, list[list[int]]]:
     """By process and submission, the numbers of the texts."""
     return {
         process: [
@@ -36,12 +36,12 @@ def got(commit: SharedCommit) -> dict[int, list[list[int]]]:
 
 def test_one_process_gets_all_as_it_came() -> None:
     submissions = [submission("a", "b"), submission("c")]
-    commit = shared(submissions, Shares(1))
+    commit = shared(submissions, HostSharding(1))
     assert portions(commit, 0) == submissions
 
 
 def test_texts_of_a_host_go_to_one_process_and_hosts_to_the_one_with_the_fewest() -> None:
-    shares = Shares(2)
+    shares = HostSharding(2)
     assert got(shared([submission("a", "b", "a", "b", "a")], shares)) == {
         0: [[0, 2, 4]],
         1: [[1, 3]],
@@ -50,27 +50,27 @@ def test_texts_of_a_host_go_to_one_process_and_hosts_to_the_one_with_the_fewest(
 
 
 def test_hosts_that_are_new_together_are_shared_out_by_how_many_texts_they_have() -> None:
-    commit = shared([submission("a", "b", "c", "c", "c")], Shares(2))
+    commit = shared([submission("a", "b", "c", "c", "c")], HostSharding(2))
     assert got(commit) == {0: [[2, 3, 4]], 1: [[0, 1]]}
 
 
 def test_names_beyond_the_bound_are_guessed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vedette.pipeline.workers.host_sharding._NAMES_MAX", 2)
-    shares = Shares(2)
+    shares = HostSharding(2)
     for hosts in (("a", "b"), ("b", "c"), ("a", "b", "c", "d")):
         portions = got(shared([submission(*hosts)], shares)).values()
         assert sum(len(texts) for one in portions for texts in one) == len(hosts)
 
 
 def test_a_process_without_texts_takes_no_part() -> None:
-    commit = shared([submission("a", "a"), submission()], Shares(3))
+    commit = shared([submission("a", "a"), submission()], HostSharding(3))
     assert commit.processes == [0]
     assert len(commit.portions(0)) == 1
 
 
 def test_what_is_told_of_a_request_goes_with_each_of_its_portions() -> None:
     (whole,) = submissions = [submission("a", "b")]
-    commit = shared(submissions, Shares(2))
+    commit = shared(submissions, HostSharding(2))
     for process in commit.processes:
         (some,) = portions(commit, process)
         assert (some.request_key, some.group_id) == (whole.request_key, whole.group_id)
@@ -79,28 +79,28 @@ def test_what_is_told_of_a_request_goes_with_each_of_its_portions() -> None:
 
 
 def test_a_host_that_another_process_has_is_shared_out_anew_and_from_then_on() -> None:
-    shares = Shares(2)
+    shares = HostSharding(2)
     commit = shared([submission("a", "A", "b")], shares)
     assert got(commit) == {0: [[0, 2]], 1: [[1]]}
-    met: dict[int, Met] = {0: {31: [(0, 0)], 32: [(0, 1)]}, 1: {31: [(0, 0)]}}
+    met: dict[int, UnownedSensors] = {0: {31: [(0, 0)], 32: [(0, 1)]}, 1: {31: [(0, 0)]}}
     assert commit.settle(met) is None
     # Whoever had the text decodes it too: it might hold records of several hosts.
     assert got(commit) == {0: [[0, 1, 2]], 1: [[1]]}
     assert portions(commit, 1)[0].guests == [0]
     assert portions(commit, 0)[0].guests == []
-    assert (commit.mine(0), commit.mine(1)) == ([31, 32], [])
+    assert (commit.granted(0), commit.granted(1)) == ([31, 32], [])
     assert got(shared([submission("A", "b")], shares)) == {0: [[0, 1]]}
 
 
 def test_right_guesses_tell_each_process_its_own() -> None:
-    commit = shared([submission("a", "b")], Shares(2))
+    commit = shared([submission("a", "b")], HostSharding(2))
     assert commit.settle({0: {5: [(0, 0)]}, 1: {6: [(0, 0)]}}) == {0: [5], 1: [6]}
-    assert commit.mine(0) is None
+    assert commit.granted(0) is None
 
 
 def test_receipts_are_those_of_the_whole_request() -> None:
     submissions = [submission("a", "b", "a"), submission("b"), submission()]
-    commit = shared(submissions, Shares(2))
+    commit = shared(submissions, HostSharding(2))
     first = Receipt(
         bytearray([EVENTS, REJECTED]),
         [Refusal(1, "bad_time", "of the third")],
@@ -121,9 +121,9 @@ def test_receipts_are_those_of_the_whole_request() -> None:
 
 def test_a_text_of_several_hosts_is_told_by_the_best_of_what_became_of_it() -> None:
     submissions = [submission("a", "A")]
-    commit = shared(submissions, Shares(2))
+    commit = shared(submissions, HostSharding(2))
     commit.settle({0: {5: [(0, 0)]}, 1: {5: [(0, 0)], 6: [(0, 0)]}})
     by_process = {0: bytearray([EVENTS, Outcome.DUPLICATE]), 1: bytearray([EVENTS])}
     (whole,) = commit.receipts({n: [Receipt(found)] for n, found in by_process.items()})
     assert whole.outcomes == bytearray([EVENTS, EVENTS])
-    assert UNTOLD not in whole.outcomes
+    assert NO_OUTCOME not in whole.outcomes

@@ -1,9 +1,11 @@
-"""Meaning: values, dates, addresses, and the errors of each (query-language 3)."""
+"""Meaning: values, dates, addresses, and the errors of each
+(docs/query-language.md#values-by-type)."""
 
 from datetime import UTC, datetime
 
 import pytest
 
+from vedette import limits
 from vedette.errors import QueryError
 from vedette.model.address import address_text
 from vedette.model.binary_fields import BINARY
@@ -122,7 +124,7 @@ def test_addresses_of_both_families_leave_out_the_unknown_one() -> None:
         ('process_pid:"4"', 4, 4),
         ("process_pid:[4 TO 9]", 4, 9),
         ("process_pid:{4 TO 9}", 5, 8),
-        ("process_pid:[* TO 9]", -NUMBER_MAX, 9),
+        ("process_pid:[* TO 9]", 1, 9),
         ("filemod_count:*", 1, NUMBER_MAX),
         ("filemod_count:[* TO *]", 1, NUMBER_MAX),
         ("filemod_count:0", 0, 0),
@@ -262,4 +264,38 @@ def test_nothing_is_tagged_yet() -> None:
 def test_an_endpoint_without_its_number_is_a_host(value: str, column: str) -> None:
     checked = check(parse(f"endpoint:{value}", BINARY), BINARY, now_us=0)
     assert isinstance(checked, Match)
-    assert [source_of(test) for test in checked.tests] == [column]
+    assert {source_of(test) for test in checked.tests} == {column}
+
+
+@pytest.mark.parametrize(
+    ("joint", "count", "message"),
+    [
+        (" OR ", limits.QUERY_LEAVES_MAX + 1, "at most 2,000 values, this one 2,001"),
+        (" ", limits.QUERY_OPERANDS_MAX + 1, "at most 128 conditions can be joined by AND"),
+        (" -", limits.QUERY_LEAVES_MAX + 1, "at most 2,000 values"),
+    ],
+)
+def test_a_query_that_is_too_large_says_the_limit_and_the_place(
+    joint: str, count: int, message: str
+) -> None:
+    words = [f"cmdline:w{number}" for number in range(count)]
+    text = joint.join(words)
+    with pytest.raises(QueryError, match=message) as caught:
+        check(parse(text), now_us=NOW_US)
+    assert text[caught.value.start : caught.value.end] == words[-1]
+    check(parse(joint.join(words[:-1])), now_us=NOW_US)
+
+
+def test_the_limit_of_an_and_holds_inside_brackets_and_of_them() -> None:
+    inner = " ".join(f"a{number}" for number in range(limits.QUERY_OPERANDS_MAX + 1))
+    groups = " ".join(f"(a{n} OR b{n})" for n in range(limits.QUERY_OPERANDS_MAX + 1))
+    for text in (f"x OR -({inner})", groups):
+        with pytest.raises(QueryError, match="joined by AND"):
+            check(parse(text), now_us=NOW_US)
+    pairs = " OR ".join(f"(a{n} b{n})" for n in range(limits.QUERY_OPERANDS_MAX + 1))
+    with pytest.raises(QueryError, match="at most 128 conditions can be joined by OR"):
+        check(parse(pairs), now_us=NOW_US)
+
+
+def test_many_exclusions_are_no_large_query() -> None:
+    check(parse(" ".join(f"-path:{number}.exe" for number in range(1_500))), now_us=NOW_US)

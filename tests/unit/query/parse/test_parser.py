@@ -1,4 +1,4 @@
-"""Text to tree (query-language 2)."""
+"""Text to tree (docs/query-language.md#words-fields-operators)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Queries as they travel (query-language 1)."""
+"""Queries as they travel (docs/query-language.md#parameters-beside-q)."""
 
 import pytest
 

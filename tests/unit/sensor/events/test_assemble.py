@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from vedette.sensor.events.assemble import Assembler, Inbox, Outlets
+from vedette.sensor.events.assemble import Assembler, Inbox, Outputs
 from vedette.sensor.events.collection import Collection
 from vedette.sensor.events.event_format import EventWriter
 from vedette.sensor.events.filters import Filters
 from vedette.sensor.events.hashes import FileHashes
-from vedette.sensor.events.observations import (
+from vedette.sensor.events.process_table import Processes
+from vedette.sensor.kernel.boot import Boot
+from vedette.sensor.kernel.observations import (
     Blocked,
     Connected,
     Ended,
     Executed,
     FileChanged,
     Forked,
-    Seen,
+    Observation,
 )
-from vedette.sensor.events.process_table import Processes
-from vedette.sensor.kernel.boot import Boot
 from vedette.sensor.limits import HOLD_US, INBOX_MAX
 
 T = 1_700_000_000_000_000
@@ -35,17 +35,17 @@ class Bench:
         self.events: list[dict[str, Any]] = []
         self.inbox = Inbox()
         boot = Boot("b", T - 10**12)
-        outlets = Outlets(
+        outputs = Outputs(
             lambda line: self.events.append(json.loads(line)),
             FileHashes(),
             Filters(folder / "filters.json"),
             lambda ip, port: (ip, port) == ("203.0.113.9", 80),
             Collection(folder / "collection.json"),
         )
-        self.collection = outlets.collection
-        self.assembler = Assembler(Processes(boot), EventWriter("b", T), outlets, self.inbox)
+        self.collection = outputs.collection
+        self.assembler = Assembler(Processes(boot), EventWriter("b", T), outputs, self.inbox)
 
-    def tell(self, *seen: Seen) -> list[dict[str, Any]]:
+    def emit(self, *seen: Observation) -> list[dict[str, Any]]:
         """What is written for these, in this order of arrival."""
         self.inbox.put(list(seen))
         self.assembler.round(T + 10**9)
@@ -78,23 +78,23 @@ def wrote(pid: int, after_ms: int, action: str = "create", path: str = "/tmp/x")
     return FileChanged(T + after_ms * 1_000, NOBODY + pid, action, path, exe="/bin/exe")
 
 
-def test_events_are_told_in_the_order_of_their_times(bench: Bench) -> None:
-    bench.tell(ended(2, 30), wrote(2, 20), executed(2, 10), forked(2, 10))
+def test_events_are_emitted_in_the_order_of_their_times(bench: Bench) -> None:
+    bench.emit(ended(2, 30), wrote(2, 20), executed(2, 10), forked(2, 10))
     assert bench.kinds() == [("start", 2), ("file", 2), ("end", 2)]
 
 
 def test_a_fork_goes_before_what_audit_says_a_tick_too_early(bench: Bench) -> None:
-    bench.tell(executed(2, 6), forked(2, 10), ended(2, 10), wrote(2, 8))
+    bench.emit(executed(2, 6), forked(2, 10), ended(2, 10), wrote(2, 8))
     assert bench.kinds() == [("start", 2), ("file", 2), ("end", 2)]
     assert len({event["proc"]["start_us"] for event in bench.events}) == 1
 
 
-def test_a_fork_that_does_nothing_is_not_told(bench: Bench) -> None:
-    assert bench.tell(executed(1, 0), forked(2, 10), ended(2, 20))[1:] == []
+def test_a_fork_that_does_nothing_is_not_reported(bench: Bench) -> None:
+    assert bench.emit(executed(1, 0), forked(2, 10), ended(2, 20))[1:] == []
 
 
 def test_a_fork_that_does_something_runs_its_parents_program(bench: Bench) -> None:
-    bench.tell(executed(1, 0, "/bin/parent"), forked(2, 30), wrote(2, 40))
+    bench.emit(executed(1, 0, "/bin/parent"), forked(2, 30), wrote(2, 40))
     assert bench.kinds() == [("start", 1), ("start", 2), ("file", 2)]
     assert bench.events[1]["path"] == "/bin/parent"
     assert bench.events[1]["ppid"] == NOBODY + 1
@@ -102,38 +102,38 @@ def test_a_fork_that_does_something_runs_its_parents_program(bench: Bench) -> No
 
 
 def test_a_second_program_in_a_process_is_an_exec_with_the_same_key(bench: Bench) -> None:
-    bench.tell(executed(2, 0, "/bin/one"), executed(2, 50, "/bin/two"))
+    bench.emit(executed(2, 0, "/bin/one"), executed(2, 50, "/bin/two"))
     assert [event["type"] for event in bench.events] == ["start", "exec"]
     assert bench.events[0]["proc"] == bench.events[1]["proc"]
 
 
 def test_a_pid_that_is_used_again_is_another_process(bench: Bench) -> None:
-    bench.tell(forked(2, 0), executed(2, 10), ended(2, 100))
-    bench.tell(forked(2, 200), executed(2, 210), ended(2, 300))
+    bench.emit(forked(2, 0), executed(2, 10), ended(2, 100))
+    bench.emit(forked(2, 200), executed(2, 210), ended(2, 300))
     starts = [event["proc"]["start_us"] for event in bench.events if event["type"] == "start"]
     assert len(set(starts)) == 2
 
 
 def test_what_is_read_late_belongs_to_the_process_that_did_it(bench: Bench) -> None:
-    bench.tell(forked(2, 0), executed(2, 10), ended(2, 100), forked(2, 200), executed(2, 210))
-    bench.tell(wrote(2, 50, "last_write"))
+    bench.emit(forked(2, 0), executed(2, 10), ended(2, 100), forked(2, 200), executed(2, 210))
+    bench.emit(wrote(2, 50, "last_write"))
     assert bench.events[-1]["type"] == "file"
     assert bench.events[-1]["proc"] == bench.events[0]["proc"]
 
 
-def test_a_process_that_nobody_knows_is_told_by_what_it_did(bench: Bench) -> None:
-    bench.tell(wrote(7, 10))
+def test_an_unknown_process_is_reported_with_its_first_action(bench: Bench) -> None:
+    bench.emit(wrote(7, 10))
     assert bench.kinds() == [("start", 7), ("file", 7)]
     assert bench.events[0]["path"] == "/bin/exe"
 
 
-def test_a_start_that_audit_told_is_not_told_again_from_proc(bench: Bench) -> None:
-    bench.tell(executed(2, 10), executed(2, 14, is_exact=False), executed(3, 10, is_exact=False))
+def test_a_start_from_audit_is_not_reported_again_from_proc(bench: Bench) -> None:
+    bench.emit(executed(2, 10), executed(2, 14, is_exact=False), executed(3, 10, is_exact=False))
     assert bench.kinds() == [("start", 2), ("start", 3)]
 
 
 def test_a_file_that_is_opened_again_and_again_is_one_write_a_minute(bench: Bench) -> None:
-    bench.tell(*(wrote(2, ms, "write") for ms in range(0, 1_000, 10)), wrote(2, 61_000, "write"))
+    bench.emit(*(wrote(2, ms, "write") for ms in range(0, 1_000, 10)), wrote(2, 61_000, "write"))
     assert [event["type"] for event in bench.events].count("file") == 2
 
 
@@ -156,7 +156,7 @@ def connected(ip: str, exit_code: int) -> Connected:
 
 
 @pytest.mark.parametrize(
-    ("ip", "exit_code", "told"),
+    ("ip", "exit_code", "found_events"),
     [
         ("203.0.113.1", 0, [False]),
         ("203.0.113.1", -115, [False]),
@@ -165,28 +165,28 @@ def connected(ip: str, exit_code: int) -> Connected:
         ("203.0.113.9", -115, [True]),
     ],
 )
-def test_connections_that_failed_are_told_when_isolation_refused_them(
-    bench: Bench, ip: str, exit_code: int, told: list[bool]
+def test_failed_connections_are_reported_when_isolation_refused_them(
+    bench: Bench, ip: str, exit_code: int, found_events: list[bool]
 ) -> None:
-    events = bench.tell(connected(ip, exit_code))
+    events = bench.emit(connected(ip, exit_code))
     found = [event.get("blocked", False) for event in events if event["type"] == "net"]
-    assert found == told
+    assert found == found_events
 
 
 def test_a_block_names_who_tried(bench: Bench) -> None:
-    bench.tell(executed(1, 0), Blocked(T + 50_000, NOBODY + 1, "/tmp/evil", "aa", "bb"))
+    bench.emit(executed(1, 0), Blocked(T + 50_000, NOBODY + 1, "/tmp/evil", "aa", "bb"))
     assert bench.events[-1]["type"] == "block"
     assert bench.events[-1]["proc"] == bench.events[0]["proc"]
     assert bench.events[-1]["path"] == "/tmp/evil"
 
 
-def test_texts_that_are_no_unicode_are_told_all_the_same(bench: Bench) -> None:
-    bench.tell(executed(2, 0, "/bin/\udcff"))
+def test_texts_that_are_not_unicode_are_reported(bench: Bench) -> None:
+    bench.emit(executed(2, 0, "/bin/\udcff"))
     assert bench.events[0]["path"] == "/bin/?"
 
 
 def test_numbers_of_events_rise(bench: Bench) -> None:
-    bench.tell(*(executed(pid, pid) for pid in range(1, 50)))
+    bench.emit(*(executed(pid, pid) for pid in range(1, 50)))
     numbers = [event["seq"] for event in bench.events]
     assert numbers == sorted(set(numbers))
 
@@ -202,7 +202,7 @@ def test_an_inbox_that_is_full_counts_what_it_loses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left_out", "kinds"),
+    ("skipped", "kinds"),
     [
         ("netconns", ["start", "file", "end"]),
         ("filemods", ["start", "net", "end"]),
@@ -211,25 +211,25 @@ def test_an_inbox_that_is_full_counts_what_it_loses() -> None:
         ("regmods", ["start", "file", "net", "end"]),
     ],
 )
-def test_what_the_group_does_not_collect_is_not_told(
-    bench: Bench, left_out: str, kinds: list[str]
+def test_what_the_group_does_not_collect_is_not_reported(
+    bench: Bench, skipped: str, kinds: list[str]
 ) -> None:
-    bench.collection.replace([left_out])
+    bench.collection.replace([skipped])
     connected = Connected(T + 20_000, NOBODY + 2, True, "198.51.100.7", 443, 0, exe="/bin/exe")
-    bench.tell(executed(2, 10), wrote(2, 15), connected, ended(2, 30))
+    bench.emit(executed(2, 10), wrote(2, 15), connected, ended(2, 30))
     assert [kind for kind, _ in bench.kinds()] == kinds
 
 
 def test_hashes_and_users_are_left_out_where_the_group_says_so(bench: Bench) -> None:
     bench.collection.replace(["filewritemd5s", "usercontext"])
     hashed = FileChanged(T + 20_000, NOBODY + 2, "last_write", "/tmp/x", exe="/b", md5="a" * 32)
-    start, file = bench.tell(executed(2, 10), hashed)
+    start, file = bench.emit(executed(2, 10), hashed)
     assert not {"uid", "user", "loginuid"} & set(start)
     assert "md5" not in file
 
 
-def test_what_is_not_collected_is_remembered(tmp_path: Path) -> None:
+def test_what_is_not_collected_is_saved(tmp_path: Path) -> None:
     path = tmp_path / "collection.json"
     Collection(path).replace(["netconns"])
     again = Collection(path)
-    assert (again.takes("netconns"), again.takes("filemods")) == (False, True)
+    assert (again.includes("netconns"), again.includes("filemods")) == (False, True)

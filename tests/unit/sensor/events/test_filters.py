@@ -1,4 +1,4 @@
-"""On-sensor ingress filters (api.md 2.19): the same meaning as on the server."""
+"""On-sensor ingress filters (docs/ingress-filters.md): the same meaning as on the server."""
 
 from pathlib import Path
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from vedette.sensor.events.filters import (
+    AppliedFilter,
     Filters,
-    Ruling,
     Subject,
-    are_dropped,
     connection_subject,
     file_subject,
+    is_dropped,
 )
 from vedette.sensor.events.process_table import Process
 
@@ -30,29 +30,31 @@ def filters(folder: Path, *bodies: dict[str, Any]) -> Filters:
     return made
 
 
-def rulings(made: Filters, subject: Process, *parents: Ruling, md5: str = "") -> tuple[Ruling, ...]:
-    return made.rule(subject, md5, parents)
+def applied_filters(
+    made: Filters, subject: Process, *parents: AppliedFilter, md5: str = ""
+) -> tuple[AppliedFilter, ...]:
+    return made.applied_to(subject, md5, parents)
 
 
 def test_every_list_has_to_fit(tmp_path: Path) -> None:
     made = filters(tmp_path, {"path_filters": ["*/x", "*/y"], "cmdline_filters": ["noise"]})
-    assert are_dropped(rulings(made, process(cmdline="x --noise")), ALL)
-    assert not are_dropped(rulings(made, process()), ALL)
-    assert not are_dropped(rulings(made, process("/usr/bin/z", "noise")), ALL)
+    assert is_dropped(applied_filters(made, process(cmdline="x --noise")), ALL)
+    assert not is_dropped(applied_filters(made, process()), ALL)
+    assert not is_dropped(applied_filters(made, process("/usr/bin/z", "noise")), ALL)
 
 
 def test_a_hash_in_any_case_fits(tmp_path: Path) -> None:
     made = filters(tmp_path, {"md5_filters": ["AB" * 16]})
-    assert are_dropped(rulings(made, process(), md5="ab" * 16), ALL)
+    assert is_dropped(applied_filters(made, process(), md5="ab" * 16), ALL)
 
 
 @pytest.mark.parametrize(("levels", "depths"), [(0, 0), (1, 1), (2, 2), (-1, 9)])
 def test_descendants_follow_to_the_level(tmp_path: Path, levels: int, depths: int) -> None:
     made = filters(tmp_path, {"path_filters": ["*/x"], "descendant_filtering_level": levels})
-    inherited, dropped = rulings(made, process()), 0
+    inherited, dropped = applied_filters(made, process()), 0
     for _ in range(9):
-        inherited = rulings(made, process("/bin/child"), *inherited)
-        dropped += are_dropped(inherited, ALL)
+        inherited = applied_filters(made, process("/bin/child"), *inherited)
+        dropped += is_dropped(inherited, ALL)
     assert dropped == depths
 
 
@@ -66,13 +68,13 @@ def test_lists_of_events_drop_those_events_only(tmp_path: Path) -> None:
             "netconn_filters": ["^10[.]"],
         },
     )
-    found = rulings(made, process())
-    assert are_dropped(found, file_subject("/var/log/x.log", 0))
-    assert not are_dropped(found, file_subject("/var/log/x.so", 0))
-    assert not are_dropped(found, file_subject("/var/log/x", 2))
-    assert are_dropped(found, connection_subject("10.0.0.1", 80))
-    assert not are_dropped(found, connection_subject("110.0.0.1", 80))
-    assert not are_dropped(found, ALL)
+    found = applied_filters(made, process())
+    assert is_dropped(found, file_subject("/var/log/x.log", 0))
+    assert not is_dropped(found, file_subject("/var/log/x.so", 0))
+    assert not is_dropped(found, file_subject("/var/log/x", 2))
+    assert is_dropped(found, connection_subject("10.0.0.1", 80))
+    assert not is_dropped(found, connection_subject("110.0.0.1", 80))
+    assert not is_dropped(found, ALL)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +95,6 @@ def test_filters_are_kept_over_a_restart(tmp_path: Path) -> None:
 
 def test_a_filter_that_is_gone_binds_no_descendants(tmp_path: Path) -> None:
     made = filters(tmp_path, {"path_filters": ["*/x"], "descendant_filtering_level": -1})
-    inherited = rulings(made, process())
+    inherited = applied_filters(made, process())
     made.replace(4, [])
-    assert rulings(made, process("/bin/child"), *inherited) == ()
+    assert applied_filters(made, process("/bin/child"), *inherited) == ()

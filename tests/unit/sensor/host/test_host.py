@@ -9,16 +9,17 @@ import pytest
 
 from vedette.sensor import settings
 from vedette.sensor.events.file_type import file_type
-from vedette.sensor.events.hashes import Budget, FileHashes
-from vedette.sensor.events.observations import Ended
+from vedette.sensor.events.hashes import FileHashes, TokenBucket
 from vedette.sensor.host.host import host_type
 from vedette.sensor.kernel import audit_rules
 from vedette.sensor.kernel.boot import Boot
+from vedette.sensor.kernel.observations import Ended
 from vedette.sensor.kernel.proc_connector import ProcConnector
 from vedette.sensor.kernel.syscalls import MACHINES
 from vedette.sensor.response import isolation
 from vedette.sensor.response.bans import Bans, BlockCounts
-from vedette.sensor.response.isolation import Allowed, place, ruleset
+from vedette.sensor.response.firewall import Allowed, ruleset
+from vedette.sensor.response.isolation import endpoint
 from vedette.sensor.settings import SettingsError, read_settings
 from vedette.sensor.transport.disk_queue import DiskQueue
 from vedette.sensor.transport.https_client import BackOff
@@ -68,7 +69,7 @@ def test_a_missing_settings_file_is_refused(tmp_path: Path) -> None:
 # --- audit rules ------------------------------------------------------------------------
 
 
-def test_our_rules_are_told_from_an_operators() -> None:
+def test_the_sensors_rules_are_distinguished_from_an_operators() -> None:
     scope = audit_rules.Scope(77)
     ours = audit_rules.rules(MACHINES["x86_64"], scope, with_ends=True)
     keyed = [rule for rule in ours if audit_rules.is_ours(rule)]
@@ -96,7 +97,7 @@ def test_every_machine_watches_program_starts_of_all_but_us(machine: str) -> Non
 # --- isolation --------------------------------------------------------------------------
 
 
-def test_the_ruleset_lets_only_named_places_through() -> None:
+def test_the_ruleset_lets_only_named_endpoints_through() -> None:
     allowed = Allowed(frozenset({("10.0.0.1", 8443), ("fd00::1", 443)}), frozenset({"9.9.9.9"}))
     text = ruleset(allowed)
     accepted = [line.strip() for line in text.splitlines() if line.strip().endswith("accept")]
@@ -110,15 +111,29 @@ def test_the_ruleset_lets_only_named_places_through() -> None:
     assert not allowed.has("10.0.0.1", 443)
 
 
-@pytest.mark.parametrize("text", ["", "x", "10.0.0.1", "10.0.0.1:0", "10.0.0.1:99999", "a:1; drop"])
-def test_a_place_that_is_none_is_refused(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "10.0.0.1",
+        "10.0.0.1:0",
+        "10.0.0.1:99999",
+        "a:1; drop",
+        "fe80::1%x accept:80",
+        "[fe80::1%0 ; drop]:80",
+        "10.0.0.1:0000080",
+        "10.0.0.0/8:80",
+    ],
+)
+def test_text_that_is_no_endpoint_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
-        place(text)
+        endpoint(text)
 
 
-def test_places_have_either_family() -> None:
-    assert place("10.0.0.1:80") == ("10.0.0.1", 80)
-    assert place("[fd00::1]:80") == ("fd00::1", 80)
+def test_endpoints_have_either_family() -> None:
+    assert endpoint("10.0.0.1:80") == ("10.0.0.1", 80)
+    assert endpoint("[fd00::1]:80") == ("fd00::1", 80)
 
 
 def test_name_servers_are_read(tmp_path: Path) -> None:
@@ -139,13 +154,16 @@ def test_bans_change_by_full_lists_and_by_differences(tmp_path: Path) -> None:
     again = Bans(tmp_path / "bans.json")
     assert (again.version, len(again)) == (2, 2)
     assert again.matches("bb", "cc")
-    assert not again.matches("bb", "other")
+    assert again.matches("bb", "other")
+    assert again.matches("other", "cc")
+    assert not again.matches("other", "other")
+    assert not again.matches("other", "")
     assert again.matches("dd", "any")
     again.apply(3, full=True, add=[], remove=[])
     assert len(again) == 0
 
 
-def test_blocks_that_were_not_answered_are_told_again_as_they_were() -> None:
+def test_blocks_that_were_not_acknowledged_are_sent_again_unchanged() -> None:
     counts = BlockCounts()
     body = {"md5": "a", "sha256": "b", "path": "/x", "pid": 1, "time_us": 5}
     counts.count(body)
@@ -154,10 +172,10 @@ def test_blocks_that_were_not_answered_are_told_again_as_they_were() -> None:
     assert first == [{**body, "time_us": 6, "count": 2}]
     counts.count({**body, "time_us": 7})
     assert (counts.take(), counts.number) == (first, number)
-    counts.told()
+    counts.acknowledge()
     assert counts.take() == [{**body, "time_us": 7, "count": 1}]
     assert counts.number > number
-    counts.told()
+    counts.acknowledge()
     assert (counts.take(), counts.number) == ([], 0)
 
 
@@ -165,15 +183,15 @@ def test_blocks_that_were_not_answered_are_told_again_as_they_were() -> None:
 
 
 def test_a_file_is_hashed_once_until_it_changes(tmp_path: Path) -> None:
-    told: list[str] = []
-    hashes = FileHashes(lambda _, hashed: told.append(hashed.md5))
+    found_events: list[str] = []
+    hashes = FileHashes(lambda _, hashed: found_events.append(hashed.md5))
     path = tmp_path / "x"
     path.write_bytes(b"\x7fELF...")
     for _ in range(3):
         found = hashes.of(str(path))
     assert found is not None
     assert found.md5 == hashlib.md5(b"\x7fELF...").hexdigest()
-    assert (found.file_type, found.size, len(told)) == (2, 7, 1)
+    assert (found.file_type, found.size, len(found_events)) == (2, 7, 1)
     path.write_bytes(b"other")
     os.utime(path, (1, 1))
     assert hashes.of(str(path)) != found
@@ -187,7 +205,7 @@ def test_what_is_no_file_has_no_hash(tmp_path: Path, name: str) -> None:
 
 
 def test_a_budget_runs_out() -> None:
-    budget = Budget(per_s=0, burst=10)
+    budget = TokenBucket(per_s=0, burst=10)
     assert [budget.take(6), budget.take(6), budget.take(4)] == [True, False, True]
 
 

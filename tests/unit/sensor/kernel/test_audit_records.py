@@ -1,4 +1,4 @@
-"""Audit records to what was seen (telemetry.md 3 (c), 6)."""
+"""Audit records to what was seen (docs/telemetry-formats.md#linux-audit)."""
 
 import pytest
 
@@ -15,23 +15,23 @@ from tests.unit.sensor.records import (
     event,
     path,
 )
-from vedette.sensor.events.observations import (
+from vedette.sensor.kernel.audit_records import AuditParser
+from vedette.sensor.kernel.audit_text import address, arguments, joined, value
+from vedette.sensor.kernel.observations import (
     Accessed,
     Connected,
     Ended,
     Executed,
     FileChanged,
     Loaded,
-    Seen,
+    Observation,
 )
-from vedette.sensor.kernel.audit_records import AuditParser
-from vedette.sensor.kernel.audit_text import address, arguments, joined, value
 from vedette.sensor.limits import AUDIT_PENDING_MAX
 
 HOME = (CWD, 'cwd="/home/ann"')
 
 
-def parse(*datagrams: bytes) -> list[Seen]:
+def parse(*datagrams: bytes) -> list[Observation]:
     parser = AuditParser()
     return [seen for data in datagrams for seen in parser.feed(data)]
 
@@ -60,7 +60,7 @@ def test_records_of_two_events_may_be_mixed() -> None:
     assert [seen.cmdline for seen in parse(*mixed) if isinstance(seen, Executed)] == ["one", "two"]
 
 
-def test_an_event_is_told_at_its_end_only() -> None:
+def test_an_event_is_complete_at_its_end_record_only() -> None:
     assert parse(*event((SYSCALL, call(59)))[:-1]) == []
 
 
@@ -100,8 +100,8 @@ def test_what_a_call_does_to_a_file(
     seen = parse(
         *event((SYSCALL, call(number, **members)), HOME, *((PATH, one) for one in records))
     )
-    told = [(one.action, one.path, one.to) for one in seen if isinstance(one, FileChanged)]
-    assert told == ([wanted] if wanted else [])
+    found_events = [(one.action, one.path, one.to) for one in seen if isinstance(one, FileChanged)]
+    assert found_events == ([wanted] if wanted else [])
 
 
 @pytest.mark.parametrize(
@@ -124,12 +124,12 @@ def test_connections_of_the_internet_families(
     success = "yes" if exit_code >= 0 else "no"
     called = (SYSCALL, call(number, exit=exit_code, success=success))
     seen = parse(*event(called, (SOCKADDR, f"saddr={saddr}")))
-    told = [
+    found_events = [
         (one.is_outbound, one.remote_ip, one.remote_port, one.exit_code)
         for one in seen
         if isinstance(one, Connected)
     ]
-    assert told == ([wanted] if wanted else [])
+    assert found_events == ([wanted] if wanted else [])
 
 
 def test_a_debugger_is_seen_when_it_attaches() -> None:

@@ -1,4 +1,4 @@
-"""Sensor groups under their three names, and what belongs to one (clients.md 3.2)."""
+"""Sensor groups under their three names, and their subresources (docs/clients.md#aliases)."""
 
 from typing import Annotated, Any
 
@@ -9,7 +9,7 @@ from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
 from vedette.api.http.server_url import server_url
-from vedette.api.schemas.group import group_body, group_changes
+from vedette.api.schemas.group import group_body, group_changes, unused_options
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
@@ -53,7 +53,8 @@ def create(here: Here, address: Address, body: Body) -> Response:
     )
     if wanted.suppress_children:
         group = groups.change(here.database, group.id, Changes(suppress_children=True))
-    return json_answer(_bodies(here, [group], address)[0])
+    answer = _bodies(here, [group], address)[0]
+    return json_answer(answer | _warnings(wanted, GroupOptions()))
 
 
 @router.get("/api/group/{group_id}", summary="One sensor group")
@@ -68,14 +69,16 @@ def one(group_id: str, here: Here, caller: Caller, address: Address) -> Response
 @router.put("/api/v1/group/{group_id}", summary="Change a sensor group")
 @router.put("/api/v3/group/{group_id}", summary="Change a sensor group")
 def change(group_id: str, here: Here, caller: Caller, address: Address, body: Body) -> Response:
-    """Takes any members of the record; what is not given stays."""
+    """Takes any members of the record; what is not given stays. Options that are stored and have no
+    effect are listed in `warnings`."""
     known = visible_group(here, caller, group_id)
-    # A record that comes back shows the server's own address where the group has none.
+    # Records show the server's own address where the group has none, and clients send them back.
     is_shown = body.get("sensorbackend_server") == address and not known.sensorbackend_server
     given = {k: v for k, v in body.items() if not (k == "sensorbackend_server" and is_shown)}
-    groups.change(here.database, known.id, group_changes(given, known.options))
+    wanted = group_changes(given, known.options)
+    groups.change(here.database, known.id, wanted)
     here.sensors.refresh(here.clock.now_us())
-    return json_answer({"result": "success"})
+    return json_answer({"result": "success"} | _warnings(wanted, known.options))
 
 
 @router.delete("/api/group/{group_id}", summary="Delete a sensor group")
@@ -95,6 +98,12 @@ def datasharing(group_id: str, here: Here, caller: Caller) -> Response:
     """Always an empty list: the server shares nothing with anybody."""
     visible_group(here, caller, group_id)
     return json_answer([])
+
+
+def _warnings(changes: Changes, known: GroupOptions) -> dict[str, list[str]]:
+    """The member `warnings`, where a change has no effect."""
+    found = unused_options(changes, known)
+    return {"warnings": found} if found else {}
 
 
 def visible_group(here: Services, caller: Principal, text: str) -> Group:

@@ -1,4 +1,4 @@
-"""Live queries of hosts with osquery: placed here, answered by
+"""Live queries of hosts with osquery: created here, answered by
 `api/routes/telemetry/osquery.py`."""
 
 from dataclasses import asdict
@@ -28,7 +28,7 @@ Within = Annotated[Scope, Depends(scope_of_request)]
 @router.post("", summary="Ask hosts with osquery")
 async def place(request: Request, here: Here, scope: Within) -> Response:
     """Body `{"sensor_ids": [...], "sql": "..."}`; the answer has the query's id. Hosts are asked
-    when they come next, within a minute; what they answer stands under the id."""
+    at their next request, within a minute; the answers are read by that id."""
     body = await json_object(request)
     return json_answer(await to_thread.run_sync(_place, here, scope, principal_of(request), body))
 

@@ -1,4 +1,4 @@
-"""Sensors: the programs that report, and the hosts they stand for (api.md 4.8, 2.17, 2.18)."""
+"""Sensors and their hosts (docs/http-api.md#changing-a-sensor)."""
 
 import time
 from typing import Annotated, Any, Final
@@ -15,17 +15,20 @@ from vedette.api.http.responses import empty_answer, json_answer
 from vedette.api.schemas.parameters import DAYS_MAX, ID_MAX, bounded_number, described, whole_number
 from vedette.api.schemas.sensor import activity_body, queued_body, resource_body, sensor_body
 from vedette.api.schemas.sensor_changes import needed_roles, read_changes
+from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
-from vedette.model.principal import ROLE_NAMES, Principal
+from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.model.scope import Scope
-from vedette.state.sensors import sensor_changes, sensor_list
+from vedette.state.sensors import key_replacement, sensor_changes, sensor_list
 from vedette.state.sensors.sensor_list import SensorQuery
 
 router = APIRouter(tags=["sensors"])
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]
+Caller = Annotated[Principal, Depends(principal_of)]
+Body = Annotated[dict[str, Any], Depends(json_object)]
 
 PAGE_DEFAULT: Final = 100
 """Rows of a page of v2 when `rows` is not given."""
@@ -34,7 +37,7 @@ _FILTERS: Final = (
     ("hostname", "Part of the host's name, case-sensitive"),
     ("ip", "Part of the address, case-sensitive; hostname does not count then"),
     ("groupid", "Id of a sensor group"),
-    ("inactive_filter_days", "Only sensors heard of within so many days"),
+    ("inactive_filter_days", "Only sensors whose last contact is within so many days"),
     ("sort.col", "Column to sort by; default last_checkin_time"),
     ("sort.dir", "asc or desc"),
 )
@@ -70,9 +73,10 @@ def sensor(sensor_id: str, here: Here, scope: Within) -> Response:
     return json_answer(sensor_body(row, here.clock.now_us()))
 
 
-@router.put("/api/v1/sensor/{sensor_id}", summary="Give a sensor orders, a group, notes")
+@router.put("/api/v1/sensor/{sensor_id}", summary="Change a sensor: orders, group, notes")
 async def change_sensor(sensor_id: str, request: Request, here: Here, scope: Within) -> Response:
-    """Takes the seven members that api.md 4.8 names. A whole record may be sent back: members
+    """Takes the seven members that docs/http-api.md#changing-a-sensor names. A whole record may be
+    sent back: members
     that cannot be changed are ignored, but a record of another sensor is refused."""
     number, body = _sensor_number(sensor_id), await json_object(request)
     await to_thread.run_sync(_change, here, scope, principal_of(request), number, body)
@@ -108,6 +112,58 @@ def activity(sensor_id: str, here: Here, scope: Within) -> Response:
 def resource_status(sensor_id: str, here: Here, scope: Within) -> Response:
     row = sensor_list.get(here.database, scope, _sensor_number(sensor_id))
     return json_answer(resource_body(row))
+
+
+@router.get(
+    "/api/v1/sensor/{sensor_id}/enrolment",
+    summary="Audit of a sensor's keys, and pending re-enrolment",
+)
+def enrolment(sensor_id: str, here: Here, scope: Within) -> Response:
+    """The re-enrolment that waits for approval, if any, and the audit of the sensor's keys."""
+    return json_answer(_enrolment_body(here, scope, _sensor_number(sensor_id)))
+
+
+@router.post("/api/v1/sensor/{sensor_id}/enrolment", summary="Approve or reject a re-enrolment")
+def decide_enrolment(
+    sensor_id: str, here: Here, scope: Within, caller: Caller, body: Body
+) -> Response:
+    """Takes `{"approve": true}` or `false`; 404 where none waits. It needs the Administrator role
+    in the sensor's group."""
+    number, is_approved = _sensor_number(sensor_id), body.get("approve")
+    row = sensor_list.get(here.database, scope, number)
+    if not isinstance(is_approved, bool):
+        raise BadRequestError("approve: must be true or false")
+    if caller.role_in(row.group_id) < Role.ADMINISTRATOR:
+        needed = ROLE_NAMES[Role.ADMINISTRATOR]
+        raise ForbiddenError(f"{caller.name} must be {needed} in sensor group {row.group_id}")
+    decide = key_replacement.approve if is_approved else key_replacement.reject
+    decide(here.database, number, caller.name, here.clock.now_us())
+    return json_answer(_enrolment_body(here, scope, number))
+
+
+def _enrolment_body(here: Services, scope: Scope, number: int) -> dict[str, Any]:
+    request = key_replacement.request_of(here.database, scope, number)
+    return {
+        "pending": None
+        if not request.requested_us
+        else {
+            "requested": instant(request.requested_us),
+            "approved": instant(request.approved_us) if request.approved_us else None,
+            "program": request.kind,
+            "machine_id": request.machine_id,
+        },
+        "history": [
+            {
+                "timestamp": instant(one.time_us),
+                "action": one.action,
+                "program": one.kind,
+                "machine_id": one.machine_id,
+                "address": one.address,
+                "username": one.username,
+            }
+            for one in key_replacement.history(here.database, number)
+        ],
+    }
 
 
 @router.get(
@@ -155,7 +211,7 @@ def _query(query: QueryParams, start: int = 0, rows: int | None = None) -> Senso
 
 
 def _sensor_number(text: str) -> int:
-    """A sensor id from a path. Whatever cannot be one names no sensor."""
+    """A sensor id from a path. Raises NotFoundError for what cannot be one."""
     try:
         return bounded_number("sensor_id", text, most=ID_MAX)
     except BadRequestError:

@@ -1,4 +1,4 @@
-"""Sites: the places that sensor groups belong to (clients.md 3.2)."""
+"""Sites, which group sensor groups (docs/clients.md#aliases)."""
 
 from typing import Annotated, Any
 

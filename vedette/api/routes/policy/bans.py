@@ -1,4 +1,4 @@
-"""Banned hashes (api.md 4.10, 2.20) under all the names that clients know."""
+"""Banned hashes (docs/bans.md) under all the names that clients know."""
 
 import re
 from collections.abc import Mapping
@@ -10,15 +10,15 @@ from starlette.responses import Response
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ForbiddenError
 from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
-from vedette.search.bodies.wire_values import instant
 from vedette.state.accounts.users import id_of
 from vedette.state.policy import bans, groups
 from vedette.state.policy.bans import Author, Ban
-from vedette.store.read.binaries import sha256_of
+from vedette.store.read.binaries import claimed_sha256
 from vedette.store.read.running_hosts import RunsOn, running
 
 router = APIRouter(tags=["bans"])
@@ -29,7 +29,7 @@ Within = Annotated[Scope, Depends(scope_of_request)]
 Body = Annotated[dict[str, Any], Depends(json_object)]
 
 RUNS_US: Final = 24 * 3600 * 1_000_000
-"""A process that has not ended counts as running when it was heard of in this time."""
+"""A process that has not ended counts as running when it reported within this time."""
 
 _LIST: Final = "/api/v1/banning/bannedlist"
 _OLDER: Final = "/api/v1/banning/blacklist"
@@ -39,19 +39,19 @@ _MD5: Final = re.compile(r"[0-9a-fA-F]{32}")
 _READ_ONLY: Final = frozenset(
     (
         "audit", "ban_count", "block_count", "last_ban_host", "last_ban_time",
-        "last_block_hostname", "last_block_sensor_id", "last_block_time", "result", "running",
-        "timestamp", "user_id", "username",
+        "claimed_sha256", "last_block_hostname", "last_block_sensor_id", "last_block_time",
+        "result", "running", "sha256hash", "timestamp", "user_id", "username",
     )
 )  # fmt: skip
-"""Members that come back from clients and are not theirs to set."""
+"""Members that clients send back with a record and that cannot be set."""
 
 
 @router.get(_RESTRICTED, summary="All bans")
 @router.get(_OLDER, summary="All bans")
 @router.get(_LIST, summary="All bans")
 def listed(here: Here, scope: Within) -> Response:
-    """By md5, with those that were switched off. What was blocked last on a host that the caller
-    does not see is left out."""
+    """By md5, disabled ones too. The last block is left out where the caller does not see its
+    host."""
     return json_answer([_body(ban, scope) for ban in bans.all_bans(here.database)])
 
 
@@ -60,21 +60,24 @@ def listed(here: Here, scope: Within) -> Response:
 @router.post(_LIST, summary="Ban a program")
 def create(here: Here, caller: Caller, scope: Within, body: Body) -> Response:
     """Takes `md5hash`, `text` and `enabled`; 409 when it is banned already. The answer is the
-    record, with `running`: where the program runs now, of the hosts that the caller sees."""
+    record, with `running`: where the program runs now, of the hosts that the caller sees. A ban
+    that is created with `enabled` false is never in force."""
     members = _members(body)
     if "md5hash" not in members:
         raise BadRequestError("md5hash: is missing")
     _check_right(here, caller)
     md5, now_us = checked_md5(members["md5hash"]), here.clock.now_us()
-    sha256 = sha256_of(here.engine, md5)
-    text = members.get("text") or ""
+    text, enabled = members.get("text") or "", members.get("enabled", True)
     by = _author(here, caller)
-    ban = bans.add(here.database, md5, sha256, text, by, now_us)
-    if members.get("enabled") is False:
-        ban = bans.change(here.database, md5, enabled=False, text=None, by=by, now_us=now_us)
+    ban = bans.add(here.database, md5, text, by, now_us, enabled=enabled)
     found = running(here.engine, md5, scope, now_us - RUNS_US)
     return json_answer(
-        _body(ban, scope) | {"result": "success", "running": [_runs_on(one) for one in found]}
+        _body(ban, scope)
+        | {
+            "result": "success",
+            "running": [_runs_on(one) for one in found],
+            "claimed_sha256": claimed_sha256(here.engine, md5, scope),
+        }
     )
 
 
@@ -82,8 +85,11 @@ def create(here: Here, caller: Caller, scope: Within, body: Body) -> Response:
 @router.get(f"{_OLDER}/{{md5}}", summary="One ban")
 @router.get(f"{_LIST}/{{md5}}", summary="One ban")
 def one(md5: str, here: Here, scope: Within) -> Response:
-    """Also one that was switched off."""
-    return json_answer(_body(bans.get(here.database, checked_md5(md5)), scope))
+    """Also one that is disabled. `claimed_sha256` lists what sensors report for the MD5: more than
+    one means that one of them is false."""
+    ban = bans.get(here.database, checked_md5(md5))
+    claims = claimed_sha256(here.engine, ban.md5, scope)
+    return json_answer(_body(ban, scope) | {"claimed_sha256": claims})
 
 
 @router.put(f"{_RESTRICTED}/{{md5}}", summary="Change a ban")
@@ -107,11 +113,11 @@ def change(md5: str, here: Here, caller: Caller, scope: Within, body: Body) -> R
     return json_answer(_body(ban, scope) | {"result": "success"})
 
 
-@router.delete(f"{_RESTRICTED}/{{md5}}", summary="Take a ban back")
-@router.delete(f"{_OLDER}/{{md5}}", summary="Take a ban back")
-@router.delete(f"{_LIST}/{{md5}}", summary="Take a ban back")
+@router.delete(f"{_RESTRICTED}/{{md5}}", summary="Disable a ban")
+@router.delete(f"{_OLDER}/{{md5}}", summary="Disable a ban")
+@router.delete(f"{_LIST}/{{md5}}", summary="Disable a ban")
 def delete(md5: str, here: Here, caller: Caller) -> Response:
-    """The record stays, switched off, with its history."""
+    """The record stays, disabled, with its history."""
     md5 = bans.get(here.database, checked_md5(md5)).md5
     _check_right(here, caller)
     now_us, by = here.clock.now_us(), _author(here, caller)
@@ -127,7 +133,7 @@ def checked_md5(text: object) -> str:
 
 
 def _check_right(here: Services, caller: Principal) -> None:
-    """A ban counts on every host: it takes an analyst of every sensor group."""
+    """A ban is in force on every host: it needs the Analyst role in every sensor group."""
     if caller.is_global_admin:
         return
     for group in groups.all_groups(here.database):
@@ -162,6 +168,7 @@ def _author(here: Services, caller: Principal) -> Author:
 def _body(ban: Ban, scope: Scope) -> dict[str, Any]:
     body: dict[str, Any] = {
         "md5hash": ban.md5,
+        "sha256hash": ban.sha256 or None,
         "text": ban.text,
         "enabled": ban.enabled,
         "username": ban.username,

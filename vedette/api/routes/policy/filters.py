@@ -1,4 +1,4 @@
-"""Ingress filters: what telemetry is not stored (api.md 4.9, 2.19)."""
+"""Ingress filters, which drop telemetry before it is stored (docs/ingress-filters.md)."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Final
@@ -69,7 +69,7 @@ def create(request: Request, here: Here, caller: Caller, body: Body) -> Response
     if flag(request.query_params, "dry_run"):
         return json_answer(_trial_body(here, new, now_us))
     filters.add(here.database, new, id_of(here.database, caller.name), now_us)
-    here.filters.look()
+    here.filters.reload()
     return json_answer([one.id for one in new])
 
 
@@ -101,9 +101,9 @@ def change(filter_id: str, here: Here, caller: Caller, body: Body) -> Response:
 @router.delete(f"{_OLDER}/{{filter_id}}", summary="Delete an ingress filter")
 @router.delete(f"{_BASE}/{{filter_id}}", summary="Delete an ingress filter")
 def delete(filter_id: str, here: Here) -> Response:
-    """What it dropped is not stored and stays lost."""
+    """Dropped telemetry is lost."""
     filters.remove(here.database, filter_id)
-    here.filters.look()
+    here.filters.reload()
     return json_answer({"result": "success"})
 
 
@@ -121,7 +121,7 @@ def _list(
 def _change(
     here: Services, caller: Principal, objects: list[dict[str, Any]], filter_id: str
 ) -> Response:
-    """`filter_id` is that of the path, "" where the objects name theirs."""
+    """`filter_id` is the id in the path, "" where the objects have theirs."""
     changes: dict[str, dict[str, Any]] = {}
     for given in objects:
         name = given.get("id", filter_id)
@@ -133,7 +133,7 @@ def _change(
         checked(IngressFilter(name, **changes[name]))
     now_us, user_id = here.clock.now_us(), id_of(here.database, caller.name)
     filters.change(here.database, changes, user_id, now_us)
-    here.filters.look()
+    here.filters.reload()
     return json_answer({"result": "success"})
 
 

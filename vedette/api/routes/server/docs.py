@@ -1,4 +1,4 @@
-"""`/openapi.json`, and `/docs`: a page that shows it, from files of this server only."""
+"""`/openapi.json`, and `/docs`: a viewer for it, from files of this server only."""
 
 from importlib.resources import files
 from typing import Final

@@ -1,15 +1,21 @@
-"""Whether the server lives (`/healthz`), can work (`/readyz`), and what it counts (`/metrics`)."""
+"""Liveness (`/healthz`), readiness (`/readyz`) and metrics (`/metrics`)."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Annotated
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
+from vedette import limits
 from vedette.api.http.responses import json_answer
 from vedette.api.services import Services, services
 from vedette.errors import VedetteError
+from vedette.state.store_identity import load_accepted_damage
+from vedette.store.integrity.damage import DamagedPart, known_damage
 
 router = APIRouter(tags=["server"])
 
@@ -20,20 +26,35 @@ async def healthz() -> Response:
 
 
 @router.get("/readyz", summary="Requests can be served")
-def readyz(services: Annotated[Services, Depends(services)]) -> Response:
-    """200 when telemetry is taken and searches answered; otherwise 503, and what is wrong."""
+async def readyz(services: Annotated[Services, Depends(services)]) -> Response:
+    """200 when telemetry is taken and searches answer with all that is stored; otherwise 503, and
+    what is wrong. Parts that `vedette serve --accept-store` took as lost are still named."""
+    return await to_thread.run_sync(_readiness, services, limiter=services.health_checks)
+
+
+def _readiness(services: Services) -> Response:
+    damaged = known_damage(services.engine)
     checks = {
         "intake": "ok" if services.intake.available else "takes no data at the moment",
-        "store": _outcome(lambda: services.engine.query("SELECT 1")),
+        "store": _outcome(services.engine.ping),
         "state": _outcome(lambda: _ask_state(services)),
+        "disk": _disk(services.settings.data),
+        "clock": services.clock_guard.doubt() or "ok",
+        "parts": _parts(services, damaged),
     }
     ready = all(outcome == "ok" for outcome in checks.values())
-    return json_answer({"ready": ready, "checks": checks}, 200 if ready else 503)
+    body: dict[str, object] = {"ready": ready, "checks": checks}
+    hold = services.clock_guard.deletion_hold()
+    if hold:
+        body["deletion_by_age"] = f"on hold: {hold}"
+    if damaged:
+        body["damaged_parts"] = [part.text() for part in damaged]
+    return json_answer(body, 200 if ready else 503)
 
 
 @router.get("/metrics", summary="Prometheus metrics")
 def metrics(request: Request, services: Annotated[Services, Depends(services)]) -> Response:
-    """Text or OpenMetrics, as `Accept` asks."""
+    """Text or OpenMetrics, by `Accept`."""
     encode, media_type = choose_encoder(request.headers.get("accept", ""))
     return Response(encode(services.metrics), headers={"Content-Type": media_type})
 
@@ -49,3 +70,23 @@ def _outcome(check: Callable[[], object]) -> str:
     except VedetteError as error:
         return error.reason
     return "ok"
+
+
+def _parts(services: Services, damaged: Iterable[DamagedPart]) -> str:
+    keys = {part.key for part in damaged}
+    if not keys:
+        return "ok"
+    try:
+        return "ok" if keys <= load_accepted_damage(services.database) else "damaged"
+    except VedetteError as error:
+        return error.reason
+
+
+def _disk(data: Path) -> str:
+    """Free space of the data directory, which holds at least the state and copies of files."""
+    try:
+        found = os.statvfs(data)
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    is_full = found.f_bavail * found.f_frsize < limits.DISK_FREE_BYTES_MIN
+    return "full" if is_full else "ok"

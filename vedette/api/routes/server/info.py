@@ -1,7 +1,7 @@
-"""`GET /` and `GET /api/info`: what this server is.
+"""`GET /` and `GET /api/info`: identification of the server.
 
-`/` is asked by two kinds of caller. Senders with an Elasticsearch output shake hands there
-(telemetry.md 3); people who type the server's name into a browser are sent on to the pages.
+`/` has two kinds of callers: senders with an Elasticsearch output make their handshake there
+(docs/telemetry-formats.md#protocols), browsers are redirected to the pages.
 """
 
 from typing import Annotated, Any, Final
@@ -18,8 +18,8 @@ from vedette.api.services import Services, services
 from vedette.state.sensors import installers
 
 SERVED_VERSION: Final = "7.7.1.230308"
-"""Release of the API that clients are told. From 6.1 on they use event route v4 and group v3,
-and they parse it as a PEP 440 version (clients.md 1)."""
+"""Release of the API that clients see. From 6.1 on they use event route v4 and group v3,
+and they parse it as a PEP 440 version (docs/clients.md#transport-and-errors)."""
 
 INFO: Final[dict[str, Any]] = {
     "version": SERVED_VERSION,
@@ -49,7 +49,7 @@ async def root(request: Request) -> Response:
 
 @router.get("/api/info", tags=["server"], summary="Version and abilities of the server")
 def info(here: Annotated[Services, Depends(services)]) -> Response:
-    """What clients ask first, to choose the routes they use. There is an OS X installer as soon as
-    a package is registered for it; the Linux one needs none."""
+    """What clients request first, to choose their routes. There is an OS X installer once a
+    package is registered for it; the Linux one needs none."""
     has_osx = any(one.os == "osx" for one in installers.all_installers(here.database))
     return json_answer({**INFO, "osxInstallerExists": has_osx})

@@ -1,4 +1,4 @@
-"""Time partitions of event storage (api.md 4.12, 2.23, 3.3)."""
+"""Time partitions of event storage (docs/api-objects.md#time-partition)."""
 
 from typing import Annotated, Any
 
@@ -6,9 +6,9 @@ from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from vedette.api.http.responses import json_answer
+from vedette.api.schemas.partition import partition_body
 from vedette.api.services import Services, services
 from vedette.store.partitions.lifecycle import list_partitions
-from vedette.store.partitions.partition import partition_body
 
 router = APIRouter(tags=["partitions"])
 
@@ -24,7 +24,7 @@ def partitions(here: Here) -> Response:
 
 @router.post("/api/v1/storage/events/new_partition", summary="Begin a new hot partition")
 def new_partition(here: Here) -> Response:
-    """The one that was hot stays readable as a warm one. Any body is ignored."""
+    """The hot partition becomes a warm one and stays readable. Any body is ignored."""
     name = here.partitions.roll()
     return _done(f"a new writer was begun; the one before it is now {name}")
 
@@ -37,7 +37,7 @@ def mount(partition_name: str, here: Here) -> Response:
 
 @router.post("/api/v1/storage/events/{partition_name}/unmount", summary="Make a warm one cold")
 def unmount(partition_name: str, here: Here) -> Response:
-    """Nothing of it is found until it is mounted again."""
+    """Searches find nothing of it until it is mounted again."""
     here.partitions.unmount(partition_name)
     return _done(f"{partition_name} is unmounted")
 

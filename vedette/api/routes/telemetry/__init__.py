@@ -1,1 +1,1 @@
-"""Routes that telemetry comes in by."""
+"""Routes that receive telemetry."""

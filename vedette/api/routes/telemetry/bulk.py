@@ -1,5 +1,6 @@
-"""`_bulk`, the Elasticsearch-compatible sink (telemetry.md 3): telemetry in, from any sender
-that can write to Elasticsearch. A 200 means that everything taken is stored and synced."""
+"""`_bulk`, the Elasticsearch-compatible sink (docs/telemetry-formats.md#protocols), for any sender
+with an
+Elasticsearch output. A 200 means that everything accepted is stored and synced."""
 
 import time
 from typing import Annotated, Final
@@ -27,8 +28,8 @@ _PARAMETERS: Final = described(
 
 
 async def bulk(request: Request, here: Annotated[Services, Depends(services)]) -> Response:
-    """Takes NDJSON pairs of an action and a document, gzip or zstd or plain, and answers one
-    item for every action in order: 201 stored, 200 known already or not kept, 400 rejected."""
+    """Takes NDJSON pairs of an action and a document, gzip or zstd or plain, and answers one item
+    for every action in order: 201 stored, 200 duplicate or filtered, 400 rejected."""
     began = time.perf_counter()
     sent = await read_telemetry(request, here, split_bulk)
     records = sent.parts.records
@@ -42,7 +43,7 @@ async def bulk(request: Request, here: Annotated[Services, Depends(services)]) -
 
 
 def _outcome(bulk: Bulk, receipt: Receipt) -> BulkOutcome:
-    """What became of every action, from what became of every record."""
+    """The outcome of every action, from the outcomes of the records."""
     actions = [action.name for action in bulk.actions]
     problems = problems_of(receipt)
     if len(bulk.records) == len(actions):

@@ -1,6 +1,6 @@
-"""The calls senders make before they send; see `api/schemas/elastic_setup.py`.
+"""The requests that senders make before they send; see `api/schemas/elastic_setup.py`.
 
-The last route answers `/{index}` for any index, so this router stands last in `app.ROUTERS`.
+The last route matches `/{index}` for any index, so this router is the last of `app.ROUTERS`.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from typing import Any, Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from vedette.api.http.access import principal_of
 from vedette.api.http.error_responses import ELASTIC_TAG
 from vedette.api.schemas.elastic_setup import (
     ACKNOWLEDGED,
@@ -18,6 +19,7 @@ from vedette.api.schemas.elastic_setup import (
     elastic_answer,
     elastic_text,
 )
+from vedette.errors import NotFoundError
 
 router = APIRouter(tags=[ELASTIC_TAG])
 
@@ -42,7 +44,10 @@ async def named(request: Request, rest: str) -> Response:  # noqa: ARG001 - any 
     return _exists(request)
 
 
-async def index(request: Request, index: str) -> Response:  # noqa: ARG001 - any name exists
+async def index(request: Request, index: str) -> Response:
+    """Any index exists, for those who send. For anybody else the path is a mistake."""
+    if request.method == "GET" and principal_of(request).kind != "ingest":
+        raise NotFoundError(f"there is no /{index[:100]}: docs/http-api.md lists the routes")
     return _exists(request)
 
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from vedette.api.http.responses import json_answer
 from vedette.api.services import Services, services
-from vedette.api.telemetry_request import Sent, read_telemetry
+from vedette.api.telemetry_request import TelemetryBody, read_telemetry
 from vedette.errors import BadRequestError
 from vedette.ingest.framing.body import split_body
 from vedette.pipeline.receipt_report import report
@@ -19,10 +19,10 @@ router = APIRouter(tags=["telemetry"])
 
 @router.post("/api/v1/ingest", summary="Telemetry as JSON")
 async def ingest(request: Request, here: Annotated[Services, Depends(services)]) -> Response:
-    """Takes an array, one object a line, or objects one after the other; gzip, deflate or zstd.
+    """Takes an array, one object a line, or concatenated objects; gzip, deflate or zstd.
 
-    200 means that everything taken is stored and synced; records that were not taken are in
-    `errors` by position. 400 means that no record could be taken.
+    200 means that everything accepted is stored and synced; rejected records are in `errors` by
+    position. 400 means that no record was accepted.
     """
     sent = await read_telemetry(request, here, _pieces)
     receipt = await _submit(sent, here)
@@ -33,13 +33,13 @@ async def ingest(request: Request, here: Annotated[Services, Depends(services)])
     return json_answer(body)
 
 
-async def _submit(sent: Sent[list[bytes]], here: Services) -> Receipt:
+async def _submit(sent: TelemetryBody[list[bytes]], here: Services) -> Receipt:
     submission = sent.submission(sent.parts)
     if not sent.source:
         return await here.intake.submit(submission)
-    await here.turns.come(sent.source)
+    await here.turns.wait_for_turn(sent.source)
     answer = here.intake.enqueue(submission)
-    here.turns.taken(sent.source)
+    here.turns.queued(sent.source)
     return await asyncio.wrap_future(answer)
 
 

@@ -1,7 +1,8 @@
 """osquery's TLS plugin: enrolment, configuration, log, distributed queries (docs/osquery.md).
 
-All POST JSON with the credential in the body: the group's secret to enrol, then the node key. A
-node key that is none is answered with `node_invalid`, status 200, upon which osquery enrols anew.
+All requests are POSTs of JSON with the credential in the body: the group's secret to enrol, then
+the node key. An unknown node key is answered with `node_invalid`, status 200, and osquery enrols
+again.
 """
 
 import asyncio
@@ -14,11 +15,10 @@ from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import known_sensor
-from vedette.api.http.request_bodies import raw_body
+from vedette.api.http.credential_bodies import CredentialBody, credential_object
 from vedette.api.http.responses import json_answer
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
-from vedette.ingest.framing.inflate import inflate
 from vedette.model.principal import Principal
 from vedette.pipeline.submission import Submission, request_key
 from vedette.respond.osquery_config import config_for
@@ -38,8 +38,9 @@ _OS_TYPES = {"windows": "windows", "darwin": "osx"}
 
 @router.post("/enroll", summary="osquery: a node key for the group's secret")
 async def enroll(request: Request, here: Here) -> Response:
-    """401 with `node_invalid` for a secret that is wrong or revoked."""
-    body = await _json(request, here)
+    """401 with `node_invalid` for a secret that is wrong or has ended; 409 `reenrolment_pending`
+    for a host that has a key already, until an administrator approves."""
+    body = await credential_object(request)
     secret = body.get("enroll_secret")
     if not isinstance(secret, str):
         raise BadRequestError("enroll_secret: the enrolment secret of a sensor group")
@@ -51,6 +52,9 @@ async def enroll(request: Request, here: Here) -> Response:
         _machine(body),
         "osquery",
         here.clock.now_us(),
+        _previous_key(request),
+        request.client.host if request.client else "",
+        limiter=here.checkins,
     )
     here.sensor_keys.forget(made.sensor.id)
     return json_answer({"node_key": f"{made.sensor.id}:{made.key}", "node_invalid": False})
@@ -58,34 +62,36 @@ async def enroll(request: Request, here: Here) -> Response:
 
 @router.post("/config", summary="osquery: its configuration")
 async def config(request: Request, here: Here) -> Response:
-    """The schedule for the host's operating system; counts as a check-in."""
-    sensor = await _node(await _json(request, here), here)
+    """The schedule for the host's operating system and group; counts as a check-in."""
+    sensor = await _node((await credential_object(request)).get("node_key"), here)
     if sensor is None:
         return json_answer(INVALID)
-    now_us, number = here.clock.now_us(), sensor.sensor_id
-    future = here.commits.submit(
-        number, lambda connection: checkins.note_contact(connection, number, now_us)
+    now_us, number, group_id = here.clock.now_us(), sensor.sensor_id, sensor.group_id
+    os_type, not_collected = await asyncio.wrap_future(
+        here.commits.submit(
+            number, lambda connection: checkins.contact(connection, number, group_id, now_us)
+        )
     )
-    os_type = await asyncio.wrap_future(future)
-    return json_answer(config_for(os_type) | {"node_invalid": False})
+    return json_answer(config_for(os_type, not_collected) | {"node_invalid": False})
 
 
 @router.post("/log", summary="osquery: results of its queries")
 async def log(request: Request, here: Here) -> Response:
-    """200 means that the results are stored and synced; status lines are read and dropped."""
-    body = await _json(request, here)
-    sensor = await _node(body, here)
+    """200 means that the results are stored and synced; status lines are dropped."""
+    sent = CredentialBody(request, here.settings.body_bytes_max)
+    sensor = await _node(await sent.node_key(), here)
     if sensor is None:
         return json_answer(INVALID)
+    body = await sent.parsed(here.settings.body_inflated_bytes_max)
     data = body.get("data")
     if not isinstance(data, list):
         raise BadRequestError("data: a list of results")
     records = [_result(one) for one in data] if body.get("log_type") == "result" else []
     now_us, number = here.clock.now_us(), sensor.sensor_id
     if records:
-        told = b"\n".join([str(number).encode(), *records])
-        key = request_key(told)
-        submission = Submission(records, sensor.group_id, key, len(told), host=sensor.name)
+        content = b"\n".join([str(number).encode(), *records])
+        key = request_key(content)
+        submission = Submission(records, sensor.group_id, key, len(content), host=sensor.name)
         await here.intake.submit(submission)
     future = here.commits.submit(
         number, lambda connection: checkins.note_contact(connection, number, now_us)
@@ -96,12 +102,14 @@ async def log(request: Request, here: Here) -> Response:
 
 @router.post("/distributed/read", summary="osquery: live queries to answer")
 async def read(request: Request, here: Here) -> Response:
-    sensor = await _node(await _json(request, here), here)
+    sensor = await _node((await credential_object(request)).get("node_key"), here)
     if sensor is None:
         return json_answer(INVALID)
     now_us, number = here.clock.now_us(), sensor.sensor_id
     queries: dict[str, str] = {}
-    if await to_thread.run_sync(live_queries.waiting_for, here.database, number):
+    if await to_thread.run_sync(
+        live_queries.waiting_for, here.database, number, limiter=here.checkins
+    ):
         future = here.commits.submit(
             number, lambda connection: live_queries.hand_out(connection, number, now_us)
         )
@@ -111,11 +119,12 @@ async def read(request: Request, here: Here) -> Response:
 
 @router.post("/distributed/write", summary="osquery: the rows of live queries")
 async def write(request: Request, here: Here) -> Response:
-    """Answers to queries that this host was not asked are ignored."""
-    body = await _json(request, here)
-    sensor = await _node(body, here)
+    """Answers to queries that this host did not get are ignored."""
+    sent = CredentialBody(request, here.settings.body_bytes_max)
+    sensor = await _node(await sent.node_key(), here)
     if sensor is None:
         return json_answer(INVALID)
+    body = await sent.parsed(here.settings.body_inflated_bytes_max)
     answers = _answers(body)
     now_us, number = here.clock.now_us(), sensor.sensor_id
 
@@ -151,26 +160,8 @@ def _result(one: Any) -> bytes:
     return one.encode("utf-8", "replace") if isinstance(one, str) else orjson.dumps(one)
 
 
-async def _json(request: Request, here: Services) -> Body:
-    """The object of a body, of any Content-Type. Raises BadRequestError, TooLargeError."""
-    raw = await raw_body(request, here.settings.body_bytes_max)
-    encoding = request.headers.get("content-encoding", "")
-    if encoding:
-        raw = await to_thread.run_sync(
-            inflate, raw, encoding, here.settings.body_inflated_bytes_max, limiter=here.splits
-        )
-    try:
-        body = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
-        raise BadRequestError(f"the body is not JSON: {error}") from None
-    if not isinstance(body, dict):
-        raise BadRequestError("the body must be a JSON object")
-    return body
-
-
-async def _node(body: Body, here: Services) -> Principal | None:
-    """The sensor of a node key; None for a key that is none."""
-    node_key = body.get("node_key")
+async def _node(node_key: object, here: Services) -> Principal | None:
+    """The sensor of a node key; None for an unknown key."""
     number, _, key = node_key.partition(":") if isinstance(node_key, str) else ("", "", "")
     if not (number.isascii() and number.isdecimal() and key):
         return None
@@ -195,6 +186,12 @@ def _machine(body: Body) -> Machine:
         sensor_version=_text(program, "version"),
         host_type="server" if "windows server" in _text(version, "name").lower() else "",
     )
+
+
+def _previous_key(request: Request) -> str:
+    """The node key in `Authorization: NodeKey ID:KEY`, "" without."""
+    scheme, _, value = request.headers.get("authorization", "").partition(" ")
+    return value.strip() if scheme.lower() == "nodekey" else ""
 
 
 def _part(details: Any, name: str) -> Body:

@@ -1,4 +1,4 @@
-"""Files between sensors and the server: copies of programs in, update packages out."""
+"""Files of the sensor protocol: uploads of program copies, downloads of update packages."""
 
 import re
 from typing import Annotated, Final
@@ -9,13 +9,12 @@ from starlette.responses import FileResponse, Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of
-from vedette.api.http.request_bodies import raw_body
+from vedette.api.http.request_bodies import decoded_body
 from vedette.api.http.responses import json_answer
 from vedette.api.schemas.parameters import whole_number
 from vedette.api.schemas.sensor_messages import Offer, message
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
-from vedette.ingest.framing.inflate import inflate
 from vedette.respond.binary_copies import OfferedFile, WrongOffsetError
 from vedette.state.sensors.sensor_packages import OS_TYPES, package_of
 
@@ -26,9 +25,9 @@ Here = Annotated[Services, Depends(services)]
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
-@router.post("/binaries/offer", summary="Files that a sensor could send")
+@router.post("/binaries/offer", summary="Offer files")
 async def offer(request: Request, here: Here) -> Response:
-    """Which of them to send, and from which byte on: what came before a break is kept."""
+    """Which of them to send, and from which offset: interrupted uploads are resumed."""
     principal = principal_of(request)
     sent = await message(request, Offer, principal)
     files = [
@@ -42,14 +41,13 @@ async def offer(request: Request, here: Here) -> Response:
 
 @router.put("/binaries/{sha256}", summary="A piece of a file")
 async def put(sha256: str, request: Request, here: Here) -> Response:
-    """409 tells in `received` which byte comes next; 400 `hash_mismatch` that all of it is
-    thrown away."""
+    """409 has the expected offset in `received`; 400 `hash_mismatch` means that the file was
+    dropped."""
     name, offset = sha256.lower(), whole_number(request.query_params, "offset", 0)
     if not _SHA256.fullmatch(name):
         raise BadRequestError("sha256: 64 hexadecimal digits")
-    raw = await raw_body(request, limits.COPIED_PIECE_BYTES_MAX)
-    encoding = request.headers.get("content-encoding", "")
-    piece = inflate(raw, encoding, limits.COPIED_PIECE_BYTES_MAX)
+    most = limits.COPIED_PIECE_BYTES_MAX
+    piece = await decoded_body(request, most, most, bytes)
     try:
         received = await to_thread.run_sync(
             here.copies.put,

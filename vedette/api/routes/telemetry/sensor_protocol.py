@@ -1,46 +1,61 @@
 """The sensor protocol: enrolment, check-in, events (docs/sensor-protocol.md).
 
-A fleet calls these all day, so they are lean: no dependency but the one that authorises, since the
-framework runs each plain one in a thread of its own.
+These are the most frequent requests of a fleet, so they take the fast path
+(`api/http/fast_path.py`) and use no dependencies of the framework.
 """
 
 import asyncio
 import re
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+import re2
 from anyio import to_thread
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of
-from vedette.api.http.request_bodies import raw_body
+from vedette.api.http.credential_bodies import unauthenticated_body
+from vedette.api.http.request_bodies import decoded_body
 from vedette.api.http.responses import json_answer
 from vedette.api.schemas.parameters import whole_number
-from vedette.api.schemas.sensor_messages import Checkin, Enrolment, message
+from vedette.api.schemas.sensor_messages import Checkin, Enrolment, decoded, message
 from vedette.api.services import Services, services_of
 from vedette.errors import BadRequestError, ForbiddenError
 from vedette.ingest.decode.vedette_sensor import FORMAT
-from vedette.ingest.framing.inflate import inflate
 from vedette.model.principal import Principal
 from vedette.pipeline.submission import Submission, request_key
 from vedette.respond import orders
 from vedette.state.sensors import checkins, enrolment, sensor_queues
-from vedette.state.sensors.checkins import CheckIn, Progress, Report, Standing
+from vedette.state.sensors.checkins import CheckIn, Progress, Report, WantedState
 from vedette.state.sensors.sensor_queues import Block
+from vedette.state.sensors.update_signing import update_public_key
 
 router = APIRouter(prefix="/sensor/v1", tags=["sensor protocol"])
 
 _EPOCH: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_NAMED_SENSOR: Final = re.compile(rb'"sensor_id"\s*:\s*"?(\d+)')
+_NAMED_SENSOR: Final = re2.compile(rb'"sensor_id"\s*:\s*"?([0-9]+)')
 _UNKNOWN_MAC: Final = "000000000000"
 
 
-@router.post("/enrol", summary="Let a host in with its group's secret")
+@dataclass(frozen=True, slots=True)
+class _BlockBody:
+    """One block of events, split."""
+
+    records: list[bytes]
+    byte_count: int
+    content: int
+    """Hash of the whole block."""
+
+
+@router.post("/enrol", summary="Enrol a host with its group's secret")
 async def enrol(request: Request) -> Response:
-    """The key in the answer is shown once; an older key of the host is dead from now on."""
-    here, sent = services_of(request), await message(request, Enrolment, None)
+    """The key in the answer is shown once. A host that has a key already gives it as
+    `previous_key`; without it 409 `reenrolment_pending` until an administrator approves."""
+    here = services_of(request)
+    sent = decoded(await unauthenticated_body(request), Enrolment)
     host = sent.host
     machine = enrolment.Machine(
         hostname=host.hostname,
@@ -57,7 +72,16 @@ async def enrol(request: Request) -> Response:
     )
     now_us = here.clock.now_us()
     made = await to_thread.run_sync(
-        enrolment.enrol, here.database, here.sensors, sent.secret, machine, "sensor", now_us
+        enrolment.enrol,
+        here.database,
+        here.sensors,
+        sent.secret,
+        machine,
+        "sensor",
+        now_us,
+        sent.previous_key,
+        _client_ip(request),
+        limiter=here.checkins,
     )
     here.sensor_keys.forget(made.sensor.id)
     return json_answer(
@@ -65,17 +89,20 @@ async def enrol(request: Request) -> Response:
             "sensor_id": made.sensor.id,
             "key": made.key,
             "checkin_interval_s": here.pace.interval_s,
+            "update_public_key": await to_thread.run_sync(update_public_key, here.database),
         }
     )
 
 
 @router.post("/checkin", summary="A sensor's report, answered with its orders")
 async def check_in(request: Request) -> Response:
-    """What is reported is durable before the answer."""
+    """The report is durable before the answer."""
     here, principal = services_of(request), principal_of(request)
     sent = await message(request, Checkin, principal)
     now_us, pace = here.clock.now_us(), here.pace
-    progress = Progress(sent.flushed_before_us, sent.restarted, sent.uninstalling)
+    progress = Progress(
+        sent.flushed_before_us, sent.flushed_number, sent.restarted, sent.uninstalling
+    )
     report = _report(sent, now_us)
     item = CheckIn(principal.sensor_id, report, progress, now_us, pace.interval_s, pace.least_s)
     future = here.commits.submit_to(checkins.check_in, principal.sensor_id, item)
@@ -86,24 +113,27 @@ async def check_in(request: Request) -> Response:
         "isolate": standing.isolate,
         "isolation_allow": list(here.settings.isolation_allow),
         "flush_before_us": standing.flush_before_us or None,
+        "flush_number": standing.flush_number if standing.flush_before_us else None,
         "restart": standing.restart,
         "uninstall": standing.uninstall,
         "not_collected": standing.group.settings.not_collected,
         "quotas": dict(standing.group.settings.quotas),
         "event_format": FORMAT,
     }
-    lists = here.order_book.remembered(standing, sent.ban_version, sent.filter_version)
+    lists = here.order_cache.cached(standing, sent.ban_version, sent.filter_version)
     if lists is None or sent.blocks or standing.isolate:
-        lists = await to_thread.run_sync(_lists, here, standing, sent, now_us)
+        lists = await to_thread.run_sync(
+            _lists, here, standing, sent, now_us, limiter=here.checkins
+        )
     return json_answer(body | lists)
 
 
-def _lists(here: Services, standing: Standing, sent: Checkin, now_us: int) -> dict[str, Any]:
+def _lists(here: Services, standing: WantedState, sent: Checkin, now_us: int) -> dict[str, Any]:
     if sent.blocks:
         blocks = [msgspec.structs.asdict(one) for one in sent.blocks]
         number = sent.sequence.blocks if sent.sequence else 0
         orders.note_blocks(here.database, standing, blocks, number, now_us)
-    lists = here.order_book.orders(standing, sent.ban_version, sent.filter_version)
+    lists = here.order_cache.orders(standing, sent.ban_version, sent.filter_version)
     allowed = orders.isolation_allow(here.database, standing, here.settings.isolation_allow)
     return {"isolation_allow": allowed} | lists
 
@@ -131,7 +161,7 @@ def _report(sent: Checkin, now_us: int) -> Report:
 
 
 def _adapters(sent: Checkin) -> str | None:
-    """Addresses and MACs as api.md 2.17 writes them: `ip,mac|ip,mac|`."""
+    """Addresses and MACs in the form of docs/api-objects.md#sensor: `ip,mac|ip,mac|`."""
     if sent.adapters is None:
         return None
     macs = (re.sub("[^0-9a-f]", "", one.mac.lower()) or _UNKNOWN_MAC for one in sent.adapters)
@@ -140,24 +170,25 @@ def _adapters(sent: Checkin) -> str | None:
 
 @router.post("/events", summary="One block of a sensor's queue of events")
 async def events(request: Request) -> Response:
-    """200 means that the block is stored and synced. A block that was stored before is answered
-    alike and not stored again."""
+    """200 means that the block is stored and synced. Idempotent: a repeated block gets the same
+    answer and is not stored again."""
     here, principal = services_of(request), principal_of(request)
     epoch = request.query_params.get("epoch", "")
     if not _EPOCH.fullmatch(epoch):
         raise BadRequestError("epoch: 1 to 64 letters, digits, dots, dashes and underscores")
     number = whole_number(request.query_params, "sequence", 0, least=1)
-    body = await _block_body(request, here)
-    content = request_key(body)
-    block = Block(principal.sensor_id, epoch, number, content)
+    most = limits.SENSOR_BLOCK_BYTES_MAX
+    body = await decoded_body(
+        request, most, most, lambda raw: _block_body(raw, principal.sensor_id)
+    )
+    block = Block(principal.sensor_id, epoch, number, body.content)
     expected = await to_thread.run_sync(
         sensor_queues.stored_before, here.database, block, limiter=here.authentications
     )
     if expected is not None:
         return _acknowledged(number, expected, [])
-    records = [line for line in body.split(b"\n") if line.strip()]
-    _check_names(records, principal)
-    rejected = await _store(here, principal, block, records, _client_ip(request)) if records else []
+    is_empty = not body.records
+    rejected = [] if is_empty else await _store(here, principal, block, body, _client_ip(request))
     now_us = here.clock.now_us()
     future = here.commits.submit(
         principal.sensor_id, lambda connection: sensor_queues.record(connection, block, now_us)
@@ -166,15 +197,14 @@ async def events(request: Request) -> Response:
 
 
 async def _store(
-    here: Services, principal: Principal, block: Block, records: list[bytes], client_ip: str
+    here: Services, principal: Principal, block: Block, body: _BlockBody, client_ip: str
 ) -> list[dict[str, Any]]:
-    """Stores a block; returns the records that were not taken."""
-    size = sum(map(len, records))
+    """Store a block; returns its rejected records."""
     submission = Submission(
-        records,
+        body.records,
         principal.group_id,
         _key(block),
-        size,
+        body.byte_count,
         host=principal.name,
         comms_ip=client_ip,
     )
@@ -193,25 +223,15 @@ def _acknowledged(number: int, expected: int, rejected: list[dict[str, Any]]) ->
     return json_answer({"acknowledged": number, "expected": expected, "rejected": rejected})
 
 
-async def _block_body(request: Request, here: Services) -> bytes:
-    encoding = request.headers.get("content-encoding", "")
-    raw = await raw_body(request, limits.SENSOR_BLOCK_BYTES_MAX)
-    if not encoding:
-        return raw
-    return await to_thread.run_sync(
-        inflate, raw, encoding, limits.SENSOR_BLOCK_BYTES_MAX, limiter=here.splits
-    )
+def _block_body(body: bytes, sensor_id: int) -> _BlockBody:
+    """Raises ForbiddenError for an event that names another sensor."""
+    records = [line for line in body.split(b"\n") if line.strip()]
+    if any(int(named[:20]) != sensor_id for named in _NAMED_SENSOR.findall(body)):
+        raise ForbiddenError(f"this key is that of sensor {sensor_id} and no other")
+    return _BlockBody(records, sum(map(len, records)), request_key(body))
 
 
 def _key(block: Block) -> int:
-    """What the store knows the block by, should the server stop before it is recorded."""
-    told = f"{block.sensor_id}:{block.epoch}:{block.number}:{block.content}"
-    return request_key(told.encode())
-
-
-def _check_names(records: list[bytes], principal: Principal) -> None:
-    """Raises ForbiddenError for an event that names another sensor. Mostly no event names any."""
-    mine = str(principal.sensor_id).encode()
-    for record in records:
-        if any(named != mine for named in _NAMED_SENSOR.findall(record)):
-            raise ForbiddenError(f"this key is that of sensor {principal.sensor_id} and no other")
+    """Key by which the store deduplicates the block if the server stops before recording it."""
+    identity = f"{block.sensor_id}:{block.epoch}:{block.number}:{block.content}"
+    return request_key(identity.encode())

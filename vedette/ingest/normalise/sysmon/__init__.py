@@ -1,9 +1,10 @@
-"""Sysmon for Windows and for Linux: telemetry.md 6 with the twelve facts of section 2.
+"""Normaliser of Sysmon for Windows and Linux: docs/telemetry-formats.md#what-each-event-becomes
+with the twelve facts of section 2.
 
-`LEARN` and `MAKE` are tables by event id. A maker gets the event data, the context and the
-event's time and returns outcomes, or None when the event names no process: then the record is
-kept as it is. Makers convert everything before they tell implicit facts of processes, so a value
-of a wrong type (caught in windows.py) loses nothing.
+`LEARN` and `MAKE` are tables by event id. A maker takes event data, the host context and the event
+time, and returns outcomes, or None if the event names no process; the record is then stored
+unmodelled. Makers convert all values before they emit metadata of processes, so a value of a wrong
+type (caught in windows.py) loses nothing.
 """
 
 from vedette.ingest.normalise.sysmon import crossproc, file, learn, lifetime, network, registry
@@ -22,10 +23,10 @@ LEARN: dict[int, Learn] = {
     27: learn.learn_file,
     29: learn.learn_file,
 }
-"""What an event teaches at its time."""
+"""Learner by event id: adds to the host context at the event's time."""
 
 PAIRS = frozenset({8, 10})
-"""Ids that name two processes and teach nothing else; all other ids name one."""
+"""Event ids that name two processes and need no other learning; all others name one."""
 
 MAKE: dict[int, Make] = {
     1: lifetime.start,
@@ -51,4 +52,4 @@ MAKE: dict[int, Make] = {
     28: file.shredding_blocked,
     29: file.executable_written,
 }
-"""What an event becomes; all other ids are kept as records (4, 9, 16, 19-21, 24, 255)."""
+"""Maker by event id; other ids are stored as records (4, 9, 16, 19-21, 24, 255)."""

@@ -1,7 +1,8 @@
-"""Files and modules: Sysmon 2, 6, 7, 11, 15, 23, 26 to 29."""
+"""File and module events: Sysmon 2, 6, 7, 11, 15, 23, 26 to 29."""
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import Known
+from vedette.ingest.file_types import PE, file_type_of
 from vedette.ingest.hashes import NO_HASHES, hashes_of
 from vedette.ingest.normalise.sysmon.subject import (
     SYSTEM_PID,
@@ -13,16 +14,14 @@ from vedette.ingest.normalise.sysmon.subject import (
 from vedette.ingest.normalise.values import digsig_result, free_text, is_true, known_text
 from vedette.model.event import Filemod, FileOperation, Modload, Outcome, Processblock
 
-_PE_FILE = 1
-"""clients.md 4.2: file type of a Windows executable."""
-
 
 def created(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
     known = subject_of(data, ctx, time_us)
     if known is None:
         return None
     path = free_text(data.get("TargetFilename"))
-    return with_news(Filemod(known.id, time_us, FileOperation.CREATED, path), known)
+    kind = file_type_of(path)
+    return with_news(Filemod(known.id, time_us, FileOperation.CREATED, path, file_type=kind), known)
 
 
 def time_changed(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
@@ -31,11 +30,13 @@ def time_changed(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | 
         return None
     before = known_text(data.get("PreviousCreationUtcTime"))
     now = known_text(data.get("CreationUtcTime"))
+    path = free_text(data.get("TargetFilename"))
     event = Filemod(
         known.id,
         time_us,
         FileOperation.FIRST_WRITE,
-        free_text(data.get("TargetFilename")),
+        path,
+        file_type=file_type_of(path),
         note=f"creation time changed from {before} to {now}",
     )
     return with_news(event, known)
@@ -74,23 +75,23 @@ def executable_written(data: Data, ctx: HostContext, time_us: int) -> list[Outco
     if known is None:
         return None
     event = _hashed_file(data, ctx, known, time_us, FileOperation.LAST_WRITE)
-    event.file_type = _PE_FILE
+    event.file_type = PE
     out = with_news(event, known)
     tell_image(data, ctx, event.path, time_us, out)
     return out
 
 
 def executable_blocked(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
-    """27: what was written is told as a write, what Sysmon did about it as a block."""
+    """Sysmon 27: the write as a filemod, the block as a processblock."""
     known = subject_of(data, ctx, time_us)
     if known is None:
         return None
     event = _hashed_file(data, ctx, known, time_us, FileOperation.LAST_WRITE)
-    event.file_type = _PE_FILE
+    event.file_type = PE
     block = Processblock(
         known.id,
         time_us,
-        0,  # by Sysmon's own rule, not by a ban of this server
+        0,  # blocked by Sysmon's configuration, not by a ban
         path=event.path,
         md5=event.md5,
         sha256=event.sha256,
@@ -103,7 +104,7 @@ def executable_blocked(data: Data, ctx: HostContext, time_us: int) -> list[Outco
 
 
 def shredding_blocked(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
-    """28: an attempt to overwrite a file beyond recovery, which Sysmon refused."""
+    """Sysmon 28: a secure deletion that Sysmon blocked."""
     known = subject_of(data, ctx, time_us)
     if known is None:
         return None
@@ -116,16 +117,19 @@ def _hashed_file(
     data: Data, ctx: HostContext, known: Known, time_us: int, operation: FileOperation
 ) -> Filemod:
     found = hashes_of(data.get("Hashes") or "")
-    executable = _PE_FILE if is_true(data.get("IsExecutable")) else 0
+    path, executable = free_text(data.get("TargetFilename")), data.get("IsExecutable")
+    kind = PE if is_true(executable) else file_type_of(path)
+    if kind == PE and executable is not None and not is_true(executable):
+        kind = 0  # Sysmon checked the content, which outweighs the extension
     return Filemod(
         known.id,
         time_us,
         operation,
-        free_text(data.get("TargetFilename")),
+        path,
         found.md5 or ctx.md5_of(found.sha256),
         found.sha256,
         found.sha1,
-        executable,
+        kind,
     )
 
 

@@ -1,4 +1,4 @@
-"""What Sysmon events teach before any is normalised: processes, images, addresses, names."""
+"""Learners of Sysmon events: processes, images, addresses and names."""
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.image_cache import Image
@@ -7,22 +7,26 @@ from vedette.ingest.normalise.sysmon.subject import SYSTEM_PID, Data, see_proces
 from vedette.ingest.normalise.values import digsig_result, is_true, known_text, number
 from vedette.model.address import pack_address
 from vedette.model.event import UNKNOWN_IP
+from vedette.model.metadata_rank import Rank
+
+_OTHERS = int(Rank.OTHERS)
 
 
-def learn_subject(data: Data, ctx: HostContext) -> None:
+def learn_subject(data: Data, ctx: HostContext, rank: int = int(Rank.OWN)) -> None:
     get = data.get
-    see_process(ctx, get("ProcessGuid"), get("ProcessId"), get("Image"), get("User"))
+    see_process(ctx, get("ProcessGuid"), get("ProcessId"), get("Image"), get("User"), rank)
 
 
 def learn_start(data: Data, ctx: HostContext, time_us: int) -> None:
     get = data.get
-    learn_subject(data, ctx)
+    learn_subject(data, ctx, Rank.CREATION)
     see_process(
         ctx,
         get("ParentProcessGuid"),
         get("ParentProcessId"),
         get("ParentImage"),
         get("ParentUser"),
+        _OTHERS,
     )
     image = _learn_image(data, ctx, "Image", "Hashes", time_us)
     known = ctx.by_guid(get("ProcessGuid") or "")
@@ -30,7 +34,7 @@ def learn_start(data: Data, ctx: HostContext, time_us: int) -> None:
         return
     parent = ctx.by_guid(get("ParentProcessGuid") or "")
     if parent is not None:
-        parent.learn(cmdline=known_text(get("ParentCommandLine")))
+        parent.learn(cmdline=known_text(get("ParentCommandLine")), rank=_OTHERS)
     known.created = True
     found = image.hashes if image else NO_HASHES
     parent_id = parent.id if parent else ""
@@ -83,6 +87,7 @@ def learn_pair(data: Data, ctx: HostContext) -> None:
         get("TargetProcessId"),
         get("TargetImage"),
         get("TargetUser"),
+        _OTHERS,
     )
 
 
@@ -105,14 +110,14 @@ def learn_file(data: Data, ctx: HostContext, time_us: int) -> None:
 def _learn_image(
     data: Data, ctx: HostContext, path: str, hashes: str, time_us: int
 ) -> Image | None:
-    """Learns a file with its version and signature fields; None when it has no path or hash."""
+    """Register a file with its version and signature; None without a path or hash."""
     get = data.get
     name, found = known_text(get(path)), get(hashes)
     if not name or not found:
         return None
     image = ctx.learn_image(name, found, time_us)
-    # The same content has the same version. What can change is how its signature is judged, and
-    # how many fields this kind or version of event has.
+    # Content determines the version. What can change is the verdict on its signature, and
+    # the number of fields of this event id or version.
     status, field_count = get("SignatureStatus"), len(data)
     if image.status != status or image.field_count != field_count:
         image.learn(_image_values(data, image.hashes))

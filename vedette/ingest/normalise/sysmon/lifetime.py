@@ -1,4 +1,4 @@
-"""Starts and ends of processes (Sysmon 1, 5), and tampering with them (25)."""
+"""Starts and ends of processes (Sysmon 1, 5), and tampering (25)."""
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import Known
@@ -14,6 +14,7 @@ from vedette.ingest.normalise.values import known_text, number
 from vedette.ingest.paths import file_name
 from vedette.model.event import ChildKind, Childproc, Facts, Outcome
 from vedette.model.ids import unknown_parent_id
+from vedette.model.metadata_rank import Rank
 
 _START_COLUMNS = (
     ("cmdline", "CommandLine"),
@@ -54,7 +55,9 @@ def start(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
     for column, name in _START_COLUMNS:
         values[column] = known_text(get(name))
     values |= parent_columns(parent, ctx, data)
-    out: list[Outcome] = [Facts(known.id, time_us, {k: v for k, v in values.items() if v})]
+    out: list[Outcome] = [
+        Facts(known.id, time_us, {k: v for k, v in values.items() if v}, Rank.CREATION)
+    ]
     if parent is not None:
         out.append(
             Childproc(
@@ -80,7 +83,7 @@ def start(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
 def parent_columns(
     parent: Known | None, ctx: HostContext, data: Data
 ) -> dict[str, str | int | bytes]:
-    """What a process knows of its parent, as far as the record or the context tells."""
+    """Metadata of the parent, from the record or the context."""
     path = known_text(data.get("ParentImage"))
     if parent is None:
         return {
@@ -110,7 +113,7 @@ def end(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
 def ended(
     known: Known, ctx: HostContext, time_us: int, pid: int, exit_status: str = ""
 ) -> list[Outcome]:
-    """The end of a process, also on its parent where that is known."""
+    """The end of a process, also as an event of its parent if that is known."""
     values: dict[str, str | int | bytes] = {"terminated": 1, "end_time": time_us}
     if exit_status:
         values["exit_status"] = exit_status

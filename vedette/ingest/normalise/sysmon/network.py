@@ -1,4 +1,4 @@
-"""Connections, name queries and named pipes: Sysmon 3, 22, 17, 18."""
+"""Connections, DNS queries and named pipes: Sysmon 3, 22, 17, 18."""
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.normalise.network import netconn, protocol_number

@@ -1,4 +1,4 @@
-"""Registry keys and values: Sysmon 12, 13, 14."""
+"""SegmentAssigner events: Sysmon 12, 13, 14."""
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.normalise.sysmon.subject import Data, subject_of, with_news
@@ -15,7 +15,8 @@ _REGISTRY_VERBS = {
 
 
 def _registry_operation(data: Data, default: RegistryOperation) -> RegistryOperation:
-    """The verb of the event, of its message where NXLog replaced it, or the id's (fact 7)."""
+    """Operation of the event: its EventType, else that in the message (NXLog), else the default
+    of its id (fact 7)."""
     found = _REGISTRY_VERBS.get(data.get("EventType", ""))
     if found is not None:
         return found

@@ -1,7 +1,7 @@
-"""Finding the processes that a Sysmon event names, and what all its makers share.
+"""Lookup of the processes that a Sysmon event names, and other parts shared by its makers.
 
-A process is named by ProcessGuid, pid, image and user. An all-zero or malformed GUID names
-nobody: then the pid in event time does.
+A process is named by ProcessGuid, pid, image and user. For an all-zero or malformed GUID the pid at
+the event's time decides.
 """
 
 from collections.abc import Callable
@@ -11,20 +11,25 @@ from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import Known
 from vedette.ingest.normalise.values import UNKNOWN_TEXT, known_text, number
 from vedette.model.event import Outcome
+from vedette.model.metadata_rank import Rank
+
+_OWN = int(Rank.OWN)
 
 SYSTEM_PID = 4
-"""The process that drivers are loaded into."""
+"""Pid of the System process, into which drivers are loaded."""
 
 Data = dict[str, Any]
 Learn = Callable[[Data, HostContext, int], None]
-"""Takes event data and the event's time."""
+"""Takes event data, the host context and the event time in microseconds."""
 
 Make = Callable[[Data, HostContext, int], list[Outcome] | None]
-"""From event data and the event's time; None when the event names no process."""
+"""Makes outcomes from event data, host context and event time; None if no process is named."""
 
 
-def see_process(ctx: HostContext, guid: Any, pid: Any, image: Any, user: Any) -> None:
-    """Learns one process as an event names it."""
+def see_process(
+    ctx: HostContext, guid: Any, pid: Any, image: Any, user: Any, rank: int = _OWN
+) -> None:
+    """Registers one process as an event names it; `rank` says whose event it is."""
     known = ctx.named(guid) if guid else None
     if known is None or (pid and pid != known.pid_sent):
         known = ctx.by_guid(guid, number(pid)) if guid else None
@@ -33,14 +38,24 @@ def see_process(ctx: HostContext, guid: Any, pid: Any, image: Any, user: Any) ->
                 ctx.mention(number(pid), known_text(image))
             return
         known.pid_sent = pid
-    if image != known.path and image not in UNKNOWN_TEXT and image:
-        ctx.learn_path(known, known_text(image))
-    if user and user != known.username and user not in UNKNOWN_TEXT:
-        known.learn("", known_text(user))
+    if (
+        (image != known.path or known.path_rank < rank)
+        and image not in UNKNOWN_TEXT
+        and image
+        and known.path_rank <= rank
+    ):
+        ctx.learn_path(known, known_text(image), rank)
+    if (
+        user
+        and (user != known.username or known.username_rank < rank)
+        and user not in UNKNOWN_TEXT
+        and known.username_rank <= rank
+    ):
+        known.learn("", known_text(user), rank=rank)
 
 
 def find_process(ctx: HostContext, guid: Any, pid: Any, image: Any, time_us: int) -> Known | None:
-    """The process that an event names, by its ProcessGuid or else by pid in event time."""
+    """The process that an event names, by ProcessGuid, else by pid at the event's time."""
     known = ctx.named(guid) if guid else None
     if known is not None:
         return known
@@ -76,7 +91,7 @@ def target_of(data: Data, ctx: HostContext, time_us: int) -> Known | None:
 
 
 def with_news(event: Outcome, known: Known) -> list[Outcome]:
-    """The event, and what is new of its process."""
+    """The event, followed by metadata of its process that was not emitted before."""
     out: list[Outcome] = [event]
     if not known.told:
         known.tell(out)

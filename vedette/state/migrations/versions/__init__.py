@@ -1,0 +1,1 @@
+"""One module a version of the state database's schema, never changed once released."""

@@ -1,0 +1,91 @@
+"""A credential of one sensor group writes nothing for hosts of another, and takes nothing from
+them."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.pipeline.requests import plain, rows, sysmon
+from tests.contract.pipeline.write_path import (
+    ANSWER_S,
+    Json,
+    WritePath,
+    prepared_apart,
+    submission,
+    write_path,
+)
+from vedette.clock import DrivenClock
+from vedette.pipeline.submission import Outcome, Receipt, Submission
+from vedette.state.db.database import open_database
+from vedette.state.policy import groups
+from vedette.state.start import start
+from vedette.store.engine.client import ClickHouseEngine
+
+DUPLICATE, EVENTS, REJECTED = Outcome.DUPLICATE, Outcome.EVENTS, Outcome.REJECTED
+
+
+@pytest.fixture
+def other_group(tmp_path: Path, clock: DrivenClock) -> int:
+    database = open_database("", tmp_path)
+    try:
+        start(database, clock.now_us())
+        return groups.add(database, "Others").id
+    finally:
+        database.close()
+
+
+@pytest.fixture
+def path(
+    other_group: int, engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
+) -> Iterator[WritePath]:
+    with write_path(engine, tmp_path, clock, prepared=prepared_apart) as opened:
+        yield opened
+
+
+def post_as(
+    path: WritePath, group_id: int, records: Iterable[Json | bytes], **changes: object
+) -> Receipt:
+    whole = submission(records)
+    fields = {"any_group": False, "host": "", **changes}
+    sent = Submission(
+        whole.records, group_id, whole.request_key + group_id, whole.byte_count, **fields
+    )
+    return path.intake.enqueue(sent).result(ANSWER_S)
+
+
+def test_records_of_another_groups_host_are_rejected_with_the_reason(
+    path: WritePath, other_group: int
+) -> None:
+    assert set(path.outcomes(sysmon())) == {EVENTS}
+    receipt = post_as(path, other_group, [*plain(2), *sysmon(6), *plain(2, 2)])
+    assert list(receipt.outcomes) == [EVENTS] * 2 + [REJECTED] * 6 + [EVENTS] * 2
+    assert {one.reason for one in receipt.refusals} == {"other_group"}
+    assert [one.position for one in receipt.refusals] == list(range(2, 8))
+    assert rows(path.engine) == (4 + 4, 0)
+
+
+def test_another_group_cannot_use_up_the_numbers_of_a_hosts_records(
+    path: WritePath, other_group: int
+) -> None:
+    path.post(sysmon(1))
+    post_as(path, other_group, sysmon(6))
+    assert path.outcomes(sysmon(6)) == [DUPLICATE] + [EVENTS] * 5
+
+
+def test_a_host_that_is_new_joins_the_group_of_the_first_credential(
+    path: WritePath, other_group: int
+) -> None:
+    assert set(post_as(path, other_group, sysmon()).outcomes) == {EVENTS}
+    assert set(path.outcomes(sysmon(6))) == {REJECTED}
+    assert set(post_as(path, other_group, sysmon(6)).outcomes[4:]) == {EVENTS}
+
+
+def test_administrators_and_the_hosts_own_credential_write_for_any_group(
+    path: WritePath, other_group: int
+) -> None:
+    post_as(path, other_group, sysmon(1))
+    as_administrator = post_as(path, 1, sysmon(2), any_group=True)
+    assert list(as_administrator.outcomes) == [DUPLICATE, EVENTS]
+    as_host = post_as(path, 1, sysmon(3), host="numbered.example")
+    assert list(as_host.outcomes) == [DUPLICATE, DUPLICATE, EVENTS]

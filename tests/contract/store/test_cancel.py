@@ -1,0 +1,143 @@
+"""Queries are cancelled by their caller, from another thread, and end at their deadline."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from vedette import limits
+from vedette.errors import UnavailableError
+from vedette.store.engine.cancel import CancelToken
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.plan.search_bounds import Reach
+
+ENDLESS = "SELECT sum(cityHash64(number)) FROM numbers(1000000000000)"
+ENDLESS_ROWS = "SELECT number FROM numbers(1000000000000)"
+SOON_S = 5
+
+Read = Callable[[ClickHouseEngine, dict[str, Any]], object]
+
+
+def _query(engine: ClickHouseEngine, how: dict[str, Any]) -> object:
+    return engine.query(ENDLESS, **how)
+
+
+def _table(engine: ClickHouseEngine, how: dict[str, Any]) -> object:
+    return engine.query_table(ENDLESS, pa.schema([("found", pa.uint64())]), **how)
+
+
+def _stream(engine: ClickHouseEngine, how: dict[str, Any]) -> object:
+    with engine.stream(ENDLESS_ROWS, **how) as blocks:
+        return sum(len(block) for block in blocks)
+
+
+READS = pytest.mark.parametrize("read", [_query, _table, _stream])
+
+
+def _running(engine: ClickHouseEngine) -> int:
+    found = engine.query("SELECT count() FROM system.processes WHERE query LIKE '%000000000000%'")
+    return int(found.rows[0][0]) - 1
+
+
+@READS
+def test_a_cancelled_query_ends_in_the_engine(
+    contract_engine: ClickHouseEngine, read: Read
+) -> None:
+    token = CancelToken()
+    threading.Timer(0.3, token.cancel).start()
+    began = time.monotonic()
+    with pytest.raises(UnavailableError) as refusal:
+        read(contract_engine, {"cancel": token})
+    assert refusal.value.reason == "cancelled"
+    assert time.monotonic() - began < SOON_S
+    assert _running(contract_engine) == 0
+
+
+@READS
+def test_a_query_ends_at_its_deadline(contract_engine: ClickHouseEngine, read: Read) -> None:
+    began = time.monotonic()
+    with pytest.raises(UnavailableError) as refusal:
+        read(contract_engine, {"deadline_s": 0.3})
+    assert refusal.value.reason == "deadline"
+    assert time.monotonic() - began < SOON_S
+    assert _running(contract_engine) == 0
+
+
+@pytest.mark.parametrize("deadline_s", [0.0004, 0, -1])
+def test_a_deadline_of_no_time_at_all_is_not_taken_for_none(
+    engine: ClickHouseEngine, deadline_s: float
+) -> None:
+    with pytest.raises(UnavailableError) as refusal:
+        engine.query(ENDLESS, deadline_s=deadline_s)
+    assert refusal.value.reason == "deadline"
+
+
+def test_one_token_cancels_all_queries_that_carry_it_and_no_other(
+    engine: ClickHouseEngine,
+) -> None:
+    token, other = CancelToken(), CancelToken()
+    reasons: list[str] = []
+
+    def run(mine: CancelToken) -> None:
+        with pytest.raises(UnavailableError) as refusal:
+            engine.query(ENDLESS, cancel=mine)
+        reasons.append(refusal.value.reason)
+
+    threads = [threading.Thread(target=run, args=(mine,)) for mine in (token, token, other)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    token.cancel()
+    for thread in threads[:2]:
+        thread.join(SOON_S)
+    assert [thread.is_alive() for thread in threads] == [False, False, True]
+    other.cancel()
+    threads[2].join(SOON_S)
+    assert reasons == ["cancelled"] * 3
+
+
+def test_a_query_cancelled_beforehand_never_starts(engine: ClickHouseEngine) -> None:
+    token = CancelToken()
+    token.cancel()
+    token.cancel()
+    began = time.monotonic()
+    with pytest.raises(UnavailableError) as refusal:
+        engine.query(ENDLESS, cancel=token)
+    assert refusal.value.reason == "cancelled"
+    assert time.monotonic() - began < 1
+
+
+def test_cancelling_works_while_all_readers_are_busy(engine: ClickHouseEngine) -> None:
+    token = CancelToken()
+
+    def run() -> None:
+        with pytest.raises(UnavailableError):
+            engine.query(ENDLESS, cancel=token)
+
+    threads = [threading.Thread(target=run) for _ in range(limits.STORE_READERS + 2)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.5)
+    token.cancel()
+    for thread in threads:
+        thread.join(SOON_S)
+    assert not any(thread.is_alive() for thread in threads)
+    assert engine.query("SELECT 1").rows[0][0] == 1
+
+
+def test_a_token_may_be_cancelled_after_its_queries_have_ended(engine: ClickHouseEngine) -> None:
+    token = CancelToken()
+    assert engine.query("SELECT 1", cancel=token).rows[0][0] == 1
+    token.cancel()
+    assert token.is_cancelled
+
+
+def test_a_search_is_cancelled_by_the_token_of_its_bounds(engine: ClickHouseEngine) -> None:
+    token = CancelToken()
+    threading.Timer(0.3, token.cancel).start()
+    with pytest.raises(UnavailableError) as refusal:
+        Reach.within(60, cancel=token).ask(engine, ENDLESS, {})
+    assert refusal.value.reason == "cancelled"

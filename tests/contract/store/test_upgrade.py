@@ -1,0 +1,197 @@
+"""A store of an earlier schema version is upgraded, whatever interrupts it, and answers the same.
+
+`tests/data/stores/` has a store that each earlier version made, and what it answered.
+"""
+
+import json
+import lzma
+import os
+import re
+import signal
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from vedette.errors import StartError
+from vedette.model.metadata_rank import RANK_COLUMNS
+from vedette.store.engine.capabilities import EMBEDDED, Capabilities, distributed, replicated
+from vedette.store.engine.client import ClickHouseEngine, Engine
+from vedette.store.schema.create import create_tables
+from vedette.store.schema.tables import SCHEMA_VERSION, TABLES
+from vedette.store.schema.upgrade import STEPS, Step, expected_s, upgrade
+
+ROOT = Path(__file__).parents[3]
+STORES = ROOT / "tests" / "data" / "stores"
+EARLIER = [f"v{number}" for number in range(1, SCHEMA_VERSION)]
+RUN_S = 180
+
+
+def unpacked(version: str, directory: Path) -> Path:
+    with tarfile.open(STORES / f"{version}.tar.xz") as archive:
+        archive.extractall(directory)
+    return directory
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own: one process can have one store open."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "VEDETTE_RETENTION_DAYS": "0"}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("version", EARLIER)
+def test_a_store_of_an_earlier_version_answers_the_same(version: str, tmp_path: Path) -> None:
+    directory = unpacked(version, tmp_path / "data")
+    ran = python("scripts/old_store.py", "answers", str(directory))
+    assert ran.returncode == 0, ran.stderr
+    wanted = json.loads(lzma.decompress((STORES / f"{version}.answers.json.xz").read_bytes()))
+    found = json.loads(ran.stdout)
+    assert found.keys() == wanted.keys()
+    for question, answer in wanted.items():
+        assert found[question] == answer, question
+    log = (directory / "server.log").read_text()
+    assert "telemetry schema will be upgraded" in log
+    assert '"expected_s"' in log
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from vedette.store.engine.open import open_engine
+from vedette.store.schema.upgrade import upgrade
+engine = open_engine(Path(sys.argv[1]))
+for number, _ in enumerate(upgrade(engine, int(sys.argv[2])), 1):
+    if number == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+engine.close()
+"""
+
+_OPENED = """
+import json, sys
+from pathlib import Path
+from vedette.store.engine.open import open_engine
+from vedette.store.schema.create import create_tables
+engine = open_engine(Path(sys.argv[1]))
+create_tables(engine)
+segments = "SELECT count(), sum(cityHash64(process_id, path, username)) FROM segment FINAL"
+ranks = "SELECT groupArray(name) FROM system.columns WHERE table = 'segment' AND name LIKE '%_rank'"
+print(json.dumps([
+    engine.query(segments).rows[0],
+    engine.query("SELECT max(version), count() FROM schema").rows[0],
+    engine.query(ranks).rows[0][0],
+    engine.query("SELECT count() FROM correction").rows[0],
+]))
+engine.close()
+"""
+
+
+@pytest.mark.parametrize("version", EARLIER)
+def test_an_upgrade_that_is_killed_after_any_statement_is_completed(
+    version: str, tmp_path: Path
+) -> None:
+    began = int(version[1:])
+    found = set()
+    for number in range(1, 100):
+        directory = unpacked(version, tmp_path / str(number)) / "telemetry"
+        killed = python("-c", _KILLED, str(directory), str(began), str(number))
+        opened = python("-c", _OPENED, str(directory))
+        assert opened.returncode == 0, opened.stderr
+        found.add(opened.stdout.splitlines()[-1])
+        if killed.returncode == 0:
+            break  # it has fewer statements
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert number > len(STEPS[began - 1 :])
+    (answer,) = found
+    segments, written, ranks, corrections = json.loads(answer)
+    assert segments[0] > 0
+    assert written == [SCHEMA_VERSION, 1 + SCHEMA_VERSION - began]
+    assert sorted(ranks) == sorted(RANK_COLUMNS)
+    assert corrections == [0]
+
+
+def tables_of(engine: Engine) -> list[str]:
+    found = engine.query(
+        "SELECT create_table_query FROM system.tables WHERE database = {name:String} ORDER BY name",
+        {"name": engine.database},
+    )
+    return [row[0] for row in found.rows]
+
+
+def test_a_newer_store_is_refused_and_left_as_it_is(contract_engine: ClickHouseEngine) -> None:
+    engine = contract_engine
+    engine.command("DROP TABLE settled SYNC")
+    engine.command(f"INSERT INTO schema SELECT {SCHEMA_VERSION + 1}, now64(6, 'UTC')")
+    before = tables_of(engine)
+    with pytest.raises(StartError, match=f"schema {SCHEMA_VERSION + 1}.*newer version"):
+        create_tables(engine)
+    assert tables_of(engine) == before
+
+
+def test_a_cluster_is_upgraded_with_the_tables_that_stand_for_its_shards(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    engine = contract_engine
+    for name in ("correction", engine.capabilities.storage("correction")):
+        engine.command(f"DROP TABLE IF EXISTS `{name}` SYNC")
+    dropped = ", ".join(f"DROP COLUMN `{name}`" for name in RANK_COLUMNS)
+    for name in {"segment", engine.capabilities.storage("segment")}:
+        engine.command(f"ALTER TABLE `{name}` {dropped}")
+    engine.command("TRUNCATE TABLE schema")
+    engine.command("INSERT INTO schema SELECT 1, now64(6, 'UTC')")
+    create_tables(engine)
+    assert engine.query(f"SELECT {', '.join(RANK_COLUMNS)} FROM segment").rows == []
+    assert engine.query("SELECT max(version) FROM schema").rows[0][0] == SCHEMA_VERSION
+    assert list(upgrade(engine, SCHEMA_VERSION)) == []
+
+
+def test_a_new_store_has_the_newest_version_and_no_upgrade(engine: ClickHouseEngine) -> None:
+    assert engine.query("SELECT version FROM schema").rows == [(SCHEMA_VERSION,)]
+
+
+def test_there_is_a_step_for_every_version_after_the_first() -> None:
+    assert [step.version for step in STEPS] == list(range(2, SCHEMA_VERSION + 1))
+
+
+_ADDITION = re.compile(
+    r"CREATE TABLE IF NOT EXISTS |"
+    r"ALTER TABLE `\w+`(?: ON CLUSTER '\w+')? (?:ADD (?:COLUMN|INDEX|PROJECTION) IF NOT EXISTS )"
+)
+
+
+@pytest.mark.parametrize(
+    "capabilities", [EMBEDDED, distributed("one"), replicated("fleet", quorum=2)]
+)
+@pytest.mark.parametrize(
+    "step", [step for step in STEPS if step.kind == "expand"], ids=lambda step: str(step.version)
+)
+def test_a_step_that_expands_only_adds_and_can_be_repeated(
+    step: Step, capabilities: Capabilities
+) -> None:
+    statements = step.statements(capabilities)
+    assert statements
+    for statement in statements:
+        assert _ADDITION.match(statement), statement
+        assert " DROP " not in statement
+        assert " MODIFY " not in statement
+        assert capabilities.on_cluster in statement
+
+
+def test_the_estimate_grows_with_what_is_rewritten() -> None:
+    light = Step(9, "", lambda _: ())
+    heavy = Step(9, "", lambda _: (), rewrites=True)
+    size = 10**12
+    assert expected_s(light, 2, size) == expected_s(light, 2, 0) == 1
+    assert expected_s(heavy, 2, size) > 3_600
+
+
+def test_tables_are_those_of_this_version() -> None:
+    assert {"segment", "correction", "schema"} <= {table.name for table in TABLES}

@@ -1,0 +1,25 @@
+"""How many rounds a fault test runs, and its random numbers.
+
+VEDETTE_TEST_ROUNDS is the number of rounds of all fault tests together (200 in `make fault`);
+without it each test runs a short form. VEDETTE_TEST_SEED repeats a run: every test prints its seed.
+"""
+
+import os
+import random
+import time
+
+SEEDED_TESTS = 4
+"""Tests that share VEDETTE_TEST_ROUNDS: kills of the server and of workers, full disk, overload."""
+
+
+def rounds(short: int) -> int:
+    """The rounds of one test: `short` without VEDETTE_TEST_ROUNDS."""
+    total = int(os.environ.get("VEDETTE_TEST_ROUNDS", "0"))
+    return max(short, -(-total // SEEDED_TESTS)) if total else short
+
+
+def seeded() -> random.Random:
+    """Random numbers with a new seed, which pytest shows when the test fails."""
+    seed = int(os.environ.get("VEDETTE_TEST_SEED", "0")) or time.time_ns() % 1_000_000
+    print(f"VEDETTE_TEST_SEED={seed}")
+    return random.Random(seed)

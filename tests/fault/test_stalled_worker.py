@@ -1,0 +1,72 @@
+"""Workers that are stopped, not dead, and workers that end while the server is idle."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.fault.crash import launched
+from tests.fault.senders import Sender, check_stored_once, drain, sending
+from tests.fault.test_kill import workers
+from tests.support.children import is_running
+from tests.support.served import Server, listening, wait_for
+from vedette.limits import WORKER_STALL_S
+
+REPLACED_S = WORKER_STALL_S + 30
+"""A stopped worker is replaced within this time, on a busy machine."""
+
+
+@contextmanager
+def a_server(data: Path) -> Iterator[tuple[Server, int]]:
+    """A server, and the id of its process."""
+    with launched(data) as process:
+        yield listening(data, process), process.pid
+
+
+def is_ready(server: Server) -> bool:
+    with server.client() as client:
+        return client.get("/readyz").status_code == 200
+
+
+def test_a_stopped_worker_is_replaced_under_load_and_nothing_is_lost(tmp_path: Path) -> None:
+    senders = [Sender(f"stopped-{n}.example", numbered=n % 2 == 0) for n in range(3)]
+    with a_server(tmp_path) as (server, pid):
+        with sending(senders, server):
+            before = workers(pid)
+            os.kill(before[-1], signal.SIGSTOP)
+            assert wait_for(lambda: is_ready(server), False, REPLACED_S) is False
+            assert wait_for(lambda: is_running(before[-1]), False, REPLACED_S) is False
+            assert wait_for(lambda: is_ready(server), True, REPLACED_S) is True
+        drain(senders, server)
+        assert set(workers(pid)).isdisjoint(before)
+        check_stored_once(senders, server)
+
+
+def test_a_worker_that_ends_on_an_idle_server_is_replaced_before_a_record_comes(
+    tmp_path: Path,
+) -> None:
+    sender = Sender("idle.example", numbered=True)
+    with a_server(tmp_path) as (server, pid):
+        drain([sender], server)
+        before = workers(pid)
+        began = time.monotonic()
+        os.kill(before[-1], signal.SIGKILL)
+        assert wait_for(lambda: set(workers(pid)).isdisjoint(before), True) is True
+        assert wait_for(lambda: is_ready(server), True) is True
+        assert time.monotonic() - began < WORKER_STALL_S
+        drain([sender], server)
+        assert sender.sent_again == 0, "no sender notices"
+        check_stored_once([sender], server)
+
+
+def test_a_stopped_worker_does_not_keep_the_server_from_stopping(tmp_path: Path) -> None:
+    with launched(tmp_path) as process:
+        listening(tmp_path, process)
+        stopped = workers(process.pid)
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        process.terminate()
+        assert process.wait(REPLACED_S) == 0
+        assert not any(map(is_running, stopped))

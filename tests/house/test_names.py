@@ -1,0 +1,54 @@
+"""Names of modules are words of the glossary, and packages are small enough to survey."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "vedette"
+GLOSSARY = ROOT / "docs" / "glossary.md"
+MODULES_MAX = 25
+MODULES = sorted(
+    path for path in PACKAGE.rglob("*.py") if "versions" not in path.parts and path.stem[0] != "_"
+)
+PACKAGES = sorted({path.parent for path in PACKAGE.rglob("*.py")})
+
+
+def singular(word: str) -> str:
+    """The form in which the glossary lists a noun."""
+    for ending, other in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("s", "")):
+        if word.endswith(ending) and not word.endswith(("ss", "us", "is")):
+            return word.removesuffix(ending) + other
+    return word
+
+
+def listed() -> frozenset[str]:
+    """All words of the glossary: first cells of its table, then the words in backquotes."""
+    table, _, lists = GLOSSARY.read_text().partition("## Standard words")
+    found = set(re.findall(r"`([a-z0-9]+)`", lists))
+    for line in table.splitlines():
+        if line.startswith("| ") and not line.startswith("| --"):
+            found |= set(re.findall(r"[a-z0-9]+", line.split("|")[1].lower()))
+    return frozenset(found | {singular(word) for word in found})
+
+
+LISTED = listed()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_is_named_in_words_of_the_glossary(path: Path) -> None:
+    names = [path.stem] if path.parent == PACKAGE else [path.parent.name, path.stem]
+    words = [word for name in names for word in name.split("_")]
+    assert [word for word in words if not {word, singular(word)} & LISTED] == []
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_package_can_be_surveyed(folder: Path) -> None:
+    assert len([path for path in folder.glob("*.py") if path.stem != "__init__"]) <= MODULES_MAX
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_package_says_what_question_it_answers(folder: Path) -> None:
+    text = (folder / "__init__.py").read_text()
+    assert text.startswith(('"""', 'r"""'))

@@ -1,0 +1,87 @@
+"""The table of background jobs, and the timer that runs them."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from vedette.bootstrap.background_jobs import BACKGROUND_JOBS, BackgroundJob, bind
+from vedette.jobs.timer import Job, Timer
+
+WAIT_S = 10.0
+
+
+class Lease:
+    """A lease that this server holds, or another one."""
+
+    def __init__(self, is_held: bool) -> None:
+        self.is_held = is_held
+        self.asked = threading.Event()
+
+    def hold(self, _name: str, _seconds: float) -> bool:
+        self.asked.set()
+        return self.is_held
+
+
+@pytest.fixture
+def ran() -> threading.Event:
+    return threading.Event()
+
+
+def running(jobs: list[Job], lease: Lease) -> Iterator[Timer]:
+    timer = Timer(jobs, lease)
+    timer.start()
+    try:
+        yield timer
+    finally:
+        timer.close()
+
+
+def test_names_are_unique_because_they_name_leases() -> None:
+    names = [job.name for job in BACKGROUND_JOBS]
+    assert len(set(names)) == len(names)
+
+
+def test_every_job_says_what_it_does_and_has_an_interval() -> None:
+    assert all(job.what and job.every_s > 0 for job in BACKGROUND_JOBS)
+
+
+@pytest.mark.parametrize(("leased", "is_held", "runs"), [
+    (False, False, True),
+    (True, True, True),
+    (True, False, False),
+])  # fmt: skip
+def test_a_leased_job_runs_only_where_the_lease_is_held(
+    ran: threading.Event, leased: bool, is_held: bool, runs: bool
+) -> None:
+    lease = Lease(is_held)
+    for _ in running([Job("some", 0.01, leased, "sets an event", ran.set)], lease):
+        assert (ran if runs else lease.asked).wait(WAIT_S)
+    assert ran.is_set() == runs
+
+
+def test_a_job_that_fails_runs_again_and_stops_no_other(ran: threading.Event) -> None:
+    failures: list[int] = []
+
+    def fail() -> None:
+        failures.append(1)
+        raise ValueError("on purpose")
+
+    def is_second() -> None:
+        if len(failures) > 1:
+            ran.set()
+
+    jobs = [
+        Job("fails", 0.01, False, "fails", fail),
+        Job("goes on", 0.01, False, "goes on", is_second),
+    ]
+    for _ in running(jobs, Lease(True)):
+        assert ran.wait(WAIT_S)
+
+
+def test_a_job_runs_with_the_context_that_it_is_bound_to() -> None:
+    seen: list[Any] = []
+    (job,) = bind([BackgroundJob("some", 1, False, "notes its context", seen.append)], "context")
+    job.run()
+    assert seen == ["context"]

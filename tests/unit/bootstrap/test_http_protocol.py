@@ -1,0 +1,153 @@
+"""Slow and many clients, against uvicorn with our protocol and deadlines of a fraction of a
+second."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+
+from vedette import limits
+from vedette.bootstrap.http_protocol import BoundedHttpProtocol
+
+ANSWER_BYTES = 8 << 20
+HEAD = b"GET /healthz HTTP/1.1\r\nhost: x\r\n"
+
+
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    """Reads the body, and answers much on `/much`."""
+    while (await receive()).get("more_body"):
+        pass
+    body = bytes(ANSWER_BYTES) if scope["path"] == "/much" else b"fine"
+    head = [(b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": head})
+    await send({"type": "http.response.body", "body": body})
+
+
+@pytest.fixture
+def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    for name, value in (
+        ("CONNECTION_CHECK_S", 0.05),
+        ("HEAD_DEADLINE_S", 0.4),
+        ("BODY_GRACE_S", 0.4),
+        ("WRITE_DEADLINE_S", 0.4),
+        ("CONNECTIONS_MAX", 8),
+    ):
+        monkeypatch.setattr(limits, name, value)
+    listener = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(
+        app, http=BoundedHttpProtocol, lifespan="off", log_config=None, loop="uvloop"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    yield listener.getsockname()[1]
+    server.should_exit = True
+    thread.join(20)
+    listener.close()
+
+
+def connected(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=10)
+
+
+def dribble(client: socket.socket, content: bytes) -> None:
+    """Sends 50 bytes a second, one by one."""
+    for byte in content:
+        client.sendall(bytes([byte]))
+        time.sleep(0.02)
+
+
+def rest_of(client: socket.socket) -> bytes:
+    """Everything until the server closes the connection."""
+    received = b""
+    try:
+        while piece := client.recv(65_536):
+            received += piece
+    except ConnectionResetError:
+        pass
+    return received
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", HEAD])
+def test_a_head_that_never_comes_is_closed(port: int, sent: bytes) -> None:
+    with connected(port) as client:
+        client.sendall(sent)
+        began = time.monotonic()
+        assert rest_of(client).startswith(b"HTTP/1.1 408 ")
+        assert time.monotonic() - began < 5
+
+
+def test_a_head_that_comes_byte_by_byte_is_closed(port: int) -> None:
+    with connected(port) as client:
+        began = time.monotonic()
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            dribble(client, HEAD * 1_000)
+        assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("is_dribbling", [False, True])
+def test_a_body_that_never_comes_is_closed(port: int, is_dribbling: bool) -> None:
+    with connected(port) as client:
+        client.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\nbeginning")
+        began = time.monotonic()
+        if is_dribbling:
+            with pytest.raises((ConnectionResetError, BrokenPipeError)):
+                dribble(client, b"x" * 500)
+        else:
+            assert rest_of(client) == b""
+        assert time.monotonic() - began < 5
+
+
+def test_a_body_that_keeps_coming_is_taken(port: int) -> None:
+    with connected(port) as client:
+        client.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n")
+        for _ in range(20):
+            client.sendall(bytes(5_000))
+            time.sleep(0.05)
+        assert client.recv(65_536).startswith(b"HTTP/1.1 200 ")
+
+
+def test_an_answer_that_nobody_reads_ends_the_connection(port: int) -> None:
+    with connected(port) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        client.sendall(b"GET /much HTTP/1.1\r\nhost: x\r\n\r\n")
+        time.sleep(1.5)
+        assert len(rest_of(client)) < ANSWER_BYTES
+
+
+def test_an_answer_that_is_read_slowly_arrives(port: int) -> None:
+    with connected(port) as client:
+        client.sendall(b"GET /much HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        received = 0
+        while piece := client.recv(200_000):
+            received += len(piece)
+            time.sleep(0.01)
+        assert received > ANSWER_BYTES
+
+
+def test_idle_connections_make_room_for_new_ones(port: int) -> None:
+    clients = [connected(port) for _ in range(40)]
+    try:
+        with connected(port) as client:
+            client.sendall(HEAD + b"\r\n")
+            assert client.recv(1_000).startswith(b"HTTP/1.1 200 ")
+    finally:
+        for one in clients:
+            one.close()
+
+
+def test_a_connection_above_the_limit_is_refused_where_none_is_idle(port: int) -> None:
+    busy = [connected(port) for _ in range(8)]
+    try:
+        for one in busy:
+            one.sendall(HEAD)
+        time.sleep(0.1)
+        with connected(port) as client:
+            assert rest_of(client).startswith(b"HTTP/1.1 503 ")
+    finally:
+        for one in busy:
+            one.close()

@@ -1,0 +1,119 @@
+"""Binaries: search, summary, how common they are (docs/http-api.md#binaries)."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette import limits
+from vedette.api.http.access import scope_of_request
+from vedette.api.http.request_bodies import json_object
+from vedette.api.http.responses import json_answer
+from vedette.api.routes.search.run import run_lookup, run_search
+from vedette.api.schemas.parameters import described
+from vedette.api.schemas.search.binary import binary_summary_body, frequency_body
+from vedette.api.schemas.search.binary_archive import zip_answer
+from vedette.api.schemas.search.search_parameters import Pairs, body_pairs, search_request
+from vedette.api.schemas.search.search_results import binary_results_body
+from vedette.api.services import Services, services
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.model.scope import Scope
+from vedette.search.binaries import binary_search
+from vedette.search.bounded_engine import BoundedEngine
+from vedette.store.read.binary_facets import FACETS
+
+router = APIRouter(tags=["binaries"])
+
+Here = Annotated[Services, Depends(services)]
+Within = Annotated[Scope, Depends(scope_of_request)]
+
+_SEARCH: Final = described(
+    ("q", "Query; empty or missing for everything; several are ANDed"),
+    ("rows", f"Rows of a page; default 10, at most {limits.ROWS_MAX}"),
+    ("start", "First row"),
+    ("sort", f"Field and asc or desc; default {binary_search.BINARY_SORT_DEFAULT}"),
+    ("svc.q.FIELD", "A query for one field, ANDed"),
+    ("svc.fq", "A further query, ANDed"),
+    ("svc.fq.FIELD", "An exact value of one field"),
+    ("facet", "true to count facets"),
+    ("facet.field", f"A facet: {', '.join(FACETS)}, alliance_score_FEED"),
+    array=("q", "facet.field"),
+)
+
+_FREQUENCY: Final = described(
+    ("name", "md5 or sha256; default md5"),
+    ("md5", "The MD5 of a program"),
+    ("sha256", "The SHA-256 of a program"),
+)
+
+
+@router.get("/api/v1/binary", summary="Search binaries", openapi_extra=_SEARCH)
+async def search(request: Request, here: Here, scope: Within) -> Response:
+    """The query language is that of the search box. `cb.` may stand for `svc.` everywhere."""
+    return await _search(request, here, scope, request.query_params.multi_items())
+
+
+@router.post("/api/v1/binary", summary="Search binaries, parameters in a JSON body")
+async def search_posted(
+    request: Request,
+    here: Here,
+    scope: Within,
+    body: Annotated[dict[str, Any], Depends(json_object)],
+) -> Response:
+    """Every value is a scalar or a list of scalars; parameters of the URL count too."""
+    return await _search(
+        request, here, scope, [*body_pairs(body), *request.query_params.multi_items()]
+    )
+
+
+async def _search(request: Request, here: Services, scope: Scope, pairs: Pairs) -> Response:
+    wanted = search_request(pairs, binary_search.BINARY_SORT_DEFAULT)
+
+    def work(engine: BoundedEngine) -> Response:
+        now_us = here.clock.now_us()
+        found = binary_search.search(engine, scope, wanted, here.settings, now_us, engine.cancel)
+        return json_answer(binary_results_body(found))
+
+    return await run_search(request, here, work)
+
+
+@router.get("/api/v1/binary/{md5}/summary", summary="A binary")
+async def summary(md5: str, request: Request, here: Here, scope: Within) -> Response:
+    """The MD5 in upper or lower case; a SHA-256 in its place is understood too."""
+
+    def work(engine: BoundedEngine) -> Response:
+        return json_answer(binary_summary_body(binary_search.summary(engine, scope, md5)))
+
+    return await run_lookup(request, here, work)
+
+
+@router.get("/api/v1/binary/{md5}", summary="The bytes of a binary")
+async def file(md5: str, request: Request, here: Here, scope: Within) -> Response:
+    """A zip with `filedata` and `metadata`, where a sensor sent a copy, else 404: log
+    shippers send records about files, not the files."""
+
+    def work(engine: BoundedEngine) -> Response:
+        known = binary_summary_body(binary_search.summary(engine, scope, md5))
+        copy = here.copies.path_of(str(known["md5"]), scope)
+        if copy is not None:
+            return zip_answer(copy, known, str(known["md5"]))
+        raise NotFoundError(f"the bytes of binary {md5!r} are not stored, only what is known of it")
+
+    return await run_lookup(request, here, work)
+
+
+@router.get(
+    "/api/v1/process/host/count", summary="How common a program is", openapi_extra=_FREQUENCY
+)
+async def frequency(request: Request, here: Here, scope: Within) -> Response:
+    """Hosts that reported the program, processes that ran it, and all segments."""
+    query = request.query_params
+    name = query.get("name") or "md5"
+    if name not in ("md5", "sha256"):
+        raise BadRequestError(f"name: {name[:40]!r} is neither md5 nor sha256")
+    digest = query.get(name, "").strip()
+
+    def work(engine: BoundedEngine) -> Response:
+        return json_answer(frequency_body(binary_search.frequency(engine, scope, name, digest)))
+
+    return await run_search(request, here, work)

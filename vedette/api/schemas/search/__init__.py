@@ -1,0 +1,1 @@
+"""Parameters and bodies of the routes that search and read telemetry."""

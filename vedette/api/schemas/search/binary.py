@@ -1,0 +1,89 @@
+"""Binary objects (docs/api-objects.md#binary, docs/clients.md#requests).
+
+Members that clients read are always present; version and signature texts only when known.
+"""
+
+from typing import Final
+
+from vedette.api.schemas.search.process import Body
+from vedette.api.schemas.wire_values import instant
+from vedette.search.binaries.binary_search import Row, identity
+from vedette.store.read.binaries import Frequency
+
+OS_TYPES: Final = {"windows": "Windows", "linux": "Linux", "osx": "Osx"}
+
+_KNOWN_TEXTS: Final = (
+    "product_version",
+    "product_name",
+    "product_desc",
+    "file_version",
+    "company_name",
+    "internal_name",
+    "legal_copyright",
+    "legal_trademark",
+    "file_desc",
+    "original_filename",
+    "private_build",
+    "special_build",
+    "comments",
+    "digsig_result_code",
+    "digsig_publisher",
+    "digsig_prog_name",
+    "digsig_issuer",
+    "digsig_subject",
+    "imphash",
+)
+"""Columns shown under their own names when they are known."""
+
+_FACETED: Final = (
+    "product_name",
+    "file_version",
+    "company_name",
+    "digsig_publisher",
+    "observed_filename",
+)
+"""Members that a summary repeats under the name of their facet."""
+
+
+def binary_body(row: Row) -> Body:
+    """The binary object of search results."""
+    added = instant(row["added"])
+    body: Body = {
+        "md5": identity(row),
+        "server_added_timestamp": added,
+        "timestamp": added,
+        "last_seen": instant(row["last_seen"]),
+        "orig_mod_len": row["orig_mod_len"],
+        "copied_mod_len": 0,
+        "observed_filename": row["observed_filename"],
+        "is_executable_image": bool(row["is_executable_image"]),
+        "is_64bit": True if row["is_64bit"] else None,
+        "tampered": bool(row["tampered"]),
+        "signed": row["digsig_result"],
+        "digsig_result": row["digsig_result"],
+        "os_type": OS_TYPES.get(row["os_type"], row["os_type"]),
+        "host_count": row["host_count"],
+        "endpoint": row["endpoint"],
+        "group": row["group"],
+        "watchlists": [],
+    }
+    body |= {name: row[name].upper() for name in ("sha256", "sha1") if row[name]}
+    body |= {name: row[name] for name in _KNOWN_TEXTS if row[name]}
+    if row["digsig_sign_time"]:
+        body["digsig_sign_time"] = instant(row["digsig_sign_time"])
+    return body
+
+
+def binary_summary_body(row: Row) -> Body:
+    """The binary object of a summary."""
+    body = binary_body(row)
+    return body | {f"{name}_facet": body[name] for name in _FACETED if name in body}
+
+
+def frequency_body(found: Frequency) -> Body:
+    """How common a program is (docs/clients.md#requests)."""
+    return {
+        "hostCount": found.hosts,
+        "globalCount": found.executions,
+        "numDocs": found.segments,
+    }

@@ -1,0 +1,27 @@
+"""Download of a binary: a zip with `filedata` and `metadata`."""
+
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import orjson
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse
+
+
+def zip_answer(copy: Path, metadata: dict[str, Any], name: str) -> FileResponse:
+    """A zip of a stored copy and its metadata (docs/clients.md#requests). Written to a temporary
+    file, since
+    copies have up to 25 MiB, which is removed after sending."""
+    handle, path = tempfile.mkstemp(prefix="vedette-", suffix=".zip")
+    with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
+        made.write(copy, "filedata")
+        made.writestr("metadata", orjson.dumps(metadata))
+    return FileResponse(
+        path,
+        media_type="application/zip",
+        filename=f"{name}.zip",
+        background=BackgroundTask(os.unlink, path),
+    )

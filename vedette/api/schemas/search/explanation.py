@@ -1,0 +1,91 @@
+"""The explanation of a query: tree, terms, partitions, cost and hints."""
+
+from typing import Any, assert_never
+
+from vedette.api.schemas.search.process import Body
+from vedette.query import Tree
+from vedette.query.nodes import And, Everything, Exact, Leaf, Not, Or, Range, Text
+from vedette.query.typed import Test, TextTest, source_of
+from vedette.search.explain import Explanation, Term
+from vedette.store.partitions.partition import Partition
+from vedette.store.plan.plan import describe
+
+
+def explanation_body(found: Explanation) -> Body:
+    return {
+        "query": found.query,
+        "tree": _tree(found.tree),
+        "terms": [_term(one) for one in found.terms],
+        "terms_left_out": found.terms_left_out,
+        "plan": None if found.plan is None else describe(found.plan),
+        "total_results": found.total,
+        "segments": found.segments,
+        "partitions": [_partition(one) for one in found.partitions],
+        "predicted_cost": {
+            "segments_read": found.cost.segments_read,
+            "level": found.cost.level,
+        },
+        "hints": [{"term": one.text, "hint": hint} for one in found.terms for hint in one.hints],
+        "elapsed": found.elapsed_s,
+    }
+
+
+def _term(term: Term) -> Body:
+    return {
+        "term": term.text,
+        "start": term.leaf.start,
+        "end": term.leaf.end,
+        "segments": term.segments,
+        "reads": "index" if term.is_indexed else "all segments",
+        "tests": [_test(test) for test in term.tests],
+        "hints": list(term.hints),
+    }
+
+
+def _test(test: Test) -> Body:
+    shown: Body = {"column": source_of(test), "kind": type(test).__name__}
+    if isinstance(test, TextTest):
+        shown |= {"form": test.form, "shape": test.shape, "value": test.needle}
+    return shown
+
+
+def _partition(partition: Partition) -> Body:
+    return {
+        "name": partition.name,
+        "status": partition.state,
+        "searched": True,
+    }
+
+
+def _tree(tree: Tree) -> dict[str, Any]:
+    """The tree as JSON: and, or, not, everything, or a leaf with its character offsets."""
+    match tree:
+        case Everything():
+            return {"everything": True}
+        case And(children):
+            return {"and": [_tree(child) for child in children]}
+        case Or(children):
+            return {"or": [_tree(child) for child in children]}
+        case Not(child):
+            return {"not": _tree(child)}
+        case Leaf():
+            return {"field": tree.field, "start": tree.start, "end": tree.end} | _value(tree)
+        case _:
+            assert_never(tree)
+
+
+def _value(leaf: Leaf) -> dict[str, Any]:
+    match leaf.value:
+        case Text(source):
+            return {"value": source}
+        case Exact(text):
+            return {"exact": text}
+        case Range(low, high, excludes_low, excludes_high):
+            return {
+                "from": low,
+                "to": high,
+                "excludes_from": excludes_low,
+                "excludes_to": excludes_high,
+            }
+        case _:
+            assert_never(leaf.value)

@@ -1,0 +1,53 @@
+"""Counted facets as the API lists them (docs/api-objects.md#facets; the forms that clients parse,
+docs/clients.md#search-and-facets
+and 4.9).
+
+The most frequent value is first; for times (`start`, `hour_of_day`, `day_of_week`) the earliest.
+Names can be used in a query: `start:2026-03-04T00:00:00Z` is that day.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import Final
+
+from vedette.api.schemas.search.process import Body
+from vedette.store.read.segment_facets import Value
+
+_IN_ORDER: Final = frozenset({"start", "hour_of_day", "day_of_week"})
+_EPOCH: Final = date(1970, 1, 1)
+
+Counts = Sequence[tuple[Value, int]]
+
+
+def process_facets(facets: Mapping[str, Counts]) -> dict[str, list[Body]]:
+    """The facets of a process search, by field."""
+    return {
+        name: facet_list([(_name(name, value), count) for value, count in _ordered(name, values)])
+        for name, values in facets.items()
+    }
+
+
+def facet_list(counts: Sequence[tuple[str, int]]) -> list[Body]:
+    """The entries of one facet. `percent` is relative to the largest count, a number; `ratio` is
+    relative to the sum, text without a percent sign, because clients call float() on it."""
+    largest = max((count for _, count in counts), default=0)
+    total = sum(count for _, count in counts)
+    return [
+        {
+            "name": name,
+            "value": count,
+            "percent": round(100 * count / largest, 1) if largest else 0.0,
+            "ratio": f"{100 * count / total:.1f}" if total else "0.0",
+        }
+        for name, count in counts
+    ]
+
+
+def _ordered(name: str, values: Counts) -> Counts:
+    return sorted(values) if name in _IN_ORDER else values
+
+
+def _name(name: str, value: Value) -> str:
+    if name == "start":
+        return f"{_EPOCH + timedelta(days=int(value))}T00:00:00Z"
+    return str(value)

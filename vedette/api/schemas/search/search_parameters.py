@@ -1,0 +1,152 @@
+"""The parameters of a search, from a URL or a JSON body (docs/clients.md#aliases,
+docs/query-language.md#parameters-beside-q).
+
+Names may begin with `svc.` or `cb.`, with the same meaning. Unknown parameters are ignored, also
+`params`, which one client fills by mistake. Parts of the query are passed on unparsed to
+`query/parse/query_params.py`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from vedette import limits
+from vedette.errors import BadRequestError
+from vedette.query.parse.query_params import is_part_of_query
+from vedette.search.search_request import SearchRequest, Sort
+
+Pairs = Iterable[tuple[str, str]]
+"""Parameters in order, a name for every value."""
+
+PREFIXES: Final = ("svc.", "cb.")
+
+START_MAX: Final = 1 << 53
+
+PROCESS_SORT_DEFAULT: Final = "last_update desc"
+
+_DIRECTIONS: Final = {"asc": False, "desc": True}
+
+_TRUTHS: Final[Mapping[str, bool]] = {
+    **dict.fromkeys(("true", "1", "yes", "on"), True),
+    **dict.fromkeys(("false", "0", "no", "off"), False),
+}
+
+_BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
+    "min_last_update": ("svc.q.last_update", "[{} TO *]"),
+    "max_last_update": ("svc.q.last_update", "[* TO {}]"),
+    "min_last_server_update": ("svc.q.last_server_update", "[{} TO *]"),
+    "max_last_server_update": ("svc.q.last_server_update", "[* TO {}]"),
+}
+"""Parameters that are ranges of a field, ends included (docs/query-language.md#parameters-beside-q,
+rule 5), as the
+equivalent part of a query."""
+
+
+def body_pairs(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The parameters of a JSON body, whose values are scalars or lists of scalars.
+
+    Raises BadRequestError for an object as a value.
+    """
+    return [(name, text) for name, value in body.items() for text in _texts(name, value)]
+
+
+def search_request(pairs: Pairs, sort_default: str = PROCESS_SORT_DEFAULT) -> SearchRequest:
+    """Read the parameters of a search. Raises BadRequestError for numbers, flags and sorts that
+    cannot be understood; more rows than `ROWS_MAX` are cut to that."""
+    given = [(name, value) for name, value in pairs if value.strip()]
+    values: dict[str, str] = {}
+    for name, value in given:
+        values.setdefault(_without_prefix(name), value.strip())
+    return SearchRequest(
+        parts=tuple(part for name, value in given if (part := _part(name, value)) is not None),
+        rows=min(_number("rows", values, limits.ROWS_DEFAULT), limits.ROWS_MAX),
+        start=_number("start", values, 0),
+        sorts=_sorts(values.get("sort") or sort_default),
+        group=_prefixed("group", given),
+        is_comprehensive=_flag("comprehensive_search", values) or False,
+        facets=_facets(given, values),
+        is_fuzzy=_flag("facet.fuzzy", values),
+    )
+
+
+def _texts(name: str, value: object) -> list[str]:
+    values = value if isinstance(value, list) else [value]
+    return [_text(name, item) for item in values if item is not None]
+
+
+def _text(name: str, value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value
+        case int() | float():
+            return str(value)
+        case _:
+            raise BadRequestError(f"{name}: must be a value or a list of values")
+
+
+def _without_prefix(name: str) -> str:
+    for prefix in PREFIXES:
+        if name.startswith(prefix):
+            return name[len(prefix) :]
+    return name
+
+
+def _part(name: str, value: str) -> tuple[str, str] | None:
+    """The part of the query in a parameter; None when it is not one."""
+    if is_part_of_query(name):
+        return name, value
+    bound = _BOUNDS.get(_without_prefix(name))
+    return None if bound is None else (bound[0], bound[1].format(value.strip()))
+
+
+def _prefixed(wanted: str, pairs: Pairs) -> str:
+    """A parameter that is read only with a prefix; without one it belongs to other tools."""
+    names = {prefix + wanted for prefix in PREFIXES}
+    return next((value.strip() for name, value in pairs if name in names), "")
+
+
+def _facets(pairs: Pairs, values: Mapping[str, str]) -> tuple[str, ...]:
+    """`facet` and `facets` are the same flag (docs/http-api.md); without it no facets are
+    counted."""
+    if not (_flag("facet", values) or _flag("facets", values)):
+        return ()
+    wanted = (value.strip() for name, value in pairs if name == "facet.field")
+    return tuple(dict.fromkeys(wanted))
+
+
+def _flag(name: str, values: Mapping[str, str]) -> bool | None:
+    text = values.get(name, "")
+    if not text:
+        return None
+    try:
+        return _TRUTHS[text.lower()]
+    except KeyError:
+        raise BadRequestError(f"{name}: {text[:40]!r} is neither true nor false") from None
+
+
+def _number(name: str, values: Mapping[str, str], default: int) -> int:
+    text = values.get(name, "")
+    if not text:
+        return default
+    try:
+        number = int(text)
+    except ValueError:
+        raise BadRequestError(f"{name}: {text[:40]!r} is not a whole number") from None
+    if not 0 <= number <= START_MAX:
+        raise BadRequestError(f"{name}: must not be negative")
+    return number
+
+
+def _sorts(text: str) -> tuple[Sort, ...]:
+    return tuple(_sort(part) for part in text.split(",") if part.strip())
+
+
+def _sort(text: str) -> Sort:
+    match text.split():
+        case [field]:
+            return Sort(field, is_descending=False)
+        case [field, direction] if direction.lower() in _DIRECTIONS:
+            return Sort(field, _DIRECTIONS[direction.lower()])
+        case _:
+            raise BadRequestError(f"sort: {text[:60]!r} is not a field and asc or desc")

@@ -1,0 +1,201 @@
+"""Admission and threads of requests that search: a bound for the server and one for each user.
+
+Searches have threads and readers of the store of their own, so that however many are asked for,
+ingest, sensors and health checks are left with theirs. Requests beyond `running_max` wait in one
+queue for each user, and users take turns. One user may run all but one of the searches, so that
+another user's first search does not wait for them.
+
+A request that waits or runs ends when its client disconnects and at its deadline, in the store
+too (`CancelToken`). A thread cannot be stopped while it computes, so a place is free again only
+when its thread has ended, even if the request was answered before.
+"""
+
+import asyncio
+import os
+import threading
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from starlette.requests import ClientDisconnect
+
+from vedette import limits
+from vedette.errors import BusyError, UnavailableError
+from vedette.search.bounded_engine import BoundedEngine
+from vedette.store.engine.cancel import CANCELLED, CancelToken
+from vedette.store.engine.client import Engine
+from vedette.store.engine.errors import deadline_error
+
+T = TypeVar("T")
+
+USER_LIMIT = "too_many_searches"
+"""`reason` of the error for a user with too many searches."""
+
+
+class SearchPool:
+    """Runs requests that read telemetry. Everything but `close` belongs to the event loop."""
+
+    def __init__(
+        self, engine: Engine, *, running_max: int, readers_max: int, a_user_max: int
+    ) -> None:
+        self._engine = engine
+        self._threads = ThreadPoolExecutor(running_max, thread_name_prefix="search")
+        self._readers = threading.BoundedSemaphore(readers_max)
+        self._running_max = running_max
+        self._a_user_max = a_user_max
+        self._running: Counter[str] = Counter()
+        self._of_user: Counter[str] = Counter()
+        """Running and waiting."""
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self._tokens: set[CancelToken] = set()
+
+    async def run(
+        self,
+        user: str,
+        disconnected: Callable[[], Awaitable[None]],
+        work: Callable[[BoundedEngine], T],
+        deadline_s: float,
+    ) -> T:
+        """The result of `work`, which runs in a thread; waiting for a place counts towards the
+        deadline. `disconnected` returns when the client has gone.
+
+        Raises BusyError for a user with too many searches, UnavailableError (`reason`
+        "deadline"), ClientDisconnect, and what `work` raises.
+        """
+        until_s = time.monotonic() + deadline_s
+        self._admit(user)
+        gone = asyncio.ensure_future(disconnected())
+        try:
+            try:
+                await self._place(user, gone, until_s)
+            except BaseException:
+                self._leave(user)
+                raise
+            return await self._run(user, gone, work, until_s)
+        finally:
+            gone.cancel()
+
+    def close(self) -> None:
+        """Cancel what runs and wait for the threads. May be called from any thread."""
+        for token in list(self._tokens):
+            token.cancel()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def _admit(self, user: str) -> None:
+        count = self._of_user[user]
+        if count >= self._a_user_max:
+            raise BusyError(
+                f"{user} has {count} searches running or waiting, and the limit is "
+                f"{self._a_user_max}; wait for one to end",
+                reason=USER_LIMIT,
+            )
+        self._of_user[user] = count + 1
+
+    def _leave(self, user: str) -> None:
+        _decrement(self._of_user, user)
+
+    async def _place(self, user: str, gone: asyncio.Future[None], until_s: float) -> None:
+        """Waits for one of `running_max` places."""
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(user, deque()).append(place)
+        self._give_places()
+        if place.done():
+            return
+        try:
+            await asyncio.wait(
+                {place, gone},
+                timeout=max(0.0, until_s - time.monotonic()),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        except BaseException:
+            self._give_up(user, place)
+            raise
+        if not place.done():
+            self._give_up(user, place)
+            if gone.done():
+                raise ClientDisconnect
+            raise deadline_error()
+
+    def _give_up(self, user: str, place: asyncio.Future[None]) -> None:
+        if place.done():  # the place was given in the same moment
+            self._free_place(user)
+            return
+        self._waiting[user].remove(place)
+        if not self._waiting[user]:
+            del self._waiting[user]
+
+    def _free_place(self, user: str) -> None:
+        _decrement(self._running, user)
+        self._give_places()
+
+    def _give_places(self) -> None:
+        """Gives free places to users in turn; those who have all they may have wait on."""
+        while self._running.total() < self._running_max:
+            user = next(filter(self._may_run, self._waiting), None)
+            if user is None:
+                return
+            places = self._waiting.pop(user)
+            places.popleft().set_result(None)
+            self._running[user] += 1
+            if places:
+                self._waiting[user] = places
+
+    def _may_run(self, user: str) -> bool:
+        return self._running[user] < max(1, self._running_max - 1)
+
+    async def _run(
+        self,
+        user: str,
+        gone: asyncio.Future[None],
+        work: Callable[[BoundedEngine], T],
+        until_s: float,
+    ) -> T:
+        token = CancelToken()
+        threads = max(1, (os.cpu_count() or 1) // self._running.total())
+        engine = BoundedEngine(self._engine, self._readers, until_s, token, threads)
+        self._tokens.add(token)
+        loop = asyncio.get_running_loop()
+        worker = asyncio.ensure_future(loop.run_in_executor(self._threads, work, engine))
+
+        def ended(finished: asyncio.Future[T]) -> None:
+            self._tokens.discard(token)
+            self._free_place(user)
+            self._leave(user)
+            if not finished.cancelled():
+                finished.exception()  # seen: the request may have been answered before
+
+        worker.add_done_callback(ended)
+        try:
+            grace_s = limits.SEARCH_GRACE_S
+            either: set[asyncio.Future[Any]] = {worker, gone}
+            await asyncio.wait(
+                either,
+                timeout=max(0.0, until_s - time.monotonic()) + grace_s,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            if not worker.done():
+                token.cancel()
+        if worker.done():
+            return _result(worker)
+        if gone.done():
+            raise ClientDisconnect
+        raise deadline_error()
+
+
+def _decrement(counts: Counter[str], user: str) -> None:
+    counts[user] -= 1
+    if not counts[user]:
+        del counts[user]
+
+
+def _result(worker: asyncio.Future[T]) -> T:
+    """The result; a cancellation that was not the client's is the deadline's."""
+    try:
+        return worker.result()
+    except UnavailableError as error:
+        if error.reason == CANCELLED:
+            raise deadline_error() from error
+        raise

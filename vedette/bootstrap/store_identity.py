@@ -1,0 +1,111 @@
+"""Refuses to start on a state database and a telemetry store that do not belong together.
+
+    state id   telemetry id
+    none       none          first start, or a pair that an older version made: both get a new id
+    A          A             start
+    pending A  none or A     a first start was interrupted: completed
+    A          none          telemetry is missing or was replaced: refused
+    none       A             the state database is missing or was replaced: refused
+    A          B             from two servers: refused
+
+Also refused: telemetry that names sensors which the state database has never given out (an older
+state database), and a state database with sensors beside telemetry that was never used.
+
+`vedette serve --accept-store` starts nevertheless: it gives both a new id, and restores the
+sensors that telemetry names, so that their numbers are not given to other hosts.
+"""
+
+from uuid import uuid4
+
+import structlog
+
+from vedette.clock import Clock
+from vedette.errors import StartError
+from vedette.state.db.database import Database
+from vedette.state.store_identity import (
+    StateIdentity,
+    load_accepted_damage,
+    load_identity,
+    newest_sensor_id,
+    restore_sensors,
+    save_accepted_damage,
+    save_identity,
+)
+from vedette.store.engine.client import Engine
+from vedette.store.engine.errors import CorruptPartError
+from vedette.store.integrity import identity as telemetry_identity
+from vedette.store.integrity.damage import damaged_parts
+
+log = structlog.get_logger(__name__)
+
+_REMEDY = (
+    "put back the state database and the telemetry of the same backup, or start once with "
+    "`vedette serve --accept-store` if this is wanted"
+)
+
+
+def check_store(telemetry: Engine, state: Database, clock: Clock, *, accept: bool) -> None:
+    """Completes or compares the ids; logs damaged parts. Raises StartError on a mismatch."""
+    try:
+        problem = _mismatch(telemetry, state)
+    except CorruptPartError as error:
+        raise StartError(f"{error.message}: restore a backup of the data directory") from error
+    if problem and not accept:
+        raise StartError(f"{problem}: {_REMEDY}")
+    if problem:
+        _accept(telemetry, state, clock, problem)
+    else:
+        _complete(telemetry, state)
+    _report_damage(telemetry, state, accept=accept)
+
+
+def _mismatch(telemetry: Engine, state: Database) -> str:
+    """What is wrong; "" where both belong together."""
+    mine, theirs = load_identity(state), telemetry_identity.read_store_id(telemetry)
+    if mine is not None and theirs is None and not mine.is_pending:
+        return "the telemetry that belongs to this state database is missing"
+    if mine is None and theirs is not None:
+        return "the state database that belongs to this telemetry is missing"
+    if mine is not None and theirs is not None and mine.store_id != theirs:
+        return "the state database and the telemetry belong to different servers"
+    given, named = newest_sensor_id(state), telemetry_identity.newest_sensor_id(telemetry)
+    if named > given:
+        return (
+            "the state database is older than the telemetry, or another's: telemetry names "
+            f"sensor {named}, the newest of the state database is {given}"
+        )
+    if theirs is None and given and telemetry_identity.is_unused(telemetry):
+        return "the telemetry that belongs to this state database is missing"
+    return ""
+
+
+def _complete(telemetry: Engine, state: Database) -> None:
+    found = load_identity(state)
+    if found is None or found.is_pending:
+        _write(telemetry, state, uuid4().hex if found is None else found.store_id)
+    elif not telemetry_identity.has_current_tables(telemetry):
+        telemetry_identity.write_store_id(telemetry, found.store_id)
+
+
+def _write(telemetry: Engine, state: Database, store_id: str) -> None:
+    save_identity(state, StateIdentity(store_id, is_pending=True))
+    telemetry_identity.write_store_id(telemetry, store_id)
+    save_identity(state, StateIdentity(store_id, is_pending=False))
+
+
+def _accept(telemetry: Engine, state: Database, clock: Clock, problem: str) -> None:
+    hosts = {
+        host.sensor_id: (host.hostname, host.os_type)
+        for host in telemetry_identity.read_hosts(telemetry)
+    }
+    refused = restore_sensors(state, hosts, clock.now_us())
+    _write(telemetry, state, uuid4().hex)
+    log.warning("store accepted", problem=problem, sensors=len(hosts), sensors_without_name=refused)
+
+
+def _report_damage(telemetry: Engine, state: Database, *, accept: bool) -> None:
+    parts = damaged_parts(telemetry)
+    for part in parts:
+        log.error("damaged part", part=part.text())
+    if accept:
+        save_accepted_damage(state, {part.key for part in parts} | load_accepted_damage(state))

@@ -1,0 +1,22 @@
+"""`vedette clock`: the server's clock, when it is in doubt."""
+
+import typer
+
+from vedette.cli.options import ConfigOption, DataOption, open_state
+from vedette.state.clock.record import confirm_clock
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.callback()
+def clock() -> None:
+    """The server's clock, when it is in doubt."""
+
+
+@app.command("confirm")
+def confirm(data: DataOption = None, config: ConfigOption = None) -> None:
+    """Say that the present time of the server is right: it takes telemetry and deletes by age
+    again."""
+    with open_state(data, config) as database:
+        confirm_clock(database)
+    typer.echo("confirmed: a running server takes it up within seconds")

@@ -1,0 +1,119 @@
+"""Rule of command lines (docs/query-language.md#cmdline)."""
+
+from vedette.model.field import Field
+from vedette.model.indexes import INDEX_OF
+from vedette.model.tokens import UNIT, cmdline_pieces
+from vedette.query.check.glob import is_any, is_wild, pattern, present, without_outer_stars
+from vedette.query.parse.escape import unescape
+from vedette.query.typed import Test, Tests, TextTest
+
+_PIECE_CHAR = r"[^\x1f\x1c]"
+_MARK = r"(?:\x1c\x1f)?"
+CMDLINE_TOKENS = {"cmdline": "cmdline_tokens", "parent_cmdline": "parent_cmdline_tokens"}
+"""The column of tokens of each command line."""
+
+
+def cmdline(field: Field, source: str) -> Tests:
+    """3.5 and 3.6: pieces in order."""
+    pieces = without_outer_stars(cmdline_pieces(unescape(source)))
+    if not pieces:
+        return present(field.sources)
+    if pieces[-1] == "/":  # where a value ends in one, a switch may begin
+        pieces[-1] = "/*"
+    found: list[Test] = []
+    for column in field.sources:
+        found.extend(_piece_tests(CMDLINE_TOKENS[column], pieces))
+    return tuple(found)
+
+
+def _piece_tests(column: str, pieces: list[str]) -> list[TextTest]:
+    """The pieces anywhere, with the alias of the first piece of a command line, and with what
+    may stand in front of a slash that the value begins with."""
+    tokens = _piece_tokens(column, pieces)
+    needle = _plain_needle(pieces)
+    if needle is not None:
+        found = [TextTest(column, "pieces", "contains", needle, tokens)]
+    else:
+        found = [TextTest(column, "exact", "matches", _pieces_pattern(pieces), tokens)]
+    needle = _after_slash(pieces)
+    if needle is not None:
+        found.append(TextTest(column, "exact", "matches", needle, tokens))
+    return found
+
+
+def _after_slash(pieces: list[str]) -> str | None:
+    """The pieces where a slash is stored apart from the first one: `/bin` as the alias of the
+    first piece of a command line, `/x` as the end of `//x`, and `//x` as that of `http://x`."""
+    if pieces[0] == "/":
+        return r"\x1c" + _pieces_pattern(pieces[1:], is_first=True)
+    aliased = pieces[0].lstrip("*")
+    if len(aliased) < 2 or aliased[0] not in "/?":
+        return None
+    start = r"(?:^|\x1f)/" if pieces[0][0] == "/" else "^/"
+    return start + _pieces_pattern([aliased[1:], *pieces[1:]], is_first=True)
+
+
+def _plain_needle(pieces: list[str]) -> str | None:
+    """The pieces as one run of stored text, where that says it all: no inner wildcard, no
+    colon that may be an alias, no extension but at the beginning."""
+    joined = UNIT.join(pieces)
+    core = joined.strip("*")
+    if is_wild(core) or any(_asks_colon(piece) for piece in pieces):
+        return None
+    if any(piece[0] == "." for piece in pieces[1:]):
+        return None
+    opening = "" if joined[0] in "*." else UNIT
+    closing = "" if joined[-1] == "*" else UNIT
+    return f"{opening}{core}{closing}"
+
+
+def _asks_colon(piece: str) -> bool:
+    return len(piece) > 1 and piece.rstrip("*").endswith(":")
+
+
+def _pieces_pattern(pieces: list[str], *, is_first: bool = False) -> str:
+    """The pieces as a pattern on the stored text with its marks of inner colons."""
+    bodies = []
+    for number, piece in enumerate(pieces):
+        has_extension = not (is_first and number == 0)
+        bodies.append(_piece_pattern(piece, has_extension))
+    return r"\x1f" + "".join(bodies)
+
+
+def _piece_pattern(piece: str, has_extension: bool) -> str:
+    if is_any(piece):
+        return rf"{_PIECE_CHAR}+\x1f{_MARK}"
+    core = piece.rstrip("*")
+    if _asks_colon(piece):  # a colon is the last character of a piece, or of its alias
+        body = _piece_body(core[:-1], has_extension)
+        return rf"{body}(?:\x3a\x1f|\x1f\x1c\x1f)"
+    body = _piece_body(piece, has_extension)
+    if len(core) > 1 and core.endswith("?"):  # the colon of an alias is a character too
+        return rf"(?:{body}\x1f{_MARK}|{_piece_body(core[:-1], has_extension)}\x1f\x1c\x1f)"
+    return rf"{body}\x1f{_MARK}"
+
+
+def _piece_body(value: str, has_extension: bool) -> str:
+    body = pattern(value, _PIECE_CHAR + "*", _PIECE_CHAR)
+    if has_extension and value[0] == ".":
+        return f"{_PIECE_CHAR}*{body}"
+    if has_extension and value[0] == "?":
+        rest = pattern(value[1:], _PIECE_CHAR + "*", _PIECE_CHAR)
+        return rf"(?:{_PIECE_CHAR}+\.{rest}|{body})"
+    return body
+
+
+def _piece_tokens(column: str, pieces: list[str]) -> tuple[str, ...]:
+    """Pieces that are stored as they are: no wildcard, no alias, no extension."""
+    if INDEX_OF.get(column) != "pieces":
+        return ()
+    return tuple(
+        dict.fromkeys(
+            piece
+            for number, piece in enumerate(pieces)
+            if not is_wild(piece)
+            and not _asks_colon(piece)
+            and piece[0] != "."
+            and not (number == 0 and piece[0] == "/")
+        )
+    )

@@ -1,0 +1,56 @@
+"""Rule of domain names (docs/query-language.md#domain)."""
+
+from itertools import chain
+
+from vedette.model.field import Field
+from vedette.model.tokens import fold
+from vedette.query.check.glob import index_words, is_any, is_wild, pattern, present, suffix
+from vedette.query.parse.escape import unescape
+from vedette.query.typed import NEVER, Form, Tests, TextTest
+
+
+def domain(field: Field, source: str) -> Tests:
+    """3.7: labels."""
+    value = fold(unescape(source))
+    core = value.strip(".")
+    if not core:  # dots alone are no label
+        return NEVER if value else present(field.sources)
+    if is_wild(core):
+        return _wild_domain(field.sources, value, core)
+    found = (_domain_tests(column, value, core) for column in field.sources)
+    return tuple(chain.from_iterable(found))
+
+
+def _wild_domain(columns: tuple[str, ...], value: str, core: str) -> Tests:
+    """A pattern, at that place of the name which the dots around it say."""
+    begins, ends = value.startswith("."), value.endswith(".")
+    if not ends:  # `.x` and `x`: one of the suffixes of labels
+        if is_any(core):
+            return present(columns)
+        return tuple(suffix(column, "domain", core, ".") for column in columns)
+    form: Form = "labels" if begins else "domain"
+    after = r"\." if begins else r"(?:\.|$)"
+    body = ".+" if is_any(core) else pattern(core)
+    needle = rf"(?s){'' if begins else '^'}\.{body}{after}"
+    return tuple(
+        TextTest(column, form, "matches", needle, index_words(column, f".{core}."))
+        for column in columns
+    )
+
+
+def _domain_tests(column: str, value: str, core: str) -> Tests:
+    tokens = index_words(column, f" {core} ")
+    at_end = TextTest(column, "domain", "ends", "." + core, tokens)
+    match value.startswith("."), value.endswith("."):
+        case True, True:
+            return (TextTest(column, "labels", "contains", f".{core}.", tokens),)
+        case True, False:
+            return (at_end,)
+        case False, True:
+            return (
+                TextTest(column, "domain", "starts", f".{core}.", tokens),
+                TextTest(column, "domain", "equals", "." + core, tokens),
+            )
+    if "." in core:
+        return (at_end,)
+    return (at_end, TextTest(column, "domain", "contains", f".{core}.", tokens))

@@ -1,1 +1,0 @@
-"""JSON shapes of answers of the read path."""

@@ -1,0 +1,158 @@
+"""The telemetry engine as one request sees it: with a deadline, a cancel token, and a share of the
+readers.
+
+Every read of a request goes through here, whatever code makes it, so no query can outlive its
+request, and searches can never hold all readers of the engine: the rest is left to ingest,
+sensors and health checks.
+"""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+from vedette.store.engine.cancel import CancelToken
+from vedette.store.engine.capabilities import Capabilities
+from vedette.store.engine.client import Engine, Params, Rows, Settings
+from vedette.store.engine.errors import PartName, deadline_error
+from vedette.store.engine.process_cache import ProcessCache
+
+
+class BoundedEngine:
+    """`Engine` for one request. Safe to share between its threads.
+
+    Reads raise UnavailableError: `reason` "deadline" after `until_s` (time.monotonic), "cancelled"
+    once the token is cancelled.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        readers: threading.BoundedSemaphore,
+        until_s: float,
+        cancel: CancelToken,
+        threads_max: int = 0,
+    ) -> None:
+        """`readers` is shared by the requests of one pool: how many reads run at once.
+        `threads_max` is the number of threads of the engine that one read uses; 0 for its own
+        choice."""
+        self._engine = engine
+        self._readers = readers
+        self._until_s = until_s
+        self.cancel = cancel
+        self._settings: Settings = {"max_threads": threads_max} if threads_max else {}
+
+    @property
+    def root(self) -> Engine:
+        return self._engine.root
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._engine.capabilities
+
+    @property
+    def database(self) -> str:
+        return self._engine.database
+
+    @property
+    def unreadable_parts(self) -> frozenset[PartName]:
+        return self._engine.unreadable_parts
+
+    @property
+    def process_cache(self) -> ProcessCache:
+        return self._engine.process_cache
+
+    def ping(self) -> None:
+        self._engine.ping()
+
+    def query(
+        self,
+        sql: str,
+        params: Params | None = None,
+        *,
+        settings: Settings | None = None,
+        deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Rows:
+        with self._reading(deadline_s) as left_s:
+            return self._engine.query(
+                sql,
+                params,
+                settings={**self._settings, **(settings or {})},
+                deadline_s=left_s,
+                cancel=cancel or self.cancel,
+            )
+
+    def query_table(
+        self,
+        sql: str,
+        schema: pa.Schema,
+        params: Params | None = None,
+        *,
+        settings: Settings | None = None,
+        deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> pa.Table:
+        with self._reading(deadline_s) as left_s:
+            return self._engine.query_table(
+                sql,
+                schema,
+                params,
+                settings={**self._settings, **(settings or {})},
+                deadline_s=left_s,
+                cancel=cancel or self.cancel,
+            )
+
+    @contextmanager
+    def stream(
+        self,
+        sql: str,
+        params: Params | None = None,
+        *,
+        settings: Settings | None = None,
+        deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Iterator[Iterator[Sequence[tuple[Any, ...]]]]:
+        with (
+            self._reading(deadline_s) as left_s,
+            self._engine.stream(
+                sql,
+                params,
+                settings={**self._settings, **(settings or {})},
+                deadline_s=left_s,
+                cancel=cancel or self.cancel,
+            ) as blocks,
+        ):
+            yield blocks
+
+    def insert_arrow(self, table: str, data: pa.Table) -> None:
+        """Not bounded: requests that search do not write."""
+        self._engine.insert_arrow(table, data)
+
+    def command(self, sql: str, params: Params | None = None) -> None:
+        """Not bounded: requests that search do not change tables."""
+        self._engine.command(sql, params)
+
+    def close(self) -> None:
+        """Nothing to close: the engine belongs to the server."""
+
+    @contextmanager
+    def _reading(self, deadline_s: float | None) -> Iterator[float]:
+        """Waits for a reader; yields the seconds that are left for the read."""
+        until_s = self._until_s
+        if deadline_s is not None:
+            until_s = min(until_s, time.monotonic() + deadline_s)
+        self.cancel.raise_if_cancelled()
+        if not self._readers.acquire(timeout=max(0.0, until_s - time.monotonic())):
+            raise deadline_error()
+        try:
+            self.cancel.raise_if_cancelled()
+            left_s = until_s - time.monotonic()
+            if left_s <= 0:
+                raise deadline_error()
+            yield left_s
+        finally:
+            self._readers.release()

@@ -1,0 +1,39 @@
+"""Which columns of a stored process the API shows, and the one value that is derived from them."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from vedette.model.columns import EVENT_KINDS
+from vedette.model.ids import FILETIME_EPOCH_US
+from vedette.store.sql.column_lists import KNOWN
+
+Row = Mapping[str, Any]
+"""A process or one of its segments by column name (`model/columns.py`): times in epoch
+microseconds, addresses as 16 bytes."""
+
+UNKNOWN_LAST_US: Final = 1 << 62
+"""Stands for an unknown start when processes are ordered by start."""
+
+COUNTED: Final = tuple(kind.name for kind in EVENT_KINDS if kind.counted)
+"""Kinds of events with a list and a count, in the order of docs/api-objects.md#process."""
+
+COUNT_COLUMNS: Final = tuple(f"{kind}_count" for kind in COUNTED)
+
+PROCESS_COLUMNS: Final = tuple(
+    name for name in KNOWN if name not in {"host_clock", "creation_observed", "tampered"}
+)
+"""Metadata columns of a process object, without keys, times of updates and counts."""
+
+
+def time_in_id_us(process_id: str, before_us: int) -> int:
+    """The time that a process id made of pid and start carries, in epoch microseconds; 0 when it
+    is not before `before_us`.
+
+    An estimate: other ids hold other numbers there, so it is never shown as a start.
+    """
+    filetime = process_id[19:36].replace("-", "")
+    try:
+        from_id_us = int(filetime, 16) // 10 - FILETIME_EPOCH_US
+    except ValueError:
+        return 0
+    return from_id_us if 0 < from_id_us < before_us else 0

@@ -1,0 +1,118 @@
+"""What the sources observe, before it is attributed to a process.
+
+Times are microseconds of the wall clock; pids are those of the sensor's pid namespace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Union
+
+
+@dataclass
+class Executed:
+    """A process executed a program."""
+
+    time_us: int
+    pid: int
+    ppid: int
+    path: str
+    cmdline: str
+    cwd: str
+    uid: int
+    loginuid: int
+    sid: int
+    is_exact: bool = True
+    """False when read from /proc afterwards: it may be a later program of the process."""
+
+
+@dataclass
+class Forked:
+    """A process forked."""
+
+    time_us: int
+    parent: int
+    pid: int
+    start_us: int
+
+
+@dataclass
+class Ended:
+    """A process exited; `exit_code` as in a shell (128 + signal)."""
+
+    time_us: int
+    pid: int
+    exit_code: int | None
+
+
+@dataclass
+class FileChanged:
+    """`action`: create, write, last_write, delete, or rename (then `to` is set)."""
+
+    time_us: int
+    pid: int
+    action: str
+    path: str
+    to: str = ""
+    exe: str = ""
+    uid: int = -1
+    md5: str = ""
+    sha256: str = ""
+    file_type: int = 0
+
+
+@dataclass
+class Connected:
+    """An outgoing or accepted connection; `exit_code` is the result of the system call."""
+
+    time_us: int
+    pid: int
+    is_outbound: bool
+    remote_ip: str
+    remote_port: int
+    exit_code: int
+    exe: str = ""
+    uid: int = -1
+    protocol: int = 0
+    local_ip: str = ""
+    local_port: int = 0
+    socket_inode: int = 0
+
+
+@dataclass
+class Accessed:
+    """A process accessed the memory of another."""
+
+    time_us: int
+    pid: int
+    action: str
+    target: int
+    exe: str = ""
+    uid: int = -1
+
+
+@dataclass
+class Loaded:
+    """A kernel module was loaded."""
+
+    time_us: int
+    pid: int
+    path: str
+    exe: str = ""
+    uid: int = -1
+
+
+@dataclass
+class Blocked:
+    """A banned program was denied to start."""
+
+    time_us: int
+    pid: int
+    path: str
+    md5: str
+    sha256: str
+
+
+Observation = Union[  # noqa: UP007 - evaluated at runtime, by Python 3.9 too
+    Executed, Forked, Ended, FileChanged, Connected, Accessed, Loaded, Blocked
+]

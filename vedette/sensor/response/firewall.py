@@ -1,0 +1,163 @@
+"""The nftables table that isolates the host: `inet vedette_sensor`.
+
+Renders the rules, loads them in one transaction, and reads them back for comparison. Only this
+table is created and deleted. Its chains have priority -300, before those of a firewall: a packet
+has to be accepted by both, so nothing is accepted that the firewall would drop.
+
+Outgoing TCP that is not allowed is answered with a reset, so that programs notice at once.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Any
+
+TABLE = "vedette_sensor"
+DNS_PORT = 53
+_DHCP_PORTS = "67, 68, 546, 547"
+_NFT_TIMEOUT_S = 20.0
+_SEARCH_PATH = "/usr/sbin:/sbin:/usr/bin:/bin"
+_VOLATILE_KEYS = frozenset({"handle", "packets", "bytes"})
+_NEIGHBOUR_DISCOVERY = (
+    "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-advert, "
+    "nd-router-solicit } accept"
+)
+
+Endpoint = tuple[str, int]
+"""IP address and port."""
+
+
+class IsolationError(Exception):
+    """The rules could not be changed or read; the text is what nft said."""
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What an isolated host may reach: TCP endpoints, name servers, DHCP."""
+
+    endpoints: frozenset[Endpoint]
+    resolvers: frozenset[str] = field(default_factory=frozenset)
+    dhcp: bool = True
+
+    def has(self, ip: str, port: int) -> bool:
+        if (ip, port) in self.endpoints or (port == DNS_PORT and ip in self.resolvers):
+            return True
+        try:
+            return ip_address(ip).is_loopback
+        except ValueError:
+            return False
+
+
+def ruleset(allowed: Allowed) -> str:
+    """Input of `nft -f` that replaces the table in one transaction."""
+    out, into = [], []
+    for ip, port in sorted(allowed.endpoints):
+        family = _family(ip)
+        out.append(f"{family} daddr {ip} tcp dport {port} accept")
+        into.append(f"{family} saddr {ip} tcp sport {port} ct state established accept")
+    for ip in sorted(allowed.resolvers):
+        family, protocols = _family(ip), "meta l4proto { tcp, udp }"
+        out.append(f"{family} daddr {ip} {protocols} th dport {DNS_PORT} accept")
+        into.append(
+            f"{family} saddr {ip} {protocols} th sport {DNS_PORT} ct state established accept"
+        )
+    if allowed.dhcp:
+        both = f"udp sport {{ {_DHCP_PORTS} }} udp dport {{ {_DHCP_PORTS} }} accept"
+        out.append(both)
+        into.append(both)
+    return _TEMPLATE.format(
+        table=TABLE,
+        into="\n    ".join([*into, _NEIGHBOUR_DISCOVERY]),
+        out="\n    ".join([*out, _NEIGHBOUR_DISCOVERY]),
+    )
+
+
+def _family(ip: str) -> str:
+    return "ip6" if ":" in ip else "ip"
+
+
+_TEMPLATE = """\
+table inet {table}
+delete table inet {table}
+table inet {table} {{
+  counter refused {{ }}
+  chain input {{
+    type filter hook input priority -300; policy accept;
+    iif lo accept
+    {into}
+    drop
+  }}
+  chain forward {{
+    type filter hook forward priority -300; policy accept;
+    drop
+  }}
+  chain output {{
+    type filter hook output priority -300; policy accept;
+    oif lo accept
+    {out}
+    counter name refused
+    meta l4proto tcp reject with tcp reset
+    drop
+  }}
+}}
+"""
+
+
+def load(allowed: Allowed) -> None:
+    """Replaces the table. IsolationError: the table is as it was before."""
+    _nft(ruleset(allowed), "-f", "-")
+
+
+def remove() -> None:
+    """Deletes the table; succeeds when there is none. IsolationError when it is still there."""
+    _nft(f"table inet {TABLE}\ndelete table inet {TABLE}\n", "-f", "-")
+
+
+def table_content() -> str:
+    """The table as the kernel has it, in a form that can be compared: JSON without handles and
+    counters. "" when there is no table. IsolationError when it cannot be read."""
+    listed = _list("tables")
+    if not any(one.get("table", {}).get("name") == TABLE for one in listed):
+        return ""
+    content = _list("table", "inet", TABLE)
+    return json.dumps([_stable(one) for one in content if "metainfo" not in one], sort_keys=True)
+
+
+def _list(*what: str) -> list[dict[str, Any]]:
+    try:
+        return list(json.loads(_nft("", "-j", "list", *what))["nftables"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise IsolationError(f"nft lists something else: {error}") from error
+
+
+def _stable(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {name: _stable(one) for name, one in node.items() if name not in _VOLATILE_KEYS}
+    return [_stable(one) for one in node] if isinstance(node, list) else node
+
+
+def is_available() -> bool:
+    return shutil.which("nft", path=_SEARCH_PATH) is not None
+
+
+def _nft(text: str, *arguments: str) -> str:
+    program = shutil.which("nft", path=_SEARCH_PATH)
+    if program is None:
+        raise IsolationError("the nft program is missing")
+    try:
+        done = subprocess.run(  # noqa: S603 - nft by its full path
+            [program, *arguments],
+            input=text.encode(),
+            capture_output=True,
+            timeout=_NFT_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise IsolationError(str(error)) from error
+    if done.returncode:
+        raise IsolationError(done.stderr.decode(errors="replace").strip()[:500])
+    return done.stdout.decode(errors="replace")

@@ -1,0 +1,38 @@
+"""The last trusted reading of the clock, and an operator's confirmation of the time."""
+
+import json
+import secrets
+from typing import Final
+
+from vedette.state.clock.guard import Reading
+from vedette.state.db.database import Database
+from vedette.state.db.key_values import load, save
+
+_READING: Final = "clock_reading"
+_CONFIRMATION: Final = "clock_confirmation"
+
+
+def load_reading(database: Database) -> Reading | None:
+    """None before the first `save_reading`."""
+    value = load(database, _READING)
+    return None if value is None else Reading(**json.loads(value))
+
+
+def save_reading(database: Database, reading: Reading) -> None:
+    """Durable when it returns."""
+    value = {
+        "wall_us": reading.wall_us,
+        "elapsed_us": reading.elapsed_us,
+        "boot_id": reading.boot_id,
+    }
+    save(database, _READING, json.dumps(value))
+
+
+def confirm_clock(database: Database) -> None:
+    """Tells the servers on this database that the present time is right."""
+    save(database, _CONFIRMATION, secrets.token_hex(8))
+
+
+def load_confirmation(database: Database) -> str:
+    """Another value after each `confirm_clock`; "" before the first."""
+    return load(database, _CONFIRMATION) or ""

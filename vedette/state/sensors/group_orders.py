@@ -1,0 +1,84 @@
+"""Settings and orders that sensors get from their group, read once for a batch of check-ins."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+from functools import lru_cache
+
+from sqlalchemy import Connection, bindparam, select
+
+from vedette.model.group import GroupOptions
+from vedette.state.db.schema import GROUP, VALUE
+from vedette.state.policy.group_options import options_of
+from vedette.state.sensors.sensor_packages import OS_TYPES, package_name
+
+MARKED: tuple[str, ...] = (
+    "ban_version",
+    "ingress_filter_version",
+    *(package_name(os_type) for os_type in OS_TYPES),
+)
+"""The stored values that change with a list that sensors get."""
+
+_COLLECT = "collect_"
+_QUOTA = "quota_"
+_VERSION = "sensor_version_"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSettings:
+    """The options of a group that its sensors apply."""
+
+    interval_s: int = 0
+    """Between check-ins; 0: the server's setting."""
+    not_collected: tuple[str, ...] = ()
+    """Kinds of events, as the options `collect_*` name them."""
+    quotas: tuple[tuple[str, int], ...] = ()
+    """The options `quota_*`."""
+    versions: tuple[tuple[str, str], ...] = ()
+    """The options `sensor_version_*`, by operating system."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOrders:
+    """The orders of one group."""
+
+    mark: str = ""
+    """Changes whenever a list that its sensors get may have changed."""
+    settings: GroupSettings = GroupSettings()
+
+
+def group_orders(connection: Connection, group_ids: Collection[int]) -> dict[int, GroupOrders]:
+    """By group. The mark combines the versions of lists and packages with the group's row."""
+    kept = [tuple(row) for row in connection.execute(_KEPT_VALUES)]
+    rows = connection.execute(_GROUPS, {"groups": sorted(group_ids)})
+    return {row.id: GroupOrders(f"{tuple(row)} {kept}", settings_of(row.options)) for row in rows}
+
+
+@lru_cache(maxsize=1_024)
+def settings_of(text: str) -> GroupSettings:
+    """The settings in the stored options of a group."""
+    options = options_of(text)
+    names = [one.name for one in fields(GroupOptions)]
+    return GroupSettings(
+        options.checkin_interval_s,
+        tuple(
+            name.removeprefix(_COLLECT)
+            for name in names
+            if name.startswith(_COLLECT) and not getattr(options, name)
+        ),
+        tuple(
+            (name.removeprefix(_QUOTA), getattr(options, name))
+            for name in names
+            if name.startswith(_QUOTA)
+        ),
+        tuple(
+            (name.removeprefix(_VERSION), getattr(options, name))
+            for name in names
+            if name.startswith(_VERSION)
+        ),
+    )
+
+
+_KEPT_VALUES = (
+    select(VALUE.c.name, VALUE.c.value).where(VALUE.c.name.in_(MARKED)).order_by(VALUE.c.name)
+)
+_GROUPS = select(GROUP).where(GROUP.c.id.in_(bindparam("groups", expanding=True)))

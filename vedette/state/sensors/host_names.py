@@ -1,0 +1,110 @@
+"""Joins the short and the full name of one host: `web` and `web.corp.example` are one sensor.
+
+Logs of one host often use both. A new name joins a known sensor of the same group where that is
+unambiguous: a short name becomes an alias of the only full name that begins with it, and a full
+name takes the place of its short one. A sensor that is enrolled keeps its name, since anybody who
+may send for the group chooses the names in records; the first full name becomes its alias. Two full
+names that share a label stay two sensors. Addresses, numbers and `localhost` are never joined.
+"""
+
+from collections.abc import Iterable, Sequence
+from ipaddress import ip_address
+
+from sqlalchemy import Connection, select, update
+
+from vedette.state.db.database import insert_new
+from vedette.state.db.schema import ALIAS, SENSOR
+
+_LABELS_PER_STATEMENT = 250
+
+
+def join_names(
+    connection: Connection, names: Sequence[str], group_id: int, now_us: int
+) -> list[str]:
+    """Give new names to known sensors of the group; returns the names that need a new sensor.
+
+    The short name of a sensor becomes its alias when its full name takes its place.
+    """
+    joinable = {name: label for name in names if (label := _label(name))}
+    full = _full_names(joinable)
+    known = _known(connection, sorted(set(joinable.values())), group_id)
+    left: list[str] = []
+    for name in sorted(names, key=lambda one: "." not in one):
+        label = joinable.get(name, "")
+        sensors = known.get(label, {})
+        dotted = {hostname for hostname in sensors if "." in hostname}
+        if "." in name and label in sensors and not dotted and len(full[label]) == 1:
+            if not _join_full(connection, sensors[label], label, name, now_us):
+                left.append(name)
+            known[label] = {name: sensors[label]}
+        elif label and "." not in name and len(dotted) == 1 and len(full.get(label, ())) == 0:
+            sensor_id = sensors[dotted.pop()]
+            connection.execute(
+                insert_new(connection, ALIAS), {"alias": name, "sensor_id": sensor_id}
+            )
+        else:
+            left.append(name)
+    return left
+
+
+def short_names_of(names: Iterable[str]) -> dict[str, str]:
+    """By short name, the full name among `names` that is the only one to begin with it: those
+    that meet for the first time together."""
+    wanted = set(names)
+    full = _full_names({name: label for name in wanted if (label := _label(name))})
+    return {label: next(iter(of)) for label, of in full.items() if len(of) == 1 and label in wanted}
+
+
+def _label(name: str) -> str:
+    """The first label of a host name, "" for what is no name."""
+    label = name.partition(".")[0]
+    if not label or label.isdecimal() or label == "localhost":
+        return ""
+    try:
+        ip_address(name)
+    except ValueError:
+        return label
+    return ""
+
+
+def _full_names(labels: dict[str, str]) -> dict[str, set[str]]:
+    full: dict[str, set[str]] = {}
+    for name, label in labels.items():
+        if "." in name:
+            full.setdefault(label, set()).add(name)
+    return full
+
+
+def _known(
+    connection: Connection, labels: Sequence[str], group_id: int
+) -> dict[str, dict[str, int]]:
+    """By label, the sensors of the group that have it: id by host name."""
+    found: dict[str, dict[str, int]] = {}
+    for begin in range(0, len(labels), _LABELS_PER_STATEMENT):
+        some = labels[begin : begin + _LABELS_PER_STATEMENT]
+        either = [*some, *(label.upper() for label in some)]  # NetBIOS has capitals
+        rows = connection.execute(
+            select(SENSOR.c.id, SENSOR.c.hostname).where(
+                SENSOR.c.computer_name.in_(either), SENSOR.c.group_id == group_id
+            )
+        )
+        for sensor_id, hostname in rows:
+            found.setdefault(hostname.partition(".")[0], {})[hostname] = sensor_id
+    return found
+
+
+def _join_full(connection: Connection, sensor_id: int, short: str, full: str, now_us: int) -> bool:
+    """Give a sensor its full name; False for an enrolled one that has a full alias already."""
+    row = connection.execute(
+        select(SENSOR.c.key_sha256, SENSOR.c.node_key_sha256).where(SENSOR.c.id == sensor_id)
+    ).one()
+    if row.key_sha256 or row.node_key_sha256:
+        aliases = connection.scalars(select(ALIAS.c.alias).where(ALIAS.c.sensor_id == sensor_id))
+        if any("." in alias for alias in aliases):
+            return False
+        connection.execute(insert_new(connection, ALIAS), {"alias": full, "sensor_id": sensor_id})
+        return True
+    changed = update(SENSOR).where(SENSOR.c.id == sensor_id)
+    connection.execute(changed.values(hostname=full, changed_us=now_us))
+    connection.execute(insert_new(connection, ALIAS), {"alias": short, "sensor_id": sensor_id})
+    return True

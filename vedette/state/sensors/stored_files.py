@@ -1,0 +1,105 @@
+"""Copies of files that sensors sent, as rows: which there are, and which sensors sent them.
+
+The bytes lie elsewhere. A row with sensor id 0 is a whole, verified file; with another one the
+beginning of a large file, as that sensor sent it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+
+from vedette.state.db.database import Database, insert_new
+from vedette.state.db.schema import SENSOR
+from vedette.state.db.schema_fleet import STORED_FILE, STORED_FILE_SENDER
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A copy; `sensor_id` 0 for a whole, verified file. Sizes in bytes."""
+
+    sha256: str
+    sensor_id: int
+    md5: str
+    path: str
+    size: int
+    copied: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Bytes of all copies, and of those that one sensor sent."""
+
+    total: int
+    of_sensor: int
+
+
+def add(database: Database, file: StoredFile, sender_id: int, now_us: int) -> None:
+    """Notes a copy and who sent it; idempotent."""
+    row = {
+        "sha256": file.sha256,
+        "sensor_id": file.sensor_id,
+        "md5": file.md5,
+        "path": file.path,
+        "size": file.size,
+        "copied": file.copied,
+        "stored_us": now_us,
+    }
+    sender = {
+        "sha256": file.sha256,
+        "sensor_id": sender_id,
+        "copied": file.copied,
+        "stored_us": now_us,
+    }
+    with database.writing() as connection:
+        connection.execute(insert_new(connection, STORED_FILE), row)
+        connection.execute(insert_new(connection, STORED_FILE_SENDER), sender)
+
+
+def senders_of(database: Database, md5: str) -> dict[str, set[int]]:
+    """The whole files with this MD5 (lower case) by SHA-256, in order, each with the sensors that
+    sent it; none for copies of older versions."""
+    files = select(STORED_FILE.c.sha256).where(
+        STORED_FILE.c.md5 == md5, STORED_FILE.c.sensor_id == 0
+    )
+    with database.reading() as connection:
+        found: dict[str, set[int]] = {
+            sha256: set() for sha256 in connection.scalars(files.order_by(STORED_FILE.c.sha256))
+        }
+        senders = connection.execute(
+            select(STORED_FILE_SENDER.c.sha256, STORED_FILE_SENDER.c.sensor_id).where(
+                STORED_FILE_SENDER.c.sha256.in_(found)
+            )
+        )
+        for sha256, sensor_id in senders:
+            found[sha256].add(sensor_id)
+    return found
+
+
+def sent_by_group(database: Database, sensor_id: int, hashes: Iterable[str]) -> set[str]:
+    """Those of the files (SHA-256) that a sensor of the same group sent."""
+    own = select(SENSOR.c.group_id).where(SENSOR.c.id == sensor_id).scalar_subquery()
+    sent = (
+        select(STORED_FILE_SENDER.c.sha256)
+        .join(SENSOR, SENSOR.c.id == STORED_FILE_SENDER.c.sensor_id)
+        .join(STORED_FILE, STORED_FILE.c.sha256 == STORED_FILE_SENDER.c.sha256)
+        .where(
+            STORED_FILE_SENDER.c.sha256.in_(list(hashes)),
+            SENSOR.c.group_id == own,
+            STORED_FILE.c.sensor_id.in_((0, sensor_id)),
+        )
+    )
+    with database.reading() as connection:
+        return set(connection.scalars(sent))
+
+
+def usage(database: Database, sensor_id: int) -> Usage:
+    """How much room copies take."""
+    total = select(func.coalesce(func.sum(STORED_FILE.c.copied), 0))
+    sent = select(func.coalesce(func.sum(STORED_FILE_SENDER.c.copied), 0)).where(
+        STORED_FILE_SENDER.c.sensor_id == sensor_id
+    )
+    with database.reading() as connection:
+        return Usage(
+            int(connection.execute(total).scalar_one()), int(connection.execute(sent).scalar_one())
+        )

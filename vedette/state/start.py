@@ -1,0 +1,144 @@
+"""Migrates the state database to this version's schema, and creates the first credentials.
+
+Each is one transaction under one lock, so that of several servers that start at once on one
+PostgreSQL exactly one does it. A schema newer than this program is refused, never touched.
+"""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, func, select, text
+from sqlalchemy.exc import DBAPIError
+
+from vedette.errors import StartError, UnavailableError
+from vedette.state.accounts import tokens, users
+from vedette.state.db.database import Database
+from vedette.state.db.schema import USER
+from vedette.state.policy import groups
+
+log = structlog.get_logger(__name__)
+
+FIRST_USERNAME = "admin"
+
+_LOCK = {"postgresql": "SELECT pg_advisory_xact_lock(7310014021)", "sqlite": "SELECT 1"}
+"""Excludes other servers until the transaction ends; SQLite's writers exclude each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstCredentials:
+    """Credentials that a new server prints once. Only hashes are kept."""
+
+    username: str
+    password: str
+    api_token: tokens.Issued
+    ingest_token: tokens.Issued
+
+
+def start(database: Database, now_us: int) -> FirstCredentials | None:
+    """Migrates; creates the first administrator where there is no user, else returns None.
+
+    Raises StartError when the database cannot be reached or belongs to a newer version.
+    """
+    with _current(database) as connection:
+        if not connection.scalar(select(func.count()).select_from(USER)):
+            return _first_credentials(connection, now_us)
+    if count := tokens.without_expiry(database, now_us):
+        log.warning("tokens never expire", count=count, see="vedette token list")
+    return None
+
+
+def migrate(database: Database) -> None:
+    """Migrates, and leaves it to the first server to make an administrator.
+
+    Raises what `start` raises.
+    """
+    with _current(database):
+        pass
+
+
+@contextmanager
+def _current(database: Database) -> Iterator[Connection]:
+    """An exclusive transaction in a database of this version's schema."""
+    try:
+        with database.writing() as connection:
+            connection.execute(text(_LOCK[connection.dialect.name]))
+            _migrate(connection)
+            groups.create_defaults(connection)
+            yield connection
+    except (UnavailableError, DBAPIError) as error:
+        raise StartError(f"the state database cannot be used: {_cause(error)}") from error
+
+
+def check_current(database: Database) -> None:
+    """Raises StartError unless the schema is exactly this version's: for commands that run
+    while a server does, and must not migrate its database."""
+    try:
+        with database.reading() as connection:
+            found, wanted = _revision(connection), _scripts().get_current_head()
+    except (UnavailableError, DBAPIError) as error:
+        raise StartError(f"the state database cannot be used: {_cause(error)}") from error
+    if found is None:
+        raise StartError("the state database is empty: start the server on it once")
+    _refuse_newer(found)
+    if found != wanted:
+        raise StartError("the state database is of an older version: start the server on it once")
+
+
+def _migrate(connection: Connection) -> None:
+    found = _revision(connection)
+    if found is not None:
+        _refuse_newer(found)
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _first_credentials(connection: Connection, now_us: int) -> FirstCredentials:
+    password = secrets.token_urlsafe(15)
+    draft = users.NewUser(FIRST_USERNAME, password=password, is_global_admin=True)
+    user_id = users.insert_checked(connection, draft, now_us)
+    api = tokens.NewToken("api", "first administrator", user_id=user_id)
+    ingest = tokens.NewToken("ingest", "first sender", group_id=groups.DEFAULT_GROUP_ID)
+    return FirstCredentials(
+        username=FIRST_USERNAME,
+        password=password,
+        api_token=tokens.insert_checked(connection, api, now_us),
+        ingest_token=tokens.insert_checked(connection, ingest, now_us),
+    )
+
+
+def _revision(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _refuse_newer(revision: str) -> None:
+    known = {script.revision for script in _scripts().walk_revisions()}
+    if revision not in known:
+        raise StartError(
+            f"the state database is of a newer version of Vedette (schema {revision}); "
+            "run that version, or restore the backup made before the upgrade"
+        )
+
+
+def _config() -> Config:
+    config = Config()
+    scripts = str(Path(__file__).parent / "migrations").replace("%", "%%")
+    config.set_main_option("script_location", scripts)
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
+
+
+def _cause(error: Exception) -> object:
+    return error.orig if isinstance(error, DBAPIError) else error

@@ -1,0 +1,122 @@
+"""Cache of query results about single processes, invalidated by writes to them.
+
+Paging through a process reads its outline with every page, which takes longer than the page itself.
+All writes to an embedded engine pass through this server; a cluster has other writers, so nothing
+is cached there.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, TypeVar, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    answer: Any
+    size: int
+
+
+class ProcessCache:
+    """LRU cache of at most `bytes_max`. Thread-safe."""
+
+    def __init__(self, bytes_max: int) -> None:
+        """0 disables the cache."""
+        self._bytes_max = bytes_max
+        self.bytes_kept = 0
+        self._kept: OrderedDict[tuple[str, Hashable], _Kept] = OrderedDict()
+        self._lock = Lock()
+        self._begun = 0
+        self._running = 0
+
+    def get_or_load(
+        self,
+        process_id: str,
+        question: Hashable,
+        ask: Callable[[], T],
+        size: Callable[[T], int],
+    ) -> T:
+        """The cached result for a process and `question`, else that of `ask`.
+
+        `question` holds everything that the result depends on besides the process; `size` gives
+        the result's bytes. Results are shared: callers must not change them.
+        """
+        key = (process_id, question)
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return cast(T, self._kept[key].answer)
+            begun, is_unwritten = self._begun, not self._running
+        answer = ask()
+        with self._lock:
+            # A read that overlapped a write may lack its rows.
+            if is_unwritten and begun == self._begun:
+                self._keep(key, _Kept(answer, size(answer)))
+        return answer
+
+    def get_or_load_many(
+        self,
+        process_ids: Sequence[str],
+        question: Callable[[str], Hashable],
+        load: Callable[[list[str]], Mapping[str, T]],
+        size: Callable[[T | None], int],
+    ) -> dict[str, T]:
+        """One answer for each process that has one, as `told`; those that are not cached are
+        loaded together. That a process has none is cached, too."""
+        keys = {one: (one, question(one)) for one in process_ids}
+        found: dict[str, T | None] = {}
+        with self._lock:
+            for one, key in keys.items():
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    found[one] = cast("T | None", self._kept[key].answer)
+            begun, is_quiet = self._begun, not self._running
+        missing = [one for one in keys if one not in found]
+        if missing:
+            loaded = load(missing)
+            found |= {one: loaded.get(one) for one in missing}
+            with self._lock:
+                if is_quiet and begun == self._begun:
+                    for one in missing:
+                        self._keep(keys[one], _Kept(found[one], size(found[one])))
+        return {one: answer for one in keys if (answer := found[one]) is not None}
+
+    @contextmanager
+    def writing(self, process_ids: pa.ChunkedArray | None = None) -> Iterator[None]:
+        """Invalidates these processes (None: all); hold it for the duration of a write."""
+        with self._lock:
+            self._begun += 1
+            self._running += 1
+            self._drop(process_ids)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+
+    def _keep(self, key: tuple[str, Hashable], kept: _Kept) -> None:
+        if key in self._kept or kept.size > self._bytes_max:
+            return
+        self._kept[key] = kept
+        self.bytes_kept += kept.size
+        while self.bytes_kept > self._bytes_max:
+            self.bytes_kept -= self._kept.popitem(last=False)[1].size
+
+    def _drop(self, process_ids: pa.ChunkedArray | None) -> None:
+        if not self._kept:
+            return
+        if process_ids is None:
+            self._kept.clear()
+            self.bytes_kept = 0
+            return
+        cached = pa.array([process_id for process_id, _ in self._kept], process_ids.type)
+        written = pc.is_in(cached, value_set=process_ids.combine_chunks()).to_pylist()
+        for key in [key for key, is_written in zip(self._kept, written, strict=True) if is_written]:
+            self.bytes_kept -= self._kept.pop(key).size

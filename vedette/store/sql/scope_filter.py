@@ -1,0 +1,60 @@
+"""The caller's scope, and lookups of process windows, as conditions on `segment`.
+
+Skip indexes must not be applied under FINAL: an index sees one partial row, while the words of a
+query may be in several, and ClickHouse evaluates an index's virtual column without merging it
+(measured: even a single word is missed then). Every FINAL read therefore runs with the compiler's
+`SETTINGS`; indexes are used in subqueries without FINAL.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from vedette.model.scope import Scope
+from vedette.query.compile.binary_sql import SCOPE_ALL, SCOPE_SENSORS
+from vedette.query.compile.condition import Apart, Condition
+from vedette.store.engine.capabilities import Capabilities
+
+SEGMENT_KEY = "window_ms, sensor_id, process_id, segment_id"
+"""The sorting key; rows with equal keys are one segment."""
+
+PLACE = "window_ms, sensor_id, key_hash"
+"""The sorting key in numbers (`query/compile/document.py`), which identifies the segments of a
+page."""
+
+Place = tuple[int, int, int]
+"""A segment by `PLACE`: texts of the key would be read for every match, but used for one page."""
+
+PLACES = "places"
+AT_PLACES = f"({PLACE}) IN {{{PLACES}:Array(Tuple(UInt64, UInt32, UInt64))}}"
+"""The segments whose places are bound as `PLACES`; reads key columns only."""
+
+ALL = Condition("1")
+"""Every segment."""
+
+
+def scoped(condition: Condition, scope: Scope) -> Condition:
+    """The condition restricted to the caller's scope, its joins included."""
+    params = {**condition.params, **scope_params(scope)}
+    if scope.sensors is None:
+        return replace(condition, params=params)
+    within = f"sensor_id IN {{{SCOPE_SENSORS}:Array(UInt32)}} AND "
+    apart = condition.apart
+    if apart is not None:
+        others = None if apart.others is None else scoped(apart.others, scope)
+        apart = Apart(tuple(f"{within}{one}" for one in apart.rows), others)
+    return replace(condition, sql=f"{within}({condition.sql})", params=params, apart=apart)
+
+
+def scope_params(scope: Scope) -> dict[str, Any]:
+    """The parameters of `binary_sql.IN_SCOPE`."""
+    return {SCOPE_ALL: int(scope.sees_all), SCOPE_SENSORS: sorted(scope.sensors or ())}
+
+
+def guided(capabilities: Capabilities, which: str) -> str:
+    """A condition on `segment` that finds the windows of processes by primary key. `which` is a
+    condition on the table `process`, which is sharded like `segment`."""
+    return (
+        "(window_ms, sensor_id, process_id) IN "
+        "(SELECT arrayJoin(windows), sensor_id, process_id "
+        f"FROM {capabilities.storage('process')} WHERE {which})"
+    )
