@@ -1,98 +1,65 @@
-"""Sigma's regression set: every file holds an event that its rule must find, and so must the
-rule's query, converted for this search.
+"""Public Sigma rules on the labelled log files of their regression set: each fires on its own."""
 
-All files go into one server; the process of the event is known by its ProcessGuid. A rule of
-image loads, registry, file or network events finds the process by its events.
-"""
-
+import io
+import re
+import tarfile
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from functools import cache
 
 import pytest
+from evtx import PyEvtxParser
 
-from tests.recorded.expected import guid_of
-from tests.recorded.raw import members, read_file
-from tests.recorded.server import Server, running
-from tests.recorded.sets import FOLDER, MANIFEST, NEEDED, archive
+from tests.recorded.sets import FOLDER
+from vedette.detect.rule_set import RuleSet
+from vedette.detect.sigma.load import load_rules
+from vedette.detect.views.windows import event_of_record
+from vedette.ingest.decode import decode
 
-SET = "s01_sigma_regression"
-QUERIES = FOLDER.parent / "queries" / "sigma_fixed.txt"
-FOUND_MIN = 33
+RULES = FOLDER.parent / "sigma" / "rules.tar.gz"
+FILES = FOLDER / "s01_sigma_regression.tar.gz"
+LOADED_MIN = 3_079
+"""Rules that concern what telemetry of hosts can show; more can be loaded."""
 
-MISSES: dict[str, str] = {
-    "Files With System DLL Name In Unsuspected Locations": "the same cmd.exe wrote a file to "
-    "System32 for another rule of the set, and a negated path asks all files of the segment",
-    "Potential File Extension Spoofing Using Right-to-Left Override": "the rule asks for text "
-    "within a file name; a path is found from the beginning of a name",
-    "Potential Defense Evasion Via Right-to-Left Override": "the rule asks for text within a "
-    "word of the command line; words are found from their beginning",
-}
-"""Rules whose query misses its event, and why."""
-
-pytestmark = [NEEDED, pytest.mark.xdist_group(f"set-{SET}")]
+pytestmark = pytest.mark.skipif(
+    not (RULES.exists() and FILES.exists()), reason="the recorded sets are not here"
+)
 
 
-class Case(NamedTuple):
-    """A rule with a query, and the processes of its events: host and ProcessGuid."""
-
-    title: str
-    query: str
-    processes: frozenset[tuple[str, str]]
-
-
-def queries() -> dict[str, str]:
-    """Query by rule id."""
-    lines = QUERIES.read_text(encoding="utf-8").splitlines()
-    return {rule: query for rule, _, query in (line.split("\t", 2) for line in lines)}
+@cache
+def rule_set() -> RuleSet:
+    rules = []
+    with tarfile.open(RULES) as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.name.endswith(".yml") else None
+            if content is not None:
+                rules += load_rules(content.read().decode(), member.name).rules
+    return RuleSet(rules)
 
 
-def cases() -> list[Case]:
-    known = queries()
-    files = dict(members(archive(SET)))
-    return [
-        Case(title, known[rule], frozenset(processes_of(files, label["evtx"])))
-        for label in MANIFEST[SET]["labels"]
-        for rule, title in label["rules"]
-        if rule in known
-    ]
+def logs() -> Iterator[tuple[str, bytes]]:
+    with tarfile.open(FILES) as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.name.endswith(".evtx") else None
+            if content is not None:
+                yield member.name, content.read()
 
 
-def processes_of(files: dict[str, bytes], names: list[str]) -> Iterator[tuple[str, str]]:
-    for name in names:
-        for record in read_file(name, files[name]):
-            guid = guid_of(record.data.get("ProcessGuid"))
-            if guid is not None:
-                yield record.host, guid
+def test_all_rules_about_hosts_are_loaded() -> None:
+    assert len(rule_set().rules) >= LOADED_MIN
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder: Path = tmp_path_factory.mktemp(SET)
-    logs = folder / "logs"
-    logs.mkdir()
-    for number, (name, content) in enumerate(members(archive(SET))):
-        if name.endswith(".evtx"):
-            (logs / f"{number:03d}.evtx").write_bytes(content)
-    data = folder / "data"
-    data.mkdir()
-    with running(data) as server:
-        server.take(logs)
-        yield server
-
-
-def is_found(server: Server, case: Case) -> bool:
-    found = {told(segment) for segment in server.segments(case.query)}
-    return not found.isdisjoint({(host, guid[8:]) for host, guid in case.processes})
-
-
-def told(segment: dict[str, Any]) -> tuple[str, str]:
-    """Host and ProcessGuid of a result, whose first digits are the sensor's."""
-    return segment["hostname"].lower(), segment["id"][8:]
-
-
-def test_every_query_finds_the_process_of_its_event_but_for_known_misses(server: Server) -> None:
-    every = cases()
-    missed = {case.title for case in every if not is_found(server, case)}
-    assert missed == set(MISSES)
-    assert len(every) - len(missed) >= FOUND_MIN
+def test_every_rule_fires_on_its_own_file_and_the_prefilter_hides_no_hit() -> None:
+    rules, missed, files = rule_set(), [], 0
+    for name, content in logs():
+        files += 1
+        fired = set()
+        for raw in PyEvtxParser(io.BytesIO(content)).records_json():
+            for record in decode(raw["data"].encode()):
+                event = event_of_record(record)
+                hits = {hit.rule.id for hit in rules.judge(event)}
+                assert hits == {hit.rule.id for hit in rules.judge_all(event)}
+                fired |= hits
+        if not fired & set(re.findall(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", name)):
+            missed.append(name)
+    assert files
+    assert missed == []

@@ -14,6 +14,7 @@ from vedette.detect.views.sources import CHANNEL_SERVICES, SYSMON_CATEGORIES
 from vedette.ingest.channels import POWERSHELL, POWERSHELL_CORE, SECURITY, SYSMON, SYSMON_LINUX
 from vedette.ingest.record import Record
 
+_DEFENDER: Final = "Microsoft-Windows-Windows Defender/Operational"
 _KEY_EVENT: Final = 12
 _DELETED: Final = ("DeleteKey", "DeleteValue")
 
@@ -118,6 +119,9 @@ def event_of_record(record: Record, process_id: str = "", known: Lookup = no_loo
     renamed = _RENAMED.get(record.event_id) if record.channel == SECURITY else None
     if renamed is not None:
         data = {**data, **{name: read(data) for name, read in renamed.items()}}
+    elif record.channel == _DEFENDER:
+        # "Source Name" and the like; rules leave out the spaces.
+        data = {name.replace(" ", ""): value for name, value in data.items()}
 
     def lookup(field: str) -> str:
         match field:
