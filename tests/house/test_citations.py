@@ -18,9 +18,7 @@ SOURCES = [
 ]
 
 CITED = re.compile(r"\b((?:docs/[\w/-]+|ARCHITECTURE|CONTRIBUTING|README)\.md)(?:#([\w-]+))?")
-ELSEWHERE = re.compile(
-    r"(?<![\w-])(?:design|detection|console|api)\.md\b|(?<![\w-])query-language [0-9]"
-)
+ELSEWHERE = re.compile(r"(?<![\w-])(?:design|console|api)\.md\b|(?<![\w-])query-language [0-9]")
 """Documents that only the authors had."""
 
 

@@ -19,6 +19,7 @@ from vedette.cli import (
     installers,
     packages,
     serve,
+    sigma,
     simulate,
     teams,
     tokens,
@@ -75,6 +76,7 @@ app.add_typer(installers.app, name="installer", help="Packages that installers c
 app.add_typer(teams.app, name="team", help="Teams: who may see which sensor groups.")
 app.add_typer(config.app, name="config", help="Settings.")
 app.add_typer(clock.app, name="clock", help="The server's clock, when it is in doubt.")
+app.add_typer(sigma.app, name="sigma", help="Sigma rules: check them, try them on files.")
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 app.command("import")(import_files.import_files)

@@ -2,6 +2,7 @@
 lower or raise those marked (setting); the rest are part of the design."""
 
 from vedette.limits.cli import *
+from vedette.limits.detect import *
 from vedette.limits.http import *
 from vedette.limits.importing import *
 from vedette.limits.ingest import *

@@ -1,0 +1,65 @@
+"""Public Sigma rules on the labelled log files of their regression set: each fires on its own."""
+
+import io
+import re
+import tarfile
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+from evtx import PyEvtxParser
+
+from tests.recorded.sets import FOLDER
+from vedette.detect.rule_set import RuleSet
+from vedette.detect.sigma.load import load_rules
+from vedette.detect.views.windows import event_of_record
+from vedette.ingest.decode import decode
+
+RULES = FOLDER.parent / "sigma" / "rules.tar.gz"
+FILES = FOLDER / "s01_sigma_regression.tar.gz"
+LOADED_MIN = 3_079
+"""Rules that concern what telemetry of hosts can show; more can be loaded."""
+
+pytestmark = pytest.mark.skipif(
+    not (RULES.exists() and FILES.exists()), reason="the recorded sets are not here"
+)
+
+
+@cache
+def rule_set() -> RuleSet:
+    rules = []
+    with tarfile.open(RULES) as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.name.endswith(".yml") else None
+            if content is not None:
+                rules += load_rules(content.read().decode(), member.name).rules
+    return RuleSet(rules)
+
+
+def logs() -> Iterator[tuple[str, bytes]]:
+    with tarfile.open(FILES) as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.name.endswith(".evtx") else None
+            if content is not None:
+                yield member.name, content.read()
+
+
+def test_all_rules_about_hosts_are_loaded() -> None:
+    assert len(rule_set().rules) >= LOADED_MIN
+
+
+def test_every_rule_fires_on_its_own_file_and_the_prefilter_hides_no_hit() -> None:
+    rules, missed, files = rule_set(), [], 0
+    for name, content in logs():
+        files += 1
+        fired = set()
+        for raw in PyEvtxParser(io.BytesIO(content)).records_json():
+            for record in decode(raw["data"].encode()):
+                event = event_of_record(record)
+                hits = {hit.rule.id for hit in rules.judge(event)}
+                assert hits == {hit.rule.id for hit in rules.judge_all(event)}
+                fired |= hits
+        if not fired & set(re.findall(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", name)):
+            missed.append(name)
+    assert files
+    assert missed == []

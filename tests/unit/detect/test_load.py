@@ -1,0 +1,63 @@
+"""Sigma files to rules: what is loaded, and what is refused with which reason."""
+
+import pytest
+
+from tests.unit.detect.rules import rule, rule_text
+from vedette.detect.sigma.load import load_rules
+from vedette.limits import SIGMA_FILE_CHARS_MAX
+
+PLAIN = "  a:\n    Image|endswith: '\\x.exe'\n  condition: a\n"
+
+
+def test_level_techniques_and_notes_stay_on_the_rule() -> None:
+    found = rule(
+        PLAIN,
+        level="high",
+        modified="2026-01-02",
+        tags="[attack.execution, attack.t1059.001]",
+        falsepositives="[Administrators]",
+    )
+    assert (found.level, found.version, found.techniques) == ("high", "2026-01-02", ("T1059.001",))
+    assert found.false_positives == ("Administrators",)
+    assert found.sources == ("windows/process_creation",)
+    assert found.fields == {"Image"}
+
+
+def test_a_rule_without_an_id_has_the_same_one_each_time() -> None:
+    assert rule(PLAIN).id == rule(PLAIN).id != rule(PLAIN.replace("x.exe", "y.exe")).id
+
+
+def test_one_bad_rule_costs_only_itself() -> None:
+    bad = rule_text("  a:\n    Image: x\n  condition: nothing_there\n")
+    loaded = load_rules(f"{rule_text(PLAIN)}---\n{bad}---\n{rule_text(PLAIN)}", "three.yml")
+    assert len(loaded.rules) == 2
+    assert [problem.source for problem in loaded.problems] == ["three.yml#2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a: [", "not_yaml"),
+        ("- a\n- b\n", "malformed"),
+        ("title: no detection\n", "malformed"),
+        ("a: &x [1]\nb: *x\n", "not_yaml"),
+        (rule_text(PLAIN).replace("process_creation", "no_such"), "unsupported_logsource"),
+        (rule_text("  a:\n    Image|re: '(?=x)'\n  condition: a\n"), "unsupported_regex"),
+        (rule_text("  a:\n    Image|expand: '%x%'\n  condition: a\n"), "unresolved_placeholder"),
+        ("title: c\ncorrelation:\n  type: event_count\n", "unsupported_document"),
+        ("x" * (SIGMA_FILE_CHARS_MAX + 1), "too_large"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_listed_with_its_reason(text: str, reason: str) -> None:
+    loaded = load_rules(text, "bad.yml")
+    assert loaded.rules == ()
+    assert [problem.reason for problem in loaded.problems] == [reason]
+
+
+def test_aliases_are_refused_before_they_are_followed() -> None:
+    bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"{chr(98 + level)}: &{chr(98 + level)} [{', '.join(['*' + chr(97 + level)] * 9)}]\n"
+        for level in range(20)
+    )
+    (problem,) = load_rules(bomb, "bomb.yml").problems
+    assert (problem.reason, "aliases" in problem.message) == ("not_yaml", True)

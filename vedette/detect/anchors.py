@@ -1,0 +1,98 @@
+"""Which tests every event that fires a rule must pass: what makes thousands of rules cheap.
+
+An *anchor* is a text test of a field; the field is "" where any value will do. An *anchor set* of a
+condition is a set of which at least one holds for every event for which the condition is true.
+`And` may take the best set of any of its nodes, `Or` needs the sets of all; `Not`, numbers,
+addresses and absent fields give none.
+
+Which set is best is a matter of how many events it lets through. What was measured decides; where
+nothing was, the length of the literals does.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from vedette import limits
+from vedette.detect.nodes import And, FieldTest, Keyword, Like, Node, Or, Text
+
+Anchor = tuple[str, Text]
+"""A field, and a test of its value in lower case."""
+
+
+def anchors_of(node: Node, frequency: Mapping[Anchor, float]) -> frozenset[Anchor] | None:
+    """The cheapest anchor set, or None where there is none. `frequency` has the share of events
+    that pass an anchor, where it was measured."""
+    match node:
+        case FieldTest(field=field, test=Text() | Like() as test):
+            return _anchor(field, test)
+        case Keyword(test=Text() | Like() as test):
+            return _anchor("", test)
+        case And(nodes=nodes):
+            sets = [found for one in nodes if (found := anchors_of(one, frequency)) is not None]
+            return min(sets, key=lambda found: _cost(found, frequency), default=None)
+        case Or(nodes=nodes):
+            joined: frozenset[Anchor] = frozenset()
+            for one in nodes:
+                found = anchors_of(one, frequency)
+                if found is None:
+                    return None
+                joined |= found
+            return joined
+    return None
+
+
+def all_anchors(node: Node) -> frozenset[Anchor]:
+    """Every anchor that a condition could be found by: what is worth measuring."""
+    match node:
+        case FieldTest(field=field, test=Text() | Like() as test):
+            return _anchor(field, test) or frozenset()
+        case Keyword(test=Text() | Like() as test):
+            return _anchor("", test) or frozenset()
+        case And(nodes=nodes) | Or(nodes=nodes):
+            return frozenset().union(*map(all_anchors, nodes))
+    return frozenset()
+
+
+def holds(test: Text, text: str) -> bool:
+    """Whether a value in lower case passes an anchor."""
+    match test.where:
+        case "equals":
+            return text == test.value
+        case "startswith":
+            return text.startswith(test.value)
+        case "endswith":
+            return text.endswith(test.value)
+    return test.value in text
+
+
+def _anchor(field: str, test: Text | Like) -> frozenset[Anchor] | None:
+    if isinstance(test, Like):
+        runs = [run for piece in test.pieces for run in piece if run is not None]
+        literal = max(runs, key=len, default="")
+        plain = Text("contains", literal.lower())
+    else:
+        literal = test.value
+        plain = Text(test.where, literal.lower())
+    return frozenset(((field, plain),)) if len(literal) >= limits.ANCHOR_CHARS_MIN else None
+
+
+def _cost(anchors: frozenset[Anchor], frequency: Mapping[Anchor, float]) -> tuple[float, float]:
+    """How many events a set lets through: by what was measured, else by length and number."""
+    measured = sum(frequency.get(anchor, 0.0) for anchor in anchors)
+    return measured, sum(map(_guess, anchors))
+
+
+_COMMON: Final = (
+    *("c:\\windows\\system32\\", "c:\\users\\", "\\appdata\\local\\", "\\currentversion\\"),
+    *("software\\microsoft\\windows", "\\services\\", "/usr/bin/", ".exe", ".dll", "https://"),
+    *("\\powershell.exe", "\\cmd.exe", "\\svchost.exe", "\\explorer.exe", "setvalue", "true"),
+)
+"""Literals that occur in a large share of all events."""
+
+
+def _guess(anchor: Anchor) -> float:
+    """A guess at the share of events that pass an anchor."""
+    test = anchor[1]
+    if any(test.value in common for common in _COMMON):
+        return 0.2
+    return 0.5 ** min(len(test.value), 24)

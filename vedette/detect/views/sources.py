@@ -1,0 +1,143 @@
+"""Classes of events, and which of them a Sigma log source means.
+
+A class is named `PRODUCT/CATEGORY` for events of a kind, whatever reported them, and
+`PRODUCT//SERVICE` for everything of a log. An event has all classes that it belongs to; a rule is
+asked of the events of its classes.
+"""
+
+from typing import Final
+
+SYSMON_CATEGORIES: Final[dict[int, tuple[str, ...]]] = {
+    1: ("process_creation",),
+    2: ("file_change",),
+    3: ("network_connection",),
+    4: ("sysmon_status",),
+    5: ("process_termination",),
+    6: ("driver_load",),
+    7: ("image_load",),
+    8: ("create_remote_thread",),
+    9: ("raw_access_thread",),
+    10: ("process_access",),
+    11: ("file_event",),
+    12: ("registry_event",),
+    13: ("registry_event", "registry_set"),
+    14: ("registry_event", "registry_rename"),
+    15: ("create_stream_hash",),
+    16: ("sysmon_status",),
+    17: ("pipe_created",),
+    18: ("pipe_created",),
+    19: ("wmi_event",),
+    20: ("wmi_event",),
+    21: ("wmi_event",),
+    22: ("dns_query",),
+    23: ("file_delete",),
+    24: ("clipboard_capture",),
+    25: ("process_tampering",),
+    26: ("file_delete",),
+    27: ("file_block_executable",),
+    28: ("file_block_shredding",),
+    29: ("file_executable_detected",),
+    255: ("sysmon_error",),
+}
+"""Categories of Sysmon events by id; 12 has one more by its operation."""
+
+CHANNEL_SERVICES: Final[dict[str, tuple[str, ...]]] = {
+    "application": ("application",),
+    "security": ("security",),
+    "system": ("system",),
+    "windows powershell": ("powershell-classic",),
+    "dns server": ("dns-server",),
+    "directory service": ("ldap",),
+    "msexchange management": ("msexchange-management",),
+    "openssh/operational": ("openssh",),
+    "microsoft-windows-sysmon/operational": ("sysmon",),
+    "microsoft-windows-powershell/operational": ("powershell",),
+    "powershellcore/operational": ("powershell",),
+    "microsoft-windows-applocker/exe and dll": ("applocker",),
+    "microsoft-windows-applocker/msi and script": ("applocker",),
+    "microsoft-windows-applocker/packaged app-deployment": ("applocker",),
+    "microsoft-windows-applocker/packaged app-execution": ("applocker",),
+    "microsoft-windows-appmodel-runtime/admin": ("appmodel-runtime",),
+    "microsoft-windows-appxdeploymentserver/operational": ("appxdeployment-server",),
+    "microsoft-windows-appxpackaging/operational": ("appxpackaging-om",),
+    "microsoft-windows-bits-client/operational": ("bits-client",),
+    "microsoft-windows-capi2/operational": ("capi2",),
+    "microsoft-windows-certificateservicesclient-lifecycle-system/operational": (
+        "certificateservicesclient-lifecycle-system",
+    ),
+    "microsoft-windows-codeintegrity/operational": ("codeintegrity-operational",),
+    "microsoft-windows-diagnosis-scripted/operational": ("diagnosis-scripted",),
+    "microsoft-windows-dns-client/operational": ("dns-client",),
+    "microsoft-windows-dns-server/audit": ("dns-server-audit",),
+    "microsoft-windows-dns-server/analytical": ("dns-server-analytic",),
+    "microsoft-windows-driverframeworks-usermode/operational": ("driver-framework",),
+    "microsoft-windows-hyper-v-worker-admin": ("hyper-v-worker",),
+    "microsoft-windows-iis-configuration/operational": ("iis-configuration",),
+    "microsoft-windows-kernel-event-tracing": ("kernel-event-tracing",),
+    "microsoft-windows-kernel-shimengine/operational": ("kernel-shimengine",),
+    "microsoft-windows-kernel-shimengine/diagnostic": ("kernel-shimengine",),
+    "microsoft-windows-ldap-client/debug": ("ldap",),
+    "microsoft-windows-lsa/operational": ("lsa-server",),
+    "microsoft-windows-ntfs/operational": ("ntfs",),
+    "microsoft-windows-ntlm/operational": ("ntlm",),
+    "microsoft-windows-printservice/admin": ("printservice-admin",),
+    "microsoft-windows-printservice/operational": ("printservice-operational",),
+    "microsoft-windows-security-mitigations/kernelmode": ("security-mitigations",),
+    "microsoft-windows-security-mitigations/usermode": ("security-mitigations",),
+    "microsoft-windows-shell-core/operational": ("shell-core",),
+    "microsoft-windows-smbclient/connectivity": ("smbclient-connectivity",),
+    "microsoft-windows-smbclient/security": ("smbclient-security",),
+    "microsoft-windows-smbserver/connectivity": ("smbserver-connectivity",),
+    "microsoft-windows-taskscheduler/operational": ("taskscheduler",),
+    "microsoft-windows-terminalservices-localsessionmanager/operational": (
+        "terminalservices-localsessionmanager",
+    ),
+    "microsoft-windows-vhdmp/operational": ("vhdmp",),
+    "microsoft-windows-windows defender/operational": ("windefend",),
+    "microsoft-windows-windows firewall with advanced security/firewall": ("firewall-as",),
+    "microsoft-windows-wmi-activity/operational": ("wmi",),
+    "microsoft-servicebus-client": ("microsoft-servicebus-client",),
+    "microsoft-servicebus-client/operational": ("microsoft-servicebus-client",),
+    "microsoft-servicebus-client/admin": ("microsoft-servicebus-client",),
+}
+"""Services by the name of their channel in lower case."""
+
+_WINDOWS_CATEGORIES: Final = frozenset(
+    {name for names in SYSMON_CATEGORIES.values() for name in names}
+    | {"registry_add", "registry_delete", "ps_script", "ps_module", "ps_classic_start"}
+    | {"ps_classic_provider_start"}
+)
+_UNIX_CATEGORIES: Final = frozenset(
+    {"process_creation", "process_termination", "file_event", "file_change", "file_delete"}
+    | {"network_connection", "dns_query", "image_load"}
+)
+_SERVICES: Final[dict[str, frozenset[str]]] = {
+    "windows": frozenset(name for names in CHANNEL_SERVICES.values() for name in names),
+    "linux": frozenset({"auditd", "sysmon"}),
+    "macos": frozenset(),
+}
+CATEGORIES: Final[dict[str, frozenset[str]]] = {
+    "windows": _WINDOWS_CATEGORIES,
+    "linux": _UNIX_CATEGORIES,
+    "macos": _UNIX_CATEGORIES,
+}
+"""Categories that telemetry of each product can have."""
+
+
+def sources_of(product: str | None, category: str | None, service: str | None) -> tuple[str, ...]:
+    """The classes that a log source means; () where nothing that is collected belongs to it."""
+    if product is None and category is None:
+        return ()
+    found = []
+    for name in (product,) if product is not None else tuple(CATEGORIES):
+        if name not in CATEGORIES:
+            continue
+        if category is not None:
+            if category in CATEGORIES[name] and (service is None or service in _SERVICES[name]):
+                found.append(f"{name}/{category}")
+        elif service is not None:
+            if service in _SERVICES[name]:
+                found.append(f"{name}//{service}")
+        else:
+            found.append(f"{name}//")
+    return tuple(found)
