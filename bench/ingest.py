@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.figure import Figure, Outcome, Part
 from bench.store_count import count_records
-from bench.watch import Watch, settle, watched
+from bench.watch import Watch, wait_idle, watched
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.simulate.bulk_client import Target
 from vedette.simulate.load import LoadPlan, LoadResult, run_load
@@ -32,7 +32,7 @@ def run(room: Path) -> Outcome:
         watch = watch.last(result.seconds)
         with api_client(access) as client:
             answer = client.get("/api/v1/process", params={"q": "", "rows": 0}).json()
-        settle(data, 75)
+        wait_idle(data, 75)
     finally:
         server.stop()
     if result.errors:

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from bench.figure import Figure, Outcome, Part
-from bench.watch import settle
+from bench.watch import wait_idle
 from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.simulate.addresses import WEB_NAMES
@@ -80,7 +80,7 @@ def run(room: Path) -> Outcome:
         begin = time.monotonic()
         sent = _load(access)
         load_s = time.monotonic() - begin
-        rest_s = settle(room / "server", _REST_S)
+        rest_s = wait_idle(room / "server", _REST_S)
         with api_client(access) as client:
             total = client.get("/api/v1/process", params={"rows": 0}).json()["total_results"]
             figures = [_ask(client, question) for question in QUESTIONS]

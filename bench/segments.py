@@ -103,10 +103,10 @@ def fill(engine: ClickHouseEngine, segments: int) -> None:
         "groupUniqArray(window_ms) FROM segment GROUP BY partition_ms, process_id, sensor_id"
     )
     engine.command("DROP TABLE template SYNC")
-    _settle(engine)
+    _wait_merged(engine)
 
 
-def _settle(engine: ClickHouseEngine) -> None:
+def _wait_merged(engine: ClickHouseEngine) -> None:
     """Makes one part of every partition but the newest, as a server does some hours after it was
     closed (`PARTITION_SETTLED_S`)."""
     partitions = engine.query("SELECT DISTINCT partition_ms FROM segment ORDER BY 1").rows

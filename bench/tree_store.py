@@ -45,11 +45,11 @@ def member_id(number: int) -> str:
 
 
 def _store(engine: Engine, rows: list[PartialSegment]) -> None:
-    guide = [
+    processes = [
         ProcessWindow(row.partition_ms, row.process_id, row.sensor_id, row.window_ms)
         for row in rows
     ]
-    write_commit(engine, Commit(segments=rows, processes=guide))
+    write_commit(engine, Commit(segments=rows, processes=processes))
 
 
 def _tree(telemetry_us: int) -> Iterator[PartialSegment]:

@@ -81,7 +81,7 @@ def directory_bytes(path: Path) -> int:
     return total
 
 
-def settle(data: Path, least_s: int) -> int:
+def wait_idle(data: Path, least_s: int) -> int:
     """Waits until background merges have come to rest: until the disk stays the same, looked at
     after so many seconds for the first time. Gives up after three minutes; returns the seconds."""
     time.sleep(least_s)

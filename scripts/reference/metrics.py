@@ -9,7 +9,7 @@ from vedette.api.http.middleware import HttpMetrics
 from vedette.pipeline.ingest_metrics import IngestMetrics
 
 _INTRODUCTION = """
-`GET /metrics` answers them to any user's token, as text or OpenMetrics. Beside them stand the
+`GET /metrics` answers them to any user's token, as text or OpenMetrics. They come with the
 metrics of the process and its runtime that every Python program has (`process_*`, `python_*`).
 """
 

@@ -21,7 +21,7 @@ HEADING_CHARS_MAX = 110
 
 RIGHTS = {
     Right.OPEN: "everyone, without a token",
-    Right.IN_BODY: "whoever has the secret that the body carries",
+    Right.IN_BODY: "anyone who has the secret that the body carries",
     Right.SENSOR: "an enrolled sensor, by its key",
     Right.HANDSHAKE: "as send; browsers are sent on to `/docs` without a token",
     Right.SEND: "ingest tokens, global administrators",

@@ -154,7 +154,7 @@ def test_a_sensor_that_is_installed_again_is_there_again(
 
 # --- reports ----------------------------------------------------------------------------
 
-TOLD = {
+CHECK_IN = {
     "boot_id": "7",
     "uptime_s": 100,
     "sensor_uptime_s": 90,
@@ -176,7 +176,7 @@ TOLD = {
 def test_a_report_is_shown_in_the_types_that_clients_parse(
     analyst: httpx.Client, sensor: PlayedSensor
 ) -> None:
-    sensor.check_in(**TOLD)
+    sensor.check_in(**CHECK_IN)
     record = record_of(analyst, sensor)
     shown = {
         "boot_id": "7",
@@ -200,7 +200,7 @@ def test_a_report_is_shown_in_the_types_that_clients_parse(
 def test_a_check_in_leaves_alone_what_it_does_not_tell(
     analyst: httpx.Client, sensor: PlayedSensor
 ) -> None:
-    sensor.check_in(**TOLD)
+    sensor.check_in(**CHECK_IN)
     before = record_of(analyst, sensor)
     sensor.check_in()
     after = record_of(analyst, sensor)
@@ -211,7 +211,7 @@ def test_a_check_in_leaves_alone_what_it_does_not_tell(
 def test_a_sensor_is_found_by_its_addresses_and_not_by_their_macs(
     analyst: httpx.Client, sensor: PlayedSensor
 ) -> None:
-    sensor.check_in(**TOLD | {"adapters": [{"ip": "172.31.250.9", "mac": "ab:cd:ef:fe:dc:ba"}]})
+    sensor.check_in(**CHECK_IN | {"adapters": [{"ip": "172.31.250.9", "mac": "ab:cd:ef:fe:dc:ba"}]})
     for part, count in (("31.250.9", 1), ("abcdef", 0)):
         found = analyst.get("/api/v1/sensor", params={"ip": part, "hostname": "not counted"}).json()
         assert len(found) == count
@@ -230,7 +230,7 @@ def test_statistics_of_one_sensor_are_lists(
     analyst: httpx.Client, sensor: PlayedSensor, name: str
 ) -> None:
     assert analyst.get(f"/api/v1/sensor/{sensor.id}/{name}").json() == []
-    sensor.check_in(**TOLD)
+    sensor.check_in(**CHECK_IN)
     (row,) = analyst.get(f"/api/v1/sensor/{sensor.id}/{name}").json()
     assert row["sensor_id"] == sensor.id
     assert analyst.get(f"/api/v1/sensor/99999/{name}").status_code == 404
@@ -253,7 +253,7 @@ def test_pages_can_be_sorted_by_every_member_of_the_record(
 
 def test_a_whole_record_may_be_sent_back(analyst: httpx.Client, sensor: PlayedSensor) -> None:
     record = record_of(analyst, sensor)
-    sensor.check_in(**TOLD)
+    sensor.check_in(**CHECK_IN)
     assert put(analyst, sensor, **record | {"notes": "seen"}).status_code == 204
     assert record_of(analyst, sensor)["notes"] == "seen"
     put(analyst, sensor, notes=None)

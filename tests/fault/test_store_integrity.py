@@ -21,7 +21,7 @@ from tests.support.served import STOP_S, Server, listening
 
 ROOT = Path(__file__).parents[2]
 
-FORGET_ID = """
+DELETE_ID = """
 import sys
 from pathlib import Path
 from vedette.store.engine.open import open_engine
@@ -150,7 +150,7 @@ def test_a_state_database_older_than_the_telemetry_is_not_started_on(tmp_path: P
 
 def test_a_pair_that_an_older_version_made_gets_an_identity(tmp_path: Path) -> None:
     senders = filled(tmp_path, "old.example")
-    _forget_identity(tmp_path)
+    _delete_identity(tmp_path)
     with running(tmp_path) as server:
         check_stored_once(senders, server)
     remove_state(tmp_path)
@@ -162,7 +162,7 @@ def test_half_of_a_pair_that_an_older_version_made_is_not_started_on(
     tmp_path: Path, lost: str
 ) -> None:
     filled(tmp_path, "old.example")
-    _forget_identity(tmp_path)
+    _delete_identity(tmp_path)
     if lost == "state":
         remove_state(tmp_path)
     else:
@@ -182,10 +182,10 @@ def test_a_first_start_that_was_interrupted_is_completed(tmp_path: Path) -> None
     assert not value.startswith("pending:")
 
 
-def _forget_identity(data: Path) -> None:
+def _delete_identity(data: Path) -> None:
     with sqlite3.connect(data / "state.db") as state:
         state.execute("DELETE FROM kept_value WHERE name = 'store_id'")
-    _run(FORGET_ID, data)
+    _run(DELETE_ID, data)
 
 
 def _run(script: str, data: Path) -> list[str]:

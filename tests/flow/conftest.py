@@ -36,7 +36,7 @@ def cb(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def fast_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that wants to hear from its sensors every five seconds."""
+    """A server that has its sensors check in every five seconds."""
     yield from start_server(tmp_path_factory.mktemp("server"), "--set", "checkin_interval_s=5")
 
 

@@ -56,7 +56,7 @@ def near_server(host: Cable, tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def echo(host: Cable) -> Iterator[int]:
-    """A server of somebody else on the cable: the port on which it repeats what it hears."""
+    """A server of somebody else on the cable: the port on which it repeats what it receives."""
     import threading
 
     listener = socket.create_server((host.outside[1], 0))

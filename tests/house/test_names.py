@@ -15,10 +15,26 @@ MODULES = sorted(
 PACKAGES = sorted({path.parent for path in PACKAGE.rglob("*.py")})
 
 
+ENDINGS = (
+    ("ies", "y"),
+    ("ases", "as"),
+    ("sses", "ss"),
+    ("shes", "sh"),
+    ("ches", "ch"),
+    ("xes", "x"),
+    ("s", ""),
+)
+"""Endings of plurals, and what the singular has in their place."""
+
+NO_PLURALS = ("macos", "auoms", "procfs")
+
+
 def singular(word: str) -> str:
     """The form in which the glossary lists a noun."""
-    for ending, other in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("s", "")):
-        if word.endswith(ending) and not word.endswith(("ss", "us", "is")):
+    if word.endswith(("ss", "us", "is")) or word in NO_PLURALS:
+        return word
+    for ending, other in ENDINGS:
+        if word.endswith(ending):
             return word.removesuffix(ending) + other
     return word
 

@@ -91,7 +91,7 @@ class Lives:
     def started(self, pid: int, at: float) -> Key:
         """The process with this pid that started then: the one with a ProcessGuid, if any.
 
-        One set has two ProcessGuids for most processes; the one of the Sysmon 1 is meant.
+        One set has two ProcessGuids for most processes; the one of the Sysmon 1 counts.
         """
         near = [life for life in self._by_pid[pid] if abs(life.start - at) <= NEAR_S]
         named = [life for life in near if life.key[0] == "guid"]

@@ -106,7 +106,7 @@ def launch(data: Path, *flags: str, descriptors: int = 0) -> subprocess.Popen[by
 
 
 def wait_for(ask: Any, wanted: Any, patience_s: float = 20.0) -> Any:
-    """Ask until the answer is the wanted one; the last answer when patience ends."""
+    """Ask until the answer is the wanted one; the last answer at the deadline."""
     deadline = time.monotonic() + patience_s
     while (answer := ask()) != wanted and time.monotonic() < deadline:
         time.sleep(0.2)

@@ -138,3 +138,9 @@ TIME_TEXT_CHARS_MAX = 40
 MEMOIZED_CHARS_MAX = 512
 """Characters of a text whose conversion is cached; longer texts are converted each time, so that
 memory stays small."""
+
+SID_CHARS_MAX = 60
+"""Characters of a Windows security id; longer text is none."""
+
+NETBIOS_CHARS_MAX = 15
+"""Characters of a NetBIOS name: a longer host name is cut in the names of its accounts."""

@@ -142,3 +142,6 @@ file."""
 OSQUERY_HOST_S = 600
 """Seconds between two reports of an osquery host about itself: addresses and versions rarely
 change."""
+
+OSQUERY_VERSION_CHARS_MAX = 100
+"""Characters of a version that an osquery host reports; longer text is none."""

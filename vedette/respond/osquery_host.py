@@ -12,6 +12,7 @@ import orjson
 
 from vedette import limits
 from vedette.ingest.normalise.values import domain_sid
+from vedette.limits import OSQUERY_VERSION_CHARS_MAX
 from vedette.state.sensors.checkins import HostFacts
 
 ADAPTERS: Final = "vedette_adapters"
@@ -35,7 +36,6 @@ WINDOWS_QUERIES: Final[dict[str, str]] = {
 _NAMES: Final = frozenset(HOST_QUERIES) | frozenset(WINDOWS_QUERIES)
 _MARK: Final = '"vedette_'
 _NO_MAC: Final = "0" * 12
-_VERSION_CHARS_MAX: Final = 100
 
 
 def split_results(results: Iterable[Any]) -> tuple[HostFacts, list[Any]]:
@@ -81,7 +81,7 @@ def _facts(name: str, rows: list[Any]) -> dict[str, str]:
 
 def _adapters(rows: list[dict[str, Any]]) -> dict[str, str]:
     """The first `SENSOR_ADAPTERS_MAX` addresses with their hardware addresses, without loopback,
-    in the form of api.md 2.17."""
+    in the form of docs/api-objects.md#sensor."""
     found: dict[str, str] = {}
     for row in rows:
         address = _address(row.get("address"))
@@ -112,7 +112,7 @@ def _mac(value: Any) -> str:
 
 
 def _version(text: str) -> str:
-    return text if len(text) <= _VERSION_CHARS_MAX and text.isprintable() else ""
+    return text if len(text) <= OSQUERY_VERSION_CHARS_MAX and text.isprintable() else ""
 
 
 def _first(member: str, read: Callable[[str], str], values: Iterable[Any]) -> dict[str, str]:

@@ -75,7 +75,7 @@ def test_what_the_memory_has_forgotten_is_completed_as_well(
 ) -> None:
     late = Late()
     others = [late.host.process(1_000 + n, "C:\\other.exe") for n in range(5)]
-    with write_path(engine, tmp_path, clock, remembered=2) as path:
+    with write_path(engine, tmp_path, clock, cached_processes=2) as path:
         path.post([late.write(0)])
         clock.advance(WINDOW_S)
         path.post([late.host.of(one, 11, 1, TargetFilename="C:\\x") for one in others])

@@ -33,7 +33,7 @@ def checks() -> list[dict[str, Any]]:
     return [one for one in found if one["doc"] and names.issuperset(one["doc"])]
 
 
-def remember(engine: ClickHouseEngine, number: int, document: dict[str, str]) -> str:
+def store_binary(engine: ClickHouseEngine, number: int, document: dict[str, str]) -> str:
     """The document as a binary, and a process that runs it."""
     md5 = f"{number:032x}"
     values = {name: value for name, value in document.items() if name != "observed_filename"}
@@ -46,7 +46,7 @@ def remember(engine: ClickHouseEngine, number: int, document: dict[str, str]) ->
 
 def test_every_shared_check_holds_for_what_is_stored(engine: ClickHouseEngine) -> None:
     found = checks()
-    stored = [remember(engine, number, one["doc"]) for number, one in enumerate(found, 1)]
+    stored = [store_binary(engine, number, one["doc"]) for number, one in enumerate(found, 1)]
     assert len(stored) >= 7
     for one, md5 in zip(found, stored, strict=True):
         asked = search_request(

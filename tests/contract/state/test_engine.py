@@ -47,7 +47,7 @@ def test_a_name_without_a_form_is_the_callers_fault(database: Database, name: st
 
 def test_a_statement_that_is_wrong_is_a_bug_and_not_hidden(database: Database) -> None:
     if database.engine.dialect.name == "sqlite":
-        pytest.skip("SQLite's driver does not tell a wrong statement from a failing disk")
+        pytest.skip("SQLite's driver does not distinguish a wrong statement from a failing disk")
     with pytest.raises(ProgrammingError), database.reading() as connection:
         connection.execute(text("SELECT nonsense FROM nowhere"))
 

@@ -357,14 +357,14 @@ def test_totals_are_those_of_the_scope(database: Database) -> None:
 
 
 def test_the_pace_slows_with_the_fleet(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    pace = CheckinInterval(database, 30)
+    interval = CheckinInterval(database, 30)
     for name in ("a", "b", "c"):
         check_in(database, enrolled(database, name).sensor.id)
-    pace.refresh()
-    assert pace.interval_s == 30
+    interval.refresh()
+    assert interval.interval_s == 30
     monkeypatch.setattr(limits, "CHECKINS_A_SECOND_MAX", 0.05)
-    pace.refresh()
-    assert pace.interval_s == 60
+    interval.refresh()
+    assert interval.interval_s == 60
 
 
 # --- group commit -----------------------------------------------------------------------

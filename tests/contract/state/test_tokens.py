@@ -29,7 +29,7 @@ def clock() -> DrivenClock:
 
 
 @pytest.fixture
-def door(database: Database, clock: DrivenClock) -> Tokens:
+def token_cache(database: Database, clock: DrivenClock) -> Tokens:
     return Tokens(database, clock)
 
 
@@ -51,87 +51,97 @@ def test_a_secret_is_40_hex_digits_and_only_its_hash_is_kept(
 
 
 def test_an_api_token_acts_as_its_user_with_the_roles_of_its_teams(
-    database: Database, door: Tokens
+    database: Database, token_cache: Tokens
 ) -> None:
     issued = _user_token(database, "alice", Role.ANALYST)
-    assert door.authenticate(issued.secret) == Principal(
+    assert token_cache.authenticate(issued.secret) == Principal(
         "user", "alice", issued.id, roles=((groups.DEFAULT_GROUP_ID, Role.ANALYST),)
     )
 
 
-def test_of_several_teams_the_highest_role_counts(database: Database, door: Tokens) -> None:
+def test_of_several_teams_the_highest_role_counts(database: Database, token_cache: Tokens) -> None:
     issued = _user_token(database, "alice", Role.VIEWER)
     higher = teams.add(database, "higher", {groups.DEFAULT_GROUP_ID: Role.ADMINISTRATOR})
     mine = users.get(database, "alice").teams[0][0]
     users.change(database, "alice", Changes(team_ids=(mine, higher.id)))
-    principal = door.authenticate(issued.secret)
+    principal = token_cache.authenticate(issued.secret)
     assert principal is not None
     assert principal.role_in(groups.DEFAULT_GROUP_ID) is Role.ADMINISTRATOR
 
 
 @pytest.mark.parametrize("secret", ["", "x", "0" * 40, "ä\0", "\ud800"])
-def test_an_unknown_secret_is_nobody(door: Tokens, secret: str) -> None:
-    assert door.authenticate(secret) is None
+def test_an_unknown_secret_is_nobody(token_cache: Tokens, secret: str) -> None:
+    assert token_cache.authenticate(secret) is None
 
 
-def test_an_id_with_the_secret_must_be_its_own(door: Tokens, first: FirstCredentials) -> None:
+def test_an_id_with_the_secret_must_be_its_own(
+    token_cache: Tokens, first: FirstCredentials
+) -> None:
     ingest, other = first.ingest_token, first.api_token
-    assert door.authenticate(ingest.secret, ingest.id) is not None
-    assert door.authenticate(ingest.secret, other.id) is None
+    assert token_cache.authenticate(ingest.secret, ingest.id) is not None
+    assert token_cache.authenticate(ingest.secret, other.id) is None
 
 
-def test_a_token_ends_when_it_expires(database: Database, door: Tokens, clock: DrivenClock) -> None:
+def test_a_token_ends_when_it_expires(
+    database: Database, token_cache: Tokens, clock: DrivenClock
+) -> None:
     issued = _user_token(database, "alice", Role.VIEWER, expires_us=NOW_US + 500_000)
-    assert door.authenticate(issued.secret) is not None
+    assert token_cache.authenticate(issued.secret) is not None
     clock.advance(0.5)
-    assert door.authenticate(issued.secret) is None
+    assert token_cache.authenticate(issued.secret) is None
 
 
 def test_a_revocation_here_is_in_force_at_once(
-    database: Database, door: Tokens, first: FirstCredentials
+    database: Database, token_cache: Tokens, first: FirstCredentials
 ) -> None:
-    assert door.authenticate(first.ingest_token.secret) is not None
-    door.revoke(first.ingest_token.id)
-    assert door.authenticate(first.ingest_token.secret) is None
+    assert token_cache.authenticate(first.ingest_token.secret) is not None
+    token_cache.revoke(first.ingest_token.id)
+    assert token_cache.authenticate(first.ingest_token.secret) is None
 
 
 def test_a_revocation_elsewhere_is_in_force_within_a_second(
-    another: Callable[[], Database], door: Tokens, clock: DrivenClock, first: FirstCredentials
+    another: Callable[[], Database],
+    token_cache: Tokens,
+    clock: DrivenClock,
+    first: FirstCredentials,
 ) -> None:
-    assert door.authenticate(first.ingest_token.secret) is not None
+    assert token_cache.authenticate(first.ingest_token.secret) is not None
     tokens.revoke(another(), first.ingest_token.id, NOW_US)
     clock.advance(limits.TOKEN_STALE_US / 1_000_000)
-    assert door.authenticate(first.ingest_token.secret) is None
+    assert token_cache.authenticate(first.ingest_token.secret) is None
 
 
 def test_a_clock_that_goes_back_does_not_keep_a_token_alive(
-    another: Callable[[], Database], door: Tokens, clock: DrivenClock, first: FirstCredentials
+    another: Callable[[], Database],
+    token_cache: Tokens,
+    clock: DrivenClock,
+    first: FirstCredentials,
 ) -> None:
-    assert door.authenticate(first.ingest_token.secret) is not None
+    assert token_cache.authenticate(first.ingest_token.secret) is not None
     tokens.revoke(another(), first.ingest_token.id, NOW_US)
     clock.advance(-DAY_S)
-    assert door.authenticate(first.ingest_token.secret) is None
+    assert token_cache.authenticate(first.ingest_token.secret) is None
 
 
 def test_the_tokens_of_a_disabled_user_are_nobody_until_the_user_is_enabled(
-    database: Database, door: Tokens
+    database: Database, token_cache: Tokens
 ) -> None:
     issued = _user_token(database, "alice", Role.VIEWER)
     users.change(database, "alice", Changes(is_enabled=False))
-    assert door.authenticate(issued.secret) is None
+    assert token_cache.authenticate(issued.secret) is None
     users.change(database, "alice", Changes(is_enabled=True))
-    door.clear_cache()
-    assert door.authenticate(issued.secret) is not None
+    token_cache.clear_cache()
+    assert token_cache.authenticate(issued.secret) is not None
 
 
-def test_tokens_go_with_their_holder(database: Database, door: Tokens) -> None:
+def test_tokens_go_with_their_holder(database: Database, token_cache: Tokens) -> None:
     issued = _user_token(database, "alice", Role.VIEWER)
     group = groups.add(database, "Servers")
     ingest = tokens.issue(database, NewToken("ingest", group_id=group.id), NOW_US)
     users.remove(database, "alice")
     groups.remove(database, group.id)
-    assert door.authenticate(issued.secret) is None
-    assert door.authenticate(ingest.secret) is None
+    assert token_cache.authenticate(issued.secret) is None
+    assert token_cache.authenticate(ingest.secret) is None
 
 
 @pytest.mark.parametrize(
@@ -152,10 +162,10 @@ def test_a_token_without_a_holder_or_a_future_is_refused(database: Database, bad
 
 
 def test_tokens_are_listed_with_holder_state_and_coarse_use(
-    database: Database, door: Tokens, first: FirstCredentials
+    database: Database, token_cache: Tokens, first: FirstCredentials
 ) -> None:
-    door.authenticate(first.ingest_token.secret)
-    door.flush()
+    token_cache.authenticate(first.ingest_token.secret)
+    token_cache.flush()
     tokens.revoke(database, first.api_token.id, NOW_US + 1)
     tokens.revoke(database, first.api_token.id, NOW_US + 2)
     listed = {token.id: token for token in tokens.all_tokens(database)}
@@ -169,9 +179,9 @@ def test_tokens_are_listed_with_holder_state_and_coarse_use(
     assert [token.id for token in tokens.all_tokens(database, "Admin")] == [api.id]
 
 
-def test_revoking_what_does_not_exist_is_not_found(door: Tokens) -> None:
+def test_revoking_what_does_not_exist_is_not_found(token_cache: Tokens) -> None:
     with pytest.raises(NotFoundError):
-        door.revoke("NOSUCHID00")
+        token_cache.revoke("NOSUCHID00")
 
 
 def test_a_scope_is_the_sensors_of_the_groups_that_may_be_seen_now(

@@ -57,11 +57,11 @@ def partial(
 
 def store(engine: Engine, *partials: PartialSegment) -> None:
     """One commit of these rows, with the process table that belongs to them."""
-    guide = [
+    processes = [
         ProcessWindow(row.partition_ms, row.process_id, row.sensor_id, row.window_ms)
         for row in partials
     ]
-    write_commit(engine, Commit(segments=partials, processes=guide))
+    write_commit(engine, Commit(segments=partials, processes=processes))
 
 
 def file(path: str, time_us: int = 1_000, number: int = 1) -> Filemod:

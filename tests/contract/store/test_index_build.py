@@ -1,4 +1,4 @@
-"""Indexes that are made once a partition is settled, and stores of an older version."""
+"""Indexes that are made once a partition is closed, and stores of an older version."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

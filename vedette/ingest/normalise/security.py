@@ -23,7 +23,7 @@ from vedette.ingest.normalise.values import (
 )
 from vedette.ingest.paths import file_name
 from vedette.ingest.record import Record
-from vedette.limits import EVENT_MESSAGE_CHARS_MAX
+from vedette.limits import EVENT_MESSAGE_CHARS_MAX, NETBIOS_CHARS_MAX
 from vedette.model.address import pack_address
 from vedette.model.event import (
     ChildKind,
@@ -65,15 +65,12 @@ def _pid(data: Data, name: str) -> int:
     return number(data.get(name))
 
 
-_NETBIOS_CHARS_MAX = 15
-
-
 def _learn_computer_sid(record: Record, ctx: HostContext, who: str) -> None:
     """The SID of the host is that of its own accounts, whose domain is the name of the host,
     without their number."""
     domain = known_text(record.data.get(f"{who}DomainName")).lower()
     name = record.host.partition(".")[0]
-    if domain and domain in (name, name[:_NETBIOS_CHARS_MAX]):
+    if domain and domain in (name, name[:NETBIOS_CHARS_MAX]):
         sid = domain_sid(known_text(record.data.get(f"{who}UserSid")))
         ctx.computer_sid = sid or ctx.computer_sid
 

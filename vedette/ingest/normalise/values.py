@@ -4,7 +4,7 @@ Windows senders differ in types and spelling, so every function accepts any text
 it.
 """
 
-from vedette.limits import TEXT_CHARS_MAX
+from vedette.limits import SID_CHARS_MAX, TEXT_CHARS_MAX
 from vedette.model.memoize import memoize
 
 UNKNOWN_TEXT = frozenset(
@@ -40,14 +40,13 @@ def free_text(value: object) -> str:
     return value[:TEXT_CHARS_MAX] if isinstance(value, str) else scalar_text(value)
 
 
-_SID_CHARS_MAX = 60
 _DOMAIN_SID_PARTS = 7
 
 
 def domain_sid(account_sid: str) -> str:
     """The SID of the domain or computer that an account (S-1-5-21-A-B-C-NUMBER) belongs to; "" for
     any other text."""
-    parts = account_sid.split("-") if len(account_sid) <= _SID_CHARS_MAX else []
+    parts = account_sid.split("-") if len(account_sid) <= SID_CHARS_MAX else []
     is_account = len(parts) == _DOMAIN_SID_PARTS + 1 and parts[:4] == ["S", "1", "5", "21"]
     if not is_account or not all(one.isascii() and one.isdecimal() for one in parts[4:]):
         return ""

@@ -47,7 +47,7 @@ class ShardedSubmission:
         get none are missing."""
 
     def name(self, position: int) -> bytes:
-        """Likely host of a text; b"" where there is one worker, so that no guess was needed."""
+        """Guessed host of a text; b"" where there is one worker, so that no guess was needed."""
         return self._names[position] if self._names else b""
 
     def position(self, worker: int, position: int) -> int | None:
@@ -111,7 +111,7 @@ class HostSharding:
         self._under_way: WeakValueDictionary[int, ShardedSubmission] = WeakValueDictionary()
 
     def distribute(self, submission: Submission, stuck: Collection[int] = ()) -> ShardedSubmission:
-        """Distributes texts by their likely hosts. Texts at the positions `stuck` go to nobody."""
+        """Distributes texts by their guessed hosts. Texts at the positions `stuck` go to nobody."""
         is_alone = self._count == 1
         names = [] if is_alone else _likely_hosts(submission)
         with self._lock:
@@ -134,13 +134,13 @@ class HostSharding:
             return self._owner.setdefault(sensor_id, worker)
 
     def learn(self, name: bytes, worker: int) -> None:
-        """Corrects a guess: texts with this likely host belong to `worker`."""
+        """Corrects a guess: texts with this guessed host belong to `worker`."""
         if name:
             with self._lock:
                 self._bit_of_name[name] = 1 << worker
 
     def _guess(self, names: list[bytes]) -> list[int]:
-        """The workers for these likely hosts, as bit masks."""
+        """The workers for these guessed hosts, as bit masks."""
         find = self._bit_of_name.__getitem__
         try:
             bits = list(map(find, names))

@@ -69,7 +69,7 @@ def dropped(wanted: IngressFilter, claims: dict[str, Any], subject: Subject = WI
         ),
     ],
 )
-def test_a_filter_means_what_fits_all_its_lists_on_its_sensors(
+def test_a_filter_matches_what_fits_all_its_lists_on_its_sensors(
     wanted: dict[str, Any], claims: dict[str, Any], is_dropped: bool
 ) -> None:
     assert dropped(IngressFilter("x", **wanted), claims) is is_dropped
@@ -90,11 +90,11 @@ TREE = {
 
 
 @pytest.mark.parametrize(
-    ("level", "meant"), [(0, "a"), (1, "ab"), (2, "abc"), (3, "abcd"), (-1, "abcd")]
+    ("level", "matched"), [(0, "a"), (1, "ab"), (2, "abc"), (3, "abcd"), (-1, "abcd")]
 )
-def test_descendants_are_meant_down_to_the_level(level: int, meant: str) -> None:
+def test_descendants_are_matched_down_to_the_level(level: int, matched: str) -> None:
     wanted = IngressFilter("x", path_filters=("/a",), descendant_filtering_level=level)
-    assert "".join(sorted(verdicts(wanted, claims=TREE))) == meant
+    assert "".join(sorted(verdicts(wanted, claims=TREE))) == matched
 
 
 def test_a_parent_of_an_earlier_commit_counts() -> None:
@@ -121,8 +121,8 @@ def test_hits_count_processes_meant_by_themselves_also_of_filters_that_are_off()
         IngressFilter("silent", enabled=False, track_metrics=False, path_filters=("*",)),
     ]
     judge = FilterEvaluator(compile_filters(filters), lambda _: {})
-    meant = judge.evaluate(dict.fromkeys(TREE, WINDOWS), TREE)
-    assert (meant.evaluated, meant.hits) == (4, {"on": 1, "off": 2})
+    matched = judge.evaluate(dict.fromkeys(TREE, WINDOWS), TREE)
+    assert (matched.evaluated, matched.hits) == (4, {"on": 1, "off": 2})
 
 
 def test_what_becomes_known_of_a_process_later_counts_from_then_on() -> None:

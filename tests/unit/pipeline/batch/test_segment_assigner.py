@@ -136,10 +136,10 @@ def test_a_process_that_was_only_mentioned_was_last_seen_at_its_start() -> None:
 class Asked(Memory):
     """A lookup that notes what it is asked."""
 
-    def __init__(self, *, tells: bool = True, **stored: Any) -> None:
+    def __init__(self, *, has_hashes: bool = True, **stored: Any) -> None:
         super().__init__(**stored)
         self.asked: list[list[str]] = []
-        self.tells = tells
+        self.has_hashes = has_hashes
         self.loads = 0
 
     def processes(
@@ -150,7 +150,7 @@ class Asked(Memory):
 
     def process_hashes(self) -> BitMap | None:
         self.loads += 1
-        return super().process_hashes() if self.tells else None
+        return super().process_hashes() if self.has_hashes else None
 
 
 OTHER = "00000001-0000-0e49-01d2-c2a397f4cfe0"
@@ -204,7 +204,7 @@ def test_a_store_is_asked_about_what_it_may_know() -> None:
 
 
 def test_a_store_that_others_write_to_is_asked_about_all() -> None:
-    lookup = Asked(tells=False)
+    lookup = Asked(has_hashes=False)
     assigner = SegmentAssigner(lookup, 10)
     met(assigner, OTHER)
     met(assigner, PROCESS)
