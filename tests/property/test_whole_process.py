@@ -14,7 +14,9 @@ from vedette.model.scope import EVERYTHING
 from vedette.model.segment import PartialSegment
 from vedette.query import Condition, check, parse
 from vedette.query.compile.processes_sql import compile_processes
+from vedette.query.compile.suffix_index import NO_ENDS, IndexedEnds
 from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.partitions.index_build import indexed_ends
 from vedette.store.plan.choose import choose_scan
 from vedette.store.plan.search_bounds import EVERYWHERE
 from vedette.store.read.segment_groups import search_groups
@@ -103,15 +105,16 @@ def ways(
     whole = compiled(text)
     yield whole
     told: list[Condition | None] = [whole]
-    for places_max in PLACES_MAX if whole is not None else ():
+    narrowed = compiled(text, indexed_ends(engine))
+    for places_max in PLACES_MAX:
         patch.setattr("vedette.store.plan.index_pruning.PLACES_MAX", places_max)
-        told.append(choose_scan(engine, whole, EVERYTHING, EVERYWHERE).condition)
+        told.append(choose_scan(engine, narrowed, EVERYTHING, EVERYWHERE).condition)
         if told[-1] not in told[:-1]:
             yield told[-1]
 
 
-def compiled(text: str) -> Condition | None:
-    return compile_processes(check(parse(text), now_us=NOW_US))
+def compiled(text: str, ends: IndexedEnds = NO_ENDS) -> Condition:
+    return compile_processes(check(parse(text), now_us=NOW_US), ends=ends)
 
 
 def test_a_comprehensive_search_asks_the_process(

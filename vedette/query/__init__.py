@@ -16,8 +16,9 @@ Pure: no I/O, no clock, no settings. The compiler, the matcher and the printer n
 """
 
 from vedette.query.check.checker import check
+from vedette.query.compile.binaries_sql import compile_binaries
 from vedette.query.compile.condition import SETTINGS, BinaryCondition, Condition
-from vedette.query.compile.segments_sql import compile_binaries, compile_segments
+from vedette.query.compile.segments_sql import compile_segments
 from vedette.query.match import Prepared, compile_match, match_segment
 from vedette.query.nodes import Tree
 from vedette.query.parse.parser import parse
