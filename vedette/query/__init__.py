@@ -4,8 +4,10 @@
     parse/             text         -> Tree        syntax: brackets, operators, leaves
     check/             Tree         -> Checked     meaning: tests of columns; all decisions
     compile/           Checked      -> Condition   SQL with bound values
-      segments_sql                                 a search of segments, or of binaries
+      segments_sql                                 a search of segments
       processes_sql                                a comprehensive search: whole processes
+      binaries_sql                                 a search of binaries
+      narrowing_sql                                index prefilters, for the plan of a search
     match.py           Checked      -> predicate   the same answers over one document in memory
     highlight.py       Tree         -> patterns    what to mark in results
     mark.py            patterns     -> spans       where it stands in a value, bounded
