@@ -191,10 +191,10 @@ class _ProcessCompiler(SegmentCompiler):
 
     def _rows(self, selected: str, tests: Sequence[Test]) -> str:
         """A SELECT from the partial rows that meet one of some tests of events."""
-        aided, unaided = self._row_conditions(by_source(tests))
+        rows = self.row_conditions(by_source(tests))
         parts = [
             f"SELECT {selected} FROM {self.document.rows} WHERE {EVERY_ROW} AND {which}"
-            for which in [*aided, *unaided]
+            for which in [*rows.aided, *rows.unaided]
         ]
         return " UNION ALL ".join(parts)
 

@@ -16,7 +16,7 @@ Column names come from the catalogue and `model/columns.py`; user input is bound
 which `query/check/glob.py` builds from escaped text.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from vedette.model.columns import KEY
 from vedette.query.compile.binder import Binder, either
@@ -25,9 +25,9 @@ from vedette.query.compile.document import SEGMENT, Document
 from vedette.query.compile.index_sql import IndexSql, indexes_of
 from vedette.query.compile.narrowing_sql import any_of_tests, narrowing_of, narrowings_of
 from vedette.query.compile.predicate_sql import asked_columns, by_source, tests_sql
+from vedette.query.compile.row_sql import RowConditions, row_conditions
 from vedette.query.compile.selectivity import estimated_selectivity
 from vedette.query.compile.suffix_index import NO_ENDS, IndexedEnds
-from vedette.query.compile.suffix_tokens import deciding_tokens, shown_tokens
 from vedette.query.nodes import And, Everything, Not, Or
 from vedette.query.typed import Checked, Match, Test, source_of
 
@@ -141,60 +141,21 @@ class SegmentCompiler:
         self.merged |= asked - KEY_COLUMNS
         self.keys |= asked & KEY_COLUMNS
         self.merged_indexes |= indexes_of(source)
-        return self._exact(source, tests)
-
-    def _exact(self, source: str, tests: Sequence[Test]) -> str:
         return tests_sql(source, tests, self.bind, self.document)
 
     def _any_event(self, grouped: list[tuple[str, list[Test]]]) -> str:
         if self.subqueries >= SUBQUERIES_MAX:
             return either(self._of_merged(source, found) for source, found in grouped)
-        rows, unaided = self._row_conditions(grouped)
+        rows = self.row_conditions(grouped)
         # A row source for each index, so that a column is read only where its own index matches;
         # columns without an index are scanned together.
-        return self._keys_of(*rows, *([either(unaided)] if unaided else []))
+        return self._keys_of(*rows.aided, *([either(rows.unaided)] if rows.unaided else []))
 
-    def _row_conditions(
-        self, grouped: Sequence[tuple[str, Sequence[Test]]]
-    ) -> tuple[list[str], list[str]]:
-        """Conditions on partial rows, one for each row source: those with an index prefilter, and
-        those without."""
-        decided: dict[str, list[str]] = {}
-        aided: list[str] = []
-        unaided: list[str] = []
-        for source, tests in grouped:
-            self.event_indexes |= indexes_of(source)
-            indexed = self.index.ends.where(source)
-            tokens, others = deciding_tokens(tests) if indexed is not None else ([], tests)
-            if tokens and indexed is not None:
-                decided.setdefault(indexed, []).append(self._has_suffix(source, tokens))
-            for which, found in self._undecided(source, tests, others, indexed):
-                words, exact = self.index.words(source, found), self._exact(source, found)
-                if words or which:
-                    aided.append(" AND ".join(part for part in (which, words, exact) if part))
-                else:
-                    unaided.append(exact)
-        # Suffix tokens are looked up together: no column is read for them.
-        together = [
-            " AND ".join(part for part in (indexed, either(found)) if part)
-            for indexed, found in decided.items()
-        ]
-        return [*together, *aided], unaided
-
-    def _undecided(
-        self, source: str, tests: Sequence[Test], others: Sequence[Test], indexed: str | None
-    ) -> Iterator[tuple[str, Sequence[Test]]]:
-        """Tests that suffix tokens do not decide, each with its row filter: all tests for rows
-        without the index; for rows with it the undecided ones, prefiltered by their tokens."""
-        shown = shown_tokens(others) if indexed is not None and others else []
-        if indexed is None or (len(others) == len(tests) and not shown):
-            yield "", tests
-            return
-        if indexed:
-            yield f"NOT {indexed}", tests
-        if others:
-            parts = (indexed, self._has_suffix(source, shown) if shown else "")
-            yield " AND ".join(part for part in parts if part), others
+    def row_conditions(self, grouped: Sequence[tuple[str, Sequence[Test]]]) -> RowConditions:
+        """Conditions on partial rows for tests of events, which are grouped by source."""
+        rows = row_conditions(grouped, self.index)
+        self.event_indexes |= rows.indexes
+        return rows
 
     def _keys_of(self, *rows: str) -> str:
         """SQL: the segment has a partial row that meets one of the expressions."""
@@ -240,11 +201,6 @@ class SegmentCompiler:
             indexes=self.merged_indexes,
         )
         return Apart(self.rows, others, self.event_indexes)
-
-    def _has_suffix(self, source: str, tokens: Sequence[str]) -> str:
-        lookup = self.index.suffix(source, tokens)
-        self.event_indexes |= lookup.indexes
-        return lookup.sql
 
     def _narrowing(self, node: Checked) -> Narrowing:
         """The prefilter of a node that reads metadata only."""
