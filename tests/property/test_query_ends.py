@@ -137,9 +137,7 @@ BELIEFS = {
 def believing(ends: IndexedEnds, text: str, number: int) -> Condition:
     """The condition that is asked by whom thinks that the indexes are there."""
     checked = check(parse(text), now_us=NOW_US)
-    with_ends = compile_segments(checked, prefix=f"q{number}_").with_ends
-    assert with_ends is not None
-    return with_ends(ends)
+    return compile_segments(checked, prefix=f"q{number}_", ends=ends)
 
 
 def has_index(store: ClickHouseEngine, column: str) -> bool:
@@ -201,7 +199,7 @@ def test_every_answer_has_a_row_of_each_narrowing(
         expected = {one.segment["process_id"] for one in odd if ask(one)}
         condition = believing(ends, text, 0)
         for narrowing in condition.narrowings:
-            sql = f"SELECT DISTINCT process_id FROM segment WHERE {' OR '.join(narrowing)}"
+            sql = f"SELECT DISTINCT process_id FROM segment WHERE {' OR '.join(narrowing.rows)}"
             found = store.query(sql, {**condition.params, **scope_params(EVERYTHING)}).rows
             assert expected <= {row[0] for row in found}, (SEED, text)
 

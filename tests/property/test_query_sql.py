@@ -17,10 +17,12 @@ from vedette.model.event import ProcessEvent
 from vedette.model.scope import EVERYTHING
 from vedette.model.segment import PartialSegment
 from vedette.query import SETTINGS, Condition, check, compile_match, compile_segments, parse
+from vedette.query.compile.suffix_index import NO_ENDS, IndexedEnds
 from vedette.query.match import Prepared
 from vedette.query.nodes import Exact, Leaf
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.engine.errors import ManyRowsError
+from vedette.store.partitions.index_build import indexed_ends
 from vedette.store.plan.choose import choose_scan
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.read.segment_search import search_segments
@@ -95,8 +97,8 @@ def segments(store: ClickHouseEngine) -> list[Whole]:
     return found
 
 
-def compiled(text: str, number: int = 0) -> Condition:
-    return compile_segments(check(parse(text), now_us=NOW_US), prefix=f"q{number}_")
+def compiled(text: str, number: int = 0, ends: IndexedEnds = NO_ENDS) -> Condition:
+    return compile_segments(check(parse(text), now_us=NOW_US), prefix=f"q{number}_", ends=ends)
 
 
 def answers(engine: ClickHouseEngine, conditions: list[Condition]) -> list[set[str]]:
@@ -206,7 +208,7 @@ def test_a_search_that_looks_into_the_indexes_first_finds_the_same(
     prepared = [Prepared(segment) for segment in segments]
     looked = 0
     for text in [*CHOSEN, *(query(draw) for _ in range(drawn(store, 20)))]:
-        whole = compiled(text)
+        whole = compiled(text, ends=indexed_ends(store))
         expected = matched(prepared, text)
         for where in ways(store, whole, monkeypatch):
             looked += where is not whole
@@ -227,7 +229,7 @@ def test_a_search_that_gathers_the_rows_of_its_answers_finds_the_same(
     prepared = [Prepared(segment) for segment in segments]
     gathered, refused = 0, 0
     for text in [*CHOSEN, *(query(draw, 1) for _ in range(drawn(store, 75)))]:
-        where = gathering(store, compiled(text), EVERYTHING, EVERYWHERE)
+        where = gathering(store, compiled(text, ends=indexed_ends(store)), EVERYTHING, EVERYWHERE)
         if where is None:
             continue
         try:

@@ -14,7 +14,9 @@ from vedette.model.scope import EVERYTHING
 from vedette.model.segment import PartialSegment
 from vedette.query import Condition, check, parse
 from vedette.query.compile.processes_sql import compile_processes
+from vedette.query.compile.suffix_index import NO_ENDS, IndexedEnds
 from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.partitions.index_build import indexed_ends
 from vedette.store.plan.choose import choose_scan
 from vedette.store.plan.search_bounds import EVERYWHERE
 from vedette.store.read.segment_groups import search_groups
@@ -63,7 +65,7 @@ LONG = (
 
 
 @pytest.fixture(scope="module", params=KINDS.values(), ids=KINDS)
-def reported(
+def told(
     root_engine: ClickHouseEngine, request: pytest.FixtureRequest
 ) -> Iterator[tuple[ClickHouseEngine, list[Segment]]]:
     """A store whose partial rows are never merged by themselves, and what is in it."""
@@ -102,22 +104,23 @@ def ways(
     with one that finds all places, or too many of them."""
     whole = compiled(text)
     yield whole
-    reported: list[Condition | None] = [whole]
-    for places_max in PLACES_MAX if whole is not None else ():
+    told: list[Condition | None] = [whole]
+    narrowed = compiled(text, indexed_ends(engine))
+    for places_max in PLACES_MAX:
         patch.setattr("vedette.limits.PREFILTER_PLACES_MAX", places_max)
-        reported.append(choose_scan(engine, whole, EVERYTHING, EVERYWHERE).condition)
-        if reported[-1] not in reported[:-1]:
-            yield reported[-1]
+        told.append(choose_scan(engine, narrowed, EVERYTHING, EVERYWHERE).condition)
+        if told[-1] not in told[:-1]:
+            yield told[-1]
 
 
-def compiled(text: str) -> Condition | None:
-    return compile_processes(check(parse(text), now_us=NOW_US))
+def compiled(text: str, ends: IndexedEnds = NO_ENDS) -> Condition:
+    return compile_processes(check(parse(text), now_us=NOW_US), ends=ends)
 
 
 def test_a_comprehensive_search_asks_the_process(
-    reported: tuple[ClickHouseEngine, list[Segment]], monkeypatch: pytest.MonkeyPatch
+    told: tuple[ClickHouseEngine, list[Segment]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, segments = reported
+    engine, segments = told
     draw = random.Random(SEED + 1)
     met, count = 0, drawn(engine, QUERIES)
     for text in [*CHOSEN, *(query(draw) for _ in range(count))]:
@@ -130,9 +133,9 @@ def test_a_comprehensive_search_asks_the_process(
 
 @pytest.mark.parametrize("text", LONG, ids=["or", "not"])
 def test_more_conditions_than_bits_of_a_number(
-    reported: tuple[ClickHouseEngine, list[Segment]], text: str
+    told: tuple[ClickHouseEngine, list[Segment]], text: str
 ) -> None:
-    engine, segments = reported
+    engine, segments = told
     expected = comprehensive(check(parse(text), now_us=NOW_US), segments)
     assert found(engine, compiled(text)) == (len(expected), expected)
 
@@ -142,9 +145,9 @@ def test_more_conditions_than_bits_of_a_number(
     "order", [[("last_update", True)], [("process_name", False), ("last_update", True)], []]
 )
 def test_a_group_shows_its_first_segment(
-    reported: tuple[ClickHouseEngine, list[Segment]], column: str, order: list[tuple[str, bool]]
+    told: tuple[ClickHouseEngine, list[Segment]], column: str, order: list[tuple[str, bool]]
 ) -> None:
-    engine, segments = reported
+    engine, segments = told
     matching = comprehensive(check(parse("filemod:*.exe OR -domain:com"), now_us=NOW_US), segments)
     where = compile_processes(check(parse("filemod:*.exe OR -domain:com"), now_us=NOW_US))
     expected = first_of_groups(
@@ -157,9 +160,9 @@ def test_a_group_shows_its_first_segment(
 
 
 def test_a_page_of_groups_is_the_same_however_few_segments_are_read_ahead(
-    reported: tuple[ClickHouseEngine, list[Segment]], monkeypatch: pytest.MonkeyPatch
+    told: tuple[ClickHouseEngine, list[Segment]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, segments = reported
+    engine, segments = told
     where = compile_processes(check(parse(""), now_us=NOW_US))
     expected = first_of_groups(segments, "process_id", [("last_update", True)], ranks(engine))
     monkeypatch.setattr("vedette.store.read.segment_groups.SEGMENT_GROUPS_AHEAD_MIN", 1)

@@ -2,7 +2,7 @@
 
 Pure functions on text, used by the fold, the query compiler and the matcher, so that the three
 cannot disagree. A *form* is a stored text made ready for plain comparisons ("ends with",
-"contains"); SQL has the same forms (`query/compile/segments_sql.py`), and a test holds both
+"contains"); SQL has the same forms (`query/compile/text_sql.py`), and a test holds both
 together.
 
 `cmdline_tokens` is a form that is computed once, at ingest, and stored:

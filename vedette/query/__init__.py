@@ -4,8 +4,10 @@
     parse/             text         -> Tree        syntax: brackets, operators, leaves
     check/             Tree         -> Checked     meaning: tests of columns; all decisions
     compile/           Checked      -> Condition   SQL with bound values
-      segments_sql                                 a search of segments, or of binaries
+      segments_sql                                 a search of segments
       processes_sql                                a comprehensive search: whole processes
+      binaries_sql                                 a search of binaries
+      narrowing_sql                                index prefilters, for the plan of a search
     match.py           Checked      -> predicate   the same answers over one document in memory
     highlight.py       Tree         -> patterns    what to mark in results
     mark.py            patterns     -> spans       where it stands in a value, bounded
@@ -16,8 +18,9 @@ Pure: no I/O, no clock, no settings. The compiler, the matcher and the printer n
 """
 
 from vedette.query.check.checker import check
+from vedette.query.compile.binaries_sql import compile_binaries
 from vedette.query.compile.condition import SETTINGS, BinaryCondition, Condition
-from vedette.query.compile.segments_sql import compile_binaries, compile_segments
+from vedette.query.compile.segments_sql import compile_segments
 from vedette.query.match import Prepared, compile_match, match_segment
 from vedette.query.nodes import Tree
 from vedette.query.parse.parser import parse

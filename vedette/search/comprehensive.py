@@ -8,7 +8,7 @@ true in an answer when at most one leaf tests events, and that leaf is not negat
 
 from typing import assert_never
 
-from vedette.query.compile.processes_sql import asks_process
+from vedette.query.compile.process_formula import asks_process
 from vedette.query.nodes import And, Everything, Not, Or
 from vedette.query.typed import Checked, Match
 

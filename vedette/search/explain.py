@@ -7,7 +7,7 @@ which dominates the time of a search.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar, assert_never
+from typing import Literal, Protocol, TypeVar, assert_never
 
 from vedette import limits
 from vedette.errors import UnavailableError
@@ -18,20 +18,28 @@ from vedette.model.scope import Scope
 from vedette.query import Checked, Condition, Tree, compile_segments, print_query
 from vedette.query.check.glob import begins_wild
 from vedette.query.compile.processes_sql import compile_processes
+from vedette.query.compile.suffix_index import IndexedEnds
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text
 from vedette.query.typed import Match, Test, TextTest, source_of
 from vedette.search.partition_coverage import searched_partitions
 from vedette.search.processes.process_search import SearchSettings
 from vedette.search.query_guards import guarded_check
 from vedette.store.engine.client import Engine
+from vedette.store.partitions.index_build import indexed_ends
 from vedette.store.partitions.partition import Partition
 from vedette.store.plan.choose import choose_plan
-from vedette.store.plan.plan import Plan
+from vedette.store.plan.plan import Plan, Want
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.segment_search import NEWEST_FIRST, count_segments
 from vedette.store.sql.scope_filter import ALL
 
 Answer = TypeVar("Answer")
+
+
+class Compile(Protocol):
+    """`compile_segments` or `compile_processes`."""
+
+    def __call__(self, tree: Checked, *, ends: IndexedEnds = ...) -> Condition: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +125,7 @@ class _Counter:
         self,
         engine: Engine,
         scope: Scope,
-        compiled: Callable[[Checked], Condition],
+        compiled: Compile,
         until_s: float,
     ) -> None:
         self._engine = engine
@@ -134,11 +142,10 @@ class _Counter:
 
     def plan(self, checked: Checked) -> Plan | None:
         """How the first page of the whole query is searched."""
-        where, order = self._compiled(checked), NEWEST_FIRST
+        where = self._compiled(checked, ends=indexed_ends(self._engine))
+        want = Want(NEWEST_FIRST, limits.ROWS_DEFAULT)
         return self._in_time(
-            lambda reach: choose_plan(
-                self._engine, where, self._scope, order, limits.ROWS_DEFAULT, reach
-            )
+            lambda reach: choose_plan(self._engine, where, self._scope, want, reach)
         )
 
     def _in_time(self, ask: Callable[[Reach], Answer]) -> Answer | None:

@@ -13,6 +13,7 @@ from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import check, compile_binaries, compile_segments, parse
 from vedette.store.engine.capabilities import EMBEDDED, distributed
 from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.plan.plan import Order
 from vedette.store.read.binaries import (
     Frequency,
     binaries_of,
@@ -21,7 +22,7 @@ from vedette.store.read.binaries import (
     search_binaries,
 )
 from vedette.store.read.binary_facets import Counts, count_binary_facets
-from vedette.store.read.segment_search import Order, search_segments
+from vedette.store.read.segment_search import search_segments
 from vedette.store.schema.create import create_tables
 from vedette.store.write.commit import BinaryRow, Commit
 from vedette.store.write.insert import write_commit

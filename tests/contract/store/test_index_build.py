@@ -64,7 +64,7 @@ def totals(engine: ClickHouseEngine) -> dict[str, int]:
 
 
 def total(engine: ClickHouseEngine, text: str) -> int:
-    asked = compile_segments(check(parse(text), now_us=1))
+    asked = compile_segments(check(parse(text), now_us=1), ends=indexed_ends(engine))
     where = choose_scan(engine, asked, EVERYTHING, EVERYWHERE).condition
     return search_segments(engine, where, EVERYTHING).total if where else 0
 

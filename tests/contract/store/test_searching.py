@@ -22,7 +22,9 @@ from vedette.model.indexes import INDEXES, index_name
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, check, compile_segments, parse
 from vedette.query.compile.processes_sql import compile_processes
+from vedette.query.compile.suffix_index import NO_ENDS
 from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.partitions.index_build import indexed_ends
 from vedette.store.partitions.lifecycle import cold_partitions, open_partition, unmount
 from vedette.store.partitions.partition import partition_name
 from vedette.store.plan.choose import can_rank_by_event
@@ -51,8 +53,11 @@ def seeded(engine: ClickHouseEngine) -> None:
     )
 
 
-def asked(text: str, *, whole: bool) -> Condition:
-    return (compile_processes if whole else compile_segments)(check(parse(text), now_us=0))
+def asked(text: str, *, whole: bool, engine: ClickHouseEngine | None = None) -> Condition:
+    """The condition of a query; with an engine, for the suffix indexes that it has."""
+    compiled = compile_processes if whole else compile_segments
+    ends = NO_ENDS if engine is None else indexed_ends(engine)
+    return compiled(check(parse(text), now_us=0), ends=ends)
 
 
 def test_what_a_process_did_in_two_windows_is_found_comprehensively(
@@ -176,7 +181,9 @@ def test_the_first_that_events_select_are_chosen_by_all_rows_of_theirs(
         store(contract_engine, *rows)
     best |= {50: 99}
     found |= {50} if text.startswith("md5") else set()
-    where = gathering(contract_engine, asked(text, whole=False), EVERYTHING, EVERYWHERE)
+    where = gathering(
+        contract_engine, asked(text, whole=False, engine=contract_engine), EVERYTHING, EVERYWHERE
+    )
     assert where is not None
     assert where.apart is not None
     assert can_rank_by_event(where, NEWEST_FIRST)
@@ -211,16 +218,14 @@ def test_where_partitions_are_closed_only_few_answers_are_gathered(
     store(contract_engine, partial(1, process_name="a.exe"), partial(2, process_name="b.exe"))
     store(contract_engine, partial(3, process_name="b.exe", window_ms=NEXT_MS))
     open_partition(contract_engine, HOUR_MS)
-    asks = {
-        text: asked(f"process_name:{text}", whole=False) for text in ("a.exe", "b.exe", "c.exe")
-    }
 
     def gathers(text: str) -> Condition | None:
-        return gathering(contract_engine, asks[text], EVERYTHING, EVERYWHERE)
+        where = asked(f"process_name:{text}", whole=False, engine=contract_engine)
+        return gathering(contract_engine, where, EVERYTHING, EVERYWHERE)
 
     counts = {
         text: count_segments(contract_engine, where, EVERYTHING)
-        for text in asks
+        for text in ("a.exe", "b.exe", "c.exe")
         if (where := gathers(text))
     }
     assert counts == {"a.exe": 1, "b.exe": 2, "c.exe": 0}
@@ -228,7 +233,7 @@ def test_where_partitions_are_closed_only_few_answers_are_gathered(
     assert gathers("a.exe")
     assert gathers("b.exe") is None
     assert gathers("c.exe") is NOWHERE
-    never = asked("md5:nothing", whole=False)
+    never = asked("md5:nothing", whole=False, engine=contract_engine)
     assert gathering(contract_engine, never, EVERYTHING, EVERYWHERE) is NOWHERE
 
 
@@ -248,6 +253,7 @@ def test_an_md5_is_found_in_parts_that_an_older_version_made(
     store(contract_engine, partial(3, module("c:\\a.dll", digest)), partial(4, file("c:\\a")))
     where = asked(f"md5:{digest}", whole=False)
     assert count_segments(contract_engine, where, EVERYTHING) == 3
+    where = asked(f"md5:{digest}", whole=False, engine=contract_engine)
     few = gathering(contract_engine, where, EVERYTHING, EVERYWHERE)
     assert few is not None
     found = search_segments(contract_engine, few, EVERYTHING)

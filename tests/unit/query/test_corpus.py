@@ -1,6 +1,6 @@
 """The corpora of `tests/corpus/query`: queries, their canonical spelling, their SQL.
 
-SQL is written short: `fold(x)`, `path(x)` and so on for the forms of `predicate_sql.form_sql`,
+SQL is written short: `fold(x)`, `path(x)` and so on for the forms of `text_sql.form_sql`,
 values in place of their placeholders, `words(x)` for what the index of x is made of, `some(c)` for
 "a partial row of the segment has c", and `binaries(c)` for the hashes of all binaries of the scope
 for which c is true. `look` is what partial rows are counted by before (`Condition.narrowings`). Run
@@ -27,7 +27,7 @@ from vedette.query import (
 )
 from vedette.query.compile.condition import EVERY_ROW
 from vedette.query.compile.document import SEGMENT
-from vedette.query.compile.predicate_sql import form_sql
+from vedette.query.compile.text_sql import form_sql
 from vedette.query.typed import Form
 
 FOLDER = Path(__file__).parents[2] / "corpus" / "query"
@@ -79,7 +79,7 @@ def lines_of(name: str, query: str) -> list[str]:
         query,
         f"  print  {print_query(tree, catalogue)}",
         f"  sql    {shape(condition)}",
-        *(f"  look   {shortened(' | '.join(one), condition)}" for one in looks),
+        *(f"  look   {shortened(' | '.join(one.rows), condition)}" for one in looks),
     ]
 
 

@@ -1,11 +1,11 @@
 """A compiled query: SQL with bound values, and what a search plan may know of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final, Literal
 
+from vedette.model.indexes import IndexKind
 from vedette.query.compile.binary_sql import binaries_sql
-from vedette.query.compile.suffix_index import IndexedEnds
 
 SETTINGS: Mapping[str, str | int] = {
     # Under FINAL a skipping index loses rows of parts that are not merged (`segments_sql.py`).
@@ -24,15 +24,65 @@ EVERY_ROW = "(1 = 1)"
 bound, so it never occurs in the text by chance."""
 
 
+NO_INDEXES: Final[frozenset[str]] = frozenset()
+"""For conditions that no skip index can evaluate."""
+
+LookupIndex = IndexKind | Literal["suffix"]
+"""A kind of index that evaluates a lookup: by words, by values, or by suffix tokens."""
+
+TEXT_INDEXES: Final[frozenset[LookupIndex]] = frozenset({"words", "pieces", "values", "suffix"})
+"""Kinds that are text indexes: they tell the rows, so that no column is read."""
+
+_TOKEN_INDEXES: Final = TEXT_INDEXES - {"values"}
+
+
+@dataclass(frozen=True, slots=True)
+class IndexLookup:
+    """A condition on partial rows that indexes evaluate, wholly or in part."""
+
+    sql: str
+    kinds: frozenset[LookupIndex] = frozenset()
+    """The indexes that evaluate it; empty when none does, so that columns are read."""
+    indexes: frozenset[str] = frozenset()
+    """Names of the skip indexes of the columns that it names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """A prefilter: every matching segment has a partial row that meets one of the lookups."""
+
+    lookups: tuple[IndexLookup, ...]
+    selectivity: int
+    """Estimated, from the query alone (`selectivity.py`); higher is rarer."""
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """SQL of the lookups."""
+        return tuple(one.sql for one in self.lookups)
+
+    @property
+    def indexes(self) -> frozenset[str]:
+        """Names of the skip indexes of the columns that the lookups name."""
+        return union_of(one.indexes for one in self.lookups)
+
+    @property
+    def is_token_lookup(self) -> bool:
+        """Whether one lookup of tokens in text indexes finds its rows."""
+        return len(self.lookups) == 1 and not _TOKEN_INDEXES.isdisjoint(self.lookups[0].kinds)
+
+
+def union_of(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*sets)
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """A boolean expression over the columns of `segment FINAL`, and its bound values."""
 
     sql: str
     params: dict[str, Any] = field(default_factory=dict)
-    narrowings: tuple[tuple[str, ...], ...] = ()
-    """Index prefilters, the most selective first: each a list of conditions on partial rows, one of
-    which is true of some row of every matching segment."""
+    narrowings: tuple[Narrowing, ...] = ()
+    """Index prefilters, by estimated selectivity, the most selective first."""
     before: str = ""
     """Condition on key columns alone, applied in PREWHERE before rows are merged."""
     of_processes: bool = False
@@ -49,10 +99,8 @@ class Condition:
     "" when the query is not that simple."""
     apart: "Apart | None" = None
     """The query split into events and metadata; None when it cannot be split."""
-    with_ends: "Callable[[IndexedEnds], Condition] | None" = field(
-        default=None, compare=False, repr=False
-    )
-    """Compiles the query again for a store with suffix indexes; the answers are the same."""
+    indexes: frozenset[str] | None = None
+    """Names of the skip indexes of the columns that it names; None when unknown."""
 
     @property
     def asks_merged(self) -> bool:
@@ -82,6 +130,11 @@ class Condition:
         every match."""
         return replace(self, sql=self.sql.replace(EVERY_ROW, keys), narrowings=(), apart=None)
 
+    def within_narrowing(self, keys: str, narrowing: Narrowing) -> "Condition":
+        """`within_rows` for keys that a narrowing selects."""
+        indexes = None if self.indexes is None else self.indexes | narrowing.indexes
+        return replace(self.within_rows(keys), indexes=indexes)
+
 
 @dataclass(frozen=True, slots=True)
 class Apart:
@@ -90,6 +143,8 @@ class Apart:
 
     rows: tuple[str, ...]
     others: Condition | None
+    indexes: frozenset[str]
+    """Names of the skip indexes of the columns that `rows` name."""
 
 
 @dataclass(frozen=True, slots=True)

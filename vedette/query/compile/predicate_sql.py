@@ -1,21 +1,11 @@
-r"""Tests of one column as ClickHouse expressions, with every value bound.
-
-The normal forms of `model/tokens.py` are repeated here in SQL; a property test keeps both equal.
-Tests of one text in one form are combined into one pass: equal values into a set, others into one
-RE2 alternation.
-"""
+"""Tests of one source (a column, a column computed from others, or a join) as ClickHouse
+expressions on a row, with every value bound."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final, assert_never
+from typing import Final
 
-from vedette.limits import (
-    QUERY_ALTERNATION_CHARS_MAX,
-    QUERY_ALTERNATIVES_MAX,
-    QUERY_FEW_ADDRESSES_MAX,
-    QUERY_PLAIN_TESTS_MAX,
-    QUERY_RARE_HASHES_MAX,
-)
+from vedette.limits import QUERY_RARE_HASHES_MAX
 from vedette.model.fields import (
     DERIVED,
     JOINS,
@@ -25,24 +15,12 @@ from vedette.model.fields import (
     WRITTEN_JOIN,
 )
 from vedette.model.host import UTC_CLOCK
-from vedette.model.indexes import FOLDED_SQL
-from vedette.query.check.glob import literal
 from vedette.query.compile.binary_sql import hashes_sql
+from vedette.query.compile.binder import Binder, either
 from vedette.query.compile.document import BINARY, Document
 from vedette.query.compile.prefilter import Substring, prefilter_substrings
-from vedette.query.typed import (
-    NUMBER_MAX,
-    AddressTest,
-    Form,
-    JoinTest,
-    NumberTest,
-    PresentTest,
-    Shape,
-    Test,
-    TextTest,
-    TimeTest,
-    source_of,
-)
+from vedette.query.compile.value_sql import few_addresses, is_whole, numbers_sql, value_sql
+from vedette.query.typed import JoinTest, PresentTest, Test, TextTest, source_of
 
 LOCAL_START: Final = f"addMinutes(start, if(host_clock = 0, 0, toInt32(host_clock) - {UTC_CLOCK}))"
 """SQL: start time in the host's local time."""
@@ -63,42 +41,6 @@ DERIVED_SQL: dict[str, tuple[str, str]] = {
     ),
 }
 """SQL of the numbers of `fields.DERIVED`: the expression around a condition, and the number."""
-
-
-class Binder:
-    """Collects the bound values of one statement; parameters are `<prefix>0`, `<prefix>1` ..."""
-
-    def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
-        self.params: dict[str, Any] = {}
-
-    def __call__(self, kind: str, value: Any) -> str:
-        """Bind a value of a ClickHouse type; returns its placeholder."""
-        name = f"{self.prefix}{len(self.params)}"
-        self.params[name] = value
-        return f"{{{name}:{kind}}}"
-
-
-def either(parts: Iterable[str]) -> str:
-    """OR of distinct expressions, in brackets where there are several."""
-    found = list(dict.fromkeys(parts))
-    return found[0] if len(found) == 1 else f"({' OR '.join(found)})"
-
-
-def is_whole(test: Test) -> bool:
-    """Whether the test compares the whole stored value, as an index of values can answer."""
-    return isinstance(test, TextTest) and test.shape == "equals" and test.form == "exact"
-
-
-def few_addresses(tests: Iterable[Test]) -> list[str]:
-    """The addresses when the tests are `QUERY_FEW_ADDRESSES_MAX` single addresses at most, else
-    []: a bloom filter is probed for each of them in every granule."""
-    found: dict[str, None] = {}
-    for test in tests:
-        if not isinstance(test, AddressTest) or test.low != test.high:
-            return []
-        found[_colons(test.low)] = None
-    return list(found) if len(found) <= QUERY_FEW_ADDRESSES_MAX else []
 
 
 def by_source(tests: Iterable[Test]) -> list[tuple[str, list[Test]]]:
@@ -123,9 +65,9 @@ def tests_sql(source: str, tests: Sequence[Test], bind: Binder, document: Docume
         return _written(WRITTEN[source], tests, bind)
     if source in DERIVED_SQL:
         outer, number = DERIVED_SQL[source]
-        return outer.format(_numbers(number, tests, bind))
+        return outer.format(numbers_sql(number, tests, bind))
     if source not in document.lists:
-        exact, shown = _element(f"`{source}`", tests, bind), prefilter_substrings(tests)
+        exact, shown = value_sql(f"`{source}`", tests, bind), prefilter_substrings(tests)
         return (
             exact
             if shown is None
@@ -139,14 +81,14 @@ def tests_sql(source: str, tests: Sequence[Test], bind: Binder, document: Docume
     parts = [_has(source, "String", list(dict.fromkeys(values)), bind)] if values else []
     if others:
         values_sql = _prefiltered(source, others, bind)
-        parts.append(f"arrayExists(x -> {_element('x', others, bind)}, {values_sql})")
+        parts.append(f"arrayExists(x -> {value_sql('x', others, bind)}, {values_sql})")
     return either(parts)
 
 
 def _written(column: str, tests: Sequence[Test], bind: Binder) -> str:
     """One of the tests is true of a hash of a file that was not deleted. Whole hashes are
     prefiltered by the index of the column."""
-    found = f"arrayExists((x, o) -> {_is_written('o')} AND {_element('x', tests, bind)}, "
+    found = f"arrayExists((x, o) -> {_is_written('o')} AND {value_sql('x', tests, bind)}, "
     found += f"`{column}`, `{OPERATION}`)"
     if not all(map(is_whole, tests)):
         return found
@@ -232,182 +174,3 @@ def _has(source: str, kind: str, values: list[str], bind: Binder) -> str:
     if len(values) == 1:
         return f"has(`{source}`, {bind(kind, values[0])})"
     return f"hasAny(`{source}`, {bind(f'Array({kind})', values)})"
-
-
-def _element(value: str, tests: Sequence[Test], bind: Binder) -> str:
-    """SQL: one of the tests is true of one value. Tests of one column have one type; a text may
-    also have a `PresentTest`."""
-    first = tests[0]
-    match first:
-        case NumberTest():
-            return _numbers(value, tests, bind)
-        case TimeTest():
-            return either(_time(value, test, bind) for test in tests if isinstance(test, TimeTest))
-        case AddressTest():
-            return _addresses(value, tests, bind)
-        case TextTest() | PresentTest():
-            return _texts(value, tests, bind)
-        case JoinTest():
-            raise AssertionError(f"a join asks hashes, not {value}")
-    assert_never(first)
-
-
-def _numbers(value: str, tests: Sequence[Test], bind: Binder) -> str:
-    numbers = [test for test in tests if isinstance(test, NumberTest)]
-    single = list(dict.fromkeys(test.low for test in numbers if test.low == test.high))
-    parts = [_range(value, test, bind) for test in numbers if test.low != test.high]
-    if len(single) == 1:
-        parts.append(f"{value} = {bind('Int64', single[0])}")
-    elif single:
-        parts.append(f"has({bind('Array(Int64)', single)}, toInt64({value}))")
-    return either(parts)
-
-
-def _range(value: str, test: NumberTest, bind: Binder) -> str:
-    parts = []
-    if test.low > -NUMBER_MAX:
-        parts.append(f"{value} >= {bind('Int64', test.low)}")
-    if test.high < NUMBER_MAX:
-        parts.append(f"{value} <= {bind('Int64', test.high)}")
-    return f"({' AND '.join(parts)})" if parts else "1"
-
-
-def _time(value: str, test: TimeTest, bind: Binder) -> str:
-    low, high = bind("Int64", test.low_us), bind("Int64", test.high_us)
-    moment = "fromUnixTimestamp64Micro({}, 'UTC')"
-    return f"({value} BETWEEN {moment.format(low)} AND {moment.format(high)})"
-
-
-def _addresses(value: str, tests: Sequence[Test], bind: Binder) -> str:
-    addresses = [test for test in tests if isinstance(test, AddressTest)]
-    single = list(dict.fromkeys(_colons(test.low) for test in addresses if test.low == test.high))
-    parts = [_address(value, test, bind) for test in addresses if test.low != test.high]
-    if len(single) == 1:
-        parts.append(f"{value} = {bind('IPv6', single[0])}")
-    elif single:
-        parts.append(f"has({bind('Array(IPv6)', single)}, {value})")
-    return either(parts)
-
-
-def _address(value: str, test: AddressTest, bind: Binder) -> str:
-    low, high = bind("IPv6", _colons(test.low)), bind("IPv6", _colons(test.high))
-    return f"({value} BETWEEN {low} AND {high})"
-
-
-def _colons(packed: bytes) -> str:
-    return ":".join(packed[i : i + 2].hex() for i in range(0, 16, 2))
-
-
-def _texts(value: str, tests: Sequence[Test], bind: Binder) -> str:
-    by_form: dict[Form, list[TextTest]] = {}
-    parts = []
-    for test in tests:
-        match test:
-            case PresentTest():
-                parts.append(f"{value} != ''")
-            case TextTest():
-                by_form.setdefault(test.form, []).append(test)
-    for form, found in by_form.items():
-        parts.extend(_comparisons(form_sql(form, value), found, bind))
-    return either(parts)
-
-
-def form_sql(form: Form, text: str) -> str:
-    """SQL of `tokens.<form>_form`."""
-    folded = FOLDED_SQL.format(text)
-    match form:
-        case "exact":
-            return text
-        case "folded":
-            return folded
-        case "account":
-            return rf"concat('\\', {folded})"
-        case "path":
-            return _path_sql(folded)
-        case "registry":
-            found = _path_sql(folded)
-            for number in ("001", "002"):
-                old, new = rf"\\controlset{number}", r"\\currentcontrolset"
-                found = f"replaceAll({found}, '{old}', '{new}')"
-            return found
-        case "domain":
-            return f"concat('.', {form_sql('labels', text)})"
-        case "labels":
-            return f"trim(TRAILING '.' FROM {folded})"
-        case "pieces":
-            return rf"replaceAll({text}, '\x1c\x1f', '')"
-    assert_never(form)
-
-
-def _path_sql(folded: str) -> str:
-    found = rf"concat('\\', replaceAll({folded}, '/', '\\'))"
-    for _ in range(3):
-        found = rf"replaceAll({found}, '\\\\', '\\')"
-    return found
-
-
-def _comparisons(text: str, tests: Sequence[TextTest], bind: Binder) -> list[str]:
-    """SQL of the tests of one text in one form."""
-    equal = list(dict.fromkeys(test.needle for test in tests if test.shape == "equals"))
-    others = list(
-        dict.fromkeys((test.shape, test.needle) for test in tests if test.shape != "equals")
-    )
-    parts = []
-    if len(equal) == 1:
-        parts.append(f"{text} = {bind('String', equal[0])}")
-    elif equal:
-        parts.append(f"has({bind('Array(String)', equal)}, {text})")
-    if len(others) <= QUERY_PLAIN_TESTS_MAX:
-        return [*parts, *(_comparison(text, *other, bind) for other in others)]
-    patterns = [_as_pattern(shape, needle) for shape, needle in others]
-    return [*parts, *(f"match({text}, {bind('String', one)})" for one in _alternatives(patterns))]
-
-
-def _comparison(text: str, shape: Shape, needle: str, bind: Binder) -> str:
-    bound = bind("String", needle)
-    match shape:
-        case "equals":
-            return f"{text} = {bound}"
-        case "starts":
-            return f"startsWith({text}, {bound})"
-        case "ends":
-            return f"endsWith({text}, {bound})"
-        case "ends_after":
-            return f"(endsWith({text}, {bound}) AND {text} != {bound})"
-        case "contains":
-            return f"position({text}, {bound}) > 0"
-        case "matches":
-            return f"match({text}, {bound})"
-    assert_never(shape)
-
-
-def _as_pattern(shape: Shape, needle: str) -> str:
-    """A test as an RE2 pattern for an unanchored search, without flags."""
-    match shape:
-        case "equals":
-            return f"^{literal(needle)}$"
-        case "starts":
-            return f"^{literal(needle)}"
-        case "ends":
-            return f"{literal(needle)}$"
-        case "ends_after":
-            return f".{literal(needle)}$"
-        case "contains":
-            return literal(needle)
-        case "matches":
-            return needle.removeprefix("(?s)")
-    assert_never(shape)
-
-
-def _alternatives(patterns: Sequence[str]) -> list[str]:
-    """Patterns batched into alternations of bounded size."""
-    found: list[str] = []
-    batch: list[str] = []
-    chars = 0
-    for pattern in patterns:
-        if len(batch) == QUERY_ALTERNATIVES_MAX or chars > QUERY_ALTERNATION_CHARS_MAX:
-            found.append(f"(?s)(?:{'|'.join(batch)})")
-            batch, chars = [], 0
-        batch.append(pattern)
-        chars += len(pattern)
-    return [*found, f"(?s)(?:{'|'.join(batch)})"]

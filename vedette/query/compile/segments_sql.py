@@ -1,4 +1,4 @@
-r"""Compile a typed tree to a condition on segments, or on binaries, with every value bound.
+r"""Compile a typed tree to a condition on segments, with every value bound.
 
 - Segments are read with FINAL. An event lies in one partial row, and a skipping index under FINAL
   can drop the row that another part of the condition needs (`filemod:a modload:b` from two posts
@@ -10,104 +10,76 @@ r"""Compile a typed tree to a condition on segments, or on binaries, with every 
   merged. NOT is applied outside. The key is two numbers, so even all segments make a small set.
 - Metadata is tested on the merged row, because a later partial row may have a better value.
 - A token index never decides: the exact predicate always follows. A suffix index does
-  (`model/suffix_columns.py`); `Condition.with_ends` compiles the query for a store that has them.
-- Binaries have no partial rows; they are tested as aggregates (`binary_sql.py`).
-- `narrowings` are index prefilters: conditions that some partial row of every match meets. A
-  search counts those rows first and restricts the query to their segments
-  (`store/plan/index_pruning.py`).
+  (`model/suffix_columns.py`), in the rows that have one: the store says which (`IndexedEnds`).
 
 Column names come from the catalogue and `model/columns.py`; user input is bound, patterns too,
 which `query/check/glob.py` builds from escaped text.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Sequence
 
-from vedette.limits import QUERY_NARROWINGS_MAX, QUERY_SUBQUERIES_MAX, QUERY_TOKEN_SETS_MAX
+from vedette.limits import QUERY_SUBQUERIES_MAX
 from vedette.model.columns import KEY
-from vedette.model.fields import JOINS
-from vedette.model.indexes import EXACT, INDEX_OF, indexed_sql
-from vedette.model.suffix_columns import ends_sql
-from vedette.query.compile.binary_sql import ROW_COLUMNS, seen_sql
-from vedette.query.compile.condition import EVERY_ROW, Apart, BinaryCondition, Condition
-from vedette.query.compile.document import BINARY, SEGMENT, Document
-from vedette.query.compile.predicate_sql import (
-    Binder,
-    asked_columns,
-    by_source,
-    either,
-    is_whole,
-    on_column,
-    rarely_joined,
-    tests_sql,
-)
-from vedette.query.compile.selectivity import WORD_INDEXES, decides, estimated_selectivity
+from vedette.query.compile.binder import Binder, either
+from vedette.query.compile.condition import EVERY_ROW, Apart, Condition, Narrowing
+from vedette.query.compile.document import SEGMENT, Document
+from vedette.query.compile.index_sql import IndexSql, indexes_of
+from vedette.query.compile.narrowing_sql import any_of_tests, narrowing_of, narrowings_of
+from vedette.query.compile.predicate_sql import asked_columns, by_source, tests_sql
+from vedette.query.compile.row_sql import RowConditions, row_conditions
+from vedette.query.compile.selectivity import estimated_selectivity
 from vedette.query.compile.suffix_index import NO_ENDS, IndexedEnds
-from vedette.query.compile.suffix_tokens import deciding_tokens, shown_tokens
-from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text
-from vedette.query.typed import (
-    Checked,
-    Match,
-    Test,
-    TextTest,
-    source_of,
-)
+from vedette.query.nodes import And, Everything, Not, Or
+from vedette.query.typed import Checked, Match, Test, source_of
 
 KEY_COLUMNS = frozenset(column.name for column in KEY)
 """Columns that are equal in all partial rows of a segment."""
 
 
-def compile_segments(tree: Checked, *, prefix: str = "q") -> Condition:
+def compile_segments(tree: Checked, *, prefix: str = "q", ends: IndexedEnds = NO_ENDS) -> Condition:
     """The condition that a segment matches. Run it with `SETTINGS` and the scope's parameters
     (`store/sql/scope_filter.py`), which joins need.
 
+    `ends` are the suffix indexes of the store that it is for; the answers do not depend on them.
     Parameters are named `<prefix>0`, `<prefix>1` ..., so that statements can combine several.
     """
-    return replace(_segments(tree, prefix), with_ends=partial(_segments, tree, prefix))
-
-
-def _segments(tree: Checked, prefix: str, ends: IndexedEnds = NO_ENDS) -> Condition:
-    compiler = _Compiler(SEGMENT, Binder(prefix), ends)
-    compiler.bind.params.update(ends.params)
+    compiler = SegmentCompiler(SEGMENT, Binder(prefix), ends)
     sql = compiler.node(tree)
+    narrowings = narrowings_of(tree, compiler.index)
+    found, apart = compiler.found(tree), compiler.apart(tree)
     return Condition(
         sql,
         compiler.bind.params,
-        compiler.narrowings(tree),
+        narrowings,
         merged=frozenset(compiler.merged),
         keys=frozenset(compiler.keys),
         looks=compiler.subqueries,
-        found=compiler.found(tree),
-        apart=compiler.apart(tree),
+        found=found,
+        apart=apart,
+        indexes=compiler.indexes,
     )
 
 
-def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
-    """The condition that a binary matches."""
-    compiler = _Compiler(BINARY, Binder(prefix))
-    required = map(_required_tests, tree.children if isinstance(tree, And) else (tree,))
-    rows = [
-        seen_sql(compiler.any_test(tests))
-        for tests in required
-        if tests and ROW_COLUMNS.issuperset(map(source_of, tests))
-    ]
-    sql = compiler.node(tree)
-    return BinaryCondition(" AND ".join(rows) or "1", sql, compiler.bind.params)
-
-
-class _Compiler:
+class SegmentCompiler:
     """State of compiling one condition: bound values, columns read, subqueries used."""
 
     def __init__(self, document: Document, bind: Binder, ends: IndexedEnds = NO_ENDS) -> None:
         self.document = document
         self.bind = bind
-        self.ends = ends
+        bind.params.update(ends.params)
+        self.index = IndexSql(document, bind, ends)
         self.subqueries = 0
         self.merged: set[str] = set()
         self.keys: set[str] = set()
+        self.merged_indexes: frozenset[str] = frozenset()
+        self.event_indexes: frozenset[str] = frozenset()
         self.events = ""
         self.rows: tuple[str, ...] = ()
+
+    @property
+    def indexes(self) -> frozenset[str]:
+        """`Condition.indexes` of what was compiled so far."""
+        return self.merged_indexes | self.event_indexes
 
     def node(self, node: Checked) -> str:
         match node:
@@ -166,64 +138,22 @@ class _Compiler:
         asked = asked_columns(source)
         self.merged |= asked - KEY_COLUMNS
         self.keys |= asked & KEY_COLUMNS
-        return self._exact(source, tests)
-
-    def _exact(self, source: str, tests: Sequence[Test]) -> str:
+        self.merged_indexes |= indexes_of(source)
         return tests_sql(source, tests, self.bind, self.document)
 
     def _any_event(self, grouped: list[tuple[str, list[Test]]]) -> str:
         if self.subqueries >= QUERY_SUBQUERIES_MAX:
             return either(self._of_merged(source, found) for source, found in grouped)
-        rows, unaided = self._row_conditions(grouped)
+        rows = self.row_conditions(grouped)
         # A row source for each index, so that a column is read only where its own index matches;
         # columns without an index are scanned together.
-        return self._keys_of(*rows, *([either(unaided)] if unaided else []))
+        return self._keys_of(*rows.aided, *([either(rows.unaided)] if rows.unaided else []))
 
-    def _row_conditions(
-        self, grouped: Sequence[tuple[str, Sequence[Test]]]
-    ) -> tuple[list[str], list[str]]:
-        """Conditions on partial rows, one for each row source: those with an index prefilter, and
-        those without."""
-        decided: dict[str, list[str]] = {}
-        aided: list[str] = []
-        unaided: list[str] = []
-        for source, tests in grouped:
-            indexed = self.ends.where(source)
-            tokens, others = deciding_tokens(tests) if indexed is not None else ([], tests)
-            if tokens and indexed is not None:
-                decided.setdefault(indexed, []).append(self._has_end(source, tokens))
-            for which, found in self._undecided(source, tests, others, indexed):
-                words, exact = self._index_words(source, found), self._exact(source, found)
-                if words or which:
-                    aided.append(" AND ".join(part for part in (which, words, exact) if part))
-                else:
-                    unaided.append(exact)
-        # Suffix tokens are looked up together: no column is read for them.
-        together = [
-            " AND ".join(part for part in (indexed, either(found)) if part)
-            for indexed, found in decided.items()
-        ]
-        return [*together, *aided], unaided
-
-    def _undecided(
-        self, source: str, tests: Sequence[Test], others: Sequence[Test], indexed: str | None
-    ) -> Iterator[tuple[str, Sequence[Test]]]:
-        """Tests that suffix tokens do not decide, each with its row filter: all tests for rows
-        without the index; for rows with it the undecided ones, prefiltered by their tokens."""
-        shown = shown_tokens(others) if indexed is not None and others else []
-        if indexed is None or (len(others) == len(tests) and not shown):
-            yield "", tests
-            return
-        if indexed:
-            yield f"NOT {indexed}", tests
-        if others:
-            parts = (indexed, self._has_end(source, shown) if shown else "")
-            yield " AND ".join(part for part in parts if part), others
-
-    def _has_end(self, source: str, tokens: Sequence[str]) -> str:
-        if len(tokens) == 1:
-            return f"has({ends_sql(source)}, {self.bind('String', tokens[0])})"
-        return f"hasAny({ends_sql(source)}, {self.bind('Array(String)', list(tokens))})"
+    def row_conditions(self, grouped: Sequence[tuple[str, Sequence[Test]]]) -> RowConditions:
+        """Conditions on partial rows for tests of events, which are grouped by source."""
+        rows = row_conditions(grouped, self.index)
+        self.event_indexes |= rows.indexes
+        return rows
 
     def _keys_of(self, *rows: str) -> str:
         """SQL: the segment has a partial row that meets one of the expressions."""
@@ -239,11 +169,11 @@ class _Compiler:
             return ""
         if not of_metadata:
             return self.events
-        metadata = Match(of_metadata, _NOWHERE)
+        metadata = any_of_tests(of_metadata)
         if not estimated_selectivity(metadata) or self.subqueries > 1:
             return ""
         parts = [self.events] if self.subqueries else []
-        return either([*parts, keys_of(self.document, self._narrowing([metadata]))])
+        return either([*parts, keys_of(self.document, self._narrowing(metadata).rows)])
 
     def apart(self, tree: Checked) -> Apart | None:
         """`Condition.apart` of a compiled tree that `found` applies to, else None."""
@@ -252,119 +182,29 @@ class _Compiler:
         if not tests or self.subqueries != 1:
             return None
         if not of_metadata:
-            return Apart(self.rows, None)
-        metadata = Match(of_metadata, _NOWHERE)
+            return Apart(self.rows, None, self.event_indexes)
+        metadata = any_of_tests(of_metadata)
         if not estimated_selectivity(metadata):
             return None
+        others_sql = either(
+            self._of_merged(source, found) for source, found in by_source(of_metadata)
+        )
+        narrowing = self._narrowing(metadata)
         others = Condition(
-            either(self._of_merged(source, found) for source, found in by_source(of_metadata)),
+            others_sql,
             self.bind.params,
             merged=frozenset(self.merged),
             keys=frozenset(self.keys),
-            before=keys_of(self.document, self._narrowing([metadata])),
+            before=keys_of(self.document, narrowing.rows),
+            indexes=self.merged_indexes,
         )
-        return Apart(self.rows, others)
+        return Apart(self.rows, others, self.event_indexes)
 
-    def narrowings(self, tree: Checked) -> tuple[tuple[str, ...], ...]:
-        """`Condition.narrowings` of a tree."""
-        conjuncts = tree.children if isinstance(tree, And) else (tree,)
-        selectivities = list(map(estimated_selectivity, conjuncts))
-        together: dict[str | int, list[int]] = {}
-        for number, one in enumerate(conjuncts):
-            if selectivities[number]:
-                together.setdefault(self._row_column(one) or number, []).append(number)
-        known = sorted(
-            (
-                (max(estimated_selectivity(conjuncts[one]) for one in found), found)
-                for found in together.values()
-            ),
-            reverse=True,
-        )
-        return tuple(
-            self._narrowing([conjuncts[one] for one in found])
-            for _, found in known[:QUERY_NARROWINGS_MAX]
-        )
-
-    def _row_column(self, node: Checked) -> str:
-        """The only column that a node reads, when it is metadata with a token index; else "". The
-        merged value comes from one row, so that row has the tokens of all nodes on the column."""
-        sources = {source_of(test) for test in node.tests} if isinstance(node, Match) else set()
-        source = sources.pop() if len(sources) == 1 else ""
-        is_words = source not in self.document.lists and INDEX_OF.get(source) in WORD_INDEXES
-        return source if is_words else ""
-
-    def _narrowing(self, nodes: Sequence[Checked]) -> tuple[str, ...]:
-        """The prefilter of a node: one condition for all that text indexes evaluate, which reads no
-        column, and one for each of the rest. Several nodes are required of the same row."""
-        if len(nodes) > 1:
-            return (" AND ".join(one for node in nodes for one in self._narrowing([node])),)
-        shown = list(self._shown_by(nodes[0]))
-        decided = [one for one, by_text_index in shown if by_text_index]
-        others = [one for one, by_text_index in shown if not by_text_index]
-        return (either(decided), *others) if decided else tuple(others)
-
-    def _shown_by(self, node: Checked) -> Iterator[tuple[str, bool]]:
-        """The alternatives of a node's prefilter, each with whether a text index evaluates it. The
-        node must have a selectivity above 0."""
-        match node:
-            case Match(tests):
-                for source, found in (on_column(*one) for one in by_source(tests)):
-                    if source in JOINS and SEGMENT.lists.issuperset(JOINS[source]):
-                        yield rarely_joined(source, found, self.bind), False
-                        continue
-                    if (ended := self._shown_ends(source, found)) is not None:
-                        yield ended, True
-                        continue
-                    words = self._index_words(source, found)
-                    yield words or self._exact(source, found), decides(source, found)
-            case And(children):
-                yield from self._shown_by(max(children, key=estimated_selectivity))
-            case Or(children):
-                together = [t for one in children if isinstance(one, Match) for t in one.tests]
-                if together:
-                    yield from self._shown_by(Match(tuple(together), _NOWHERE))
-                for child in children:
-                    if not isinstance(child, Match):
-                        yield from self._shown_by(child)
-            case _:
-                raise AssertionError("nothing is known of the rows of this node")
-
-    def _shown_ends(self, source: str, tests: Sequence[Test]) -> str | None:
-        """Prefilter by suffix tokens, when all rows have the index and every test has tokens; else
-        None."""
-        if self.ends.where(source) != "":
-            return None
-        tokens, others = deciding_tokens(tests)
-        shown = shown_tokens(others)
-        return None if others and not shown else self._has_end(source, [*tokens, *shown])
-
-    def _index_words(self, source: str, tests: Sequence[Test]) -> str | None:
-        """Prefilter by the index of a column; None when one of the tests cannot use it."""
-        kind = INDEX_OF.get(source)
-        found = [test for test in tests if isinstance(test, TextTest)]
-        if kind is None or len(found) < len(tests):
-            return None
-        if kind in EXACT:
-            # For arrays the exact predicate is in the form that the index evaluates.
-            is_list = source in self.document.lists
-            return None if is_list else self._whole_values(source, found)
-        indexed = indexed_sql(source)
-        token_sets = list(dict.fromkeys(test.tokens for test in found))
-        if () in token_sets:
-            return None
-        if len(token_sets) > QUERY_TOKEN_SETS_MAX:
-            rarest = list(dict.fromkeys(max(tokens, key=len) for tokens in token_sets))
-            return f"hasAnyTokens({indexed}, {self.bind('Array(String)', rarest)})"
-        return either(
-            f"hasAllTokens({indexed}, {self.bind('Array(String)', list(tokens))})"
-            for tokens in token_sets
-        )
-
-    def _whole_values(self, source: str, tests: Sequence[TextTest]) -> str | None:
-        if not all(map(is_whole, tests)):
-            return None
-        values = list(dict.fromkeys(test.needle for test in tests))
-        return f"`{source}` IN {self.bind('Array(String)', values)}"
+    def _narrowing(self, node: Checked) -> Narrowing:
+        """The prefilter of a node that reads metadata only."""
+        found = narrowing_of([node], self.index)
+        self.merged_indexes |= found.indexes
+        return found
 
 
 def keys_of(document: Document, rows: Iterable[str]) -> str:
@@ -375,23 +215,9 @@ def keys_of(document: Document, rows: Iterable[str]) -> str:
     return f"({document.key}) IN ({selects})"
 
 
-_NOWHERE = Leaf(None, Text(""))
-"""Leaf of combined matches, which have no place in the query."""
-
-
 def _chosen_tests(tree: Checked) -> list[Test]:
     """The tests of a leaf or of an OR of leaves; [] for other trees."""
     leaves = tree.children if isinstance(tree, Or) else (tree,)
     if not all(isinstance(leaf, Match) for leaf in leaves):
         return []
     return [test for leaf in leaves if isinstance(leaf, Match) for test in leaf.tests]
-
-
-def _required_tests(node: Checked) -> list[Test]:
-    """The tests of a conjunct that is a leaf or an OR of leaves; else []."""
-    match node:
-        case Match(tests):
-            return list(tests)
-        case Or(children) if all(isinstance(child, Match) for child in children):
-            return [test for child in children for test in _required_tests(child)]
-    return []

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from vedette.limits import QUERY_INDEX_TOKEN_CHARS_MIN
 from vedette.model.fields import JOINS, WRITTEN
-from vedette.model.indexes import EXACT, INDEX_OF
+from vedette.model.indexes import EXACT, INDEX_OF, IndexKind
 from vedette.query.compile.document import SEGMENT
-from vedette.query.compile.predicate_sql import few_addresses, is_whole
+from vedette.query.compile.value_sql import few_addresses, is_whole
 from vedette.query.nodes import And, Or
 from vedette.query.typed import AddressTest, Checked, JoinTest, Match, Test, TextTest
 
@@ -17,12 +17,15 @@ _CHEAP = frozenset({"group", "host_type", "os_type", "hostname", "process_name",
 """Columns of low cardinality, which are cheap to scan."""
 
 
-def decides(source: str, tests: Sequence[Test]) -> bool:
-    """Whether a text index alone evaluates the prefilter of the tests."""
+def evaluating_index(source: str, tests: Sequence[Test]) -> IndexKind | None:
+    """The index of a column that alone evaluates the prefilter of the tests; None when the column
+    has none, or it cannot answer one of the tests."""
     kind = INDEX_OF.get(source)
-    if kind == "values":
-        return all(map(is_whole, tests))
-    return kind in WORD_INDEXES and all(isinstance(one, TextTest) and one.tokens for one in tests)
+    if kind in WORD_INDEXES:
+        is_known = all(isinstance(one, TextTest) and one.tokens for one in tests)
+    else:
+        is_known = all(map(is_whole, tests)) or bool(few_addresses(tests))
+    return kind if is_known else None
 
 
 def estimated_selectivity(node: Checked) -> int:

@@ -23,7 +23,8 @@ _IN_MERGED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class IndexedEnds:
-    """Partitions of a store with suffix indexes, by opening time."""
+    """Partitions of a store with suffix indexes, by opening time: what the store tells the compiler
+    of its capabilities (`store/partitions/index_build.py`)."""
 
     settled: tuple[int, ...] = ()
     """Partitions with the indexes of all columns."""

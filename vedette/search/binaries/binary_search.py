@@ -20,6 +20,7 @@ from vedette.search.search_request import SearchRequest, Sort
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
 from vedette.store.integrity.damage import damaged_parts
+from vedette.store.plan.plan import Order
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.binaries import (
     SORTABLE,
@@ -30,7 +31,7 @@ from vedette.store.read.binaries import (
     search_binaries,
 )
 from vedette.store.read.binary_facets import Counts, count_binary_facets
-from vedette.store.read.segment_search import Found, Order
+from vedette.store.read.segment_search import Found
 
 BINARY_SORT_DEFAULT: Final = "server_added_timestamp desc"
 

@@ -2,10 +2,9 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from vedette import limits
 from vedette.errors import BadRequestError
 from vedette.model.fields import PROCESS
 from vedette.model.scope import EVERYTHING, Scope
@@ -21,13 +20,14 @@ from vedette.search.query_guards import GuardSettings, guarded_check
 from vedette.search.search_request import SearchRequest, Sort
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
-from vedette.store.engine.errors import ManyRowsError
-from vedette.store.plan.choose import choose_few_segments, choose_scan
-from vedette.store.plan.plan import NoMatch
+from vedette.store.partitions.index_build import indexed_ends
+from vedette.store.plan.choose import choose_plan
+from vedette.store.plan.plan import COUNT, Order, Plan, Want
+from vedette.store.plan.run import run_plan
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.segment_facets import Facets, Value, count_facets
 from vedette.store.read.segment_groups import count_groups, search_groups
-from vedette.store.read.segment_search import Found, Order, count_segments, search_segments
+from vedette.store.read.segment_search import Found, count_segments, search_segments
 from vedette.store.sql.column_lists import SORTABLE
 
 COLUMN_ALIASES = {
@@ -67,6 +67,12 @@ class _Question:
     counts_filtered: bool
     """Whether results outside the scope are counted."""
     now_us: int
+
+    @property
+    def want(self) -> Want:
+        """What the plan has to find."""
+        request = self.request
+        return Want(self.order, request.rows, bool(request.facets), bool(self.group))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +130,9 @@ def search_processes(
     began = time.monotonic()
     tree = carried_query(request.parts, PROCESS)
     checked = guarded_check(engine, tree, PROCESS, settings, now_us)
+    compiled = compile_processes if request.is_comprehensive else compile_segments
     question = _Question(
-        where=(compile_processes if request.is_comprehensive else compile_segments)(checked),
+        where=compiled(checked, ends=indexed_ends(engine)),
         scope=scope,
         order=sort_columns(request.sorts),
         group=_group_column(request.group),
@@ -185,64 +192,51 @@ def _nothing(request: SearchRequest) -> _Findings:
 
 def _find(engine: Engine, question: _Question, reach: Reach) -> _Findings:
     """All store reads of a search, within one reach."""
-    if (few := _few(engine, question, reach)) is not None:
-        return _Findings(few, hidden=_hidden(engine, question, few.total, reach))
-    where = choose_scan(engine, question.where, question.scope, reach).condition
-    if where is None:
-        nothing = _nothing(question.request)
-        return replace(nothing, hidden=_hidden(engine, question, 0, reach))
-    found, facets = _in_scope(engine, replace(question, where=where), reach)
+    found, facets = run_plan(
+        engine,
+        question.where,
+        question.scope,
+        question.want,
+        reach,
+        lambda plan, bounds: _in_scope(engine, question, plan, bounds),
+    )
     return _Findings(found, facets, _hidden(engine, question, found.total, reach))
 
 
-def _few(engine: Engine, question: _Question, reach: Reach) -> Found | None:
-    """The page by a single store query, for a search with few results; None when it has facets or
-    groups, or more than `FEW_ROWS_MAX` results."""
-    request, order = question.request, question.order
-    if request.facets or question.group or not request.rows:
-        return None
-    access = choose_few_segments(engine, question.where, question.scope, reach)
-    if access is None:
-        return None
-    if isinstance(access, NoMatch):
-        return Found(0, [])
-    start, rows, bound = request.start, request.rows, replace(reach, rows_max=limits.FEW_ROWS_MAX)
-    try:
-        return search_segments(
-            engine, access.condition, question.scope, order, start=start, rows=rows, reach=bound
-        )
-    except ManyRowsError:
-        return None
-
-
-def _in_scope(engine: Engine, question: _Question, reach: Reach) -> tuple[Found, Facets]:
+def _in_scope(
+    engine: Engine, question: _Question, plan: Plan, reach: Reach
+) -> tuple[Found, Facets]:
     """Results and facets within the caller's scope."""
-    request, where, scope = question.request, question.where, question.scope
+    request, where, scope = question.request, plan.access.condition, question.scope
+    if where is None:
+        nothing = _nothing(request)
+        return nothing.found, nothing.facets
     start, rows = request.start, request.rows
     if request.facets and not rows and not question.group and not question.is_fuzzy:
         # Facets alone: the pass that counts their values also counts the results.
-        facets = _facets(engine, question, 0, reach)
-        found = Found(facets.total, [])
+        facets = _facets(engine, question, where, 0, reach)
+        return Found(facets.total, []), facets
+    if question.group:
+        found = search_groups(
+            engine, where, scope, question.group, question.order,
+            start=start, rows=rows, reach=reach,
+        )  # fmt: skip
     else:
-        if question.group:
-            found = search_groups(
-                engine, where, scope, question.group, question.order,
-                start=start, rows=rows, reach=reach,
-            )  # fmt: skip
-        else:
-            found = search_segments(
-                engine, where, scope, question.order, start=start, rows=rows, reach=reach
-            )
-        facets = _facets(engine, question, found.total, reach)
-    return found, facets
+        found = search_segments(
+            engine, where, scope, question.order,
+            start=start, rows=rows, reach=reach, ranking=plan.ranking,
+        )  # fmt: skip
+    return found, _facets(engine, question, where, found.total, reach)
 
 
-def _facets(engine: Engine, question: _Question, total: int, reach: Reach) -> Facets:
+def _facets(
+    engine: Engine, question: _Question, where: Condition, total: int, reach: Reach
+) -> Facets:
     if not question.request.facets:
         return Facets(0, {})
     return count_facets(
         engine,
-        question.where,
+        where,
         question.scope,
         question.request.facets,
         question.now_us,
@@ -256,7 +250,7 @@ def _hidden(engine: Engine, question: _Question, total: int, reach: Reach) -> in
     """Results outside the caller's scope (docs/http-api.md, `filtered`)."""
     if not question.counts_filtered:
         return 0
-    where = choose_scan(engine, question.where, EVERYTHING, reach).condition
+    where = choose_plan(engine, question.where, EVERYTHING, COUNT, reach).access.condition
     if where is None:
         return 0
     if question.group:

@@ -1,11 +1,13 @@
 """The one place that decides how a search of segments is run.
 
 Inputs: what the compiled condition offers (`Condition.narrowings`, `found`, `apart`), how many
-rows the indexes count for it, and which partitions are closed. Output: a `Plan`.
+rows the indexes count for it, and which partitions are closed. Output: a `Plan`. Which suffix
+indexes the condition uses was decided before, by what the store has
+(`partitions/index_build.indexed_ends`).
 
     no row in an index                 NoMatch
-    few segments, found by the query   FewSegments
-    up to PLACES_MAX places            PlaceLookup
+    few segments, found by the query   FewSegments, with a fallback to one of the following
+    up to limits.PREFILTER_PLACES_MAX places            PlaceLookup
     up to PREFILTER_ROWS_MAX rows      SubqueryPrefilter, where a text index finds them
     more, or no index applies          FullScan: a set would cost more than it saves
 
@@ -13,9 +15,8 @@ Counting takes a few milliseconds an index. Rows that are committed between the 
 may be missing from the answer, as if the search had begun earlier.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, assert_never
 
 from vedette import limits
 from vedette.limits import FEW_SEGMENTS_EVENT_TESTS_MAX, PREFILTER_ROWS_MAX
@@ -27,20 +28,20 @@ from vedette.query.compile.segments_sql import keys_of
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import closed_partitions
 from vedette.store.plan.index_pruning import (
-    Narrowing,
     count_rows,
     find_places,
     rows_sql,
-    with_suffix_tokens,
 )
 from vedette.store.plan.plan import (
     NOWHERE,
     Access,
     CountOnly,
+    Fallback,
     FewSegments,
     FullScan,
     MergedSort,
     NoMatch,
+    Order,
     PlaceLookup,
     Plan,
     Ranking,
@@ -48,36 +49,51 @@ from vedette.store.plan.plan import (
     SubqueryPrefilter,
     TopByEvent,
     TopByKey,
+    Want,
 )
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.column_lists import MERGES
 from vedette.store.sql.scope_filter import PLACE, scope_params
-
-Order = Sequence[tuple[str, bool]]
-"""Columns to order by, each with whether it descends."""
-
-
-_TEXT_INDEX_CALLS: Final = ("Tokens(", "toString(")
-"""Functions that only conditions on text indexes call."""
 
 _MERGED_BY_MAX: Final = frozenset(
     column.name for column in METADATA if column.type == "time" and MERGES[column.name] == "max"
 )
 
 
-def choose_plan(
-    engine: Engine, where: Condition, scope: Scope, order: Order, rows: int, reach: Reach
-) -> Plan:
-    """The plan of a search for one page of `rows` segments, without facets or groups.
+def choose_plan(engine: Engine, where: Condition, scope: Scope, want: Want, reach: Reach) -> Plan:
+    """The plan of a search.
 
     Raises UnavailableError (`deadline`) when choosing takes longer than `reach` allows.
     """
-    access: Access | None = choose_few_segments(engine, where, scope, reach) if rows else None
-    if access is None:
-        access = choose_scan(engine, where, scope, reach)
+    if want.rows and not want.has_facets and not want.is_grouped:
+        few = choose_few_segments(engine, where, scope, reach)
+        if few is not None:
+            fallback: Fallback | None = "scan" if isinstance(few, FewSegments) else None
+            return Plan(few, _ranking(few, want), fallback)
+    return choose_fallback(engine, where, scope, want, "scan", reach)
+
+
+def choose_fallback(
+    engine: Engine, where: Condition, scope: Scope, want: Want, fallback: Fallback, reach: Reach
+) -> Plan:
+    """The plan that replaces one whose access has too many rows. It has no fallback itself.
+
+    Raises UnavailableError (`deadline`).
+    """
+    match fallback:
+        case "scan":
+            scan = choose_scan(engine, where, scope, reach)
+            return Plan(scan, _ranking(scan, want))
+        case _:
+            assert_never(fallback)
+
+
+def _ranking(access: Access, want: Want) -> Ranking:
     if access.condition is None:
-        return Plan(access, CountOnly())
-    return Plan(access, choose_ranking(access.condition, order, rows))
+        return CountOnly()
+    if want.is_grouped and want.rows:
+        return MergedSort()
+    return choose_ranking(access.condition, want.order, want.rows)
 
 
 def choose_scan(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> NoMatch | Scan:
@@ -86,7 +102,6 @@ def choose_scan(engine: Engine, where: Condition, scope: Scope, reach: Reach) ->
 
     Raises UnavailableError (`deadline`) when it takes longer than `reach` allows.
     """
-    where = with_suffix_tokens(engine, where)
     if not where.narrowings:
         return FullScan(where)
     params = {**where.params, **scope_params(scope)}
@@ -104,10 +119,11 @@ def choose_scan(engine: Engine, where: Condition, scope: Scope, reach: Reach) ->
         least <= PREFILTER_ROWS_MAX
         and len(counts) > 1
         and not where.of_processes
-        and _is_text_lookup(ranked[0])
+        and ranked[0].is_token_lookup
     ):
+        # Any other set costs more than the tests of events that it saves.
         keys = f"({PLACE}) IN ({rows_sql(PLACE, ranked[0])})"
-        return SubqueryPrefilter(where.within_rows(keys), least)
+        return SubqueryPrefilter(where.within_narrowing(keys, ranked[0]), least)
     return FullScan(where)
 
 
@@ -119,7 +135,6 @@ def choose_few_segments(
     In partitions that are written to, where parts overlap and merging is dear, no count is needed
     beforehand; in closed partitions merging is cheap, so there the answers have to be few.
     """
-    where = with_suffix_tokens(engine, where)
     if where.sql == NOWHERE.sql:
         return NoMatch()
     if where.merged is None or where.looks > FEW_SEGMENTS_EVENT_TESTS_MAX:
@@ -134,8 +149,9 @@ def choose_few_segments(
     if where.found:
         asks_rows = where.merged or where.keys
         return FewSegments(replace(where, sql=where.sql if asks_rows else "1", before=where.found))
-    keys = keys_of(SEGMENT, where.narrowings[0])
-    return FewSegments(replace(where.within_rows(keys), before=keys))
+    narrowing = where.narrowings[0]
+    keys = keys_of(SEGMENT, narrowing.rows)
+    return FewSegments(replace(where.within_narrowing(keys, narrowing), before=keys))
 
 
 def choose_ranking(where: Condition, order: Order, rows: int) -> Ranking:
@@ -168,9 +184,3 @@ def can_group_rows(where: Condition) -> bool:
     """Whether the rows of a condition's few segments can be grouped, which costs half of merging
     them in key order (FINAL)."""
     return bool(where.before) and where.merged is not None and where.merged <= MERGES.keys()
-
-
-def _is_text_lookup(narrowing: Narrowing) -> bool:
-    """Whether one lookup in text indexes finds its rows. Any other set costs more than the tests of
-    events that it saves."""
-    return len(narrowing) == 1 and any(call in narrowing[0] for call in _TEXT_INDEX_CALLS)

@@ -1,8 +1,7 @@
 """Lookups in the indexes before a search: how many partial rows each narrowing of a condition has,
 and in which places.
 
-A narrowing (`Condition.narrowings`) is a list of conditions on partial rows; every answer has a row
-for which one of them is true. What the counts mean for the search is decided in `choose.py`.
+What the counts mean for the search is decided in `choose.py`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,16 +9,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vedette import limits
-from vedette.limits import PREFILTER_CONDITIONS_MAX, PREFILTER_PLACES_ENOUGH
-from vedette.query.compile.condition import Condition
-from vedette.query.compile.suffix_index import NO_ENDS
+from vedette.limits import PREFILTER_PLACES_ENOUGH
+from vedette.query.compile.condition import Condition, Narrowing
 from vedette.store.engine.client import Engine, Params
-from vedette.store.partitions.index_build import indexed_ends
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.scope_filter import PLACE
 
-Narrowing = Sequence[str]
-"""One of `Condition.narrowings`."""
+_LOOKUPS_MAX: Final = 2
+"""Lookups of one narrowing that are looked up again for fewer places."""
 
 _BOUND: Final = "narrow_places"
 _PLACES: Final = f"({PLACE}) IN {{{_BOUND}:Array(Tuple(UInt64, UInt32, UInt64))}}"
@@ -43,14 +40,6 @@ class FoundPlaces:
         return where.within(self.keys, {_BOUND: self.places})
 
 
-def with_suffix_tokens(engine: Engine, where: Condition) -> Condition:
-    """The condition with lookups of suffix tokens for the partitions whose indexes have them."""
-    if where.with_ends is None:
-        return where
-    ends = indexed_ends(engine)
-    return where if ends == NO_ENDS else where.with_ends(ends)
-
-
 def find_places(
     engine: Engine,
     where: Condition,
@@ -65,17 +54,19 @@ def find_places(
     Raises UnavailableError.
     """
     keys = _PROCESS_WINDOWS if where.of_processes else _PLACES
-    found = reach.ask(engine, _places_sql(where, ranked[0]), params).rows
+    first = ranked[0]
+    found = reach.ask(engine, _places_sql(where, first), params, indexes=first.indexes).rows
     if len(found) > limits.PREFILTER_PLACES_MAX:
         return None
     for narrowing in ranked[1:]:
-        if len(found) <= PREFILTER_PLACES_ENOUGH or len(narrowing) > PREFILTER_CONDITIONS_MAX:
+        if len(found) <= PREFILTER_PLACES_ENOUGH or len(narrowing.lookups) > _LOOKUPS_MAX:
             break
         name = "process_id" if where.of_processes else PLACE
         also = reach.ask(
             engine,
             f"SELECT DISTINCT * FROM ({rows_sql(name, narrowing, keys)})",
             {**params, _BOUND: list(found)},
+            indexes=narrowing.indexes,
         ).rows
         known = set(also)
         found = [one for one in found if (one[2:] if where.of_processes else one) in known]
@@ -91,14 +82,15 @@ def count_rows(
     """
     counts: list[int] = []
     for narrowing in narrowings:
-        counts.append(reach.ask(engine, _count_sql(narrowing), params).rows[0][0])
+        counted = reach.ask(engine, _count_sql(narrowing), params, indexes=narrowing.indexes)
+        counts.append(counted.rows[0][0])
         if counts[-1] <= PREFILTER_PLACES_ENOUGH:
             break
     return counts
 
 
 def _count_sql(narrowing: Narrowing) -> str:
-    counts = [f"SELECT count() AS found FROM segment WHERE {one}" for one in narrowing]
+    counts = [f"SELECT count() AS found FROM segment WHERE {one}" for one in narrowing.rows]
     return counts[0] if len(counts) == 1 else f"SELECT sum(found) FROM ({_union(counts)})"
 
 
@@ -115,7 +107,9 @@ def _places_sql(where: Condition, narrowing: Narrowing) -> str:
 
 
 def rows_sql(selected: str, narrowing: Narrowing, among: str = "1") -> str:
-    return _union(f"SELECT {selected} FROM segment WHERE {among} AND {one}" for one in narrowing)
+    return _union(
+        f"SELECT {selected} FROM segment WHERE {among} AND {one}" for one in narrowing.rows
+    )
 
 
 def _union(selects: Iterable[str]) -> str:

@@ -3,15 +3,37 @@ it, `explain` prints it.
 
     Access     which rows are read
     Ranking    how the first page is found among them
+    Fallback   which access is chosen where this one has too many rows
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, assert_never
+from typing import Any, Final, Literal, assert_never
 
-from vedette.query.compile.condition import Condition
+from vedette import limits
+from vedette.query.compile.condition import NO_INDEXES, Condition
 
-NOWHERE: Final = Condition("0")
+NOWHERE: Final = Condition("0", indexes=NO_INDEXES)
 """No segment."""
+
+
+Order = Sequence[tuple[str, bool]]
+"""Columns to order by, each with whether it descends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """What a search is to find, beside the number of matches."""
+
+    order: Order = ()
+    rows: int = 0
+    """Rows of the page; 0 for none."""
+    has_facets: bool = False
+    is_grouped: bool = False
+
+
+COUNT: Final = Want()
+"""Only the number of matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +68,8 @@ class PlaceLookup:
 
 @dataclass(frozen=True, slots=True)
 class FewSegments:
-    """The query finds the rows of its few segments by itself. Fails with ManyRowsError above
-    `limits.FEW_ROWS_MAX` rows; then another access is chosen."""
+    """The query finds the rows of its few segments by itself. Needs a bound on rows and a fallback:
+    how many they are is known only when they are read."""
 
     condition: Condition
 
@@ -65,12 +87,14 @@ class CountOnly:
 
 @dataclass(frozen=True, slots=True)
 class TopByKey:
-    """Partial rows in descending order name the first segments (`top_by_key.py`)."""
+    """Partial rows in descending order name the first segments (`top_by_key.py`). `MergedSort`
+    where they have too many rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopByEvent:
-    """Rows that events select name all matching segments (`top_by_event.py`)."""
+    """Rows that events select name all matching segments (`top_by_event.py`). `MergedSort` where
+    they have too many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +105,21 @@ class MergedSort:
 Ranking = CountOnly | TopByKey | TopByEvent | MergedSort
 
 
+Fallback = Literal["scan"]
+"""`scan`: one of `Scan` is chosen, by counts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     access: Access
     ranking: Ranking
+    fallback: Fallback | None = None
+    """What is chosen when the access has more than `rows_max` rows (ManyRowsError)."""
+
+    @property
+    def rows_max(self) -> int:
+        """Rows allowed in a set or in the groups of a result; 0: unlimited."""
+        return limits.FEW_ROWS_MAX if self.fallback else 0
 
 
 def describe(plan: Plan) -> dict[str, Any]:
@@ -102,7 +137,8 @@ def describe(plan: Plan) -> dict[str, Any]:
             access = {"access": "few_segments"}
         case _:
             assert_never(plan.access)
-    return {**access, "ranking": _ranking_word(plan.ranking)}
+    fallback = {"fallback": plan.fallback} if plan.fallback else {}
+    return {**access, "ranking": _ranking_word(plan.ranking), **fallback}
 
 
 def _ranking_word(ranking: Ranking) -> str:

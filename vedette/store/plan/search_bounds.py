@@ -13,10 +13,9 @@ from typing import Final
 import pyarrow as pa
 
 from vedette.errors import UnavailableError
-from vedette.limits import ESTIMATED_QUERY_CHARS_MAX
 from vedette.model.indexes import INDEXES, index_name
-from vedette.model.suffix_columns import ENDS, ends_index, ends_sql
-from vedette.query.compile.condition import SETTINGS
+from vedette.model.suffix_columns import ENDS, ends_index
+from vedette.query.compile.condition import NO_INDEXES, SETTINGS
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine, Params, Rows, Settings
 
@@ -27,6 +26,12 @@ _ASKED: Final[Settings] = {
     "prefer_column_name_to_alias": 1,
 }
 _ROWS_MAX: Final = ("max_rows_in_set", "max_rows_to_group_by")
+
+_SKIP_INDEXES: Final = (
+    *(index_name(column) for column, _ in INDEXES),
+    *map(ends_index, ENDS),
+)
+"""All skip indexes of `segment`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +62,39 @@ class Reach:
             raise UnavailableError("the search took longer than allowed", reason="deadline")
         return left_s
 
-    def ask(self, engine: Engine, sql: str, params: Params, *, threads: int = 0) -> Rows:
+    def ask(
+        self,
+        engine: Engine,
+        sql: str,
+        params: Params,
+        *,
+        indexes: frozenset[str] | None,
+        threads: int = 0,
+    ) -> Rows:
         """Run a SELECT on segments within the bounds, with the settings that conditions need.
-        `threads` limits the engine's threads; 0: its default.
+        `indexes` are the skip indexes that its conditions can use (`Condition.indexes`), None when
+        unknown; others are ignored. `threads` limits the engine's threads; 0: its default.
 
         Raises UnavailableError (`reason` "deadline", "cancelled"), and ManyRowsError when a set or
         the groups of a result exceed `rows_max`.
         """
-        settings = self._settings(engine, sql)
+        settings = self._settings(engine, indexes)
         if threads:
             settings["max_threads"] = threads
         return engine.query(
             sql, params, settings=settings, deadline_s=self.left_s(), cancel=self.cancel
         )
 
-    def ask_table(self, engine: Engine, sql: str, schema: pa.Schema, params: Params) -> pa.Table:
+    def ask_table(
+        self,
+        engine: Engine,
+        sql: str,
+        schema: pa.Schema,
+        params: Params,
+        indexes: frozenset[str] | None,
+    ) -> pa.Table:
         """`ask` for many rows, as a table with this schema."""
-        settings = self._settings(engine, sql)
+        settings = self._settings(engine, indexes)
         return engine.query_table(
             sql,
             schema,
@@ -83,8 +104,8 @@ class Reach:
             cancel=self.cancel,
         )
 
-    def _settings(self, engine: Engine, sql: str) -> dict[str, str | int]:
-        settings = {**_ASKED, **_without_other_indexes(sql)}
+    def _settings(self, engine: Engine, indexes: frozenset[str] | None) -> dict[str, str | int]:
+        settings = {**_ASKED, **_without_other_indexes(indexes)}
         if self.rows_max:
             settings |= dict.fromkeys(_ROWS_MAX, self.rows_max)
         if self.since_ms:
@@ -94,13 +115,12 @@ class Reach:
         return settings
 
 
-def _without_other_indexes(sql: str) -> dict[str, str]:
-    """Settings that ignore the skip indexes of columns that a query does not name: the engine
-    analyses every index in every read, a quarter of the cost of one index lookup."""
-    if len(sql) > ESTIMATED_QUERY_CHARS_MAX:
+def _without_other_indexes(indexes: frozenset[str] | None) -> dict[str, str]:
+    """Settings that ignore all other skip indexes: the engine analyses every index in every read, a
+    quarter of the cost of one index lookup."""
+    if indexes is None:
         return {}
-    others = [index_name(column) for column, _ in INDEXES if f"`{column}`" not in sql]
-    others += [ends_index(column) for column in ENDS if ends_sql(column) not in sql]
+    others = [name for name in _SKIP_INDEXES if name not in indexes]
     return {"ignore_data_skipping_indices": ",".join(others)} if others else {}
 
 
@@ -111,5 +131,5 @@ EVERYWHERE = Reach()
 def newest_since(engine: Engine, part: float, reach: Reach = EVERYWHERE) -> int:
     """The earliest window (epoch ms, at least 1) of about the newest `part` of all segments."""
     sql = "SELECT toUInt64(ifNotFinite(quantile({older:Float64})(window_ms), 0)) FROM segment"
-    since_ms: int = reach.ask(engine, sql, {"older": 1 - part}).rows[0][0]
+    since_ms: int = reach.ask(engine, sql, {"older": 1 - part}, indexes=NO_INDEXES).rows[0][0]
     return max(since_ms, 1)

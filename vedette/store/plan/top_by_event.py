@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from vedette import limits
 from vedette.limits import TOP_BY_EVENT_LATER_ROWS_MAX, TOP_BY_EVENT_SEGMENTS_MAX
-from vedette.query.compile.condition import Apart, Condition
+from vedette.query.compile.condition import NO_INDEXES, Apart, Condition
 from vedette.store.engine.client import Engine, Params
 from vedette.store.engine.query_pool import submit
 from vedette.store.plan.choose import can_group_rows
@@ -55,13 +55,23 @@ def _found(
     """Matching segments, each with the latest time of its matching rows; None above the limit."""
     row = f"key_hash, {_at(column)} AS at"
     selects = [f"SELECT {row} FROM segment WHERE {one}" for one in apart.rows]
-    statements = [" UNION ALL ".join(selects)]
+    statements: list[tuple[str, frozenset[str] | None]] = [
+        (" UNION ALL ".join(selects), apart.indexes)
+    ]
     if apart.others is not None:
-        statements.append(f"SELECT {row} FROM {_source(apart.others, column)}")
+        others = f"SELECT {row} FROM {_source(apart.others, column)}"
+        statements.append((others, apart.others.indexes))
     most = limits.FEW_ROWS_MAX
     asking = [
-        submit(reach.ask_table, engine, f"SELECT * FROM ({sql}) LIMIT {most + 1:d}", _KEYS, params)
-        for sql in statements
+        submit(
+            reach.ask_table,
+            engine,
+            f"SELECT * FROM ({sql}) LIMIT {most + 1:d}",
+            _KEYS,
+            params,
+            indexes,
+        )
+        for sql, indexes in statements
     ]
     tables = [one.result() for one in asking]
     if max(table.num_rows for table in tables) > most:
@@ -86,7 +96,7 @@ def _later(
         params = {"least": pc.min(_first(found, count, [("at", "descending")])["at"]).as_py()}
     sql = f"SELECT {PLACE}, {_at(column)} AS at FROM segment PREWHERE {which}"
     later = reach.ask_table(
-        engine, f"{sql} LIMIT {TOP_BY_EVENT_LATER_ROWS_MAX + 1:d}", _PLACES, params
+        engine, f"{sql} LIMIT {TOP_BY_EVENT_LATER_ROWS_MAX + 1:d}", _PLACES, params, NO_INDEXES
     )
     if later.num_rows > TOP_BY_EVENT_LATER_ROWS_MAX:
         return None

@@ -31,6 +31,7 @@ def first_places(
         engine,
         f"SELECT {PLACE} FROM segment WHERE {where.sql} ORDER BY {ordering} LIMIT {most:d}",
         where.params,
+        indexes=where.indexes,
     ).rows
     places = list(dict.fromkeys((row[0], row[1], row[2]) for row in found))
     if len(places) < start + rows and len(found) == most:
@@ -48,6 +49,7 @@ def _count(engine: Engine, where: Condition, reach: Reach) -> int:
         "GROUP BY window_ms UNION ALL "
         f"SELECT count() FROM segment FINAL WHERE NOT {_OPEN} AND ({where.sql}))",
         {**where.params, "open_partitions": open_partitions(engine)},
+        indexes=where.indexes,
         threads=1,
     ).rows[0][0]
     return found

@@ -11,8 +11,9 @@ from vedette.model.scope import Scope
 from vedette.query.compile.binary_sql import BINARY_COLUMNS, IN_SCOPE, binaries_sql
 from vedette.query.compile.condition import SETTINGS, BinaryCondition, Condition
 from vedette.store.engine.client import Engine
+from vedette.store.plan.plan import Order
 from vedette.store.read.process_events import BY_KEY
-from vedette.store.read.segment_search import Found, Order, count_segments
+from vedette.store.read.segment_search import Found, count_segments
 from vedette.store.sql.column_lists import quoted
 from vedette.store.sql.scope_filter import ALL, scope_params, scoped
 

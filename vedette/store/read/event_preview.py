@@ -6,8 +6,8 @@ from typing import Any
 from vedette.model.columns import EventKind
 from vedette.model.event import ProcessEvent
 from vedette.model.scope import Scope
-from vedette.query.compile.condition import Condition
-from vedette.query.compile.predicate_sql import Binder, either
+from vedette.query.compile.binder import Binder, either
+from vedette.query.compile.condition import NO_INDEXES, Condition
 from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.column_lists import quoted, readable
@@ -45,6 +45,7 @@ def some_events(
         f"SELECT {values} FROM segment ARRAY JOIN {arrays} WHERE {where} "
         f"ORDER BY {matching_first}segment_id, `{kind.name}_time` LIMIT {count:d}",
         {**params, **bind.params},
+        indexes=NO_INDEXES,
     ).rows
     return [kind.struct(process_id, *row) for row in rows]
 

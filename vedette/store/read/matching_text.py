@@ -7,7 +7,7 @@ from typing import Final
 
 from vedette import limits
 from vedette.model.fields import EVENT_COLUMNS
-from vedette.query.compile.predicate_sql import Binder, either
+from vedette.query.compile.binder import Binder, either
 from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.read.process_events import BY_KEY

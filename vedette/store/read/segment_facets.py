@@ -112,6 +112,7 @@ def _count(
         engine,
         _counting(where, names, group),
         {**where.params, "facet_from": since_us, "facet_until": until_us},
+        indexes=where.indexes,
     )
     return _by_facet(names, found.rows)
 

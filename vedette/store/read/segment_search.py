@@ -8,9 +8,8 @@ from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan import choose
 from vedette.store.plan.choose import can_group_rows, choose_ranking
-from vedette.store.plan.plan import CountOnly, MergedSort, TopByEvent, TopByKey
+from vedette.store.plan.plan import CountOnly, MergedSort, Order, Ranking, TopByEvent, TopByKey
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.plan.top_by_event import first_found
 from vedette.store.plan.top_by_key import first_places
@@ -19,8 +18,6 @@ from vedette.store.sql.column_lists import ROW, SORTABLE, merged, quoted
 from vedette.store.sql.from_clause import grouped
 from vedette.store.sql.from_clause import merged as merged_source
 from vedette.store.sql.scope_filter import AT_PLACES, PLACE, PLACES, Place, scoped
-
-Order = choose.Order
 
 NEWEST_FIRST: Order = (("last_update", True),)
 
@@ -43,15 +40,18 @@ def search_segments(
     start: int = 0,
     rows: int = 10,
     reach: Reach = EVERYWHERE,
+    ranking: Ranking | None = None,
 ) -> Found:
     """The exact number of segments a condition selects, and `rows` of them from `start` on.
+    `ranking` is that of the search's plan; None: chosen here.
 
     Raises BadRequestError for a column that cannot be ordered by, UnavailableError (`reason`
     "deadline") when it takes longer than `reach` allows.
     """
     ordering_sql(order)  # raises even when nothing matches
     where = scoped(where, scope)
-    found = _ranked(engine, where, order, start, rows, reach)
+    ranking = ranking or choose_ranking(where, order, rows)
+    found = _ranked(engine, where, ranking, order, start, rows, reach)
     if found is not None:
         return found
     total, keys = _page(engine, where, order, start, rows, reach)
@@ -59,10 +59,15 @@ def search_segments(
 
 
 def _ranked(
-    engine: Engine, where: Condition, order: Order, start: int, rows: int, reach: Reach
+    engine: Engine,
+    where: Condition,
+    ranking: Ranking,
+    order: Order,
+    start: int,
+    rows: int,
+    reach: Reach,
 ) -> Found | None:
     """The page as partial rows give it, unmerged; None when too many rows would be read."""
-    ranking = choose_ranking(where, order, rows)
     match ranking:
         case CountOnly():
             return Found(_count(engine, where, reach), [])
@@ -115,7 +120,7 @@ def _key(row: dict[str, Any]) -> Place:
 
 def _count(engine: Engine, where: Condition, reach: Reach) -> int:
     sql = f"SELECT count() FROM {_source(where)}"
-    total: int = reach.ask(engine, sql, where.params).rows[0][0]
+    total: int = reach.ask(engine, sql, where.params, indexes=where.indexes).rows[0][0]
     return total
 
 
@@ -134,6 +139,7 @@ def _page(
         f"SELECT {PLACE}, count() OVER () FROM {found} "
         f"ORDER BY {ordering} LIMIT {rows:d} OFFSET {start:d}",
         where.params,
+        indexes=where.indexes,
     ).rows
     keys = [(row[0], row[1], row[2]) for row in page]
     if page or not start:

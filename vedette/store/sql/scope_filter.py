@@ -11,7 +11,7 @@ from typing import Any
 
 from vedette.model.scope import Scope
 from vedette.query.compile.binary_sql import SCOPE_ALL, SCOPE_SENSORS
-from vedette.query.compile.condition import Apart, Condition
+from vedette.query.compile.condition import NO_INDEXES, Apart, Condition
 from vedette.store.engine.capabilities import Capabilities
 
 SEGMENT_KEY = "window_ms, sensor_id, process_id, segment_id"
@@ -28,7 +28,7 @@ PLACES = "places"
 AT_PLACES = f"({PLACE}) IN {{{PLACES}:Array(Tuple(UInt64, UInt32, UInt64))}}"
 """The segments whose places are bound as `PLACES`; reads key columns only."""
 
-ALL = Condition("1")
+ALL = Condition("1", indexes=NO_INDEXES)
 """Every segment."""
 
 
@@ -41,7 +41,7 @@ def scoped(condition: Condition, scope: Scope) -> Condition:
     apart = condition.apart
     if apart is not None:
         others = None if apart.others is None else scoped(apart.others, scope)
-        apart = Apart(tuple(f"{within}{one}" for one in apart.rows), others)
+        apart = Apart(tuple(f"{within}{one}" for one in apart.rows), others, apart.indexes)
     return replace(condition, sql=f"{within}({condition.sql})", params=params, apart=apart)
 
 
