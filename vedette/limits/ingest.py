@@ -138,3 +138,10 @@ TIME_TEXT_CHARS_MAX = 40
 MEMOIZED_CHARS_MAX = 512
 """Characters of a text whose conversion is cached; longer texts are converted each time, so that
 memory stays small."""
+
+ADDRESS_TEXTS_CACHED_MAX = 65_536
+"""Addresses whose text is cached: most telemetry names a few thousand."""
+
+AUDIT_IDS_CACHED_MAX = 16_384
+"""Ids of audit events that are cached in parsed form: every event references the starts of its
+process and parent."""
