@@ -35,6 +35,7 @@ from vedette.limits import (
     DEMO_QUERIES,
     DEMO_REFRESHES_A_SECOND,
     DEMO_SENDERS,
+    DEMO_STOP_POLL_S,
 )
 from vedette.simulate.bulk_client import BulkConnection, Target
 from vedette.simulate.day import Batch, iter_batches
@@ -209,7 +210,7 @@ class _Outbox:
             if self.error is not None:
                 raise self.error
             try:
-                return self._queue.put(batch, timeout=0.5)
+                return self._queue.put(batch, timeout=DEMO_STOP_POLL_S)
             except queue.Full:
                 continue
 

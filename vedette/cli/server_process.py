@@ -18,7 +18,14 @@ import httpx
 
 from vedette.bootstrap.local_access import LocalAccess, read_access
 from vedette.errors import StartError
-from vedette.limits import SERVER_LOG_TAIL_CHARS, SERVER_START_S, SERVER_STOP_S
+from vedette.limits import (
+    COMMAND_REQUEST_TIMEOUT_S,
+    READY_REQUEST_TIMEOUT_S,
+    SERVER_LOG_TAIL_CHARS,
+    SERVER_START_POLL_S,
+    SERVER_START_S,
+    SERVER_STOP_S,
+)
 from vedette.simulate.bulk_client import tls_context
 
 
@@ -81,7 +88,7 @@ class ServerProcess:
             access = read_access(self.data)
             if access is not None and access.pid == self.pid and _is_ready(access):
                 return access
-            time.sleep(0.1)
+            time.sleep(SERVER_START_POLL_S)
         raise StartError(f"the server was not ready after {timeout_s} s:\n{self.log_tail()}")
 
     def stop(self) -> int:
@@ -98,7 +105,7 @@ class ServerProcess:
         return self._log_path.read_text(errors="replace")[-SERVER_LOG_TAIL_CHARS:]
 
 
-def api_client(access: LocalAccess, timeout_s: float = 60) -> httpx.Client:
+def api_client(access: LocalAccess, timeout_s: float = COMMAND_REQUEST_TIMEOUT_S) -> httpx.Client:
     """A client with the token of `server.json` that trusts the server's certificate."""
     certificate = Path(access.certificate) if access.certificate else None
     return httpx.Client(
@@ -111,7 +118,7 @@ def api_client(access: LocalAccess, timeout_s: float = 60) -> httpx.Client:
 
 def _is_ready(access: LocalAccess) -> bool:
     try:
-        with api_client(access, timeout_s=5) as client:
+        with api_client(access, timeout_s=READY_REQUEST_TIMEOUT_S) as client:
             return client.get("/readyz").status_code == 200
     except httpx.HTTPError:
         return False

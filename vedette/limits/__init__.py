@@ -4,7 +4,7 @@ lower or raise those marked (setting); the rest are part of the design."""
 from vedette.limits.cli import *
 from vedette.limits.detect import *
 from vedette.limits.http import *
-from vedette.limits.importing import *
+from vedette.limits.importer import *
 from vedette.limits.ingest import *
 from vedette.limits.policy import *
 from vedette.limits.query import *

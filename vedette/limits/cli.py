@@ -41,3 +41,15 @@ small ones of as many hosts."""
 
 TOKEN_EXPIRES_DAYS_MAX = 36_500
 """Longest lifetime of a token, in days: a hundred years, so that dates stay valid."""
+
+SERVER_START_POLL_S = 0.1
+"""Interval of checks whether a server that a command started is ready."""
+
+COMMAND_REQUEST_TIMEOUT_S = 60.0
+"""Timeout of a request that a command sends to its server."""
+
+READY_REQUEST_TIMEOUT_S = 5.0
+"""Timeout of a request that asks whether the server is ready: a busy one is asked again."""
+
+DEMO_STOP_POLL_S = 0.5
+"""Longest wait for room in the queue of batches before a failure of a sender is looked for."""

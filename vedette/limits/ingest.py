@@ -144,3 +144,9 @@ SID_CHARS_MAX = 60
 
 NETBIOS_CHARS_MAX = 15
 """Characters of a NetBIOS name: a longer host name is cut in the names of its accounts."""
+ADDRESS_TEXTS_CACHED_MAX = 65_536
+"""Addresses whose text is cached: most telemetry names a few thousand."""
+
+AUDIT_IDS_CACHED_MAX = 16_384
+"""Ids of audit events that are cached in parsed form: every event references the starts of its
+process and parent."""

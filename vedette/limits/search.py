@@ -134,3 +134,6 @@ VIEW_COUNT_WINDOWS_MAX = 1_000
 
 TREE_GENERATION_READ_MAX = 1_000
 """Generations up to this size are read with their rows, whether they are shown or not."""
+
+SECOND_TEXTS_CACHED_MAX = 16_384
+"""Seconds whose text is cached: events of one answer share most of their seconds."""

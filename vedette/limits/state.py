@@ -70,3 +70,6 @@ memory."""
 
 SENSOR_KEYS_PER_READ = 256
 """Sensors with neighbouring ids that are loaded together."""
+
+GROUP_SETTINGS_CACHED_MAX = 1_024
+"""Stored options of groups that are cached in parsed form: a server has fewer groups."""

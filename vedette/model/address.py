@@ -4,6 +4,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from socket import AF_INET6, inet_ntop
 
+from vedette.limits import ADDRESS_TEXTS_CACHED_MAX
 from vedette.model.event import UNKNOWN_IP
 from vedette.model.memoize import memoize
 
@@ -24,7 +25,7 @@ def is_ipv4(packed: bytes) -> bool:
     return packed[:12] == _MAPPED
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=ADDRESS_TEXTS_CACHED_MAX)
 def address_text(packed: bytes) -> str:
     """Dotted quad for IPv4, RFC 5952 text for IPv6, "" when unknown."""
     if packed == UNKNOWN_IP:

@@ -266,3 +266,6 @@ UPLOAD_IDLE_S = 0.5
 
 UPLOAD_REFUSALS_MAX = 3
 """Refusals of one block before it is dropped: the server's answer would not change."""
+
+FANOTIFY_READS_MAX = 64
+"""Reads of the fanotify queue in one round, so that waiting files are reported in between."""

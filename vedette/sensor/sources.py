@@ -25,7 +25,7 @@ from .kernel.observations import Observation
 from .kernel.proc_connector import ProcConnector
 from .kernel.reader_thread import Reader
 from .kernel.syscalls import MACHINES
-from .limits import SOURCES_CHECK_S, SOURCES_MOUNTS_S, TICK_S
+from .limits import JOIN_S, SOURCES_CHECK_S, SOURCES_MOUNTS_S, TICK_S
 from .settings import Settings
 
 
@@ -194,7 +194,7 @@ class Sources:
         self._stopping.set()
         self._end_kernel()
         if self._writing is not None and self._written is not None:
-            self._writing.join(10)
+            self._writing.join(JOIN_S)
             self._written.close()
 
     @property

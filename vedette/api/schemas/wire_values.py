@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
+from vedette.limits import SECOND_TEXTS_CACHED_MAX
+
 _EPOCH: Final = datetime(1970, 1, 1)
 _PIPE_LOOKALIKE: Final = re.compile(r"%(?=(?:25)*7C)")
 _ESCAPED_PIPE: Final = re.compile(r"%((?:25)*)7C")
@@ -31,7 +33,7 @@ def event_time(time_us: int) -> str:
     return f"{_second_text(second, ' ')}.{micros:06d}"
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=SECOND_TEXTS_CACHED_MAX)
 def _second_text(second: int, separator: str) -> str:
     """Cached: events of one answer share most of their seconds."""
     return (_EPOCH + timedelta(seconds=second)).isoformat(separator, "seconds")

@@ -16,6 +16,7 @@ from vedette.ingest.decode.audit_tables import event_id_of
 from vedette.ingest.decode.auditd import record_id_of
 from vedette.ingest.decode.eventlog import lower_host
 from vedette.ingest.record import Record, RecordError
+from vedette.limits import AUDIT_IDS_CACHED_MAX
 
 _ID = re.compile(r"(\d{1,12})\.(\d{1,9}):(\d{1,20})")
 _ID_CHARS_MAX = 43
@@ -62,7 +63,9 @@ def event_key(text: str) -> tuple[int, int]:
     return _key(text) if len(text) <= _ID_CHARS_MAX else _NO_KEY
 
 
-@lru_cache(maxsize=16_384)  # every event references the starts of its process and parent
+@lru_cache(
+    maxsize=AUDIT_IDS_CACHED_MAX
+)  # every event references the starts of its process and parent
 def _key(text: str) -> tuple[int, int]:
     found = _ID.fullmatch(text)
     if found is None:

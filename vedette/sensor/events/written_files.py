@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from ..kernel import fanotify
 from ..kernel.mounts import local_mounts
 from ..kernel.observations import FileChanged, Observation
-from ..limits import WRITTEN_QUIET_S, WRITTEN_WAITING_MAX
+from ..limits import FANOTIFY_READS_MAX, WRITTEN_QUIET_S, WRITTEN_WAITING_MAX
 from .hashes import FileHashes
 
 _EXCLUDED_PREFIXES = ("/proc/", "/sys/", "/dev/")
@@ -68,7 +68,7 @@ class WrittenFiles:
 
     def poll(self) -> None:
         """Reads close events, and reports files that were left alone long enough."""
-        for _ in range(64):
+        for _ in range(FANOTIFY_READS_MAX):
             events = list(self._read())
             for event in events:
                 self._take(event)

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from sqlalchemy import Connection, bindparam, select
 
+from vedette.limits import GROUP_SETTINGS_CACHED_MAX
 from vedette.model.group import GroupOptions
 from vedette.state.db.schema import GROUP, VALUE
 from vedette.state.policy.group_options import options_of
@@ -53,7 +54,7 @@ def group_orders(connection: Connection, group_ids: Collection[int]) -> dict[int
     return {row.id: GroupOrders(f"{tuple(row)} {kept}", settings_of(row.options)) for row in rows}
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=GROUP_SETTINGS_CACHED_MAX)
 def settings_of(text: str) -> GroupSettings:
     """The settings in the stored options of a group."""
     options = options_of(text)
