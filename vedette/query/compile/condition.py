@@ -72,6 +72,7 @@ class Narrowing:
 
 
 def union_of(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    """The names that occur in one of the sets."""
     return frozenset().union(*sets)
 
 
