@@ -80,8 +80,8 @@ def _facts(name: str, rows: list[Any]) -> dict[str, str]:
 
 
 def _adapters(rows: list[dict[str, Any]]) -> dict[str, str]:
-    """The first `SENSOR_ADAPTERS_MAX` addresses with their hardware addresses, without loopback,
-    in the form of api.md 2.17."""
+    """The first `SENSOR_ADAPTERS_MAX` addresses without loopback, and as `network_adapters` with
+    their hardware addresses: `IP,MAC|IP,MAC|`."""
     found: dict[str, str] = {}
     for row in rows:
         address = _address(row.get("address"))
