@@ -144,6 +144,7 @@ SID_CHARS_MAX = 60
 
 NETBIOS_CHARS_MAX = 15
 """Characters of a NetBIOS name: a longer host name is cut in the names of its accounts."""
+
 ADDRESS_TEXTS_CACHED_MAX = 65_536
 """Addresses whose text is cached: most telemetry names a few thousand."""
 
