@@ -20,7 +20,7 @@ from pathlib import Path
 import orjson
 
 from vedette import limits
-from vedette.errors import BadRequestError, NotFoundError
+from vedette.errors import BadRequestError, BusyError, NotFoundError
 from vedette.limits import COPIED_FILE_READ_BYTES
 from vedette.model.scope import Scope
 from vedette.state.db.database import Database
@@ -96,7 +96,8 @@ class BinaryCopies:
         """Takes the next piece; returns how many bytes are here, synced.
 
         Raises NotFoundError for a file that was not offered, WrongOffsetError, BadRequestError
-        `hash_mismatch` when the whole is not what was offered: then nothing is kept.
+        `hash_mismatch` when the whole is not what was offered: then nothing is kept,
+        BusyError when the room was used up since the offer.
         """
         draft = self._draft(sensor_id, sha256)
         try:
@@ -108,6 +109,8 @@ class BinaryCopies:
             raise WrongOffsetError(received)
         if received + len(piece) > offered.copied:
             raise BadRequestError(f"{offered.copied} bytes of this file are wanted, and no more")
+        if len(piece) > self._room(sensor_id):
+            raise BusyError("there is no room for more copies of programs")
         with draft.open("ab") as file:
             file.write(piece)
             file.flush()
@@ -167,11 +170,18 @@ class BinaryCopies:
     def _room(self, sensor_id: int) -> int:
         """Bytes that the sensor may still send: of all room, and of its own share."""
         used = stored_files.usage(self._database, sensor_id)
-        arriving = sum(path.stat().st_size for path in self._arriving.glob("*"))
+        arriving, own = self._arrived("*"), self._arrived(f"{sensor_id}-*")
         sensor_bytes_max = max(
             self._bytes_max // limits.SENSOR_COPIES_SHARE, 2 * limits.COPIED_FILE_BYTES_MAX
         )
-        return min(self._bytes_max - used.total - arriving, sensor_bytes_max - used.of_sensor)
+        return min(
+            self._bytes_max - used.total - arriving, sensor_bytes_max - used.of_sensor - own
+        )
+
+    def _arrived(self, pattern: str) -> int:
+        """Bytes of unfinished files."""
+        paths = self._arriving.glob(pattern)
+        return sum(path.stat().st_size for path in paths if path.suffix != ".offer")
 
     def _of_sensor(self, sensor_id: int) -> Iterator[Path]:
         return self._arriving.glob(f"{sensor_id}-*.offer")

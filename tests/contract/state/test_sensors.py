@@ -111,6 +111,16 @@ def test_a_group_has_no_more_hosts_than_it_may(database: Database, sensors: Sens
     assert len(sensors.resolve({"other": Sighting()}, GROUP_ID, NOW_US)) == 1
 
 
+def test_a_group_cannot_use_up_the_sensors_of_all(
+    database: Database, sensors: Sensors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "GROUP_SENSORS_MAX", 3)
+    group = groups.add(database, "Greedy")
+    hosts = {f"h{number}": Sighting() for number in range(5)}
+    assert len(sensors.resolve(hosts, group.id, NOW_US)) == 3
+    assert len(sensors.resolve({"other": Sighting()}, GROUP_ID, NOW_US)) == 1
+
+
 def test_an_alias_is_listed_and_removed(database: Database, sensors: Sensors) -> None:
     ref = sensors.resolve({"pc.corp": Sighting()}, GROUP_ID, NOW_US)["pc.corp"]
     add_alias(database, "Mail", "pc.corp")
