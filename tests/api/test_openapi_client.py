@@ -172,7 +172,7 @@ def test_the_server_itself(client: DocumentClient) -> None:
 def test_receipts_of_telemetry(document: dict[str, Any], server: Server) -> None:
     with server.sender() as http:
         sender = DocumentClient(document, http)
-        records = story("openapi-host.corp.example").records
+        records = story("document.corp.example").records
         receipt = sender["POST /api/v1/ingest"]([*records, {"no": "format"}])
         assert receipt["rejected"] == len(receipt["errors"]) == 1
         sender["POST /api/v1/ingest"]([{"no": "format"}], fails=True)

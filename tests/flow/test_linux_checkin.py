@@ -129,3 +129,31 @@ def test_an_update_order_in_another_form_is_refused(
     bench.check_in()
     report = bench.check_in()
     assert report["health_message"] != "Healthy" or not order
+
+
+def test_a_flush_to_the_same_time_under_another_number_is_carried_out_again(
+    bench: Bench, played: PlayedServer
+) -> None:
+    played.orders = {"flush_before_us": 1_000, "flush_number": 1}
+    assert bench.check_in()["flushed_number"] is None
+    assert bench.check_in()["flushed_number"] == 1
+    played.orders["flush_number"] = 2
+    bench.parts.queue.add(b"{}")
+    bench.parts.queue.close_block()
+    assert bench.check_in()["flushed_number"] == 1
+    assert bench.check_in()["flushed_number"] == 1  # the block still waits
+    bench.parts.queue.sent(1)
+    done = bench.check_in()
+    assert (done["flushed_number"], done["flushed_before_us"]) == (2, 1_000)
+    assert bench.orders.flush_count == 2
+
+
+def test_a_server_without_numbers_gets_the_time_of_the_flush(
+    bench: Bench, played: PlayedServer
+) -> None:
+    played.orders = {"flush_before_us": 1_000}
+    bench.check_in()
+    done = bench.check_in()
+    assert (done["flushed_number"], done["flushed_before_us"]) == (None, 1_000)
+    bench.check_in()
+    assert bench.orders.flush_count == 1

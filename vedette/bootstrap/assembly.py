@@ -32,6 +32,8 @@ from vedette.state.sensors.sensor_keys import SensorKeys
 from vedette.state.start import FirstCredentials, start
 from vedette.store.engine.client import Engine
 
+_DAY_US = 24 * 3600 * 1_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
@@ -52,7 +54,7 @@ def assemble(settings: Settings, clock: Clock, *, accept_store: bool = False) ->
     """
     with ExitStack() as closing:
         engines = open_engines(settings, clock, closing, accept_store=accept_store)
-        credentials = start(engines.state, clock.now_us())
+        credentials = start(engines.state, clock.now_us(), settings.token_lifetime_days * _DAY_US)
         app = _connect(settings, clock, engines, closing)
         return Assembly(app, engines.state, credentials, closing.pop_all())
 

@@ -7,6 +7,9 @@ import typer
 
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table, time_text
+from vedette.cli.tokens import DAY_US, EXPIRES_DAYS_MAX
+from vedette.clock import SystemClock
+from vedette.errors import BadRequestError
 from vedette.state.db.database import Database
 from vedette.state.policy import groups
 from vedette.state.sensors import enrolment
@@ -85,6 +88,16 @@ def secret(
     rotate: Annotated[
         bool, typer.Option("--rotate", help="Issue a new secret; older ones stay valid.")
     ] = False,
+    expires_days: Annotated[
+        int | None,
+        typer.Option(
+            metavar="DAYS", min=1, max=EXPIRES_DAYS_MAX, help="With --rotate; default: for ever."
+        ),
+    ] = None,
+    uses: Annotated[
+        int | None,
+        typer.Option(metavar="HOSTS", min=1, help="With --rotate: good for so many enrolments."),
+    ] = None,
     revoke: Annotated[
         int | None, typer.Option(metavar="ID", help="Revoke the secret with this id.")
     ] = None,
@@ -96,10 +109,14 @@ def secret(
     as_json: JsonOption = False,
 ) -> None:
     """The enrolment secrets of a group: what its installers carry to let a host in."""
+    if not rotate and (expires_days or uses):
+        raise BadRequestError("--expires-days and --uses belong to --rotate")
     with open_state(data, config) as database:
         group_id = _group_id(database, group)
         if rotate:
-            enrolment.issue_secret(database, group_id)
+            now_us = SystemClock().now_us()
+            expires_us = now_us + expires_days * DAY_US if expires_days else 0
+            enrolment.issue_secret(database, group_id, expires_us, uses or 0)
         ended = [one.id for one in enrolment.group_secrets(database, group_id) if revoke_all]
         for secret_id in [revoke] if revoke is not None else ended:
             enrolment.revoke_secret(database, group_id, secret_id)
@@ -111,6 +128,9 @@ def secret(
             "id": one.id,
             "secret": one.secret,
             "created": time_text(one.created_us),
+            "expires": time_text(one.expires_us),
+            "uses": one.uses,
+            "uses_max": one.uses_max or None,
             "revoked": time_text(one.revoked_us),
         }
         for one in found
@@ -118,7 +138,8 @@ def secret(
     if as_json:
         print_json(rows)
     else:
-        print_table(("id", "secret", "created", "revoked"), [tuple(row.values()) for row in rows])
+        headings = ("id", "secret", "created", "expires", "uses", "at most", "revoked")
+        print_table(headings, [tuple("" if v is None else v for v in row.values()) for row in rows])
 
 
 def _group_id(database: Database, text: str) -> int:

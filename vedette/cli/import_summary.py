@@ -13,7 +13,16 @@ from vedette.importer import file_sequence
 from vedette.importer.sources.archives import Refusal
 from vedette.limits import IMPORT_ERRORS_MAX, IMPORT_HOSTS_SHOWN_MAX
 
-_COUNTS = ("read", "stored", "records", "duplicate", "not_kept", "filtered", "rejected")
+_COUNTS = (
+    "read",
+    "stored",
+    "records",
+    "duplicate",
+    "not_kept",
+    "filtered",
+    "rejected",
+    "conflicts",
+)
 """As in the answer of `POST /api/v1/ingest`."""
 
 _MEANINGS = {
@@ -21,6 +30,7 @@ _MEANINGS = {
     "not_kept": "left out: they tell of no process, and the setting keep does not name them",
     "filtered": "left out: by ingress filters",
     "rejected": "left out: see the reasons",
+    "conflicts": "stored: record numbers that came before with other content",
 }
 
 _OUTCOMES = ("events", "record", "duplicate", "not_kept", "filtered", "rejected")
@@ -48,7 +58,7 @@ class Summary:
         answer = answered.answer
         self.contents.add(answered.chunk.records)
         for name in _COUNTS:
-            self.counts[name] += answer.get(name, 0)  # an older server has no `filtered`
+            self.counts[name] += answer.get(name, 0)  # older servers lack some
         for channel, event_id, outcome, count in answer["tally"]:
             self.tally[channel, event_id, outcome] += count
         for error in answer["errors"]:
@@ -119,6 +129,8 @@ def show(summary: Summary, errors_shown: int = 10) -> None:
     counts = summary.counts
     console.print(f"files      {len(summary.files):>12,}")
     for name in _COUNTS:
+        if name == "conflicts" and not counts[name]:
+            continue
         meaning = _MEANINGS.get(name, "") if counts[name] else ""
         console.print(f"{name.replace('_', ' '):<10} {counts[name]:>12,}   {meaning}".rstrip())
     _show_contents(console, summary.contents)

@@ -15,9 +15,11 @@ from vedette.cli import (
     config,
     demo,
     groups,
+    hosts,
     import_files,
     installers,
     packages,
+    sensors,
     serve,
     sigma,
     simulate,
@@ -71,6 +73,8 @@ def vedette(
 app.add_typer(users.app, name="user", help="People and programs that use the API.")
 app.add_typer(tokens.app, name="token", help="Secrets of users, and of senders of telemetry.")
 app.add_typer(groups.app, name="group", help="Sensor groups.")
+app.add_typer(hosts.app, name="host", help="Names of hosts.")
+app.add_typer(sensors.app, name="sensor", help="Re-enrolments that wait for approval.")
 app.add_typer(packages.app, name="package", help="Sensor packages for updates.")
 app.add_typer(installers.app, name="installer", help="Packages that installers carry.")
 app.add_typer(teams.app, name="team", help="Teams: who may see which sensor groups.")

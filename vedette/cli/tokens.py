@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
+from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_settings, open_state
 from vedette.cli.printing import print_json, print_table, time_text
 from vedette.clock import SystemClock
 from vedette.errors import BadRequestError
@@ -40,8 +40,16 @@ def issue(
     name: Annotated[str, typer.Option(help="What the token is for.")] = "",
     expires_days: Annotated[
         int | None,
-        typer.Option(metavar="DAYS", min=1, max=TOKEN_EXPIRES_DAYS_MAX, help="Default: 365."),
+        typer.Option(
+            metavar="DAYS",
+            min=1,
+            max=TOKEN_EXPIRES_DAYS_MAX,
+            help="Default: the setting token_lifetime_days.",
+        ),
     ] = None,
+    never_expires: Annotated[
+        bool, typer.Option("--never-expires", help="Good until it is revoked.")
+    ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -50,7 +58,12 @@ def issue(
     if (user is None) is not ingest:
         raise BadRequestError("choose one: --user NAME for an API token, --ingest for a sender's")
     now_us = SystemClock().now_us()
-    expires_us = now_us + expires_days * DAY_US if expires_days else None
+    if never_expires and expires_days:
+        raise BadRequestError("choose one: --expires-days or --never-expires")
+    days = 0 if never_expires else expires_days
+    if days is None:
+        days = load_settings(data, config).settings.token_lifetime_days
+    expires_us = now_us + days * DAY_US if days else 0
     with open_state(data, config) as database:
         new = _new(database, user, group, name, expires_us)
         issued = tokens.issue(database, new, now_us)

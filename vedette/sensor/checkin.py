@@ -72,10 +72,10 @@ class CheckIn:
     def _wait(self, stopping: threading.Event) -> None:
         """Waits for the next check-in, which is early when a flush completes."""
         until = time.monotonic() + self.interval_s
-        flushed = self._orders.flushed_before_us
+        flushes = self._orders.flush_count
         while time.monotonic() < until and not stopping.wait(min(FLUSH_POLL_S, self.interval_s)):
             self._orders.update_flush()
-            if self._orders.flushed_before_us != flushed:
+            if self._orders.flush_count != flushes:
                 return
 
     def once(self) -> None:
@@ -126,6 +126,7 @@ class CheckIn:
             "is_isolating": parts.isolation.is_on,
             "isolation_problems": isolation_problems,
             "flushed_before_us": orders.flushed_before_us,
+            "flushed_number": orders.flushed_number,
             "restarted": orders.has_restarted,
             "uninstalling": orders.is_uninstalling,
             "ban_version": parts.bans.version,

@@ -215,6 +215,14 @@ class Settings:
         int,
         About("Room for copies of programs that sensors send; 0 asks for none.", unit="bytes"),
     ] = 10 * 2**30
+    token_lifetime_days: Annotated[
+        int,
+        About(
+            "How long a new token is good where its command does not say; 0: until it is revoked.",
+            unit="days",
+            most=36_500,
+        ),
+    ] = 365
     stream_ttl_s: Annotated[
         int, About("Time an unused stream is kept.", unit="seconds", least=1, alias="StreamTTLSecs")
     ] = 3600

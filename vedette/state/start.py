@@ -18,6 +18,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import DBAPIError
 
+from vedette import limits
 from vedette.errors import StartError, UnavailableError
 from vedette.state.accounts import tokens, users
 from vedette.state.db.database import Database
@@ -42,14 +43,18 @@ class FirstCredentials:
     ingest_token: tokens.Issued
 
 
-def start(database: Database, now_us: int) -> FirstCredentials | None:
+def start(
+    database: Database, now_us: int, token_lifetime_us: int = limits.TOKEN_LIFETIME_US
+) -> FirstCredentials | None:
     """Migrates; creates the first administrator where there is no user, else returns None.
+    `token_lifetime_us` is of the first tokens; 0: they never expire.
 
     Raises StartError when the database cannot be reached or belongs to a newer version.
     """
     with _current(database) as connection:
         if not connection.scalar(select(func.count()).select_from(USER)):
-            return _first_credentials(connection, now_us)
+            expires_us = now_us + token_lifetime_us if token_lifetime_us else 0
+            return _first_credentials(connection, now_us, expires_us)
     if count := tokens.without_expiry(database, now_us):
         log.warning("tokens never expire", count=count, see="vedette token list")
     return None
@@ -101,12 +106,14 @@ def _migrate(connection: Connection) -> None:
     command.upgrade(config, "head")
 
 
-def _first_credentials(connection: Connection, now_us: int) -> FirstCredentials:
+def _first_credentials(connection: Connection, now_us: int, expires_us: int) -> FirstCredentials:
     password = secrets.token_urlsafe(15)
     draft = users.NewUser(FIRST_USERNAME, password=password, is_global_admin=True)
     user_id = users.insert_checked(connection, draft, now_us)
-    api = tokens.NewToken("api", "first administrator", user_id=user_id)
-    ingest = tokens.NewToken("ingest", "first sender", group_id=groups.DEFAULT_GROUP_ID)
+    api = tokens.NewToken("api", "first administrator", user_id=user_id, expires_us=expires_us)
+    ingest = tokens.NewToken(
+        "ingest", "first sender", group_id=groups.DEFAULT_GROUP_ID, expires_us=expires_us
+    )
     return FirstCredentials(
         username=FIRST_USERNAME,
         password=password,

@@ -136,6 +136,7 @@ def test_the_summary_is_one_json_object_with_every_count() -> None:
         "not_kept",
         "filtered",
         "rejected",
+        "conflicts",
         "hosts",
         "first",
         "last",

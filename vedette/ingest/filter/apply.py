@@ -51,11 +51,13 @@ def _is_dropped(outcome: Any, bits: int, filters: CompiledFilters) -> bool:
     texts_of = _TEXTS.get(type(outcome))
     if texts_of is None:
         return False
+    matched = 0
     for name, texts in texts_of(outcome):
         patterns = filters.events.get(name)
-        if patterns is not None and any(patterns.bits(text) & bits for text in texts if text):
-            return True
-    return False
+        if patterns is not None:
+            for text in filter(None, texts):
+                matched |= patterns.bits(text) & bits
+    return bool(filters.not_exempted(matched, filters.exempts_events) & filters.thins)
 
 
 _Texts = Sequence[tuple[str, Sequence[str]]]

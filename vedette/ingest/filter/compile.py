@@ -17,12 +17,15 @@ class CompiledFilters:
     """Compiled filters that are enabled or measured. Not thread-safe: its caches have no lock."""
 
     __slots__ = (
+        "_at_least",
         "_depths",
         "_endless",
         "_sensors",
         "cmdlines",
         "drops",
         "events",
+        "exempts_events",
+        "exempts_processes",
         "filters",
         "inherited_mask",
         "md5s",
@@ -40,6 +43,15 @@ class CompiledFilters:
         """Mask of filters that drop all events of a process."""
         self.thins = self._which(lambda one: not one.filter_all_events, enforced=True)
         """Mask of filters that drop single events."""
+        passing = self._which(_is_pass_through)
+        self.exempts_processes = passing & self._which(lambda one: one.filter_all_events)
+        """Mask of pass-through filters that exempt the processes they match."""
+        self.exempts_events = passing & ~self.exempts_processes
+        """Mask of those that exempt the events in their lists."""
+        self._at_least = {
+            bit: self._of_priority(by.priority) for bit, by in self._bits() if bit & passing
+        }
+        """Mask of the filters that a pass-through filter does not exempt from, by its bit."""
         self.on_sensor = self._which(lambda one: one.filter_on_sensor)
         self.measured = self._which(lambda one: one.enabled or one.track_metrics)
         self.paths = self._patterns("path_filters", paths=True)
@@ -71,6 +83,11 @@ class CompiledFilters:
         """Mask of filters that match a process by its own properties, on any sensor."""
         found = self.paths.bits(path) & self.md5s.get(md5, self.no_md5)
         return found & self.cmdlines.bits(cmdline) if found else 0
+
+    def not_exempted(self, matched: int, passing: int) -> int:
+        """Matched filters without those of lower priority than the highest of `passing` in it."""
+        exempting = matched & passing
+        return matched & self._at_least[exempting & -exempting] if exempting else matched
 
     def deeper(self, depth: int) -> int:
         """Mask of filters that apply to descendants of this depth; 1 for children."""
@@ -105,6 +122,9 @@ class CompiledFilters:
                 found |= bit
         return found
 
+    def _of_priority(self, least: int) -> int:
+        return self._which(lambda one: one.priority >= least)
+
     def _deeper(self, depth: int) -> int:
         level = depth + 1
         return self._endless | self._which(lambda one: one.descendant_filtering_level >= level)
@@ -134,6 +154,10 @@ def compile_filters(filters: Iterable[IngressFilter]) -> CompiledFilters:
 
 def _is_enforced(one: IngressFilter) -> bool:
     return one.enabled and one.filter_on_server
+
+
+def _is_pass_through(one: IngressFilter) -> bool:
+    return one.enabled and not one.filter_on_server and not one.filter_on_sensor
 
 
 def _means_any(one: IngressFilter) -> bool:

@@ -88,10 +88,11 @@ class FilterEvaluator:
             here = filters.of_sensor(*subject)
             own &= here
             bits = own | (inherited & here)
+            bits = filters.not_exempted(bits, filters.exempts_processes)
             if bits & filters.drops:
                 verdicts[process_id] = DROP_ALL
             elif bits & filters.thins:
-                verdicts[process_id] = bits & filters.thins
+                verdicts[process_id] = bits & (filters.thins | filters.exempts_events)
             own &= filters.measured
             if own:
                 hits[own] = hits.get(own, 0) + 1

@@ -72,15 +72,28 @@ class _Refusal:
         return (self.update, self.key) == (update, key) and time.monotonic() < self.until
 
 
+@dataclass(frozen=True)
+class Flush:
+    """A flush order: the time in epoch us, and its number on the server."""
+
+    before_us: int
+    number: int | None
+
+
 class Orders:
     """Used by the check-in thread only."""
 
     def __init__(self, parts: Parts, state: Path) -> None:
         self._parts, self._state = parts, state
-        self._flush_us = 0
+        self._flush: Flush | None = None
+        """The flush that is under way."""
         self._flush_until = 0
         self._refused_update: _Refusal | None = None
         self.flushed_before_us = 0
+        self.flushed_number: int | None = None
+        """Number of the last flush that is complete; None where the server gave none."""
+        self.flush_count = 0
+        """Completed flushes."""
         self.has_restarted = False
         self.is_uninstalling = False
         self.problems: dict[str, str] = {}
@@ -112,7 +125,7 @@ class Orders:
         self._try("bans", lambda: self._ban(answer.get("bans")))
         self._try("filters", lambda: self._filter(answer.get("filters")))
         self._try("collection", lambda: self._collect(answer))
-        self._try("flush", lambda: self._flush(answer.get("flush_before_us")))
+        self._try("flush", lambda: self._begin_flush(answer))
         self._try("binaries", lambda: self._parts.binaries.want(answer.get("want_binaries") or []))
         if answer.get("uninstall"):
             self.is_uninstalling = True
@@ -173,20 +186,31 @@ class Orders:
         )
         parts.queue.bytes_max = max(QUEUE_BYTES_MIN, min(least))
 
-    def _flush(self, before_us: int | None) -> None:
-        """Starts a flush: every event before `before_us` has to reach the server;
-        `flushed_before_us` is set when it has."""
-        if before_us is None or before_us <= self.flushed_before_us:
+    def _begin_flush(self, answer: dict[str, Any]) -> None:
+        """Starts a flush: every event before `flush_before_us` has to reach the server. An order
+        is known by its number, or by its time where the server sends no number."""
+        if answer.get("flush_before_us") is None:
             return
-        if before_us != self._flush_us:
-            self._flush_us = before_us
-            self._parts.close_block()
-            self._flush_until = self._parts.queue.next
+        number = answer.get("flush_number")
+        wanted = Flush(int(answer["flush_before_us"]), None if number is None else int(number))
+        if wanted.number is None:
+            is_done = wanted.before_us <= self.flushed_before_us
+        else:
+            is_done = wanted.number == self.flushed_number
+        if is_done or wanted == self._flush:
+            return
+        self._flush = wanted
+        self._parts.close_block()
+        self._flush_until = self._parts.queue.next
 
     def update_flush(self) -> None:
         """Completes a flush whose blocks the server has acknowledged."""
-        if self._flush_us and self._parts.queue.first_waiting >= self._flush_until:
-            self.flushed_before_us, self._flush_us = self._flush_us, 0
+        done = self._flush
+        if done is not None and self._parts.queue.first_waiting >= self._flush_until:
+            self.flushed_before_us = max(self.flushed_before_us, done.before_us)
+            self.flushed_number = done.number
+            self.flush_count += 1
+            self._flush = None
 
     def _update(self, order: dict[str, Any], client: Client) -> None:
         """Installs an update. One that was refused is tried again when the order or the key

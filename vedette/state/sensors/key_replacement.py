@@ -146,6 +146,24 @@ def request_of(database: Database, scope: Scope, sensor_id: int) -> Request:
     return Request(*row)
 
 
+def requests(database: Database) -> list[tuple[int, str, Request]]:
+    """All re-enrolments that wait, with id and host name of their sensor, the oldest first."""
+    query = (
+        select(
+            SENSOR.c.id,
+            SENSOR.c.hostname,
+            SENSOR.c.reenrol_us,
+            SENSOR.c.reenrol_approved_us,
+            SENSOR.c.reenrol_kind,
+            SENSOR.c.reenrol_machine_id,
+        )
+        .where(SENSOR.c.reenrol_us > 0)
+        .order_by(SENSOR.c.reenrol_us, SENSOR.c.id)
+    )
+    with database.reading() as connection:
+        return [(row[0], row[1], Request(*row[2:])) for row in connection.execute(query)]
+
+
 def history(database: Database, sensor_id: int) -> list[KeyEvent]:
     """The audit of a sensor's keys, the newest first."""
     query = (

@@ -1,5 +1,6 @@
 """Which processes filters mean, and what is left of their events."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -213,3 +214,49 @@ def test_children_follow_what_becomes_known_of_an_ancestor_later() -> None:
     assert judged({"a": {"path": "/", "parent_id": ""}}) == []
     assert judged({"a": {"path": "/a"}}) == ["a", "c"]
     assert judged({}) == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("priority", "more", "is_dropped"),
+    [
+        (1, {}, False),
+        (0, {}, True),
+        (-1, {}, True),
+        (1, {"path_filters": ("/other",)}, True),
+        (1, {"enabled": False}, True),
+        (1, {"filter_on_sensor": True}, True),
+        (1, {"is_global": False, "group_ids": (3,)}, True),
+    ],
+)
+def test_a_pass_through_of_higher_priority_exempts_its_processes(
+    priority: int, more: dict[str, Any], is_dropped: bool
+) -> None:
+    members = {"path_filters": (SHELL,), "filter_on_server": False, "priority": priority} | more
+    both = IngressFilter("a", **members), IngressFilter("b", path_filters=("*",))
+    assert bool(verdicts(*both, told={"p": facts()})) is is_dropped
+
+
+def test_a_pass_through_exempts_descendants_and_not_from_a_filter_above_it() -> None:
+    passing = IngressFilter(
+        "a", path_filters=("/a",), filter_on_server=False, priority=1, descendant_filtering_level=1
+    )
+    told = {"a": facts("/a"), "b": facts("/b", "a"), "c": facts("/c", "b")}
+    everything = IngressFilter("b", path_filters=("*",))
+    assert verdicts(passing, everything, told=told) == {"c": DROP_ALL}
+    above = IngressFilter("c", path_filters=("/b",), priority=2)
+    assert verdicts(passing, everything, above, told=told) == {"b": DROP_ALL, "c": DROP_ALL}
+
+
+def test_a_pass_through_of_events_exempts_them_alone() -> None:
+    lists = {"path_filters": ("/p",), "filter_all_events": False}
+    passing = IngressFilter(
+        "a", **lists, filemod_filters=("keep",), filter_on_server=False, priority=1
+    )
+    dropping = IngressFilter("b", **lists, filemod_filters=(".*",))
+    told = {"p": facts("/p")}
+    filters, bits = compile_filters([passing, dropping]), verdicts(passing, dropping, told=told)
+    kept, gone = Filemod("p", 1, 1, "/keep"), Filemod("p", 2, 1, "/gone")
+    assert apply_filters([kept, gone], bits, filters) == [kept]
+    same = replace(passing, priority=0)
+    filters, bits = compile_filters([same, dropping]), verdicts(same, dropping, told=told)
+    assert apply_filters([kept, gone], bits, filters) == []

@@ -1,0 +1,51 @@
+"""`vedette host alias`: further names of a host, whose records belong to its sensor."""
+
+from typing import Annotated
+
+import typer
+
+from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
+from vedette.cli.printing import print_json, print_table
+from vedette.state.sensors import host_registry
+
+app = typer.Typer(no_args_is_help=True)
+alias_app = typer.Typer(no_args_is_help=True)
+app.add_typer(alias_app, name="alias", help="Further names of a host.")
+
+AliasArgument = Annotated[str, typer.Argument(metavar="ALIAS", help="The further name.")]
+
+
+@alias_app.command("add")
+def add(
+    alias: AliasArgument,
+    host: Annotated[str, typer.Argument(metavar="HOST", help="Name of a known host.")],
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Later records that name ALIAS belong to the sensor of HOST."""
+    with open_state(data, config) as database:
+        host_registry.add_alias(database, alias, host)
+    typer.echo(f"{alias.lower()} is an alias of {host.lower()}")
+
+
+@alias_app.command("remove")
+def remove(alias: AliasArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+    """Later records that name ALIAS get a sensor of their own. A running server that has seen the
+    alias takes this up at its next start; DELETE /api/v1/hostalias/ALIAS works at once."""
+    with open_state(data, config) as database:
+        host_registry.remove_alias(database, alias)
+    typer.echo(f"{alias.lower()} is no alias any more")
+
+
+@alias_app.command("list")
+def list_aliases(
+    data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """All aliases, with the sensor of each."""
+    with open_state(data, config) as database:
+        found = host_registry.aliases(database)
+    names = ("alias", "sensor_id", "hostname")
+    if as_json:
+        print_json([dict(zip(names, row, strict=True)) for row in found])
+    else:
+        print_table(("alias", "sensor", "host"), found)
