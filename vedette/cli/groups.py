@@ -7,9 +7,10 @@ import typer
 
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table, time_text
-from vedette.cli.tokens import DAY_US, EXPIRES_DAYS_MAX
+from vedette.cli.tokens import DAY_US
 from vedette.clock import SystemClock
 from vedette.errors import BadRequestError
+from vedette.limits import TOKEN_EXPIRES_DAYS_MAX
 from vedette.state.db.database import Database
 from vedette.state.policy import groups
 from vedette.state.sensors import enrolment
@@ -91,7 +92,10 @@ def secret(
     expires_days: Annotated[
         int | None,
         typer.Option(
-            metavar="DAYS", min=1, max=EXPIRES_DAYS_MAX, help="With --rotate; default: for ever."
+            metavar="DAYS",
+            min=1,
+            max=TOKEN_EXPIRES_DAYS_MAX,
+            help="With --rotate; default: for ever.",
         ),
     ] = None,
     uses: Annotated[

@@ -174,9 +174,7 @@ class BinaryCopies:
         sensor_bytes_max = max(
             self._bytes_max // limits.SENSOR_COPIES_SHARE, 2 * limits.COPIED_FILE_BYTES_MAX
         )
-        return min(
-            self._bytes_max - used.total - arriving, sensor_bytes_max - used.of_sensor - own
-        )
+        return min(self._bytes_max - used.total - arriving, sensor_bytes_max - used.of_sensor - own)
 
     def _arrived(self, pattern: str) -> int:
         """Bytes of unfinished files."""
