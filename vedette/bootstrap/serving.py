@@ -44,7 +44,9 @@ SWITCH_INTERVAL_S = 0.0005
 """How long a thread keeps the interpreter lock while another one waits for it. With the default of
 5 ms, every read of the event loop waits that long behind a search that renders its answer."""
 
-BACKLOG = 1_024
+BACKLOG = 4_096
+"""Connections that wait to be accepted; the kernel may allow fewer (`net.core.somaxconn`). A client
+whose connection does not fit tries again after 1, 3 and 7 seconds."""
 
 
 class _Server(uvicorn.Server):
