@@ -26,6 +26,9 @@ log = structlog.get_logger(__name__)
 
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
+_ACCEPTS_AT_ONCE: Final = 256
+"""Before the event loop does other work."""
+
 
 class Acceptor:
     """Accepts on one listening socket, from `start` until `close`."""
@@ -44,16 +47,20 @@ class Acceptor:
         self._handshakes: dict[asyncio.Task[None], None] = {}
         """Connections being set up, the oldest first."""
         self._spares: list[int] = []
-        self._accepting: asyncio.Task[None] | None = None
+        self._retry: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
         self._listener.setblocking(False)
         self._keep_spares()
-        self._accepting = asyncio.get_running_loop().create_task(self._accept_all())
+        self._resume()
 
     async def close(self) -> None:
         """Close the listening socket and connections that are not set up yet. Idempotent."""
-        tasks = [task for task in (self._accepting, *self._handshakes) if task is not None]
+        if self._listener.fileno() >= 0:
+            asyncio.get_running_loop().remove_reader(self._listener)
+        if self._retry is not None:
+            self._retry.cancel()
+        tasks = list(self._handshakes)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -61,31 +68,43 @@ class Acceptor:
         while self._spares:
             os.close(self._spares.pop())
 
-    async def _accept_all(self) -> None:
-        loop = asyncio.get_running_loop()
+    def _resume(self) -> None:
+        self._keep_spares()
+        asyncio.get_running_loop().add_reader(self._listener, self._accept)
+
+    def _accept(self) -> None:
+        """Accept what waits, up to a bound: a client whose connection does not fit the backlog
+        tries again only after seconds."""
         on_spare = False
-        while True:
+        for _ in range(_ACCEPTS_AT_ONCE):
             try:
-                client, _ = await loop.sock_accept(self._listener)
+                client, _address = self._listener.accept()
+            except BlockingIOError:
+                break
             except OSError as error:
                 if error.errno not in _EXHAUSTED:
                     continue  # the client has gone
-                if self._spares:
-                    os.close(self._spares.pop())
-                    on_spare = True
-                else:
-                    await asyncio.sleep(limits.SPARE_DESCRIPTORS_RETRY_S)
-                    self._keep_spares()
+                if not self._spares:
+                    self._pause()
+                    return
+                os.close(self._spares.pop())
+                on_spare = True
                 continue
             self._set_up(client, on_spare)
             on_spare = False
-            self._keep_spares()
+        self._keep_spares()
+
+    def _pause(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._listener)
+        self._retry = loop.call_later(limits.SPARE_DESCRIPTORS_RETRY_S, self._resume)
 
     def _set_up(self, client: socket.socket, on_spare: bool) -> None:
         if len(self._handshakes) >= self._allowed.handshakes:
             oldest = next(iter(self._handshakes))
             del self._handshakes[oldest]
             oldest.cancel()
+        client.setblocking(False)
         protocol = self._new_protocol()
         protocol.is_reserved = on_spare
         task = asyncio.get_running_loop().create_task(self._connect(client, protocol))

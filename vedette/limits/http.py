@@ -62,8 +62,9 @@ health checks and check-ins only."""
 RESERVED_CONNECTIONS_MAX = 64
 """Connections above `CONNECTIONS_MAX` for health checks and check-ins, one request each."""
 
-HANDSHAKES_MAX = 512
-"""Connections whose TLS handshake is not complete; above it the oldest is closed."""
+HANDSHAKES_MAX = 2_048
+"""Connections whose TLS handshake is not complete; above it the oldest is closed. As many as arrive
+in the second or two that a handshake takes under load: with 512, a flood closed those of others."""
 
 HANDSHAKE_DEADLINE_S = 10.0
 """How long a TLS handshake may take: three round trips, or a few seconds on a loaded machine."""

@@ -29,9 +29,9 @@ THREAD_SWITCH_INTERVAL_S = 0.0005
 """How long a thread keeps the interpreter lock while another one waits for it. With the default of
 5 ms, every read of the event loop waits that long behind a search that renders its answer."""
 
-LISTEN_BACKLOG = 1_024
-"""Connections that the kernel queues until they are accepted: a fleet reconnects at once after a
-restart."""
+LISTEN_BACKLOG = 4_096
+"""Connections that wait to be accepted; the kernel may allow fewer (`net.core.somaxconn`). A client
+whose connection does not fit tries again after 1, 3 and 7 seconds."""
 
 JOB_LEASE_MARGIN_S = 60
 """How much longer a lease lasts than two intervals of its job, so that the holder keeps it."""

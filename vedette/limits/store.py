@@ -92,7 +92,7 @@ PREFILTER_PLACES_ENOUGH = 50
 fewer."""
 
 PREFILTER_CONDITIONS_MAX = 2
-"""Conditions of one narrowing that are looked up again for fewer places."""
+"""Lookups of one narrowing that are looked up again for fewer places."""
 
 ESTIMATED_QUERY_CHARS_MAX = 100_000
 """Longer queries take so long that index analysis does not matter."""

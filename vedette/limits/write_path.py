@@ -50,7 +50,7 @@ CONFLICT_FINGERPRINTS_MAX = 5_000_000
 """Newest records, for each worker, whose content is compared when their number comes again; 2 to 3
 bytes each."""
 
-HEARD_OF_MAX = 5_000_000
+STORED_HASHES_MAX = 5_000_000
 """Stored processes whose hashes the write path reads, half a second a million, and forgotten ones
 whose hashes it keeps; with more, it asks the store about all that it does not remember."""
 

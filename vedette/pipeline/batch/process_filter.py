@@ -13,7 +13,7 @@ from typing import Protocol
 
 from pyroaring import BitMap
 
-from vedette.limits import HEARD_OF_MAX
+from vedette.limits import STORED_HASHES_MAX
 from vedette.model.ids import process_hash
 
 
@@ -22,7 +22,7 @@ class ProcessHashes(Protocol):
 
     def process_hashes(self) -> BitMap | None:
         """The hashes of all stored processes; None when other servers store too, or when there
-        are more than `HEARD_OF_MAX`."""
+        are more than `STORED_HASHES_MAX`."""
 
 
 class ProcessFilter:
@@ -46,7 +46,7 @@ class ProcessFilter:
 
     def note(self, process_ids: Iterable[str]) -> None:
         """Adds processes that are, or may become, stored."""
-        if len(self._evicted) <= HEARD_OF_MAX:
+        if len(self._evicted) <= STORED_HASHES_MAX:
             self._evicted.update(map(process_hash, process_ids))
 
     def among(self, process_ids: Sequence[str]) -> Sequence[str]:
@@ -54,7 +54,7 @@ class ProcessFilter:
         if self._stored is None and self._is_usable:
             self._stored = self._store.process_hashes()
             self._is_usable = self._stored is not None
-        if self._stored is None or len(self._evicted) > HEARD_OF_MAX:
+        if self._stored is None or len(self._evicted) > STORED_HASHES_MAX:
             return process_ids
         stored, evicted = self._stored, self._evicted
         hashes = map(process_hash, process_ids)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pyroaring import BitMap
 
 from vedette.clock import Clock
-from vedette.limits import HEARD_OF_MAX, HOST_CONTEXT_HOURS, SEEN_HOURS
+from vedette.limits import HOST_CONTEXT_HOURS, SEEN_HOURS, STORED_HASHES_MAX
 from vedette.model.host import HostProcess
 from vedette.pipeline.batch.batch_processor import RECORD_TABLE, SEGMENT_TABLE
 from vedette.pipeline.batch.segment_assigner import SegmentPlace
@@ -57,7 +57,7 @@ class StoreLookup:
         servers store too."""
         if self.engine.capabilities.cluster:
             return None
-        return process_hashes(self.engine, HEARD_OF_MAX)
+        return process_hashes(self.engine, STORED_HASHES_MAX)
 
     def restore_seen(self, keys: StoredKeys, since_seq: int) -> None:
         """Passes to `keys` the keys of records stored by commits from `since_seq` on, in the last

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vedette import limits
-from vedette.limits import PREFILTER_PLACES_ENOUGH
+from vedette.limits import PREFILTER_CONDITIONS_MAX, PREFILTER_PLACES_ENOUGH
 from vedette.query.compile.condition import Condition, Narrowing
 from vedette.store.engine.client import Engine, Params
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.scope_filter import PLACE
-
-_LOOKUPS_MAX: Final = 2
-"""Lookups of one narrowing that are looked up again for fewer places."""
 
 _BOUND: Final = "narrow_places"
 _PLACES: Final = f"({PLACE}) IN {{{_BOUND}:Array(Tuple(UInt64, UInt32, UInt64))}}"
@@ -59,7 +56,10 @@ def find_places(
     if len(found) > limits.PREFILTER_PLACES_MAX:
         return None
     for narrowing in ranked[1:]:
-        if len(found) <= PREFILTER_PLACES_ENOUGH or len(narrowing.lookups) > _LOOKUPS_MAX:
+        if (
+            len(found) <= PREFILTER_PLACES_ENOUGH
+            or len(narrowing.lookups) > PREFILTER_CONDITIONS_MAX
+        ):
             break
         name = "process_id" if where.of_processes else PLACE
         also = reach.ask(

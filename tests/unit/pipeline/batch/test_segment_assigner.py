@@ -223,7 +223,7 @@ def test_processes_of_remounted_partitions_are_found() -> None:
 
 
 def test_of_too_many_processes_no_hashes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vedette.pipeline.batch.process_filter.HEARD_OF_MAX", 2)
+    monkeypatch.setattr("vedette.pipeline.batch.process_filter.STORED_HASHES_MAX", 2)
     lookup = Asked()
     assigner = SegmentAssigner(lookup, 0)
     assigner.begin_empty()
