@@ -18,9 +18,6 @@ _PROCESS_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FILETIME_EPOCH_US = 11_644_473_600_000_000
 """Microseconds from 1601-01-01 to 1970-01-01."""
 
-_CHECKSUM_MAX: Final = 0xFFFF_FFFF
-"""Greatest value in place of a start that is not known: within 72 minutes of 1970."""
-
 MERGED_SEGMENT = 0
 """Segment id in a request: all segments of the process as one."""
 
@@ -46,17 +43,6 @@ def guid_start_us(guid: str) -> int:
     """Start second that a Sysmon ProcessGuid carries
     (docs/telemetry-formats.md#what-real-data-teach, fact 2), epoch us."""
     return int(guid[14:18] + guid[9:13], 16) * 1_000_000
-
-
-def start_of_process_id(process_id: str) -> int:
-    """Start (epoch microseconds) that an id of `process_id_from_start` carries; 0 for other ids,
-    and for ids of a process whose start is not known: they carry a checksum of its path."""
-    try:
-        filetime = int(process_id[19:36].replace("-", ""), 16)
-    except ValueError:
-        return 0
-    start_us = filetime // 10 - FILETIME_EPOCH_US
-    return start_us if start_us > _CHECKSUM_MAX else 0
 
 
 def checked_process_id(text: str, name: str = "process_id") -> str:
