@@ -16,6 +16,9 @@ from tests.support.served import Server, hire, listening, open_group, wait_for
 from vedette.model.principal import Role
 
 ATTACK_S = 40.0
+ANSWERED = {"body", "enrolment", "head", "import", "name", "query"}
+"""Attacks that always get an answer; the others may be held without one until the end."""
+
 MEMORY_MB_MAX = 3_000
 """Of the server with its workers. It holds 500 MB at rest; bodies in flight, the queue and a search
 have limits of 0.25 to 1 GB each."""
@@ -60,7 +63,7 @@ def test_the_server_answers_and_loses_nothing_under_the_whole_corpus(
         assert probes.share_ms(0.5) < PROBE_P50_MS_MAX, probes.text()
         assert probes.share_ms(0.99) < PROBE_P99_MS_MAX, probes.text()
         assert max(probes.memory_mb) < MEMORY_MB_MAX, probes.text()
-        assert len({attack for attack, _ in seen.statuses}) >= 8, "every kind was played"
+        assert {attack for attack, _ in seen.statuses} >= ANSWERED
         assert process.poll() is None
         with server.analyst() as client:
             assert wait_for(lambda: client.get("/readyz").status_code, 200) == 200
