@@ -77,7 +77,7 @@ def test_process_analysis(client: DocumentClient, processes: list[dict[str, Any]
 
 def test_binaries(client: DocumentClient) -> None:
     found = client["GET /api/v1/binary"](
-        facet="true", **{"facet.field": ["observed_filename", "digsig_result"]}
+        facet="true", **{"facet.field": ["observed_filename_facet", "group"]}
     )
     assert client["POST /api/v1/binary"]({"q": "", "rows": 1})["results"]
     for one in found["results"]:

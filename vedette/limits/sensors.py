@@ -123,6 +123,13 @@ CHANNELS_AN_HOUR_MAX = 256
 """Further channel names that get a code within an hour, so that one sender of made-up names does
 not use up the codes within a day's logs. Records of the others are deduplicated by request."""
 
+CHANNELS_GROUP_FREE = 2_048
+"""Channel names that get their code at once for one sensor group, since the server's start: half
+of `CHANNELS_FREE`, so that one group's senders leave room for the others."""
+
+CHANNELS_GROUP_AN_HOUR_MAX = 128
+"""Further channel names of one sensor group that get a code within an hour."""
+
 INSTALLER_PIECE_BYTES = 256 * 1024
 """Bytes of an installer sent at a time: an archive is not held in memory whole."""
 

@@ -254,10 +254,10 @@ def test_the_computer_name_is_the_short_name(hostname: str, os_type: str, short:
 def test_a_channel_has_one_code_for_ever(
     another: Callable[[], Database], database: Database
 ) -> None:
-    codes = Channels(database).codes(["Security", "System"])
+    codes = Channels(database).codes(["Security", "System"], 1)
     again = Channels(another())
-    assert again.codes(["System", "Security"]) == codes
-    assert again.codes(["security"])["security"] not in codes.values()
+    assert again.codes(["System", "Security"], 1) == codes
+    assert again.codes(["security"], 1)["security"] not in codes.values()
     assert min(codes.values()) >= 1
 
 
@@ -267,14 +267,14 @@ def test_servers_that_meet_the_same_channels_at_once_agree(
     names = [f"Channel{number}/Operational" for number in range(100)]
     servers = [Channels(another()) for _ in range(4)]
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda channels: channels.codes(names), servers))
+        found = list(threads.map(lambda channels: channels.codes(names, 1), servers))
     assert all(answer == found[0] for answer in found)
     assert len(set(found[0].values())) == 100
 
 
 @pytest.mark.parametrize("bad", ["", "x" * 256, "nul\0", "\ud800"])
 def test_what_cannot_be_a_channel_has_no_code(database: Database, bad: str) -> None:
-    codes = Channels(database).codes([bad, "Security"])
+    codes = Channels(database).codes([bad, "Security"], 1)
     assert (codes[bad], codes["Security"]) == (NO_CODE, 1)
 
 
@@ -283,8 +283,8 @@ def test_above_the_limit_only_new_channels_have_no_code(
 ) -> None:
     monkeypatch.setattr(limits, "CHANNELS_MAX", 2)
     channels = Channels(database)
-    assert channels.codes(["a", "b"]) == {"a": 1, "b": 2}
-    assert channels.codes(["a", "c"]) == {"a": 1, "c": NO_CODE}
+    assert channels.codes(["a", "b"], 1) == {"a": 1, "b": 2}
+    assert channels.codes(["a", "c"], 1) == {"a": 1, "c": NO_CODE}
 
 
 def test_a_value_is_what_was_saved_last(
@@ -333,6 +333,23 @@ def test_made_up_channel_names_do_not_use_up_the_codes(
     channels = Channels(database)
     coded = []
     for batch in range(6):
-        codes = channels.codes(f"made-up-{batch}-{number}" for number in range(4))
+        codes = channels.codes((f"made-up-{batch}-{number}" for number in range(4)), 1)
         coded += [code for code in codes.values() if code != NO_CODE]
     assert len(coded) == 13
+
+
+def test_one_group_leaves_channel_codes_to_the_others(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CHANNELS_FREE", 20)
+    monkeypatch.setattr(limits, "CHANNELS_GROUP_FREE", 5)
+    monkeypatch.setattr(limits, "CHANNELS_GROUP_AN_HOUR_MAX", 2)
+    channels = Channels(database)
+    made_up = [
+        code
+        for batch in range(6)
+        for code in channels.codes((f"made-up-{batch}-{n}" for n in range(4)), 1).values()
+    ]
+    assert sum(code != NO_CODE for code in made_up) == 7
+    assert channels.codes(["Security"], 2)["Security"] != NO_CODE
+    assert channels.codes(["Security"], 1)["Security"] != NO_CODE

@@ -28,7 +28,7 @@ Decode = Callable[[bytes, str], list[Record]]
 class ChannelCodes(Protocol):
     """Numeric codes of event log channels (`state/sensors/channel_codes.py`)."""
 
-    def codes(self, names: Iterable[str]) -> dict[str, int]: ...
+    def codes(self, names: Iterable[str], group_id: int) -> dict[str, int]: ...
 
 
 class DecodedBatch:
@@ -153,7 +153,7 @@ class HostResolver:
             batch.hosts[0].comms_ip = pack_address(batch.comms_ip)  # all are of one host
         unknown = {record.channel for record in batch.records}.difference(self._codes)
         if unknown:
-            self._codes.update(self._channels.codes(unknown))
+            self._codes.update(self._channels.codes(unknown, batch.group_id))
         codes = self._codes
         batch.keys = [
             record_key(codes[record.channel], record.record_id) for record in batch.records

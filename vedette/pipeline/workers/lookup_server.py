@@ -71,8 +71,8 @@ class LookupServer:
             case LookupSensors(hosts, group_id, now_us):
                 sightings = {name: Sighting(os_type) for name, os_type in hosts.items()}
                 return SensorsFound(self.sensors.resolve(sightings, group_id, now_us))
-            case LookupChannelCodes(names):
-                return ChannelCodesFound(self.channels.codes(names))
+            case LookupChannelCodes(names, group_id):
+                return ChannelCodesFound(self.channels.codes(names, group_id))
             case LookupProcesses(process_ids):
                 return ProcessesFound(self.stored.processes(process_ids))
             case LookupProcessHashes():

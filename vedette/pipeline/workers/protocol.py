@@ -106,9 +106,10 @@ class SensorsFound(Struct, tag=True):
 
 
 class LookupChannelCodes(Struct, tag=True):
-    """Lookup: the numeric codes of event log channels."""
+    """Lookup: the numeric codes of event log channels, for senders of a sensor group."""
 
     names: list[str]
+    group_id: int
 
 
 class ChannelCodesFound(Struct, tag=True):

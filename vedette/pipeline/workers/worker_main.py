@@ -110,8 +110,8 @@ class LookupClient:
     ) -> None:
         self.seen.append((sensor_id, interface_ip, host_type, computer_sid))
 
-    def codes(self, names: Iterable[str]) -> dict[str, int]:
-        return self._look_up(LookupChannelCodes(list(names)), ChannelCodesFound).codes
+    def codes(self, names: Iterable[str], group_id: int) -> dict[str, int]:
+        return self._look_up(LookupChannelCodes(list(names), group_id), ChannelCodesFound).codes
 
     def processes(
         self, process_ids: list[str]

@@ -1,6 +1,7 @@
 """Codes of channel names. A record's key is `code << 48 | record id`, so a code never changes."""
 
 import time
+from collections import Counter
 from collections.abc import Iterable
 from threading import Lock
 
@@ -22,24 +23,29 @@ class Channels:
         self._codes: dict[str, int] = {}
         self._hour = 0
         self._coded_this_hour = 0
+        self._coded: Counter[int] = Counter()
+        """New names by sensor group, since the start."""
+        self._coded_of_hour: Counter[int] = Counter()
+        """Those of this hour beyond `CHANNELS_GROUP_FREE`."""
         self._lock = Lock()
 
-    def codes(self, names: Iterable[str]) -> dict[str, int]:
+    def codes(self, names: Iterable[str], group_id: int) -> dict[str, int]:
         """The code of every name, 1 to `CHANNELS_MAX`, compared exactly; new names get one that
         is durable before this returns. `NO_CODE` for empty or unprintable names and above the
-        limit. Raises UnavailableError when the database cannot answer.
+        limits of the server and of the sensor group that sends them. Raises UnavailableError when
+        the database cannot answer.
         """
         wanted = set(names)
         unseen = sorted(name for name in wanted if name not in self._codes and _can_have_code(name))
         if unseen:
-            self._take_in(unseen)
+            self._take_in(unseen, group_id)
         return {name: self._codes.get(name, NO_CODE) for name in wanted}
 
-    def _take_in(self, names: list[str]) -> None:
+    def _take_in(self, names: list[str], group_id: int) -> None:
         with self._database.writing() as connection:
             found = _known(connection, names)
             taken = connection.scalar(select(func.max(CHANNEL.c.code))) or 0
-            room = self._room(taken)
+            room = self._room(taken, group_id)
             new = [{"name": name} for name in names if name not in found][:room]
             if new:
                 connection.execute(insert_new(connection, CHANNEL), new)
@@ -47,16 +53,23 @@ class Channels:
         with self._lock:
             self._codes |= found
             self._coded_this_hour += min(len(new), max(0, taken + len(new) - limits.CHANNELS_FREE))
+            self._coded[group_id] += len(new)
+            beyond = max(0, self._coded[group_id] - limits.CHANNELS_GROUP_FREE)
+            self._coded_of_hour[group_id] += min(len(new), beyond)
 
-    def _room(self, taken: int) -> int:
+    def _room(self, taken: int, group_id: int) -> int:
         """How many new names may have a code now."""
         hour = int(time.monotonic() // 3_600)
         with self._lock:
             if hour != self._hour:
                 self._hour, self._coded_this_hour = hour, 0
+                self._coded_of_hour.clear()
+            of_group = max(0, limits.CHANNELS_GROUP_FREE - self._coded[group_id]) + max(
+                0, limits.CHANNELS_GROUP_AN_HOUR_MAX - self._coded_of_hour[group_id]
+            )
             of_hour = limits.CHANNELS_AN_HOUR_MAX - self._coded_this_hour
         free = max(limits.CHANNELS_FREE - taken, 0)
-        return max(0, min(limits.CHANNELS_MAX - taken, free + max(of_hour, 0)))
+        return max(0, min(limits.CHANNELS_MAX - taken, of_group, free + max(of_hour, 0)))
 
 
 def _can_have_code(name: str) -> bool:
