@@ -42,7 +42,6 @@ EXCEPTIONS = (
     ("ingest/framing/record_boundaries.py", "_LOG_LINE_BYTES", "length of `[2026-01-01`"),
     ("ingest/times.py", "_LAST_US", "the last time that a date can have"),
     ("model/ids.py", "FILETIME_EPOCH_US", "from 1601 to 1970"),
-    ("model/ids.py", "_CHECKSUM_MAX", "bits of a checksum"),
     ("pipeline/batch/deduplicate.py", "_GENERATION_US", "a limit in another unit"),
     ("pipeline/workers/progress.py", "_SLOT_BYTES", "a cache line of the processor"),
     ("pipeline/workers/socket_channel.py", "_LENGTH_BYTES", "field of a message"),
