@@ -20,7 +20,7 @@ def document(analyst: httpx.Client) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def client(document: dict[str, Any], analyst: httpx.Client, told: Story) -> DocumentClient:
+def client(document: dict[str, Any], analyst: httpx.Client, sent_story: Story) -> DocumentClient:
     return DocumentClient(document, analyst)
 
 

@@ -233,18 +233,18 @@ def test_a_pass_through_of_higher_priority_exempts_its_processes(
 ) -> None:
     members = {"path_filters": (SHELL,), "filter_on_server": False, "priority": priority} | more
     both = IngressFilter("a", **members), IngressFilter("b", path_filters=("*",))
-    assert bool(verdicts(*both, told={"p": facts()})) is is_dropped
+    assert bool(verdicts(*both, claims={"p": facts()})) is is_dropped
 
 
 def test_a_pass_through_exempts_descendants_and_not_from_a_filter_above_it() -> None:
     passing = IngressFilter(
         "a", path_filters=("/a",), filter_on_server=False, priority=1, descendant_filtering_level=1
     )
-    told = {"a": facts("/a"), "b": facts("/b", "a"), "c": facts("/c", "b")}
+    claims = {"a": facts("/a"), "b": facts("/b", "a"), "c": facts("/c", "b")}
     everything = IngressFilter("b", path_filters=("*",))
-    assert verdicts(passing, everything, told=told) == {"c": DROP_ALL}
+    assert verdicts(passing, everything, claims=claims) == {"c": DROP_ALL}
     above = IngressFilter("c", path_filters=("/b",), priority=2)
-    assert verdicts(passing, everything, above, told=told) == {"b": DROP_ALL, "c": DROP_ALL}
+    assert verdicts(passing, everything, above, claims=claims) == {"b": DROP_ALL, "c": DROP_ALL}
 
 
 def test_a_pass_through_of_events_exempts_them_alone() -> None:
@@ -253,10 +253,10 @@ def test_a_pass_through_of_events_exempts_them_alone() -> None:
         "a", **lists, filemod_filters=("keep",), filter_on_server=False, priority=1
     )
     dropping = IngressFilter("b", **lists, filemod_filters=(".*",))
-    told = {"p": facts("/p")}
-    filters, bits = compile_filters([passing, dropping]), verdicts(passing, dropping, told=told)
+    claims = {"p": facts("/p")}
+    filters, bits = compile_filters([passing, dropping]), verdicts(passing, dropping, claims=claims)
     kept, gone = Filemod("p", 1, 1, "/keep"), Filemod("p", 2, 1, "/gone")
     assert apply_filters([kept, gone], bits, filters) == [kept]
     same = replace(passing, priority=0)
-    filters, bits = compile_filters([same, dropping]), verdicts(same, dropping, told=told)
+    filters, bits = compile_filters([same, dropping]), verdicts(same, dropping, claims=claims)
     assert apply_filters([kept, gone], bits, filters) == []
