@@ -28,12 +28,13 @@ NO_PROCESS_OR_BINARY = re.compile("alert_|status|alliance_score_nvd")
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """A client of a server on whose store the documents of the checks are."""
+    """A client of a server on whose store the documents of the checks are: telemetry alone, made
+    without a state database."""
     data: Path = tmp_path_factory.mktemp("checks")
     (data / "telemetry").mkdir()
     command = [sys.executable, "-m", "tests.api.shared_checks", str(data / "telemetry")]
     subprocess.run(command, check=True, cwd=Path(__file__).parents[2])
-    for server in start_server(data):
+    for server in start_server(data, "--accept-store"):
         yield from clients(server)
 
 
