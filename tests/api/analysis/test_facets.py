@@ -35,7 +35,7 @@ def test_bulk_counts_the_fields_of_each_kind(analysed: Analysed) -> None:
         **{"C:\\Temp\\": 3, "C:\\Windows\\": 3},
     }
     assert values(body, "filemod_action") == {"1": 1, "8": 1}
-    assert values(body, "filemod_filetype") == {"1": 1}
+    assert values(body, "filemod_filetype") == {"1": 2}
     assert values(body, "childproc_filepath") == {analysed.child.image: 1}
     assert values(body, "childproc_md5") == {analysed.child.md5: 1}
     assert values(body, "childproc_sha256") == {analysed.child.md5 * 2: 1}
@@ -48,7 +48,7 @@ def test_bulk_counts_the_fields_of_each_kind(analysed: Analysed) -> None:
 def test_numbers_have_names_and_the_most_frequent_stands_first(analysed: Analysed) -> None:
     terms = analysed.get("1/bulk").json()["facets"]["terms"]
     by_field = {term["field"]: term["values"] for term in terms}
-    assert by_field["filemod_filetype"] == [{"id": "1", "name": "PE", "total": 1}]
+    assert by_field["filemod_filetype"] == [{"id": "1", "name": "PE", "total": 2}]
     assert by_field["filemod_action"][0]["name"] == "created"
     assert by_field["event_type"][0] == {"id": "filemod", "name": "filemod", "total": 2}
 

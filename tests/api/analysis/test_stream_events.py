@@ -53,8 +53,8 @@ def test_a_file_event_reports_operation_and_type(events: list[dict[str, Any]]) -
         "path": "C:\\Temp\\up.exe",
         "md5": "",
         "sha256": "",
-        "filetype": None,
-        "filetype_name": None,
+        "filetype": 1,
+        "filetype_name": "PE",
         "is_tampered": False,
     }
     written = only(events, "filemod", 1)
