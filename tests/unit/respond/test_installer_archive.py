@@ -17,7 +17,9 @@ from vedette.respond.installer_archive import sensor_program, tar_gz, zipped
 from vedette.respond.installer_texts import SensorSettings
 from vedette.respond.installers import sensor_version
 
-SETTINGS = SensorSettings("https://edr.example:8443", "s%cret", 3)
+SETTINGS = SensorSettings(
+    "https://edr.example:8443", "s%cret", 3, update_public_key="c2lnbmVyIG9mIHVwZGF0ZXM="
+)
 
 
 def read(archive: IO[bytes]) -> bytes:
@@ -84,6 +86,7 @@ def test_settings_are_read_back_as_they_were_given() -> None:
         "group_id": "3",
         "ca_pem_file": "ca.pem",
         "data_dir": "/var/lib/x",
+        "update_public_key": SETTINGS.update_public_key,
     }
 
 

@@ -43,6 +43,8 @@ def _row(**changes: Any) -> SensorRow:
 def test_every_field_of_a_recorded_sensor_is_there_in_its_type() -> None:
     recorded = json.loads(RECORDED.read_text())
     body = sensor_body(_row(), NOW_US)
+    assert body.pop("sensor_health_status") is None, "this host reported no health"
+    assert type(recorded.pop("sensor_health_status")) is int
     for name, value in recorded.items():
         assert type(body[name]) is type(value), name
 
