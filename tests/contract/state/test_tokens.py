@@ -92,14 +92,14 @@ def test_a_token_ends_when_it_expires(
 
 
 def test_a_token_ends_after_a_year_where_nobody_says_otherwise(
-    database: Database, door: Tokens, clock: DrivenClock
+    database: Database, token_cache: Tokens, clock: DrivenClock
 ) -> None:
     new = NewToken("ingest", group_id=groups.DEFAULT_GROUP_ID)
     secret = tokens.issue(database, new, NOW_US).secret
     clock.advance(364 * DAY_S)
-    assert door.authenticate(secret) is not None
+    assert token_cache.authenticate(secret) is not None
     clock.advance(DAY_S)
-    assert door.authenticate(secret) is None
+    assert token_cache.authenticate(secret) is None
 
 
 def test_a_revocation_here_is_in_force_at_once(
