@@ -139,5 +139,5 @@ def test_a_search_is_cancelled_by_the_token_of_its_bounds(engine: ClickHouseEngi
     token = CancelToken()
     threading.Timer(0.3, token.cancel).start()
     with pytest.raises(UnavailableError) as refusal:
-        Reach.within(60, cancel=token).ask(engine, ENDLESS, {})
+        Reach.within(60, cancel=token).ask(engine, ENDLESS, {}, indexes=None)
     assert refusal.value.reason == "cancelled"
