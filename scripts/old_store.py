@@ -13,9 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from vedette.simulate.post import Target
-
 from vedette.cli.server_process import ServerProcess, api_client
+from vedette.simulate.bulk_client import Target
 from vedette.simulate.load import LoadPlan, run_load
 
 EVENTS: int = 600

@@ -79,11 +79,11 @@ def test_a_query_of_empty_phrases_ends_with_its_highlights_and_facets(
     for text in empty_queries(SEED + 2):
         request = search_request([("q", text), ("rows", "100"), ("facet", "true"), *FACETS])
         try:
-            body = search_processes(store, EVERYTHING, request, SETTINGS, NOW_US)
+            found = search_processes(store, EVERYTHING, request, SETTINGS, NOW_US)
         except QueryError:
             continue
-        assert not body["incomplete_results"], (SEED, text)
-        marks = (entry["name"] for entry in body["highlights"])
+        assert not found.is_incomplete, (SEED, text)
+        marks = (highlight.text for highlight in found.highlights)
         assert not any("PREPREPREPOSTPOSTPOST" in mark for mark in marks), (SEED, text)
         ran += 1
         if ran == RUN:

@@ -22,6 +22,12 @@ def split_device(path: str) -> tuple[str, str]:
     return (low[:cut], low[cut:]) if cut > 0 else ("", "")
 
 
+def path_preference(path: str) -> tuple[bool, str]:
+    """Sort key of the names of one file: that with a drive is better than that with an NT device;
+    any order of the others, so that the order of records does not matter."""
+    return not split_device(path)[0] if path else False, path
+
+
 def tail_of(path: str) -> str:
     """Tail of a Windows path in lower case; other paths unchanged in lower case."""
     if path[1:3] == ":\\":

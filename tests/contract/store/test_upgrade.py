@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,6 +49,15 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def shared(found: Any, wanted: Any) -> Any:
+    """An answer without the members of objects that the earlier version did not have."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        return {name: shared(found[name], wanted[name]) for name in found.keys() & wanted.keys()}
+    if isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
+        return [shared(*pair) for pair in zip(found, wanted, strict=True)]
+    return found
+
+
 @pytest.mark.parametrize("version", EARLIER)
 def test_a_store_of_an_earlier_version_answers_the_same(version: str, tmp_path: Path) -> None:
     directory = unpacked(version, tmp_path / "data")
@@ -57,7 +67,7 @@ def test_a_store_of_an_earlier_version_answers_the_same(version: str, tmp_path: 
     found = json.loads(ran.stdout)
     assert found.keys() == wanted.keys()
     for question, answer in wanted.items():
-        assert found[question] == answer, question
+        assert shared(found[question], answer) == answer, question
     log = (directory / "server.log").read_text()
     assert "telemetry schema will be upgraded" in log
     assert '"expected_s"' in log

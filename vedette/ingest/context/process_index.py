@@ -159,11 +159,9 @@ class Processes:
         made_of = crc32(tail_of(path).encode()) if path else 0
         process_id = process_id_from_start(self.sensor_id, pid, made_of)
         known = self._known.get(process_id) or self._add(process_id, pid, 0)
-        if path != known.path and _rank(path) > _rank(known.path):
-            known.path = path
-            known.path_rank = known.path_rank or Rank.OTHERS
-            known.is_reported = False
-            if split_device(path)[0]:
+        if path != known.path:
+            known.learn(path, rank=Rank.OTHERS)
+            if known.path == path and split_device(path)[0]:
                 self.device_paths.append(known)
         return known
 
@@ -305,11 +303,6 @@ class Processes:
 def _age(known: ProcessState) -> tuple[int, bool, bool, str]:
     """Order of processes with one pid; of two GUIDs for one process, that which ends counts."""
     return known.start_us, known.ended, known.created, known.id
-
-
-def _rank(path: str) -> tuple[bool, str]:
-    """Of the names of one file, that with a drive is the better one."""
-    return not split_device(path)[0] if path else False, path
 
 
 def is_process_guid(text: str) -> bool:

@@ -1,12 +1,12 @@
 """Cached state of one process, from which later records of its host are completed.
 
-Path, user and command line are taken from the source with the best rank, then by value, so that
-the order in which records are learned does not matter. `is_reported` is False while something was
-learned that no `Facts` has reported; `report` emits it once, without a time, at rank `OWN` or
-below: the creation record reports its own metadata itself.
+Path, user and command line are taken from the source with the best rank, then by value (a drive
+before an NT device), so that the order in which records are learned does not matter. `is_reported`
+is False while something was learned that no `Facts` has reported; `report` emits it once, without a
+time, at rank `OWN` or below: the creation record reports its own metadata itself.
 """
 
-from vedette.ingest.paths import file_name
+from vedette.ingest.paths import file_name, path_preference
 from vedette.model.event import Facts, Outcome
 from vedette.model.memoize import memoize
 from vedette.model.metadata_rank import Rank
@@ -106,7 +106,7 @@ class ProcessState:
     ) -> None:
         """Merges what a source of this rank says. Hashes, parent and end only complete other
         records and are not reported by `report`: their own records do that."""
-        if path and (rank, path) > (self.path_rank, self.path):
+        if path and self._is_better(path, rank):
             self.is_reported = (
                 self.is_reported and path == self.path and min(rank, _OWN) <= self.path_rank
             )
@@ -136,6 +136,11 @@ class ProcessState:
             self.sha256 = max(self.sha256, sha256)
             self.parent_id = max(self.parent_id, parent_id)
             self.end_us = max(self.end_us, end_us)
+
+    def _is_better(self, path: str, rank: int) -> bool:
+        if rank != self.path_rank or path == self.path:
+            return rank > self.path_rank
+        return path_preference(path) > path_preference(self.path)
 
     def learn_parent(self, pid: int, path: str) -> None:
         """Merges what a record says of the parent that it names by pid only."""

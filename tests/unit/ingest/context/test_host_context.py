@@ -292,3 +292,15 @@ def test_what_only_others_say_is_reported_with_their_rank(ctx: HostContext) -> N
     by_rank = {one.rank: one.values for one in out if isinstance(one, Facts)}
     assert by_rank[Rank.OTHERS]["path"] == "C:\\z.exe"
     assert by_rank[Rank.OWN] == {"username": "CORP\\ann"}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_path_with_a_drive_is_better_than_one_of_an_nt_device(
+    ctx: HostContext, order: int
+) -> None:
+    device, drive = "\\device\\harddiskvolume2\\b.exe", "C:\\b.exe"
+    known = ctx.mention(44, device)
+    for path in (device, drive)[::order]:
+        assert ctx.mention(44, path) is known
+        known.learn(path, rank=Rank.OTHERS)
+    assert known.path == drive
