@@ -232,11 +232,11 @@ def test_what_the_installer_of_a_group_brings_runs(
     unpack(answer.content, tmp_path)
     folder = tmp_path / "vedette-sensor"
     settings = folder / "sensorsettings.ini"
-    more = f"mounts = {room}\nhostname = installed.example\naudit_uid = 51234\n"
+    more = f"mounts = {room}\nhostname = by-archive.example\naudit_uid = 51234\n"
     text = settings.read_text().replace("/var/lib/vedette-sensor", str(folder / "data")) + more
     settings.write_text(text)
     command = [sys.executable, "-I", str(folder / "vedette-sensor.pyz")]
-    sensor = launch(fast_server, folder, "installed.example", command=command)
+    sensor = launch(fast_server, folder, "by-archive.example", command=command)
     try:
         record = sensor.record(client)
         assert (record["group_id"], record["status"]) == (1, "Online")

@@ -106,7 +106,9 @@ class Sensor:
         rows: list[dict[str, Any]] = []
         deadline = time.monotonic() + TIMEOUT_S
         while not rows and time.monotonic() < deadline:
-            rows = client.get("/api/v1/sensor", params=asked).json()
+            found = client.get("/api/v1/sensor", params=asked).json()
+            # The parameter finds names that contain this one, too.
+            rows = [row for row in found if row["computer_dns_name"] == self.hostname]
             time.sleep(0.0 if rows else 0.3)
         assert rows, self.log
         return rows[0]
