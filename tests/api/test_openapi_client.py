@@ -82,7 +82,8 @@ def test_binaries(client: DocumentClient) -> None:
     assert client["POST /api/v1/binary"]({"q": "", "rows": 1})["results"]
     for one in found["results"]:
         client["GET /api/v1/binary/{md5}/summary"](md5=one["md5"])
-        client["GET /api/v1/binary/{md5}"](md5=one["md5"], fails=True)
+    # Copies of binaries may be there: other tests of the same server send some.
+    client["GET /api/v1/binary/{md5}"](md5="0" * 32, fails=True)
     client["GET /api/v1/process/host/count"](name="md5", md5="0" * 32)
 
 
