@@ -3,8 +3,11 @@
 import sys
 
 from bench import (
+    alerts,
     analysis,
     demo,
+    detect,
+    feeds,
     filters,
     fleet,
     fuzz,
@@ -15,7 +18,9 @@ from bench import (
     search,
     sensor,
     soak,
+    starve,
     tree,
+    watchlists,
 )
 from bench.figure import Part
 from bench.frame import run_parts
@@ -23,15 +28,20 @@ from bench.frame import run_parts
 PARTS: tuple[Part, ...] = (
     ingest.PART,
     filters.PART,
+    detect.PART,
     imports.PART,
     search.PART,
     tree.PART,
     query.PART,
     analysis.PART,
     demo.PART,
+    feeds.PART,
     fleet.PART,
     hostile.PART,
+    starve.PART,
     sensor.PART,
+    alerts.PART,
+    watchlists.PART,
 )
 
 LONG: tuple[Part, ...] = (query.LARGE, fuzz.PART, soak.PART)

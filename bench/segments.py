@@ -32,7 +32,7 @@ from vedette.simulate.addresses import WEB_NAMES
 from vedette.simulate.software import WINDOWS_MODULES, WINDOWS_PROGRAMS, Image, file_hashes
 from vedette.store.engine.client import INSERT_SETTINGS, ClickHouseEngine
 from vedette.store.engine.open import open_engine
-from vedette.store.partitions.index_build import add_ends
+from vedette.store.partitions.index_build import add_suffix_indexes
 from vedette.store.schema.create import create_tables
 from vedette.store.schema.tables import SEGMENT, definitions
 from vedette.store.write.commit import segment_table
@@ -108,11 +108,11 @@ def fill(engine: ClickHouseEngine, segments: int) -> None:
 
 def _wait_merged(engine: ClickHouseEngine) -> None:
     """Makes one part of every partition but the newest, as a server does some hours after it was
-    closed (`PARTITION_SETTLED_S`)."""
+    closed (`PARTITION_UNCHANGED_S`)."""
     partitions = engine.query("SELECT DISTINCT partition_ms FROM segment ORDER BY 1").rows
     for (partition_ms,) in partitions[:-1]:
         engine.command(f"OPTIMIZE TABLE segment PARTITION ID '{partition_ms}' FINAL")
-        add_ends(engine, partition_ms)
+        add_suffix_indexes(engine, partition_ms)
 
 
 def _copied(copy: int, which: str) -> str:

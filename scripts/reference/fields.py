@@ -1,10 +1,12 @@
 """The search fields, from their catalogues."""
 
 from scripts.reference.markdown import code, paragraph, table
+from vedette.model.alert_fields import ALERT
 from vedette.model.binary_fields import BINARY, JOINED_FIELDS
 from vedette.model.field import Field
-from vedette.model.field_docs import BINARIES, FIELDS, TYPES
+from vedette.model.field_docs import ALERTS, BINARIES, FIELDS, REPORTS, TYPES
 from vedette.model.fields import JOIN_SUFFIXES, PROCESS
+from vedette.model.threat.report_fields import REPORT
 
 _INTRODUCTION = """
 How values are written, and what each type matches, stands in [the query
@@ -14,6 +16,14 @@ count in any case.
 
 _BINARIES = """
 Fields of binary search; a term without a field asks every field marked with `*`.
+"""
+
+_ALERTS = """
+Fields of alert search; a term without a field asks every field marked with `*`.
+"""
+
+_REPORTS = """
+Fields of threat-report search; a term without a field asks every field marked with `*`.
 """
 
 _JOINED = """
@@ -52,6 +62,12 @@ def body() -> str:
         "## Binaries",
         paragraph(_BINARIES),
         table(("Field", "Default", "Type", "Finds binaries by"), map(_binary_row, BINARY.fields)),
+        "## Alerts",
+        paragraph(_ALERTS),
+        table(("Field", "Default", "Type", "Finds alerts by"), map(_alert_row, ALERT.fields)),
+        "## Threat reports",
+        paragraph(_REPORTS),
+        table(("Field", "Default", "Type", "Finds reports by"), map(_report_row, REPORT.fields)),
         "## Tags",
         paragraph(_SILENT),
         paragraph(", ".join(map(code, _TAGS)) + "."),
@@ -68,6 +84,16 @@ def _row(field: Field) -> tuple[str, str, str, str]:
 
 def _binary_row(field: Field) -> tuple[str, str, str, str]:
     meaning = BINARIES[field.name] + _also(field)
+    return code(field.name), "`*`" if field.default else "", field.type, meaning
+
+
+def _alert_row(field: Field) -> tuple[str, str, str, str]:
+    meaning = ALERTS[field.name] + _also(field)
+    return code(field.name), "`*`" if field.default else "", field.type, meaning
+
+
+def _report_row(field: Field) -> tuple[str, str, str, str]:
+    meaning = REPORTS[field.name] + _also(field)
     return code(field.name), "`*`" if field.default else "", field.type, meaning
 
 

@@ -5,7 +5,9 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from scripts.reference.markdown import code, item, paragraph
+from vedette.alerting.rule_hits import HitMetrics
 from vedette.api.http.middleware import HttpMetrics
+from vedette.notify.outbox_metrics import OutboxMetrics
 from vedette.pipeline.ingest_metrics import IngestMetrics
 
 _INTRODUCTION = """
@@ -16,6 +18,8 @@ metrics of the process and its runtime that every Python program has (`process_*
 _NOTES = """
 `outcome` is `events`, `record`, `duplicate`, `not_kept`, `filtered` or `rejected` (see the
 [glossary](../glossary.md)); `reason` is one of the [reasons of a record](errors.md#records);
+`kind` is `email`, `syslog`, `http` or `app_control`, whose `outcome` is `sent`, `failed`, `refused`
+or `unwanted`;
 `route` is the template of the route, as in [routes](routes.md), or `unmatched`. A histogram has
 the series `_bucket`, `_sum` and `_count`, a counter `_total`.
 """
@@ -26,6 +30,8 @@ def metrics() -> list[Any]:
     registry = CollectorRegistry()
     HttpMetrics(registry)
     IngestMetrics(registry)
+    HitMetrics(registry)
+    OutboxMetrics(registry, ())
     collectors = registry._collector_to_names
     return sorted(collectors, key=lambda metric: str(metric._name))
 

@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 
 from scripts.reference.markdown import code, ended, item, paragraph, sentence, table
 from vedette.api.app import ROUTERS
-from vedette.api.http.access import ACCESS, Right
+from vedette.api.http.route_rights import ACCESS, Right
 
 _INTRODUCTION = """
 What holds for all of them stands in [the HTTP API](../http-api.md): credentials, errors, answers.

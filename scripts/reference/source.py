@@ -49,9 +49,9 @@ def file_reasons() -> set[str]:
 
 
 def request_reasons() -> dict[str, str]:
-    """Reasons given where an error is raised, with the name of its class; "" for a body that is
-    answered without one."""
-    found = {}
+    """Reasons given where an error is raised, or by a class of a package's own, with the name of
+    the class that says the status; "" for a body that is answered without one."""
+    found = dict(_class_reasons())
     for name, call in calls():
         for keyword in call.keywords:
             if keyword.arg == "reason" and name.endswith("Error") and (w := _text([keyword.value])):
@@ -63,6 +63,23 @@ def request_reasons() -> dict[str, str]:
                     if key is not None and _text([key]) == "reason" and (word := _text([value])):
                         found.setdefault(word, "")
     return found
+
+
+def _class_reasons() -> Iterator[tuple[str, str]]:
+    """Of errors that packages derive from those of `errors.py`; those that derive from the root
+    alone never leave their package."""
+    for path, tree in modules():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ClassDef) or path == PACKAGE / "errors.py":
+                continue
+            named = [base.id for base in node.bases if isinstance(base, ast.Name)]
+            bases = [name for name in named if name != "VedetteError"]
+            for line in node.body:
+                match line:
+                    case ast.Assign(targets=[ast.Name(id="reason")], value=value) if bases and (
+                        word := _text([value])
+                    ):
+                        yield word, bases[0]
 
 
 @cache

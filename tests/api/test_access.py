@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.support.served import Server, hire
-from vedette.api.http.access import ACCESS, Right
+from vedette.api.http.route_rights import ACCESS, Right
 from vedette.model.principal import Role
 
 REFUSED = {401, 403}
@@ -29,6 +29,17 @@ PLACES = {
     "{group_id}": "1",
     "{site_id}": "1",
     "{alias}": "no-such-alias",
+    "{username}": "no-such-user",
+    "{team_id}": "999999",
+    "{token_id}": "NOSUCHTOKEN",
+    "{entry_id}": "999999",
+    "{session_id}": "NOSUCHSESSION",
+    "{snapshot_id}": "no-such-snapshot",
+    "{watchlist_id}": "2000000000",
+    "{source_id}": "1",
+    "{action}": "alert",
+    "{action_id}": "1",
+    "{policy_id}": "1",
 }
 
 
@@ -144,11 +155,11 @@ def test_a_secret_under_another_tokens_id_is_refused(server: Server) -> None:
             assert client.get("/_license").status_code == 401, headers
 
 
-def test_an_unknown_path_is_404_for_people_and_an_index_for_senders(server: Server) -> None:
+def test_an_unknown_path_is_404_and_senders_find_an_index_there_with_head(server: Server) -> None:
     with server.analyst() as client:
         answer = client.get("/nosuch")
         assert (answer.status_code, answer.json()["reason"]) == (404, "not_found")
         assert client.get("/api/v1/nosuch").status_code == 404
     with server.sender() as client:
-        assert (client.get("/logs-1").status_code, client.head("/logs-1").status_code) == (200, 200)
+        assert (client.get("/logs-1").status_code, client.head("/logs-1").status_code) == (404, 200)
         assert client.put("/logs-1", json={}).json()["acknowledged"]

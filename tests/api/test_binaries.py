@@ -169,7 +169,9 @@ def test_frequency_counts_hosts_and_processes(analyst: httpx.Client, sent_story:
     asked = {"cb.freqver": "1", "name": "md5", "md5": sent_story.whoami.md5.upper()}
     body = analyst.get("/api/v1/process/host/count", params=asked).json()
     assert set(body) == {"hostCount", "globalCount", "numDocs"}
-    assert 1 <= body["hostCount"] <= body["globalCount"] <= body["numDocs"]
+    # Hosts are of all times, processes of the partitions that are mounted.
+    assert body["hostCount"] >= 1
+    assert 1 <= body["globalCount"] <= body["numDocs"]
     segments = analyst.get("/api/v1/process", params={"rows": 0}).json()["total_results"]
     assert body["numDocs"] == segments
     asked["md5"] = "fe" * 16

@@ -314,3 +314,23 @@ def test_what_a_sensor_filters_itself_the_server_leaves_alone(
         sensor.send(session(int(time.time() * 1e6) - 10**8))
     assert found(analyst, "hostname:self-filtering.corp.example")
     assert send(sender, story("shipped.corp.example"))["filtered"] > 0
+
+
+@pytest.mark.parametrize("base", [BASE, "/api/v1/ingress_whitelist"])
+def test_the_older_path_changes_and_deletes_lists(
+    analyst: httpx.Client, create: Any, base: str
+) -> None:
+    ids = [create(path_filters=["a"]) for _ in range(3)]
+    changes = [{"id": one, "command_line_filters": ["x"], "priority": 7} for one in ids]
+    assert analyst.put(f"{base}/legacy", json=changes).json() == {"result": "success"}
+    kept = {one["id"]: one for one in analyst.get(BASE).json()}
+    assert all((kept[one]["priority"], kept[one]["cmdline_filters"]) == (7, ["x"]) for one in ids)
+    for body in (None, [], {}, [1], [ids[0], ids[0]], "x", [{"name": "x"}]):
+        assert analyst.request("DELETE", f"{base}/legacy", json=body).status_code == 400, body
+    gone = analyst.request("DELETE", f"{base}/legacy", json=[ids[0], "no-such"])
+    assert gone.status_code == 404  # all or none
+    assert ids[0] in {one["id"] for one in analyst.get(BASE).json()}
+    answer = analyst.request("DELETE", f"{base}/legacy", json=[ids[0], {"id": ids[1]}])
+    assert answer.json() == {"result": "success"}
+    left = {one["id"] for one in analyst.get(BASE).json()}
+    assert left & set(ids) == {ids[2]}

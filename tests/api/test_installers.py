@@ -14,10 +14,11 @@ import pytest
 
 from tests.support.archives import unpack
 from tests.support.sensor import secret_of
-from tests.support.served import Server, open_group, state_of
+from tests.support.served import Server, blobs_of, open_group, state_of
 from vedette.clock import SystemClock
 from vedette.errors import BadRequestError
 from vedette.respond.installer_texts import linux_script, osx_script, windows_script
+from vedette.respond.package_files import add_installer, remove_installer
 from vedette.state.sensors import installers
 from vedette.state.sensors.update_signing import update_public_key
 
@@ -32,9 +33,10 @@ def package(server: Server, folder: Path, os: str, kind: str) -> Iterator[instal
     path.write_bytes(PACKAGE)
     with state_of(server) as database:
         new = installers.NewInstaller(os, kind, "5.12.1")
-        made = installers.add(database, path, new, SystemClock().now_us())
+        blobs = blobs_of(server)
+        made = add_installer(database, blobs, path, new, SystemClock().now_us())
         yield made
-        installers.remove(database, made.id)
+        remove_installer(database, blobs, made.id)
 
 
 @pytest.fixture
@@ -92,7 +94,7 @@ def test_a_group_has_its_own_package_and_secret(
     path.write_bytes(b"own")
     with state_of(server) as database:
         new = installers.NewInstaller("windows", "msi", "1", group_id)
-        installers.add(database, path, new, SystemClock().now_us())
+        add_installer(database, blobs_of(server), path, new, SystemClock().now_us())
     answer = analyst.get(f"/api/v1/group/{group_id}/installer/windows/msi")
     archive = zipfile.ZipFile(io.BytesIO(answer.content))
     assert archive.read("sensor.msi") == b"own"

@@ -11,7 +11,7 @@ from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from tests.api.test_access import PLACES
 from tests.support.openapi_client import Answers, UndocumentedError
-from vedette.api.http.access import ACCESS, Right
+from vedette.api.http.route_rights import ACCESS, Right
 
 METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 WITHOUT_SCHEMA = {"/healthz", "/readyz", "/docs", "/docs/{file}", "/openapi.json"}

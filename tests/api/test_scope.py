@@ -7,9 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.served import Server, hire, open_group, wait_for
+from tests.support.served import Server, hire, open_group, state_of, wait_for
 from tests.support.sysmon import Story, story
 from vedette.model.principal import Role
+from vedette.state.accounts import teams
 
 
 @dataclass(frozen=True)
@@ -130,3 +131,17 @@ def test_a_binary_that_only_others_have_does_not_exist(
     assert (counted["hostCount"], counted["globalCount"], counted["numDocs"]) == (0, 0, 4)
     query = "observed_filename:rare.exe OR observed_filename_child:rare.exe"
     assert found(divided.client, query)["total_results"] == 0
+
+
+def test_a_disabled_team_takes_effect_within_a_second(server: Server) -> None:
+    token = hire(server, "of-a-disabled-team", {1: Role.VIEWER})
+    with server.client(**{"X-Auth-Token": token}) as caller, state_of(server) as database:
+        assert caller.get("/api/v1/banning/bannedlist").status_code == 200
+        team = teams.named(database, "team of of-a-disabled-team")
+        teams.change(database, team.id, is_enabled=False)
+        ask = lambda: caller.get("/api/v1/banning/bannedlist").status_code  # noqa: E731
+        assert wait_for(ask, 403, 3) == 403
+        assert caller.get("/api/v1/sensor").json() == []
+        assert caller.get("/api/v1/process").json()["total_results"] == 0
+        teams.change(database, team.id, is_enabled=True)
+        assert wait_for(ask, 200, 3) == 200

@@ -16,8 +16,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from tests.support.sensor import PlayedSensor, enrol, enrolment_body, event, secret_of
-from tests.support.served import Server, hire, open_group, state_of
+from tests.support.served import Server, blobs_of, hire, open_group, state_of
 from vedette import limits
+from vedette.blobs.blob_store import BlobKey, open_verified
 from vedette.clock import SystemClock
 from vedette.model.principal import Role
 from vedette.state.sensors import sensor_packages
@@ -70,8 +71,8 @@ def test_a_file_arrives_in_pieces_and_is_kept(server: Server, sensor: PlayedSens
     rest = gzip.compress(content[1_000:])
     answer = send(sensor, file["sha256"], 1_000, rest, **{"Content-Encoding": "gzip"})
     assert answer.json() == {"received": 3_000}
-    kept = server.data / "binaries" / file["sha256"][:2] / file["sha256"]
-    assert kept.read_bytes() == content
+    with open_verified(blobs_of(server), BlobKey("binaries", file["sha256"])) as kept:
+        assert kept.read() == content
     assert offer(sensor, file) == []
 
 
@@ -110,7 +111,7 @@ def test_a_file_that_is_not_what_was_offered_is_thrown_away(
     offer(sensor, file)
     answer = send(sensor, file["sha256"], 0, bytes(500))
     assert (answer.status_code, answer.json()["reason"]) == (400, "hash_mismatch")
-    assert not (server.data / "binaries" / file["sha256"][:2] / file["sha256"]).exists()
+    assert blobs_of(server).size(BlobKey("binaries", file["sha256"])) is None
     assert offer(sensor, file) == [{"sha256": file["sha256"], "offset": 0}]
 
 
@@ -130,8 +131,8 @@ def test_of_a_large_file_the_beginning_is_kept_for_its_sensor_alone(
     offset, step = 0, 5 * 2**20
     while offset < limits.COPIED_FILE_BYTES_MAX:
         offset = send(sensor, sha256, offset, bytes(step)).json()["received"]
-    kept = server.data / "binaries" / sha256[:2] / f"{sha256}.{sensor.id}"
-    assert kept.stat().st_size == limits.COPIED_FILE_BYTES_MAX
+    beginning = hashlib.sha256(bytes(limits.COPIED_FILE_BYTES_MAX)).hexdigest()
+    assert blobs_of(server).size(BlobKey("binaries", beginning)) == limits.COPIED_FILE_BYTES_MAX
     assert offer(sensor, file) == []
     other = enrol(client, "has-it-too.example", secret_of(server))
     assert offer(other, file) == [{"sha256": sha256, "offset": 0}]
@@ -190,6 +191,24 @@ def test_a_copy_is_for_those_who_see_a_sensor_that_sent_it(
     assert analyst.get(path).status_code == 200
 
 
+def test_a_damaged_copy_is_503_with_its_reason_and_no_byte_of_it(
+    server: Server, analyst: httpx.Client, sensor: PlayedSensor
+) -> None:
+    content = os.urandom(2_000)
+    file = described(content)
+    now_us = SystemClock().now_us()
+    hashes = {"md5": file["md5"], "sha256": file["sha256"]}
+    sensor.send([event("start", now_us, 5, now_us, path="/usr/bin/d", cmdline="d", **hashes)])
+    offer(sensor, file)
+    send(sensor, file["sha256"], 0, content)
+    blob = blobs_of(server).path(BlobKey("binaries", file["sha256"]))
+    blob.write_bytes(b"X" + content[1:])
+    answer = analyst.get(f"/api/v1/binary/{file['md5']}")
+    assert (answer.status_code, answer.json()["reason"]) == (503, "damaged_blob")
+    blob.write_bytes(content)
+    assert analyst.get(f"/api/v1/binary/{file['md5']}").status_code == 200
+
+
 def set_version(analyst: httpx.Client, version: str) -> None:
     answer = analyst.put("/api/v1/group/1", json={"sensor_version_linux": version})
     assert answer.status_code == 200
@@ -201,9 +220,8 @@ def test_a_registered_package_is_ordered_and_downloaded(
     content = os.urandom(2_000)
     sha256 = hashlib.sha256(content).hexdigest()
     with state_of(server) as database:
-        sensor_packages.register(
-            database, server.data, Package("linux", "2.0.0", sha256, len(content)), content
-        )
+        blobs_of(server).put(BlobKey("packages", sha256), [content])
+        sensor_packages.register(database, Package("linux", "2.0.0", sha256, len(content)))
         for version, is_ordered in (("Manual", False), ("1.9.0", False), ("2.0.0", True)):
             set_version(analyst, version)
             order = sensor.check_in(sensor_version="1.0.0").json()["update"]
@@ -230,8 +248,7 @@ def test_an_update_is_signed_with_the_key_that_sensors_were_given(
     sha256 = hashlib.sha256(content).hexdigest()
     set_version(analyst, "Latest")
     with state_of(server) as database:
-        package = Package("linux", "3.0.0", sha256, len(content))
-        sensor_packages.register(database, server.data, package, content)
+        sensor_packages.register(database, Package("linux", "3.0.0", sha256, len(content)))
         order = sensor.check_in(sensor_version="1.0.0").json()["update"]
         sensor_packages.withdraw(database, "linux")
     set_version(analyst, "Manual")

@@ -5,7 +5,10 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.sysmon import Story
+from tests.support.served import Server, state_of, wait_for
+from tests.support.sysmon import Story, story
+from vedette.clock import SystemClock
+from vedette.state.sensors import host_registry
 
 
 def named(client: httpx.Client, name: str) -> dict[str, Any]:
@@ -61,3 +64,23 @@ def test_an_alias_is_given_and_taken_back(analyst: httpx.Client, sent_story: Sto
     assert analyst.delete("/api/v1/hostalias/further-name.example").status_code == 200
     assert analyst.delete("/api/v1/hostalias/further-name.example").status_code == 404
     assert analyst.post("/api/v1/hostalias", json={"alias": 1}).status_code == 400
+
+
+def test_an_alias_that_a_command_removes_is_forgotten_within_seconds(
+    server: Server, analyst: httpx.Client, sender: httpx.Client
+) -> None:
+    """By the server and by the processes that prepare records, within one time window."""
+    tale, other = story("aliased.corp.example"), story("was-an-alias.corp.example")
+
+    def seen() -> int:
+        """Which sensor a new record of the alias goes to."""
+        sender.post("/api/v1/ingest", json=other.records).raise_for_status()
+        hosts = analyst.get("/api/v1/sensor", params={"hostname": other.host.name}).json()
+        return len(hosts)
+
+    sender.post("/api/v1/ingest", json=tale.records).raise_for_status()
+    with state_of(server) as database:
+        host_registry.add_alias(database, other.host.name, tale.host.name)
+        assert seen() == 0
+        host_registry.remove_alias(database, other.host.name, SystemClock().now_us())
+    assert wait_for(seen, 1, 15) == 1

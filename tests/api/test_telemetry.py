@@ -290,3 +290,12 @@ def test_a_sender_that_hangs_up_in_its_body_is_no_failure(server: Server) -> Non
         return [json.loads(line)["status"] for line in lines_of_log if "/hung-up/" in line]
 
     assert wait_for(logged, [499]) == [499]
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/winlogbeat-9"])
+def test_reading_an_unknown_path_is_404_for_senders_too(sender: httpx.Client, path: str) -> None:
+    """Nobody reads an index here; senders ask with HEAD whether it exists."""
+    answer = sender.get(path)
+    assert answer.status_code == 404
+    assert "docs/http-api.md" in answer.text
+    assert sender.head(path).status_code == 200

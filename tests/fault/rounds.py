@@ -8,14 +8,20 @@ import os
 import random
 import time
 
-SEEDED_TESTS = 4
-"""Tests that share VEDETTE_TEST_ROUNDS: kills of the server and of workers, full disk, overload."""
+SEEDED_TESTS = 5
+"""Tests that share VEDETTE_TEST_ROUNDS: kills of the server, also while rules fire, and of workers,
+full disk, overload."""
 
 
 def rounds(short: int) -> int:
     """The rounds of one test: `short` without VEDETTE_TEST_ROUNDS."""
     total = int(os.environ.get("VEDETTE_TEST_ROUNDS", "0"))
     return max(short, -(-total // SEEDED_TESTS)) if total else short
+
+
+def is_long() -> bool:
+    """Whether this is the long form, `make fault`."""
+    return "VEDETTE_TEST_ROUNDS" in os.environ
 
 
 def seeded() -> random.Random:

@@ -28,8 +28,9 @@ from tests.support.linux_sensor import (
     write_settings,
 )
 from tests.support.linux_server import PlayedServer, Signer, played_server
-from tests.support.served import Server, state_of, wait_for
-from vedette.state.sensors.sensor_packages import Package, register, withdraw
+from tests.support.served import Server, blobs_of, state_of, wait_for
+from vedette.respond.package_files import add_sensor_package
+from vedette.state.sensors.sensor_packages import withdraw
 
 pytestmark = [
     pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),
@@ -209,9 +210,9 @@ def test_an_update_that_the_server_signed_is_installed(
     newer = pack(tmp_path / "newer.pyz", "1.0.1")
     number = sensor.record(client)["id"]
     content = newer.read_bytes()
-    package = Package("linux", "1.0.1", hashlib.sha256(content).hexdigest(), len(content))
     with state_of(fast_server) as database:
-        register(database, fast_server.data, package, content)
+        package = add_sensor_package(database, blobs_of(fast_server), newer, "linux", "1.0.1")
+    assert package.sha256 == hashlib.sha256(content).hexdigest()
     client.put("/api/v1/group/1", json={"sensor_version_linux": "1.0.1"})
     try:
         updated = wait_for(lambda: "version 1.0.1" in sensor.log, True, TIMEOUT_S)

@@ -10,11 +10,13 @@ import pytest
 from scripts.reference import commands, errors, fields, limits, metrics, routes, source
 from scripts.reference.__main__ import FOLDER
 from scripts.reference.pages import PAGES, Page, page_text
-from vedette.api.http.access import ACCESS
+from vedette.api.http.route_rights import ACCESS
+from vedette.model.alert_fields import ALERT
 from vedette.model.binary_fields import BINARY
 from vedette.model.field import FieldType
-from vedette.model.field_docs import BINARIES, FIELDS, TYPES
+from vedette.model.field_docs import ALERTS, BINARIES, FIELDS, REPORTS, TYPES
 from vedette.model.fields import JOIN_SUFFIXES, PROCESS
+from vedette.model.threat.report_fields import REPORT
 from vedette.settings import catalogue
 from vedette.store.engine.grants import grants
 
@@ -66,6 +68,8 @@ def test_every_setting_is_described() -> None:
 def test_every_field_has_a_meaning() -> None:
     assert {field.name for field in fields.native()} == set(FIELDS)
     assert {field.name for field in BINARY.fields} == set(BINARIES)
+    assert {field.name for field in ALERT.fields} == set(ALERTS)
+    assert {field.name for field in REPORT.fields} == set(REPORTS)
     assert set(TYPES) == set(get_args(FieldType))
 
 

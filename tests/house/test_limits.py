@@ -30,6 +30,7 @@ UNIT = re.compile(r"_?(SECOND|MINUTE|HOUR|DAY)_(US|MS|S)$")
 """A unit in another one, like DAY_US."""
 
 EXCEPTIONS = (
+    ("alerting/rule_messages.py", "LENGTH_BYTES", "field of a message"),
     ("api/schemas/sensor_changes.py", "_LAST_US", "the last time that a date can have"),
     ("importer/sources/text_spool.py", "PARTS_MAX", "bits of a number that has flags above them"),
     (

@@ -52,6 +52,21 @@ def test_no_file_names_a_package_index() -> None:
         assert not address.search(path.read_text(errors="replace")), path
 
 
+def test_no_merge_was_left_half_done() -> None:
+    mark = re.compile(r"^(<{7}|>{7}) ", re.M)
+    assert [path for path in tracked_texts() if mark.search(path.read_text(errors="replace"))] == []
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_files_that_newcomers_are_sent_to_exist(page: str) -> None:
+    named = re.findall(
+        r"`((?:vedette|tests|docs|bench|scripts)/[\w/.-]*)", (ROOT / page).read_text()
+    )
+    made_up = re.compile(r"[A-Z]{4}")  # AREA, FORMAT, FAMILY: the reader's own
+    missing = [one for one in named if not made_up.search(one) and not (ROOT / one).exists()]
+    assert missing == []
+
+
 def test_every_requirement_is_pinned_with_hashes() -> None:
     for name in ("runtime", "dev"):
         text = (ROOT / "requirements" / f"{name}.txt").read_text()

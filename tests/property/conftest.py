@@ -7,12 +7,13 @@ import pytest
 from tests.support.indexed import KINDS
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.schema.detection_tables import BINARY_TAG, TAG
 from vedette.store.schema.tables import (
     BINARY_SEEN,
+    INDEXED_PARTITION,
     MERGING,
     PARTITION,
     SEGMENT,
-    SETTLED,
     definitions,
 )
 
@@ -25,7 +26,7 @@ def store(
     capabilities: Capabilities = request.param
     database = request.module.__name__.rpartition(".")[2]
     engine = root_engine.sibling(database, capabilities)
-    for table in (SEGMENT, BINARY_SEEN, PARTITION, SETTLED, MERGING):
+    for table in (SEGMENT, BINARY_SEEN, TAG, BINARY_TAG, PARTITION, INDEXED_PARTITION, MERGING):
         for statement in definitions(table, capabilities):
             engine.command(statement)
     for table in (SEGMENT, BINARY_SEEN):

@@ -131,6 +131,12 @@ _BINARY_VALUES = (
     'endpoint:"ws-2|2"',
     "file_desc:x",
 )
+_TAGS = (
+    "watchlist_4:*",
+    "-watchlist_5:-24h",
+    "alliance_score_srs:[1 TO *]",
+    "alliance_data_srs:r*",
+)
 _BINARY_ONLY = (
     f"md5:{'01' * 16}",
     "md5:*",
@@ -153,7 +159,7 @@ _BINARY_ONLY = (
 
 def binary_query(draw: random.Random, depth: int = 2) -> str:
     """A random query of binary search."""
-    return _nested(draw, depth, lambda: draw.choice((*_BINARY_VALUES, *_BINARY_ONLY)))
+    return _nested(draw, depth, lambda: draw.choice((*_BINARY_VALUES, *_BINARY_ONLY, *_TAGS)))
 
 
 def join_query(draw: random.Random, depth: int = 2) -> str:

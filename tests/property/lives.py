@@ -17,6 +17,7 @@ from vedette.model.event import (
     Regmod,
     Scriptblock,
 )
+from vedette.model.findings.tag import SegmentKey, Tag
 from vedette.model.host import UTC_CLOCK
 from vedette.model.tokens import cmdline_tokens
 
@@ -132,6 +133,30 @@ def metadata(draw: random.Random) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in ("", 0)}
 
 
+def tags(draw: random.Random, document: SegmentKey | str) -> list[Tag]:
+    """What watchlists and feeds said of a document, some of it twice."""
+    found = []
+    for _ in range(draw.choice((0, 0, 1, 2, 4))):
+        at_us = NOW_US - draw.choice((0, DAY_US // 2, 3 * DAY_US))
+        if draw.random() < 0.5:
+            name = draw.choice(("4", "5"))
+            found.append(Tag(document=document, family="watchlist", name=name, time_us=at_us))
+            continue
+        found.append(
+            Tag(
+                document=document,
+                family="alliance",
+                name=draw.choice(("srs", "other")),
+                time_us=at_us,
+                score=draw.choice((-100, 0, 5, 50, 100)),
+                report=draw.choice(("r1", "R2", "x")),
+                ioc=draw.choice(("evil.com", "10.0.0.1")),
+                link=draw.choice(("", "https://a.example/")),
+            )
+        )
+    return found
+
+
 def life(draw: random.Random, process_id: str) -> tuple[dict[str, Any], list[ProcessEvent]]:
     return metadata(draw), _events(draw, process_id)
 
@@ -182,6 +207,17 @@ _FIXED = (
     "tampered:false",
     "has_emet_event:true",
     "modload_signature:signed",
+    "watchlist_4:*",
+    "watchlist_5:-24h",
+    "watchlist_5:[* TO 2023-11-12]",
+    "alliance_score_srs:[10 TO *]",
+    "alliance_score_srs:*",
+    "alliance_score_srs:[* TO 0]",
+    "alliance_data_srs:r*",
+    "alliance_data_srs:R1",
+    "alliance_link_srs:*",
+    "alliance_updated_srs:-24h",
+    "alliance_score_other:50",
 )
 
 

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.property.lives import NOW_US, life, metadata
+from tests.property.lives import NOW_US, life, metadata, tags
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import ProcessEvent
 from vedette.model.fields import EVENT_COLUMNS, is_event_source
+from vedette.model.findings.tag import TAGS, SegmentKey, Tag, newest
 from vedette.model.segment import PartialSegment
 from vedette.query.match import Prepared, compile_match
 from vedette.query.nodes import And, Everything, Not, Or
-from vedette.query.typed import Checked, Match, NumberTest, Test, source_of
+from vedette.query.typed import Checked, Match, NumberTest, TagTest, Test, source_of
 
 WINDOW_MS = 1_700_000_400_000
 LENGTH_MS = 300_000
@@ -32,6 +33,7 @@ class Segment:
     values: dict[str, Any]
     prepared: Prepared
     parts: tuple[PartialSegment, ...]
+    tags: list[Tag]
 
 
 def process_id(number: int) -> str:
@@ -65,13 +67,16 @@ def _segment(
     )
     whole: dict[str, Any] = {**values, "process_id": process_id(number), "segment_id": window_ms}
     whole |= {"window_ms": window_ms, "sensor_id": 1 + number % 3}
+    key = SegmentKey(WINDOW_MS, window_ms, 1 + number % 3, process_id(number), window_ms)
+    said = tags(draw, key) if draw.random() < 0.2 else []
+    whole[TAGS] = newest(said)
     for kind in EVENT_KINDS:
         mine = [event for event in events if isinstance(event, kind.struct)]
         whole[f"{kind.name}_count"] = len(mine)
         for column, (attribute, _) in zip(kind.columns, kind.fields, strict=True):
             name = "time_us" if attribute == "time" else attribute
             whole[column.name] = [getattr(event, name) for event in mine]
-    return Segment((process_id(number), window_ms), whole, Prepared(whole), parts)
+    return Segment((process_id(number), window_ms), whole, Prepared(whole), parts, said)
 
 
 def _partial(
@@ -120,14 +125,17 @@ def _holds(node: Checked, segment: Segment, process: list[Segment]) -> bool:
 def _met(test: Test, segment: Segment, process: list[Segment]) -> bool:
     if isinstance(test, NumberTest) and test.source in COUNTS:
         return test.low <= sum(one.values[test.source] for one in process) <= test.high
-    among = process if is_event_source(source_of(test)) else [segment]
+    is_of_process = isinstance(test, TagTest) or is_event_source(source_of(test))
+    among = process if is_of_process else [segment]
     return any(_ask(test, one) for one in among)
 
 
 def _answers(leaf: Match, segment: Segment, process: list[Segment]) -> bool:
     """Whether the segment itself matches a leaf."""
     return any(
-        _met(test, segment, process) if source_of(test) in COUNTS else _ask(test, segment)
+        _met(test, segment, process)
+        if source_of(test) in COUNTS or isinstance(test, TagTest)
+        else _ask(test, segment)
         for test in leaf.tests
     )
 

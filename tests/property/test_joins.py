@@ -13,9 +13,11 @@ from tests.property.images import (
     sighting,
     summed,
 )
+from tests.property.lives import tags
 from tests.property.test_query_sql import SEED, Whole, parts_of, process_id, whole
 from tests.support.indexed import drawn
 from vedette.model.binary_fields import BINARY
+from vedette.model.findings.tag import TAGS, Tag, newest
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.model.segment import PartialSegment
 from vedette.query import (
@@ -30,11 +32,12 @@ from vedette.query import (
 from vedette.query.compile.document import BINARY as BINARY_DOCUMENT
 from vedette.query.match import Prepared, binaries_by_hash
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.partitions.index_build import indexed_ends
+from vedette.store.partitions.index_build import suffix_indexes
 from vedette.store.plan.choose import choose_scan
 from vedette.store.plan.search_bounds import EVERYWHERE
 from vedette.store.sql.scope_filter import scope_params, scoped
 from vedette.store.write.commit import BinaryRow, binary_table, segment_table
+from vedette.store.write.tags import write_tags
 
 PROCESSES = 120
 SIGHTINGS = 60
@@ -51,6 +54,18 @@ def sightings(store: ClickHouseEngine) -> list[BinaryRow]:
         store.insert_arrow("binary", binary_table(rows[place::3]))
     assert len(summed(rows, EVERYTHING)) == len(IMAGES)
     return rows
+
+
+Said = dict[str, list[Tag]]
+"""Tags by the hash of their binary."""
+
+
+@pytest.fixture(scope="module")
+def said(store: ClickHouseEngine) -> Said:
+    draw = random.Random(SEED + 3)
+    found = {md5 or sha256: tags(draw, md5 or sha256) for md5, sha256 in IMAGES}
+    write_tags(store, [tag for of_hash in found.values() for tag in of_hash])
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +86,13 @@ def segments(store: ClickHouseEngine) -> list[Whole]:
 
 @pytest.mark.parametrize("scope", SCOPES, ids=["all", "others", "own"])
 def test_sql_and_matcher_agree_on_binaries(
-    store: ClickHouseEngine, sightings: list[BinaryRow], scope: Scope
+    store: ClickHouseEngine, sightings: list[BinaryRow], said: Said, scope: Scope
 ) -> None:
     draw = random.Random(SEED + 1)
-    prepared = [Prepared(one, document=BINARY_DOCUMENT) for one in summed(sightings, scope)]
+    prepared = [
+        Prepared({**one, TAGS: newest(said[one["hash"]])}, document=BINARY_DOCUMENT)
+        for one in summed(sightings, scope)
+    ]
     met, count = 0, drawn(store, QUERIES)
     for _ in range(count):
         text = binary_query(draw)
@@ -108,7 +126,7 @@ def test_sql_and_matcher_agree_on_joins(
         ask = compile_match(checked)
         expected = {one.segment["process_id"] for one in prepared if ask(one)}
         assert chosen(store, where, scope) == expected, (SEED, text)
-        where = compile_segments(checked, ends=indexed_ends(store))
+        where = compile_segments(checked, indexes=suffix_indexes(store))
         narrow = choose_scan(store, where, scope, EVERYWHERE).condition
         assert narrow is not None or not expected, (SEED, text)
         if narrow is not None and narrow is not where:

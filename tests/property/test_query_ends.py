@@ -18,9 +18,15 @@ from tests.support.indexed import computing
 from vedette.model.address import pack_address
 from vedette.model.event import Dnsquery, Filemod, Modload, Netconn, ProcessEvent, Regmod
 from vedette.model.scope import EVERYTHING
-from vedette.model.suffix_columns import END, ENDS, MERGED_ENDS, ends_index, ends_sql
+from vedette.model.suffix_columns import (
+    END,
+    MERGED_SUFFIX_COLUMNS,
+    SUFFIX_COLUMNS,
+    suffix_index_name,
+    suffix_tokens_sql,
+)
 from vedette.query import Condition, check, compile_match, compile_segments, parse
-from vedette.query.compile.suffix_index import IndexedEnds
+from vedette.query.compile.suffix_index import SuffixIndexes
 from vedette.query.compile.suffix_tokens import deciding_tokens
 from vedette.query.match import Prepared
 from vedette.query.typed import Match
@@ -128,16 +134,16 @@ def odd_life(draw: random.Random, process: str) -> list[ProcessEvent]:
 
 
 BELIEFS = {
-    "merged parts have some": IndexedEnds(settled=(1,), merging=(WINDOW_MS,)),
-    "some are everywhere": IndexedEnds(settled=(WINDOW_MS,), everywhere=MERGED_ENDS),
+    "merged parts have some": SuffixIndexes(indexed=(1,), merging=(WINDOW_MS,)),
+    "some are everywhere": SuffixIndexes(indexed=(WINDOW_MS,), everywhere=MERGED_SUFFIX_COLUMNS),
 }
 """What a search may think of the indexes, rightly or not."""
 
 
-def believing(ends: IndexedEnds, text: str, number: int) -> Condition:
+def believing(indexes: SuffixIndexes, text: str, number: int) -> Condition:
     """The condition that is asked by whom thinks that the indexes are there."""
     checked = check(parse(text), now_us=NOW_US)
-    return compile_segments(checked, prefix=f"q{number}_", ends=ends)
+    return compile_segments(checked, prefix=f"q{number}_", indexes=indexes)
 
 
 def has_index(store: ClickHouseEngine, column: str) -> bool:
@@ -145,7 +151,7 @@ def has_index(store: ClickHouseEngine, column: str) -> bool:
         "SELECT sum(data_compressed_bytes) > 0 FROM system.data_skipping_indices WHERE "
         "database = {database:String} AND name = {name:String}"
     )
-    found = store.query(sql, {"database": store.database, "name": ends_index(column)})
+    found = store.query(sql, {"database": store.database, "name": suffix_index_name(column)})
     return bool(found.rows[0][0])
 
 
@@ -169,7 +175,9 @@ def odd(store: ClickHouseEngine, request: pytest.FixtureRequest) -> list[Prepare
         if not half:
             merges(store, "OPTIMIZE TABLE {} FINAL")
     if request.param == "all parts have all":
-        each = ", ".join(f"MATERIALIZE INDEX {ends_index(column)}" for column in ENDS)
+        each = ", ".join(
+            f"MATERIALIZE INDEX {suffix_index_name(column)}" for column in SUFFIX_COLUMNS
+        )
         merges(store, f"ALTER TABLE {{}} {each} SETTINGS mutations_sync = 2")
     assert has_index(store, "filemod_path")
     assert has_index(store, "modload_path") == (request.param == "all parts have all")
@@ -177,13 +185,13 @@ def odd(store: ClickHouseEngine, request: pytest.FixtureRequest) -> list[Prepare
 
 
 @computing
-@pytest.mark.parametrize("ends", BELIEFS.values(), ids=BELIEFS)
+@pytest.mark.parametrize("indexes", BELIEFS.values(), ids=BELIEFS)
 def test_end_tokens_and_matcher_agree(
-    store: ClickHouseEngine, odd: list[Prepared], ends: IndexedEnds
+    store: ClickHouseEngine, odd: list[Prepared], indexes: SuffixIndexes
 ) -> None:
     for first in range(0, len(ASKED), BATCH):
         texts = ASKED[first : first + BATCH]
-        conditions = [believing(ends, text, number) for number, text in enumerate(texts)]
+        conditions = [believing(indexes, text, number) for number, text in enumerate(texts)]
         for text, found in zip(texts, answers(store, conditions), strict=True):
             ask = compile_match(check(parse(text), now_us=NOW_US))
             expected = {one.segment["process_id"] for one in odd if ask(one)}
@@ -193,11 +201,11 @@ def test_end_tokens_and_matcher_agree(
 def test_every_answer_has_a_row_of_each_narrowing(
     store: ClickHouseEngine, odd: list[Prepared]
 ) -> None:
-    ends = IndexedEnds(everywhere=frozenset(ENDS))
+    indexes = SuffixIndexes(everywhere=frozenset(SUFFIX_COLUMNS))
     for text in ASKED:
         ask = compile_match(check(parse(text), now_us=NOW_US))
         expected = {one.segment["process_id"] for one in odd if ask(one)}
-        condition = believing(ends, text, 0)
+        condition = believing(indexes, text, 0)
         for narrowing in condition.narrowings:
             sql = f"SELECT DISTINCT process_id FROM segment WHERE {' OR '.join(narrowing.rows)}"
             found = store.query(sql, {**condition.params, **scope_params(EVERYTHING)}).rows
@@ -216,7 +224,8 @@ def test_the_tokens_of_a_row_are_those_of_its_values(
     store: ClickHouseEngine, odd: list[Prepared]
 ) -> None:
     assert odd
-    sql = f"SELECT {ends_sql('filemod_path')} FROM segment WHERE has(filemod_path, {{path:String}})"
+    tokens = suffix_tokens_sql("filemod_path")
+    sql = f"SELECT {tokens} FROM segment WHERE has(filemod_path, {{path:String}})"
     found = store.query(f"{sql} LIMIT 1", {"path": r"C:\Temp\a.tar.gz"}).rows[0][0]
     assert {"c:", "temp", f"a.tar.gz{END}", f"*.gz{END}"} <= set(found)
 

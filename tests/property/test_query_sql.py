@@ -7,27 +7,29 @@ from typing import Any
 
 import pytest
 
-from tests.property.lives import NOW_US, life, query
+from tests.property.lives import NOW_US, life, query, tags
 from tests.support.indexed import computing, drawn
 from tests.support.plans import gathering
 from tests.unit.query.test_trust import HOSTILE
 from vedette import limits
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import ProcessEvent
+from vedette.model.findings.tag import TAGS, SegmentKey, newest
 from vedette.model.scope import EVERYTHING
 from vedette.model.segment import PartialSegment
 from vedette.query import SETTINGS, Condition, check, compile_match, compile_segments, parse
-from vedette.query.compile.suffix_index import NO_ENDS, IndexedEnds
+from vedette.query.compile.suffix_index import NO_SUFFIX_INDEXES, SuffixIndexes
 from vedette.query.match import Prepared
 from vedette.query.nodes import Exact, Leaf
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.engine.errors import ManyRowsError
-from vedette.store.partitions.index_build import indexed_ends
+from vedette.store.partitions.index_build import suffix_indexes
 from vedette.store.plan.choose import choose_scan
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.read.segment_search import search_segments
 from vedette.store.sql.scope_filter import scope_params
 from vedette.store.write.commit import segment_table
+from vedette.store.write.tags import write_tags
 
 WINDOW_MS = 1_700_000_400_000
 PROCESSES = 150
@@ -91,14 +93,18 @@ def segments(store: ClickHouseEngine) -> list[Whole]:
         rows = parts_of(draw, number, values, events)
         for commit, row in zip(draw.sample(commits, len(rows)), rows, strict=True):
             commit.append(row)
-        found.append(whole(number, values, events))
+        said = tags(draw, SegmentKey(WINDOW_MS, WINDOW_MS, 1, process_id(number), WINDOW_MS))
+        write_tags(store, said)
+        found.append(whole(number, {**values, TAGS: newest(said)}, events))
     for commit in commits:
         store.insert_arrow("segment", segment_table(commit))
     return found
 
 
-def compiled(text: str, number: int = 0, ends: IndexedEnds = NO_ENDS) -> Condition:
-    return compile_segments(check(parse(text), now_us=NOW_US), prefix=f"q{number}_", ends=ends)
+def compiled(text: str, number: int = 0, indexes: SuffixIndexes = NO_SUFFIX_INDEXES) -> Condition:
+    return compile_segments(
+        check(parse(text), now_us=NOW_US), prefix=f"q{number}_", indexes=indexes
+    )
 
 
 def answers(engine: ClickHouseEngine, conditions: list[Condition]) -> list[set[str]]:
@@ -208,7 +214,7 @@ def test_a_search_that_looks_into_the_indexes_first_finds_the_same(
     prepared = [Prepared(segment) for segment in segments]
     looked = 0
     for text in [*CHOSEN, *(query(draw) for _ in range(drawn(store, 20)))]:
-        whole = compiled(text, ends=indexed_ends(store))
+        whole = compiled(text, indexes=suffix_indexes(store))
         expected = matched(prepared, text)
         for where in ways(store, whole, monkeypatch):
             looked += where is not whole
@@ -229,7 +235,9 @@ def test_a_search_that_gathers_the_rows_of_its_answers_finds_the_same(
     prepared = [Prepared(segment) for segment in segments]
     gathered, refused = 0, 0
     for text in [*CHOSEN, *(query(draw, 1) for _ in range(drawn(store, 75)))]:
-        where = gathering(store, compiled(text, ends=indexed_ends(store)), EVERYTHING, EVERYWHERE)
+        where = gathering(
+            store, compiled(text, indexes=suffix_indexes(store)), EVERYTHING, EVERYWHERE
+        )
         if where is None:
             continue
         try:

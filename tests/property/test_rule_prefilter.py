@@ -1,16 +1,45 @@
 """The prefilter of rules never hides a hit: it is held equal to verifying every rule."""
 
+import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.detect.rules import event
+from tests.unit.detect.rules import PROCESS
+from vedette.detect.expression import compile_expression
 from vedette.detect.frequency import FrequencySample
-from vedette.detect.nodes import And, FieldTest, IsNull, Keyword, Like, Node, Not, Or, Text
+from vedette.detect.nodes import (
+    And,
+    Compare,
+    FieldTest,
+    IsNull,
+    Keyword,
+    Like,
+    Network,
+    Node,
+    Not,
+    Or,
+    Regex,
+    SameAs,
+    Text,
+)
+from vedette.detect.regex_literals import literals_of
 from vedette.detect.rule import Rule
 from vedette.detect.rule_set import RuleSet
+from vedette.detect.verify import compile_condition
+from vedette.detect.views.event import Event
 
 FIELDS = ("Image", "CommandLine", "User")
-WORDS = st.text("aAb.\\", max_size=4)
+WORDS = st.text("aAbsS\u017f\u03a3\u0130.\\", max_size=4)
+IDS = (1, 4688)
+
+
+def event(data: dict[str, str | int], event_id: int = 0) -> Event:
+    """An event that knows its number in itself too, as flat records do, or not at all."""
+
+    def lookup(field: str) -> str:
+        return str(event_id) if event_id and field == "EventID" else ""
+
+    return Event((PROCESS,), data, 1_000_000, "p", lookup, event_id)
 
 
 def _texts() -> st.SearchStrategy[Text]:
@@ -25,9 +54,36 @@ def _likes() -> st.SearchStrategy[Like]:
     return st.lists(part, min_size=1, max_size=3).map(lambda pieces: Like(tuple(pieces)))
 
 
-LEAVES: st.SearchStrategy[Node] = st.builds(
-    FieldTest, st.sampled_from(FIELDS), _texts() | _likes() | st.just(IsNull())
-) | st.builds(Keyword, _texts() | _likes())
+def _is_pattern(pattern: str) -> bool:
+    try:
+        re2.compile(pattern)
+    except re2.error:
+        return False
+    return True
+
+
+_PIECES = st.sampled_from(
+    (
+        *("a", "b", "ab", "s", "S", ".", "\\.", "\\\\", "\\d", "[ab]", "[^]a]", "^", "$"),
+        *("(?i)", "(?:a|bs)", "(", ")", "|", "*", "+", "?", "{2}", "{0,1}", "{1,}"),
+        *("()", "(ab)?", "(a|)", "\\x61", "]", "}"),
+    )
+)
+PATTERNS = st.lists(_PIECES, max_size=7).map("".join).filter(_is_pattern)
+REGEXES = st.builds(Regex, PATTERNS, st.sampled_from(("", "i", "s")))
+
+LEAVES: st.SearchStrategy[Node] = (
+    st.builds(FieldTest, st.sampled_from(FIELDS), _texts() | _likes() | REGEXES | st.just(IsNull()))
+    | st.builds(Keyword, _texts() | _likes() | REGEXES)
+    | st.sampled_from(IDS).map(lambda one: FieldTest("EventID", Text("equals", str(one))))
+    | st.sampled_from(
+        (
+            FieldTest("User", SameAs("Image", "contains")),
+            FieldTest("User", Compare("lt", 3.0)),
+            FieldTest("User", Network("0.0.0.0/1")),
+        )
+    )
+)
 CONDITIONS = st.recursive(
     LEAVES,
     lambda inner: (
@@ -50,8 +106,27 @@ def test_prefiltered_judgement_equals_verifying_every_rule(
     ]
     sample = FrequencySample(rules)
     for data in datas:
-        sample.add(event(**data))
+        sample.add(event(data))
     for judged in (RuleSet(rules), RuleSet(rules, sample.shares())):
         for data in (*datas, *datas):
-            fast = [hit.rule.id for hit in judged.judge(event(**data))]
-            assert fast == [hit.rule.id for hit in judged.judge_all(event(**data))]
+            for number in (0, *IDS):
+                fast = [hit.rule.id for hit in judged.judge(event(data, number))]
+                assert fast == [hit.rule.id for hit in judged.judge_all(event(data, number))]
+
+
+@given(CONDITIONS, EVENTS)
+def test_an_expression_says_what_the_condition_says(
+    condition: Node, data: dict[str, str | int]
+) -> None:
+    one = event(data)
+    said = compile_expression(condition)(one, one.originals(), one.lowered())
+    assert bool(said) is compile_condition(condition)(event(data))
+
+
+@given(REGEXES, st.text("abABsS\u017f.\\|(1", max_size=8))
+def test_what_a_pattern_finds_has_its_literals(regex: Regex, text: str) -> None:
+    needed = literals_of("Image", regex)
+    found = compile_condition(FieldTest("Image", regex))(event({"Image": text}))
+    if needed is not None and found:
+        folded = {"Image": text.replace("\u017f", "s")}
+        assert compile_condition(needed)(event(folded))

@@ -14,15 +14,16 @@ from vedette.model.scope import EVERYTHING
 from vedette.model.segment import PartialSegment
 from vedette.query import Condition, check, parse
 from vedette.query.compile.processes_sql import compile_processes
-from vedette.query.compile.suffix_index import NO_ENDS, IndexedEnds
+from vedette.query.compile.suffix_index import NO_SUFFIX_INDEXES, SuffixIndexes
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.partitions.index_build import indexed_ends
+from vedette.store.partitions.index_build import suffix_indexes
 from vedette.store.plan.choose import choose_scan
 from vedette.store.plan.search_bounds import EVERYWHERE
 from vedette.store.read.segment_groups import search_groups
 from vedette.store.read.segment_search import search_segments
 from vedette.store.schema.create import create_tables
 from vedette.store.write.commit import ProcessWindow, process_table, segment_table
+from vedette.store.write.tags import write_tags
 
 SEED = int(os.environ.get("VEDETTE_SEED", "20231115"))
 """Printed with a failure; set the variable to see it again or to look elsewhere."""
@@ -53,6 +54,10 @@ CHOSEN = (
     "filemod_count:[2 TO 3] netconn_count:[1 TO *]",
     "filemod_count:[* TO 2] domain:com",
     "filemod_count:* OR hostname:host2",
+    "watchlist_4:*",
+    "-watchlist_4:* filemod:*.exe",
+    "watchlist_5:* OR filemod:*.exe",
+    "alliance_score_srs:[1 TO *] -domain:com",
     "has_emet_event:true",
     "-has_emet_event:true filemod:*.exe",
     "ipport:3389 crossproc_type:remotethread",
@@ -76,6 +81,7 @@ def told(
     for part in (0, 1):
         engine.insert_arrow("segment", segment_table([one.parts[part] for one in segments]))
     engine.insert_arrow("process", process_table([_window(one.parts[0]) for one in segments]))
+    write_tags(engine, [tag for one in segments for tag in one.tags])
     yield engine, segments
     engine.close()
     root_engine.command("DROP DATABASE test_whole_process SYNC")
@@ -105,7 +111,7 @@ def ways(
     whole = compiled(text)
     yield whole
     told: list[Condition | None] = [whole]
-    narrowed = compiled(text, indexed_ends(engine))
+    narrowed = compiled(text, suffix_indexes(engine))
     for places_max in PLACES_MAX:
         patch.setattr("vedette.limits.PREFILTER_PLACES_MAX", places_max)
         told.append(choose_scan(engine, narrowed, EVERYTHING, EVERYWHERE).condition)
@@ -113,8 +119,8 @@ def ways(
             yield told[-1]
 
 
-def compiled(text: str, ends: IndexedEnds = NO_ENDS) -> Condition:
-    return compile_processes(check(parse(text), now_us=NOW_US), ends=ends)
+def compiled(text: str, indexes: SuffixIndexes = NO_SUFFIX_INDEXES) -> Condition:
+    return compile_processes(check(parse(text), now_us=NOW_US), indexes=indexes)
 
 
 def test_a_comprehensive_search_asks_the_process(

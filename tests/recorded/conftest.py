@@ -10,7 +10,7 @@ import pytest
 
 from tests.recorded.sets import MANIFEST
 
-WHOLE_SERVERS = ("test_sets", "test_orders")
+WHOLE_SERVERS = ("test_sets", "test_orders", "test_detections")
 
 
 @pytest.hookimpl(tryfirst=True)

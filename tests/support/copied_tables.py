@@ -5,7 +5,8 @@ of a hundred indexes; a copy of a table is understood already.
 """
 
 from vedette.store.engine.client import Engine
-from vedette.store.schema.tables import TABLES, Table, definitions
+from vedette.store.schema.table import Table
+from vedette.store.schema.tables import TABLES, definitions
 
 FILLED = ("merging", "schema")
 """Tables that hold something in a new store."""

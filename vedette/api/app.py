@@ -11,16 +11,37 @@ from vedette.api.http.access import authorize
 from vedette.api.http.error_responses import install_failures
 from vedette.api.http.fast_path import FastPath
 from vedette.api.http.middleware import HttpMetrics, RequestMiddleware
+from vedette.api.routes.accounts import approved_list, audit, sessions, teams, tokens, users
+from vedette.api.routes.alerts import alerts, suppressions, triage
 from vedette.api.routes.fleet import aliases, groups, installers, live_queries, sensors, sites
-from vedette.api.routes.policy import bans, filters
+from vedette.api.routes.policy import (
+    actions,
+    app_control,
+    bans,
+    feeds,
+    filters,
+    outbox,
+    responses,
+    rules,
+    watchlists,
+)
 from vedette.api.routes.search import (
     analysis,
     binaries,
     process_views,
     processes,
     queries,
+    threat_reports,
 )
-from vedette.api.routes.server import docs, health, info, partitions
+from vedette.api.routes.server import (
+    backup,
+    docs,
+    doctor,
+    health,
+    info,
+    license,
+    partitions,
+)
 from vedette.api.routes.telemetry import (
     bulk,
     elastic_setup,
@@ -42,10 +63,21 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     processes.router,
     analysis.router,
     queries.router,
+    suppressions.router,  # before the alerts, whose ids match any path segment
+    alerts.router,
+    triage.router,
     sensors.router,
     aliases.router,
     filters.router,
+    rules.router,
     bans.router,
+    feeds.router,
+    threat_reports.router,
+    watchlists.router,
+    actions.router,
+    outbox.router,
+    app_control.router,
+    responses.router,
     groups.router,
     sites.router,
     installers.router,
@@ -53,6 +85,15 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     osquery.router,
     live_queries.router,
     partitions.router,
+    users.router,
+    teams.router,
+    tokens.router,
+    sessions.router,
+    approved_list.router,
+    audit.router,
+    license.router,
+    backup.router,
+    doctor.router,
     ingest.router,
     bulk.router,
     elastic_setup.router,  # last: it matches any path segment

@@ -3,7 +3,9 @@
 Searches have threads and readers of the store of their own, so that however many are asked for,
 ingest, sensors and health checks are left with theirs. Requests beyond `running_max` wait in one
 queue for each user, and users take turns. One user may run all but one of the searches, so that
-another user's first search does not wait for them.
+another user's first search does not wait for them. While more telemetry waits than a commit can
+soon take, half as many searches begin: they compute on the same cores, and their Python in the same
+interpreter.
 
 A request that waits or runs ends when its client disconnects and at its deadline, in the store
 too (`CancelToken`). A thread cannot be stopped while it computes, so a place is free again only
@@ -38,12 +40,23 @@ class SearchPool:
     """Runs requests that read telemetry. Everything but `close` belongs to the event loop."""
 
     def __init__(
-        self, engine: Engine, *, running_max: int, readers_max: int, a_user_max: int
+        self,
+        engine: Engine,
+        *,
+        running_max: int,
+        readers_max: int,
+        a_user_max: int,
+        nice: int = 0,
+        is_ingest_behind: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`nice` is that of the engine's threads, see `BoundedEngine`. While `is_ingest_behind`,
+        half as many searches begin."""
         self._engine = engine
         self._threads = ThreadPoolExecutor(running_max, thread_name_prefix="search")
         self._readers = threading.BoundedSemaphore(readers_max)
         self._running_max = running_max
+        self._nice = nice
+        self._is_ingest_behind = is_ingest_behind
         self._a_user_max = a_user_max
         self._running: Counter[str] = Counter()
         self._of_user: Counter[str] = Counter()
@@ -132,18 +145,23 @@ class SearchPool:
 
     def _give_places(self) -> None:
         """Gives free places to users in turn; those who have all they may have wait on."""
-        while self._running.total() < self._running_max:
-            user = next(filter(self._may_run, self._waiting), None)
+        places = self._places()
+        while self._running.total() < places:
+            user = next((one for one in self._waiting if self._may_run(one, places)), None)
             if user is None:
                 return
-            places = self._waiting.pop(user)
-            places.popleft().set_result(None)
+            waiting = self._waiting.pop(user)
+            waiting.popleft().set_result(None)
             self._running[user] += 1
-            if places:
-                self._waiting[user] = places
+            if waiting:
+                self._waiting[user] = waiting
 
-    def _may_run(self, user: str) -> bool:
-        return self._running[user] < max(1, self._running_max - 1)
+    def _places(self) -> int:
+        """How many searches may run now; at least one, so that none waits for ever."""
+        return max(1, self._running_max // 2) if self._is_ingest_behind() else self._running_max
+
+    def _may_run(self, user: str, places: int) -> bool:
+        return self._running[user] < max(1, places - 1)
 
     async def _run(
         self,
@@ -154,7 +172,7 @@ class SearchPool:
     ) -> T:
         token = CancelToken()
         threads = max(1, (os.cpu_count() or 1) // self._running.total())
-        engine = BoundedEngine(self._engine, self._readers, until_s, token, threads)
+        engine = BoundedEngine(self._engine, self._readers, until_s, token, threads, self._nice)
         self._tokens.add(token)
         loop = asyncio.get_running_loop()
         worker = asyncio.ensure_future(loop.run_in_executor(self._threads, work, engine))

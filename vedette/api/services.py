@@ -7,14 +7,25 @@ from fastapi import Request
 from prometheus_client import CollectorRegistry
 
 from vedette import limits
+from vedette.alerting.detection_writer import DetectionWriter
+from vedette.alerting.response import Responder
+from vedette.alerting.rule_budget import RuleBudget
+from vedette.alerting.rule_hits import RuleHits
 from vedette.api.body_budget import BodyBudget
 from vedette.api.search_pool import SearchPool
+from vedette.backup.snapshots import Snapshots
+from vedette.blobs.blob_store import BlobStore
 from vedette.clock import Clock
+from vedette.feeds.indicators import IndicatorRounds
+from vedette.feeds.schedule import Schedule
+from vedette.notify.outbox_loop import OutboxLoop
 from vedette.pipeline.filter_reload import FilterReloader
 from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.part_sequencer import PartSequencer
 from vedette.pipeline.partition_control import PartitionControl
+from vedette.pipeline.rule_reload import RuleReloader
 from vedette.respond.binary_copies import BinaryCopies
+from vedette.respond.blob_migration import BlobMigration
 from vedette.respond.order_cache import OrderCache
 from vedette.search.streams.filtered_counts import FilteredCounts
 from vedette.settings import Settings
@@ -23,10 +34,13 @@ from vedette.state.accounts.tokens import Tokens
 from vedette.state.clock.guard import ClockGuard
 from vedette.state.db.database import Database
 from vedette.state.db.group_commit import GroupCommit
+from vedette.state.db.sealing import Sealing
+from vedette.state.policy.approved_addresses import ApprovedAddresses
 from vedette.state.sensors.checkins import CheckinInterval
 from vedette.state.sensors.host_registry import Sensors
 from vedette.state.sensors.sensor_keys import SensorKeys
 from vedette.store.engine.client import Engine
+from vedette.watchlists.rounds import WatchlistRounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +58,28 @@ class Services:
     ingest_queue: IngestQueue
     partitions: PartitionControl
     filters: FilterReloader
+    rules: RuleReloader
     sensors: Sensors
     sensor_keys: SensorKeys
     commits: GroupCommit
     checkin_interval: CheckinInterval
+    blobs: BlobStore
+    blob_migration: BlobMigration
     copies: BinaryCopies
     order_cache: OrderCache
+    approved_addresses: ApprovedAddresses
+    snapshots: Snapshots
+    sealing: Sealing
+    feeds: Schedule
+    indicators: IndicatorRounds
+    outbox: OutboxLoop
+    responder: Responder
+    detections: DetectionWriter
+    """Through which everything goes that was found."""
+    watchlists: WatchlistRounds
+    """For its one thread."""
+    rule_hits: RuleHits
+    rule_budget: RuleBudget
     searches: SearchPool
     """For requests that may read the whole store."""
     lookups: SearchPool

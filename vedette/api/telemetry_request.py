@@ -44,6 +44,8 @@ class TelemetryBody(Generic[T]):
     """Whether the sender may write for hosts of every sensor group."""
     source: str
     """The part of a file that an importer says it sends, "" for other senders."""
+    peer_ip: str
+    """Network address that the request came from."""
 
     def submission(self, records: list[bytes]) -> Submission:
         return Submission(
@@ -53,6 +55,7 @@ class TelemetryBody(Generic[T]):
             self.byte_count,
             in_sequence=bool(self.source),
             any_group=self.any_group,
+            peer_ip="" if self.source else self.peer_ip,
         )
 
 
@@ -71,8 +74,9 @@ async def read_telemetry(
         body = inflate_within(lease, raw, encoding, settings.body_inflated_bytes_max)
         group_id = principal.group_id or DEFAULT_GROUP_ID
         key = _key(principal, body, source)
+        peer_ip = request.client.host if request.client else ""
         return TelemetryBody(
-            split(body), len(body), key, group_id, principal.is_global_admin, source
+            split(body), len(body), key, group_id, principal.is_global_admin, source, peer_ip
         )
 
     try:

@@ -1,8 +1,12 @@
 """Accepts connections in place of the event loop's own server, which neither counts TLS handshakes
 nor handles the lack of file descriptors.
 
-- Connections whose handshake is not complete have a deadline and a limit of their own; above it the
-  oldest is closed, so that clients which never complete theirs keep nobody out.
+- A connection is set up only once the whole beginning of a TLS handshake has arrived, as it does
+  within a round trip from every honest client. Until then it costs a socket and nothing else, so
+  that silent connections and garbage do not delay the others.
+- Connections that are not set up have a deadline and a limit. Above it the oldest of the address
+  that has most is closed, so that a flood from some addresses keeps those of others in place.
+  Handshakes begin in turn of the addresses.
 - A few descriptors are kept open as spares. Where the process has no other left, a spare is closed
   to accept one more connection, which serves health checks and check-ins only. Where the spares are
   used up, connections wait in the kernel's backlog.
@@ -16,18 +20,19 @@ import ssl
 from collections.abc import Callable
 from typing import Final
 
-import structlog
-
 from vedette import limits
+from vedette.bootstrap.arrivals import Arrival, Arrivals, address_of
 from vedette.bootstrap.descriptors import SocketLimits
 from vedette.bootstrap.http_protocol import BoundedHttpProtocol
-
-log = structlog.get_logger(__name__)
+from vedette.bootstrap.opening import Opening, answer_plain_http, opening_of
 
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 _ACCEPTS_AT_ONCE: Final = 256
 """Before the event loop does other work."""
+
+_HANDSHAKES_AT_ONCE: Final = 8
+"""Set-ups that are begun before the event loop does other work: each costs half a millisecond."""
 
 
 class Acceptor:
@@ -44,25 +49,28 @@ class Acceptor:
         self._tls = tls
         self._new_protocol = new_protocol
         self._allowed = allowed
-        self._handshakes: dict[asyncio.Task[None], None] = {}
-        """Connections being set up, the oldest first."""
+        self._arrivals = Arrivals()
+        """Connections that are not set up."""
+        self._is_beginning = False
         self._spares: list[int] = []
         self._retry: asyncio.TimerHandle | None = None
+        self._sweep: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
         self._listener.setblocking(False)
-        self._keep_spares()
         self._resume()
+        self._close_overdue()
 
     async def close(self) -> None:
         """Close the listening socket and connections that are not set up yet. Idempotent."""
         if self._listener.fileno() >= 0:
             asyncio.get_running_loop().remove_reader(self._listener)
-        if self._retry is not None:
-            self._retry.cancel()
-        tasks = list(self._handshakes)
-        for task in tasks:
-            task.cancel()
+        for timer in (self._retry, self._sweep):
+            if timer is not None:
+                timer.cancel()
+        tasks = [one.task for one in self._arrivals if one.task is not None]
+        for one in list(self._arrivals):
+            self._drop(one)
         await asyncio.gather(*tasks, return_exceptions=True)
         self._listener.close()
         while self._spares:
@@ -78,7 +86,7 @@ class Acceptor:
         on_spare = False
         for _ in range(_ACCEPTS_AT_ONCE):
             try:
-                client, _address = self._listener.accept()
+                client, address = self._listener.accept()
             except BlockingIOError:
                 break
             except OSError as error:
@@ -90,7 +98,7 @@ class Acceptor:
                 os.close(self._spares.pop())
                 on_spare = True
                 continue
-            self._set_up(client, on_spare)
+            self._take_in(client, address_of(address), on_spare)
             on_spare = False
         self._keep_spares()
 
@@ -99,17 +107,64 @@ class Acceptor:
         loop.remove_reader(self._listener)
         self._retry = loop.call_later(limits.SPARE_DESCRIPTORS_RETRY_S, self._resume)
 
-    def _set_up(self, client: socket.socket, on_spare: bool) -> None:
-        if len(self._handshakes) >= self._allowed.handshakes:
-            oldest = next(iter(self._handshakes))
-            del self._handshakes[oldest]
-            oldest.cancel()
+    def _take_in(self, client: socket.socket, address: str, on_spare: bool) -> None:
+        if len(self._arrivals) >= self._allowed.handshakes:
+            self._drop(self._arrivals.oldest_of_the_largest())
         client.setblocking(False)
+        loop = asyncio.get_running_loop()
+        arrival = Arrival(client, address, loop.time(), on_spare)
+        self._arrivals.add(arrival)
+        if self._tls is None:
+            self._set_up(arrival)
+        else:
+            loop.add_reader(client, self._read_opening, arrival)
+
+    def _read_opening(self, arrival: Arrival) -> None:
+        """Something has arrived: set up, wait for the rest, answer plain HTTP, or close."""
+        loop = asyncio.get_running_loop()
+        if arrival.is_answered:
+            if _is_closed_by_client(arrival.client):
+                self._drop(arrival)
+            return
+        match opening_of(arrival.client):
+            case Opening.TLS:
+                loop.remove_reader(arrival.client)
+                self._arrivals.make_ready(arrival)
+                self._begin_soon()
+            case Opening.PLAIN_HTTP:
+                arrival.is_answered = True
+                answer_plain_http(arrival.client)
+            case Opening.UNUSABLE:
+                self._drop(arrival)
+            case Opening.INCOMPLETE:
+                pass
+
+    def _begin_soon(self) -> None:
+        if not self._is_beginning:
+            self._is_beginning = True
+            asyncio.get_running_loop().call_soon(self._begin)
+
+    def _begin(self) -> None:
+        """Begin some handshakes, then let the loop do other work before the next ones."""
+        self._is_beginning = False
+        for _ in range(_HANDSHAKES_AT_ONCE):
+            arrival = self._arrivals.next_ready()
+            if arrival is None:
+                return
+            self._set_up(arrival)
+        self._begin_soon()
+
+    def _set_up(self, arrival: Arrival) -> None:
         protocol = self._new_protocol()
-        protocol.is_reserved = on_spare
-        task = asyncio.get_running_loop().create_task(self._connect(client, protocol))
-        self._handshakes[task] = None
-        task.add_done_callback(lambda done: self._handshakes.pop(done, None))
+        protocol.is_reserved = arrival.on_spare
+        task = asyncio.get_running_loop().create_task(self._connect(arrival.client, protocol))
+        arrival.task = task
+        task.add_done_callback(lambda _: self._set_up_ended(arrival))
+
+    def _set_up_ended(self, arrival: Arrival) -> None:
+        self._arrivals.remove(arrival)
+        if arrival.task is not None and arrival.task.cancelled():
+            arrival.client.close()  # nothing else knows of it where the task never began
 
     async def _connect(self, client: socket.socket, protocol: BoundedHttpProtocol) -> None:
         loop = asyncio.get_running_loop()
@@ -123,8 +178,26 @@ class Acceptor:
                 ssl=self._tls,
                 ssl_handshake_timeout=limits.HANDSHAKE_DEADLINE_S,
             )
-        except OSError as error:
-            log.debug("handshake failed", error=str(error))
+        except OSError:
+            return  # the client has gone, or does not speak TLS: nothing to tell anybody
+
+    def _drop(self, arrival: Arrival) -> None:
+        """Close a connection that is not set up."""
+        self._arrivals.remove(arrival)
+        if arrival.task is not None:
+            arrival.task.cancel()
+        else:
+            asyncio.get_running_loop().remove_reader(arrival.client)
+            arrival.client.close()
+
+    def _close_overdue(self) -> None:
+        """Close connections whose handshake has not begun in time; those that are being set up
+        have the same deadline in the event loop."""
+        loop = asyncio.get_running_loop()
+        begun_before_s = loop.time() - limits.HANDSHAKE_DEADLINE_S
+        for arrival in self._arrivals.waiting_since(begun_before_s):
+            self._drop(arrival)
+        self._sweep = loop.call_later(limits.HANDSHAKE_CHECK_S, self._close_overdue)
 
     def _keep_spares(self) -> None:
         try:
@@ -132,3 +205,13 @@ class Acceptor:
                 self._spares.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         except OSError:
             return  # none is free: it is tried again with the next connection
+
+
+def _is_closed_by_client(client: socket.socket) -> bool:
+    """Reads and ignores what a client sends after its answer."""
+    try:
+        return not client.recv(limits.IGNORED_BYTES)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True

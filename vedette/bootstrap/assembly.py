@@ -5,32 +5,55 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
 
 from vedette import limits
+from vedette.alerting.detection_writer import DetectionWriter
+from vedette.alerting.response import Responder
+from vedette.alerting.rule_budget import RuleBudget
+from vedette.alerting.rule_hits import HitMetrics, RuleHits
+from vedette.alerting.starter_rules import install_starter
 from vedette.api.app import create_app
 from vedette.api.search_pool import SearchPool
 from vedette.api.services import Services
+from vedette.backup.snapshots import Snapshots
+from vedette.blobs.blob_store import BlobStore
 from vedette.bootstrap.background_jobs import (
     SERVER_JOBS,
     WRITE_PATH_JOBS,
     WritePathContext,
     bind,
 )
+from vedette.bootstrap.detection_hooks import alerting_sources, detection_hooks
+from vedette.bootstrap.open_blobs import open_blobs
 from vedette.bootstrap.write_path import Engines, open_engines, start_write_path
 from vedette.clock import Clock
-from vedette.jobs.timer import Timer
+from vedette.feeds.fetch import Fetcher, FetchRules
+from vedette.feeds.indicators import IndicatorRounds
+from vedette.feeds.schedule import Schedule
+from vedette.feeds.synchronise import Parts
+from vedette.jobs.timer import timers
+from vedette.notify.egress import EgressPolicy
+from vedette.notify.outbox_loop import OutboxLoop
+from vedette.notify.outbox_metrics import OutboxMetrics
+from vedette.notify.senders import SenderContext, all_senders
+from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.respond.binary_copies import BinaryCopies
+from vedette.respond.blob_migration import BlobMigration
 from vedette.respond.order_cache import OrderCache
 from vedette.settings import Settings
 from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import Tokens
 from vedette.state.db.database import Database
 from vedette.state.db.group_commit import GroupCommit
+from vedette.state.db.sealing import Sealing, open_sealing
 from vedette.state.jobs.leases import Leases
+from vedette.state.policy.approved_addresses import ApprovedAddresses
 from vedette.state.sensors.checkins import CheckinInterval
 from vedette.state.sensors.sensor_keys import SensorKeys
 from vedette.state.start import FirstCredentials, start
 from vedette.store.engine.client import Engine
+from vedette.watchlists.rounds import WatchlistRounds
 
 _DAY_US = 24 * 3600 * 1_000_000
 
@@ -64,7 +87,14 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
     database = engines.state
     commits = GroupCommit(database)
     closing.callback(commits.close)
+    blobs = open_blobs(settings, database)
+    if settings.starter_rules:
+        install_starter(database, clock.now_us())
     path = start_write_path(settings, clock, engines, closing)
+    sealing = open_sealing(settings.data)
+    detections = DetectionWriter(
+        engines.telemetry, database, clock, detection_hooks(settings, clock), alerting_sources
+    )
     services = Services(
         settings=settings,
         clock=clock,
@@ -77,31 +107,108 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
         ingest_queue=path.ingest_queue,
         partitions=path.partitions,
         filters=path.filters,
+        rules=path.rules,
         sensors=path.sensors,
         sensor_keys=SensorKeys(database),
         commits=commits,
         checkin_interval=CheckinInterval(database, settings.checkin_interval_s),
-        copies=BinaryCopies(database, settings.data / "binaries", settings.copied_files_bytes_max),
+        blobs=blobs,
+        blob_migration=BlobMigration(blobs, database),
+        copies=_copies(settings, database, blobs),
         order_cache=OrderCache(database),
-        searches=_searches(settings, engines.telemetry, closing),
+        approved_addresses=ApprovedAddresses(database),
+        snapshots=Snapshots(settings.data, engines.telemetry, database, path.ingest_queue),
+        sealing=sealing,
+        feeds=_feeds(settings, clock, engines, sealing),
+        detections=detections,
+        indicators=IndicatorRounds(
+            engines.telemetry,
+            database,
+            clock,
+            detections,
+            lambda: path.ingest_queue.settled_seq,
+        ),
+        outbox=_outbox(settings, clock, engines, sealing, path.metrics, closing),
+        responder=Responder(database, engines.telemetry, clock),
+        watchlists=WatchlistRounds(
+            engines.telemetry,
+            database,
+            clock,
+            detections,
+            lambda: path.ingest_queue.settled_seq,
+        ),
+        rule_hits=RuleHits(
+            engines.telemetry,
+            database,
+            detections,
+            lambda: path.ingest_queue.settled_seq,
+            clock,
+            HitMetrics(path.metrics),
+        ),
+        rule_budget=RuleBudget(database, path.rules, detections, clock),
+        searches=_searches(settings, engines.telemetry, path.ingest_queue, closing),
         lookups=_lookups(settings, engines.telemetry, closing),
     )
     services.checkin_interval.refresh()
+    services.approved_addresses.refresh()
     closing.callback(services.tokens.flush)
     context = WritePathContext(path, settings, clock, engines.telemetry)
     jobs = [*bind(WRITE_PATH_JOBS, context), *bind(SERVER_JOBS, services)]
-    timer = Timer(jobs, Leases(database, clock))
-    timer.start()
-    closing.callback(timer.close)
+    for timer in timers(jobs, Leases(database, clock)):
+        timer.start()
+        closing.callback(timer.close)
+    closing.callback(services.feeds.stopping.set)  # before the timers wait for their jobs
     return create_app(services)
 
 
-def _searches(settings: Settings, engine: Engine, closing: ExitStack) -> SearchPool:
+def _copies(settings: Settings, database: Database, blobs: BlobStore) -> BinaryCopies:
+    """Unfinished copies of older versions, which had them elsewhere, go on arriving."""
+    older, arriving = settings.data / "binaries" / "arriving", settings.data / "arriving"
+    if older.is_dir() and not arriving.exists():
+        older.rename(arriving)
+    return BinaryCopies(database, blobs, arriving, settings.copied_files_bytes_max)
+
+
+def _feeds(settings: Settings, clock: Clock, engines: Engines, sealing: Sealing) -> Schedule:
+    files = settings.feed_files or settings.data / "feeds"
+    rules = FetchRules(
+        files=files,
+        egress=EgressPolicy.of(settings.egress_allow),
+        proxy=settings.feed_proxy,
+        ca_file=settings.feed_ca_file,
+        bytes_max=settings.feed_bytes_max,
+        seconds_max=settings.feed_timeout_s,
+    )
+    parts = Parts(engines.telemetry, engines.state, sealing, Fetcher(rules), clock)
+    leases = Leases(engines.state, clock)
+    return Schedule(parts, leases, interval_s=settings.feed_interval_minutes * 60)
+
+
+def _outbox(
+    settings: Settings,
+    clock: Clock,
+    engines: Engines,
+    sealing: Sealing,
+    metrics: CollectorRegistry,
+    closing: ExitStack,
+) -> OutboxLoop:
+    senders = all_senders(SenderContext(settings, clock, engines.state, sealing))
+    loop = OutboxLoop(engines.state, clock, senders, OutboxMetrics(metrics, list(senders)))
+    closing.callback(loop.close)
+    return loop
+
+
+def _searches(
+    settings: Settings, engine: Engine, ingest_queue: IngestQueue, closing: ExitStack
+) -> SearchPool:
+    behind_bytes = settings.commit_bytes_max // limits.INGEST_BEHIND_SHARE
     pool = SearchPool(
         engine,
         running_max=max(limits.SEARCHES_RUNNING_MIN, (os.cpu_count() or 1) // 2 + 1),
         readers_max=limits.SEARCH_READERS,
         a_user_max=settings.user_searches_max,
+        nice=limits.SEARCH_NICE,
+        is_ingest_behind=lambda: ingest_queue.waiting_bytes > behind_bytes,
     )
     closing.callback(pool.close)
     return pool

@@ -8,18 +8,23 @@ servers share. Names are also the names of leases.
 import gc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from vedette.api.services import Services
 from vedette.bootstrap.write_path import WritePath
 from vedette.clock import Clock
-from vedette.jobs.timer import Job
+from vedette.jobs.timer import TIMER, Job
+from vedette.limits import INDICATOR_ROUND_S, WATCHLIST_ROUND_S
 from vedette.settings import Settings
 from vedette.state.jobs.streams import remove_dead
+from vedette.state.policy.rules import forget_removed
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.index_build import index_next_partition
+from vedette.store.write.alert_retention import delete_alerts_before
 from vedette.store.write.corrections import apply_corrections
 from vedette.store.write.idle_merge import merge_when_idle
+
+_DAY_US: Final = 24 * 3600 * 1_000_000
 
 Context = TypeVar("Context")
 
@@ -34,6 +39,9 @@ class BackgroundJob(Generic[Context]):
     what: str
     """What it does, for the log of a failure."""
     run: Callable[[Context], object]
+    thread: str = TIMER
+    """Jobs with the same name share a thread. Those that read telemetry for seconds have one of
+    their own, so that the others stay on time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,14 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
         lambda here: here.path.filters.flush(),
     ),
     BackgroundJob(
+        "detection rules", 2, False, "reload detection rules that other servers changed",
+        lambda here: here.path.rules.reload(),
+    ),
+    BackgroundJob(
+        "rule costs", 5, False, "write what detection rules cost and found",
+        lambda here: here.path.rules.flush(),
+    ),
+    BackgroundJob(
         "young garbage", 10, False, "collect garbage of the two young generations",
         lambda _: gc.collect(1),
     ),
@@ -80,7 +96,7 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
         lambda here: here.path.partitions.maintain(here.settings),
     ),
     BackgroundJob(
-        "ends", 600, True, "build the suffix index of data that no longer changes",
+        "suffix index", 600, True, "build the suffix index of data that no longer changes",
         lambda here: index_next_partition(here.telemetry),
     ),
     BackgroundJob(
@@ -88,22 +104,59 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
         lambda here: apply_corrections(here.telemetry),
     ),
     BackgroundJob(
-        "quiet", 5, True, "merge small parts while nothing is written",
+        "idle merge", 5, True, "merge small parts while nothing is written",
         lambda here: merge_when_idle(here.telemetry),
     ),
 )  # fmt: skip
 
+
+def delete_old_alerts(here: Services) -> None:
+    """Deletes alerts as the settings say."""
+    days = here.settings.alert_retention_days
+    if days:
+        delete_alerts_before(here.engine, here.clock.now_us() - days * _DAY_US)
+
+
 SERVER_JOBS: Final[tuple[BackgroundJob[Services], ...]] = (
+    BackgroundJob(
+        # Not leased: the lease of a server that was killed would delay alerts by a minute.
+        "rule hits", 1, False, "make alerts of what rules hit",
+        lambda here: here.rule_hits.follow(), "alerts",
+    ),
+    BackgroundJob(
+        "rule budget", 5, False, "stop detection rules that cost more than their budget",
+        lambda here: here.rule_budget.check(), "alerts",
+    ),
+    BackgroundJob(
+        "deleted rules", 3600, True, "forget detection rules that were deleted a day ago",
+        lambda here: forget_removed(here.database, here.clock.now_us()),
+    ),
+    BackgroundJob(
+        "correlations", 300, True, "forget what correlation rules need no more",
+        lambda here: here.rule_hits.forget(), "alerts",
+    ),
     BackgroundJob(
         "sensor keys", 5, False, "reload keys of sensors that other servers changed",
         lambda here: here.sensor_keys.refresh(here.clock.now_us()),
+    ),
+    BackgroundJob(
+        "snapshots", 3600, False, "remove snapshots that a backup left behind",
+        lambda here: here.snapshots.remove_stale(),
+    ),
+    BackgroundJob(
+        "approved addresses", 5, False, "reload the approved list that other servers changed",
+        lambda here: here.approved_addresses.refresh(),
     ),
     BackgroundJob(
         "copies", 3600, False, "delete copies of files whose upload was given up a week ago",
         lambda here: here.copies.delete_stale(here.clock.now_us()),
     ),
     BackgroundJob(
-        "pace", 60, False, "adapt the check-in interval to the number of sensors",
+        "blob migration", 5, False, "move files of older places into the blob store",
+        lambda here: here.blob_migration.move_some(), "blobs",
+    ),
+    BackgroundJob(
+        "check-in interval", 60, False, "adapt the check-in interval to the number of sensors",
         lambda here: here.checkin_interval.refresh(),
     ),
     BackgroundJob(
@@ -111,14 +164,46 @@ SERVER_JOBS: Final[tuple[BackgroundJob[Services], ...]] = (
         lambda here: here.tokens.flush(),
     ),
     BackgroundJob(
+        "feeds", 2, True, "synchronise the feeds that are due",
+        lambda here: here.feeds.run_due(), "feeds",
+    ),
+    BackgroundJob(
+        "alert retention", 3600, True, "delete alerts that nothing happened to for long",
+        delete_old_alerts, thread="alerts",
+    ),
+    BackgroundJob(
+        "indicators", INDICATOR_ROUND_S, True, "match indicators of feeds with telemetry",
+        lambda here: here.indicators.run(), "indicators",
+    ),
+    BackgroundJob(
         "streams", 60, True, "delete event streams that expired long ago",
         lambda here: remove_dead(
             here.database, here.settings.stream_ttl_s, here.clock.now_us()
         ),
     ),
+    BackgroundJob(
+        "outbox", 1, False, "begin to send to the targets that are due",
+        lambda here: here.outbox.dispatch(), "outbox",
+    ),
+    BackgroundJob(
+        "outbox metrics", 10, False, "count what waits, delete old tombstones",
+        lambda here: here.outbox.watch(), "outbox",
+    ),
+    BackgroundJob(
+        "responses", 1, True, "carry out responses by rule",
+        lambda here: here.responder.carry_out(), "outbox",
+    ),
+    BackgroundJob(
+        "response ends", 30, True, "undo responses by rule whose time has come",
+        lambda here: here.responder.end(), "outbox",
+    ),
+    BackgroundJob(
+        "watchlists", WATCHLIST_ROUND_S, True, "ask watchlists of new telemetry",
+        lambda here: here.watchlists.run(), "watchlists",
+    ),
 )  # fmt: skip
 
-BACKGROUND_JOBS: Final = (*WRITE_PATH_JOBS, *SERVER_JOBS)
+BACKGROUND_JOBS: Final[tuple[BackgroundJob[Any], ...]] = (*WRITE_PATH_JOBS, *SERVER_JOBS)
 """Every job of a server."""
 
 
@@ -128,4 +213,4 @@ def bind(jobs: Iterable[BackgroundJob[Context]], context: Context) -> list[Job]:
 
 
 def _bind(job: BackgroundJob[Context], context: Context) -> Job:
-    return Job(job.name, job.every_s, job.leased, job.what, lambda: job.run(context))
+    return Job(job.name, job.every_s, job.leased, job.what, lambda: job.run(context), job.thread)

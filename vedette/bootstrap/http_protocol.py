@@ -12,7 +12,7 @@
 """
 
 import asyncio
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -45,8 +45,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     """Since when the client reads nothing; 0: it does."""
     _check: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(cast(asyncio.Transport, transport))
         self._is_in_head = False
         self._since_s = self.loop.time()
         self._check = self.loop.call_later(limits.CONNECTION_CHECK_S, self._check_deadlines)

@@ -1,7 +1,8 @@
 """`server.json` in the data directory: address and tokens of the running server, for programs on
 the same machine (`vedette import`, `vedette demo`).
 
-Only the owner of the data directory can read it. Its tokens are revoked when the server stops.
+Only the owner of the data directory can read it. Its tokens live as long as the setting says for
+tokens, are renewed while the server runs, and are revoked when it stops.
 """
 
 import json
@@ -33,25 +34,37 @@ class LocalAccess:
 
 
 class LocalTokens:
-    """The tokens of `server.json`: issued at start, revoked at shutdown."""
+    """The tokens of `server.json`: issued at start, renewed, revoked at shutdown."""
 
-    def __init__(self, database: Database, now_us: int) -> None:
-        """Revokes tokens that a killed server left behind, and issues new ones."""
+    def __init__(self, database: Database, now_us: int, lifetime_us: int) -> None:
+        """Revokes tokens that a killed server left behind, and issues new ones. They are good for
+        `lifetime_us`; 0: until they are revoked."""
         self._database = database
+        self._lifetime_us = lifetime_us
         self._revoke_all(now_us)
+        self._issue(now_us)
+
+    def _issue(self, now_us: int) -> None:
+        self._issued_us = now_us
+        expires_us = now_us + self._lifetime_us if self._lifetime_us else 0
         admin = next(
-            (u for u in users.all_users(database) if u.is_global_admin and u.is_enabled), None
+            (u for u in users.all_users(self._database) if u.is_global_admin and u.is_enabled), None
         )
         self.api = ""
         if admin is not None:
-            self.api = tokens.issue(
-                database, tokens.NewToken("api", TOKEN_NAME, user_id=admin.id), now_us
-            ).secret
-        self.ingest = tokens.issue(
-            database,
-            tokens.NewToken("ingest", TOKEN_NAME, group_id=groups.DEFAULT_GROUP_ID),
-            now_us,
-        ).secret
+            new = tokens.NewToken("api", TOKEN_NAME, user_id=admin.id, expires_us=expires_us)
+            self.api = tokens.issue(self._database, new, now_us).secret
+        group_id = groups.DEFAULT_GROUP_ID
+        new = tokens.NewToken("ingest", TOKEN_NAME, group_id=group_id, expires_us=expires_us)
+        self.ingest = tokens.issue(self._database, new, now_us).secret
+
+    def renew(self, now_us: int) -> bool:
+        """Issues new tokens when half the lifetime is over; True when it did. Those before stay
+        good until they expire, for programs that run."""
+        if not self._lifetime_us or now_us - self._issued_us < self._lifetime_us // 2:
+            return False
+        self._issue(now_us)
+        return True
 
     def close(self, now_us: int) -> None:
         self._revoke_all(now_us)

@@ -13,6 +13,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
@@ -26,17 +27,22 @@ from vedette.bootstrap.descriptors import raise_descriptor_limit, socket_limits
 from vedette.bootstrap.http_protocol import BoundedHttpProtocol
 from vedette.bootstrap.local_access import LocalAccess, LocalTokens, remove_access, write_access
 from vedette.bootstrap.logs import configure_logs
-from vedette.bootstrap.plain_http import answer_plain_http
 from vedette.clock import Clock, SystemClock
 from vedette.errors import StartError
+from vedette.jobs.timer import Job, Timer
 from vedette.limits import (
     LISTEN_BACKLOG,
+    LOCAL_TOKENS_RENEWED_S,
     SHUTDOWN_IDLE_CLOSE_S,
     SHUTDOWN_S,
     THREAD_SWITCH_INTERVAL_S,
 )
 from vedette.settings import Settings
+from vedette.state.db.database import Database
+from vedette.state.jobs.leases import Leases
 from vedette.state.start import FirstCredentials
+
+_DAY_US = 24 * 3600 * 1_000_000
 
 log = structlog.get_logger(__name__)
 
@@ -109,10 +115,11 @@ def serve(settings: Settings, clock: Clock | None = None, *, accept_store: bool 
     assembly = assemble(settings, clock, accept_store=accept_store)
     with listener, assembly.closing:
         pair = None if settings.http else certificate(settings, clock.now_us())
-        tokens = LocalTokens(assembly.database, clock.now_us())
-        access = LocalAccess(
-            _url(settings, listener), tokens.api, tokens.ingest, _path(pair), os.getpid()
+        tokens = LocalTokens(
+            assembly.database, clock.now_us(), settings.token_lifetime_days * _DAY_US
         )
+
+        access = _local_access(_url(settings, listener), pair, tokens)
         if assembly.first_credentials is not None:
             _print_once(assembly.first_credentials, access.url, pair)
         # Objects that exist now live until the end, so the collector can skip them. Garbage is
@@ -121,13 +128,33 @@ def serve(settings: Settings, clock: Clock | None = None, *, accept_store: bool 
         gc.collect()
         gc.freeze()
         gc.disable()
+        renewal = _renewal(settings.data, assembly.database, clock, tokens, access)
+        renewal.start()
         try:
             server = _Server(_config(assembly.app, pair), listener, settings.data, access)
             server.run(sockets=[])  # none for the event loop's own server
         finally:
+            renewal.close()
             remove_access(settings.data)
             tokens.close(clock.now_us())
     log.info("stopped")
+
+
+def _local_access(url: str, pair: Certificate | None, tokens: LocalTokens) -> LocalAccess:
+    return LocalAccess(url, tokens.api, tokens.ingest, _path(pair), os.getpid())
+
+
+def _renewal(
+    data: Path, database: Database, clock: Clock, tokens: LocalTokens, access: LocalAccess
+) -> Timer:
+    """Keeps the tokens of `server.json` good while the server runs."""
+
+    def renew() -> None:
+        if tokens.renew(clock.now_us()):
+            write_access(data, replace(access, token=tokens.api, ingest_token=tokens.ingest))
+
+    job = Job("local access", LOCAL_TOKENS_RENEWED_S, False, "renew local tokens", renew)
+    return Timer([job], Leases(database, clock))
 
 
 def _config(app: object, pair: Certificate | None) -> uvicorn.Config:
@@ -140,14 +167,15 @@ def _config(app: object, pair: Certificate | None) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         date_header=True,
+        # Headers of proxies are read where they are trusted (api/http/client_address.py): on its
+        # own, uvicorn believes those of anybody on this machine.
+        proxy_headers=False,
         timeout_graceful_shutdown=SHUTDOWN_S,
         timeout_keep_alive=75,
         ssl_certfile=None if pair is None else str(pair.cert),
         ssl_keyfile=None if pair is None else str(pair.key),
     )
     config.load()
-    if config.ssl is not None:
-        answer_plain_http(config.ssl)
     return config
 
 

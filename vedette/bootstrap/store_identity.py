@@ -20,13 +20,13 @@ from uuid import uuid4
 import structlog
 
 from vedette.clock import Clock
+from vedette.doctor.identity import mismatch
 from vedette.errors import StartError
 from vedette.state.db.database import Database
 from vedette.state.store_identity import (
     StateIdentity,
     load_accepted_damage,
     load_identity,
-    newest_sensor_id,
     restore_sensors,
     save_accepted_damage,
     save_identity,
@@ -47,7 +47,7 @@ _REMEDY = (
 def check_store(telemetry: Engine, state: Database, clock: Clock, *, accept: bool) -> None:
     """Completes or compares the ids; logs damaged parts. Raises StartError on a mismatch."""
     try:
-        problem = _mismatch(telemetry, state)
+        problem = mismatch(telemetry, state)
     except CorruptPartError as error:
         raise StartError(f"{error.message}: restore a backup of the data directory") from error
     if problem and not accept:
@@ -57,26 +57,6 @@ def check_store(telemetry: Engine, state: Database, clock: Clock, *, accept: boo
     else:
         _complete(telemetry, state)
     _report_damage(telemetry, state, accept=accept)
-
-
-def _mismatch(telemetry: Engine, state: Database) -> str:
-    """What is wrong; "" where both belong together."""
-    mine, theirs = load_identity(state), telemetry_identity.read_store_id(telemetry)
-    if mine is not None and theirs is None and not mine.is_pending:
-        return "the telemetry that belongs to this state database is missing"
-    if mine is None and theirs is not None:
-        return "the state database that belongs to this telemetry is missing"
-    if mine is not None and theirs is not None and mine.store_id != theirs:
-        return "the state database and the telemetry belong to different servers"
-    given, named = newest_sensor_id(state), telemetry_identity.newest_sensor_id(telemetry)
-    if named > given:
-        return (
-            "the state database is older than the telemetry, or another's: telemetry names "
-            f"sensor {named}, the newest of the state database is {given}"
-        )
-    if theirs is None and given and telemetry_identity.is_unused(telemetry):
-        return "the telemetry that belongs to this state database is missing"
-    return ""
 
 
 def _complete(telemetry: Engine, state: Database) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 
+from vedette.alerting.rule_import import compile_anew
 from vedette.bootstrap.ingest_workers import WorkerLauncher, worker_count
 from vedette.bootstrap.private_folder import make_private
 from vedette.bootstrap.record_policy import keep_of
@@ -19,6 +20,7 @@ from vedette.pipeline.filter_reload import FilterReloader
 from vedette.pipeline.ingest_metrics import IngestMetrics
 from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.partition_control import PartitionControl
+from vedette.pipeline.rule_reload import RuleReloader
 from vedette.pipeline.store_writer import StoreWriter
 from vedette.pipeline.workers.lookup_server import LookupServer
 from vedette.pipeline.workers.store_lookup import StoreLookup
@@ -27,6 +29,7 @@ from vedette.settings import Settings
 from vedette.state.clock.guard import ClockGuard
 from vedette.state.clock.record import load_confirmation, load_reading
 from vedette.state.db.database import Database, open_database
+from vedette.state.jobs import watermarks
 from vedette.state.sensors.channel_codes import Channels
 from vedette.state.sensors.host_registry import Sensors
 from vedette.state.start import migrate
@@ -57,6 +60,7 @@ class WritePath:
     ingest_queue: IngestQueue
     partitions: PartitionControl
     filters: FilterReloader
+    rules: RuleReloader
     clock_guard: ClockGuard
     clock_watch: ClockWatch
 
@@ -95,15 +99,19 @@ def start_write_path(
     watch = ClockWatch(guard, engines.state, load_confirmation(engines.state))
     watch.look()
     closing.callback(watch.save)
-    ingest_queue = _ingest_queue(settings, clock, guard, engines.telemetry, processor, metrics)
+    ingest_queue = _ingest_queue(settings, clock, guard, engines, processor, metrics)
     partitions = PartitionControl(engines.telemetry, ingest_queue, processor, clock, guard)
     filters = FilterReloader(engines.state, processor, clock)
     filters.reload()
     closing.callback(filters.flush)
+    compile_anew(engines.state)
+    rules = RuleReloader(engines.state, processor, clock)
+    rules.reload()
+    closing.callback(rules.flush)
     closing.callback(lambda: sensors.flush(clock.now_us()))
     ingest_queue.start()
     closing.callback(ingest_queue.close)
-    return WritePath(metrics, sensors, ingest_queue, partitions, filters, guard, watch)
+    return WritePath(metrics, sensors, ingest_queue, partitions, filters, rules, guard, watch)
 
 
 def _telemetry(settings: Settings, parts_merged: int) -> Engine:
@@ -151,12 +159,14 @@ def _ingest_queue(
     settings: Settings,
     clock: Clock,
     guard: ClockGuard,
-    telemetry: Engine,
+    engines: Engines,
     processor: WorkerPool,
     metrics: CollectorRegistry,
 ) -> IngestQueue:
     """The ingest queue, not started yet."""
-    writer = StoreWriter(telemetry)
-    next_seq = StoreLookup(telemetry, clock).newest_seq() + 1
+    writer = StoreWriter(engines.telemetry)
+    # Not a number that a follower has seen already: its rows may have been deleted since.
+    followed = watermarks.highest(engines.state)
+    next_seq = max(StoreLookup(engines.telemetry, clock).newest_seq(), followed) + 1
     meter = IngestMetrics(metrics)
     return IngestQueue(processor, writer, clock, settings, meter, next_seq, guard)

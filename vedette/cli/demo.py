@@ -29,6 +29,9 @@ from vedette.cli.printing import print_table
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.errors import StartError, UnavailableError, VedetteError
 from vedette.limits import (
+    DEMO_ALERTS,
+    DEMO_ALERTS_POLL_S,
+    DEMO_ALERTS_WAIT_S,
     DEMO_EARLY_BATCHES_MAX,
     DEMO_HOSTS_MIN,
     DEMO_POLL_S,
@@ -99,7 +102,7 @@ def demo(
                 _write(data, replace(plan, is_finished=True))
             access = ready.result()
             if server.printed:
-                console.print(server.printed, soft_wrap=True, markup=False)
+                console.print(server.printed, soft_wrap=True, markup=False, emoji=False)
             _introduce(access, console, time.monotonic() - begin)
             if not exit_when_ready:
                 _stay(server, console)
@@ -256,16 +259,45 @@ def _introduce(access: LocalAccess, console: Console, seconds: float) -> None:
         rows = [
             (story.query, count, story.title) for story, count in zip(stories, found, strict=True)
         ]
+        alerts = _alerts(client)
     console.print(f"\nReady after {seconds:.0f} s.\n")
     console.print(f"  address      {access.url}", soft_wrap=True)
     console.print(f"  API token    {access.token}   (as long as this server runs)", soft_wrap=True)
     console.print("\nSearch with GET /api/v1/process?q=..., header X-Auth-Token. Worth a try:\n")
     print_table(("q", "processes", "finds"), rows)
     first = httpx.QueryParams({"q": STORIES[0].query, "rows": 3})
-    console.print(
-        f"\n  curl -sk -H 'X-Auth-Token: {access.token}' '{access.url}/api/v1/process?{first}'",
-        soft_wrap=True,
-    )
+    curl = f"curl -sk -H 'X-Auth-Token: {access.token}'"
+    console.print(f"\n  {curl} '{access.url}/api/v1/process?{first}'", soft_wrap=True)
+    if alerts:
+        console.print("\nThe starter pack of rules has made alerts of it (GET /api/v2/alert):\n")
+        print_table(("alerts", "hosts", "severity", "rule"), alerts)
+        console.print(f"\n  {curl} '{access.url}/api/v2/alert?rows=3'", soft_wrap=True)
+
+
+def _alerts(client: httpx.Client) -> list[tuple[str, ...]]:
+    """The rules that made the gravest alerts. What was sent last becomes alerts a moment after it
+    is acknowledged, so this waits until there are no more, a few seconds at most."""
+    total, found, until_s = -1, [], time.monotonic() + DEMO_ALERTS_WAIT_S
+    while time.monotonic() < until_s:
+        answer = client.get(
+            "/api/v2/alert/group", params={"rows": DEMO_ALERTS, "sort": "severity desc"}
+        )
+        if answer.status_code != httpx.codes.OK:
+            return []
+        body = answer.json()
+        found, before, total = body["results"], total, body["total_results"]
+        if total == before:
+            break
+        time.sleep(DEMO_ALERTS_POLL_S)
+    return [
+        (
+            f"{group['count']:,}",
+            f"{group['hosts']:,}",
+            f"{group['alert_severity']:.0f}",
+            group["title"],
+        )
+        for group in found
+    ]
 
 
 def _found(client: httpx.Client, query: str) -> str:

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
+from vedette.cli.accounts.tokens import DAY_US
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table, time_text
-from vedette.cli.tokens import DAY_US
 from vedette.clock import SystemClock
 from vedette.errors import BadRequestError
 from vedette.limits import TOKEN_EXPIRES_DAYS_MAX

@@ -6,6 +6,7 @@ import typer
 
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table
+from vedette.clock import SystemClock
 from vedette.state.sensors import host_registry
 
 app = typer.Typer(no_args_is_help=True)
@@ -30,10 +31,10 @@ def add(
 
 @alias_app.command("remove")
 def remove(alias: AliasArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Later records that name ALIAS get a sensor of their own. A running server that has seen the
-    alias takes this up at its next start; DELETE /api/v1/hostalias/ALIAS works at once."""
+    """Later records that name ALIAS get a sensor of their own. Running servers take this up within
+    seconds."""
     with open_state(data, config) as database:
-        host_registry.remove_alias(database, alias)
+        host_registry.remove_alias(database, alias, SystemClock().now_us())
     typer.echo(f"{alias.lower()} is no alias any more")
 
 

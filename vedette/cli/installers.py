@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
-from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
+from vedette.bootstrap.open_blobs import open_blobs
+from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_settings, open_state
 from vedette.cli.printing import print_json, print_table
 from vedette.clock import SystemClock
+from vedette.respond.package_files import add_installer, remove_installer
 from vedette.state.policy import groups
 from vedette.state.policy.groups import checked_name
 from vedette.state.sensors import installers
@@ -37,7 +39,8 @@ def add(
     with open_state(data, config) as database:
         group_id = None if group is None else groups.named(database, group).id
         new = installers.NewInstaller(os, kind, checked_name(version), group_id)
-        added = installers.add(database, file, new, SystemClock().now_us())
+        blobs = open_blobs(load_settings(data, config).settings, database)
+        added = add_installer(database, blobs, file, new, SystemClock().now_us())
     typer.echo(f"added installer {added.id}: {added.file_name}, SHA-256 {added.sha256}")
 
 
@@ -66,5 +69,6 @@ def remove(
 ) -> None:
     """Remove a package; hosts that have it keep it."""
     with open_state(data, config) as database:
-        installers.remove(database, installer_id)
+        blobs = open_blobs(load_settings(data, config).settings, database)
+        remove_installer(database, blobs, installer_id)
     typer.echo(f"removed installer {installer_id}")

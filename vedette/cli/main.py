@@ -11,22 +11,24 @@ from typer.core import TyperGroup
 
 from vedette import __version__
 from vedette.cli import (
+    backup,
     clock,
     config,
     demo,
+    doctor,
+    feeds,
     groups,
     hosts,
     import_files,
     installers,
+    notify,
     packages,
     sensors,
     serve,
-    sigma,
     simulate,
-    teams,
-    tokens,
-    users,
 )
+from vedette.cli.accounts import approved_list, audit, license, teams, tokens, users
+from vedette.cli.rules import sigma
 from vedette.errors import VedetteError
 
 EXIT_REFUSED = 2
@@ -78,10 +80,18 @@ app.add_typer(sensors.app, name="sensor", help="Re-enrolments that wait for appr
 app.add_typer(packages.app, name="package", help="Sensor packages for updates.")
 app.add_typer(installers.app, name="installer", help="Packages that installers carry.")
 app.add_typer(teams.app, name="team", help="Teams: who may see which sensor groups.")
+app.add_typer(feeds.app, name="feed", help="Feeds of threat intelligence.")
+app.add_typer(notify.app, name="notify", help="Messages to people and other systems.")
 app.add_typer(config.app, name="config", help="Settings.")
 app.add_typer(clock.app, name="clock", help="The server's clock, when it is in doubt.")
 app.add_typer(sigma.app, name="sigma", help="Sigma rules: check them, try them on files.")
+app.add_typer(audit.app, name="audit", help="Who changed what.")
+app.add_typer(approved_list.app, name="approvedlist", help="Addresses that may call the API.")
+app.add_typer(license.app, name="license", help="The license of this server.")
+app.add_typer(backup.app, name="backup", help="Copies of a server, made while it runs.")
+app.command("restore")(backup.restore)
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
+app.command("doctor")(doctor.doctor)
 app.command("import")(import_files.import_files)
 app.command("simulate")(simulate.simulate)

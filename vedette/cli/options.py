@@ -1,5 +1,6 @@
 """Options shared by commands, and their conversion to settings."""
 
+import getpass
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ import typer
 
 from vedette.errors import StartError
 from vedette.settings import Loaded, SettingsError, load
+from vedette.state.db.author import Author, acting_as
 from vedette.state.db.database import Database, open_database
 from vedette.state.start import check_current
 
@@ -69,9 +71,18 @@ def open_state(data: Path | None, config: Path | None) -> Iterator[Database]:
     database = open_database(settings.state_dsn, settings.data)
     try:
         check_current(database)
-        yield database
+        with acting_as(Author("command", _person())):
+            yield database
     finally:
         database.close()
+
+
+def _person() -> str:
+    """Who typed the command, for the audit log."""
+    try:
+        return os.environ.get("SUDO_USER") or getpass.getuser()
+    except (KeyError, OSError):  # an account without a name
+        return str(os.getuid())
 
 
 def _assigned(assignments: Sequence[str]) -> dict[str, object]:

@@ -1,16 +1,16 @@
 """`vedette package`: sensor packages for updates."""
 
 from dataclasses import asdict
-from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from vedette.bootstrap.open_blobs import open_blobs
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_settings, open_state
 from vedette.cli.printing import print_json, print_table
+from vedette.respond.package_files import add_sensor_package
 from vedette.state.sensors import sensor_packages
-from vedette.state.sensors.sensor_packages import Package
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -26,11 +26,9 @@ def add(
     config: ConfigOption = None,
 ) -> None:
     """Register the package of an operating system; its sensors update to it."""
-    content = file.read_bytes()
-    package = Package(os_type, version, sha256(content).hexdigest(), len(content))
     with open_state(data, config) as database:
-        folder = load_settings(data, config).settings.data
-        sensor_packages.register(database, folder, package, content)
+        blobs = open_blobs(load_settings(data, config).settings, database)
+        package = add_sensor_package(database, blobs, file, os_type, version)
     typer.echo(f"{os_type} sensors become {version}: {package.sha256}")
 
 

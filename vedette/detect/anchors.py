@@ -13,48 +13,93 @@ from collections.abc import Mapping
 from typing import Final
 
 from vedette import limits
-from vedette.detect.nodes import And, FieldTest, Keyword, Like, Node, Or, Text
+from vedette.detect.folding import folded
+from vedette.detect.nodes import And, FieldTest, Keyword, Like, Node, Not, Or, Regex, Text
+from vedette.detect.regex_literals import literals_of
 
 Anchor = tuple[str, Text]
-"""A field, and a test of its value in lower case."""
+"""A field, and a test of its folded value."""
 
 
 def anchors_of(node: Node, frequency: Mapping[Anchor, float]) -> frozenset[Anchor] | None:
     """The cheapest anchor set, or None where there is none. `frequency` has the share of events
     that pass an anchor, where it was measured."""
     match node:
-        case FieldTest(field=field, test=Text() | Like() as test):
+        case FieldTest(field=field, test=Text() as test):
             return _anchor(field, test)
-        case Keyword(test=Text() | Like() as test):
+        case FieldTest(field=field, test=Like() as test):
+            return anchors_of(_pieces(field, test), frequency)
+        case FieldTest(field=field, test=Regex() as test):
+            inner = literals_of(field, test)
+            return None if inner is None else anchors_of(inner, frequency)
+        case Keyword(test=Text() as test):
             return _anchor("", test)
+        case Keyword(test=Like() as test):
+            return anchors_of(_pieces("", test), frequency)
         case And(nodes=nodes):
             sets = [found for one in nodes if (found := anchors_of(one, frequency)) is not None]
             return min(sets, key=lambda found: _cost(found, frequency), default=None)
         case Or(nodes=nodes):
-            joined: frozenset[Anchor] = frozenset()
+            joined: set[Anchor] = set()
             for one in nodes:
                 found = anchors_of(one, frequency)
                 if found is None:
                     return None
                 joined |= found
-            return joined
+            return frozenset(joined)
     return None
 
 
 def all_anchors(node: Node) -> frozenset[Anchor]:
     """Every anchor that a condition could be found by: what is worth measuring."""
     match node:
-        case FieldTest(field=field, test=Text() | Like() as test):
+        case FieldTest(field=field, test=Text() as test):
             return _anchor(field, test) or frozenset()
-        case Keyword(test=Text() | Like() as test):
+        case FieldTest(field=field, test=Like() as test):
+            return all_anchors(_pieces(field, test))
+        case FieldTest(field=field, test=Regex() as test):
+            inner = literals_of(field, test)
+            return frozenset() if inner is None else all_anchors(inner)
+        case Keyword(test=Text() as test):
             return _anchor("", test) or frozenset()
+        case Keyword(test=Like() as test):
+            return all_anchors(_pieces("", test))
         case And(nodes=nodes) | Or(nodes=nodes):
             return frozenset().union(*map(all_anchors, nodes))
     return frozenset()
 
 
+def assume(node: Node, field: str, value: str) -> Node | bool:
+    """What is left of a condition for events whose field has this value, which is not empty."""
+    match node:
+        case FieldTest(field=tested, test=Text(cased=cased) as test) if tested == field:
+            return holds(test, value if cased else value.lower())
+        case Not(node=inner):
+            left = assume(inner, field, value)
+            return Not(left) if not isinstance(left, bool) else not left
+        case And(nodes=nodes):
+            rest: list[Node] = []
+            for one in nodes:
+                left = assume(one, field, value)
+                if left is False:
+                    return False
+                if not isinstance(left, bool):
+                    rest.append(left)
+            return And(tuple(rest)) if rest else True
+        case Or(nodes=nodes):
+            rest = []
+            for one in nodes:
+                left = assume(one, field, value)
+                if left is True:
+                    return True
+                if not isinstance(left, bool):
+                    rest.append(left)
+            return Or(tuple(rest)) if rest else False
+    return node
+
+
 def holds(test: Text, text: str) -> bool:
-    """Whether a value in lower case passes an anchor."""
+    """Whether a folded value passes an anchor."""
     match test.where:
         case "equals":
             return text == test.value
@@ -65,15 +110,18 @@ def holds(test: Text, text: str) -> bool:
     return test.value in text
 
 
-def _anchor(field: str, test: Text | Like) -> frozenset[Anchor] | None:
-    if isinstance(test, Like):
-        runs = [run for piece in test.pieces for run in piece if run is not None]
-        literal = max(runs, key=len, default="")
-        plain = Text("contains", literal.lower())
-    else:
-        literal = test.value
-        plain = Text(test.where, literal.lower())
-    return frozenset(((field, plain),)) if len(literal) >= limits.ANCHOR_CHARS_MIN else None
+def _anchor(field: str, test: Text) -> frozenset[Anchor] | None:
+    literal = folded(test.value)
+    # A single character is in most values, unless it is a rare one.
+    if len(literal) < limits.ANCHOR_CHARS_MIN and literal.isascii():
+        return None
+    return frozenset(((field, Text(test.where, literal)),))
+
+
+def _pieces(field: str, test: Like) -> Node:
+    """The literal pieces of a wildcard, all of which are needed."""
+    runs = [run for piece in test.pieces for run in piece if run is not None]
+    return And(tuple(FieldTest(field, Text("contains", run)) for run in runs))
 
 
 def _cost(anchors: frozenset[Anchor], frequency: Mapping[Anchor, float]) -> tuple[float, float]:

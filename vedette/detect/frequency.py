@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from vedette.detect.anchors import Anchor, all_anchors
 from vedette.detect.nodes import Text
-from vedette.detect.prefilter import FieldIndex
+from vedette.detect.prefilter import FieldIndex, ValueCaches
 from vedette.detect.rule import Rule
 from vedette.detect.views.event import Event
 
@@ -20,7 +20,8 @@ class FrequencySample:
         by_field: dict[str, dict[Text, list[int]]] = {}
         for number, (field, test) in enumerate(self._anchors):
             by_field.setdefault(field, {})[test] = [number]
-        self._fields = {field: FieldIndex(tests) for field, tests in by_field.items()}
+        caches = ValueCaches()
+        self._fields = {field: FieldIndex(tests, caches) for field, tests in by_field.items()}
         self._counts = [0] * len(self._anchors)
         self.events = 0
 

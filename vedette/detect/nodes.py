@@ -114,3 +114,27 @@ class Not:
 
 
 Node = FieldTest | Keyword | And | Or | Not
+
+
+def fields_of(node: Node) -> frozenset[str]:
+    """Every field that a condition names."""
+    match node:
+        case FieldTest(field=field, test=SameAs(field=other)):
+            return frozenset((field, other))
+        case FieldTest(field=field):
+            return frozenset((field,))
+        case And(nodes=nodes) | Or(nodes=nodes):
+            return frozenset().union(*map(fields_of, nodes))
+        case Not(node=inner):
+            return fields_of(inner)
+    return frozenset()
+
+
+def size_of(node: Node) -> int:
+    """How many tests a condition has."""
+    match node:
+        case And(nodes=nodes) | Or(nodes=nodes):
+            return sum(map(size_of, nodes))
+        case Not(node=inner):
+            return size_of(inner)
+    return 1

@@ -1,5 +1,6 @@
 """A rule over single events: what it looks for, where, and what people need to know of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -34,14 +35,21 @@ class Rule:
     tags: tuple[str, ...] = ()
     false_positives: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    name: str = ""
+    """What correlations and filters may call it, beside its id."""
     fields: frozenset[str] = field(default_factory=frozenset)
     """Every field that the condition names."""
 
     @property
     def techniques(self) -> tuple[str, ...]:
         """ATT&CK techniques of the tags, as `T1059.001`."""
-        names = (tag.removeprefix("attack.") for tag in self.tags if tag.startswith("attack."))
-        return tuple(name.upper() for name in names if name[:1] == "t" and name[1:2].isdigit())
+        return techniques_of(self.tags)
+
+
+def techniques_of(tags: Iterable[str]) -> tuple[str, ...]:
+    """ATT&CK techniques among tags, as `T1059.001`."""
+    names = (tag.removeprefix("attack.") for tag in tags if tag.startswith("attack."))
+    return tuple(name.upper() for name in names if name[:1] == "t" and name[1:2].isdigit())
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,12 @@ ends. Patterns are RE2.
 
 from collections.abc import Callable
 from ipaddress import ip_address, ip_network
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 import re2
+from ahocorasick_rs import AhoCorasick
 
+from vedette import limits
 from vedette.detect.nodes import (
     And,
     Compare,
@@ -29,6 +31,7 @@ from vedette.detect.nodes import (
     Where,
 )
 from vedette.detect.views.event import Event
+from vedette.model.memoize import memoize
 
 Predicate = Callable[[Event], bool]
 _TextTest = Callable[[str], bool]
@@ -60,7 +63,7 @@ def matched_fields(node: Node, event: Event) -> dict[str, str]:
         case Keyword(test=test):
             holds = _text_test(test)
             cased = test.cased if not isinstance(test, Regex) else True
-            for field in event.data:
+            for field in event.own_fields():
                 if holds(event.value(field) if cased else event.folded(field)):
                     return {field: event.value(field)}
             return {}
@@ -125,13 +128,25 @@ def _text_predicate(field: str, where: Where, cased: bool, values: list[str]) ->
             if len(values) == 1:
                 value = values[0]
                 return lambda event: value in read(event, field)
-
-            def contains(event: Event) -> bool:
-                text = read(event, field)
-                return any(value in text for value in values)
-
-            return contains
+            contains = contained(values)
+            return lambda event: contains(read(event, field))
     assert_never(where)
+
+
+def contained(values: list[str]) -> _TextTest:
+    """Whether a text contains one of some literals."""
+    if len(values) > limits.CONTAINED_LITERALS_MAX:
+        automaton = AhoCorasick(values)
+        return lambda text: bool(automaton.find_matches_as_indexes(text))
+    literals = tuple(values)
+
+    def contains(text: str) -> bool:
+        for literal in literals:  # noqa: SIM110 - a generator costs as much as the search
+            if literal in text:
+                return True
+        return False
+
+    return contains
 
 
 def _field_test(field: str, test: Test) -> Predicate:
@@ -161,8 +176,8 @@ def _field_test(field: str, test: Test) -> Predicate:
 def _keyword(test: Text | Like | Regex) -> Predicate:
     holds = _text_test(test)
     if isinstance(test, Regex) or test.cased:
-        return lambda event: any(holds(event.value(field)) for field in event.data)
-    return lambda event: any(map(holds, event.texts()))
+        return lambda event: any(holds(event.value(field)) for field in event.own_fields())
+    return lambda event: any(holds(event.folded(field)) for field in event.own_fields())
 
 
 def _text_test(test: Text | Like | Regex) -> _TextTest:
@@ -176,28 +191,42 @@ def _text_test(test: Text | Like | Regex) -> _TextTest:
         case Text(value=value):
             return lambda text: text == value
         case Like(pieces=pieces):
-            shape = re2.compile("(?s)" + ".*".join(map(_piece, pieces)))
-            return lambda text: shape.fullmatch(text) is not None
+            shape = re2.compile(("(?s)" + ".*".join(map(_piece, pieces))).encode())
+            return lambda text: shape.fullmatch(_utf8(text)) is not None
         case Regex(pattern=pattern, flags=flags):
-            regex = re2.compile(f"(?{flags}){pattern}" if flags else pattern)
-            return lambda text: regex.search(text) is not None
+            regex = re2.compile((f"(?{flags}){pattern}" if flags else pattern).encode())
+            return lambda text: regex.search(_utf8(text)) is not None
     assert_never(test)
+
+
+def _utf8(text: str) -> bytes:
+    """RE2 reads bytes; given text it would count characters for places that nobody asks for."""
+    return text.encode("utf-8", "replace")
 
 
 def _piece(piece: tuple[str | None, ...]) -> str:
     return "".join("." if part is None else re2.escape(part) for part in piece)
 
 
+@memoize(limits.NETWORK_ADDRESSES_MEMOIZED)
+def _address(text: str) -> tuple[int, int] | None:
+    """Version and number of an address; one of IPv4 within IPv6 is one of IPv4."""
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return mapped.version, int(mapped)
+
+
 def _network(field: str, cidr: str) -> Predicate:
-    network: Any = ip_network(cidr, strict=False)
+    network = ip_network(cidr, strict=False)
+    version = network.version
+    first, last = int(network.network_address), int(network.broadcast_address)
 
     def within(event: Event) -> bool:
-        try:
-            address = ip_address(event.value(field).split("%", 1)[0])
-        except ValueError:
-            return False
-        mapped = getattr(address, "ipv4_mapped", None)
-        return (mapped or address) in network
+        address = _address(event.value(field))
+        return address is not None and address[0] == version and first <= address[1] <= last
 
     return within
 

@@ -74,6 +74,7 @@ def fold(
             elif isinstance(outcome, BinarySeen):
                 _add_binary(folded.binaries, outcome, sensor_id)
             continue
+        # Every kind that is left has a process; `isinstance` for each event would cost more.
         process_id = outcome.process_id  # type: ignore[union-attr]
         draft = drafts.get(process_id)
         if draft is None:
@@ -83,10 +84,8 @@ def fold(
             _add_key(draft, record_key, request_key)
         draft.last_update_us = max(draft.last_update_us, outcome.time_us)
         if name is None:
-            merge_ranked(
-                draft.facts,
-                ranked(outcome.values, outcome.rank, outcome.time_us),  # type: ignore[union-attr]
-            )
+            assert isinstance(outcome, Facts)
+            merge_ranked(draft.facts, ranked(outcome.values, outcome.rank, outcome.time_us))
         elif name in draft.events:
             draft.events[name].append(outcome)
         else:

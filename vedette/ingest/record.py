@@ -36,6 +36,12 @@ class Record(Struct, gc=False, omit_defaults=False):
     pid: int = 0
     """Process id of the logger from the envelope (Execution ProcessID); 0 if none."""
     data: dict[str, Any] = field(default_factory=dict)
+    level: int = 0
+    """Level of an event-log record: 1 critical to 5 verbose; 0 is the audit's, and unknown."""
+    keywords: str = ""
+    """Keywords of an event-log record as `0x8010000000000000`; "" if unknown."""
+    adapters: str = ""
+    """Network adapters of the host, if the sender tells them (`adapters.py`)."""
 
 
 class RecordError(Exception):

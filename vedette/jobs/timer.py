@@ -1,21 +1,27 @@
-"""Scheduler of background jobs: one thread that runs each job at its own interval, one at a time.
+"""Scheduler of background jobs: threads that run each job at its own interval, one at a time in a
+thread.
 
 A leased job runs on one server of a cluster: the one that holds the job's lease. A job that raises
-is logged and runs again at its next time. A slow job delays the others; it is never run twice at
-once.
+is logged and runs again at its next time. A slow job delays the others of its thread; it is never
+run twice at once.
 """
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import structlog
 
 from vedette.limits import JOB_LEASE_MARGIN_S
+from vedette.state.db.author import Author, acting_as
 
 log = structlog.get_logger(__name__)
+
+
+TIMER: Final = "timer"
+"""The thread of jobs that take no time."""
 
 
 class Lease(Protocol):
@@ -35,16 +41,26 @@ class Job:
     leased: bool
     what: str
     run: Callable[[], object]
+    thread: str = TIMER
+    """Name of the thread that it runs in."""
+
+
+def timers(jobs: Iterable[Job], lease: Lease) -> list["Timer"]:
+    """A timer for each thread that the jobs name, not started yet."""
+    by_thread: dict[str, list[Job]] = {}
+    for job in jobs:
+        by_thread.setdefault(job.thread, []).append(job)
+    return [Timer(some, lease, name) for name, some in by_thread.items()]
 
 
 class Timer:
     """A thread that runs jobs when they are due."""
 
-    def __init__(self, jobs: Sequence[Job], lease: Lease) -> None:
+    def __init__(self, jobs: Sequence[Job], lease: Lease, name: str = TIMER) -> None:
         self._lease = lease
         self._due = {job.name: (time.monotonic() + job.every_s, job) for job in jobs}
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name="timer", daemon=True)
+        self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -65,6 +81,7 @@ class Timer:
     def _run(self, job: Job) -> None:
         try:
             if not job.leased or self._lease.hold(job.name, 2 * job.every_s + JOB_LEASE_MARGIN_S):
-                job.run()
+                with acting_as(Author("job", job.name)):
+                    job.run()
         except Exception:
             log.exception("a background job failed", job=job.name, what=job.what)

@@ -12,6 +12,15 @@ DEMO_REFRESHES_A_SECOND = 4
 DEMO_EARLY_BATCHES_MAX = 200
 """Batches generated while the server starts; compressed they take 25 MB."""
 
+DEMO_ALERTS = 8
+"""Rules that the demo shows with their alerts: a screen has room for them."""
+
+DEMO_ALERTS_POLL_S = 1.5
+"""Seconds between two looks at the alerts: longer than their makers wait."""
+
+DEMO_ALERTS_WAIT_S = 8
+"""Seconds that the demo waits for alerts of what it sent last."""
+
 DEMO_QUERIES = 5
 """Queries that the demo prints and runs at once: they fit a screen."""
 

@@ -15,8 +15,126 @@ ANCHOR_CHARS_MIN = 2
 DETECT_CACHED_VALUE_CHARS_MAX = 1_024
 """Characters of an event's value whose candidate rules are cached; longer ones seldom repeat."""
 
-DETECT_CACHE_CHARS_MAX = 4 * 1024 * 1024
-"""Characters of all cached values of one field, in each process that judges events."""
+DETECT_CACHE_CHARS_MAX = 16 * 1024 * 1024
+"""Characters of all values whose candidate rules are cached, in each process that judges events."""
+
+DETECT_CACHED_VALUE_COST_CHARS = 100
+"""What a cached value costs beside its characters."""
 
 DETECT_SAMPLE_EVENTS = 4_096
 """Events from whose values rules choose what they are looked up by."""
+
+SIGMA_RULE_TESTS_MAX = 20_000
+"""Tests of one rule's condition; the largest public rule has about 1,500."""
+
+SIGMA_TITLE_CHARS_MAX = 500
+"""Characters of a title; pySigma allows rules 256."""
+
+SIGMA_RULES_MAX = 20_000
+"""Sigma documents of a server; the public set has 3,800."""
+
+SIGMA_IDS_A_QUERY = 500
+"""Ids of rules in one statement of the state database."""
+
+SIGMA_DELETED_KEPT_US = 24 * 3600 * 1_000_000
+"""How long the text of a deleted rule is kept, so that alerts of its last hits can show it."""
+
+RULE_COST_SAMPLE = 64
+"""Of so many comparisons of an event with a rule one is timed: reading the clock takes a tenth of
+what a comparison does."""
+
+RULE_HITS_A_COMMIT_MAX = 1_000
+"""Processes and records of one commit that one rule is noted for; the rest are counted with the
+first. A commit has up to 50,000 events, and who reads alerts gives up long before."""
+
+RULE_HIT_CHARS_MAX = 65_536
+"""Characters of all values of an event that are kept with a hit."""
+
+RULE_HIT_VALUE_CHARS_MAX = 8_192
+"""Characters of one value that are kept with a hit; a command line of Windows has 32,767."""
+
+RULE_HIT_NAME_CHARS_MAX = 256
+"""Characters of the name of such a value."""
+
+CORRELATION_TIMESPAN_S_MAX = 7 * 24 * 3600
+"""Longest span of a correlation rule: what lies in it is kept."""
+
+CORRELATION_COUNT_MAX = 10_000
+"""Greatest number that a correlation rule may compare a count with: so much is kept of a group."""
+
+SIGMA_PARSER_BYTES_MAX = 1024 * 1024 * 1024
+"""Address space of the process that parses rules; it takes a fifth of that for the public set."""
+
+SIGMA_FILE_CPU_S = 20
+"""CPU seconds for one file of rules; public ones take 1 ms."""
+
+SIGMA_FILE_S = 60.0
+"""Seconds that one file may take, with the start of the process that parses it."""
+
+SIGMA_PARSERS_LOST_MAX = 10
+"""Files of one import that may be too costly before it is given up."""
+
+SIGMA_ANSWER_BYTES_MAX = 256 * 1024 * 1024
+"""Bytes of the parsed documents of one file."""
+
+RULE_HITS_A_ROUND = 5_000
+"""Hits that become alerts in one transaction, of whole commits; one commit may have more."""
+
+RULE_TRIAL_PROCESSES_MAX = 200_000
+"""Processes that a trial of rules remembers the metadata of."""
+
+SIGMA_ROWS = 100
+"""Sigma rules of one answer, where the request does not say."""
+
+SIGMA_ROWS_MAX = 1_000
+"""Sigma rules of one answer."""
+
+RULE_TRIAL_EVENTS_MAX = 10_000
+"""Records that one request may try rules on."""
+
+SIGMA_PARSERS_MAX = 2
+"""Processes that parse rules at once; further requests wait."""
+
+SIGMA_PARSER_WAIT_S = 30.0
+"""Seconds that a request waits for its turn to have rules parsed."""
+
+CORRELATION_HITS_MAX = 1_000
+"""Hits that a group of a correlation by values or rules remembers; the oldest go first."""
+
+CORRELATION_GROUPS_MAX = 100_000
+"""Groups that one correlation rule remembers; the oldest are forgotten first."""
+
+CORRELATION_LATE_US = 24 * 3600 * 1_000_000
+"""How long a group is kept after its span: events of hosts that were away come later."""
+
+CORRELATION_DEPTH_MAX = 4
+"""Correlations of correlations: so many levels."""
+
+RULE_BUDGET_WINDOW_S = 60
+"""Seconds over which the cost of a rule is compared with its budget."""
+
+RULE_BUDGET_SHARE = 0.25
+"""Share of one processor that a rule may take. A rule that is compared with every event of 10,000
+endpoints takes a tenth; a regular expression over long scripts can take any."""
+
+RULE_STOPPED_SEVERITY = 60
+"""Severity of the alert that says that a rule was stopped."""
+REGEX_LITERAL_CHARS_MAX = 10_000
+"""Characters of a pattern that is read for the literals in it."""
+
+REGEX_LITERAL_DEPTH_MAX = 20
+"""Groups within groups of such a pattern."""
+
+PREDICATE_DEPTH_MAX = 30
+"""Conditions within conditions of a rule that is made into one expression; the compiler allows
+about 100."""
+
+CONTAINED_LITERALS_MAX = 12
+"""Literals that are looked for one by one; more are looked for by an automaton."""
+
+NETWORK_ADDRESSES_MEMOIZED = 16_384
+"""Addresses that are remembered as numbers."""
+
+DETECT_CLASSES_MAX = 2_000
+"""Sets of classes and event ids that rules are looked up by, each with automata of its own; a fleet
+has some hundreds."""

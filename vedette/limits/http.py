@@ -63,11 +63,21 @@ RESERVED_CONNECTIONS_MAX = 64
 """Connections above `CONNECTIONS_MAX` for health checks and check-ins, one request each."""
 
 HANDSHAKES_MAX = 2_048
-"""Connections whose TLS handshake is not complete; above it the oldest is closed. As many as arrive
-in the second or two that a handshake takes under load: with 512, a flood closed those of others."""
+"""Connections whose TLS handshake is not complete; above it the oldest of the address that has most
+is closed. As many as arrive in the second or two that a handshake takes under load."""
 
 HANDSHAKE_DEADLINE_S = 10.0
 """How long a TLS handshake may take: three round trips, or a few seconds on a loaded machine."""
+
+HANDSHAKE_CHECK_S = 1.0
+"""How often the deadline of connections that have begun no handshake is checked."""
+
+TLS_RECORD_BYTES_MAX = 5 + 16_384
+"""Bytes of a TLS record with its header, as the protocol limits them: a first message has at most
+some kilobytes."""
+
+IGNORED_BYTES = 64 * 1024
+"""Bytes read at once, and ignored, of a client that speaks plain HTTP to the HTTPS port."""
 
 SPARE_DESCRIPTORS = 8
 """File descriptors that are kept open to accept health checks and check-ins when there are no
@@ -108,3 +118,6 @@ PARAMETER_DAYS_MAX = 36_500
 URL_PARSER_BYTES_MAX = 65_535
 """Bytes of a URL that the URL parser of the HTTP library takes, whose lengths have 16 bits; of
 longer ones the query string is passed around it."""
+
+FILE_ANSWER_PIECE_BYTES = 256 * 1024
+"""Bytes of a file that are sent at a time: none is held in memory whole."""

@@ -67,8 +67,8 @@ MEMBER_MEMORY_BYTES_MAX = 1024 * 1024 * 1024
 """Bytes of a member that has to be in memory whole: an EVTX log or a zip within an archive."""
 
 IMPORT_READERS_MAX = 4
-"""Reader processes of an import, one for each core up to this: the process that orders and submits
-the records could not use more."""
+"""Reader processes of an import, one for each core up to this. Reading was 3 of 17 seconds of an
+import with one (ADR 8): four read as much faster as the rest of the import could ever use."""
 
 IMPORT_READER_END_S = 10
 """How long reader processes may take to end after their channel was closed; then they are

@@ -32,6 +32,9 @@ HOST_IMAGES_MAX = 2_048
 HOST_NAMES_MAX = 2_048
 """Addresses of one host whose names are remembered from DNS answers."""
 
+ADAPTER_TEXTS_CACHED = 4_096
+"""Lists of addresses of hosts whose form is remembered: shippers repeat them in every record."""
+
 HOST_LOGONS_MAX = 512
 """Logon sessions of one host whose type is remembered."""
 
@@ -62,8 +65,8 @@ LOGON_PROCESSES_MAX = 256
 """Processes of one logon session that a later event of the logon completes with its type."""
 
 HOST_DEVICES_MAX = 32
-"""Volumes of one host whose device names are matched with drive letters; more than letters
-exist."""
+"""Volumes of one host whose device names are matched with drive letters: there are 26 letters, and
+a volume may get another number at a reboot. A path of an unknown device is compared with each."""
 
 DEVICE_PATHS_MAX = 64
 """Paths of one volume that are kept to find its drive letter: a few suffice."""
@@ -151,3 +154,10 @@ ADDRESS_TEXTS_CACHED_MAX = 65_536
 AUDIT_IDS_CACHED_MAX = 16_384
 """Ids of audit events that are cached in parsed form: every event references the starts of its
 process and parent."""
+
+GUID_START_US_MIN = 1_388_534_400_000_000
+"""Earliest start that is read out of a ProcessGuid, 2014-01-01: Sysmon's first release is of August
+2014, and GUIDs of version 4, which generators make up, name times up to 2012."""
+
+GUID_START_US_MAX = (1 << 31) * 1_000_000
+"""Where starts out of a ProcessGuid end, 2038: beyond it lie GUIDs that are filled with `f`."""

@@ -71,3 +71,7 @@ HIGHLIGHT_PATTERN_CHARS_MAX = 2_000
 
 QUERY_SUGGESTIONS_MAX = 3
 """Similar field names that the error for an unknown one suggests: they fit one line."""
+
+QUERY_WILDCARDS_MAX = 100
+"""Places with wildcards in one value. In a text each stands for a class of all letters, which takes
+thousands of instructions of RE2's 8 MB."""

@@ -12,6 +12,14 @@ SEARCHES_RUNNING_MIN = 3
 SEARCH_READERS = 5
 """Reads of the telemetry engine that searches make at the same time."""
 
+SEARCH_NICE = 15
+"""Nice value of the engine's threads that search: where cores are scarce they get what ingest,
+sensors and lookups leave, a thirtieth against a busy thread. Needs CAP_SYS_NICE."""
+
+INGEST_BEHIND_SHARE = 4
+"""Ingest is behind when more waits than this share of `commit_bytes_max`: 10 MB, a second's work of
+one worker. Then half as many searches begin."""
+
 LOOKUPS_RUNNING_MAX = 8
 """Requests about one process or binary that run at the same time, apart from searches."""
 

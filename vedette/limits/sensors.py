@@ -130,17 +130,11 @@ of `CHANNELS_FREE`, so that one group's senders leave room for the others."""
 CHANNELS_GROUP_AN_HOUR_MAX = 128
 """Further channel names of one sensor group that get a code within an hour."""
 
-INSTALLER_PIECE_BYTES = 256 * 1024
-"""Bytes of an installer sent at a time: an archive is not held in memory whole."""
-
 SENSORS_PAGE_DEFAULT = 100
 """Rows of a page of `GET /api/v2/sensor` when `rows` is not given."""
 
 NEXT_CHECKIN_US = 30 * 1_000_000
 """Added to the last check-in to give `next_checkin_time` of a sensor without one."""
-
-COPIED_FILE_READ_BYTES = 1024 * 1024
-"""Bytes per read while a copied program is hashed."""
 
 INSTALLER_IN_MEMORY_BYTES = 1 << 20
 """Bytes of an installer's archive that are held in memory; a larger one is written to a temporary

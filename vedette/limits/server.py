@@ -35,3 +35,41 @@ whose connection does not fit tries again after 1, 3 and 7 seconds."""
 
 JOB_LEASE_MARGIN_S = 60
 """How much longer a lease lasts than two intervals of its job, so that the holder keeps it."""
+
+LOCAL_TOKENS_RENEWED_S = 600
+"""How often the age of the tokens in `server.json` is looked at; the shortest lifetime is a day."""
+DOCTOR_DISK_LOW_BYTES = 20_000_000_000
+"""Free bytes below which `vedette doctor` warns: a day of a thousand hosts has about as much."""
+
+DOCTOR_DISK_LOW_SHARE = 10
+"""On a small disk it warns below a tenth of it."""
+
+DOCTOR_CERTIFICATE_DAYS = 30
+"""Days before a certificate ends in which `vedette doctor` warns: time to order another one."""
+
+DOCTOR_TOKEN_DAYS = 14
+"""Days before a token in use ends in which `vedette doctor` warns: time to hand out another one."""
+
+DOCTOR_SILENT_US = 24 * 3600 * 1_000_000
+"""How long a sensor reports nothing before `vedette doctor` names it: workstations are switched off
+over night."""
+
+DOCTOR_NAMES_MAX = 20
+"""Sensors or tokens that one finding of `vedette doctor` names; all are counted."""
+
+DOCTOR_QUOTA_PERCENT = 80
+"""Share of a quota from which `vedette doctor` warns: there is still room to act."""
+
+DOCTOR_PARTS_MAX = 300
+"""Data parts of a partition over all tables from which `vedette doctor` says that merges lag: with
+small commits all day there are 20 to 60."""
+
+DOCTOR_PARTS_FULL = 2_000
+"""Data parts of a partition from which this is an error: the engine delays and then refuses inserts
+into a table that has 1,000 to 3,000."""
+
+DOCTOR_REQUEST_S = 60.0
+"""How long `vedette doctor` waits for a server that runs."""
+
+DOCTOR_VERIFY_S = 4 * 3600.0
+"""The same with `--verify`, which reads the whole store: a terabyte at 100 MB/s has 3 hours."""

@@ -64,12 +64,48 @@ parameters."""
 HOSTS_PER_STATEMENT = 500
 """Host names in one statement; both databases bound the parameters."""
 
-INSTALLER_CHUNK_BYTES = 1 << 20
-"""Bytes of a row that holds a part of an installer: it is written and read without the whole in
-memory."""
-
 SENSOR_KEYS_PER_READ = 256
 """Sensors with neighbouring ids that are loaded together."""
 
 GROUP_SETTINGS_CACHED_MAX = 1_024
 """Stored options of groups that are cached in parsed form: a server has fewer groups."""
+
+AUDIT_TARGET_CHARS_MAX = 300
+"""Characters of the name that an entry of the audit log gives its object: host names fit."""
+
+APPROVED_ADDRESSES_MAX = 1_000
+"""Entries of the approved list: each request is compared with all of them."""
+
+AUDIT_ROWS_MAX = 10_000
+"""Entries of one answer of the audit log; an export reads page after page."""
+
+LICENSE_CHARS_MAX = 10_000
+"""Characters of a license; a signed token has a few hundred."""
+
+SIGN_IN_WINDOW_S = 15 * 60
+"""Seconds over which attempts to sign in are counted, from the first."""
+
+SIGN_INS_OF_USER_AND_ADDRESS_MAX = 8
+"""Attempts of one address for one user in that time: people mistype, programs guess."""
+
+SIGN_INS_OF_USER_MAX = 60
+"""Attempts for one user from all addresses together. Above those of one address, so that nobody
+locks a user out from a single one."""
+
+SIGN_INS_OF_ADDRESS_MAX = 40
+"""Attempts of one address for all users: an office has one address for many people."""
+
+SESSION_S_MAX = 12 * 3600
+"""Seconds after which a session ends, used or not: a working day."""
+
+SESSION_IDLE_S = 60 * 60
+"""Seconds after which an unused session ends; noted every minute (`TOKEN_USE_NOTED_US`)."""
+
+SESSIONS_PER_USER_MAX = 20
+"""Sessions of one user at once; the oldest ends when one more begins."""
+
+SESSION_KEPT_US = 7 * 24 * 3600 * 1_000_000
+"""How long ended sessions are listed; the audit log has them for ever."""
+
+SESSION_NAME_CHARS_MAX = 100
+"""Characters of what a browser calls itself, in the list of sessions."""

@@ -66,7 +66,7 @@ five, and still few parts per search."""
 PART_COUNT_BYTES_MAX = 32
 """Bytes that are read of a part's `count.txt`: a number, unless the file is damaged."""
 
-INDEXED_ENDS_CACHE_S = 10
+SUFFIX_INDEXES_CACHE_S = 10
 """Age up to which the cached list of indexed partitions is used: indexes are built within
 minutes."""
 
@@ -157,7 +157,7 @@ SEGMENT_GROUPS_BOUND_MAX = 20_000
 """Segments up to which their groups are read in a second query by key; of more, the first query
 reads the groups too."""
 
-PARTITION_SETTLED_S = 6 * 3600
+PARTITION_UNCHANGED_S = 6 * 3600
 """Age of the newest part from which a partition is merged into one part, seconds. Late rows of a
 closed partition cause another merge."""
 
@@ -170,3 +170,14 @@ merge with."""
 
 INSERT_ASIDE_THREADS = 3
 """Threads that insert into the tables beside `segment`: one for each table."""
+
+TAG_TEXT_CHARS_MAX = 2_048
+"""Characters of a tag's report, indicator and link that are kept: links are URLs, which browsers
+end at about as much."""
+
+TAGS_READ_MAX = 10_000
+"""Tags of one page of results, or of one process: a document that hundreds of reports of a feed
+name is shown with some of them."""
+
+TAG_BYTES = 512
+"""Size of a tag in the cache of processes, about."""

@@ -158,12 +158,18 @@ class Crossproc(Struct, gc=False):
     tamper: int = 0
 
 
+BLOCK_RESULT_UNKNOWN = 255
+"""The source does not say what became of the process, or blocked something else: a file, a
+connection."""
+
+
 class Processblock(Struct, gc=False):
     process_id: str
     time_us: int
     block_type: int
     block_event: int = 0
-    block_result: int = 0
+    block_result: int = BLOCK_RESULT_UNKNOWN
+    """A number of `fields.BLOCK_STATUSES`."""
     block_error: int = 0
     path: str = ""
     command_line: str = ""

@@ -1,10 +1,13 @@
 """What a search field is: a name that a query may use, how its values are read, and the columns
-that answer. The catalogues are `fields.py` (processes) and `binary_fields.py` (binaries)."""
+that answer. The catalogues are `fields.py` (processes), `binary_fields.py` (binaries),
+`alert_fields.py` (alerts) and `report_fields.py` (threat reports)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Final, Literal
+
+from vedette.model.findings.tag import TagSource, tag_source
 
 FieldType = Literal[
     "keyword",  # whole value
@@ -32,6 +35,8 @@ FieldType = Literal[
     "block_status",  # names of results of a ban
     "sign",  # one of SIGN_RESULTS
     "endpoint",  # HOST|sensor id, or HOST
+    "decimal",  # a number with up to three decimals, stored in thousandths
+    "alert_id",  # an id in hexadecimal digits, stored in lower case
 ]
 
 FieldKind = Literal["column", "join", "tag"]
@@ -79,15 +84,14 @@ class Field:
     kind: FieldKind = "column"
     join: Join | None = None
     """Set for every `join`, and for a `column` that a joined binary may answer as well."""
+    tag: TagSource | None = None
+    """Set for every `tag`; its column is then the only source."""
 
 
-_TAGS: tuple[tuple[str, FieldType], ...] = (
-    ("alliance_score_", "count"),
-    ("alliance_data_", "keyword"),
-    ("alliance_link_", "keyword"),
-    ("alliance_updated_", "time"),
+_TAG_TYPES: Final[Mapping[str, FieldType]] = MappingProxyType(
+    {"time": "time", "score": "count", "report": "keyword", "link": "keyword"}
 )
-"""Families of fields, one for every feed."""
+"""Types of `tag.TAG_COLUMNS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,25 +101,25 @@ class Catalogue:
     fields: tuple[Field, ...]
     by_name: Mapping[str, Field]
     defaults: tuple[Field, ...]
+    has_tags: bool = True
+    """Whether detection tags these documents: watchlist_*, alliance_*."""
 
     def find(self, name: str) -> Field | None:
         """The field of a name in any case, with its pattern fields; None when unknown."""
         lowered = name.lower()
-        return self.by_name.get(lowered) or _tag(lowered)
+        known = self.by_name.get(lowered)
+        return known or (_tag(lowered) if self.has_tags else None)
 
 
 def _tag(name: str) -> Field | None:
-    prefix, _, number = name.partition("_")
-    if prefix == "watchlist" and number.isdecimal():
-        return Field(name, "time", kind="tag")
-    for family, kind in _TAGS:
-        if name.startswith(family) and len(name) > len(family):
-            return Field(name, kind, kind="tag")
-    return None
+    found = tag_source(name)
+    if found is None:
+        return None
+    return Field(name, _TAG_TYPES[found.column], (found.column,), kind="tag", tag=found)
 
 
-def catalogue(fields: tuple[Field, ...]) -> Catalogue:
+def catalogue(fields: tuple[Field, ...], *, has_tags: bool = True) -> Catalogue:
     """The catalogue of some fields."""
     by_name = {name: field for field in fields for name in (field.name, *field.aliases)}
     defaults = tuple(field for field in fields if field.default)
-    return Catalogue(fields, MappingProxyType(by_name), defaults)
+    return Catalogue(fields, MappingProxyType(by_name), defaults, has_tags)

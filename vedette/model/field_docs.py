@@ -1,6 +1,6 @@
 """Descriptions of the search fields, one line each, for the reference and the API.
 
-`fields.py` and `binary_fields.py` have the catalogues; a test compares them."""
+`fields.py`, `binary_fields.py` and `alert_fields.py` have the catalogues; a test compares them."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -34,6 +34,8 @@ TYPES: Mapping[FieldType, str] = MappingProxyType(
         "sign": "what a signature is worth, such as Signed, Unsigned or Expired",
         "endpoint": "a host, or HOST|SENSOR",
         "block_status": "the name of a result, such as a-ProcessTerminated",
+        "decimal": "a number or range, with up to three decimals",
+        "alert_id": "an id, in any case",
     }
 )
 """How a value of each type is read."""
@@ -112,7 +114,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "os_type": "windows, linux or osx",
         "sensor_id": "number of the host's sensor",
         "interface_ip": "address of the host, as its connections show it",
-        "comms_ip": "address that the host's sensor or osquery sends from; unknown for shippers",
+        "comms_ip": "address that the host's own program sends from; unknown behind relays",
         "process_id": "the process",
         "process_guid": "the process, also as its sender names it",
         "parent_id": "the parent",
@@ -177,3 +179,93 @@ BINARIES: Mapping[str, str] = MappingProxyType(
     }
 )
 """What a binary is found by; names of `binary_fields.BINARY`."""
+
+ALERTS: Mapping[str, str] = MappingProxyType(
+    {
+        "alert_severity": "how bad it is, 0 to 100",
+        "report_score": "score of the report that it is a hit of, -100 to 100",
+        "ioc_confidence": "how sure the indicator is, 0 to 1",
+        "feed_rating": "what the feed's provider is worth, 0 to 5",
+        "sensor_criticality": "how important the hosts of the group are, 1 to 5",
+        "alert_type": "kind of the hit, such as watchlist.hit.ingress.process",
+        "assigned_to": "who looks after it",
+        "feed_name": "name of the feed; My Watchlists for watchlists, Rules for rules",
+        "hostname": "full name of the host",
+        "ioc_value": "the indicator",
+        "watchlist_name": "name of the watchlist; of other alerts their title",
+        "username": "account that the process ran as",
+        "process_name": "file name of the program",
+        "parent_name": "file name of the parent",
+        "group": "sensor group of the host when it happened",
+        "status": "Unresolved, In Progress, Resolved or False Positive",
+        "os_type": "windows, linux or osx",
+        "ioc_type": "type of the indicator, such as md5",
+        "unique_id": "the alert",
+        "process_id": "the process",
+        "process_unique_id": "the segment of the process",
+        "link": "address of the report",
+        "report_id": "the report of the feed",
+        "source": "what found it: rule, feed, watchlist or server",
+        "source_id": "id of the rule, number of the feed or watchlist",
+        "level": "level of the rule: informational, low, medium, high or critical",
+        "tags": "a tag of the rule or report",
+        "techniques": "a technique of ATT&CK, such as T1059.001",
+        "md5": "MD5 of the program or file",
+        "sha256": "SHA-256 of the program or file",
+        "observed_filename": "a path at which the file was seen, whole",
+        "process_path": "full path of the program",
+        "watchlist_id": "number of the watchlist",
+        "feed_id": "number of the feed; -1 without one",
+        "sensor_id": "number of the host's sensor",
+        "segment_id": "the segment",
+        "total_hosts": "hosts of the group that had reported the file",
+        "modload_count": "module loads of the process until then",
+        "regmod_count": "registry events of the process until then",
+        "filemod_count": "file events of the process until then",
+        "netconn_count": "connections of the process until then",
+        "crossproc_count": "cross-process events of the process until then",
+        "childproc_count": "starts and ends of children until then",
+        "count": "how many events it stands for",
+        "created_time": "when it was made, server's clock",
+        "resolved_time": "when it was closed",
+        "updated_time": "when it last changed",
+        "first_event_time": "the earliest of its events, host's clock",
+        "last_event_time": "the newest of its events, host's clock",
+        "report_ignored": "whether its report is ignored",
+        "title": "what was found: title of the rule or report",
+        "description": "description of the rule or report",
+        "cmdline": "command line of the process, as words",
+        "notes": "notes of those who looked at it",
+        "comms_ip": "address that the host's sensor sends from",
+        "interface_ip": "address of the host",
+    }
+)
+"""What an alert is found by; names of `alert_fields.ALERT`."""
+
+REPORTS: Mapping[str, str] = MappingProxyType(
+    {
+        "title": "title of the report",
+        "description": "what it says",
+        "tags": "a tag of the report",
+        "feed_category": "category of its feed",
+        "feed_name": "internal name of its feed",
+        "feed_id": "number of its feed",
+        "report_id": "id within its feed",
+        "domain": "a DNS name that it looks for",
+        "ipaddr": "an IPv4 address that it looks for; of a network the first",
+        "ipv6addr": "an IPv6 address that it looks for; of a network the first",
+        "md5": "an MD5 that it looks for",
+        "sha256": "a SHA-256 that it looks for",
+        "ja3": "a fingerprint of clients that it looks for",
+        "ja3s": "a fingerprint of servers that it looks for",
+        "query": "a query that it asks",
+        "link": "address of the report",
+        "score": "how bad it is, -100 to 100",
+        "has_query": "whether it asks queries",
+        "is_ignored": "whether its hits make no alerts",
+        "is_deleted": "whether its feed withdrew it; such reports are found by this field only",
+        "create_time": "when it was first stored",
+        "update_time": "when its source changed it",
+    }
+)
+"""What a threat report is found by; names of `report_fields.REPORT`."""

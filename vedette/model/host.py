@@ -35,6 +35,8 @@ class SensorRef:
     them; "" for hosts without an enrolled program."""
     computer_sid: str = ""
     """SID of the host, "" until a program or a record reports it."""
+    network_adapters: str = ""
+    """`addresses` with their hardware addresses (docs/api-objects.md#sensor)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import zlib
 from typing import Final
 
 from vedette.errors import BadRequestError
+from vedette.limits import GUID_START_US_MAX, GUID_START_US_MIN
 
 _NO_PROCESS: Final = "-ffff-ffff-0000-000000000000"
 _PROCESS_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -41,8 +42,10 @@ def process_id_from_start(sensor_id: int, pid: int, start_us: int) -> str:
 
 def guid_start_us(guid: str) -> int:
     """Start second that a Sysmon ProcessGuid carries
-    (docs/telemetry-formats.md#what-real-data-teach, fact 2), epoch us."""
-    return int(guid[14:18] + guid[9:13], 16) * 1_000_000
+    (docs/telemetry-formats.md#what-real-data-teach, fact 2), epoch us; 0 for one that is made up:
+    random or filled with zeros or `f`, it lies before Sysmon's first release or beyond 2038."""
+    start_us = int(guid[14:18] + guid[9:13], 16) * 1_000_000
+    return start_us if GUID_START_US_MIN <= start_us < GUID_START_US_MAX else 0
 
 
 def checked_process_id(text: str, name: str = "process_id") -> str:

@@ -74,6 +74,9 @@ INDEXES: tuple[tuple[str, IndexKind], ...] = (
 INDEX_OF: dict[str, IndexKind] = dict(INDEXES)
 """The index of a column, where it has one."""
 
+SEQ_INDEX = "ix_seq"
+"""The index of commit numbers, for those who follow commits (`store/read/detection/touched.py`)."""
+
 EXACT: frozenset[IndexKind] = frozenset({"whole", "values"})
 """Kinds of indexes of exact values."""
 

@@ -29,7 +29,7 @@ import re
 from functools import cache
 from typing import Final, Literal
 
-EndKind = Literal["path", "module", "domain", "address"]
+SuffixKind = Literal["path", "module", "domain", "address"]
 
 END: Final = "\x1f"
 """Stands behind what a value ends with."""
@@ -37,7 +37,7 @@ END: Final = "\x1f"
 IPV4: Final = "::ffff:"
 """Stands before a whole address of IPv4."""
 
-ENDS: Final[dict[str, EndKind]] = {
+SUFFIX_COLUMNS: Final[dict[str, SuffixKind]] = {
     "filemod_path": "path",
     "modload_path": "module",
     "regmod_path": "path",
@@ -49,13 +49,13 @@ ENDS: Final[dict[str, EndKind]] = {
 }
 """The event columns that have such an index."""
 
-MERGED_ENDS: Final = frozenset(
+MERGED_SUFFIX_COLUMNS: Final = frozenset(
     {"filemod_path", "netconn_domain", "netconn_remote_ip", "dnsquery_name"}
 )
 """Those whose index is built in every merge, not only once a partition is closed: the most queried
 ones, worth the cost."""
 
-ENDS_TYPE: Final = "text(tokenizer = 'array')"
+SUFFIX_INDEX_TYPE: Final = "text(tokenizer = 'array')"
 
 _ASKABLE: Final = re.compile(r"[ !#-&()+-.0-\[\]-~]+")
 
@@ -66,16 +66,16 @@ def is_askable(token: str) -> bool:
     return _ASKABLE.fullmatch(token) is not None
 
 
-def ends_index(column: str) -> str:
+def suffix_index_name(column: str) -> str:
     """The name of the index of a column's suffix tokens."""
     return f"ends_{column}"
 
 
 @cache
-def ends_sql(column: str) -> str:
+def suffix_tokens_sql(column: str) -> str:
     """The tokens of a row, Array(String). A condition is answered by the index only when it repeats
     this to the letter."""
-    kind = ENDS[column]
+    kind = SUFFIX_COLUMNS[column]
     if kind == "domain":
         return _domains_sql(column)
     if kind == "address":

@@ -104,6 +104,7 @@ class IngestQueue:
         self._limits = limits
         self._meter = meter
         self._seq = first_seq
+        self._settled_seq = first_seq - 1
         self._clock_guard = clock_guard
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._expected: queue.SimpleQueue[_Item] = queue.SimpleQueue()
@@ -141,6 +142,11 @@ class IngestQueue:
         """Whether submissions are accepted and processed, for /readyz."""
         return not (self._closed or self._failed.is_set()) and self._processor.is_responding
 
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes of submissions that are accepted and not stored yet."""
+        return self._bytes
+
     async def submit(self, submission: Submission) -> Receipt:
         """The receipt, once every accepted record is stored and fsynced.
 
@@ -169,6 +175,12 @@ class IngestQueue:
         if self._closed:
             raise UnavailableError("the server is shutting down")
         self._inbox.put(item)
+
+    @property
+    def settled_seq(self) -> int:
+        """The newest commit that is over: no row with its number or a lower one will be stored any
+        more by this server."""
+        return self._settled_seq
 
     def between_commits(self, order: _Order) -> None:
         """Runs `order` on the commit thread while no commit is under way, and waits for it.
@@ -286,6 +298,7 @@ class IngestQueue:
                 self._meter.committed(packed, prepare_s, time.perf_counter() - began)
                 self._return_receipts(packed, group)
             finally:
+                self._settled_seq = packed.seq
                 self._outbox.task_done()
 
     def _write(self, packed: PackedCommit) -> None:

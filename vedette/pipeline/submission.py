@@ -61,6 +61,8 @@ class Submission(Struct):
     reported_elsewhere: list[int] = []
     """Positions of texts whose outcome another worker reports, since several workers got them
     (`pipeline/workers/host_sharding.py`); this worker stores only the records of its hosts."""
+    peer_ip: str = ""
+    """Network address that the request came from: that of a host, or of a shipper or relay."""
     any_group: bool = False
     """Whether the sender may write for hosts of every group: a global administrator, or an import
     by the operator. Otherwise records of hosts in another group are rejected."""

@@ -2,7 +2,8 @@
 
 A segment is a mapping of column names: metadata as plain values, event columns as sequences, times
 in epoch microseconds, addresses as 16 bytes; a missing column is unknown. A binary is a mapping of
-`binary_sql.BINARY_COLUMNS` in the same way. Patterns are RE2, so time is linear in the text.
+`binary_sql.BINARY_COLUMNS` in the same way. `tags` of either are its newest `Tag` values. Patterns
+are RE2, so time is linear in the text.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,8 +14,9 @@ import re2
 
 from vedette.model import tokens
 from vedette.model.fields import JOINS, NOT_WRITTEN, OPERATION, WRITTEN, WRITTEN_JOIN
+from vedette.model.findings.tag import TAGS, Tag
 from vedette.model.host import minutes_ahead
-from vedette.query.compile.document import BINARY, SEGMENT, Document
+from vedette.query.compile.document import BINARY, SEGMENT, TAG, Document
 from vedette.query.nodes import And, Everything, Not, Or
 from vedette.query.typed import (
     AddressTest,
@@ -24,6 +26,7 @@ from vedette.query.typed import (
     Match,
     NumberTest,
     PresentTest,
+    TagTest,
     Test,
     TextTest,
     TimeTest,
@@ -90,6 +93,15 @@ class Prepared:
         pairs = zip(self.values(column), operations, strict=False)
         return [value for value, operation in pairs if operation != NOT_WRITTEN]
 
+    def tags(self, family: str, name: str) -> Sequence["Prepared"]:
+        """The document's tags of one watchlist or feed."""
+        tags: Iterable[Tag] = self.segment.get(TAGS, ())
+        return [
+            Prepared(_tag_values(tag), document=TAG)
+            for tag in tags
+            if tag.name == name and tag.family == family
+        ]
+
     def texts(self, column: str, form: Form) -> Sequence[str]:
         """The values of a text column in a normal form."""
         key = (column, form)
@@ -128,6 +140,11 @@ class Prepared:
         if start_us <= 0:
             return _UNKNOWN
         return part(start_us + minutes_ahead(self.segment.get("host_clock") or 0) * MINUTE_US)
+
+
+def _tag_values(tag: Tag) -> Segment:
+    """A tag as a document of `tag.TAG_COLUMNS`."""
+    return {"time": tag.time_us, "score": tag.score, "report": tag.report, "link": tag.link}
 
 
 def binaries_by_hash(binaries: Iterable[Segment]) -> Binaries:
@@ -188,6 +205,8 @@ def _any_test(tests: Sequence[Test]) -> Predicate:
                 by_form.setdefault((test.column, test.form), []).append(test)
             case JoinTest(source, asked):
                 options.append(_join(_hash_columns(source), _any_test(asked)))
+            case TagTest(family, name, of_tag):
+                options.append(_tagged(family, name, _any_test([of_tag])))
             case _:
                 options.append(_single(test))
     options.extend(_texts(column, form, found) for (column, form), found in by_form.items())
@@ -226,9 +245,58 @@ def _join(columns: tuple[str, ...], ask: Predicate) -> Predicate:
     )
 
 
+def _tagged(family: str, name: str, ask: Predicate) -> Predicate:
+    """One of the tags of a watchlist or feed meets the predicate."""
+    return lambda segment: any(map(ask, segment.tags(family, name)))
+
+
 def _texts(column: str, form: Form, tests: Sequence[TextTest]) -> Predicate:
     ask = _text_predicate(tests)
     return lambda segment: any(map(ask, segment.texts(column, form)))
+
+
+ValueForms = dict[Form, str]
+"""Normal forms of one text value, as far as they were needed."""
+
+
+def value_predicate(tests: Sequence[Test]) -> Callable[[Any, ValueForms], bool]:
+    """Whether one of the tests of one column is true of one raw value of it; the forms of the value
+    are kept for other predicates. The tests are of texts, numbers, times or addresses; of texts
+    also of presence."""
+    by_form: dict[Form, list[TextTest]] = {}
+    options: list[Callable[[Any, ValueForms], bool]] = []
+    for test in tests:
+        match test:
+            case TextTest():
+                by_form.setdefault(test.form, []).append(test)
+            case PresentTest():
+                options.append(lambda found, _: bool(found))
+            case NumberTest(_, low, high) | TimeTest(_, low, high):
+                options.append(_bounded(low, high))
+            case AddressTest(_, first, last):
+                options.append(_bounded(first, last))
+            case JoinTest() | TagTest():
+                raise AssertionError("a join and a tag ask other documents")
+    options.extend(_formed(form, _text_predicate(found)) for form, found in by_form.items())
+    if len(options) == 1:
+        return options[0]
+    return lambda found, forms: any(ask(found, forms) for ask in options)
+
+
+def _bounded(low: Any, high: Any) -> Callable[[Any, ValueForms], bool]:
+    return lambda found, _: bool(low <= found <= high)
+
+
+def _formed(form: Form, ask: Callable[[str], bool]) -> Callable[[Any, ValueForms], bool]:
+    shape = FORMS[form]
+
+    def is_true(found: Any, forms: ValueForms) -> bool:
+        text = forms.get(form)
+        if text is None:
+            text = forms[form] = shape(found)
+        return ask(text)
+
+    return is_true
 
 
 def _text_predicate(tests: Sequence[TextTest]) -> Callable[[str], bool]:

@@ -6,6 +6,7 @@
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from vedette.model.findings.tag import TAGS, TagFamily
 from vedette.query.nodes import Leaf, Node
 
 Form = Literal[
@@ -90,7 +91,17 @@ class JoinTest:
     """Tests of a binary's columns, at least one."""
 
 
-Test: TypeAlias = ColumnTest | JoinTest
+@dataclass(frozen=True, slots=True)
+class TagTest:
+    """A tag of the document, of one watchlist or feed, meets the test."""
+
+    family: TagFamily
+    name: str
+    test: ColumnTest
+    """Of one of `tag.TAG_COLUMNS`."""
+
+
+Test: TypeAlias = ColumnTest | JoinTest | TagTest
 Tests: TypeAlias = tuple[Test, ...]
 
 
@@ -111,5 +122,7 @@ NUMBER_MAX = 2**63 - 1
 
 
 def source_of(test: Test) -> str:
-    """The column, or the key of `fields.DERIVED`, that a test reads."""
+    """The column, or the key of `fields.DERIVED`, that a test reads; `TAGS` for tests of tags."""
+    if isinstance(test, TagTest):
+        return TAGS
     return test.source if isinstance(test, NumberTest | JoinTest) else test.column

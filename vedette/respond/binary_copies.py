@@ -1,9 +1,9 @@
 """Copies of programs that sensors send: offered, fetched in pieces, verified, kept.
 
-They lie in `binaries/` of the data directory. A whole file whose hashes were verified is
-`ab/abcdef...` and stands for all sensors. Of a file over 25 MiB only the beginning comes, whose
-hash proves nothing: that is kept as `ab/abcdef....SENSOR`, for the sensor that reported it, so that
-a false report spoils no other's copy. Unfinished files are `arriving/SENSOR-abcdef...`, each with a
+Finished copies are blobs, named by the hash of their bytes. A whole file whose hashes were verified
+stands for all sensors. Of a file over 25 MiB only the beginning comes, which cannot be verified
+against the hash of the whole: it is for the sensor that reported it, so that a false report spoils
+no other's copy. Unfinished files lie in a directory of this server, `SENSOR-abcdef...`, each with a
 `.offer` that holds what the sensor said of it.
 
 A copy is given to those who see a sensor that sent it: naming the MD5 of another group's file is
@@ -16,12 +16,13 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import IO
 
 import orjson
 
 from vedette import limits
-from vedette.errors import BadRequestError, BusyError, NotFoundError
-from vedette.limits import COPIED_FILE_READ_BYTES
+from vedette.blobs.blob_store import BlobKey, BlobStore, open_verified, pieces_of
+from vedette.errors import BadRequestError, BusyError, NotFoundError, UnavailableError
 from vedette.model.scope import Scope
 from vedette.state.db.database import Database
 from vedette.state.sensors import stored_files
@@ -60,12 +61,15 @@ class WrongOffsetError(Exception):
 
 class BinaryCopies:
     """The copies of one server. Safe to share between threads as long as a sensor sends the
-    pieces of a file one after the other."""
+    pieces of a file one after the other, to one server."""
 
-    def __init__(self, database: Database, folder: Path, bytes_max: int) -> None:
+    def __init__(
+        self, database: Database, blobs: BlobStore, arriving: Path, bytes_max: int
+    ) -> None:
+        """`arriving` is for unfinished files, `bytes_max` for all copies of all servers."""
         self._database = database
-        self._folder = folder
-        self._arriving = folder / "arriving"
+        self._blobs = blobs
+        self._arriving = arriving
         self._bytes_max = bytes_max
 
     def offer(self, sensor_id: int, files: list[OfferedFile]) -> list[Wanted]:
@@ -89,7 +93,11 @@ class BinaryCopies:
                 draft.with_suffix(".offer").write_bytes(orjson.dumps(asdict(file)))
                 draft.touch(mode=0o600)
                 places, room = places - 1, room - file.copied
-            wanted[file.sha256] = Wanted(file.sha256, draft.stat().st_size)
+            received = draft.stat().st_size
+            if received >= file.copied:  # this process ended before it could finish the file
+                os.truncate(draft, 0)
+                received = 0
+            wanted[file.sha256] = Wanted(file.sha256, received)
         return list(wanted.values())
 
     def put(self, sensor_id: int, sha256: str, offset: int, piece: bytes, now_us: int) -> int:
@@ -117,13 +125,17 @@ class BinaryCopies:
             os.fsync(file.fileno())
         received += len(piece)
         if received == offered.copied:
-            self._finish(sensor_id, offered, draft, now_us)
+            try:
+                self._finish(sensor_id, offered, draft, now_us)
+            except UnavailableError:
+                os.truncate(draft, offset)
+                raise
         return received
 
-    def path_of(self, md5: str, scope: Scope) -> Path | None:
+    def open_copy(self, md5: str, scope: Scope) -> IO[bytes] | None:
         """The whole verified copy with this MD5; None where there is none that a sensor of the
         scope sent. Copies of older versions, whose sender is unknown, are for those who see
-        everything."""
+        everything. Raises UnavailableError, also for a copy that is damaged."""
         senders = stored_files.senders_of(self._database, md5.lower())
         visible = (
             sha256
@@ -131,8 +143,12 @@ class BinaryCopies:
             if scope.sees_all or any(map(scope.allows, sensors))
         )
         sha256 = next(visible, None)
-        path = None if sha256 is None else self._kept(sha256, 0)
-        return path if path is not None and path.exists() else None
+        if sha256 is None:
+            return None
+        try:
+            return open_verified(self._blobs, BlobKey("binaries", sha256))
+        except NotFoundError:
+            return None
 
     def delete_stale(self, now_us: int) -> None:
         """Remove unfinished files that got no piece for a week."""
@@ -147,20 +163,19 @@ class BinaryCopies:
         if is_whole and (sha256 != offered.sha256 or offered.md5 not in ("", md5)):
             self._drop(draft)
             raise BadRequestError("the file is not what was offered", reason="hash_mismatch")
-        owner = 0 if is_whole else sensor_id
-        kept = self._kept(offered.sha256, owner)
-        kept.parent.mkdir(mode=0o700, exist_ok=True)
-        draft.replace(kept)
-        _sync_folder(kept.parent)
+        content = BlobKey("binaries", sha256)
+        with draft.open("rb") as file:
+            self._blobs.put(content, pieces_of(file))
         stored_files.add(
             self._database,
             stored_files.StoredFile(
                 sha256=offered.sha256,
-                sensor_id=owner,
+                sensor_id=0 if is_whole else sensor_id,
                 md5=md5 if is_whole else offered.md5,
                 path=offered.path,
                 size=offered.size,
                 copied=offered.copied,
+                content_sha256=content.sha256,
             ),
             sensor_id,
             now_us,
@@ -187,10 +202,6 @@ class BinaryCopies:
     def _draft(self, sensor_id: int, sha256: str) -> Path:
         return self._arriving / f"{sensor_id}-{sha256}"
 
-    def _kept(self, sha256: str, owner: int) -> Path:
-        name = f"{sha256}.{owner}" if owner else sha256
-        return self._folder / sha256[:2] / name
-
     def _drop(self, draft: Path) -> None:
         draft.unlink(missing_ok=True)
         draft.with_suffix(".offer").unlink(missing_ok=True)
@@ -200,16 +211,7 @@ def _hashes(path: Path) -> tuple[str, str]:
     """SHA-256 and MD5 of a file."""
     sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
     with path.open("rb") as file:
-        while piece := file.read(COPIED_FILE_READ_BYTES):
+        for piece in pieces_of(file):
             sha256.update(piece)
             md5.update(piece)
     return sha256.hexdigest(), md5.hexdigest()
-
-
-def _sync_folder(folder: Path) -> None:
-    """A rename is durable once its folder is."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

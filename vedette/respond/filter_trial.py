@@ -15,6 +15,7 @@ from vedette.limits import (
     DRY_RUN_PROCESSES_MAX,
     FILTER_ANCESTORS_MAX,
 )
+from vedette.model.event import ProcessEvent
 from vedette.model.host import SensorRef
 from vedette.model.ingress_filter import ALL_DESCENDANTS, IngressFilter
 from vedette.model.scope import EVERYTHING
@@ -37,11 +38,29 @@ class Blinded:
     """Of the last day that would be missed."""
 
 
-BlindedBy = Callable[[Engine, Sequence[IngressFilter], int], list[Blinded]]
-"""One kind of detection: the hits that filters would suppress, since a time."""
+@dataclass(frozen=True, slots=True)
+class FilterEffect:
+    """What one filter would have done to stored processes, were it in force."""
 
-DETECTIONS: Final[tuple[BlindedBy, ...]] = ()
-"""The kinds of detection."""
+    filters: CompiledFilters
+    processes: frozenset[str]
+    """Those that it means, with descendants."""
+    drops_all: bool
+    """Whether nothing is stored of them; else single events are dropped."""
+
+    def kept(self, process_id: str, found: Sequence[ProcessEvent]) -> list[ProcessEvent]:
+        """The events of a process that are left."""
+        if process_id not in self.processes:
+            return list(found)
+        if self.drops_all:
+            return []
+        outcomes: list[Any] = list(found)
+        kept: list[Any] = apply_filters(outcomes, {process_id: self.filters.thins}, self.filters)
+        return kept
+
+
+BlindedBy = Callable[[Engine, Sequence[FilterEffect], int], list[Blinded]]
+"""One kind of detection: the hits since a time that filters would have suppressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +90,61 @@ def try_filters(
     return [_try(engine, sensors, one, now_us - DAY_US) for one in wanted]
 
 
-def blinded_by(engine: Engine, wanted: Sequence[IngressFilter], now_us: int) -> list[Blinded]:
-    """Detections of all kinds that would miss hits of the last day."""
-    return [found for ask in DETECTIONS for found in ask(engine, wanted, now_us - DAY_US)]
+def blinded_by(
+    engine: Engine,
+    sensors: Mapping[int, SensorRef],
+    wanted: Sequence[IngressFilter],
+    now_us: int,
+    detections: Sequence[BlindedBy],
+) -> list[Blinded]:
+    """Detections of some kinds that would miss hits of the last day, were all filters in force."""
+    since_us = now_us - DAY_US
+    effects = [_effect(engine, sensors, one, since_us) for one in wanted]
+    return [found for ask in detections for found in ask(engine, effects, since_us)]
+
+
+def _effect(
+    engine: Engine, sensors: Mapping[int, SensorRef], wanted: IngressFilter, since_us: int
+) -> FilterEffect:
+    filters = _enforced(wanted)
+    _, matched = _meant(engine, sensors, wanted, filters, since_us)
+    return FilterEffect(filters, frozenset(matched), wanted.filter_all_events)
 
 
 def _try(
     engine: Engine, sensors: Mapping[int, SensorRef], wanted: IngressFilter, since_us: int
 ) -> Trial:
+    filters = _enforced(wanted)
+    counts, matched = _meant(engine, sensors, wanted, filters, since_us)
+    dropped = sum(counts[process_id] for process_id in matched)
+    sample = sorted(matched)[:DRY_RUN_EVENT_PROCESSES_MAX]
+    if not wanted.filter_all_events:
+        dropped = _of_sample(engine, filters, sample, dropped)
+    return Trial(
+        wanted.id,
+        len(counts),
+        len(matched),
+        sum(counts.values()),
+        dropped,
+        is_estimate=not wanted.filter_all_events and len(sample) < len(matched),
+        is_partial=len(counts) >= DRY_RUN_PROCESSES_MAX,
+    )
+
+
+def _enforced(wanted: IngressFilter) -> CompiledFilters:
+    """The filter as if it were in force on the server."""
     enforced = replace(wanted, enabled=True, filter_on_server=True, filter_on_sensor=False)
-    filters = compile_filters([enforced])
+    return compile_filters([enforced])
+
+
+def _meant(
+    engine: Engine,
+    sensors: Mapping[int, SensorRef],
+    wanted: IngressFilter,
+    filters: CompiledFilters,
+    since_us: int,
+) -> tuple[dict[str, int], set[str]]:
+    """Events of the processes since a time, and those processes that the filter means."""
     counts: dict[str, int] = {}
     parents: dict[str, str] = {}
     matched: set[str] = set()
@@ -97,19 +161,7 @@ def _try(
     if filters.inherited_mask:
         matched |= _descendants(matched, parents, wanted.descendant_filtering_level)
     matched &= counts.keys()
-    dropped = sum(counts[process_id] for process_id in matched)
-    sample = sorted(matched)[:DRY_RUN_EVENT_PROCESSES_MAX]
-    if not wanted.filter_all_events:
-        dropped = _of_sample(engine, filters, sample, dropped)
-    return Trial(
-        wanted.id,
-        len(counts),
-        len(matched),
-        sum(counts.values()),
-        dropped,
-        is_estimate=not wanted.filter_all_events and len(sample) < len(matched),
-        is_partial=len(counts) >= DRY_RUN_PROCESSES_MAX,
-    )
+    return counts, matched
 
 
 def _is_here(filters: CompiledFilters, sensor: SensorRef | None) -> bool:

@@ -1,7 +1,7 @@
 """Installer archives, reproducible: the same content gives the same bytes.
 
-Times in archives are fixed, members are in order, owners are root. A package is copied from the
-state database in pieces and is never in memory as a whole.
+Times in archives are fixed, members are in order, owners are root. A package is copied in pieces
+and is never in memory as a whole.
 """
 
 import gzip

@@ -6,10 +6,12 @@ from typing import IO, Final
 from urllib.parse import urlsplit
 
 import vedette
+from vedette.blobs.blob_store import BlobStore, pieces_of
 from vedette.errors import NotFoundError
 from vedette.respond import installer_texts as texts
 from vedette.respond.installer_archive import sensor_program, tar_gz, zipped
 from vedette.respond.installer_texts import SensorSettings
+from vedette.respond.package_files import open_installer
 from vedette.state.db.database import Database
 from vedette.state.policy.groups import Group
 from vedette.state.sensors import enrolment, installers
@@ -40,10 +42,16 @@ def linux_installer(
 
 
 def packaged_installer(
-    database: Database, group: Group, os: str, kind: str, server_url: str, ca: bytes
+    database: Database,
+    blobs: BlobStore,
+    group: Group,
+    os: str,
+    kind: str,
+    server_url: str,
+    ca: bytes,
 ) -> IO[bytes]:
     """A zip with the registered package, the settings and a script. Raises NotFoundError that
-    says how to register one."""
+    says how to register one, UnavailableError when its bytes cannot be had or are damaged."""
     package = installers.package_for(database, os, kind, group.id)
     if package is None:
         raise NotFoundError(
@@ -63,7 +71,8 @@ def packaged_installer(
         texts.SECRET_NAME: settings.group_secret.encode(),
         texts.CA_NAME: ca,
     }
-    return zipped(members, file_name, installers.content(database, package.id))
+    with open_installer(blobs, package) as content:
+        return zipped(members, file_name, pieces_of(content))
 
 
 def _settings(database: Database, group: Group, server_url: str) -> SensorSettings:

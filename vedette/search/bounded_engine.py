@@ -35,15 +35,18 @@ class BoundedEngine:
         until_s: float,
         cancel: CancelToken,
         threads_max: int = 0,
+        nice: int = 0,
     ) -> None:
         """`readers` is shared by the requests of one pool: how many reads run at once.
         `threads_max` is the number of threads of the engine that one read uses; 0 for its own
-        choice."""
+        choice. `nice` lowers their share of the cores, as nice(1) does, where the process has
+        CAP_SYS_NICE; 0 leaves it."""
         self._engine = engine
         self._readers = readers
         self._until_s = until_s
         self.cancel = cancel
-        self._settings: Settings = {"max_threads": threads_max} if threads_max else {}
+        wanted = {"max_threads": threads_max, "os_thread_priority": nice}
+        self._settings: Settings = {name: value for name, value in wanted.items() if value}
 
     @property
     def root(self) -> Engine:

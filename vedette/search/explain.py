@@ -18,14 +18,14 @@ from vedette.model.scope import Scope
 from vedette.query import Checked, Condition, Tree, compile_segments, print_query
 from vedette.query.check.glob import begins_wild
 from vedette.query.compile.processes_sql import compile_processes
-from vedette.query.compile.suffix_index import IndexedEnds
+from vedette.query.compile.suffix_index import SuffixIndexes
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text
-from vedette.query.typed import Match, Test, TextTest, source_of
+from vedette.query.typed import Match, TagTest, Test, TextTest, source_of
 from vedette.search.partition_coverage import searched_partitions
 from vedette.search.processes.process_search import SearchSettings
 from vedette.search.query_guards import guarded_check
 from vedette.store.engine.client import Engine
-from vedette.store.partitions.index_build import indexed_ends
+from vedette.store.partitions.index_build import suffix_indexes
 from vedette.store.partitions.partition import Partition
 from vedette.store.plan.choose import choose_plan
 from vedette.store.plan.plan import Plan, Want
@@ -39,7 +39,7 @@ Answer = TypeVar("Answer")
 class Compile(Protocol):
     """`compile_segments` or `compile_processes`."""
 
-    def __call__(self, tree: Checked, *, ends: IndexedEnds = ...) -> Condition: ...
+    def __call__(self, tree: Checked, *, indexes: SuffixIndexes = ...) -> Condition: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class _Counter:
 
     def plan(self, checked: Checked) -> Plan | None:
         """How the first page of the whole query is searched."""
-        where = self._compiled(checked, ends=indexed_ends(self._engine))
+        where = self._compiled(checked, indexes=suffix_indexes(self._engine))
         want = Want(NEWEST_FIRST, limits.ROWS_DEFAULT)
         return self._in_time(
             lambda reach: choose_plan(self._engine, where, self._scope, want, reach)
@@ -205,6 +205,8 @@ def _is_indexed(match: Match) -> bool:
 
 
 def _is_narrowed(test: Test) -> bool:
+    if isinstance(test, TagTest):
+        return True  # tags lie by watchlist and feed
     if not isinstance(test, TextTest):
         return False
     kind = INDEX_OF.get(source_of(test))

@@ -173,8 +173,9 @@ HEALTH_CHARS_MAX = 1_000
 """Characters of the health message in a check-in: the server keeps no more."""
 
 AUDIT_LATE_US = 12_000
-"""How late the times of audit events may be, microseconds: one tick of 100 Hz, rounded up. Forks
-are ordered that much earlier, exits that much later."""
+"""How late the times of audit events may be, microseconds. The kernel takes them from its coarse
+clock, which moves once a tick: 10 ms at 100 Hz, the slowest that kernels are built with, and 2 ms
+for a tick that is handled late. Forks are ordered that much earlier, exits that much later."""
 
 WRITES_CACHED_MAX = 4_096
 """Recent writes in the cache that drops repeated ones; above it the cache starts anew."""
@@ -209,7 +210,8 @@ NETLINK_WAIT_S = 30.0
 """How long an answer of the kernel on a netlink socket is waited for, seconds."""
 
 DATAGRAM_BYTES_MAX = 16 * 1024
-"""Bytes of one datagram of the kernel: an audit record has less than 9 kB."""
+"""Bytes of one datagram of the kernel, of which a longer one would lose its end: an audit record
+has at most 8,970 (MAX_AUDIT_MESSAGE_LENGTH) and a header of 16, messages of processes under 100."""
 
 READER_BATCH = 2_000
 """Datagrams that are read before the observations in them are handed over."""

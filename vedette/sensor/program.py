@@ -94,6 +94,7 @@ class Program:
             self._filters,
             self._isolation.blocks,
             self._collection,
+            str(self._settings.data_dir.absolute()),
         )
         return Assembler(Processes(self._boot), writer, outputs, self._inbox)
 

@@ -1,16 +1,9 @@
-"""Settings: the catalogue (`catalogue.py`), and loading from file, environment and flags
-(`load.py`)."""
+"""Settings: the catalogue of them (`catalogue.py`, `setting.py`), and loading from file,
+environment and flags (`load.py`)."""
 
-from vedette.settings.catalogue import (
-    Loaded,
-    Origin,
-    Setting,
-    Settings,
-    SettingsError,
-    catalogue,
-    shown,
-)
+from vedette.settings.catalogue import Loaded, Settings, catalogue
 from vedette.settings.load import load
+from vedette.settings.setting import Origin, Setting, SettingsError, shown
 
 __all__ = [
     "Loaded",

@@ -6,36 +6,19 @@ switches a limit off where the text says so, and nowhere else.
 """
 
 import dataclasses
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Literal, get_args, get_type_hints
 
-ENVIRONMENT_PREFIX = "VEDETTE_"
-
-_PASSWORD = re.compile(r"((?<=://)[^/:@]*:|\bpassword=)(?:.*(?=@)|[^&@]*)")
-"""The password in a DSN, which is hidden: up to the last @, or up to the next parameter."""
+from vedette.settings.setting import About, Origin, Setting
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "json", "console"]
-
-
-class SettingsError(ValueError):
-    """A bad setting; the text names it and the origin of its value."""
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """Metadata of a setting: description, unit, bounds of a number."""
-
-    text: str
-    unit: str = ""
-    least: int = 0
-    most: int | None = None
-    alias: str = ""
-    secret: bool = False
+SmtpSecurity = Literal["starttls", "tls", "none"]
+SyslogTransport = Literal["udp", "tcp", "tls"]
+SyslogFormat = Literal["cef", "leef", "json"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +96,10 @@ class Settings:
             most=10_000,
         ),
     ] = 50
+    starter_rules: Annotated[
+        bool,
+        About("Add the project's own detection rules, and after an upgrade their new versions."),
+    ] = True
     keep: Annotated[
         tuple[str, ...],
         About(
@@ -132,6 +119,12 @@ class Settings:
     retention_days: Annotated[
         int, About("Partitions whose newest data is older are deleted; 0 keeps them.", unit="days")
     ] = 30
+    alert_retention_days: Annotated[
+        int,
+        About(
+            "Alerts that nothing happened to for so long are deleted; 0 keeps them.", unit="days"
+        ),
+    ] = 365
     retention_bytes: Annotated[
         int,
         About("The oldest partitions above this total are deleted; 0 for no limit.", unit="bytes"),
@@ -198,6 +191,17 @@ class Settings:
             alias="CoreServicesMaxEventResultsPerProcess",
         ),
     ] = 10_000
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        About(
+            "Addresses or blocks of proxies whose X-Forwarded-For is believed; without one, a "
+            "caller's address is that of the connection."
+        ),
+    ] = ()
+    license_provider_key: Annotated[
+        Path | None,
+        About("Public key of the provider of licenses, PEM (Ed25519); licenses are checked by it."),
+    ] = None
     checkin_interval_s: Annotated[
         int,
         About(
@@ -215,6 +219,36 @@ class Settings:
         int,
         About("Room for copies of programs that sensors send; 0 asks for none.", unit="bytes"),
     ] = 10 * 2**30
+    blob_bucket: Annotated[
+        str,
+        About(
+            "Bucket for copies of programs and packages, of Amazon S3 or another object store with "
+            "its protocol. Empty: the directory blobs in the data directory."
+        ),
+    ] = ""
+    blob_endpoint: Annotated[
+        str, About("URL of the object store (https://host:port). Empty: Amazon's.")
+    ] = ""
+    blob_region: Annotated[str, About("Region of the bucket.")] = "us-east-1"
+    blob_prefix: Annotated[
+        str, About("What the names of all objects begin with, so that a bucket can be shared.")
+    ] = ""
+    blob_credentials_file: Annotated[
+        Path | None,
+        About(
+            "File in the form of ~/.aws/credentials, of which [default] is used. Without one: "
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else the role of the machine."
+        ),
+    ] = None
+    blob_deadline_s: Annotated[
+        int,
+        About(
+            "Time after which a request to the object store is given up, with its repetitions.",
+            unit="seconds",
+            least=1,
+            most=600,
+        ),
+    ] = 20
     token_lifetime_days: Annotated[
         int,
         About(
@@ -244,35 +278,88 @@ class Settings:
             alias="SuppressionStatusCheckTimeoutSecs",
         ),
     ] = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A setting as in the reference: name, type, default, metadata."""
-
-    name: str
-    type: Any
-    default: Any
-    about: About
-
-    @property
-    def variable(self) -> str:
-        return ENVIRONMENT_PREFIX + self.name.upper()
-
-    @property
-    def flag(self) -> str:
-        return "--" + self.name.replace("_", "-")
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Origin of a value; `place` is the file and line, the variable or the argument."""
-
-    layer: Literal["default", "file", "environment", "flag"]
-    place: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.layer} {self.place}".rstrip()
+    public_url: Annotated[
+        str, About("Address of this server as people know it, for links in messages.")
+    ] = ""
+    egress_allow: Annotated[
+        tuple[str, ...],
+        About(
+            "Addresses and networks that webhooks and feeds may reach although they are loopback, "
+            "link-local or of a metadata service."
+        ),
+    ] = ()
+    feed_files: Annotated[
+        Path | None,
+        About(
+            "Directory below which the files of file:// feeds lie. Without one: feeds in the data "
+            "directory."
+        ),
+    ] = None
+    feed_interval_minutes: Annotated[
+        int,
+        About("Time between two synchronisations of a feed.", unit="minutes", least=1, most=10_080),
+    ] = 60
+    feed_bytes_max: Annotated[
+        int, About("Largest document of a feed, decompressed.", unit="bytes", least=1024)
+    ] = 2 * 2**30
+    feed_timeout_s: Annotated[
+        int, About("Time to read the document of a feed.", unit="seconds", least=1)
+    ] = 1800
+    feed_proxy: Annotated[
+        str,
+        About("Proxy of feeds with use_proxy: http://user:password@host:port.", secret=True),
+    ] = ""
+    feed_ca_file: Annotated[
+        Path | None,
+        About("Certificates, PEM, that servers of feeds may have besides public ones."),
+    ] = None
+    smtp_host: Annotated[str, About("Mail server; without one no mail is sent.")] = ""
+    smtp_port: Annotated[int, About("Port of the mail server.", least=1, most=65_535)] = 587
+    smtp_security: Annotated[
+        SmtpSecurity,
+        About("starttls: required before anything else is sent; tls: from the first byte; none."),
+    ] = "starttls"
+    smtp_username: Annotated[str, About("Login at the mail server; empty for none.")] = ""
+    smtp_password: Annotated[str, About("Password of that login.", is_password=True)] = ""
+    smtp_from: Annotated[str, About("Sender of mails.")] = "vedette@localhost"
+    smtp_ca: Annotated[
+        Path | None,
+        About("Certificates that the mail server's is checked against, PEM; else the system's."),
+    ] = None
+    mail_digest_s: Annotated[
+        int,
+        About(
+            "Time for which a mail waits for others to the same person, to be one with them.",
+            unit="seconds",
+            most=86_400,
+        ),
+    ] = 30
+    syslog_host: Annotated[str, About("Syslog server; without one no syslog is sent.")] = ""
+    syslog_port: Annotated[int, About("Port of the syslog server.", least=1, most=65_535)] = 514
+    syslog_transport: Annotated[
+        SyslogTransport, About("How lines get there; only tcp and tls notice a loss.")
+    ] = "udp"
+    syslog_format: Annotated[SyslogFormat, About("Form of the message in a line.")] = "cef"
+    syslog_ca: Annotated[
+        Path | None,
+        About("Certificates that the syslog server's is checked against, PEM; else the system's."),
+    ] = None
+    syslog_cert: Annotated[
+        Path | None, About("Certificate of this server for the syslog server, with its key, PEM.")
+    ] = None
+    webhook_url: Annotated[
+        str, About("Receiver of http actions that name none of their own.", is_password=True)
+    ] = ""
+    webhook_ca: Annotated[
+        Path | None,
+        About("Certificates that receivers of webhooks may have besides the system's, PEM."),
+    ] = None
+    webhook_template: Annotated[
+        str, About("Template of those: vedette, slack, teams, pagerduty or jira.")
+    ] = "vedette"
+    webhook_secret: Annotated[
+        str, About("Key that signs those (docs/notifications.md).", is_password=True)
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,18 +383,3 @@ def catalogue() -> Mapping[str, Setting]:
         )
         for known in dataclasses.fields(Settings)
     }
-
-
-def shown(setting: Setting, value: object) -> str | int | bool | list[str] | None:
-    """A value as `vedette config show` prints it: secrets without their password."""
-    match value:
-        case str() if setting.about.secret:
-            return _PASSWORD.sub(r"\1***", value)
-        case Path():
-            return str(value)
-        case tuple():
-            return [str(item) for item in value]
-        case None | bool() | int() | str():
-            return value
-        case _:
-            raise AssertionError(f"no way to show {setting.name}")

@@ -14,16 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from vedette.settings.catalogue import (
-    ENVIRONMENT_PREFIX,
-    About,
-    Loaded,
-    Origin,
-    Setting,
-    Settings,
-    SettingsError,
-    catalogue,
-)
+from vedette.settings.catalogue import Loaded, Settings, catalogue
+from vedette.settings.setting import ENVIRONMENT_PREFIX, About, Origin, Setting, SettingsError
 
 CONFIG_VARIABLE = "VEDETTE_CONFIG"
 FILE_NAME = "vedette.toml"
@@ -150,7 +142,7 @@ def _typed(setting: Setting, value: object, origin: Origin) -> Any:
         if isinstance(typed, int) and not isinstance(typed, bool):
             _check_bounds(typed, about)
     except ValueError as error:
-        unlike = "" if about.secret else f", not {value!r}"
+        unlike = "" if about.secret or about.is_password else f", not {value!r}"
         raise SettingsError(f"{origin.place}: {setting.name}: {error}{unlike}") from None
     return typed
 
@@ -227,11 +219,36 @@ def _check_together(settings: Settings) -> None:
         )
     if settings.commit_bytes_max > settings.queue_bytes_max:
         raise SettingsError("commit_bytes_max: must not be above queue_bytes_max")
+    for proxy in settings.trusted_proxies:
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            raise SettingsError(
+                f"trusted_proxies: {proxy!r} is no address and no block such as 10.0.0.0/8"
+            ) from None
+    if settings.blob_endpoint and not settings.blob_bucket:
+        raise SettingsError("blob_endpoint: give blob_bucket as well")
+    if settings.blob_endpoint and not re.fullmatch(r"https?://[^/@\s]+/?", settings.blob_endpoint):
+        raise SettingsError(
+            "blob_endpoint: must be https://host:port, without a path; credentials go to "
+            "blob_credentials_file"
+        )
+    _check_networks(settings.egress_allow)
     for entry in settings.keep:
         if entry != "default" and not re.fullmatch(r".+:(\*|\d+)", entry):
             raise SettingsError(
                 f'keep: must be "channel:id", "channel:*" or "default", not {entry!r}'
             )
+
+
+def _check_networks(texts: Iterable[str]) -> None:
+    for text in texts:
+        try:
+            ipaddress.ip_network(text, strict=False)
+        except ValueError:
+            raise SettingsError(
+                f"egress_allow: {text!r} is no address and no network, as 10.0.0.0/8"
+            ) from None
 
 
 def _is_loopback(host: str) -> bool:

@@ -138,7 +138,7 @@ def test_a_block_reports_what_was_blocked(events: list[dict[str, Any]]) -> None:
     assert only(events, "processblock")["data"] == {
         "block_type": 0,
         "block_event": 0,
-        "block_result": 0,
+        "block_result": None,
         "block_error": 0,
         "blocked_path": "C:\\Temp\\bad.exe",
         "blocked_cmdline": "",

@@ -183,3 +183,38 @@ def test_reads_share_the_readers_of_their_pool(engine: ClickHouseEngine) -> None
     with pytest.raises(UnavailableError) as cancelled:
         first.query("SELECT 1")
     assert cancelled.value.reason == "cancelled"
+
+
+def test_while_ingest_is_behind_half_as_many_searches_begin(engine: ClickHouseEngine) -> None:
+    behind = [True]
+    pool = SearchPool(
+        engine, running_max=4, readers_max=2, a_user_max=9, is_ingest_behind=lambda: behind[0]
+    )
+    running: list[str] = []
+    most: list[int] = []
+
+    async def search(user: str) -> None:
+        def work(_: BoundedEngine) -> None:
+            running.append(user)
+            most.append(len(running))
+            time.sleep(0.02)
+            running.remove(user)
+
+        await pool.run(user, stays, work, 10)
+
+    async def searches() -> int:
+        most.clear()
+        await asyncio.gather(*(search(user) for user in "abababab"))
+        return max(most)
+
+    async def both() -> tuple[int, int]:
+        restrained = await searches()
+        behind[0] = False
+        return restrained, await searches()
+
+    try:
+        restrained, free = asyncio.run(both())
+        assert restrained == 2
+        assert free > 2
+    finally:
+        pool.close()

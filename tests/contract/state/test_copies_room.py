@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from vedette import limits
+from vedette.blobs.local_directory import LocalDirectory
 from vedette.errors import BusyError
 from vedette.model.host import Sighting
 from vedette.respond.binary_copies import BinaryCopies, OfferedFile
@@ -25,7 +26,9 @@ def test_a_sensor_fills_no_more_than_its_share_however_it_offers(
     found = Sensors(database).resolve(
         {"greedy": Sighting(), "other": Sighting()}, groups.DEFAULT_GROUP_ID, NOW_US
     )
-    copies = BinaryCopies(database, tmp_path / "binaries", 8 * 2 * FILE_BYTES)
+    copies = BinaryCopies(
+        database, LocalDirectory(tmp_path / "blobs"), tmp_path / "arriving", 8 * 2 * FILE_BYTES
+    )
     contents = [os.urandom(FILE_BYTES) for _ in range(10)]
     files = [OfferedFile(hashlib.sha256(one).hexdigest(), "", len(one), "/x") for one in contents]
     greedy, other = found["greedy"].id, found["other"].id

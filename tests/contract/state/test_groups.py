@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from vedette.errors import BadRequestError, ConflictError, NotFoundError
+from vedette import limits
+from vedette.blobs.local_directory import LocalDirectory
+from vedette.errors import BadRequestError, ConflictError, NotFoundError, TooLargeError
 from vedette.model.group import EventExclusion, GroupOptions, IsolationExclusion
 from vedette.model.principal import Role
+from vedette.respond.package_files import add_installer, open_installer, remove_installer
 from vedette.state.accounts import teams
 from vedette.state.db.database import Database
 from vedette.state.policy import groups, sites
@@ -60,35 +63,57 @@ def test_sites_are_made_renamed_and_removed(database: Database) -> None:
         sites.remove(database, 1)
 
 
-def test_a_package_comes_back_in_pieces_and_goes_with_its_chunks(
-    database: Database, tmp_path: Path
-) -> None:
+def test_a_package_comes_back_and_goes_with_its_bytes(database: Database, tmp_path: Path) -> None:
+    blobs = LocalDirectory(tmp_path / "blobs")
     content = bytes(range(256)) * 10_000
     (tmp_path / "a.msi").write_bytes(content)
-    made = installers.add(database, tmp_path / "a.msi", NewInstaller("windows", "msi", "1"), NOW_US)
-    assert made.size == len(content)
-    assert b"".join(installers.content(database, made.id)) == content
-    assert installers.package_for(database, "windows", "msi", 1) == made
+    new = NewInstaller("windows", "msi", "1")
+    one, other = (add_installer(database, blobs, tmp_path / "a.msi", new, NOW_US) for _ in range(2))
+    assert one.size == len(content)
+    with open_installer(blobs, one) as file:
+        assert file.read() == content
+    assert installers.package_for(database, "windows", "msi", 1) == other
     assert installers.package_for(database, "windows", "exe", 1) is None
-    installers.remove(database, made.id)
+    remove_installer(database, blobs, one.id)
+    with open_installer(blobs, other) as file:  # the same bytes
+        assert file.read() == content
+    remove_installer(database, blobs, other.id)
+    assert list(blobs.blobs("installers")) == []
     with pytest.raises(NotFoundError):
-        list(installers.content(database, made.id))
+        remove_installer(database, blobs, other.id)
 
 
 @pytest.mark.parametrize(("os", "kind"), [("windows", "pkg"), ("linux", "deb"), ("", "")])
 def test_a_package_of_an_unknown_kind_is_refused(
     database: Database, tmp_path: Path, os: str, kind: str
 ) -> None:
+    blobs = LocalDirectory(tmp_path / "blobs")
     (tmp_path / "a").write_bytes(b"x")
     with pytest.raises(BadRequestError):
-        installers.add(database, tmp_path / "a", NewInstaller(os, kind, "1"), NOW_US)
+        add_installer(database, blobs, tmp_path / "a", NewInstaller(os, kind, "1"), NOW_US)
+    assert list(blobs.blobs("installers")) == []
 
 
-def test_an_empty_or_missing_file_is_refused_and_leaves_nothing(
-    database: Database, tmp_path: Path
+@pytest.mark.parametrize("name", ["empty.msi", "missing.msi", "folder"])
+def test_a_file_that_is_none_is_refused_and_leaves_nothing(
+    database: Database, tmp_path: Path, name: str
 ) -> None:
     (tmp_path / "empty.msi").touch()
-    for name in ("empty.msi", "missing.msi"):
-        with pytest.raises(BadRequestError):
-            installers.add(database, tmp_path / name, NewInstaller("windows", "msi", "1"), NOW_US)
+    (tmp_path / "folder").mkdir()
+    blobs = LocalDirectory(tmp_path / "blobs")
+    new = NewInstaller("windows", "msi", "1")
+    with pytest.raises(BadRequestError):
+        add_installer(database, blobs, tmp_path / name, new, NOW_US)
     assert installers.all_installers(database) == []
+
+
+def test_a_file_above_the_limit_is_refused(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "INSTALLER_BYTES_MAX", 10)
+    (tmp_path / "large.msi").write_bytes(bytes(11))
+    blobs = LocalDirectory(tmp_path / "blobs")
+    new = NewInstaller("windows", "msi", "1")
+    with pytest.raises(TooLargeError):
+        add_installer(database, blobs, tmp_path / "large.msi", new, NOW_US)
+    assert list(blobs.blobs("installers")) == []

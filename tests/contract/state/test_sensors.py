@@ -125,10 +125,10 @@ def test_an_alias_is_listed_and_removed(database: Database, sensors: Sensors) ->
     ref = sensors.resolve({"pc.corp": Sighting()}, GROUP_ID, NOW_US)["pc.corp"]
     add_alias(database, "Mail", "pc.corp")
     assert aliases(database) == [("mail", ref.id, "pc.corp")]
-    remove_alias(database, "MAIL")
+    remove_alias(database, "MAIL", NOW_US)
     assert aliases(database) == []
     with pytest.raises(NotFoundError):
-        remove_alias(database, "mail")
+        remove_alias(database, "mail", NOW_US)
 
 
 def test_servers_that_meet_the_same_hosts_at_once_agree(
@@ -353,3 +353,23 @@ def test_one_group_leaves_channel_codes_to_the_others(
     assert sum(code != NO_CODE for code in made_up) == 7
     assert channels.codes(["Security"], 2)["Security"] != NO_CODE
     assert channels.codes(["Security"], 1)["Security"] != NO_CODE
+
+
+def test_an_alias_that_a_command_removes_is_forgotten_at_the_next_refresh(
+    database: Database, another: Callable[[], Database], sensors: Sensors
+) -> None:
+    ref = sensors.resolve({"pc.corp": Sighting(), "pc": Sighting()}, GROUP_ID, NOW_US)["pc.corp"]
+    add_alias(database, "mail", "pc.corp")
+    sensors.refresh(NOW_US)
+    assert sensors.resolve({"mail": Sighting()}, GROUP_ID, NOW_US)["mail"] == ref
+    version = sensors.names_version
+    remove_alias(another(), "mail", NOW_US + 1)
+    sensors.refresh(NOW_US + 5_000_000)
+    assert sensors.names_version > version
+    now_us = NOW_US + 5_000_000
+    found = sensors.resolve({"mail": Sighting(), "pc": Sighting()}, GROUP_ID, now_us)
+    assert found["mail"].id != ref.id
+    assert found["pc"].id == ref.id
+    version = sensors.names_version
+    sensors.refresh(NOW_US + 10_000_000)
+    assert sensors.names_version == version

@@ -225,3 +225,26 @@ def test_administrators_see_everything_and_senders_nothing(
 ) -> None:
     Sensors(database).resolve({"pc": Sighting()}, groups.DEFAULT_GROUP_ID, NOW_US)
     assert Scopes(database, clock).of(principal) == scope
+
+
+def test_a_disabled_team_gives_its_members_nothing_until_it_is_enabled(
+    database: Database, another: Callable[[], Database], token_cache: Tokens, clock: DrivenClock
+) -> None:
+    lab = groups.add(database, "lab")
+    one = teams.add(database, "one", {1: Role.ANALYST, lab.id: Role.VIEWER})
+    other = teams.add(database, "other", {1: Role.VIEWER})
+    users.add(database, NewUser("ann", team_ids=(one.id, other.id)), NOW_US)
+    secret = tokens.issue(
+        database, NewToken("api", user_id=users.id_of(database, "ann"), expires_us=0), NOW_US
+    ).secret
+    roles = []
+    for is_enabled in (True, False, True):
+        teams.change(another(), one.id, is_enabled=is_enabled)
+        clock.advance(limits.TOKEN_STALE_US / 1_000_000)
+        principal = token_cache.authenticate(secret)
+        assert principal is not None
+        roles.append(dict(principal.roles))
+    assert roles[1] == {1: Role.VIEWER}
+    assert roles[0] == roles[2] == {1: Role.ANALYST, lab.id: Role.VIEWER}
+    assert [team.is_enabled for team in teams.all_teams(database)] == [True, True]
+    assert users.get(database, "ann").teams == ((one.id, "one"), (other.id, "other"))

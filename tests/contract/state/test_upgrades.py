@@ -17,6 +17,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Connection,
+    Float,
     Integer,
     LargeBinary,
     MetaData,
@@ -93,6 +94,7 @@ def _filled(source: Connection, old: Connection, table: Table) -> Iterator[dict[
     names = [column.name for column in table.columns]
     reported = ", ".join(f'"{name}"' for name in names)
     rows = [dict(row) for row in source.execute(text(f"SELECT {reported} FROM {table}")).mappings()]
+    old.execute(table.delete())  # what the migration itself put in
     old.execute(insert(table), rows or [_made_up(old, table)])
     _count_on(old, table)
     for row in old.execute(select(table)).mappings():
@@ -106,7 +108,13 @@ def _made_up(old: Connection, table: Table) -> dict[str, Any]:
 def _value(old: Connection, column: "Column[Any]") -> Any:
     for key in column.foreign_keys:
         return old.scalar(select(func.min(key.column)))
-    kinds = ((Boolean, True), (Integer, 3), (BigInteger, 3), (LargeBinary, b"\x00\xff"))
+    kinds = (
+        (Boolean, True),
+        (Float, 0.5),
+        (Integer, 3),
+        (BigInteger, 3),
+        (LargeBinary, b"\x00\xff"),
+    )
     return next((value for kind, value in kinds if isinstance(column.type, kind)), "{}")
 
 

@@ -5,11 +5,11 @@ from contextlib import closing, contextmanager
 
 from tests.contract.store.rows import HOUR_MS, connection, file, module, partial, store
 from vedette.model.scope import EVERYTHING
-from vedette.model.suffix_columns import ENDS, MERGED_ENDS, ends_index
+from vedette.model.suffix_columns import MERGED_SUFFIX_COLUMNS, SUFFIX_COLUMNS, suffix_index_name
 from vedette.query import check, compile_segments, parse
-from vedette.query.compile.suffix_index import IndexedEnds
+from vedette.query.compile.suffix_index import SuffixIndexes
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.partitions.index_build import index_next_partition, indexed_ends
+from vedette.store.partitions.index_build import index_next_partition, suffix_indexes
 from vedette.store.partitions.lifecycle import mount, open_partition, unmount
 from vedette.store.partitions.partition import partition_name
 from vedette.store.plan.choose import choose_scan
@@ -53,9 +53,9 @@ def fresh(engine: ClickHouseEngine) -> Iterator[ClickHouseEngine]:
         yield found
 
 
-def known(engine: ClickHouseEngine) -> IndexedEnds:
+def known(engine: ClickHouseEngine) -> SuffixIndexes:
     with fresh(engine) as found:
-        return indexed_ends(found)
+        return suffix_indexes(found)
 
 
 def totals(engine: ClickHouseEngine) -> dict[str, int]:
@@ -64,7 +64,7 @@ def totals(engine: ClickHouseEngine) -> dict[str, int]:
 
 
 def total(engine: ClickHouseEngine, text: str) -> int:
-    asked = compile_segments(check(parse(text), now_us=1), ends=indexed_ends(engine))
+    asked = compile_segments(check(parse(text), now_us=1), indexes=suffix_indexes(engine))
     where = choose_scan(engine, asked, EVERYTHING, EVERYWHERE).condition
     return search_segments(engine, where, EVERYTHING).total if where else 0
 
@@ -73,10 +73,10 @@ def test_searches_answer_alike_before_and_after_a_partition_is_indexed(
     contract_engine: ClickHouseEngine,
 ) -> None:
     fill(contract_engine)
-    assert known(contract_engine).settled == ()
+    assert known(contract_engine).indexed == ()
     assert totals(contract_engine) == ASKED
     index_all(contract_engine)
-    assert known(contract_engine).settled == (OLD,)
+    assert known(contract_engine).indexed == (OLD,)
     assert totals(contract_engine) == ASKED
 
 
@@ -123,8 +123,8 @@ def test_a_store_without_the_indexes_gets_them_and_answers_the_same(
     engine: ClickHouseEngine,
 ) -> None:
     storage = engine.capabilities.storage("segment")
-    for column in ENDS:
-        engine.command(f"ALTER TABLE `{storage}` DROP INDEX {ends_index(column)}")
+    for column in SUFFIX_COLUMNS:
+        engine.command(f"ALTER TABLE `{storage}` DROP INDEX {suffix_index_name(column)}")
     older(engine, leaves_out="")
     engine.command("DROP TABLE settled SYNC")
     fill(engine)
@@ -137,20 +137,20 @@ def test_a_store_without_the_indexes_gets_them_and_answers_the_same(
 def test_a_store_whose_merges_left_all_out_is_answered_by_the_partitions_it_opens_from_now_on(
     contract_engine: ClickHouseEngine,
 ) -> None:
-    older(contract_engine, leaves_out=",".join(map(ends_index, ENDS)))
+    older(contract_engine, leaves_out=",".join(map(suffix_index_name, SUFFIX_COLUMNS)))
     fill(contract_engine)
     for partition in (OLD, NEW):
         merge(contract_engine, partition)
     create_tables(contract_engine)
     assert merged_after(contract_engine) == NEW
-    assert known(contract_engine) == IndexedEnds()
+    assert known(contract_engine) == SuffixIndexes()
     assert totals(contract_engine) == ASKED
     open_partition(contract_engine, NEWER)
     for number in (4, 5):
         late = partial(number, file(r"D:\a.txt"), connection("a.b.com"), partition_ms=NEWER)
         store(contract_engine, late)
     merge(contract_engine, NEWER)
-    assert known(contract_engine) == IndexedEnds(merging=(NEWER,))
+    assert known(contract_engine) == SuffixIndexes(merging=(NEWER,))
     found = totals(contract_engine)
     assert (found["filemod:a.txt"], found["ipaddr:10.0.0.0/28"]) == (4, 3)
 
@@ -163,7 +163,7 @@ def test_a_store_that_an_older_version_had_in_between_begins_anew(
     assert merged_after(contract_engine) == 0
     fill(contract_engine)
     table = f"ALTER TABLE `{contract_engine.capabilities.storage('segment')}`"
-    left_out = ",".join(map(ends_index, ENDS))
+    left_out = ",".join(map(suffix_index_name, SUFFIX_COLUMNS))
     contract_engine.command(
         f"{table} MODIFY SETTING exclude_materialize_skip_indexes_on_merge = '{left_out}'"
     )
@@ -176,7 +176,7 @@ def test_merges_make_the_indexes_of_some_columns_and_an_indexed_partition_has_th
 ) -> None:
     fill(contract_engine)
     ends = known(contract_engine)
-    assert (ends.merging, ends.everywhere) == ((OLD, NEW), MERGED_ENDS)
+    assert (ends.merging, ends.everywhere) == ((OLD, NEW), MERGED_SUFFIX_COLUMNS)
     before = indexed_bytes(contract_engine, OLD)
     merge(contract_engine, OLD)
     merged = indexed_bytes(contract_engine, OLD)
@@ -184,7 +184,7 @@ def test_merges_make_the_indexes_of_some_columns_and_an_indexed_partition_has_th
     index_all(contract_engine)
     assert before < merged < indexed_bytes(contract_engine, OLD)
     ends = known(contract_engine)
-    assert (ends.settled, ends.merging, ends.everywhere) == ((OLD,), (NEW,), MERGED_ENDS)
+    assert (ends.indexed, ends.merging, ends.everywhere) == ((OLD,), (NEW,), MERGED_SUFFIX_COLUMNS)
     assert totals(contract_engine) == ASKED
 
 
@@ -195,7 +195,7 @@ def test_many_rows_that_were_not_merged_are_asked_by_their_words(
     merge(contract_engine, NEW)
     many = [partial(n, file(r"D:\b.txt"), partition_ms=NEW, window_ms=NEW) for n in range(4, 4_100)]
     store(contract_engine, *many)
-    assert known(contract_engine) == IndexedEnds(merging=(OLD, NEW))
+    assert known(contract_engine) == SuffixIndexes(merging=(OLD, NEW))
     found = totals(contract_engine)
     assert (found["filemod:a.txt"], found["filemod:.txt"]) == (2, 2 + len(many))
 
@@ -210,5 +210,5 @@ def test_a_partition_that_was_unmounted_is_answered_the_same(
     mount(contract_engine, partition_name(OLD))
     assert totals(contract_engine) == ASKED
     index_all(contract_engine)
-    assert known(contract_engine).settled == (OLD,)
+    assert known(contract_engine).indexed == (OLD,)
     assert totals(contract_engine) == ASKED

@@ -6,7 +6,7 @@ from tests.contract.store.rows import HOUR_MS, file, partial, store
 from vedette.model.scope import EVERYTHING
 from vedette.query import Condition, check, compile_segments, parse
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.partitions.index_build import indexed_ends
+from vedette.store.partitions.index_build import suffix_indexes
 from vedette.store.partitions.lifecycle import open_partition
 from vedette.store.plan.plan import (
     COUNT,
@@ -24,7 +24,7 @@ PAGE = Want(NEWEST_FIRST, 10)
 
 
 def compiled(engine: ClickHouseEngine, text: str) -> Condition:
-    return compile_segments(check(parse(text), now_us=0), ends=indexed_ends(engine))
+    return compile_segments(check(parse(text), now_us=0), indexes=suffix_indexes(engine))
 
 
 def run(engine: ClickHouseEngine, text: str, want: Want) -> tuple[int, list[tuple[Plan, int]]]:

@@ -22,9 +22,9 @@ from vedette.model.indexes import INDEXES, index_name
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, check, compile_segments, parse
 from vedette.query.compile.processes_sql import compile_processes
-from vedette.query.compile.suffix_index import NO_ENDS
+from vedette.query.compile.suffix_index import NO_SUFFIX_INDEXES
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.partitions.index_build import indexed_ends
+from vedette.store.partitions.index_build import suffix_indexes
 from vedette.store.partitions.lifecycle import cold_partitions, open_partition, unmount
 from vedette.store.partitions.partition import partition_name
 from vedette.store.plan.choose import can_rank_by_event
@@ -56,8 +56,8 @@ def seeded(engine: ClickHouseEngine) -> None:
 def asked(text: str, *, whole: bool, engine: ClickHouseEngine | None = None) -> Condition:
     """The condition of a query; with an engine, for the suffix indexes that it has."""
     compiled = compile_processes if whole else compile_segments
-    ends = NO_ENDS if engine is None else indexed_ends(engine)
-    return compiled(check(parse(text), now_us=0), ends=ends)
+    ends = NO_SUFFIX_INDEXES if engine is None else suffix_indexes(engine)
+    return compiled(check(parse(text), now_us=0), indexes=ends)
 
 
 def test_what_a_process_did_in_two_windows_is_found_comprehensively(

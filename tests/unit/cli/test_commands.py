@@ -249,3 +249,12 @@ def test_a_bad_setting_is_a_refusal(tmp_path: Path, assignment: str) -> None:
     result = _run("config", "show", "--data", tmp_path, "--set", assignment)
     assert (result.exit_code, result.stdout) == (2, "")
     assert assignment.partition("=")[0] in result.stderr
+
+
+def test_a_team_is_disabled_and_enabled(data: Path) -> None:
+    _run("team", "add", "soc", "--access", "Default Group=viewer", "--data", data)
+    for verb, is_enabled in (("disable", False), ("enable", True)):
+        assert _run("team", verb, "soc", "--data", data).exit_code == 0
+        (team,) = _json("team", "list", "--data", data)
+        assert (team["is_enabled"], team["access"]) == (is_enabled, {"Default Group": "Viewer"})
+    assert "there is no team 'nope'" in _run("team", "disable", "nope", "--data", data).stderr

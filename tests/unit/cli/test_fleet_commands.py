@@ -70,7 +70,9 @@ def test_a_package_is_added_listed_and_removed(data: Path) -> None:
     assert added.exit_code == 0, added.output
     (shown,) = rows(data, "package", "list")
     assert (shown["os_type"], shown["version"], shown["size"]) == ("linux", "2.0.0", 7)
-    assert (data / "packages" / shown["sha256"]).read_bytes() == b"content"
+    assert (
+        data / "blobs/packages" / shown["sha256"][:2] / shown["sha256"]
+    ).read_bytes() == b"content"
     assert run(data, "package", "remove", "--os", "linux").exit_code == 0
     assert rows(data, "package", "list") == []
 

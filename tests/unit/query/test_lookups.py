@@ -4,36 +4,38 @@ import pytest
 
 from tests.unit.query.test_corpus import NOW_US, cases
 from vedette.model.indexes import INDEXES, index_name
-from vedette.model.suffix_columns import ENDS, ends_index, ends_sql
+from vedette.model.suffix_columns import SUFFIX_COLUMNS, suffix_index_name, suffix_tokens_sql
 from vedette.query import Condition, check, compile_segments, parse
 from vedette.query.compile.processes_sql import compile_processes
-from vedette.query.compile.suffix_index import NO_ENDS, IndexedEnds
+from vedette.query.compile.suffix_index import NO_SUFFIX_INDEXES, SuffixIndexes
 
-EVERYWHERE = IndexedEnds(settled=(1,), everywhere=frozenset(ENDS))
+EVERYWHERE = SuffixIndexes(indexed=(1,), everywhere=frozenset(SUFFIX_COLUMNS))
 STATES = {
-    "no suffix index": NO_ENDS,
-    "some rows have them": IndexedEnds(settled=(1,), merging=(2,)),
+    "no suffix index": NO_SUFFIX_INDEXES,
+    "some rows have them": SuffixIndexes(indexed=(1,), merging=(2,)),
     "all rows have them": EVERYWHERE,
 }
 QUERIES = [lines[0] for name, lines in cases() if name == "process.txt"]
 
 
-def compiled(text: str, ends: IndexedEnds = NO_ENDS) -> Condition:
-    return compile_segments(check(parse(text), now_us=NOW_US), ends=ends)
+def compiled(text: str, indexes: SuffixIndexes = NO_SUFFIX_INDEXES) -> Condition:
+    return compile_segments(check(parse(text), now_us=NOW_US), indexes=indexes)
 
 
 def named_in(sql: str) -> set[str]:
     """The skip indexes of the columns that a statement names."""
     by_column = {index_name(column) for column, _ in INDEXES if f"`{column}`" in sql}
-    return by_column | {ends_index(column) for column in ENDS if ends_sql(column) in sql}
+    return by_column | {
+        suffix_index_name(column) for column in SUFFIX_COLUMNS if suffix_tokens_sql(column) in sql
+    }
 
 
-@pytest.mark.parametrize("ends", STATES.values(), ids=STATES)
-def test_no_index_that_a_condition_could_use_is_left_out(ends: IndexedEnds) -> None:
+@pytest.mark.parametrize("indexes", STATES.values(), ids=STATES)
+def test_no_index_that_a_condition_could_use_is_left_out(indexes: SuffixIndexes) -> None:
     for text in QUERIES:
         checked = check(parse(text), now_us=NOW_US)
         for compiler in (compile_segments, compile_processes):
-            where = compiler(checked, ends=ends)
+            where = compiler(checked, indexes=indexes)
             sql = where.sql + where.found
             assert where.indexes is not None
             # A join also names columns of binaries, some of which have the name of another here.
@@ -47,20 +49,20 @@ def test_no_index_that_a_condition_could_use_is_left_out(ends: IndexedEnds) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "ends", "kinds", "is_token_lookup"),
+    ("text", "indexes", "kinds", "is_token_lookup"),
     [
-        ("filemod:evil.exe", NO_ENDS, {"words"}, True),
+        ("filemod:evil.exe", NO_SUFFIX_INDEXES, {"words"}, True),
         ("filemod:evil.exe", EVERYWHERE, {"suffix"}, True),
         ("ipaddr:192.0.2.1", EVERYWHERE, {"suffix"}, True),
-        ("ipaddr:192.0.2.1", NO_ENDS, {"whole"}, False),
-        ("filemod:evil.exe OR modload:evil.dll", NO_ENDS, {"words"}, True),
-        ("sensor_id:1 process_name:*x", NO_ENDS, set(), False),
+        ("ipaddr:192.0.2.1", NO_SUFFIX_INDEXES, {"whole"}, False),
+        ("filemod:evil.exe OR modload:evil.dll", NO_SUFFIX_INDEXES, {"words"}, True),
+        ("sensor_id:1 process_name:*x", NO_SUFFIX_INDEXES, set(), False),
     ],
 )
 def test_a_narrowing_says_what_evaluates_it(
-    text: str, ends: IndexedEnds, kinds: set[str], is_token_lookup: bool
+    text: str, indexes: SuffixIndexes, kinds: set[str], is_token_lookup: bool
 ) -> None:
-    (narrowing,) = compiled(text, ends).narrowings
+    (narrowing,) = compiled(text, indexes).narrowings
     (lookup,) = narrowing.lookups
     assert (lookup.kinds, narrowing.is_token_lookup) == (kinds, is_token_lookup)
 

@@ -164,7 +164,7 @@ def test_every_setting_says_what_it_is_for(tmp_path: Path) -> None:
     defaults: dict[str, Any] = {name: known.default for name, known in catalogue().items()}
     for name, setting in catalogue().items():
         assert setting.about.text.endswith("."), name
-        if setting.type is int and name != "listen_port":
+        if setting.type is int and not name.endswith("_port"):
             assert setting.about.unit, name
         assert shown(setting, defaults[name]) != NotImplemented
 
@@ -182,3 +182,9 @@ def test_every_setting_says_what_it_is_for(tmp_path: Path) -> None:
 )
 def test_the_defaults_are_the_limits_of_the_design(name: str, limit: int) -> None:
     assert catalogue()[name].default == limit
+
+
+def test_a_password_is_hidden_whole(tmp_path: Path) -> None:
+    setting = catalogue()["smtp_password"]
+    assert shown(setting, "p:a@ss://word") == "***"
+    assert shown(setting, "") == ""

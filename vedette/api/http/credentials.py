@@ -4,16 +4,19 @@ Tools of analysts send `X-Auth-Token` (docs/http-api.md#who-may-call-what). Send
 Elasticsearch outputs can be configured with: Basic with the secret as the password, `ApiKey` with
 base64 of `id:secret`, or `Bearer`. Wherever a token may stand, `ID:SECRET` as the server prints it
 is understood as well as the secret alone. An id that is given must be that of the token; only the
-user name of Basic may be anything, since some senders insist on one and log it.
+user name of Basic may be anything, since some senders insist on one and log it. A browser that
+signed in sends the cookie of its session.
 """
 
 import base64
 import binascii
+import hmac
 from dataclasses import dataclass
+from typing import Final
 
 from fastapi import Request
 
-from vedette.errors import UnauthorizedError
+from vedette.errors import ForbiddenError, UnauthorizedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,22 @@ class Credential:
 
     secret: str
     token_id: str | None = None
+    is_session: bool = False
+    """Whether it came in the cookie of a session."""
+
+
+_READING: Final = frozenset({"GET", "HEAD"})
+
+SESSION_COOKIE: Final = "__Host-vedette-session"
+"""With this prefix browsers take it over HTTPS only, for this host and all paths."""
+
+CSRF_HEADER: Final = "x-csrf-token"
+
+
+def csrf_token(secret: str) -> str:
+    """What a page has to send with every change, made from the session's secret: another site can
+    make a browser send the cookie, but cannot read this."""
+    return hmac.digest(secret.encode(), b"csrf", "sha256").hex()
 
 
 def credential_of(request: Request) -> Credential:
@@ -38,11 +57,25 @@ def credential_of(request: Request) -> Credential:
         case "apikey":
             plain = value.strip()
             credential = _token(plain if ":" in plain else ":".join(_pair(plain)))
+        case "":
+            credential = Credential(request.cookies.get(SESSION_COOKIE, ""), is_session=True)
         case _:
             credential = Credential("")
     if not credential.secret:
         raise UnauthorizedError("a token is needed: X-Auth-Token, Bearer, Basic or ApiKey")
+    if credential.is_session and request.method not in _READING:
+        _check_origin(request, credential.secret)
     return credential
+
+
+def _check_origin(request: Request, secret: str) -> None:
+    """Raises ForbiddenError for a change that another site may have made the browser send."""
+    sent = request.headers.get(CSRF_HEADER, "")
+    is_own = request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+    if not is_own or not hmac.compare_digest(csrf_token(secret).encode(), sent.encode()):
+        raise ForbiddenError(
+            "a session's changes need the header X-CSRF-Token", reason="csrf_token_needed"
+        )
 
 
 def is_sensor(request: Request) -> bool:

@@ -1,10 +1,12 @@
-"""JSON answers, encoded with orjson: an object, an array, or no body."""
+"""Answers: JSON, encoded with orjson, files, or no body."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import IO, Any, Final
 
 import orjson
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
+
+from vedette.limits import FILE_ANSWER_PIECE_BYTES
 
 JSON: Final = "application/json; charset=utf-8"
 
@@ -35,3 +37,21 @@ def raw_json(
 
 def empty_answer(status: int = 204) -> Response:
     return Response(status_code=status)
+
+
+def file_answer(
+    file: IO[bytes], name: str = "", media_type: str = "application/octet-stream"
+) -> Response:
+    """The whole open file, read in a thread while it is sent; a download with a name."""
+    size = file.seek(0, 2)
+    file.seek(0)
+    headers = {"Content-Length": str(size)}
+    if name:
+        headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return StreamingResponse(_pieces(file), media_type=media_type, headers=headers)
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(FILE_ANSWER_PIECE_BYTES):
+            yield piece

@@ -53,9 +53,9 @@ def node_of(parsed: Any) -> Node:
     """The node of a parsed condition of pySigma."""
     match parsed:
         case conditions.ConditionAND():
-            return _all([node_of(one) for one in parsed.args])
+            return all_of([node_of(one) for one in parsed.args])
         case conditions.ConditionOR():
-            return _any([node_of(one) for one in parsed.args])
+            return any_of([node_of(one) for one in parsed.args])
         case conditions.ConditionNOT():
             return Not(node_of(parsed.args[0]))
         case conditions.ConditionFieldEqualsValueExpression():
@@ -65,37 +65,25 @@ def node_of(parsed: Any) -> Node:
     raise UnsupportedError("unsupported_condition", f"condition {type(parsed).__name__}")
 
 
-def fields_of(node: Node) -> frozenset[str]:
-    """Every field that a condition names."""
-    match node:
-        case FieldTest(field=field, test=SameAs(field=other)):
-            return frozenset((field, other))
-        case FieldTest(field=field):
-            return frozenset((field,))
-        case And(nodes=nodes) | Or(nodes=nodes):
-            return frozenset().union(*map(fields_of, nodes))
-        case Not(node=inner):
-            return fields_of(inner)
-    return frozenset()
-
-
-def _all(nodes: list[Node]) -> Node:
+def all_of(nodes: list[Node]) -> Node:
+    """True when all of them are."""
     return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
 
 
-def _any(nodes: list[Node]) -> Node:
+def any_of(nodes: list[Node]) -> Node:
+    """True when any of them is."""
     return nodes[0] if len(nodes) == 1 else Or(tuple(nodes))
 
 
 def _field(field: str, value: Any) -> Node:
     if isinstance(value, types.SigmaExpansion):
-        return _any([_field(field, one) for one in value.values])
+        return any_of([_field(field, one) for one in value.values])
     return FieldTest(field, _test(value))
 
 
 def _keyword(value: Any) -> Node:
     if isinstance(value, types.SigmaExpansion):
-        return _any([_keyword(one) for one in value.values])
+        return any_of([_keyword(one) for one in value.values])
     if isinstance(value, types.SigmaNumber):
         value = types.SigmaString(str(value.number))
     test = _test(value)

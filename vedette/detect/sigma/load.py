@@ -8,18 +8,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
-from uuid import NAMESPACE_URL, uuid5
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 import yaml
 from sigma.exceptions import SigmaError, SigmaRegularExpressionError
 from sigma.rule import SigmaRule
 
 from vedette import limits
-from vedette.detect.nodes import Node, Or
+from vedette.detect.correlation import Correlation
+from vedette.detect.nodes import Node, fields_of, size_of
 from vedette.detect.rule import SEVERITY, Level, Problem, Rule
-from vedette.detect.sigma.condition import UnsupportedError, fields_of, node_of
+from vedette.detect.rule_filter import RuleFilter
+from vedette.detect.sigma.condition import UnsupportedError, any_of, node_of
+from vedette.detect.sigma.correlation import correlation_of
+from vedette.detect.sigma.filter import filter_of
 from vedette.detect.views.sources import sources_of
 
+_NOT_YAML: Final = (yaml.YAMLError, RecursionError, ValueError)
 _LEVEL_DEFAULT: Final[Level] = "medium"
 
 
@@ -31,42 +36,130 @@ class Loaded:
     problems: tuple[Problem, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a text: a rule, or why it is none that can be evaluated."""
+
+    place: str
+    """File, and number of the document in it, from 1."""
+    text: str
+    """As it was written; "" where the text is no YAML."""
+    id: str
+    title: str
+    level: Level
+    rule: Rule | Correlation | RuleFilter | None = None
+    problem: Problem | None = None
+
+
 def load_rules(text: str, name: str) -> Loaded:
-    """The rules of one file; `name` is the file's, for problems."""
-    if len(text) > limits.SIGMA_FILE_CHARS_MAX:
-        message = f"longer than {limits.SIGMA_FILE_CHARS_MAX} characters"
-        return Loaded((), (Problem(name, "", "too_large", message),))
+    """The rules over single events of one file; `name` is the file's, for problems."""
     rules: list[Rule] = []
     problems: list[Problem] = []
-    for number, document in enumerate(_documents(text), 1):
-        place = f"{name}#{number}"
-        if isinstance(document, Problem):
-            problems.append(Problem(place, "", document.reason, document.message))
-            continue
-        if document is None:
-            continue
-        if not isinstance(document, dict):
-            problems.append(Problem(place, "", "malformed", "a rule is a mapping"))
-            continue
-        title = str(document.get("title", ""))[:200]
-        try:
-            rules.append(_rule(document))
-        except UnsupportedError as error:
-            problems.append(Problem(place, title, error.reason, str(error)))
-        except SigmaRegularExpressionError as error:
-            problems.append(Problem(place, title, "unsupported_regex", str(error)[:500]))
-        except (SigmaError, ValueError, TypeError, AttributeError, KeyError) as error:
-            problems.append(Problem(place, title, "malformed", str(error)[:500]))
+    for document in load_documents(text, name):
+        if isinstance(document.rule, Rule):
+            rules.append(document.rule)
+        elif document.rule is not None:
+            message = "correlations and filters are not evaluated here"
+            problem = Problem(document.place, document.title, "unsupported_document", message)
+            problems.append(problem)
+        if document.problem is not None:
+            problems.append(document.problem)
     return Loaded(tuple(rules), tuple(problems))
 
 
-def _documents(text: str) -> Iterator[Any]:
-    """The YAML documents; a Problem where the text ends to be YAML."""
+def load_documents(text: str, name: str) -> Iterator[Document]:
+    """The documents of one file, in order. A document without an id gets one made of its text, so
+    that the same text has the same id wherever it is loaded."""
+    if len(text) > limits.SIGMA_FILE_CHARS_MAX:
+        message = f"longer than {limits.SIGMA_FILE_CHARS_MAX} characters"
+        yield _refused(name, "", Problem(name, "", "too_large", message))
+        return
+    for number, (source, document) in enumerate(_documents(text), 1):
+        place = f"{name}#{number}"
+        if isinstance(document, Problem):
+            yield _refused(place, source, Problem(place, "", document.reason, document.message))
+        elif isinstance(document, dict):
+            yield _document(place, source, document)
+        elif document is not None:
+            problem = Problem(place, "", "malformed", "a rule is a mapping")
+            yield _refused(place, source, problem)
+
+
+def _refused(
+    place: str, text: str, problem: Problem, id_: str = "", level: Level = _LEVEL_DEFAULT
+) -> Document:
+    id_ = id_ or str(uuid5(NAMESPACE_URL, text or place))
+    return Document(place, text, id_, problem.title, level, problem=problem)
+
+
+def _document(place: str, text: str, document: dict[Any, Any]) -> Document:
+    title = str(document.get("title", ""))[: limits.SIGMA_TITLE_CHARS_MAX]
+    level = _level_named(document.get("level"))
+    id_ = _id_of(document) or str(uuid5(NAMESPACE_URL, text))
+    made: Rule | Correlation | RuleFilter
+    try:
+        if "correlation" in document:
+            made = correlation_of(document, id_, level)
+        elif "filter" in document:
+            made = filter_of(document, id_)
+        else:
+            made = _rule(document)
+            id_ = made.id
+    except UnsupportedError as error:
+        problem = Problem(place, title, error.reason, str(error)[:500])
+    except SigmaRegularExpressionError as error:
+        problem = Problem(place, title, "unsupported_regex", str(error)[:500])
+    except RecursionError:
+        problem = Problem(place, title, "too_large", "nested too deeply")
+    except (SigmaError, ValueError, TypeError, AttributeError, KeyError) as error:
+        problem = Problem(place, title, "malformed", str(error)[:500])
+    else:
+        return Document(place, text, id_, made.title, level, rule=made)
+    return _refused(place, text, problem, id_, level)
+
+
+def _id_of(document: dict[Any, Any]) -> str:
+    """The id of a document that is no rule; "" where it has none."""
+    try:
+        return str(UUID(str(document.get("id", ""))))
+    except ValueError:
+        return ""
+
+
+def _documents(text: str) -> Iterator[tuple[str, Any]]:
+    """The YAML documents, each with its text; a Problem where the text ends to be YAML."""
     try:
         _refuse_aliases(text)
-        yield from yaml.load_all(text, Loader=yaml.CSafeLoader)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        yield Problem("", "", "not_yaml", str(error)[:500])
+        loader = yaml.CSafeLoader(text)
+        lines = text.splitlines(keepends=True)
+        node = loader.get_node() if loader.check_node() else None
+    except _NOT_YAML as error:
+        yield "", Problem("", "", "not_yaml", str(error)[:500])
+        return
+    while node is not None:
+        following, problem = None, None
+        try:
+            following = loader.get_node() if loader.check_node() else None
+        except _NOT_YAML as error:
+            problem = Problem("", "", "not_yaml", str(error)[:500])
+        begin = node.start_mark.line
+        end = following.start_mark.line if following is not None else len(lines)
+        written = _without_separator("".join(lines[begin:end]))
+        try:
+            yield written, loader.construct_document(node)
+        except _NOT_YAML as error:
+            yield written, Problem("", "", "not_yaml", str(error)[:500])
+        if problem is not None:
+            yield "", problem
+        node = following
+
+
+def _without_separator(text: str) -> str:
+    """The text of a document without the line that begins the next one."""
+    kept = text.rstrip()
+    while kept.endswith(("\n---", "\n...")):
+        kept = kept[:-4].rstrip()
+    return kept + "\n"
 
 
 def _refuse_aliases(text: str) -> None:
@@ -80,8 +173,6 @@ def _refuse_aliases(text: str) -> None:
 
 
 def _rule(document: dict[str, Any]) -> Rule:
-    if "correlation" in document or "filter" in document:
-        raise UnsupportedError("unsupported_document", "correlations and filters are no rules")
     parsed = SigmaRule.from_dict(document)
     source = parsed.logsource
     sources = sources_of(source.product, source.category, source.service)
@@ -89,6 +180,10 @@ def _rule(document: dict[str, Any]) -> Rule:
         named = "/".join(part or "*" for part in (source.product, source.category, source.service))
         raise UnsupportedError("unsupported_logsource", f"no telemetry of {named}")
     condition = _condition(parsed)
+    if (count := size_of(condition)) > limits.SIGMA_RULE_TESTS_MAX:
+        raise UnsupportedError(
+            "too_large", f"{count} tests, more than {limits.SIGMA_RULE_TESTS_MAX}"
+        )
     return Rule(
         id=str(parsed.id or uuid5(NAMESPACE_URL, f"{parsed.title}\n{condition}")),
         title=parsed.title,
@@ -102,18 +197,23 @@ def _rule(document: dict[str, Any]) -> Rule:
         tags=tuple(str(tag) for tag in parsed.tags),
         false_positives=tuple(map(str, parsed.falsepositives or ())),
         references=tuple(map(str, parsed.references or ())),
+        name=parsed.name or "",
         fields=fields_of(condition),
     )
 
 
 def _condition(parsed: SigmaRule) -> Node:
     nodes = [node_of(one.parsed) for one in parsed.detection.parsed_condition]
-    return nodes[0] if len(nodes) == 1 else Or(tuple(nodes))
+    return any_of(nodes)
 
 
 def _level(parsed: SigmaRule) -> Level:
-    name = parsed.level.name.lower() if parsed.level else _LEVEL_DEFAULT
-    return next((level for level in SEVERITY if level == name), _LEVEL_DEFAULT)
+    return _level_named(parsed.level.name if parsed.level else "")
+
+
+def _level_named(name: object) -> Level:
+    text = str(name).lower()
+    return next((level for level in SEVERITY if level == text), _LEVEL_DEFAULT)
 
 
 def _day(value: date | None) -> str:

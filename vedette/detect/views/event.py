@@ -4,8 +4,10 @@ Values are read once and remembered for as long as the event is judged: hundreds
 the same few fields.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
+
+from vedette.ingest.normalise.keep import ENVELOPE
 
 Lookup = Callable[[str], str]
 """A value that the event itself lacks, by field name; "" where it is not known."""
@@ -16,10 +18,33 @@ def no_lookup(_field: str) -> str:
     return ""
 
 
+class Texts(dict[str, str]):
+    """Values by field, read when they are first asked for."""
+
+    __slots__ = ("_read",)
+
+    def __init__(self, read: Callable[[str], str]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, field: str) -> str:
+        found = self[field] = self._read(field)
+        return found
+
+
 class Event:
     """One event. `sources` are class names of `views/sources.py`."""
 
-    __slots__ = ("_folded", "_lookup", "_values", "data", "process_id", "sources", "time_us")
+    __slots__ = (
+        "_folded",
+        "_lookup",
+        "_values",
+        "data",
+        "event_id",
+        "process_id",
+        "sources",
+        "time_us",
+    )
 
     def __init__(
         self,
@@ -28,12 +53,15 @@ class Event:
         time_us: int,
         process_id: str = "",
         lookup: Lookup = no_lookup,
+        event_id: int = 0,
     ) -> None:
         self.sources = sources
         self.data = data
         self.time_us = time_us
         self.process_id = process_id
         """The process that acts, "" for an event without one."""
+        self.event_id = event_id
+        """What every rule that asks for EventID gets, as a number; 0 where that is not certain."""
         self._lookup = lookup
         self._values: dict[str, str] = {}
         self._folded: dict[str, str] = {}
@@ -54,14 +82,27 @@ class Event:
             found = self._folded[field] = self.value(field).lower()
         return found
 
+    def originals(self) -> Texts:
+        """The values, to ask for many of them."""
+        return Texts(self.value)
+
+    def lowered(self) -> Texts:
+        """The values in lower case, to ask for many of them."""
+        return Texts(self.folded)
+
     def has(self, field: str) -> bool:
         """Whether the event has the field, even empty."""
         return field in self.data or bool(self.value(field))
 
-    def texts(self) -> list[str]:
-        """Every value of the event itself in lower case: what keywords are looked for in."""
-        return [self.folded(field) for field in self.data]
+    def own_fields(self) -> Iterable[str]:
+        """Fields of the event itself, in which keywords are looked for: without what a shipper of
+        flat records adds, and without the rendered message of a record that has values."""
+        if "EventID" not in self.data:
+            return self.data
+        return [field for field in self.data if field not in _ADDED]
 
+
+_ADDED: Final = ENVELOPE | {"Message"}
 
 _TRUE: Final = {True: "true", False: "false"}
 

@@ -105,7 +105,7 @@ CHANNEL_SERVICES: Final[dict[str, tuple[str, ...]]] = {
 _WINDOWS_CATEGORIES: Final = frozenset(
     {name for names in SYSMON_CATEGORIES.values() for name in names}
     | {"registry_add", "registry_delete", "ps_script", "ps_module", "ps_classic_start"}
-    | {"ps_classic_provider_start"}
+    | {"ps_classic_provider_start", "antivirus", "firewall", "file_access"}
 )
 _UNIX_CATEGORIES: Final = frozenset(
     {"process_creation", "process_termination", "file_event", "file_change", "file_delete"}
@@ -123,11 +123,15 @@ CATEGORIES: Final[dict[str, frozenset[str]]] = {
 }
 """Categories that telemetry of each product can have."""
 
+_SAME: Final = {"dns": "dns_query"}
+"""Categories of rules over any sender, by that of our events."""
+
 
 def sources_of(product: str | None, category: str | None, service: str | None) -> tuple[str, ...]:
     """The classes that a log source means; () where nothing that is collected belongs to it."""
     if product is None and category is None:
         return ()
+    category = _SAME.get(category, category) if category is not None else None
     found = []
     for name in (product,) if product is not None else tuple(CATEGORIES):
         if name not in CATEGORIES:

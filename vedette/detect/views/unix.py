@@ -6,7 +6,8 @@ a kind of event shares the same view.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from vedette.detect.views.event import Event, Lookup, no_lookup
+from vedette.detect.views.event import Event, Lookup, no_lookup, text_of
+from vedette.ingest.decode.audit_tables import call_name
 from vedette.ingest.record import Record
 from vedette.model.address import address_text
 from vedette.model.event import (
@@ -65,14 +66,16 @@ def _event_data(outcome: Outcome) -> tuple[str, str, Mapping[str, Any]] | None:
         case Facts(process_id=actor, values=values) if values.get("creation_observed"):
             data = {name: values[column] for name, column in _CREATION.items() if column in values}
             return "process_creation", actor, data
-        case Filemod(process_id=actor, operation=FileOperation.CREATED, path=path):
-            return "file_event", actor, {"TargetFilename": path}
         case Filemod(process_id=actor, operation=FileOperation.DELETED, path=path):
             return "file_delete", actor, {"TargetFilename": path}
+        case Filemod(process_id=actor, path=path):
+            # Sysmon reports a file that is created or overwritten; so is one that is written to.
+            return "file_event", actor, {"TargetFilename": path}
         case Modload(process_id=actor, path=path):
             return "image_load", actor, {"ImageLoaded": path}
         case Dnsquery(process_id=actor, name=name, answers=answers):
-            return "dns_query", actor, {"QueryName": name, "QueryResults": answers}
+            data = {"QueryName": name, "QueryResults": answers, "query": name, "answer": answers}
+            return "dns_query", actor, data
         case Netconn(process_id=actor):
             return "network_connection", actor, _connection(outcome)
     return None
@@ -113,4 +116,20 @@ def _flat(members: Mapping[str, Any]) -> dict[str, Any]:
     flat = {name: value for name, value in members.items() if name != "ARGV"}
     if isinstance(arguments, list):
         flat |= {f"a{place}": value for place, value in enumerate(arguments)}
+    number = members.get("syscall")
+    if number is not None and "SYSCALL" not in flat:
+        flat["SYSCALL"] = _call(text_of(number), text_of(members.get("arch", "")))
     return flat
+
+
+def _call(number: str, architecture: str) -> str:
+    """Name of a system call, which the kernel writes as a number."""
+    return call_name(number, architecture) or _MORE_CALLS.get(number, "")
+
+
+_MORE_CALLS: Final = {
+    **{"41": "socket", "50": "listen", "90": "chmod", "92": "chown", "99": "sysinfo"},
+    **{"103": "syslog", "105": "setuid", "135": "personality", "165": "mount"},
+    **{"268": "fchmodat", "272": "unshare", "308": "setns", "319": "memfd_create", "321": "bpf"},
+}
+"""System calls of x86-64 that rules ask for and normalising does not."""

@@ -1,40 +1,71 @@
 """Events of the Windows event log and of Sysmon for Linux, under the names that rules use.
 
 Rules name fields as Sysmon does, and so do records, whoever shipped them; so an event is its
-record's own data. What other channels call otherwise is renamed here, what the record lacks of its
-process is looked up.
+record's own data. What other channels call otherwise is renamed here, what rules ask for under yet
+other names is derived when it is asked for, what the record lacks of its process is looked up.
 """
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+from vedette.detect.views import security
 from vedette.detect.views.event import Event, Lookup, no_lookup, text_of
 from vedette.detect.views.sources import CHANNEL_SERVICES, SYSMON_CATEGORIES
-from vedette.ingest.channels import POWERSHELL, POWERSHELL_CORE, SECURITY, SYSMON, SYSMON_LINUX
+from vedette.ingest.channels import (
+    APPLICATION,
+    DEFENDER,
+    POWERSHELL,
+    POWERSHELL_CLASSIC,
+    POWERSHELL_CORE,
+    SECURITY,
+    SYSMON,
+    SYSMON_LINUX,
+)
 from vedette.ingest.record import Record
 
-_DEFENDER: Final = "Microsoft-Windows-Windows Defender/Operational"
+ACTOR_GUIDS: Final = ("ProcessGuid", "SourceProcessGUID", "SourceProcessGuid")
+"""Members that name the process that acts."""
+
+TARGET_GUIDS: Final = ("TargetProcessGUID", "TargetProcessGuid")
+"""Members that name the process acted on."""
+
+Variant = Literal["", "deletion", "file"]
+"""What an event is about, where its id does not say it."""
+
 _KEY_EVENT: Final = 12
 _DELETED: Final = ("DeleteKey", "DeleteValue")
+_VARIED: Final = frozenset({_KEY_EVENT, security.VALUE_CHANGED, *security.FILE_ACCESS_IDS})
 
 
 def sources_of_record(record: Record) -> tuple[str, ...]:
     """The classes of an event-log record."""
     event_id = record.event_id
-    is_deletion = event_id == _KEY_EVENT and record.data.get("EventType") in _DELETED
-    return _sources(record.channel, event_id, is_deletion)
+    variant = _variant(record) if event_id in _VARIED else ""
+    return _sources(record.channel, event_id, variant)
+
+
+def _variant(record: Record) -> Variant:
+    data, event_id = record.data, record.event_id
+    if record.channel == SYSMON:
+        return "deletion" if data.get("EventType") in _DELETED else ""
+    if record.channel == SECURITY:
+        if event_id == security.VALUE_CHANGED:
+            return "deletion" if security.is_value_deletion(data) else ""
+        return "file" if security.is_file(data) else ""
+    return ""
 
 
 @lru_cache(4_096)
-def _sources(channel: str, event_id: int, is_deletion: bool) -> tuple[str, ...]:
+def _sources(channel: str, event_id: int, variant: Variant) -> tuple[str, ...]:
     if channel == SYSMON_LINUX:
         categories = SYSMON_CATEGORIES.get(event_id, ())
         return (*(f"linux/{one}" for one in categories), "linux//sysmon", "linux//")
     if channel != SYSMON:
-        categories = _OTHER.get((channel, event_id), ())
+        categories = _OTHER.get((channel, event_id, variant), ())
     elif event_id == _KEY_EVENT:
-        categories = ("registry_event", "registry_delete" if is_deletion else "registry_add")
+        kind = "registry_delete" if variant == "deletion" else "registry_add"
+        categories = ("registry_event", kind)
     else:
         categories = SYSMON_CATEGORIES.get(event_id, ())
     services = CHANNEL_SERVICES.get(channel.lower(), ())
@@ -42,97 +73,148 @@ def _sources(channel: str, event_id: int, is_deletion: bool) -> tuple[str, ...]:
     return (*(f"windows/{one}" for one in categories), *named, "windows//")
 
 
-_OTHER: Final[dict[tuple[str, int], tuple[str, ...]]] = {
-    (SECURITY, 4688): ("process_creation",),
-    (SECURITY, 5156): ("network_connection",),
-    (POWERSHELL, 4103): ("ps_module",),
-    (POWERSHELL, 4104): ("ps_script",),
-    (POWERSHELL_CORE, 4103): ("ps_module",),
-    (POWERSHELL_CORE, 4104): ("ps_script",),
-    ("Windows PowerShell", 400): ("ps_classic_start",),
-    ("Windows PowerShell", 600): ("ps_classic_provider_start",),
+_OTHER: Final[dict[tuple[str, int, Variant], tuple[str, ...]]] = {
+    (SECURITY, 4656, "file"): ("file_access",),
+    (SECURITY, 4657, ""): ("registry_event", "registry_set"),
+    (SECURITY, 4657, "deletion"): ("registry_event", "registry_delete"),
+    (SECURITY, 4663, "file"): ("file_access",),
+    (SECURITY, 4688, ""): ("process_creation",),
+    (SECURITY, 5156, ""): ("network_connection", "firewall"),
+    (SECURITY, 5157, ""): ("firewall",),
+    (POWERSHELL, 4103, ""): ("ps_module",),
+    (POWERSHELL, 4104, ""): ("ps_script",),
+    (POWERSHELL_CORE, 4103, ""): ("ps_module",),
+    (POWERSHELL_CORE, 4104, ""): ("ps_script",),
+    (POWERSHELL_CLASSIC, 400, ""): ("ps_classic_start",),
+    (POWERSHELL_CLASSIC, 600, ""): ("ps_classic_provider_start",),
+    (DEFENDER, 1006, ""): ("antivirus",),
+    (DEFENDER, 1015, ""): ("antivirus",),
+    (DEFENDER, 1116, ""): ("antivirus",),
+    (DEFENDER, 1117, ""): ("antivirus",),
 }
-
-
-def _user(data: Mapping[str, Any]) -> str:
-    for who in ("Target", "Subject"):
-        name = text_of(data.get(f"{who}UserName", ""))
-        if name not in ("", "-"):
-            domain = text_of(data.get(f"{who}DomainName", ""))
-            return f"{domain}\\{name}" if domain not in ("", "-") else name
-    return ""
-
-
-def _pid(name: str) -> Callable[[Mapping[str, Any]], str]:
-    def read(data: Mapping[str, Any]) -> str:
-        text = text_of(data.get(name, ""))
-        try:
-            return str(int(text, 16 if text[:2].lower() == "0x" else 10)) if text else ""
-        except ValueError:
-            return text
-
-    return read
-
-
-def _as(name: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda data: text_of(data.get(name, ""))
-
-
-_LABELS: Final = {
-    "S-1-16-4096": "Low",
-    "S-1-16-8192": "Medium",
-    "S-1-16-12288": "High",
-    "S-1-16-16384": "System",
-}
-_INBOUND: Final = "%%14592"
-
-_RENAMED: Final[dict[int, dict[str, Callable[[Mapping[str, Any]], str]]]] = {
-    4688: {
-        "Image": _as("NewProcessName"),
-        "CommandLine": _as("CommandLine"),
-        "ParentImage": _as("ParentProcessName"),
-        "ProcessId": _pid("NewProcessId"),
-        "ParentProcessId": _pid("ProcessId"),
-        "User": _user,
-        "IntegrityLevel": lambda data: _LABELS.get(text_of(data.get("MandatoryLabel", "")), ""),
-        "LogonId": _as("TargetLogonId"),
-    },
-    5156: {
-        "Image": _as("Application"),
-        "ProcessId": _pid("ProcessID"),
-        "Initiated": lambda data: (
-            "false" if text_of(data.get("Direction", "")) == _INBOUND else "true"
-        ),
-        "SourceIp": _as("SourceAddress"),
-        "SourcePort": _as("SourcePort"),
-        "DestinationIp": _as("DestAddress"),
-        "DestinationPort": _as("DestPort"),
-        "Protocol": _as("Protocol"),
-    },
-}
-"""Values of Security events under Sysmon's names, by event id."""
 
 
 def event_of_record(record: Record, process_id: str = "", known: Lookup = no_lookup) -> Event:
     """A record as an event. `known` answers for what the record lacks of its process."""
     data: Mapping[str, Any] = record.data
-    renamed = _RENAMED.get(record.event_id) if record.channel == SECURITY else None
-    if renamed is not None:
-        data = {**data, **{name: read(data) for name, read in renamed.items()}}
-    elif record.channel == _DEFENDER:
-        # "Source Name" and the like; rules leave out the spaces.
-        data = {name.replace(" ", ""): value for name, value in data.items()}
+    if record.channel == SECURITY:
+        renamed = security.RENAMED.get(record.event_id)
+        if renamed is not None:
+            data = {**data, **{name: read(data) for name, read in renamed.items()}}
+    elif record.channel == DEFENDER:
+        data = _without_spaces(data)
 
     def lookup(field: str) -> str:
-        match field:
-            case "EventID":
-                return str(record.event_id)
-            case "Channel":
-                return record.channel
-            case "Provider_Name":
-                return record.provider
-            case "Computer" | "ComputerName" | "Hostname":
-                return record.host
-        return known(field)
+        derive = _DERIVED.get(field)
+        if derive is not None and (found := derive(record)):
+            return found
+        return known(_OF_SOURCE.get(field, field))
 
-    return Event(sources_of_record(record), data, record.time_us, process_id, lookup)
+    event_id = record.event_id
+    own = data.get("EventID")
+    if own is not None and text_of(own) != str(event_id):
+        event_id = 0  # a flat record whose own number is another
+    sources = sources_of_record(record)
+    return Event(sources, data, record.time_us, process_id, lookup, event_id)
+
+
+def _without_spaces(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Members of Defender's events ("Threat Name") as rules spell them: without spaces or with
+    underscores, and the two that rules over any anti-malware product ask for."""
+    found: dict[str, Any] = {}
+    for name, value in data.items():
+        found[name.replace(" ", "_")] = value
+        found[name.replace(" ", "")] = value
+    for name, own in (("Signature", "Threat Name"), ("Filename", "Path")):
+        if own in data:
+            found[name] = data[own]
+    return found
+
+
+def _positional(record: Record) -> str:
+    """Values without names, joined: what rules call Data, and of the rendered message that part
+    which differs from event to event."""
+    data = record.data
+    texts: list[str] = []
+    while (name := f"param{len(texts) + 1}") in data:
+        texts.append(text_of(data[name]))
+    return " ".join(texts)
+
+
+def _member(name: str) -> Callable[[Record], str]:
+    return lambda record: text_of(record.data.get(name, ""))
+
+
+def _hash(wanted: str) -> Callable[[Record], str]:
+    """One of the hashes that Sysmon writes into one value."""
+
+    def read(record: Record) -> str:
+        written = text_of(record.data.get("Hashes") or record.data.get("Hash") or "")
+        pairs = (one.partition("=") for one in written.split(","))
+        return next((value for name, _, value in pairs if name.strip().lower() == wanted), "")
+
+    return read
+
+
+_TEXT_RECORD: Final = "type:  16 "
+
+
+def _record_type(record: Record) -> str:
+    """Type of a DNS answer, as far as Sysmon shows it: it names all but addresses."""
+    answers = text_of(record.data.get("QueryResults", ""))
+    return "TXT" if _TEXT_RECORD in answers else ""
+
+
+_CRASH: Final = 1000
+_CRASH_VALUES: Final = (
+    *("AppName", "AppVersion", "AppTimeStamp"),
+    *("ModuleName", "ModuleVersion", "ModuleTimeStamp"),
+    *("ExceptionCode", "FaultingOffset"),
+)
+
+
+def _crash(number: int) -> Callable[[Record], str]:
+    """A value of Application 1000, which older versions of Windows write without names."""
+    name = f"param{number}"
+
+    def read(record: Record) -> str:
+        if record.event_id != _CRASH or record.channel != APPLICATION:
+            return ""
+        return text_of(record.data.get(name, ""))
+
+    return read
+
+
+def _host(record: Record) -> str:
+    return record.host
+
+
+_DERIVED: Final[dict[str, Callable[[Record], str]]] = {
+    "EventID": lambda record: str(record.event_id),
+    "Channel": lambda record: record.channel,
+    "Provider_Name": lambda record: record.provider,
+    "Computer": _host,
+    "ComputerName": _host,
+    "Hostname": _host,
+    "Level": lambda record: str(record.level),
+    "Keywords": lambda record: record.keywords,
+    "Data": _positional,
+    "Message": _positional,
+    "query": _member("QueryName"),
+    "answer": _member("QueryResults"),
+    "record_type": _record_type,
+    **{name: _crash(number) for number, name in enumerate(_CRASH_VALUES, 1)},
+    **{
+        name: _hash(name.lower())
+        for kind in ("md5", "sha1", "sha256", "imphash")
+        for name in (kind, kind.upper(), kind.capitalize())
+    },
+}
+"""Values that a record has in another place, by the name that rules ask for."""
+
+_OF_SOURCE: Final = {
+    "SourceCommandLine": "CommandLine",
+    "SourceParentImage": "ParentImage",
+    "SourceParentCommandLine": "ParentCommandLine",
+}
+"""Metadata of the process that acts on another, as for any event."""

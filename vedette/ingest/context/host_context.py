@@ -47,6 +47,7 @@ class HostContext(Processes):
         "_md5s",
         "_offset_votes",
         "_tails",
+        "adapters",
         "clock_offset_us",
         "computer_sid",
         "host_type",
@@ -61,6 +62,8 @@ class HostContext(Processes):
         """Envelope time minus true time of this host's records, whole hours (fact 5)."""
         self.computer_sid = ""
         """SID of the host, "" until an account of its own showed it."""
+        self.adapters = ""
+        """Its network adapters, "" until a shipper told them (`ingest/adapters.py`)."""
         self.host_type = ""
         """domain_controller once a record said so; "" until then."""
         self.local: set[bytes] = set()
@@ -154,9 +157,13 @@ class HostContext(Processes):
         return known.md5 or self.md5_of(known.sha256)
 
     def learn_path(self, known: ProcessState, path: str, rank: int = Rank.OWN) -> None:
-        """The path of a process; one with a drive may show which drive an NT device is."""
+        """The path of a process."""
         known.learn(path, rank=rank)
         self.learn_file_name(known)
+        self.learn_drive(path)
+
+    def learn_drive(self, path: str) -> None:
+        """A path of some image; one with a drive may show which drive an NT device is."""
         if path[1:3] == ":\\":
             self._tails[path[2:].lower()] = path[:2].upper()
 

@@ -42,6 +42,8 @@ def decode(obj: dict[str, Any]) -> list[Record]:
         provider=provider,
         pid=obj.get("SystemProcessId"),
         data=_data(obj),
+        level=obj.get("EventLevel") or obj.get("Level"),
+        keywords=obj.get("Keywords") or obj.get("SystemKeywords"),
     )
     if not canonical(text(channel), text(provider)) or not has_event_data(record):
         raise unknown_format(obj, "no event data in a row of Azure Log Analytics with")

@@ -24,6 +24,8 @@ def make_record(
     provider: Any,
     pid: Any,
     data: dict[str, Any],
+    level: Any = None,
+    keywords: Any = None,
 ) -> Record:
     """Build a record from parts of any type. Its time is the first valid of `times`, else
     `UtcTime`.
@@ -44,6 +46,8 @@ def make_record(
         source,
         small_pid(integer(pid)),
         data,
+        small_level(integer(level)),
+        keywords_text(keywords),
     )
 
 
@@ -86,6 +90,37 @@ def small_record_id(number: int) -> int:
 
 def small_pid(number: int) -> int:
     return number if 0 < number < 1 << 32 else 0
+
+
+def small_level(number: int) -> int:
+    return number if 0 < number < 256 else 0
+
+
+_KEYWORDS_BITS = (1 << 64) - 1
+_AUDIT_FAILURE, _AUDIT_SUCCESS = "0x8010000000000000", "0x8020000000000000"
+_AUDIT_WORDS = {"audit failure": _AUDIT_FAILURE, "audit success": _AUDIT_SUCCESS}
+
+
+@memoize(1_024)
+def _keywords_of_text(value: str) -> str:
+    found = _AUDIT_WORDS.get(value.lower())
+    if found is not None:
+        return found
+    number = integer(value)
+    return f"0x{number & _KEYWORDS_BITS:x}" if number else ""
+
+
+def keywords_text(value: Any) -> str:
+    """Keywords as Windows writes them, of a mask as text or as a number (NXLog: signed), or of the
+    English words for the audit's; "" for others."""
+    if isinstance(value, list):
+        texts = (_keywords_of_text(one) for one in value if isinstance(one, str))
+        return next(filter(None, texts), "")
+    if isinstance(value, str):
+        return _keywords_of_text(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"0x{value & _KEYWORDS_BITS:x}" if value else ""
+    return ""
 
 
 def integer(value: Any) -> int:

@@ -83,6 +83,8 @@ def parse_event(text: str) -> Record:
         provider=_attribute(parts, "Provider", "Name"),
         pid=_attribute(parts, "Execution", "ProcessID"),
         data=data,
+        level=_text(parts, "Level"),
+        keywords=_text(parts, "Keywords"),
     )
 
 

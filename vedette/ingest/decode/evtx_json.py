@@ -12,8 +12,10 @@ from msgspec.json import Decoder
 from vedette.ingest.channels import canonical
 from vedette.ingest.decode.eventlog import (
     flat_data,
+    keywords_text,
     lower_host,
     make_record,
+    small_level,
     small_pid,
     small_record_id,
 )
@@ -61,6 +63,8 @@ class _System(Struct, gc=False):
     channel: str = field(name="Channel")
     computer: str = field(name="Computer")
     execution: _Execution | None = field(name="Execution", default=None)
+    level: int = field(name="Level", default=0)
+    keywords: str = field(name="Keywords", default="")
 
 
 class _Event(Struct, gc=False):
@@ -103,6 +107,8 @@ def _record(event: _Event) -> Record | None:
         provider,
         0 if execution is None else small_pid(execution.attributes.pid),
         event.data,
+        small_level(system.level),
+        keywords_text(system.keywords),
     )
 
 
@@ -125,6 +131,8 @@ def decode(obj: dict[str, Any]) -> list[Record]:
             provider=_attribute(system, "Provider", "Name"),
             pid=_attribute(system, "Execution", "ProcessID"),
             data=flat_data(event.get("UserData")) | flat_data(event.get("EventData")),
+            level=system.get("Level"),
+            keywords=system.get("Keywords"),
         )
     ]
 

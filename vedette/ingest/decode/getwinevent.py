@@ -28,6 +28,8 @@ def decode(obj: dict[str, Any]) -> list[Record]:
         provider=obj.get("SourceName") or obj.get("ProviderName"),
         pid=obj.get("ExecutionProcessID"),
         data=obj,
+        level=obj.get("Level"),
+        keywords=obj.get("Keywords"),
     )
     if not has_event_data(record):
         raise unknown_format(obj)

@@ -3,6 +3,7 @@
 from msgspec import DecodeError, ValidationError
 from msgspec.json import Decoder
 
+from vedette.ingest.adapters import checked_adapters
 from vedette.ingest.decode.eventlog import lower_host, small_pid, small_record_id
 from vedette.ingest.record import Record, RecordError
 from vedette.ingest.times import any_time_us
@@ -37,4 +38,5 @@ def checked(record: Record) -> Record:
     record.event_id &= 0xFFFF
     record.record_id = small_record_id(record.record_id)
     record.pid = small_pid(record.pid)
+    record.adapters = checked_adapters(record.adapters)
     return record

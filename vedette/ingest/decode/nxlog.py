@@ -9,11 +9,20 @@ stored records.
 from typing import Any
 
 from vedette.ingest.channels import canonical
-from vedette.ingest.decode.eventlog import lower_host, make_record, small_pid, small_record_id
+from vedette.ingest.decode.eventlog import (
+    integer,
+    keywords_text,
+    lower_host,
+    make_record,
+    small_pid,
+    small_record_id,
+)
 from vedette.ingest.record import Record
 from vedette.ingest.times import any_time_us, time_us
 
 _QUARTER_US = 15 * 60 * 1_000_000
+_LEVELS: dict[int, int] = {1: 5, 2: 4, 3: 3, 4: 2, 5: 1}
+"""Levels of Windows by NXLog's severities, which ascend."""
 
 
 def recognises(obj: dict[str, Any]) -> bool:
@@ -45,10 +54,16 @@ def decode(obj: dict[str, Any]) -> list[Record]:
                 provider,
                 small_pid(pid),
                 obj,
+                _LEVELS.get(integer(get("SeverityValue")), 0),
+                keywords_text(get("Keywords")),
             )
         ]
     times = (event_us, get("@timestamp"), get("EventTime"))
-    return [make_record(host, times, channel, event_id, record_id, provider, pid, obj)]
+    level = _LEVELS.get(integer(get("SeverityValue")), 0)
+    keywords = get("Keywords")
+    return [
+        make_record(host, times, channel, event_id, record_id, provider, pid, obj, level, keywords)
+    ]
 
 
 def _event_time_us(event: Any, received: Any, hop: Any) -> int:

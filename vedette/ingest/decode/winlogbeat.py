@@ -10,10 +10,12 @@ from typing import Any
 from msgspec import DecodeError, Struct, field
 from msgspec.json import Decoder
 
+from vedette.ingest.adapters import adapters_of
 from vedette.ingest.channels import SECURITY, SYSMON, canonical
 from vedette.ingest.decode.eventlog import (
     flat_data,
     integer,
+    keywords_text,
     lower_host,
     make_record,
     small_pid,
@@ -40,11 +42,27 @@ class _Winlog(Struct, gc=False):
     record_id: str | int = 0
     provider_name: str = ""
     process: _Process | None = None
+    keywords: list[str] | None = None
+
+
+class _Log(Struct, gc=False):
+    level: str = ""
+
+
+class _Host(Struct, gc=False):
+    """Of the machine that Winlogbeat runs on, with its addresses by `add_host_metadata`."""
+
+    name: str = ""
+    hostname: str = ""
+    ip: list[str] | str = ""
+    mac: list[str] | str = ""
 
 
 class _Document(Struct, gc=False):
     winlog: _Winlog
     timestamp: str = field(name="@timestamp")
+    log: _Log | None = None
+    host: _Host | str | None = None
 
 
 _decoder = Decoder(_Document)
@@ -70,7 +88,7 @@ def _record(document: _Document) -> Record | None:
     host = lower_host(log.computer_name)
     if not envelope_us or not host or not 0 <= event_id <= 0xFFFF:
         return None
-    process = log.process
+    process, sender = log.process, document.host
     return Record(
         "windows",
         host,
@@ -81,7 +99,16 @@ def _record(document: _Document) -> Record | None:
         log.provider_name,
         0 if process is None else small_pid(process.pid),
         data,
+        0 if document.log is None else _LEVELS.get(document.log.level, 0),
+        "" if log.keywords is None else keywords_text(log.keywords),
+        ""
+        if not isinstance(sender, _Host) or not sender.ip
+        else adapters_of(host, (sender.name, sender.hostname), sender.ip, sender.mac),
     )
+
+
+_LEVELS = {"critical": 1, "error": 2, "warning": 3, "information": 4, "verbose": 5}
+"""Levels by the words that Winlogbeat has for them."""
 
 
 def _is_moved(channel: str, event_id: int, data: dict[str, Any]) -> bool:
@@ -111,6 +138,8 @@ def _version_6(obj: dict[str, Any]) -> Record:
         provider=obj.get("source_name"),
         pid=obj.get("process_id"),
         data=_event_data(obj),
+        level=_level(obj.get("level")),
+        keywords=obj.get("keywords"),
     )
 
 
@@ -122,7 +151,7 @@ def _newer(obj: dict[str, Any], log: dict[str, Any]) -> Record:
     if _is_moved(channel, integer(event_id), data):
         of_ecs = _sysmon_of_ecs if channel == SYSMON else _security_of_ecs
         data |= of_ecs(obj, integer(event_id), data)
-    return make_record(
+    record = make_record(
         host=log.get("computer_name"),
         times=(obj.get("@timestamp"), _member(obj, ("event", "created"))),
         channel=channel,
@@ -131,7 +160,18 @@ def _newer(obj: dict[str, Any], log: dict[str, Any]) -> Record:
         provider=log.get("provider_name"),
         pid=process.get("pid") if isinstance(process, dict) else None,
         data=data,
+        level=_level(_member(obj, ("log", "level")) or log.get("level")),
+        keywords=log.get("keywords"),
     )
+    sender = obj.get("host")
+    if isinstance(sender, dict):
+        names = (sender.get("name"), sender.get("hostname"))
+        record.adapters = adapters_of(record.host, names, sender.get("ip"), sender.get("mac"))
+    return record
+
+
+def _level(value: Any) -> int:
+    return _LEVELS.get(text(value).lower(), 0)
 
 
 def _event_data(log: dict[str, Any]) -> dict[str, Any]:
@@ -148,11 +188,12 @@ def _event_data(log: dict[str, Any]) -> dict[str, Any]:
 _ECS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("CommandLine", ("process", "command_line")),
     ("CurrentDirectory", ("process", "working_directory")),
-    ("OriginalFileName", ("process", "pe", "original_file_name")),
     ("ParentProcessGuid", ("process", "parent", "entity_id")),
     ("ParentProcessId", ("process", "parent", "pid")),
     ("ParentImage", ("process", "parent", "executable")),
     ("ParentCommandLine", ("process", "parent", "command_line")),
+    ("Signature", ("file", "code_signature", "subject_name")),
+    ("SignatureStatus", ("file", "code_signature", "status")),
     ("Protocol", ("network", "transport")),
     ("SourceIp", ("source", "ip")),
     ("SourceHostname", ("source", "domain")),
@@ -181,6 +222,15 @@ _FILE_HASHES: dict[int, str] = {6: "Hashes", 7: "Hashes", 15: "Hash"}
 """Event ids whose hashes moved to `file.hash`, with the original name; others use `process.hash`
 and Hashes."""
 
+_PE = {
+    "FileVersion": "file_version",
+    "Description": "description",
+    "Product": "product",
+    "Company": "company",
+    "OriginalFileName": "original_file_name",
+}
+"""Version fields by their members of `process.pe`, or `file.pe` where the event is of a file."""
+
 _PIPES = (17, 18)
 _INITIATED = {"egress": "true", "outbound": "true", "ingress": "false", "inbound": "false"}
 
@@ -201,8 +251,10 @@ def _sysmon_of_ecs(obj: dict[str, Any], event_id: int, data: dict[str, Any]) -> 
     found["QueryResults"] = _query_results(obj)
     hashed = "file" if event_id in _FILE_HASHES else "process"
     found[_FILE_HASHES.get(event_id, "Hashes")] = _hashes(_member(obj, (hashed,)))
-    if event_id in (6, 7):
-        found["OriginalFileName"] = _member(obj, ("file", "pe", "original_file_name"))
+    for name, member in _PE.items():
+        found[name] = _member(obj, (hashed, "pe", member))
+    signed = _member(obj, ("file", "code_signature", "signed"))
+    found["Signed"] = text(signed)
     return {name: value for name, value in found.items() if value and name not in data}
 
 

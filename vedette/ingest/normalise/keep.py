@@ -88,7 +88,7 @@ IDS: tuple[tuple[str, tuple[int, ...]], ...] = (
 KEEP = Keep.of(WHOLE + keep_unix.WHOLE, IDS + keep_unix.IDS)
 """Default value of the `keep` setting."""
 
-_ENVELOPE = frozenset(
+ENVELOPE = frozenset(
     {
         "@timestamp",
         "@version",
@@ -144,7 +144,7 @@ _WHO = frozenset(
 def kept(record: Record, time_us: int) -> Kept:
     """The record to store: event data as text without envelope members. The rendered message is
     included only if the record has no event data."""
-    skipped = _ENVELOPE if "EventID" in record.data else _NOTHING
+    skipped = ENVELOPE if "EventID" in record.data else _NOTHING
     fields: dict[str, str] = {}
     for name, value in record.data.items():
         if name not in skipped and (text := free_text(value)):

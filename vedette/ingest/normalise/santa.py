@@ -11,6 +11,7 @@ from vedette.ingest.hashes import hashes_of
 from vedette.ingest.normalise import macos
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
 from vedette.ingest.normalise.unix import (
+    NOT_STARTED,
     WRONG_TYPE,
     child,
     end_facts,
@@ -92,7 +93,9 @@ def _exec(data: Data, ctx: HostContext, time_us: int) -> list[Outcome]:
     if data.get("decision") == "DENY":
         if parent is None:
             return []
-        block = Processblock(parent.id, time_us, 0, path=path, command_line=cmdline)
+        block = Processblock(
+            parent.id, time_us, 0, block_result=NOT_STARTED, path=path, command_line=cmdline
+        )
         block.sha256, block.md5 = hashes.sha256, ctx.md5_of(hashes.sha256)
         block.uid, block.username = data.get("uid", ""), data.get("user", "")
         return with_metadata(block, of=(parent,))

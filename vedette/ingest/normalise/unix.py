@@ -160,6 +160,10 @@ def child(
     )
 
 
+NOT_STARTED = 0
+"""`block_result` of a program that was kept from starting: as good as terminated."""
+
+
 def end_facts(known: ProcessState, time_us: int, exit_status: str = "") -> Facts:
     values: Values = {"terminated": 1, "end_time": time_us}
     if exit_status:

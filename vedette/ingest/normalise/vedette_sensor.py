@@ -16,6 +16,7 @@ from vedette.ingest.hashes import Hashes, hashes_of
 from vedette.ingest.normalise.network import TCP
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
 from vedette.ingest.normalise.unix import (
+    NOT_STARTED,
     WRONG_TYPE,
     child,
     end_facts,
@@ -27,6 +28,7 @@ from vedette.ingest.normalise.values import free_text, number
 from vedette.ingest.record import Record, RecordError
 from vedette.model.address import address_text, pack_address
 from vedette.model.event import (
+    BLOCK_RESULT_UNKNOWN,
     BinarySeen,
     ChildKind,
     CrossKind,
@@ -38,6 +40,7 @@ from vedette.model.event import (
     Outcome,
     Processblock,
 )
+from vedette.model.fields import BLOCK_STATUSES
 from vedette.model.metadata_rank import Rank
 
 Event = dict[str, Any]
@@ -45,6 +48,8 @@ Event = dict[str, Any]
 BLOCKED_BY_ISOLATION = 1
 BLOCKED_BY_BAN = 2
 """Values of `block_type`; docs/api-objects.md#process-events defines the first."""
+
+_BLOCK_RESULTS = {name.lower(): number for number, name in enumerate(BLOCK_STATUSES)}
 
 _OPERATIONS = {
     "create": FileOperation.CREATED,
@@ -157,6 +162,8 @@ def _key(event: Event) -> str:
 def _started(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     known, parent = _image(event, ctx, time_us), _parent(event, ctx, time_us)
     hashes, cmdline = _hashes(event), _text(event, "cmdline")
+    if event.get("suppressed") and parent is not None:
+        return _suppressed(event, known, parent, time_us)
     is_exec, is_implicit = event["type"] == "exec", bool(event.get("implicit"))
     extra = {"uid": _text(event, "uid"), "current_directory": _text(event, "cwd")}
     facts = start_facts(
@@ -184,6 +191,16 @@ def _started(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     return with_metadata(*out, of=(parent,) if parent is not None else ())
 
 
+def _suppressed(
+    event: Event, known: ProcessState, parent: ProcessState, time_us: int
+) -> list[Outcome]:
+    """The start of a child whose own events the sensor leaves out: an event of its parent."""
+    cmdline, hashes = _text(event, "cmdline"), _hashes(event)
+    started = child(parent, known, time_us, ChildKind.OTHER_EXEC, cmdline=cmdline, hashes=hashes)
+    started.suppressed = 1
+    return with_metadata(started, of=(parent,))
+
+
 def _seen(event: Event, time_us: int, hashes: Hashes) -> list[Outcome]:
     """The image file as a binary, if it was hashed."""
     if not hashes.any_known():
@@ -197,10 +214,14 @@ def _seen(event: Event, time_us: int, hashes: Hashes) -> list[Outcome]:
 def _ended(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     known = _at(event["proc"], ctx, time_us)
     status = event.get("exit_code")
-    out: list[Outcome] = [end_facts(known, time_us, "" if status is None else str(status))]
     parent = _parent(event, ctx, time_us)
     if parent is None and known.parent_pid:
         parent = find_at(ctx, known.parent_pid, time_us)
+    if event.get("suppressed") and parent is not None:
+        ended = child(parent, known, time_us, ChildKind.OTHER_EXEC, started=False)
+        ended.suppressed = 1
+        return with_metadata(ended, of=(parent,))
+    out: list[Outcome] = [end_facts(known, time_us, "" if status is None else str(status))]
     if parent is not None:
         out.append(child(parent, known, time_us, ChildKind.OTHER_EXEC, started=False))
         parent.report(out)
@@ -222,7 +243,7 @@ def _file(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     if event["action"] == "rename":
         there = _text(event, "to")
         out.append(Filemod(known.id, time_us, FileOperation.CREATED, there, file_type=kind))
-    return with_metadata(*out, of=(known,))
+    return with_metadata(*_marked(event, out), of=(known,))
 
 
 def _connection(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
@@ -250,7 +271,16 @@ def _crossed(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
         _opened(known, target, time_us, access, is_target=0),
         _opened(target, known, time_us, access, is_target=1),
     ]
-    return with_metadata(*out, of=(known, target))
+    return with_metadata(*_marked(event, out), of=(known, target))
+
+
+def _marked(event: Event, out: list[Outcome]) -> list[Outcome]:
+    """The outcomes, marked where the sensor says that somebody tampers with it."""
+    if event.get("tamper") is True:
+        for one in out:
+            if isinstance(one, Filemod | Crossproc):
+                one.tamper = 1
+    return out
 
 
 def _opened(
@@ -280,6 +310,8 @@ def _blocked(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
         actor.id,
         time_us,
         BLOCKED_BY_BAN,
+        block_result=_block_result(event.get("result")),
+        block_error=number(event.get("error"), 1 << 31),
         path=_text(event, "path"),
         command_line=_text(event, "cmdline"),
         md5=hashes.md5,
@@ -288,6 +320,17 @@ def _blocked(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
         username=_text(event, "user"),
     )
     return with_metadata(block, *_seen(event, time_us, hashes), of=(actor,))
+
+
+def _block_result(told: object) -> int:
+    """What became of the program, by name or number; a sensor that does not say kept it from
+    starting."""
+    if told is None:
+        return NOT_STARTED
+    if isinstance(told, str):
+        return _BLOCK_RESULTS.get(told.lower(), BLOCK_RESULT_UNKNOWN)
+    is_known = type(told) is int and 0 <= told < len(BLOCK_STATUSES)
+    return told if is_known and isinstance(told, int) else BLOCK_RESULT_UNKNOWN
 
 
 def _module(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:

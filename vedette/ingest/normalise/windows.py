@@ -52,6 +52,8 @@ _WRONG_TYPE = (TypeError, AttributeError, ValueError)
 
 def learn(record: Record, ctx: HostContext) -> None:
     """Record in the host context what other records of the host need."""
+    if record.adapters:
+        ctx.adapters = record.adapters
     if record.channel in _SYSMON:
         try:
             _learn_sysmon(record, ctx)

@@ -6,10 +6,11 @@ that worker: keys of stored records (`Deduplicator`), metadata of processes (`Se
 context of hosts (`HostCache`).
 
 `STAGES` lists what happens to a commit, in order; each stage reads and extends the `Commit`. To
-look at all events of a host as they arrive (detection), add a stage after `normalise`: there
+look at all events of a host as they arrive, add a stage after `normalise`: there
 `Commit.outcomes()` gives every normalised event, process fact and binary of the commit with its
-sensor, before filters drop any and before folding merges them. `filter` is such a stage. A stage
-must not raise because of a record's content: that would fail the commit for all senders.
+sensor, before filters drop any and before folding merges them. `filter` is such a stage; rules are
+asked last, when the metadata of processes is at hand, of records as they came. A stage must not
+raise because of a record's content: that would fail the commit for all senders.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from vedette.ingest.normalise.normaliser import Keep
 from vedette.ingest.record import Record, RecordError
 from vedette.limits import TIME_AHEAD_US
 from vedette.model.event import BinarySeen, Kept, Outcome
+from vedette.model.findings.detection import RuleHit
 from vedette.model.host import SensorRef
 from vedette.pipeline.batch.binary_sightings import SightingDeduplicator
 from vedette.pipeline.batch.decoded_batch import (
@@ -36,6 +38,7 @@ from vedette.pipeline.batch.deduplicate import Deduplicator
 from vedette.pipeline.batch.fingerprints import fingerprint
 from vedette.pipeline.batch.host_cache import Host, HostCache
 from vedette.pipeline.batch.ingest_filters import FilterVerdicts, IngestFilters
+from vedette.pipeline.batch.rule_judge import OnHit, RuleJudge
 from vedette.pipeline.batch.segment_assigner import AssignedRows, SegmentAssigner
 from vedette.pipeline.receipt_outcomes import (
     DUPLICATE,
@@ -73,6 +76,8 @@ class Commit(Struct):
     """The `columns.HOST` values by sensor id; set by `assign_segments`."""
     assigned: AssignedRows = field(default_factory=lambda: AssignedRows([], []))
     """Rows of segments; set by `assign_segments`."""
+    hits: list[RuleHit] = field(default_factory=list)
+    """What rules hit; set by `ask_rules`."""
 
     def outcomes(self) -> Iterator[tuple[SensorRef, list[Outcome]]]:
         """The normalised outcomes of each record that is not a duplicate, with its sensor."""
@@ -92,6 +97,7 @@ class ProcessedBatch(Struct):
     folded: Folded
     hosts: dict[int, dict[str, Any]]
     """The `columns.HOST` values by sensor id."""
+    hits: list[RuleHit]
     receipts: list[Receipt]
 
 
@@ -114,6 +120,7 @@ class BatchProcessor:
         self.seen = seen
         self.windows = windows
         self.filters = IngestFilters(registry)
+        self.rules = RuleJudge(registry)
         self._hosts = hosts
         self._resolver = HostResolver(hosts, channels)
         self._ownership = ownership
@@ -134,6 +141,10 @@ class BatchProcessor:
             self._hosts.expire_names()
         self.windows.window_ms, self.windows.partition_ms = window_ms, partition_ms
 
+    def expire_names(self) -> None:
+        """Host names are resolved again at their next use."""
+        self._hosts.expire_names()
+
     def prepare(self, batches: list[DecodedBatch], seq: int, now_us: int) -> ProcessedBatch:
         """The rows of one commit, whose records stay pending until `seen.durable(seq)`.
 
@@ -148,8 +159,23 @@ class BatchProcessor:
             receipt.refusals.sort(key=attrgetter("position"))
         partition_ms = self.windows.partition_ms
         return ProcessedBatch(
-            seq, now_us, partition_ms, commit.assigned, commit.folded, commit.columns, receipts
+            seq,
+            now_us,
+            partition_ms,
+            commit.assigned,
+            commit.folded,
+            commit.columns,
+            commit.hits,
+            receipts,
         )
+
+    def try_rules(self, batches: list[DecodedBatch], seq: int, now_us: int, on_hit: OnHit) -> None:
+        """Processes a commit that nobody stores, for its single hits. Raises as `prepare`."""
+        commit = Commit(batches, seq, now_us)
+        for stage in STAGES:
+            if stage is not BatchProcessor.ask_rules:
+                stage(self, commit)
+        self.rules.each_hit(batches, on_hit)
 
     def resolve_hosts(self, commit: Commit) -> None:
         """Finds host and key of every record; rejects records that have no valid host."""
@@ -206,8 +232,16 @@ class BatchProcessor:
     def assign_segments(self, commit: Commit) -> None:
         """Assigns the events of each process to a segment of the current window."""
         sensor_ids = {host.sensor.id for host in commit.hosts}
+        for batch in commit.batches:
+            if batch.peer_ip:
+                for host in set(batch.hosts):
+                    host.note_peer(batch.peer_ip)
         commit.columns = self._hosts.columns(sensor_ids, commit.now_us)
         commit.assigned = self.assigner.place(commit.folded.drafts, self.windows, commit.columns)
+
+    def ask_rules(self, commit: Commit) -> None:
+        """Asks the rules of every record that is new and that no filter dropped."""
+        commit.hits = self.rules.judge(commit.batches)
 
     def _learn(self, batch: DecodedBatch) -> None:
         self._progress.submission(batch.number)
@@ -291,6 +325,7 @@ STAGES: Final[tuple[Stage, ...]] = (
     BatchProcessor.filter,
     BatchProcessor.fold,
     BatchProcessor.assign_segments,
+    BatchProcessor.ask_rules,
 )
 """All stages of a commit, in order. Decoding comes before (`decoded_batch.py`), packing the rows
 into tables after (`pack.py`)."""
@@ -309,11 +344,15 @@ def _fold(batch: DecodedBatch, folded: Folded, verdicts: FilterVerdicts | None) 
     """Folds the outcomes of one submission and completes its receipt."""
     outcomes: list[int] = []
     request_key = batch.request_key
-    for host, key, position, result in zip(
-        batch.hosts, batch.keys, batch.positions, batch.results, strict=True
+    for n, (host, key, position, result) in enumerate(
+        zip(batch.hosts, batch.keys, batch.positions, batch.results, strict=True)
     ):
         if isinstance(result, list):
-            kept = result if verdicts is None else verdicts.kept(result)
+            kept = result
+            if verdicts is not None:
+                kept = verdicts.kept(result)
+                # What filters drop is asked of no rule.
+                batch.results[n] = kept if kept or not result else FILTERED
             if fold(folded, kept, host.sensor.id, key, request_key):
                 outcomes.append(EVENTS)
             else:

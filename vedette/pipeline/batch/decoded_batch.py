@@ -43,6 +43,7 @@ class DecodedBatch:
         "in_sequence",
         "keys",
         "number",
+        "peer_ip",
         "positions",
         "receipt",
         "records",
@@ -60,6 +61,7 @@ class DecodedBatch:
         """Whether records of hosts in other groups are accepted. A credential of one host stays
         valid when the host moves to another group."""
         self.comms_ip = submission.comms_ip
+        self.peer_ip = submission.peer_ip
         self.request_key = submission.request_key
         self.in_sequence = submission.in_sequence
         self.reported_elsewhere = frozenset(submission.reported_elsewhere)

@@ -36,6 +36,7 @@ class SensorDirectory(Protocol):
         interface_ip: str = "",
         host_type: str = "",
         computer_sid: str = "",
+        adapters: str = "",
     ) -> None: ...
 
 
@@ -78,10 +79,22 @@ class Host:
         }
 
     def _interface_ip(self) -> bytes:
-        """The first IPv4 address that the enrolled sensor reported, else the lowest one of the
-        host's connections; packed, UNKNOWN_IP without any."""
-        reported = filter(is_ipv4, map(pack_address, self.sensor.addresses.split("|")))
+        """The first IPv4 address that the enrolled sensor or the shipper reported, else the lowest
+        one of the host's connections; packed, UNKNOWN_IP without any."""
+        reported = filter(is_ipv4, map(pack_address, self._addresses()))
         return next(reported, min(filter(is_ipv4, self.context.local), default=UNKNOWN_IP))
+
+    def _addresses(self) -> list[str]:
+        """As the enrolled sensor reported them, else as a shipper did."""
+        if self.sensor.addresses or not self.context.adapters:
+            return self.sensor.addresses.split("|")
+        return [one.partition(",")[0] for one in self.context.adapters.split("|")]
+
+    def note_peer(self, address: str) -> None:
+        """A request with records of this host came from an address: the host's own, if it has it;
+        else that of a relay."""
+        if address in self._addresses():
+            self.comms_ip = pack_address(address)
 
     def reset_facts(self, outcomes: list[Outcome]) -> None:
         """Marks process facts in these outcomes as unreported: the outcomes are dropped, so the
@@ -136,12 +149,14 @@ class HostCache:
         for sensor_id, values in columns.items():
             host = self._by_sensor[sensor_id]
             host_type, sid = values["host_type"], host.context.computer_sid
+            adapters = host.context.adapters
             self._sensors.note(
                 sensor_id,
                 now_us,
                 interface_ip=address_text(values["interface_ip"]),
                 host_type=host_type if host_type != host.sensor.host_type else "",
                 computer_sid=sid if sid != host.sensor.computer_sid else "",
+                adapters=adapters if adapters != host.sensor.network_adapters else "",
             )
         return columns
 

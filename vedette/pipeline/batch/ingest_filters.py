@@ -128,7 +128,7 @@ def _collect(
             process_id = outcome.process_id  # type: ignore[union-attr]
             if process_id not in subjects:
                 subjects[process_id] = subject
-            if kind is Facts:
-                claims = ranked(outcome.values, outcome.rank, outcome.time_us)  # type: ignore[union-attr]
+            if isinstance(outcome, Facts):
+                claims = ranked(outcome.values, outcome.rank, outcome.time_us)
                 merge_ranked(facts.setdefault(process_id, {}), claims)
     return subjects, facts

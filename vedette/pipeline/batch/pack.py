@@ -14,6 +14,7 @@ from vedette.store.write.commit import (
     BinaryRow,
     Commit,
     CommitTables,
+    HitRow,
     ProcessWindow,
     RecordRow,
     commit_tables,
@@ -49,6 +50,16 @@ def commit_of(prepared: ProcessedBatch) -> Commit:
             for part in prepared.assigned.entered
         ],
         corrections=prepared.assigned.corrections,
+        hits=[
+            HitRow(
+                prepared.partition_ms,
+                prepared.hosts[hit.sensor_id]["hostname"],
+                hit,
+                prepared.now_us,
+                prepared.seq,
+            )
+            for hit in prepared.hits
+        ],
         seq=prepared.seq,
     )
 

@@ -115,6 +115,11 @@ class SegmentAssigner:
         known = self._known.get(process_id)
         return _EMPTY if known is None else known.facts
 
+    def newest_segment(self, process_id: str) -> int:
+        """Id of the newest segment of a cached process, 0 where nothing is stored of it."""
+        known = self._known.get(process_id)
+        return known.places[-1].segment_id if known is not None and known.places else 0
+
     def cache_claims(self, process_id: str, claims: dict[str, Any]) -> None:
         """Caches metadata that is not stored: of a process whose events are filtered. `claims` have
         rank columns."""

@@ -75,6 +75,7 @@ class ShardedSubmission:
             whole.host,
             whole.comms_ip,
             [n for n, position in enumerate(positions) if self._bits[position] & earlier],
+            whole.peer_ip,
             whole.any_group,
         )
 

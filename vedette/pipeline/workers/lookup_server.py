@@ -48,11 +48,18 @@ class StoreReader(ProcessHashes, Protocol):
     def restore_seen(self, keys: StoredKeys, since_seq: int) -> None: ...
 
 
+class SharedSensors(SensorDirectory, Protocol):
+    """Sensors that other servers and commands change."""
+
+    names_version: int
+    """Rises when a name that was resolved belongs to another sensor."""
+
+
 @dataclass(frozen=True, slots=True)
 class LookupServer:
     """The sources of answers, and `answer` itself. Safe to share between threads if they are."""
 
-    sensors: SensorDirectory
+    sensors: SharedSensors
     channels: ChannelCodes
     stored: StoreReader
 

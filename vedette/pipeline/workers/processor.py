@@ -8,6 +8,7 @@ tests of the write path use it.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
+from vedette.detect.judged_rule import decoded_rules
 from vedette.ingest.filter import compile_filters
 from vedette.model.ingress_filter import IngressFilter
 from vedette.pipeline.batch.batch_processor import BatchProcessor
@@ -15,6 +16,7 @@ from vedette.pipeline.batch.decoded_batch import decode_submission
 from vedette.pipeline.batch.pack import PackedCommit, pack
 from vedette.pipeline.submission import Submission
 from vedette.pipeline.time_windows import TimeWindows
+from vedette.pipeline.workers.rule_delivery import RuleDelivery
 
 
 class StoredKeys(Protocol):
@@ -45,6 +47,10 @@ class CommitProcessor(Protocol):
     @property
     def is_responding(self) -> bool:
         """False while a worker makes no progress, before it is replaced."""
+
+    @property
+    def rules(self) -> RuleDelivery:
+        """The detection rules of commits that begin later."""
 
     def watch(self, on_failure: Callable[[], None]) -> None:
         """Starts supervision. `on_failure` is called, on another thread, when processing has
@@ -81,6 +87,8 @@ class LocalProcessor:
     def __init__(self, batch_processor: BatchProcessor, recovery: KeyRecovery) -> None:
         self.batch_processor = batch_processor
         self._recovery = recovery
+        self._rules = RuleDelivery()
+        self._rules_version = 0
 
     @property
     def windows(self) -> TimeWindows:
@@ -90,6 +98,10 @@ class LocalProcessor:
     def is_responding(self) -> bool:
         return True
 
+    @property
+    def rules(self) -> RuleDelivery:
+        return self._rules
+
     def watch(self, on_failure: Callable[[], None]) -> None:
         """Nothing to do: there is no other process that could fail."""
 
@@ -97,9 +109,14 @@ class LocalProcessor:
         """Nothing to do: decoding ahead would not save this process any work."""
 
     def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> PackedCommit:
-        return pack(
-            self.batch_processor.prepare(list(map(decode_submission, submissions)), seq, now_us)
-        )
+        judge = self.batch_processor.rules
+        self._rules_version, rules = self._rules.missing(self._rules_version, seq)
+        if rules is not None:
+            judge.use(rules.generation, decoded_rules(rules.encoded))
+        batches = list(map(decode_submission, submissions))
+        packed = pack(self.batch_processor.prepare(batches, seq, now_us))
+        self._rules.add_costs(judge.take_costs())
+        return packed
 
     def durable(self, seq: int) -> None:
         self.batch_processor.seen.durable(seq)

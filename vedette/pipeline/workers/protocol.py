@@ -1,11 +1,11 @@
 """Protocol between the server and a worker process: all messages, as typed structs.
 
-The server sends orders. `Prepare` is answered with `Processed` or `Failed`; the other orders have
-no answer. While it prepares, a worker may send one `Lookup` at a time and waits for its answer;
-only `Deliver` and `Ping` may arrive in between.
+The server sends orders. `ProcessCommit` is answered with `Processed` or `Failed`; the other orders
+have no answer. While it processes, a worker may send one `Lookup` at a time and waits for its
+answer; only `Deliver` and `Ping` may arrive in between.
 
 With several workers, each sends one `ClaimSensors` in every commit. If the answer is that the
-commit is distributed again, that `Prepare` has no answer and another one follows.
+commit is distributed again, that `ProcessCommit` has no answer and another one follows.
 
 Messages are encoded as MessagePack (`socket_channel.py`); the transport is behind `MessageChannel`.
 """
@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from vedette.ingest.normalise.normaliser import Keep
+from vedette.model.findings.detection import RuleCost
 from vedette.model.host import HostProcess, SensorRef
 from vedette.model.ingress_filter import IngressFilter
 from vedette.pipeline.batch.segment_assigner import SegmentPlace
@@ -69,7 +70,15 @@ class Ping(Struct, tag=True):
     """Order: report progress (`progress.py`), which shows that the worker is responding."""
 
 
-class Prepare(Struct, tag=True):
+class Rules(Struct):
+    """Rules to judge events by, as one generation of the stored ones."""
+
+    generation: int
+    encoded: bytes
+    """Of `detect/judged_rule.py`."""
+
+
+class ProcessCommit(Struct, tag=True):
     """Order: process one commit."""
 
     seq: int
@@ -78,8 +87,12 @@ class Prepare(Struct, tag=True):
     partition_ms: int
     durable: list[int]
     """Commits that became durable since the previous order."""
+    expire_names: bool = False
+    """Host names have to be resolved again: one belongs to another sensor now."""
     filters: list[IngressFilter] | None = None
     """Ingress filters, if they changed."""
+    rules: Rules | None = None
+    """Detection rules, if they changed."""
     delivered: list[int] = []
     """Numbers of the delivered submissions that the commit consists of."""
     granted: list[int] | None = None
@@ -167,19 +180,21 @@ class SensorsOwned(Struct, tag=True):
 
 
 class Processed(Struct, tag=True):
-    """Answer to `Prepare`: the worker's part of the commit, its tables as Arrow IPC."""
+    """Answer to `ProcessCommit`: the worker's part of the commit, its tables as Arrow IPC."""
 
     small_tables: list[tuple[str, bytes]]
     """Rows of every table but `segment`, by table."""
     segments: list[bytes]
     receipts: list[Receipt]
-    seen: list[tuple[int, str, str, str]]
+    seen: list[tuple[int, str, str, str, str]]
     """Sensors of the commit, each with its host's address, and the host type and the SID where they
     changed, else ""."""
     judged: int
     """Processes that the ingress filters were applied to."""
     hits: dict[str, int]
     """By filter id, how many of them it matched."""
+    costs: list[RuleCost] = []
+    """What rules cost and found."""
 
 
 class Failed(Struct, tag=True):
@@ -202,6 +217,6 @@ LookupAnswer = (
     | SensorsOwned
     | Failed
 )
-Order = Begin | WithoutPartitions | Restore | Reset | Deliver | Ping | Prepare
+Order = Begin | WithoutPartitions | Restore | Reset | Deliver | Ping | ProcessCommit
 FromServer = Order | LookupAnswer
 FromWorker = Processed | Failed | ClaimSensors | Lookup

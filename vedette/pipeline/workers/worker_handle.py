@@ -41,9 +41,12 @@ class WorkerHandle:
     def __init__(self, channel: WorkerChannel, progress: ProgressSlot) -> None:
         self.progress = progress
         self.durable: list[int] = []
-        """Commits it took part in that became durable since its last `Prepare`."""
+        """Commits it took part in that became durable since its last `ProcessCommit`."""
         self.filters_version = 0
+        self.names_version = 0
         """Version of the ingress filters it has; 0 for none."""
+        self.rules_version = 0
+        """Version of the detection rules it has; 0 for none."""
         self._channel = channel
         self._outbox: SimpleQueue[msgspec.Struct | threading.Event | None] = SimpleQueue()
         self._is_connected = True

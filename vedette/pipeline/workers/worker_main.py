@@ -13,6 +13,7 @@ from typing import Any, TypeVar, assert_never, cast
 import structlog
 from pyroaring import BitMap
 
+from vedette.detect.judged_rule import decoded_rules
 from vedette.errors import UnavailableError, VedetteError
 from vedette.ingest.decode import decode
 from vedette.ingest.filter import compile_filters
@@ -45,7 +46,7 @@ from vedette.pipeline.workers.protocol import (
     LookupSensors,
     Order,
     Ping,
-    Prepare,
+    ProcessCommit,
     Processed,
     ProcessesFound,
     ProcessHashesFound,
@@ -90,7 +91,7 @@ class LookupClient:
     def __init__(self, channel: ServerChannel, inbox: Inbox) -> None:
         self._channel = channel
         self._inbox = inbox
-        self.seen: list[tuple[int, str, str, str]] = []
+        self.seen: list[tuple[int, str, str, str, str]] = []
         """Arguments of `note` since the commit began, to be sent with its result."""
 
     def resolve(
@@ -107,8 +108,9 @@ class LookupClient:
         interface_ip: str = "",
         host_type: str = "",
         computer_sid: str = "",
+        adapters: str = "",
     ) -> None:
-        self.seen.append((sensor_id, interface_ip, host_type, computer_sid))
+        self.seen.append((sensor_id, interface_ip, host_type, computer_sid, adapters))
 
     def codes(self, names: Iterable[str], group_id: int) -> dict[str, int]:
         return self._look_up(LookupChannelCodes(list(names), group_id), ChannelCodesFound).codes
@@ -191,7 +193,7 @@ class WorkerProcess:
         match order:
             case Deliver(number, submission):
                 self._delivered[number] = self._decoded(submission, number)
-            case Prepare():
+            case ProcessCommit():
                 try:
                     self._channel.send(self._prepare(processor, order))
                 except ReshardError:
@@ -215,13 +217,18 @@ class WorkerProcess:
     def _decoded(self, submission: Submission, number: int) -> DecodedBatch:
         return decode_submission(submission, number, self._progress, self._decode)
 
-    def _prepare(self, processor: BatchProcessor, order: Prepare) -> Processed | Failed:
+    def _prepare(self, processor: BatchProcessor, order: ProcessCommit) -> Processed | Failed:
         self._lookups.seen.clear()
         try:
             _mark_durable(processor, order.durable)
             if order.filters is not None:
                 processor.filters.use(compile_filters(order.filters))
+            if order.rules is not None:
+                rules = decoded_rules(order.rules.encoded)
+                processor.rules.use(order.rules.generation, rules)
             processor.enter(order.window_ms, order.partition_ms)
+            if order.expire_names:
+                processor.expire_names()
             if self._ownership is not None:
                 self._ownership.begin(order.granted)
             batches = [self._delivered.pop(number) for number in order.delivered]
@@ -240,7 +247,15 @@ class WorkerProcess:
         small_tables = [(name, packed(rows)) for name, rows in made.tables.aside]
         segments = list(map(packed, made.tables.segments))
         judged, hits = processor.filters.take_counts()
-        return Processed(small_tables, segments, made.receipts, self._lookups.seen, judged, hits)
+        return Processed(
+            small_tables,
+            segments,
+            made.receipts,
+            self._lookups.seen,
+            judged,
+            hits,
+            processor.rules.take_costs(),
+        )
 
     def _collect_garbage(self) -> None:
         now_s = time.monotonic()

@@ -36,12 +36,13 @@ from vedette.pipeline.workers.protocol import (
     Begin,
     Deliver,
     Failed,
-    Prepare,
+    ProcessCommit,
     Processed,
     Reset,
     Restore,
     WithoutPartitions,
 )
+from vedette.pipeline.workers.rule_delivery import RuleDelivery
 from vedette.pipeline.workers.stuck_records import StuckRecords
 from vedette.pipeline.workers.supervisor import WorkerSupervisor
 from vedette.pipeline.workers.worker_handle import CommitRound, WorkerHandle
@@ -99,6 +100,7 @@ class WorkerPool:
         self._filter_lock = threading.Lock()
         self._filters: list[IngressFilter] = []
         self._filters_version = 0
+        self.rules = RuleDelivery()
         self._judged = 0
         self._hits: dict[str, int] = {}
 
@@ -266,19 +268,32 @@ class WorkerPool:
             self._participants[seq] = list(workers.values())
         return made
 
-    def _order(self, worker: WorkerHandle, seq: int, now_us: int) -> Prepare:
+    def _order(self, worker: WorkerHandle, seq: int, now_us: int) -> ProcessCommit:
         with self._filter_lock:
             is_stale = worker.filters_version != self._filters_version
             worker.filters_version = self._filters_version
             filters = self._filters if is_stale else None
         window_ms, partition_ms = self.windows.window_ms, self.windows.partition_ms
-        return Prepare(seq, now_us, window_ms, partition_ms, worker.take_durable(), filters)
+        names_version = self._lookups.sensors.names_version
+        expire_names = worker.names_version != names_version
+        worker.names_version = names_version
+        worker.rules_version, rules = self.rules.missing(worker.rules_version, seq)
+        durable = worker.take_durable()
+        return ProcessCommit(
+            seq, now_us, window_ms, partition_ms, durable, expire_names, filters, rules
+        )
 
     def _note(self, result: Processed, now_us: int) -> None:
-        for sensor_id, address, host_type, sid in result.seen:
+        for sensor_id, address, host_type, sid, adapters in result.seen:
             self._lookups.sensors.note(
-                sensor_id, now_us, interface_ip=address, host_type=host_type, computer_sid=sid
+                sensor_id,
+                now_us,
+                interface_ip=address,
+                host_type=host_type,
+                computer_sid=sid,
+                adapters=adapters,
             )
+        self.rules.add_costs(result.costs)
         with self._filter_lock:
             self._judged += result.judged
             for name, count in result.hits.items():

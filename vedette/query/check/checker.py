@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from vedette.errors import BadRequestError, QueryError
-from vedette.limits import QUERY_LEAVES_MAX, QUERY_OPERANDS_MAX
+from vedette.limits import QUERY_LEAVES_MAX, QUERY_OPERANDS_MAX, QUERY_WILDCARDS_MAX
 from vedette.model.binary_fields import BINARY
 from vedette.model.field import Catalogue, Field, FieldType, Join
 from vedette.model.fields import PROCESS
@@ -16,8 +16,8 @@ from vedette.model.ids import EARLIEST_SEGMENT, MERGED_SEGMENT, split_unique_id
 from vedette.model.tokens import fold
 from vedette.query.check import cmdline, domain, path, text
 from vedette.query.check.address import address
-from vedette.query.check.glob import begins_wild, is_any, is_wild, whole
-from vedette.query.check.number import boolean, constant_zero, integer, truth
+from vedette.query.check.glob import begins_wild, is_any, is_wild, whole, wild_runs
+from vedette.query.check.number import boolean, bounds, constant_zero, decimal, integer, truth
 from vedette.query.check.time import time_bounds
 from vedette.query.nodes import (
     And,
@@ -38,12 +38,14 @@ from vedette.query.parse.field_names import unknown_field
 from vedette.query.parse.render import leaves
 from vedette.query.typed import (
     NEVER,
+    NUMBER_MAX,
     Checked,
     ColumnTest,
     JoinTest,
     Match,
     NumberTest,
     PresentTest,
+    TagTest,
     Test,
     TextTest,
     TimeTest,
@@ -73,11 +75,14 @@ TEXT_RULES: Mapping[FieldType, TextRule] = MappingProxyType(
         "block_status": text.block_status,
         "sign": text.keyword,
         "endpoint": text.endpoint,
+        "alert_id": text.alert_id,
     }
 )
 """Rules of the types with text values; none of them refuses a value."""
 
-_WHOLE_AS_EXACT = frozenset({"md5", "sha1", "sha256", "cross_type", "host_type", "block_status"})
+_WHOLE_AS_EXACT = frozenset(
+    {"md5", "sha1", "sha256", "alert_id", "cross_type", "host_type", "block_status"}
+)
 """Types whose rule compares a value without wildcards as a whole."""
 
 
@@ -126,8 +131,10 @@ class _Check:
 
     def leaf(self, leaf: Leaf) -> Checked:
         value = leaf.value
-        if isinstance(value, Text) and not self.leading_wildcards:
-            self._refuse_leading_wildcard(leaf, value)
+        if isinstance(value, Text):
+            _check_wildcards(leaf, value)
+            if not self.leading_wildcards:
+                self._refuse_leading_wildcard(leaf, value)
         if leaf.field is None:
             return self._bare(leaf)
         field = self.catalogue.find(leaf.field)
@@ -154,9 +161,7 @@ class _Check:
         if is_any(source):
             return Everything()
         found = dict.fromkeys(
-            test
-            for field in self.catalogue.defaults
-            for test in TEXT_RULES[field.type](field, source)
+            test for field in self.catalogue.defaults for test in _bare_tests(field, source)
         )
         return Match(tuple(found), leaf)
 
@@ -171,8 +176,7 @@ class _Check:
                 assert field.join is not None
                 return self._joined(field.join, leaf)
             case "tag":
-                self._fielded(field, leaf)  # refuses bad values
-                return Match(NEVER, leaf)
+                return self._tagged(field, leaf)
 
     def _joined(self, join: Join, leaf: Leaf) -> Match:
         """A field of binaries as a join."""
@@ -180,10 +184,22 @@ class _Check:
             case Everything():
                 tests: tuple[ColumnTest, ...] = (ANY_BINARY,)
             case Match(asked):
-                tests = tuple(test for test in asked if not isinstance(test, JoinTest))
+                tests = tuple(test for test in asked if not isinstance(test, JoinTest | TagTest))
             case _:
                 raise AssertionError(f"a field of binaries that is more than a leaf: {join.field}")
         return Match((JoinTest(join.source, tests),) if tests else NEVER, leaf)
+
+    def _tagged(self, field: Field, leaf: Leaf) -> Match:
+        """A field of what detection said: a document without such a tag never matches."""
+        assert field.tag is not None
+        family, name = field.tag.family, field.tag.name
+        if field.type == "count":
+            low, high = bounds(leaf.value) or (-NUMBER_MAX, NUMBER_MAX)
+            return Match((TagTest(family, name, NumberTest("score", low, high)),), leaf)
+        found = self._fielded(field, leaf)
+        assert isinstance(found, Match)
+        tests = (test for test in found.tests if not isinstance(test, JoinTest | TagTest))
+        return Match(tuple(TagTest(family, name, test) for test in tests), leaf)
 
     def _fielded(self, field: Field, leaf: Leaf) -> Checked:
         value = leaf.value
@@ -192,6 +208,8 @@ class _Check:
                 if not field.sources:
                     return _constant(constant_zero(value), leaf)
                 return Match(integer(field, value), leaf)
+            case "decimal":
+                return Match(decimal(field, value), leaf)
             case "bool":
                 if not field.sources:
                     return _constant(truth(value) is not True, leaf)
@@ -204,6 +222,21 @@ class _Check:
             case "process_id":
                 return _process_id(field, leaf)
         return Match(_text_tests(field, leaf), leaf)
+
+
+def _bare_tests(field: Field, source: str) -> tuple[Test, ...]:
+    """What a term without a field asks of a default field; of a number only if it is one."""
+    if field.type != "integer":
+        return TEXT_RULES[field.type](field, source)
+    text = unescape(source)
+    return integer(field, Exact(text)) if text.isascii() and text.isdecimal() else NEVER
+
+
+def _check_wildcards(leaf: Leaf, value: Text) -> None:
+    """Each run of wildcards makes the pattern longer, until no engine compiles it."""
+    if len(wild_runs(value.source)) > QUERY_WILDCARDS_MAX:
+        message = f"a value has wildcards at no more than {QUERY_WILDCARDS_MAX} places"
+        raise QueryError(message, leaf.start, leaf.end)
 
 
 def _check_size(tree: Tree) -> None:

@@ -1,5 +1,7 @@
 """Rule of command lines (docs/query-language.md#cmdline)."""
 
+import re
+
 from vedette.model.field import Field
 from vedette.model.indexes import INDEX_OF
 from vedette.model.tokens import UNIT, cmdline_pieces
@@ -9,21 +11,37 @@ from vedette.query.typed import Test, Tests, TextTest
 
 _PIECE_CHAR = r"[^\x1f\x1c]"
 _MARK = r"(?:\x1c\x1f)?"
+_BEGINS_AT_SLASH = re.compile(r"\*+/(?!/)")
+_ENDS_AT_COLON = re.compile(r":\*+$")
 CMDLINE_TOKENS = {"cmdline": "cmdline_tokens", "parent_cmdline": "parent_cmdline_tokens"}
 """The column of tokens of each command line."""
 
 
 def cmdline(field: Field, source: str) -> Tests:
     """3.5 and 3.6: pieces in order."""
-    pieces = without_outer_stars(cmdline_pieces(unescape(source)))
+    value = unescape(source)
+    pieces = without_outer_stars(cmdline_pieces(value))
     if not pieces:
         return present(field.sources)
     if pieces[-1] == "/":  # where a value ends in one, a switch may begin
         pieces[-1] = "/*"
     found: list[Test] = []
     for column in field.sources:
-        found.extend(_piece_tests(CMDLINE_TOKENS[column], pieces))
+        for variant in _variants(value, pieces):
+            found.extend(_piece_tests(CMDLINE_TOKENS[column], variant))
     return tuple(found)
+
+
+def _variants(value: str, pieces: list[str]) -> list[list[str]]:
+    """The pieces, and what they are where a star stands beside a mark that is kept with a piece at
+    some places and cuts at others: the slash of `*/user*` may begin a switch, the colon of `*c:*`
+    may be the last character of a piece."""
+    found = [pieces]
+    if _BEGINS_AT_SLASH.match(value) and pieces[0][0] not in "/*":
+        found.append(["/" + pieces[0], *pieces[1:]])
+    if _ENDS_AT_COLON.search(value) and pieces[-1][-1] not in ":*":
+        found += [[*variant[:-1], variant[-1] + ":"] for variant in found]
+    return found
 
 
 def _piece_tests(column: str, pieces: list[str]) -> list[TextTest]:

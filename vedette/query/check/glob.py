@@ -20,6 +20,11 @@ def is_wild(value: str) -> bool:
     return "*" in value or "?" in value
 
 
+def wild_runs(value: str) -> list[str]:
+    """The runs of wildcards in a value."""
+    return _WILD_RUN.findall(value)
+
+
 def is_any(value: str) -> bool:
     """Whether the value consists of stars only: the field has a value."""
     return value != "" and not value.strip("*")

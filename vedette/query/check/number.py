@@ -1,6 +1,7 @@
 """Rules of numbers and truth values (docs/query-language.md#numbers)."""
 
 import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from vedette.model.field import Field
 from vedette.query.check.glob import is_any
@@ -9,6 +10,7 @@ from vedette.query.parse.escape import unescape
 from vedette.query.typed import NEVER, NUMBER_MAX, NumberTest, Test
 
 _NUMBER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})", re.ASCII)
 _HEXADECIMAL = re.compile(r"0x[0-9a-f]{1,16}", re.ASCII)
 _BOUNDED = {"start_hour": 23, "start_weekday": 6}
 """Maximum of derived numbers for which 0 is an ordinary value; unknown is above it."""
@@ -69,6 +71,41 @@ def _present(source: str) -> NumberTest:
     if source in _BOUNDED:
         return NumberTest(source, 0, _BOUNDED[source])
     return NumberTest(source, 1, NUMBER_MAX)
+
+
+def decimal(field: Field, value: Value) -> tuple[Test, ...]:
+    """Tests of a number with decimals, which is stored in thousandths. Every document has one."""
+    match value:
+        case Range(low, high):
+            lowest, is_on_grid = (
+                (-NUMBER_MAX, False) if low == "*" else _thousandths(low, ROUND_CEILING)
+            )
+            first = lowest + (is_on_grid and value.excludes_low)
+            highest, is_on_grid = (
+                (NUMBER_MAX, False) if high == "*" else _thousandths(high, ROUND_FLOOR)
+            )
+            last = highest - (is_on_grid and value.excludes_high)
+            return tuple(NumberTest(source, first, last) for source in field.sources)
+        case Text(source):
+            text = unescape(source)
+        case Exact(text):
+            pass
+    if is_any(text):
+        return tuple(NumberTest(source, -NUMBER_MAX, NUMBER_MAX) for source in field.sources)
+    found, is_on_grid = _thousandths(text, ROUND_FLOOR)
+    if not is_on_grid:
+        return NEVER
+    return tuple(NumberTest(source, found, found) for source in field.sources)
+
+
+def _thousandths(text: str, rounding: str) -> tuple[int, bool]:
+    """A number in thousandths, and whether that is exact. Raises ValueError."""
+    plain = text.strip()
+    if not _DECIMAL.fullmatch(plain):
+        raise ValueError(f"{text!r} is not a number")
+    exact = Decimal(plain).scaleb(3)
+    whole = exact.to_integral_value(rounding)
+    return int(whole), whole == exact
 
 
 def constant_zero(value: Value) -> bool:

@@ -15,6 +15,7 @@ _ROOTED = re.compile(r"[a-z]:(?:\\|$)")
 _RUN = re.compile(r"\\{2,}")
 _CONTROL_SET = re.compile(r"\\controlset00[12]")
 _CONTROL_SET_WORDS = frozenset({"currentcontrolset", "controlset001", "controlset002"})
+_NUMBERED = ("controlset001", "controlset002")
 _NO_SEPARATOR = r"[^\\]"
 
 
@@ -35,9 +36,10 @@ def _path_reading(columns: tuple[str, ...], reading: str, is_registry: bool) -> 
     is_rooted = reading.startswith("/") or _ROOTED.match(value) is not None
     if value.startswith(":\\"):
         value = value[1:]
-    value = value.removeprefix("\\")
+    value = _without_leading_star(value.removeprefix("\\"))
     if value.endswith("\\"):
         value += "*"
+    written = value
     if is_registry:
         value = _CONTROL_SET.sub(r"\\currentcontrolset", "\\" + value)[1:]
     if not value.strip("*"):
@@ -47,10 +49,27 @@ def _path_reading(columns: tuple[str, ...], reading: str, is_registry: bool) -> 
         found.extend(_path_tests(column, value, is_registry))
         if is_registry:
             found.extend(chain.from_iterable(_hive_tests(column, value)))
+            if _may_lie_in_control_set(value):
+                found.append(_without_control_sets(suffix(column, "path", written, "\\")))
         if is_rooted and not is_registry and not is_wild(value):
             needle = f"\\{value}\\"
             found.append(TextTest(column, "path", "starts", needle, index_words(column, needle)))
     return tuple(found)
+
+
+def _without_leading_star(value: str) -> str:
+    """A value from its first separator on, where only a star stands before that: `*\\x` begins
+    at a separator, as every value does, also at that of `/x`. `*\\*` asks for a folder."""
+    rest = value.lstrip("*")
+    is_at_separator = rest != value and rest.startswith("\\") and rest[1:2] not in ("", "*")
+    return rest[1:] if is_at_separator else value
+
+
+def _may_lie_in_control_set(value: str) -> bool:
+    """Whether a registry value, where it begins or ends inside a part, may mean part of the name of
+    a numbered control set: the form of registry paths does not hold that name."""
+    parts = re.split(r"[\\*?]", value)
+    return is_wild(value) and any(part and part in name for part in parts for name in _NUMBERED)
 
 
 def _path_tests(column: str, value: str, is_registry: bool) -> list[TextTest]:

@@ -107,6 +107,14 @@ def hexadecimal(field: Field, source: str) -> Tests:
     return tuple(whole(column, "exact", value) for column in field.sources)
 
 
+def alert_id(field: Field, source: str) -> Tests:
+    """A keyword that is stored in lower case, so that the primary key answers."""
+    value = fold(unescape(source))
+    if is_any(value):
+        return present(field.sources)
+    return tuple(whole(column, "exact", value) for column in field.sources)
+
+
 def text(field: Field, source: str) -> Tests:
     """3.3 and 3.6: words in order."""
     words = without_outer_stars(pattern_words(unescape(source)))

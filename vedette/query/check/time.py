@@ -44,7 +44,7 @@ def time_bounds(value: Value, now_us: int) -> tuple[int, int]:
     relative = _RELATIVE.fullmatch(text)
     if relative is not None:
         return _clamp(now_us - int(relative[1]) * _UNIT_US[relative[2].lower()], now_us)
-    start_us = _instant(text, now_us)
+    start_us = moment_us(text, now_us)
     # A moment stands for the 24 hours from it; the day after begins outside.
     return _clamp(start_us, start_us + DAY_US - 1)
 
@@ -56,11 +56,11 @@ def _plain(text: str) -> str:
 def _range(value: Range, low: str, high: str, now_us: int) -> tuple[int, int]:
     low_us, high_us = 1, TIME_MAX_US
     if low != "*":
-        low_us = _instant(low, now_us)
+        low_us = moment_us(low, now_us)
         if value.excludes_low:
             low_us += DAY_US if _DATE.fullmatch(low) else 1
     if high != "*":
-        high_us = _instant(high, now_us)
+        high_us = moment_us(high, now_us)
         is_day = _DATE.fullmatch(high) is not None
         if value.excludes_high:
             high_us -= 1
@@ -73,8 +73,8 @@ def _clamp(low_us: int, high_us: int) -> tuple[int, int]:
     return max(1, low_us), min(TIME_MAX_US, high_us)
 
 
-def _instant(text: str, now_us: int) -> int:
-    """A date, a moment, `-7d`, `NOW` or `NOW-7DAYS` as epoch microseconds."""
+def moment_us(text: str, now_us: int) -> int:
+    """A date, a moment, `-7d`, `NOW` or `NOW-7DAYS` as epoch microseconds. Raises ValueError."""
     relative = _RELATIVE.fullmatch(text)
     if relative is not None:
         return now_us - int(relative[1]) * _UNIT_US[relative[2].lower()]

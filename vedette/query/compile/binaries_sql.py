@@ -1,6 +1,9 @@
 """Compile a typed tree to a condition on binaries, which have no partial rows: they are tested as
 aggregates (`binary_sql.py`)."""
 
+from typing import Final
+
+from vedette.model.findings.tag import TAGS
 from vedette.query.compile.binary_sql import ROW_COLUMNS, seen_sql
 from vedette.query.compile.binder import Binder
 from vedette.query.compile.condition import BinaryCondition
@@ -8,6 +11,9 @@ from vedette.query.compile.document import BINARY
 from vedette.query.compile.segments_sql import SegmentCompiler
 from vedette.query.nodes import And, Or
 from vedette.query.typed import Checked, Match, Test, source_of
+
+_OF_ROWS: Final = ROW_COLUMNS | {TAGS}
+"""Sources of tests that single rows answer."""
 
 
 def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
@@ -17,7 +23,7 @@ def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
     rows = [
         seen_sql(compiler.any_test(tests))
         for tests in required
-        if tests and ROW_COLUMNS.issuperset(map(source_of, tests))
+        if tests and _OF_ROWS.issuperset(map(source_of, tests))
     ]
     sql = compiler.node(tree)
     return BinaryCondition(" AND ".join(rows) or "1", sql, compiler.bind.params)

@@ -6,13 +6,13 @@ from functools import cache
 from vedette.limits import QUERY_TOKEN_SETS_MAX
 from vedette.model.fields import JOINS
 from vedette.model.indexes import EXACT, INDEX_OF, index_name, indexed_sql
-from vedette.model.suffix_columns import ends_index, ends_sql
+from vedette.model.suffix_columns import suffix_index_name, suffix_tokens_sql
 from vedette.query.compile.binder import Binder, either
 from vedette.query.compile.condition import IndexLookup
 from vedette.query.compile.document import SEGMENT, Document
 from vedette.query.compile.predicate_sql import asked_columns, rarely_joined, tests_sql
 from vedette.query.compile.selectivity import evaluating_index
-from vedette.query.compile.suffix_index import IndexedEnds
+from vedette.query.compile.suffix_index import SuffixIndexes
 from vedette.query.compile.suffix_tokens import deciding_tokens, shown_tokens
 from vedette.query.compile.value_sql import is_whole
 from vedette.query.typed import Test, TextTest
@@ -27,10 +27,10 @@ def indexes_of(source: str) -> frozenset[str]:
 class IndexSql:
     """Makes the lookups of one statement, for the indexes that the store has."""
 
-    def __init__(self, document: Document, bind: Binder, ends: IndexedEnds) -> None:
+    def __init__(self, document: Document, bind: Binder, indexes: SuffixIndexes) -> None:
         self.document = document
         self.bind = bind
-        self.ends = ends
+        self.indexes = indexes
 
     def lookup(self, source: str, tests: Sequence[Test]) -> IndexLookup:
         """The prefilter of the tests of one source, by the best index that the store has; by the
@@ -48,7 +48,7 @@ class IndexSql:
     def _by_suffix(self, source: str, tests: Sequence[Test]) -> IndexLookup | None:
         """Prefilter by suffix tokens, when all rows have the index and every test has tokens; else
         None."""
-        if self.ends.where(source) != "":
+        if self.indexes.where(source) != "":
             return None
         tokens, others = deciding_tokens(tests)
         shown = shown_tokens(others)
@@ -57,10 +57,12 @@ class IndexSql:
     def suffix(self, source: str, tokens: Sequence[str]) -> IndexLookup:
         """The row has one of the suffix tokens."""
         if len(tokens) == 1:
-            sql = f"has({ends_sql(source)}, {self.bind('String', tokens[0])})"
+            sql = f"has({suffix_tokens_sql(source)}, {self.bind('String', tokens[0])})"
         else:
-            sql = f"hasAny({ends_sql(source)}, {self.bind('Array(String)', list(tokens))})"
-        return IndexLookup(sql, frozenset({"suffix"}), indexes_of(source) | {ends_index(source)})
+            sql = f"hasAny({suffix_tokens_sql(source)}, {self.bind('Array(String)', list(tokens))})"
+        return IndexLookup(
+            sql, frozenset({"suffix"}), indexes_of(source) | {suffix_index_name(source)}
+        )
 
     def words(self, source: str, tests: Sequence[Test]) -> str | None:
         """Prefilter by the index of a column; None when one of the tests cannot use it."""

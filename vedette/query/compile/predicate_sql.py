@@ -14,11 +14,13 @@ from vedette.model.fields import (
     WRITTEN,
     WRITTEN_JOIN,
 )
+from vedette.model.findings.tag import TAGS
 from vedette.model.host import UTC_CLOCK
 from vedette.query.compile.binary_sql import hashes_sql
 from vedette.query.compile.binder import Binder, either
 from vedette.query.compile.document import BINARY, Document
 from vedette.query.compile.prefilter import Substring, prefilter_substrings
+from vedette.query.compile.tag_sql import tags_sql
 from vedette.query.compile.value_sql import few_addresses, is_whole, numbers_sql, value_sql
 from vedette.query.typed import JoinTest, PresentTest, Test, TextTest, source_of
 
@@ -52,13 +54,17 @@ def by_source(tests: Iterable[Test]) -> list[tuple[str, list[Test]]]:
 
 
 def asked_columns(source: str) -> frozenset[str]:
-    """The columns behind a source."""
+    """The columns behind a source; tags are found by key."""
+    if source == TAGS:
+        return frozenset({"window_ms"})
     of_clock = {"host_clock"} if source in ("start_hour", "start_weekday") else ()
     return frozenset((*DERIVED.get(source, (source,)), *of_clock))
 
 
 def tests_sql(source: str, tests: Sequence[Test], bind: Binder, document: Document) -> str:
     """SQL: one of the tests of a source is true of the row."""
+    if source == TAGS:
+        return tags_sql(tests, bind, document)
     if source in JOINS:
         return _joined(source, tests, bind, document)
     if source in WRITTEN:

@@ -4,6 +4,7 @@ r"""Compile a typed tree for a comprehensive search: `svc.comprehensive_search`
     a test of events      true when some segment of the process meets it
     a test of a count     on the sum over the segments
     a test of metadata    on the segment itself, which repeats the metadata of its process
+    a test of tags        true when some segment of the process has such a tag
 
 A segment matches when the query holds in this sense and the segment itself meets at least one leaf
 that is not negated; without such a leaf all segments of the process match. So NOT of a test of
@@ -31,7 +32,7 @@ from typing import assert_never
 
 from vedette.query.compile.binder import Binder, either
 from vedette.query.compile.condition import EVERY_ROW, Condition
-from vedette.query.compile.document import SEGMENT
+from vedette.query.compile.document import PROCESS
 from vedette.query.compile.narrowing_sql import narrowings_of
 from vedette.query.compile.predicate_sql import by_source
 from vedette.query.compile.process_formula import (
@@ -48,17 +49,17 @@ from vedette.query.compile.process_formula import (
     proves_positive,
 )
 from vedette.query.compile.segments_sql import SegmentCompiler
-from vedette.query.compile.suffix_index import NO_ENDS, IndexedEnds
+from vedette.query.compile.suffix_index import NO_SUFFIX_INDEXES, SuffixIndexes
 from vedette.query.nodes import And, Everything, Not, Or, all_of, negated
 from vedette.query.typed import NUMBER_MAX, Checked, Match, NumberTest, Test
 
 
 def compile_processes(
-    tree: Checked, *, prefix: str = "q", ends: IndexedEnds = NO_ENDS
+    tree: Checked, *, prefix: str = "q", indexes: SuffixIndexes = NO_SUFFIX_INDEXES
 ) -> Condition:
     """The condition that a segment matches comprehensively. Parameters, suffix indexes, settings
     and scope are as for `compile_segments`."""
-    compiler = _ProcessCompiler(SEGMENT, Binder(prefix), ends)
+    compiler = _ProcessCompiler(PROCESS, Binder(prefix), indexes)
     sql = compiler.whole(combine_leaves(tree))
     return Condition(
         sql,

@@ -28,7 +28,7 @@ def row_conditions(grouped: Sequence[tuple[str, Sequence[Test]]], index: IndexSq
     decided: dict[str, list[str]] = {}
     for source, tests in grouped:
         rows.indexes |= indexes_of(source)
-        indexed = index.ends.where(source)
+        indexed = index.indexes.where(source)
         tokens, others = deciding_tokens(tests) if indexed is not None else ([], tests)
         if tokens and indexed is not None:
             decided.setdefault(indexed, []).append(_has_suffix(source, tokens, index, rows))
@@ -56,7 +56,7 @@ def _undecided(
 ) -> Iterator[tuple[str, Sequence[Test]]]:
     """Tests that suffix tokens do not decide, each with its row filter: all tests for rows
     without the index; for rows with it the undecided ones, prefiltered by their tokens."""
-    indexed = index.ends.where(source)
+    indexed = index.indexes.where(source)
     shown = shown_tokens(others) if indexed is not None and others else []
     if indexed is None or (len(others) == len(tests) and not shown):
         yield "", tests

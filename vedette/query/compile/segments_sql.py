@@ -10,7 +10,7 @@ r"""Compile a typed tree to a condition on segments, with every value bound.
   merged. NOT is applied outside. The key is two numbers, so even all segments make a small set.
 - Metadata is tested on the merged row, because a later partial row may have a better value.
 - A token index never decides: the exact predicate always follows. A suffix index does
-  (`model/suffix_columns.py`), in the rows that have one: the store says which (`IndexedEnds`).
+  (`model/suffix_columns.py`), in the rows that have one: the store says which (`SuffixIndexes`).
 
 Column names come from the catalogue and `model/columns.py`; user input is bound, patterns too,
 which `query/check/glob.py` builds from escaped text.
@@ -28,7 +28,7 @@ from vedette.query.compile.narrowing_sql import any_of_tests, narrowing_of, narr
 from vedette.query.compile.predicate_sql import asked_columns, by_source, tests_sql
 from vedette.query.compile.row_sql import RowConditions, row_conditions
 from vedette.query.compile.selectivity import estimated_selectivity
-from vedette.query.compile.suffix_index import NO_ENDS, IndexedEnds
+from vedette.query.compile.suffix_index import NO_SUFFIX_INDEXES, SuffixIndexes
 from vedette.query.nodes import And, Everything, Not, Or
 from vedette.query.typed import Checked, Match, Test, source_of
 
@@ -36,14 +36,16 @@ KEY_COLUMNS = frozenset(column.name for column in KEY)
 """Columns that are equal in all partial rows of a segment."""
 
 
-def compile_segments(tree: Checked, *, prefix: str = "q", ends: IndexedEnds = NO_ENDS) -> Condition:
+def compile_segments(
+    tree: Checked, *, prefix: str = "q", indexes: SuffixIndexes = NO_SUFFIX_INDEXES
+) -> Condition:
     """The condition that a segment matches. Run it with `SETTINGS` and the scope's parameters
     (`store/sql/scope_filter.py`), which joins need.
 
-    `ends` are the suffix indexes of the store that it is for; the answers do not depend on them.
+    `indexes` are the suffix indexes of the store that it is for; the answers do not depend on them.
     Parameters are named `<prefix>0`, `<prefix>1` ..., so that statements can combine several.
     """
-    compiler = SegmentCompiler(SEGMENT, Binder(prefix), ends)
+    compiler = SegmentCompiler(SEGMENT, Binder(prefix), indexes)
     sql = compiler.node(tree)
     narrowings = narrowings_of(tree, compiler.index)
     found, apart = compiler.found(tree), compiler.apart(tree)
@@ -63,11 +65,13 @@ def compile_segments(tree: Checked, *, prefix: str = "q", ends: IndexedEnds = NO
 class SegmentCompiler:
     """State of compiling one condition: bound values, columns read, subqueries used."""
 
-    def __init__(self, document: Document, bind: Binder, ends: IndexedEnds = NO_ENDS) -> None:
+    def __init__(
+        self, document: Document, bind: Binder, indexes: SuffixIndexes = NO_SUFFIX_INDEXES
+    ) -> None:
         self.document = document
         self.bind = bind
-        bind.params.update(ends.params)
-        self.index = IndexSql(document, bind, ends)
+        bind.params.update(indexes.params)
+        self.index = IndexSql(document, bind, indexes)
         self.subqueries = 0
         self.merged: set[str] = set()
         self.keys: set[str] = set()

@@ -8,7 +8,7 @@ from vedette.model.indexes import EXACT, INDEX_OF, IndexKind
 from vedette.query.compile.document import SEGMENT
 from vedette.query.compile.value_sql import few_addresses, is_whole
 from vedette.query.nodes import And, Or
-from vedette.query.typed import AddressTest, Checked, JoinTest, Match, Test, TextTest
+from vedette.query.typed import AddressTest, Checked, JoinTest, Match, TagTest, Test, TextTest
 
 WORD_INDEXES = frozenset({"words", "pieces"})
 
@@ -45,6 +45,8 @@ def _test_selectivity(test: Test) -> int:
     if isinstance(test, JoinTest):
         is_of_program = not SEGMENT.lists.intersection(JOINS[test.source])
         return QUERY_INDEX_TOKEN_CHARS_MIN if is_of_program else 1
+    if isinstance(test, TagTest):
+        return QUERY_INDEX_TOKEN_CHARS_MIN
     if isinstance(test, AddressTest):
         return 2 if INDEX_OF.get(test.column) in EXACT and few_addresses([test]) else 0
     if not isinstance(test, TextTest):

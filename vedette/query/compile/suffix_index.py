@@ -8,28 +8,28 @@ which costs several times as much as the indexed tokens.
 from dataclasses import dataclass
 from typing import Any, Final
 
-from vedette.model.suffix_columns import MERGED_ENDS
+from vedette.model.suffix_columns import MERGED_SUFFIX_COLUMNS
 
-_SETTLED: Final = "settled_partitions"
+_INDEXED: Final = "settled_partitions"
 _MERGING: Final = "merging_partitions"
 
-_IN_SETTLED: Final = f"_partition_id IN {{{_SETTLED}:Array(String)}}"
+_IN_INDEXED: Final = f"_partition_id IN {{{_INDEXED}:Array(String)}}"
 _IS_MERGED: Final = "NOT match(_part, '^[^_]+_[0-9]+_[0-9]+_0(_|$)')"
 """Part names are `<partition>_<blocks>_<merges>`."""
 _IN_MERGED: Final = (
-    f"({_IN_SETTLED} OR _partition_id IN {{{_MERGING}:Array(String)}} AND {_IS_MERGED})"
+    f"({_IN_INDEXED} OR _partition_id IN {{{_MERGING}:Array(String)}} AND {_IS_MERGED})"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class IndexedEnds:
+class SuffixIndexes:
     """Partitions of a store with suffix indexes, by opening time: what the store tells the compiler
     of its capabilities (`store/partitions/index_build.py`)."""
 
-    settled: tuple[int, ...] = ()
+    indexed: tuple[int, ...] = ()
     """Partitions with the indexes of all columns."""
     merging: tuple[int, ...] = ()
-    """Partitions whose merged parts have the indexes of `MERGED_ENDS`."""
+    """Partitions whose merged parts have the indexes of `MERGED_SUFFIX_COLUMNS`."""
     everywhere: frozenset[str] = frozenset()
     """Columns whose index covers all rows, or all but so few that scanning those is cheap."""
 
@@ -37,17 +37,17 @@ class IndexedEnds:
         """SQL: the rows that have the index of a column; "" for all, None for none."""
         if column in self.everywhere:
             return ""
-        if self.merging and column in MERGED_ENDS:
+        if self.merging and column in MERGED_SUFFIX_COLUMNS:
             return _IN_MERGED
-        return _IN_SETTLED if self.settled else None
+        return _IN_INDEXED if self.indexed else None
 
     @property
     def params(self) -> dict[str, Any]:
         """Bound values of `where`."""
-        if not self.settled and not self.merging:
+        if not self.indexed and not self.merging:
             return {}
-        return {_SETTLED: list(map(str, self.settled)), _MERGING: list(map(str, self.merging))}
+        return {_INDEXED: list(map(str, self.indexed)), _MERGING: list(map(str, self.merging))}
 
 
-NO_ENDS: Final = IndexedEnds()
+NO_SUFFIX_INDEXES: Final = SuffixIndexes()
 """No partition has suffix indexes."""

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from vedette.limits import QUERY_ADDRESS_TOKENS_MAX, QUERY_SUFFIX_TOKENS_MAX
-from vedette.model.suffix_columns import END, ENDS, IPV4, is_askable
+from vedette.model.suffix_columns import END, IPV4, SUFFIX_COLUMNS, is_askable
 from vedette.query.typed import AddressTest, Test, TextTest
 
 _DRIVE: Final = re.compile(r"[a-z]:")
@@ -42,13 +42,13 @@ def deciding_tokens(tests: Iterable[Test]) -> tuple[list[str], list[Test]]:
 def _deciding(test: Test) -> Collection[str]:
     """The tokens that decide one test; () when it cannot be decided."""
     if isinstance(test, AddressTest):
-        return _address_tokens(test) if test.column in ENDS else ()
+        return _address_tokens(test) if test.column in SUFFIX_COLUMNS else ()
     token = _deciding_text(test) if isinstance(test, TextTest) else None
     return () if token is None else (token,)
 
 
 def _deciding_text(test: TextTest) -> str | None:
-    match ENDS.get(test.column), test.form, test.shape:
+    match SUFFIX_COLUMNS.get(test.column), test.form, test.shape:
         case "path" | "module" as kind, "path" | "registry", "ends" | "ends_after":
             return _path_token(test, kind == "module")
         case "domain", "domain", "ends":
@@ -89,7 +89,7 @@ def shown_tokens(tests: Iterable[Test]) -> list[str]:
 def _shown_token(test: Test) -> str | None:
     if not isinstance(test, TextTest):
         return None
-    match ENDS.get(test.column), test.form, test.shape:
+    match SUFFIX_COLUMNS.get(test.column), test.form, test.shape:
         case "path" | "module", "path" | "registry", "ends" | "ends_after":
             return _end_of_path(test)
         case "path" | "module", "path" | "registry", "starts" | "contains":

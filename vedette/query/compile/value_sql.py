@@ -12,6 +12,7 @@ from vedette.query.typed import (
     JoinTest,
     NumberTest,
     PresentTest,
+    TagTest,
     Test,
     TextTest,
     TimeTest,
@@ -48,8 +49,8 @@ def value_sql(value: str, tests: Sequence[Test], bind: Binder) -> str:
             return _addresses(value, tests, bind)
         case TextTest() | PresentTest():
             return texts_sql(value, tests, bind)
-        case JoinTest():
-            raise AssertionError(f"a join asks hashes, not {value}")
+        case JoinTest() | TagTest():
+            raise AssertionError(f"a join asks hashes and a tag its table, not {value}")
     assert_never(first)
 
 

@@ -17,6 +17,7 @@ from vedette.search.processes.highlights import Highlight, Highlights, patterns_
 from vedette.search.processes.process_search import SearchSettings
 from vedette.search.query_guards import guarded_check
 from vedette.search.search_request import SearchRequest, Sort
+from vedette.search.tagged import with_binary_tags
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
 from vedette.store.integrity.damage import damaged_parts
@@ -105,7 +106,7 @@ def search(
             raise
         findings = _Findings(facets={name: [] for name in request.facets})
         is_incomplete = True
-    rows = findings.found.rows
+    rows = with_binary_tags(engine, findings.found.rows)
     left_s = began + settings.search_deadline_s - time.monotonic()
     return BinaryResults(
         rows=rows,
@@ -143,7 +144,7 @@ def summary(engine: Engine, scope: Scope, digest: str) -> Row:
     found = binaries_of(engine, [digest.lower()], scope) if len(digest) in _HASH_CHARS else []
     if not found:
         raise NotFoundError(f"there is no binary {digest[:64]!r}")
-    return found[0]
+    return with_binary_tags(engine, found)[0]
 
 
 def frequency(engine: Engine, scope: Scope, name: str, digest: str) -> Frequency:

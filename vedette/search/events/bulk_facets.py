@@ -7,16 +7,18 @@ checked between steps. A step that runs out of time is not counted.
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vedette import limits
 from vedette.errors import UnavailableError
 from vedette.model.event_facets import EVENT_FACETS, EVENT_TYPE
+from vedette.model.findings.tag import Tag, newest
 from vedette.model.scope import Scope
 from vedette.search.processes.process_lookup import unknown_process
 from vedette.search.streams.stream_cursor import EventSequence
 from vedette.store.engine.client import Engine
+from vedette.store.read.detection.tags import tags_of_process
 from vedette.store.read.event_facets import FacetCounts, count_event_facets
 from vedette.store.read.segment_counts import SegmentCounts, load_segment_counts
 
@@ -32,6 +34,8 @@ class EventFacets:
     """By facet field, the count of each value id; at most `FACET_VALUES_HELD_MAX` ids."""
     is_partial: bool
     """Whether the time limit ended the count."""
+    tags: Sequence[Tag] = ()
+    """Of all segments of the process."""
 
 
 @dataclass(slots=True)
@@ -87,7 +91,8 @@ def bulk(
             tally.is_partial = True
             break
         tally.add(counts, len(numbers))
-    return EventFacets(tally.found, tally.segments, tally.values, tally.is_partial)
+    tags = newest(tags_of_process(engine, process_id))
+    return EventFacets(tally.found, tally.segments, tally.values, tally.is_partial, tags)
 
 
 def _steps(process_id: str, found: SegmentCounts, segment: int) -> Iterator[range]:

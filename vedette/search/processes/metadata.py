@@ -5,6 +5,7 @@ from typing import Final
 from vedette.model.scope import Scope
 from vedette.search.processes.process_columns import Row
 from vedette.search.processes.process_lookup import unknown_process, with_parent
+from vedette.search.tagged import with_process_tags
 from vedette.store.engine.client import Engine
 from vedette.store.read.process_metadata import process_row
 
@@ -23,4 +24,5 @@ def metadata(engine: Engine, scope: Scope, process_id: str) -> Row:
     known = process_row(engine, process_id, scope, _COLUMNS, ())
     if known is None:
         raise unknown_process(engine, scope, process_id)
-    return with_parent(engine, scope, known, _PARENT_COLUMNS)
+    tagged = with_process_tags(engine, known)
+    return with_parent(engine, scope, tagged, _PARENT_COLUMNS)

@@ -12,6 +12,7 @@ from typing import Final
 from vedette import limits
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import Childproc, ProcessEvent
+from vedette.model.findings.tag import Tag, newest
 from vedette.model.ids import MERGED_SEGMENT, names_process
 from vedette.model.scope import Scope
 from vedette.search.processes.process_columns import Row
@@ -26,6 +27,7 @@ from vedette.search.processes.suppression import Suppression
 from vedette.store.engine.client import Engine
 from vedette.store.engine.query_pool import submit
 from vedette.store.read import process as stored
+from vedette.store.read.detection.tags import tags_of_process, tags_of_segments
 from vedette.store.read.process import SegmentSummary
 
 LISTED_KINDS: Final = tuple(kind for kind in EVENT_KINDS if kind.counted)
@@ -86,9 +88,9 @@ class ProcessEvents:
 
 @dataclass(frozen=True, slots=True)
 class FeedHits:
-    """Hits of threat feeds on a process, by feed."""
+    """Hits of threat feeds on a process, or on one segment of it."""
 
-    by_feed: Mapping[str, Sequence[str]]
+    tags: Sequence[Tag]
     elapsed_s: float
 
 
@@ -137,10 +139,18 @@ def segments(engine: Engine, scope: Scope, process_id: str) -> Segments:
 
 
 def threat_intel_hits(engine: Engine, scope: Scope, process_id: str, segment: int) -> FeedHits:
-    """Feed hits of a process. No feeds exist yet, so there are none. Raises NotFoundError."""
+    """Feed hits of a segment; 0 is all of the process. Raises NotFoundError."""
     began = time.perf_counter()
-    process_row(engine, scope, process_id, segment)
-    return FeedHits({}, time.perf_counter() - began)
+    row = process_row(engine, scope, process_id, segment)
+    tags = (
+        tags_of_process(engine, process_id)
+        if segment == MERGED_SEGMENT
+        else tags_of_segments(engine, [(process_id, row["segment_id"])]).get(
+            (process_id, row["segment_id"]), []
+        )
+    )
+    found = [tag for tag in newest(tags) if tag.family == "alliance"]
+    return FeedHits(found, time.perf_counter() - began)
 
 
 def events(

@@ -21,6 +21,7 @@ from vedette.search.processes.process_columns import (
     Row,
     time_in_id_us,
 )
+from vedette.search.tagged import with_process_tags, with_segment_tags
 from vedette.store.engine.client import Engine
 from vedette.store.read import process_metadata as stored
 from vedette.store.read.segment_counts import present_segment
@@ -40,7 +41,7 @@ OF_PARENT: Final[Mapping[str, str]] = {
 
 
 def process_row(engine: Engine, scope: Scope, process_id: str, segment: int) -> dict[str, Any]:
-    """One segment of a process, or the process over all of them.
+    """One segment of a process, or the process over all of them, with its tags.
 
     Raises NotFoundError, which says whether the process or the segment is missing.
     """
@@ -53,7 +54,9 @@ def process_row(engine: Engine, scope: Scope, process_id: str, segment: int) -> 
         row = stored.segment_row(engine, process_id, wanted, scope, PROCESS_COLUMNS, COUNT_COLUMNS)
     if row is None:
         raise _missing(engine, scope, process_id, segment)
-    return row
+    if segment == MERGED_SEGMENT:
+        return with_process_tags(engine, row)
+    return with_segment_tags(engine, [row])[0]
 
 
 def _missing(engine: Engine, scope: Scope, process_id: str, segment: int) -> NotFoundError:

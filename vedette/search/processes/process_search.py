@@ -18,9 +18,10 @@ from vedette.search.processes.highlights import Highlight, process_highlights
 from vedette.search.processes.process_columns import Row
 from vedette.search.query_guards import GuardSettings, guarded_check
 from vedette.search.search_request import SearchRequest, Sort
+from vedette.search.tagged import with_segment_tags
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
-from vedette.store.partitions.index_build import indexed_ends
+from vedette.store.partitions.index_build import suffix_indexes
 from vedette.store.plan.choose import choose_plan
 from vedette.store.plan.plan import COUNT, Order, Plan, Want
 from vedette.store.plan.run import run_plan
@@ -132,7 +133,7 @@ def search_processes(
     checked = guarded_check(engine, tree, PROCESS, settings, now_us)
     compiled = compile_processes if request.is_comprehensive else compile_segments
     question = _Question(
-        where=compiled(checked, ends=indexed_ends(engine)),
+        where=compiled(checked, indexes=suffix_indexes(engine)),
         scope=scope,
         order=sort_columns(request.sorts),
         group=_group_column(request.group),
@@ -144,7 +145,7 @@ def search_processes(
     deadline_s = settings.search_deadline_s
     answer, is_complete = with_fallback(engine, deadline_s, lambda at: _find(engine, question, at))
     findings = answer or _nothing(request)
-    rows = findings.found.rows
+    rows = with_segment_tags(engine, findings.found.rows)
     left_s = began + deadline_s - time.monotonic()
     return SearchResults(
         rows=rows,

@@ -90,6 +90,8 @@ class Outputs:
     is_blocked: Callable[[str, int], bool]
     """Whether isolation refuses this address and port now."""
     collection: Collection = field(default_factory=Collection)
+    own_folder: str = ""
+    """The folder with the sensor's files: who changes them tampers with the sensor."""
 
 
 class Assembler:
@@ -210,7 +212,11 @@ class Assembler:
         if observed.action == "write" and self._is_again(process, observed):
             return
         if not self._is_filtered(process, file_subject(observed.path, observed.file_type)):
-            self._write("file", observed.time_us, process, event_format.file(observed))
+            members = event_format.file(observed)
+            is_own = self._is_own_file(observed.path) or self._is_own_file(observed.to)
+            if is_own and not self._is_own(process):
+                members["tamper"] = True
+            self._write("file", observed.time_us, process, members)
 
     def _is_again(self, process: Process, observed: FileChanged) -> bool:
         """Limits repeated writes to a file to one event a minute (a log opened for every line)."""
@@ -260,7 +266,18 @@ class Assembler:
         process = self._known(observed.pid, observed.time_us, observed.exe, observed.uid)
         target = self._known(observed.target, observed.time_us)
         if not self._is_filtered(process, Subject(("crossproc_filters",), (target.path,))):
-            self._write("proc", observed.time_us, process, event_format.access(observed, target))
+            members = event_format.access(observed, target)
+            if self._is_own(target) and not self._is_own(process):
+                members["tamper"] = True
+            self._write("proc", observed.time_us, process, members)
+
+    def _is_own_file(self, path: str) -> bool:
+        folder = self._out.own_folder
+        return bool(folder) and (path == folder or path.startswith(folder + "/"))
+
+    def _is_own(self, process: Process) -> bool:
+        """Whether it is the sensor, or its guard."""
+        return os.getpid() in (process.pid, process.ppid)
 
     def _loaded(self, observed: Loaded) -> None:
         if not self._out.collection.includes("moduleloads"):

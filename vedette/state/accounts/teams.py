@@ -28,6 +28,8 @@ class Team:
     id: int
     name: str
     access: tuple[Access, ...]
+    is_enabled: bool = True
+    """While it is not, its roles count for nothing; members and roles stay as they are."""
 
 
 def add(database: Database, name: str, access: Mapping[int, Role]) -> Team:
@@ -50,8 +52,9 @@ def change(
     *,
     name: str | None = None,
     access: Mapping[int, Role] | None = None,
+    is_enabled: bool | None = None,
 ) -> Team:
-    """Rename a team, or replace its roles; None leaves as it is.
+    """Rename a team, replace its roles, disable or enable it; None leaves as it is.
 
     Raises NotFoundError, ConflictError for a name that is taken, BadRequestError for an unknown
     group.
@@ -65,6 +68,9 @@ def change(
             if connection.scalar(taken) is not None:
                 raise ConflictError(f"there is a team {name!r} already")
             connection.execute(update(TEAM).where(TEAM.c.id == team_id).values(name=name))
+        if is_enabled is not None:
+            changed = update(TEAM).where(TEAM.c.id == team_id).values(enabled=is_enabled)
+            connection.execute(changed)
         if access is not None:
             _check_groups(connection, access)
             connection.execute(delete(TEAM_ACCESS).where(TEAM_ACCESS.c.team_id == team_id))
@@ -102,11 +108,13 @@ def remove(database: Database, team_id: int) -> None:
 
 
 def roles_of(connection: Connection, user_id: int) -> tuple[tuple[int, Role], ...]:
-    """The highest role of a user in each sensor group, ascending by group, none left out."""
+    """The highest role of a user in each sensor group, of enabled teams; ascending by group, none
+    left out."""
     rows = connection.execute(
         select(TEAM_ACCESS.c.group_id, TEAM_ACCESS.c.role)
         .join(TEAM_MEMBER, TEAM_MEMBER.c.team_id == TEAM_ACCESS.c.team_id)
-        .where(TEAM_MEMBER.c.user_id == user_id)
+        .join(TEAM, TEAM.c.id == TEAM_ACCESS.c.team_id)
+        .where(TEAM_MEMBER.c.user_id == user_id, TEAM.c.enabled.is_(True))
     )
     highest: dict[int, Role] = {}
     for group_id, role in rows:
@@ -135,5 +143,8 @@ def _teams(connection: Connection) -> list[Team]:
     for row in connection.execute(query).mappings():
         found = Access(row["group_id"], row["name"], Role(row["role"]))
         access.setdefault(row["team_id"], []).append(found)
-    teams = connection.execute(select(TEAM.c.id, TEAM.c.name).order_by(TEAM.c.id))
-    return [Team(team_id, name, tuple(access.get(team_id, ()))) for team_id, name in teams]
+    teams = connection.execute(select(TEAM).order_by(TEAM.c.id)).mappings()
+    return [
+        Team(team["id"], team["name"], tuple(access.get(team["id"], ())), team["enabled"])
+        for team in teams
+    ]

@@ -18,19 +18,21 @@ from hashlib import sha256
 from threading import Lock
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from vedette import limits
 from vedette.clock import Clock
 from vedette.errors import BadRequestError, NotFoundError
-from vedette.limits import TOKEN_USE_NOTED_US
+from vedette.limits import SESSION_KEPT_US, TOKEN_USE_NOTED_US
 from vedette.model.principal import Principal
 from vedette.state.accounts.teams import roles_of
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, TOKEN, USER
 from vedette.state.policy.groups import checked_name
 
-TokenKind = Literal["api", "ingest"]
+TokenKind = Literal["api", "ingest", "session"]
+"""`session` is of a browser that signed in: good in its cookie only, and as long as it is used
+(`SESSION_IDLE_S`)."""
 
 
 _ID_CHARACTERS = string.ascii_uppercase + string.digits
@@ -38,7 +40,7 @@ _ID_CHARACTERS = string.ascii_uppercase + string.digits
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """The data of a new token: `user_id` for `api`, `group_id` for `ingest`."""
+    """The data of a new token: `user_id` for `api` and `session`, `group_id` for `ingest`."""
 
     kind: TokenKind
     name: str = ""
@@ -96,7 +98,7 @@ def insert_checked(connection: Connection, new: NewToken, now_us: int) -> Issued
     expires_us = now_us + lifetime_us if new.expires_us is None else new.expires_us
     if expires_us and expires_us <= now_us:
         raise BadRequestError("a token must expire in the future")
-    table, holder = (USER, new.user_id) if new.kind == "api" else (GROUP, new.group_id)
+    table, holder = (GROUP, new.group_id) if new.kind == "ingest" else (USER, new.user_id)
     if connection.scalar(select(table.c.id).where(table.c.id == holder)) is None:
         raise BadRequestError(f"the holder of an {new.kind} token must exist")
     issued = Issued(
@@ -106,7 +108,7 @@ def insert_checked(connection: Connection, new: NewToken, now_us: int) -> Issued
         "id": issued.id,
         "kind": new.kind,
         "name": new.name,
-        "user_id": new.user_id if new.kind == "api" else None,
+        "user_id": None if new.kind == "ingest" else new.user_id,
         "group_id": new.group_id if new.kind == "ingest" else None,
         "secret_sha256": _digest(issued.secret),
         "created_us": now_us,
@@ -128,6 +130,28 @@ def all_tokens(database: Database, username: str | None = None) -> list[Token]:
         query = query.where(USER.c.username == username.lower())
     with database.reading() as connection:
         return [_token(row) for row in connection.execute(query).mappings()]
+
+
+def begin_session(database: Database, user_id: int, name: str, now_us: int) -> Issued:
+    """A session of a browser; the oldest of the user's end above `SESSIONS_PER_USER_MAX`."""
+    new = NewToken(
+        "session", name, user_id=user_id, expires_us=now_us + limits.SESSION_S_MAX * 1_000_000
+    )
+    with database.writing() as connection:
+        issued = insert_checked(connection, new, now_us)
+        live = (
+            select(TOKEN.c.id)
+            .where(TOKEN.c.user_id == user_id, TOKEN.c.kind == "session", TOKEN.c.revoked_us == 0)
+            .order_by(TOKEN.c.created_us.desc(), TOKEN.c.id != issued.id)
+            .offset(limits.SESSIONS_PER_USER_MAX)
+        )
+        for token_id in connection.scalars(live).all():
+            connection.execute(
+                update(TOKEN).where(TOKEN.c.id == token_id).values(revoked_us=now_us)
+            )
+        ended = (TOKEN.c.kind == "session") & (TOKEN.c.expires_us < now_us - SESSION_KEPT_US)
+        connection.execute(delete(TOKEN).where(ended))
+    return issued
 
 
 def without_expiry(database: Database, now_us: int) -> int:
@@ -206,7 +230,8 @@ class Tokens:
     def _read(self, digest: bytes, now_us: int) -> _Found:
         with self._database.reading() as connection:
             row = _lookup(connection, TOKEN.c.secret_sha256 == digest)
-            principal = None if row is None else _principal(connection, row)
+            is_good = row is not None and not _is_idle(row, now_us)
+            principal = _principal(connection, row) if is_good else None
         found = _Found(principal, 0 if row is None else row["expires_us"], now_us)
         with self._lock:
             self._found[digest] = found
@@ -235,6 +260,12 @@ def _lookup(connection: Connection, condition: ColumnElement[bool]) -> Any:
     return connection.execute(query).mappings().first()
 
 
+def _is_idle(row: Any, now_us: int) -> bool:
+    """Whether a session ended because nobody used it."""
+    used_us = max(row["last_used_us"], row["created_us"])
+    return bool(row["kind"] == "session" and now_us - used_us > limits.SESSION_IDLE_S * 1_000_000)
+
+
 def _principal(connection: Connection, row: Any) -> Principal:
     if row["kind"] == "ingest":
         return Principal("ingest", row["name"], row["id"], group_id=row["group_id"])
@@ -244,6 +275,7 @@ def _principal(connection: Connection, row: Any) -> Principal:
         row["id"],
         is_global_admin=row["global_admin"],
         roles=roles_of(connection, row["user_id"]),
+        is_session=row["kind"] == "session",
     )
 
 

@@ -7,6 +7,8 @@ Surprises:
   writers wait for each other up to `SQLITE_BUSY_MS`.
 - SQLite in WAL mode fsyncs at commit only with `synchronous=FULL`: what stored telemetry names
   (sensor ids, channel codes) must be as durable as the telemetry.
+- `exclusive` is for work on the telemetry store that reads, changes and writes back: servers of a
+  cluster share no process, but they share PostgreSQL; SQLite has one server.
 - Driver exceptions are translated: `UnavailableError` (503, the client retries) for a database that
   does not answer, `ConflictError` for a violated constraint, `BadRequestError` for a value that it
   cannot represent (a zero byte, a number of 100 digits).
@@ -15,9 +17,11 @@ Surprises:
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, TypeAlias
+from zlib import crc32
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
 from sqlalchemy.dialects import postgresql, sqlite
@@ -35,6 +39,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from vedette.errors import BadRequestError, ConflictError, StartError, UnavailableError
 from vedette.limits import POSTGRES_CONNECT_S, SQLITE_BUSY_MS, STATE_CONNECTIONS_MAX
+from vedette.state.db import audit_log
 
 _UNAVAILABLE = (OperationalError, InterfaceError, InternalError, DatabaseError)
 """Disk full, locked, shut down, in recovery, not a database; exactly these, not their kin: a
@@ -52,11 +57,20 @@ _INSERTS: dict[str, Callable[[Table], Any]] = {
 }
 
 
+Transaction: TypeAlias = Connection
+"""A transaction, for those above the state who only pass it on."""
+
+
+_ADVISORY_LOCKS = {"postgresql": "SELECT pg_advisory_xact_lock(%s)"}
+"""Held until the transaction ends."""
+
+
 @dataclass(frozen=True, slots=True)
 class Database:
     """An open database. Safe to share between threads; close it once."""
 
     engine: Engine
+    locks: dict[str, Lock] = field(default_factory=dict, repr=False, compare=False)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -68,7 +82,19 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """A transaction that is durable once the block ends, and rolled back if it raises."""
         with _translated(), self.engine.execution_options(is_writing=True).begin() as connection:
+            audit_log.begin(connection)
             yield connection
+            audit_log.write_pending(connection)
+
+    @contextmanager
+    def exclusive(self, name: str) -> Iterator[None]:
+        """Waits until no other thread, and no other server, is within a block of the same name.
+        Take it before a transaction, never within one, and not twice."""
+        with self.locks.setdefault(name, Lock()), _translated(), self.engine.begin() as connection:
+            if connection.dialect.name in _ADVISORY_LOCKS:
+                statement = _ADVISORY_LOCKS[connection.dialect.name]
+                connection.exec_driver_sql(statement, (crc32(name.encode()),))
+            yield
 
     def close(self) -> None:
         self.engine.dispose()
@@ -80,17 +106,9 @@ def open_database(dsn: str, data: Path) -> Database:
     Connects lazily. Raises StartError for a DSN that cannot be understood.
     """
     url = _url(dsn, data)
-    if url.get_backend_name() == "sqlite":
-        return Database(_sqlite(url))
-    return Database(
-        create_engine(
-            url,
-            pool_size=STATE_CONNECTIONS_MAX,
-            max_overflow=0,
-            pool_pre_ping=True,
-            connect_args={"connect_timeout": POSTGRES_CONNECT_S},
-        )
-    )
+    engine = _sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url)
+    audit_log.observe(engine)
+    return Database(engine)
 
 
 def insert_new(connection: Connection, table: Table) -> Any:
@@ -110,6 +128,16 @@ def _url(dsn: str, data: Path) -> URL:
         raise StartError(
             f"state_dsn: there is no support for {url.drivername}; use postgresql or sqlite"
         ) from None
+
+
+def _postgresql(url: URL) -> Engine:
+    return create_engine(
+        url,
+        pool_size=STATE_CONNECTIONS_MAX,
+        max_overflow=0,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": POSTGRES_CONNECT_S},
+    )
 
 
 def _sqlite(url: URL) -> Engine:

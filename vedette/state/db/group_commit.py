@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 
 from vedette import limits
 from vedette.errors import UnavailableError, VedetteError
+from vedette.state.db.author import Author, set_author
 from vedette.state.db.database import Database
 
 T = TypeVar("T")
@@ -75,6 +76,8 @@ class GroupCommit:
         self._thread.join()
 
     def _loop(self) -> None:
+        # Works of sensors; changes by people are made in transactions of their own.
+        set_author(Author("sensor", ""))
         ends = False
         while not ends:
             first = self._inbox.get()

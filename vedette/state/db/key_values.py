@@ -1,6 +1,6 @@
 """Key-value store for small values of the server itself."""
 
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import VALUE
@@ -15,8 +15,13 @@ def load(database: Database, name: str) -> str | None:
 def save(database: Database, name: str, value: str) -> None:
     """Durable when this returns."""
     with database.writing() as connection:
-        changed = connection.execute(
-            update(VALUE).where(VALUE.c.name == name).values(value=value)
-        ).rowcount
-        if not changed:
-            connection.execute(insert_new(connection, VALUE), {"name": name, "value": value})
+        put(connection, name, value)
+
+
+def put(connection: Connection, name: str, value: str) -> None:
+    """`save` within a transaction."""
+    changed = connection.execute(
+        update(VALUE).where(VALUE.c.name == name).values(value=value)
+    ).rowcount
+    if not changed:
+        connection.execute(insert_new(connection, VALUE), {"name": name, "value": value})

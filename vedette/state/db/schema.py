@@ -17,7 +17,10 @@ from sqlalchemy import (
     Table,
     Text,
     false,
+    true,
 )
+
+from vedette.state.db.audited import audited
 
 METADATA = MetaData(
     naming_convention={
@@ -53,6 +56,7 @@ USER = Table(
     _flag("global_admin"),
     _flag("enabled"),
     _number("created_us"),
+    info=audited("user", "username", secrets=("password_hash",)),
 )
 
 SITE = Table(
@@ -60,6 +64,7 @@ SITE = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
+    info=audited("site", "name"),
 )
 
 GROUP = Table(
@@ -73,6 +78,7 @@ GROUP = Table(
     # (docs/api-objects.md#process-events).
     Column("suppress_children", Boolean, nullable=False, server_default=false()),
     Column("options", Text, nullable=False, server_default="{}"),  # JSON: model/group.py
+    info=audited("group", "name"),
 )
 
 TEAM = Table(
@@ -80,6 +86,8 @@ TEAM = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
+    Column("enabled", Boolean, nullable=False, server_default=true()),
+    info=audited("team", "name"),
 )
 
 TEAM_ACCESS = Table(
@@ -88,6 +96,7 @@ TEAM_ACCESS = Table(
     Column("team_id", ForeignKey("team.id", ondelete="CASCADE"), primary_key=True),
     Column("group_id", ForeignKey("sensor_group.id", ondelete="CASCADE"), primary_key=True),
     Column("role", SmallInteger, nullable=False),  # model.principal.Role
+    info=audited("team access", "team_id", "group_id"),
 )
 
 TEAM_MEMBER = Table(
@@ -95,6 +104,7 @@ TEAM_MEMBER = Table(
     METADATA,
     Column("team_id", ForeignKey("team.id", ondelete="CASCADE"), primary_key=True),
     Column("user_id", ForeignKey("user_account.id", ondelete="CASCADE"), primary_key=True),
+    info=audited("team member", "team_id", "user_id"),
 )
 
 TOKEN = Table(
@@ -110,6 +120,12 @@ TOKEN = Table(
     _number("expires_us"),  # 0: never
     _number("revoked_us"),  # 0: not revoked
     _number("last_used_us"),  # coarse
+    info=audited(
+        "token",
+        "id",
+        only=("id", "kind", "name", "user_id", "group_id", "expires_us", "revoked_us"),
+        secrets=("secret_sha256",),
+    ),
 )
 
 SENSOR = Table(
@@ -177,6 +193,18 @@ SENSOR = Table(
     Index("ix_sensor_computer_name", "computer_name"),
     Index("ix_sensor_changed_us", "changed_us"),
     sqlite_autoincrement=True,  # an id is never given twice: process ids begin with it
+    info=audited(
+        "sensor",
+        "hostname",
+        only=(
+            "network_isolation_enabled",
+            "uninstall",
+            "group_id",
+            "notes",
+            "liveresponse_init",
+            "flush_us",
+        ),
+    ),
 )
 
 ALIAS = Table(
@@ -184,6 +212,7 @@ ALIAS = Table(
     METADATA,
     Column("alias", Text, primary_key=True),  # another name of the host, lower case
     Column("sensor_id", ForeignKey("sensor.id", ondelete="CASCADE"), nullable=False),
+    info=audited("host alias", "alias"),
 )
 
 CHANNEL = Table(
@@ -237,6 +266,7 @@ INGRESS_FILTER = Table(
     _number("modify_us"),
     _number("create_user_id"),
     _number("modify_user_id"),
+    info=audited("ingress filter", "id", only=("id", "body")),
 )
 
 FILTER_RATE = Table(
@@ -263,6 +293,7 @@ BAN = Table(
     _text("last_block_hostname"),
     _number("version"),  # of the list, when this ban was last switched
     Index("ix_ban_version", "version"),
+    info=audited("ban", "md5", only=("md5", "text", "enabled")),
 )
 
 BAN_AUDIT = Table(
@@ -290,6 +321,7 @@ INSTALLER = Table(
     Column("sha256", Text, nullable=False),
     _number("size"),
     _number("added_us"),
+    info=audited("installer", "file_name"),
 )
 
 INSTALLER_CHUNK = Table(
@@ -298,4 +330,49 @@ INSTALLER_CHUNK = Table(
     Column("installer_id", ForeignKey("installer.id", ondelete="CASCADE"), primary_key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("data", LargeBinary, nullable=False),
+)
+
+APPROVED_ADDRESS = Table(
+    "approved_address",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("network", Text, nullable=False, unique=True),  # an address, or a block
+    info=audited("approved address", "network"),
+    sqlite_autoincrement=True,
+)
+
+SWITCH = Table(
+    "switch",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    _flag("is_on"),
+    info=audited("switch", "name"),
+)
+"""Settings that are switched while the server runs."""
+
+LICENSE = Table(
+    "license",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),  # 1: the only row
+    Column("token", Text, nullable=False),
+    _number("applied_us"),
+    info=audited("license", "id", only=("id", "applied_us")),
+)
+
+SIGN_IN_ATTEMPT = Table(
+    "sign_in_attempt",
+    METADATA,
+    Column("name", Text, primary_key=True),  # of an address, a user (hashed), or both
+    _number("attempts"),
+    _number("first_us"),
+)
+
+SECOND_FACTOR = Table(
+    "second_factor",
+    METADATA,
+    Column("user_id", ForeignKey("user_account.id", ondelete="CASCADE"), primary_key=True),
+    _text("secret"),  # in force; sealed, "" for none
+    _text("proposed"),  # shown to the user, not confirmed yet; sealed
+    _number("used_step"),  # of the newest code that was used: none is good twice
+    info=audited("second factor", "user_id", only=("user_id",), secrets=("secret", "proposed")),
 )

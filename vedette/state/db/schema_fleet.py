@@ -5,6 +5,7 @@ Their history is in `migrations/`, like that of `schema.py`.
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Table, Text
 
+from vedette.state.db.audited import audited
 from vedette.state.db.schema import METADATA
 
 
@@ -31,6 +32,13 @@ ENROLMENT_SECRET = Table(
     _number("uses"),
     Index("ix_enrolment_secret_group_id", "group_id"),
     sqlite_autoincrement=True,
+    info=audited(
+        "enrolment secret",
+        "group_id",
+        "id",
+        only=("group_id", "revoked_us", "expires_us", "uses_max"),
+        secrets=("secret",),
+    ),
 )
 
 SENSOR_KEY_EVENT = Table(
@@ -68,6 +76,7 @@ STORED_FILE = Table(
     _text("path"),  # on the host it came from
     _number("size"),
     _number("copied"),  # bytes kept: the beginning, when less than `size`
+    _text("content_sha256"),  # of the bytes kept; "" for copies of older versions
     _number("stored_us"),
     Index("ix_stored_file_md5", "md5"),
 )
@@ -91,6 +100,7 @@ LIVE_QUERY = Table(
     _number("created_us"),
     _number("expires_us"),
     sqlite_autoincrement=True,
+    info=audited("live query", "id", only=("sql", "username")),
 )
 
 LIVE_QUERY_TARGET = Table(

@@ -84,14 +84,15 @@ def change(
         return changed
 
 
-def remove(database: Database, filter_id: str) -> None:
-    """Raises NotFoundError."""
+def remove(database: Database, filter_ids: Sequence[str]) -> None:
+    """Deletes filters, all of them or none. Raises NotFoundError."""
     with database.writing() as connection:
         list_versions.rise(connection, _VERSION)
-        condition = INGRESS_FILTER.c.id == filter_id
-        if not connection.execute(delete(INGRESS_FILTER).where(condition)).rowcount:
-            raise _unknown(filter_id)
-        connection.execute(delete(FILTER_RATE).where(FILTER_RATE.c.filter_id == filter_id))
+        for filter_id in filter_ids:
+            condition = INGRESS_FILTER.c.id == filter_id
+            if not connection.execute(delete(INGRESS_FILTER).where(condition)).rowcount:
+                raise _unknown(filter_id)
+            connection.execute(delete(FILTER_RATE).where(FILTER_RATE.c.filter_id == filter_id))
 
 
 def count_hits(database: Database, looked_at: int, hits: Mapping[str, int], now_us: int) -> None:

@@ -171,6 +171,11 @@ def enforces_bans(connection: Connection, group_id: int) -> bool:
     return text is not None and options_of(text).banning_enabled
 
 
+def sensors_of(connection: Connection, group_id: int) -> frozenset[int]:
+    """The sensors that are in a group now."""
+    return frozenset(connection.scalars(select(SENSOR.c.id).where(SENSOR.c.group_id == group_id)))
+
+
 def host_counts(database: Database) -> dict[int, int]:
     """Sensors by group, without groups that have none."""
     query = select(SENSOR.c.group_id, func.count()).group_by(SENSOR.c.group_id)

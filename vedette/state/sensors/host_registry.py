@@ -43,6 +43,7 @@ class _Note:
     interface_ip: str = ""
     host_type: str = ""
     computer_sid: str = ""
+    adapters: str = ""
 
 
 class Sensors:
@@ -57,6 +58,8 @@ class Sensors:
         self._latest: set[int] = set()
         """Changed at the last refresh: another thread may have cached an older read since."""
         self._lock = Lock()
+        self.names_version = 0
+        """Rises when a name no longer belongs to the sensor that `resolve` gave for it."""
 
     def resolve(
         self, hosts: Mapping[str, Sighting], group_id: int, now_us: int
@@ -82,6 +85,7 @@ class Sensors:
         """Evict the sensor of a host from the cache after a change."""
         with self._lock:
             self._refs.pop(hostname, None)
+            self.names_version += 1
 
     def note(
         self,
@@ -92,6 +96,7 @@ class Sensors:
         interface_ip: str = "",
         host_type: str = "",
         computer_sid: str = "",
+        adapters: str = "",
     ) -> None:
         """Record a contact of a sensor for the next `flush`; "" leaves a value as it is."""
         with self._lock:
@@ -101,6 +106,7 @@ class Sensors:
             note.interface_ip = interface_ip or note.interface_ip
             note.host_type = host_type or note.host_type
             note.computer_sid = computer_sid or note.computer_sid
+            note.adapters = adapters or note.adapters
 
     def flush(self, now_us: int) -> None:
         """Write recorded contacts. Call it every few seconds and at the end."""
@@ -122,6 +128,7 @@ class Sensors:
         with self._database.reading() as connection:
             latest = set(self._changed.look(connection, now_us))
             changed = self._read(connection, latest | self._latest)
+            names = _names_of(connection, changed)
             group_names = dict(connection.execute(select(GROUP.c.id, GROUP.c.name)).all())
         with self._lock:
             self._changed.taken()
@@ -131,6 +138,10 @@ class Sensors:
             self._group_names = group_names
             for host, ref in list(self._refs.items()):
                 newest = changed.get(ref.id, ref)
+                if newest is not ref and host not in names[ref.id]:
+                    del self._refs[host]  # an alias that was removed
+                    self.names_version += 1
+                    continue
                 name = group_names.get(newest.group_id, newest.group_name)
                 if newest is not ref or name != ref.group_name:
                     os_type = newest.os_type or ref.os_type
@@ -200,13 +211,16 @@ def add_alias(database: Database, alias: str, hostname: str) -> None:
         connection.execute(insert(ALIAS).values(alias=alias, sensor_id=sensor_id))
 
 
-def remove_alias(database: Database, alias: str) -> None:
-    """Records of host `alias` get a sensor of their own again. Raises NotFoundError."""
+def remove_alias(database: Database, alias: str, now_us: int) -> None:
+    """Records of host `alias` get a sensor of their own again; every server knows it at its next
+    refresh. Raises NotFoundError."""
     with database.writing() as connection:
         found = connection.scalar(select(ALIAS.c.sensor_id).where(ALIAS.c.alias == alias.lower()))
         if found is None:
             raise NotFoundError(f"there is no alias {alias[:80]!r}")
         connection.execute(delete(ALIAS).where(ALIAS.c.alias == alias.lower()))
+        changed = case((SENSOR.c.changed_us < now_us, now_us), else_=SENSOR.c.changed_us + 1)
+        connection.execute(update(SENSOR).where(SENSOR.c.id == found).values(changed_us=changed))
 
 
 def aliases(database: Database) -> list[tuple[str, int, str]]:
@@ -224,6 +238,19 @@ def all_sensors(database: Database) -> dict[int, SensorRef]:
     """Every sensor, by id."""
     with database.reading() as connection:
         return {ref.id: ref for ref in _refs(connection, true())}
+
+
+def _names_of(connection: Connection, refs: Mapping[int, SensorRef]) -> dict[int, set[str]]:
+    """Name and aliases of each sensor."""
+    names = {sensor_id: {ref.hostname} for sensor_id, ref in refs.items()}
+    ids = sorted(refs)
+    for begin in range(0, len(ids), HOSTS_PER_STATEMENT):
+        some = ALIAS.c.sensor_id.in_(ids[begin : begin + HOSTS_PER_STATEMENT])
+        for alias, sensor_id in connection.execute(
+            select(ALIAS.c.alias, ALIAS.c.sensor_id).where(some)
+        ):
+            names[sensor_id].add(alias)
+    return names
 
 
 def _known(connection: Connection, names: Sequence[str]) -> dict[str, SensorRef]:
@@ -253,6 +280,7 @@ def _refs(connection: Connection, condition: ColumnElement[bool]) -> list[Sensor
             SENSOR.c.host_type,
             SENSOR.c.addresses,
             SENSOR.c.computer_sid,
+            SENSOR.c.network_adapters,
         )
         .join(GROUP)
         .where(condition)
@@ -316,6 +344,8 @@ def _write_notes(connection: Connection, notes: Mapping[int, _Note], now_us: int
             _write_host_type(connection, sensor_id, note.host_type, now_us)
         if note.computer_sid:
             _write_computer_sid(connection, sensor_id, note.computer_sid, now_us)
+        if note.adapters:
+            _write_adapters(connection, sensor_id, note.adapters, now_us)
 
 
 def _write_os_type(connection: Connection, sensor_id: int, os_type: str, now_us: int) -> None:
@@ -351,4 +381,15 @@ def _write_computer_sid(connection: Connection, sensor_id: int, sid: str, now_us
             ~is_enrolled | (SENSOR.c.computer_sid == ""),
         )
         .values(computer_sid=sid, changed_us=now_us)
+    )
+
+
+def _write_adapters(connection: Connection, sensor_id: int, adapters: str, now_us: int) -> None:
+    """An enrolled host has the adapters that its own program reports."""
+    addresses = "|".join(one.partition(",")[0] for one in adapters.split("|") if one)
+    is_enrolled = SENSOR.c.key_sha256.is_not(None) | SENSOR.c.node_key_sha256.is_not(None)
+    connection.execute(
+        update(SENSOR)
+        .where(SENSOR.c.id == sensor_id, SENSOR.c.network_adapters != adapters, ~is_enrolled)
+        .values(network_adapters=adapters, addresses=addresses, changed_us=now_us)
     )

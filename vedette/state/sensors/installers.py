@@ -1,17 +1,13 @@
-"""The packages for Windows and macOS that installers carry: registered by the operator, kept in
-the state database, so that every server of a cluster has them and a backup holds them."""
+"""The packages for Windows and macOS that installers carry: registered by the operator. Their bytes
+are blobs (`respond/package_files.py`); older versions kept them here, in chunks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import sha256
-from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, delete, insert, select
 
-from vedette import limits
-from vedette.errors import BadRequestError, NotFoundError, TooLargeError
-from vedette.limits import INSTALLER_CHUNK_BYTES
+from vedette.errors import BadRequestError, NotFoundError
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, INSTALLER, INSTALLER_CHUNK
 
@@ -45,17 +41,43 @@ class NewInstaller:
     group_id: int | None = None
 
 
-def add(database: Database, path: Path, new: NewInstaller, now_us: int) -> Installer:
-    """Keeps a file. Raises BadRequestError for an unknown kind or a file that cannot be read,
-    NotFoundError for an unknown group, TooLargeError."""
+@dataclass(frozen=True, slots=True)
+class InstallerFile:
+    """The bytes of a package, as they are stored."""
+
+    name: str
+    sha256: str
+    size: int
+
+
+def check(new: NewInstaller) -> None:
+    """Raises BadRequestError for an unknown kind."""
     if new.kind not in KINDS.get(new.os, ()):
         kinds = "; ".join(f"{os}: {', '.join(kinds)}" for os, kinds in KINDS.items())
         raise BadRequestError(f"there is no kind {new.kind!r} for {new.os!r} ({kinds})")
-    try:
-        with path.open("rb") as file, database.writing() as connection:
-            return _keep(connection, path.name, file, new, now_us)
-    except OSError as error:
-        raise BadRequestError(f"{path}: {error.strerror}") from None
+
+
+def add(database: Database, file: InstallerFile, new: NewInstaller, now_us: int) -> Installer:
+    """Registers a package whose bytes are stored. Raises BadRequestError for an unknown kind,
+    NotFoundError for an unknown group."""
+    check(new)
+    row: dict[str, Any] = {
+        "os": new.os,
+        "kind": new.kind,
+        "group_id": new.group_id,
+        "version": new.version,
+        "file_name": file.name,
+        "sha256": file.sha256,
+        "size": file.size,
+        "added_us": now_us,
+    }
+    with database.writing() as connection:
+        if new.group_id is not None:
+            query = select(GROUP.c.id).where(GROUP.c.id == new.group_id)
+            if connection.scalar(query) is None:
+                raise NotFoundError(f"there is no sensor group {new.group_id}")
+        added = insert(INSTALLER).values(row).returning(INSTALLER.c.id)
+        return Installer(connection.execute(added).scalar_one(), **row)
 
 
 def all_installers(database: Database) -> list[Installer]:
@@ -75,63 +97,48 @@ def package_for(database: Database, os: str, kind: str, group_id: int) -> Instal
     return max(found, key=lambda one: (one.group_id is not None, one.id), default=None)
 
 
-def content(database: Database, installer_id: int) -> Iterator[bytes]:
-    """The bytes of a package, in pieces. Raises NotFoundError."""
+def remove(database: Database, installer_id: int) -> str | None:
+    """Forgets a package; returns the SHA-256 of bytes that no other package has. Raises
+    NotFoundError."""
+    this = INSTALLER.c.id == installer_id
+    with database.writing() as connection:
+        sha256 = connection.scalar(select(INSTALLER.c.sha256).where(this))
+        if sha256 is None:
+            raise NotFoundError(f"there is no installer {installer_id}")
+        connection.execute(delete(INSTALLER_CHUNK).where(_chunks_of(installer_id)))
+        connection.execute(delete(INSTALLER).where(this))
+        left = select(INSTALLER.c.id).where(INSTALLER.c.sha256 == sha256).limit(1)
+        return str(sha256) if connection.scalar(left) is None else None
+
+
+def in_chunks(database: Database) -> list[Installer]:
+    """The packages whose bytes an older version left in the state database."""
+    chunked = select(INSTALLER_CHUNK.c.installer_id).distinct()
+    query = select(INSTALLER).where(INSTALLER.c.id.in_(chunked)).order_by(INSTALLER.c.id)
+    with database.reading() as connection:
+        return [Installer(**row) for row in connection.execute(query).mappings()]
+
+
+def chunks(database: Database, installer_id: int) -> Iterator[bytes]:
+    """The bytes that an older version left in the state database, in pieces."""
     number = 0
     while True:
         query = select(INSTALLER_CHUNK.c.data).where(
-            INSTALLER_CHUNK.c.installer_id == installer_id, INSTALLER_CHUNK.c.number == number
+            _chunks_of(installer_id), INSTALLER_CHUNK.c.number == number
         )
         with database.reading() as connection:
             data = connection.scalar(query)
         if data is None:
-            break
+            return
         yield data
         number += 1
-    if not number:
-        raise NotFoundError(f"there is no installer {installer_id}")
 
 
-def remove(database: Database, installer_id: int) -> None:
-    """Raises NotFoundError."""
+def delete_chunks(database: Database, installer_id: int) -> None:
+    """Removes bytes from the state database; the package stays registered."""
     with database.writing() as connection:
-        chunks = INSTALLER_CHUNK.c.installer_id == installer_id
-        connection.execute(delete(INSTALLER_CHUNK).where(chunks))
-        query = delete(INSTALLER).where(INSTALLER.c.id == installer_id)
-        if not connection.execute(query).rowcount:
-            raise NotFoundError(f"there is no installer {installer_id}")
+        connection.execute(delete(INSTALLER_CHUNK).where(_chunks_of(installer_id)))
 
 
-def _keep(
-    connection: Connection, name: str, file: BinaryIO, new: NewInstaller, now_us: int
-) -> Installer:
-    if new.group_id is not None:
-        query = select(GROUP.c.id).where(GROUP.c.id == new.group_id)
-        if connection.scalar(query) is None:
-            raise NotFoundError(f"there is no sensor group {new.group_id}")
-    row: dict[str, Any] = {
-        "os": new.os,
-        "kind": new.kind,
-        "group_id": new.group_id,
-        "version": new.version,
-        "file_name": name,
-        "sha256": "",
-        "added_us": now_us,
-    }
-    installer_id: int = connection.execute(
-        insert(INSTALLER).values(row).returning(INSTALLER.c.id)
-    ).scalar_one()
-    digest, size = sha256(), 0
-    for number, data in enumerate(iter(lambda: file.read(INSTALLER_CHUNK_BYTES), b"")):
-        size += len(data)
-        if size > limits.INSTALLER_BYTES_MAX:
-            raise TooLargeError(f"{name} is larger than {limits.INSTALLER_BYTES_MAX} bytes")
-        digest.update(data)
-        connection.execute(
-            insert(INSTALLER_CHUNK).values(installer_id=installer_id, number=number, data=data)
-        )
-    if not size:
-        raise BadRequestError(f"{name} is empty")
-    known: dict[str, Any] = {"sha256": digest.hexdigest(), "size": size}
-    connection.execute(update(INSTALLER).where(INSTALLER.c.id == installer_id).values(known))
-    return Installer(installer_id, **{**row, **known})
+def _chunks_of(installer_id: int) -> ColumnElement[bool]:
+    return INSTALLER_CHUNK.c.installer_id == installer_id

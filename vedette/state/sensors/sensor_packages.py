@@ -1,9 +1,7 @@
-"""Sensor packages for updates: one for each operating system, registered by the operator. Files are
-in the data directory, metadata in the state database."""
+"""Sensor packages for updates: one for each operating system, registered by the operator. Their
+bytes are blobs (`respond/package_files.py`)."""
 
-import os
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import orjson
 
@@ -24,22 +22,20 @@ class Package:
     size: int
 
 
-def register(database: Database, data: Path, package: Package, content: bytes) -> None:
-    """Store a package in the data directory and order it for sensors of its operating system.
-    Raises BadRequestError for a system that has no sensor."""
-    if package.os_type not in OS_TYPES:
-        raise BadRequestError(f"{package.os_type}: one of {', '.join(OS_TYPES)}")
-    if not package.version.isprintable() or not package.version:
-        raise BadRequestError("version: must be printable")  # it is signed as one line
-    folder = data / "packages"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = folder / f"{package.sha256}.new"
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(folder / package.sha256)
+def register(database: Database, package: Package) -> None:
+    """Orders a package, whose bytes are stored, for sensors of its operating system. Raises what
+    `check` raises."""
+    check(package.os_type, package.version)
     key_values.save(database, package_name(package.os_type), orjson.dumps(asdict(package)).decode())
+
+
+def check(os_type: str, version: str) -> None:
+    """Raises BadRequestError for a system that has no sensor, and for a version that is no line of
+    text."""
+    if os_type not in OS_TYPES:
+        raise BadRequestError(f"{os_type}: one of {', '.join(OS_TYPES)}")
+    if not version.isprintable() or not version:
+        raise BadRequestError("version: must be printable")  # it is signed as one line
 
 
 def package_of(database: Database, os_type: str) -> Package | None:

@@ -7,7 +7,7 @@ beginning of a large file, as that sensor sent it.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import SENSOR
@@ -24,6 +24,8 @@ class StoredFile:
     path: str
     size: int
     copied: int
+    content_sha256: str
+    """Of the bytes that are kept; `sha256` itself for a whole file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ def add(database: Database, file: StoredFile, sender_id: int, now_us: int) -> No
         "path": file.path,
         "size": file.size,
         "copied": file.copied,
+        "content_sha256": file.content_sha256,
         "stored_us": now_us,
     }
     sender = {
@@ -54,6 +57,17 @@ def add(database: Database, file: StoredFile, sender_id: int, now_us: int) -> No
     with database.writing() as connection:
         connection.execute(insert_new(connection, STORED_FILE), row)
         connection.execute(insert_new(connection, STORED_FILE_SENDER), sender)
+
+
+def note_content(database: Database, sha256: str, sensor_id: int, content_sha256: str) -> bool:
+    """Says of a copy which bytes are kept of it; False where there is no such copy."""
+    changed = (
+        update(STORED_FILE)
+        .where(STORED_FILE.c.sha256 == sha256, STORED_FILE.c.sensor_id == sensor_id)
+        .values(content_sha256=content_sha256)
+    )
+    with database.writing() as connection:
+        return bool(connection.execute(changed).rowcount)
 
 
 def senders_of(database: Database, md5: str) -> dict[str, set[int]]:

@@ -49,10 +49,12 @@ class Capabilities:
         )
         return f"cluster('{self.cluster}', {rows})" if self.cluster else rows
 
-    def engine(self, family: str, table: str, *, sharded: bool) -> str:
-        """Engine clause of the table that holds the rows."""
-        arguments = self.engine_arguments if sharded else self.shared_arguments
-        return f"{self.engine_prefix}{family}({arguments.format(table=table)})"
+    def engine(self, family: str, table: str, *, sharded: bool, version: str = "") -> str:
+        """Engine clause of the table that holds the rows; `version` is the column that tells the
+        newest row of a ReplacingMergeTree."""
+        place = self.engine_arguments if sharded else self.shared_arguments
+        arguments = [one for one in (place.format(table=table), version) if one]
+        return f"{self.engine_prefix}{family}({', '.join(arguments)})"
 
     def system(self, name: str) -> str:
         return self.system_table.format(name)

@@ -22,7 +22,7 @@ import pyarrow as pa
 import vedette.store.engine.arrow_memory  # noqa: F401 - before the first array
 from vedette import limits
 from vedette.limits import INSERT_INDEXED_ROWS_MIN
-from vedette.model.suffix_columns import ENDS, ends_index
+from vedette.model.suffix_columns import SUFFIX_COLUMNS, suffix_index_name
 from vedette.store.engine.cancel import CancelToken, QueryKiller
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client_pool import Pool
@@ -68,7 +68,7 @@ INSERT_SETTINGS: Settings = {
     # definition for each insert.
     "input_format_defaults_for_omitted_fields": 0,
     # Built once per closed partition (`store/partitions/index_build.py`).
-    "exclude_materialize_skip_indexes_on_insert": ",".join(map(ends_index, ENDS)),
+    "exclude_materialize_skip_indexes_on_insert": ",".join(map(suffix_index_name, SUFFIX_COLUMNS)),
 }
 
 _NO_PROCESS = pa.chunked_array([], pa.string())

@@ -13,7 +13,8 @@ from typing import Final
 
 from vedette.errors import StartError
 from vedette.store.engine.client import Engine
-from vedette.store.schema.tables import TABLES, Table, definitions
+from vedette.store.schema.table import Table
+from vedette.store.schema.tables import TABLES, definitions
 
 IDENTITY: Final = Table(
     "identity",

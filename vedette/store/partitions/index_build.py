@@ -16,23 +16,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from vedette.limits import INDEXED_ENDS_CACHE_S, UNINDEXED_ROWS_MAX
-from vedette.model.suffix_columns import ENDS, MERGED_ENDS, ends_index
-from vedette.query.compile.suffix_index import IndexedEnds
+from vedette.limits import SUFFIX_INDEXES_CACHE_S, UNINDEXED_ROWS_MAX
+from vedette.model.suffix_columns import MERGED_SUFFIX_COLUMNS, SUFFIX_COLUMNS, suffix_index_name
+from vedette.query.compile.suffix_index import SuffixIndexes
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import hot_partition
 from vedette.store.schema.merge_indexes import merged_after
 
-_known: WeakKeyDictionary[Engine, tuple[float, IndexedEnds]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Engine, tuple[float, SuffixIndexes]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def indexed_ends(engine: Engine) -> IndexedEnds:
+def suffix_indexes(engine: Engine) -> SuffixIndexes:
     """Which partitions have the indexes, cached for some seconds."""
     now = time.monotonic()
     with _lock:
-        since, found = _known.get(engine.root, (-math.inf, IndexedEnds()))
-    if now - since > INDEXED_ENDS_CACHE_S:
+        since, found = _known.get(engine.root, (-math.inf, SuffixIndexes()))
+    if now - since > SUFFIX_INDEXES_CACHE_S:
         found = _indexed(_noted(engine), _parts(engine), merged_after(engine))
         with _lock:
             _known[engine.root] = (now, found)
@@ -41,17 +41,17 @@ def indexed_ends(engine: Engine) -> IndexedEnds:
 
 def _indexed(
     noted: Mapping[int, tuple[int, bool]], parts: Mapping[int, "_Parts"], after_ms: int | None
-) -> IndexedEnds:
+) -> SuffixIndexes:
     indexed = [one for one in parts if noted.get(one) == (parts[one].blocks, True)]
     others = parts.keys() - indexed
     merging = [one for one in others if after_ms is not None and one > after_ms]
     unmerged = sum(parts[one].unmerged_rows for one in merging)
     everywhere: frozenset[str] = frozenset()
     if parts and not others:
-        everywhere = frozenset(ENDS)
+        everywhere = frozenset(SUFFIX_COLUMNS)
     elif merging and len(merging) == len(others) and unmerged <= UNINDEXED_ROWS_MAX:
-        everywhere = MERGED_ENDS
-    return IndexedEnds(tuple(sorted(indexed)), tuple(sorted(merging)), everywhere)
+        everywhere = MERGED_SUFFIX_COLUMNS
+    return SuffixIndexes(tuple(sorted(indexed)), tuple(sorted(merging)), everywhere)
 
 
 def index_next_partition(engine: Engine) -> int | None:
@@ -71,7 +71,7 @@ def index_next_partition(engine: Engine) -> int | None:
     return None
 
 
-def add_ends(engine: Engine, opened_ms: int) -> None:
+def add_suffix_indexes(engine: Engine, opened_ms: int) -> None:
     """Builds the indexes of a closed partition; blocks until they are built."""
     _begin(engine, opened_ms, sync=2)
     parts = _parts(engine).get(opened_ms)
@@ -81,7 +81,8 @@ def add_ends(engine: Engine, opened_ms: int) -> None:
 
 def _begin(engine: Engine, opened_ms: int, *, sync: int) -> None:
     each = ", ".join(
-        f"MATERIALIZE INDEX {ends_index(column)} IN PARTITION ID '{opened_ms:d}'" for column in ENDS
+        f"MATERIALIZE INDEX {suffix_index_name(column)} IN PARTITION ID '{opened_ms:d}'"
+        for column in SUFFIX_COLUMNS
     )
     capabilities = engine.capabilities
     table = f"`{capabilities.storage('segment')}`{capabilities.on_cluster}"
@@ -136,7 +137,7 @@ def _parts(engine: Engine) -> dict[int, _Parts]:
         {
             "database": engine.database,
             "segment": engine.capabilities.storage("segment"),
-            "ends": ",".join(ENDS),
+            "ends": ",".join(SUFFIX_COLUMNS),
         },
     )
     return {row[0]: _Parts(row[1], row[2], row[3]) for row in found.rows}

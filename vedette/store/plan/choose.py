@@ -3,7 +3,7 @@
 Inputs: what the compiled condition offers (`Condition.narrowings`, `found`, `apart`), how many
 rows the indexes count for it, and which partitions are closed. Output: a `Plan`. Which suffix
 indexes the condition uses was decided before, by what the store has
-(`partitions/index_build.indexed_ends`).
+(`partitions/index_build.suffix_indexes`).
 
     no row in an index                 NoMatch
     few segments, found by the query   FewSegments, with a fallback to one of the following

@@ -13,8 +13,8 @@ from typing import Final
 import pyarrow as pa
 
 from vedette.errors import UnavailableError
-from vedette.model.indexes import INDEXES, index_name
-from vedette.model.suffix_columns import ENDS, ends_index
+from vedette.model.indexes import INDEXES, SEQ_INDEX, index_name
+from vedette.model.suffix_columns import SUFFIX_COLUMNS, suffix_index_name
 from vedette.query.compile.condition import NO_INDEXES, SETTINGS
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine, Params, Rows, Settings
@@ -29,7 +29,8 @@ _ROWS_MAX: Final = ("max_rows_in_set", "max_rows_to_group_by")
 
 _SKIP_INDEXES: Final = (
     *(index_name(column) for column, _ in INDEXES),
-    *map(ends_index, ENDS),
+    *map(suffix_index_name, SUFFIX_COLUMNS),
+    SEQ_INDEX,
 )
 """All skip indexes of `segment`."""
 

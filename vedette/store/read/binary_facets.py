@@ -41,7 +41,7 @@ FACETS: Mapping[str, str] = MappingProxyType(
 )
 """Facets of binary search (docs/api-objects.md#facets) and the SQL lists of their values. There is
 one
-`alliance_score_<feed>` per feed, empty until feeds are read."""
+`alliance_score_<feed>` per feed, of binaries that the feed names."""
 
 _IN_ORDER: Final = frozenset({"digsig_sign_time", "server_added_timestamp"})
 
@@ -64,26 +64,51 @@ def count_binary_facets(
     than `deadline_s`.
     """
     counts: Counts = {name: [] for name in names}
-    counted = [name for name in counts if _is_counted(name)]
+    feeds = {name: feed for name in counts if (feed := _feed_of(name))}
+    counted = [name for name in counts if name not in feeds]
+    params = {**where.params, **scope_params(scope)}
     if counted:
-        params = {**where.params, **scope_params(scope), **_starts(now_us)}
         found = engine.query(
-            _counting(where, counted), params, settings=SETTINGS, deadline_s=deadline_s
+            _counting(where, counted),
+            {**params, **_starts(now_us)},
+            settings=SETTINGS,
+            deadline_s=deadline_s,
         )
         for which, value, count in found.rows:
             counts[counted[which]].append((value, count))
+    for name, feed in feeds.items():
+        scores = engine.query(
+            _scores(where), {**params, "feed": feed}, settings=SETTINGS, deadline_s=deadline_s
+        )
+        counts[name] = [(str(score), count) for score, count in scores.rows]
     return {
         name: sorted(values) if name in _IN_ORDER else values for name, values in counts.items()
     }
 
 
-def _is_counted(name: str) -> bool:
+def _feed_of(name: str) -> str:
+    """The feed of a facet of scores; "" for other facets. Raises BadRequestError."""
     if name in FACETS:
-        return True
+        return ""
     field = BINARY.find(name)
-    if field is None or field.kind != "tag" or not name.startswith("alliance_score_"):
+    if field is None or field.tag is None or not name.lower().startswith("alliance_score_"):
         raise BadRequestError(f"facet.field: there is no facet {name[:60]!r}")
-    return False
+    return field.tag.name
+
+
+def _scores(where: BinaryCondition) -> str:
+    """Binaries by the greatest score that the feed gives them, which is the one that they show."""
+    newest = (
+        "SELECT hash, max(said).2 AS score FROM binary_tag "
+        "WHERE family = 'alliance' AND name = {feed:String} GROUP BY hash, report, ioc"
+    )
+    return (
+        "SELECT greatest_score, count() AS counted FROM ("
+        f"SELECT hash, max(score) AS greatest_score FROM ({newest}) "
+        f"WHERE hash GLOBAL IN (SELECT hash FROM ({where.binaries})) GROUP BY hash"
+        ") GROUP BY greatest_score ORDER BY counted DESC, greatest_score DESC "
+        f"LIMIT {SEGMENT_FACET_VALUES_MAX}"
+    )
 
 
 def _counting(where: BinaryCondition, names: Sequence[str]) -> str:

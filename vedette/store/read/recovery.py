@@ -121,12 +121,14 @@ def _facts(engine: Engine, latest: list[tuple[int, int, str]]) -> dict[str, dict
     }
 
 
+_NUMBERED = ("record", "binary", "hit")
+"""Tables besides `segment` whose rows a commit may consist of."""
+
+
 def newest(engine: Engine) -> Newest:
     """The newest window, and the highest commit number of any table."""
     window_ms, seq = engine.query("SELECT max(window_ms), max(seq) FROM segment").rows[0]
-    others = [
-        engine.query(f"SELECT max(seq) FROM {table}").rows[0][0] for table in ("record", "binary")
-    ]
+    others = [engine.query(f"SELECT max(seq) FROM {table}").rows[0][0] for table in _NUMBERED]
     return Newest(window_ms, max(seq, *others))
 
 

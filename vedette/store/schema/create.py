@@ -2,15 +2,17 @@
 
 from collections import deque
 
+from vedette.errors import StartError
 from vedette.store.engine.client import Engine
-from vedette.store.schema.merge_indexes import begin_merged_ends
+from vedette.store.schema.merge_indexes import begin_merge_indexes
+from vedette.store.schema.table import Table
 from vedette.store.schema.tables import (
     SCHEMA,
     SCHEMA_VERSION,
     TABLES,
-    Table,
     additions,
     definitions,
+    storage,
 )
 from vedette.store.schema.upgrade import check_version, upgrade
 
@@ -30,9 +32,18 @@ def create_tables(engine: Engine) -> None:
         if _lacks_indexes(engine, table):
             for statement in additions(table, engine.capabilities):
                 engine.command(statement)
-    begin_merged_ends(engine)
+    begin_merge_indexes(engine)
     if not found:
         engine.command(f"INSERT INTO schema SELECT {SCHEMA_VERSION}, now64(6, 'UTC')")
+
+
+def check_schema(engine: Engine) -> None:
+    """For commands that change nothing. Raises StartError unless the tables are of exactly this
+    version."""
+    found = engine.query("SELECT max(version) FROM schema").rows[0][0]
+    check_version(found, SCHEMA_VERSION)
+    if found != SCHEMA_VERSION:
+        raise StartError("the telemetry store is of an older version: start the server on it once")
 
 
 def _version(engine: Engine) -> int:
@@ -55,7 +66,7 @@ def _lacks_indexes(engine: Engine, table: Table) -> bool:
         {
             "names": [f"INDEX {name} " for name in table.index_names],
             "database": engine.database,
-            "table": engine.capabilities.storage(table.name),
+            "table": storage(table, engine.capabilities),
         },
     )
     return not found.rows[0][0]

@@ -1,4 +1,4 @@
-"""Suffix-token indexes of `MERGED_ENDS` (`model/suffix_columns.py`) that merges build.
+"""Suffix-token indexes of `MERGED_SUFFIX_COLUMNS` (`model/suffix_columns.py`) that merges build.
 
 In the open partition these indexes are worth their cost for paths, domains and addresses: about a
 microsecond and 1.4 bytes an event in every merge. Inserts do not build them.
@@ -12,14 +12,14 @@ setting; then the record is made again.
 
 from typing import Final
 
-from vedette.model.suffix_columns import MERGED_ENDS
+from vedette.model.suffix_columns import MERGED_SUFFIX_COLUMNS
 from vedette.store.engine.client import Engine
-from vedette.store.schema.tables import NO_ENDS_ON_MERGE
+from vedette.store.schema.table import NO_LATE_INDEXES_ON_MERGE
 
-_MADE: Final = ",".join(sorted(MERGED_ENDS))
+_MADE: Final = ",".join(sorted(MERGED_SUFFIX_COLUMNS))
 
 
-def begin_merged_ends(engine: Engine) -> None:
+def begin_merge_indexes(engine: Engine) -> None:
     """Makes merges build the indexes from now on; idempotent."""
     is_set = _is_set(engine)
     if is_set and merged_after(engine) is not None:
@@ -32,7 +32,7 @@ def begin_merged_ends(engine: Engine) -> None:
     if not is_set:
         capabilities = engine.capabilities
         table = f"`{capabilities.storage('segment')}`{capabilities.on_cluster}"
-        engine.command(f"ALTER TABLE {table} MODIFY SETTING {NO_ENDS_ON_MERGE}")
+        engine.command(f"ALTER TABLE {table} MODIFY SETTING {NO_LATE_INDEXES_ON_MERGE}")
 
 
 def merged_after(engine: Engine) -> int | None:
@@ -51,7 +51,7 @@ def _is_set(engine: Engine) -> bool:
         f"FROM {engine.capabilities.system('tables')} "
         "WHERE database = {database:String} AND name = {segment:String}",
         {
-            "setting": NO_ENDS_ON_MERGE,
+            "setting": NO_LATE_INDEXES_ON_MERGE,
             "database": engine.database,
             "segment": engine.capabilities.storage("segment"),
         },

@@ -7,19 +7,19 @@
 - `process`  lookup: in which windows a process has segments. A superset; `segment` decides.
 - `correction` metadata that replaces what `segment` has (`store/write/corrections.py`).
 - `partition` the wanted state of each time partition (`store/partitions/lifecycle.py`).
-- `settled`  which time partitions have all their indexes (`store/partitions/index_build.py`).
+- `settled`  which time partitions have all their indexes (`store/partitions/index_build.py`);
+             the stored name is older than INDEXED_PARTITION.
 - `merging`  since when merges build which indexes (`store/schema/merge_indexes.py`).
 - `schema`   the schema versions that were applied.
+
+`detection_tables.py` has those of detection; `TABLES` here lists them all.
 
 Rows that carry telemetry lie in partitions of time (`partition_ms`,
 docs/api-objects.md#time-partition), so that a partition of all of them can be detached, attached
 and dropped as files.
 """
 
-from dataclasses import dataclass
-from typing import Literal
-
-from vedette.limits import PARTITION_SETTLED_S
+from vedette.limits import PARTITION_UNCHANGED_S
 from vedette.model.columns import (
     CORRECTED,
     EVENT_KINDS,
@@ -27,122 +27,35 @@ from vedette.model.columns import (
     METADATA,
     SIGHTING,
     Column,
-    ColumnType,
 )
-from vedette.model.indexes import INDEX_TYPES, INDEXES, IndexKind, index_name, indexed_sql
-from vedette.model.suffix_columns import ENDS, ENDS_TYPE, MERGED_ENDS, ends_index, ends_sql
+from vedette.model.indexes import INDEXES, SEQ_INDEX
+from vedette.model.suffix_columns import SUFFIX_COLUMNS
 from vedette.store.engine.capabilities import BY_PROCESS, Capabilities
+from vedette.store.schema.detection_tables import (
+    ALERT,
+    BINARY_TAG,
+    HIT,
+    INDICATOR,
+    TAG,
+    THREAT_REPORT,
+)
+from vedette.store.schema.table import (
+    COMPACT,
+    DURABLE,
+    NO_LATE_INDEXES_ON_MERGE,
+    Table,
+    gathered,
+    indexed,
+    merged,
+    plain,
+    set_of,
+    suffix_index,
+    summed,
+)
 from vedette.store.sql.scope_filter import SEGMENT_KEY
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Of the tables below; `store/schema/upgrade.py` has a step for each version after the first."""
-
-Family = Literal["MergeTree", "AggregatingMergeTree"]
-
-SQL_TYPES: dict[ColumnType, str] = {
-    "text": "String",
-    "u8": "UInt8",
-    "u16": "UInt16",
-    "u32": "UInt32",
-    "u64": "UInt64",
-    "i32": "Int32",
-    "time": "DateTime64(6, 'UTC')",
-    "ip": "IPv6",
-}
-
-TEXT_CODEC = "CODEC(ZSTD(1))"
-CODECS: dict[ColumnType, str] = {
-    "time": "CODEC(Delta(8), ZSTD(1))",
-    "u64": "CODEC(Delta(8), ZSTD(1))",
-}
-"""Event times of a segment lie close together, and most senders have whole milliseconds."""
-
-DURABLE = (
-    "fsync_after_insert = 1",
-    "fsync_part_directory = 1",
-    # A merged part replaces parts that were synced: it must not be weaker than they.
-    "min_rows_to_fsync_after_merge = 1",
-    "old_parts_lifetime = 60",
-)
-LATER_ENDS = ",".join(ends_index(column) for column in ENDS if column not in MERGED_ENDS)
-NO_ENDS_ON_MERGE = f"exclude_materialize_skip_indexes_on_merge = '{LATER_ENDS}'"
-
-COMPACT = (
-    # A part is one file of data until it is worth a file for each of 150 columns: an insert
-    # would sync them one by one.
-    "min_bytes_for_wide_part = 67108864",
-)
-
-IN_SMALL_BLOCKS = "SETTINGS (min_compress_block_size = 32768, max_compress_block_size = 65536)"
-"""For text: a page of results reads ten rows from ten places, each a block to decompress."""
-
-REPEATED = frozenset(
-    (
-        *("hostname", "group", "os_type", "host_type", "username"),
-        *("path", "process_name", "process_md5", "parent_name"),
-    )
-)
-"""Low-cardinality text. Functions run once for each dictionary entry, which makes grouping and
-predicates several times faster."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table definition. Columns are written `name type codec`, ready for SQL."""
-
-    name: str
-    family: Family
-    columns: tuple[str, ...]
-    order_by: str
-    partition_by: str = ""
-    indexes: tuple[str, ...] = ()
-    projections: tuple[str, ...] = ()
-    settings: tuple[str, ...] = DURABLE
-    sharded: bool = True
-    """False for tables of which every server holds a full copy."""
-
-    @property
-    def index_names(self) -> tuple[str, ...]:
-        return tuple(index.split()[1].strip("`") for index in self.indexes)
-
-
-def _plain(column: Column) -> str:
-    return f"`{column.name}` {SQL_TYPES[column.type]} {CODECS.get(column.type, TEXT_CODEC)}"
-
-
-def _merged(column: Column) -> str:
-    kind = SQL_TYPES[column.type]
-    if column.name in REPEATED:
-        kind = f"LowCardinality({kind})"
-    codec = CODECS.get(column.type, TEXT_CODEC)
-    blocks = f" {IN_SMALL_BLOCKS}" if column.type == "text" else ""
-    return f"`{column.name}` SimpleAggregateFunction({column.merge}, {kind}) {codec}{blocks}"
-
-
-def _gathered(column: Column) -> str:
-    kind = SQL_TYPES[column.type]
-    codec = CODECS.get(column.type, TEXT_CODEC)
-    blocks = f" {IN_SMALL_BLOCKS}" if column.type == "text" else ""
-    return (
-        f"`{column.name}` SimpleAggregateFunction(groupArrayArray, Array({kind})) {codec}{blocks}"
-    )
-
-
-def _summed(name: str) -> str:
-    return f"`{name}` SimpleAggregateFunction(sum, UInt64) {TEXT_CODEC}"
-
-
-def _set_of(name: str, kind: str) -> str:
-    return f"`{name}` SimpleAggregateFunction(groupUniqArrayArray, Array({kind})) CODEC(ZSTD(1))"
-
-
-def _index(column: str, kind: IndexKind) -> str:
-    return f"INDEX `{index_name(column)}` {indexed_sql(column)} TYPE {INDEX_TYPES[kind]}"
-
-
-def _ends_index(column: str) -> str:
-    return f"INDEX `{ends_index(column)}` {ends_sql(column)} TYPE {ENDS_TYPE}"
-
 
 BY_PROCESS_COLUMNS: tuple[str, ...] = (
     *("partition_ms", "window_ms", "sensor_id", "process_id", "segment_id"),
@@ -158,20 +71,25 @@ SEGMENT = Table(
     "segment",
     "AggregatingMergeTree",
     columns=(
-        *map(_plain, KEY),
+        *map(plain, KEY),
         # 64 bits of the whole key: what sets of segments hold (query/compile/document.py).
         f"`key_hash` UInt64 MATERIALIZED cityHash64({SEGMENT_KEY}) CODEC(NONE)",
-        *map(_merged, METADATA),
-        *(_gathered(column) for kind in EVENT_KINDS for column in kind.columns),
-        *(_summed(f"{kind.name}_count") for kind in EVENT_KINDS),
+        *map(merged, METADATA),
+        *(gathered(column) for kind in EVENT_KINDS for column in kind.columns),
+        *(summed(f"{kind.name}_count") for kind in EVENT_KINDS),
         # Each record's key is written once, and neighbours differ little: a set would lose the
         # order, and with it three quarters of the compression.
-        _gathered(Column("record_keys", "u64")),
-        _set_of("request_keys", "UInt64"),
+        gathered(Column("record_keys", "u64")),
+        set_of("request_keys", "UInt64"),
     ),
     partition_by="partition_ms",
     order_by=f"({SEGMENT_KEY})",
-    indexes=(*(_index(column, kind) for column, kind in INDEXES), *map(_ends_index, ENDS)),
+    indexes=(
+        *(indexed(column, kind) for column, kind in INDEXES),
+        *map(suffix_index, SUFFIX_COLUMNS),
+        # For those who follow commits: a part that was not merged since has none of their rows.
+        f"INDEX {SEQ_INDEX} seq TYPE minmax",
+    ),
     projections=(
         f"PROJECTION {BY_PROCESS} "
         f"(SELECT {', '.join(BY_PROCESS_COLUMNS)} ORDER BY process_id, segment_id)",
@@ -190,10 +108,10 @@ SEGMENT = Table(
         "min_compress_block_size = 262144",
         # Built once a partition is closed and merged (`store/partitions/index_build.py`); when
         # merges began to make the others is noted (`store/schema/merge_indexes.py`).
-        NO_ENDS_ON_MERGE,
+        NO_LATE_INDEXES_ON_MERGE,
         # A partition that nothing was written to for so long becomes one part: FINAL costs nothing
         # there, and an index is looked into once.
-        f"min_age_to_force_merge_seconds = {PARTITION_SETTLED_S}",
+        f"min_age_to_force_merge_seconds = {PARTITION_UNCHANGED_S}",
         "min_age_to_force_merge_on_partition_only = 1",
         "enable_max_bytes_limit_for_min_age_to_force_merge = 1",
     ),
@@ -228,8 +146,8 @@ BINARY_SEEN = Table(
     columns=(
         "hash String CODEC(ZSTD(1))",
         "sensor_id UInt32 CODEC(ZSTD(1))",
-        *map(_merged, SIGHTING),
-        _set_of("observed_filename", "String"),
+        *map(merged, SIGHTING),
+        set_of("observed_filename", "String"),
     ),
     order_by="(hash, sensor_id)",
     indexes=tuple(
@@ -245,7 +163,7 @@ PROCESS = Table(
         "partition_ms UInt64 CODEC(ZSTD(1))",
         "process_id String CODEC(ZSTD(1))",
         "sensor_id UInt32 CODEC(ZSTD(1))",
-        _set_of("windows", "UInt64"),
+        set_of("windows", "UInt64"),
     ),
     partition_by="partition_ms",
     order_by="(process_id, sensor_id)",
@@ -261,7 +179,7 @@ CORRECTION = Table(
         "process_id String CODEC(ZSTD(1))",
         "windows Array(UInt64) CODEC(ZSTD(1))",
         "seq UInt64 CODEC(ZSTD(1))",
-        *map(_plain, CORRECTED),
+        *map(plain, CORRECTED),
     ),
     order_by="(partition_ms, process_id, seq)",
     settings=(*DURABLE, *COMPACT),
@@ -282,7 +200,7 @@ PARTITION = Table(
     sharded=False,
 )
 
-SETTLED = Table(
+INDEXED_PARTITION = Table(
     "settled",
     "MergeTree",
     columns=(
@@ -316,9 +234,15 @@ TABLES: tuple[Table, ...] = (
     RECORD,
     BINARY_SEEN,
     PROCESS,
+    HIT,
     CORRECTION,
+    TAG,
+    BINARY_TAG,
+    ALERT,
+    THREAT_REPORT,
+    INDICATOR,
     PARTITION,
-    SETTLED,
+    INDEXED_PARTITION,
     MERGING,
     SCHEMA,
 )
@@ -327,22 +251,27 @@ PARTITIONED: tuple[str, ...] = tuple(table.name for table in TABLES if table.par
 """Tables whose partitions live and die together, `segment` first."""
 
 
+def storage(table: Table, capabilities: Capabilities) -> str:
+    """Name of the table that holds the rows."""
+    return capabilities.storage(table.name) if table.sharded else table.name
+
+
 def definitions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
     """The statements that create a table where it does not exist."""
-    storage = capabilities.storage(table.name) if table.sharded else table.name
-    engine = capabilities.engine(table.family, storage, sharded=table.sharded)
+    stored = storage(table, capabilities)
+    engine = capabilities.engine(table.family, stored, sharded=table.sharded, version=table.version)
     partition = f"PARTITION BY {table.partition_by}\n" if table.partition_by else ""
     create = (
-        f"CREATE TABLE IF NOT EXISTS `{storage}`{capabilities.on_cluster} (\n    "
+        f"CREATE TABLE IF NOT EXISTS `{stored}`{capabilities.on_cluster} (\n    "
         + ",\n    ".join(table.columns + table.indexes + table.projections)
         + f"\n) ENGINE = {engine}\n{partition}"
         f"ORDER BY {table.order_by}\nSETTINGS {', '.join(table.settings)}"
     )
-    if storage == table.name:
+    if stored == table.name:
         return (create,)
     route = (
-        f"CREATE TABLE IF NOT EXISTS `{table.name}`{capabilities.on_cluster} AS `{storage}` "
-        f"ENGINE = Distributed('{capabilities.cluster}', currentDatabase(), '{storage}', "
+        f"CREATE TABLE IF NOT EXISTS `{table.name}`{capabilities.on_cluster} AS `{stored}` "
+        f"ENGINE = Distributed('{capabilities.cluster}', currentDatabase(), '{stored}', "
         f"{capabilities.sharding_key})"
     )
     return create, route
@@ -356,4 +285,4 @@ def additions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
     added = ", ".join(
         f"ADD {index.replace('INDEX', 'INDEX IF NOT EXISTS', 1)}" for index in table.indexes
     )
-    return (f"ALTER TABLE `{capabilities.storage(table.name)}`{capabilities.on_cluster} {added}",)
+    return (f"ALTER TABLE `{storage(table, capabilities)}`{capabilities.on_cluster} {added}",)

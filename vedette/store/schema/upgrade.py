@@ -19,7 +19,16 @@ from vedette.limits import UPGRADE_REWRITE_BYTES_A_SECOND, UPGRADE_STATEMENT_S
 from vedette.model.metadata_rank import RANK_COLUMNS
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client import Engine
-from vedette.store.schema.tables import CORRECTION, SEGMENT, Table, additions, definitions
+from vedette.store.schema.detection_tables import (
+    ALERT,
+    BINARY_TAG,
+    HIT,
+    INDICATOR,
+    TAG,
+    THREAT_REPORT,
+)
+from vedette.store.schema.table import Table
+from vedette.store.schema.tables import CORRECTION, SEGMENT, additions, definitions
 
 log = structlog.get_logger(__name__)
 
@@ -62,6 +71,19 @@ STEPS: Final[tuple[Step, ...]] = (
             *add_columns(SEGMENT, RANK_COLUMNS, capabilities),
             *additions(SEGMENT, capabilities),
             *definitions(CORRECTION, capabilities),
+        ),
+    ),
+    Step(
+        3,
+        "rule hits, alerts, tags of documents, reports and indicators, an index of commit numbers",
+        lambda capabilities: (
+            *definitions(HIT, capabilities),
+            *definitions(ALERT, capabilities),
+            *definitions(TAG, capabilities),
+            *definitions(BINARY_TAG, capabilities),
+            *definitions(THREAT_REPORT, capabilities),
+            *definitions(INDICATOR, capabilities),
+            *additions(SEGMENT, capabilities),
         ),
     ),
 )

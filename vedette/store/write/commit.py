@@ -4,7 +4,7 @@ Nothing here knows an engine: tables are made wherever commits are prepared, and
 hands them over.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from msgspec.structs import astuple
 
 from vedette.model.columns import BINARY, CORRECTED, EVENT_KINDS, KEY, METADATA, EventKind
 from vedette.model.event import BinarySeen, Kept
+from vedette.model.findings.detection import RuleHit
 from vedette.model.segment import Correction, PartialSegment
 from vedette.store.engine.arrow_arrays import array, columns_of, lists, offsets
 
@@ -44,6 +45,16 @@ class BinaryRow(Struct, gc=False):
     seq: int
 
 
+class HitRow(Struct, gc=False):
+    """What a rule hit, with its place."""
+
+    partition_ms: int
+    hostname: str
+    hit: RuleHit
+    committed_us: int
+    seq: int
+
+
 class ProcessWindow(Struct, gc=False):
     """A (process, window) pair that has a segment."""
 
@@ -62,6 +73,7 @@ class Commit(Struct):
     processes: Sequence[ProcessWindow] = field(default_factory=list)
     """Only pairs that were not written before, by `known_processes`."""
     corrections: Sequence[Correction] = field(default_factory=list)
+    hits: Sequence[HitRow] = field(default_factory=list)
     seq: int = 0
     """Number of the commit; only corrections need it."""
 
@@ -70,7 +82,7 @@ class CommitTables(Struct):
     """Arrow tables of a commit, grouped by write order."""
 
     aside: list[tuple[str, pa.Table]]
-    """By table name: independent of one another, written first."""
+    """By table name: written before the segments, in the order of `insert.py`."""
     segments: list[pa.Table]
     """Of `segment`: one insert a partition, the earliest first. Late metadata of earlier segments
     precedes new events: after a crash their record keys must not mark lost metadata as stored."""
@@ -87,6 +99,8 @@ def _aside(commit: Commit) -> Iterator[tuple[str, pa.Table]]:
         yield "binary", binary_table(commit.binaries)
     if commit.processes:
         yield "process", process_table(commit.processes)
+    if commit.hits:
+        yield "hit", hit_table(commit.hits)
     if commit.corrections:
         yield "correction", correction_table(commit.corrections, commit.seq)
 
@@ -135,13 +149,6 @@ def _event_columns(kind: EventKind, segments: Sequence[PartialSegment]) -> dict[
 def record_table(rows: Sequence[RecordRow]) -> pa.Table:
     """Rows of `record`."""
     kept = [row.kept for row in rows]
-    fields = [list(record.fields.items()) for record in kept]
-    pairs = [pair for record in fields for pair in record]
-    values = pa.MapArray.from_arrays(
-        offsets(map(len, fields)),
-        array([key for key, _ in pairs], "text"),
-        array([value for _, value in pairs], "text"),
-    )
     return pa.table(
         {
             "partition_ms": array([row.partition_ms for row in rows], "u64"),
@@ -152,7 +159,7 @@ def record_table(rows: Sequence[RecordRow]) -> pa.Table:
             "event_id": array([record.event_id for record in kept], "u32"),
             "record_id": array([record.record_id for record in kept], "u64"),
             "provider": array([record.provider for record in kept], "text"),
-            "fields": values,
+            "fields": _maps([record.fields for record in kept]),
             "committed": array([row.committed_us for row in rows], "time"),
             "seq": array([row.seq for row in rows], "u64"),
             "record_key": array([row.record_key for row in rows], "u64"),
@@ -189,6 +196,40 @@ def binary_table(rows: Sequence[BinaryRow]) -> pa.Table:
             [int(value or 0) for value in values] if numbers else values, column.type
         )
     return pa.table(columns)
+
+
+def hit_table(rows: Sequence[HitRow]) -> pa.Table:
+    """Rows of `hit`."""
+    hits = [row.hit for row in rows]
+    return pa.table(
+        {
+            "partition_ms": array([row.partition_ms for row in rows], "u64"),
+            "seq": array([row.seq for row in rows], "u64"),
+            "sensor_id": array([hit.sensor_id for hit in hits], "u32"),
+            "hostname": array([row.hostname for row in rows], "text"),
+            "rule_id": array([hit.rule_id for hit in hits], "text"),
+            "generation": array([hit.generation for hit in hits], "u64"),
+            "subject": array([hit.subject for hit in hits], "text"),
+            "process_id": array([hit.process_id for hit in hits], "text"),
+            "segment_id": array([hit.segment_id for hit in hits], "u64"),
+            "md5": array([hit.md5 for hit in hits], "text"),
+            "time": array([hit.time_us for hit in hits], "time"),
+            "last_time": array([hit.last_us for hit in hits], "time"),
+            "count": array([hit.count for hit in hits], "u64"),
+            "matched": _maps([hit.matched for hit in hits]),
+            "event": _maps([hit.event for hit in hits]),
+            "committed": array([row.committed_us for row in rows], "time"),
+        }
+    )
+
+
+def _maps(rows: Sequence[Mapping[str, str]]) -> pa.MapArray:
+    pairs = [pair for row in rows for pair in row.items()]
+    return pa.MapArray.from_arrays(
+        offsets(map(len, rows)),
+        array([key for key, _ in pairs], "text"),
+        array([value for _, value in pairs], "text"),
+    )
 
 
 def process_table(rows: Sequence[ProcessWindow]) -> pa.Table:

@@ -5,7 +5,8 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from vedette.api.app import ROUTERS
-from vedette.api.http.access import ACCESS, Right, may
+from vedette.api.http.access import may
+from vedette.api.http.route_rights import ACCESS, Right
 from vedette.api.schemas.openapi.document import openapi_document
 from vedette.model.principal import Principal, Role
 

@@ -37,6 +37,25 @@ def test_a_process_guid_is_one_process_in_every_spelling(ctx: HostContext, guid:
 
 
 @pytest.mark.parametrize(
+    "guid",
+    [
+        "{7D1F0A2B-FFFF-FFFF-0000-000000000000}",
+        "{7D1F0A2B-FFFF-FFFF-FFFF-FFFFFFFFFFFF}",
+        "{7D1F0A2B-0000-0000-1000-000000000400}",
+        "{0E984725-C51C-4BF4-9960-E1C80E27ABA0}",
+        "{00000000-0000-8000-0000-000000000001}",
+    ],
+)
+def test_no_start_is_read_out_of_a_made_up_id(ctx: HostContext, guid: str) -> None:
+    known = ctx.by_guid(guid, 40)
+    assert known is not None
+    assert known.start_us == 0
+    found: list[Outcome] = []
+    known.report(found)
+    assert [values.get("start") for values in _reported(found)] == [None]
+
+
+@pytest.mark.parametrize(
     "text", ["", "-", "{00000000-0000-0000-0000-000000000000}", "{7D1F0A2B}", "z" * 36, "x" * 38]
 )
 def test_text_that_is_no_process_guid_names_nobody(ctx: HostContext, text: str) -> None:

@@ -19,6 +19,7 @@ from vedette.query.typed import (
     Match,
     NumberTest,
     PresentTest,
+    TagTest,
     Test,
     TextTest,
     TimeTest,
@@ -254,8 +255,17 @@ def test_joins_can_be_refused() -> None:
         check(parse("process_name:x -company_name_modload:y"), now_us=0, joins=False)
 
 
-def test_nothing_is_tagged_yet() -> None:
-    assert asked_by("watchlist_4:*") == asked_by("alliance_score_nvd:[1 TO *]") == ()
+def test_tags_ask_whose_they_are_and_what_they_say() -> None:
+    (watched,) = asked_by("watchlist_4:[2023-11-14 TO *]")
+    assert isinstance(watched, TagTest)
+    assert (watched.family, watched.name) == ("watchlist", "4")
+    assert isinstance(watched.test, TimeTest)
+    (scored,) = asked_by("Alliance_Score_NVD:[1 TO *]")
+    assert scored == TagTest("alliance", "nvd", NumberTest("score", 1, NUMBER_MAX))
+    (some,) = asked_by("alliance_score_nvd:*")
+    assert some == TagTest("alliance", "nvd", NumberTest("score", -NUMBER_MAX, NUMBER_MAX))
+    with pytest.raises(QueryError, match="not a date"):
+        asked_by("watchlist_4:soon")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What was seen, in any order of arrival, to events in the order in which it happened."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from vedette.sensor.events.hashes import FileHashes
 from vedette.sensor.events.process_table import Processes
 from vedette.sensor.kernel.boot import Boot
 from vedette.sensor.kernel.observations import (
+    Accessed,
     Blocked,
     Connected,
     Ended,
@@ -41,6 +43,7 @@ class Bench:
             Filters(folder / "filters.json"),
             lambda ip, port: (ip, port) == ("203.0.113.9", 80),
             Collection(folder / "collection.json"),
+            "/var/lib/own",
         )
         self.collection = outputs.collection
         self.assembler = Assembler(Processes(boot), EventWriter("b", T), outputs, self.inbox)
@@ -233,3 +236,32 @@ def test_what_is_not_collected_is_saved(tmp_path: Path) -> None:
     Collection(path).replace(["netconns"])
     again = Collection(path)
     assert (again.includes("netconns"), again.includes("filemods")) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("pid", "path", "told"),
+    [
+        (7, "/var/lib/own/bans.json", True),
+        (7, "/var/lib/own", True),
+        (7, "/var/lib/ownother/x", False),
+        (7, "/tmp/x", False),
+    ],
+)
+def test_who_changes_files_of_the_sensor_tampers(
+    bench: Bench, pid: int, path: str, told: bool
+) -> None:
+    changed = FileChanged(T, NOBODY + pid, "delete", path)
+    (file,) = (one for one in bench.emit(changed) if one["type"] == "file")
+    assert file.get("tamper", False) is told
+
+
+def test_who_kills_the_sensor_or_its_guard_tampers(bench: Bench) -> None:
+    guard = Executed(T, NOBODY + 2, os.getpid(), "/usr/bin/guard", "guard", "/", 0, 0, 0)
+    seen = [
+        Accessed(T + 10, NOBODY + 7, "kill", os.getpid()),
+        Accessed(T + 20, NOBODY + 7, "kill", NOBODY + 2),
+        Accessed(T + 30, NOBODY + 7, "kill", NOBODY + 8),
+        Accessed(T + 40, os.getpid(), "kill", NOBODY + 2),
+    ]
+    events = [one for one in bench.emit(guard, *seen) if one["type"] == "proc"]
+    assert [one.get("tamper", False) for one in events] == [True, True, False, False]

@@ -43,6 +43,6 @@ def create(here: Here, body: Body) -> Response:
 @router.delete("/api/v1/hostalias/{alias}", summary="Remove an alias")
 def delete(alias: str, here: Here) -> Response:
     """What is stored stays with the sensor; later records of that name get one of their own."""
-    host_registry.remove_alias(here.database, alias)
+    host_registry.remove_alias(here.database, alias, here.clock.now_us())
     here.sensors.evict(alias.lower())
     return json_answer({"result": "success"})

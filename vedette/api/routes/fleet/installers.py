@@ -1,20 +1,18 @@
 """Installers of a group's sensors, and available versions (docs/http-api.md#changing-a-sensor,
 docs/clients.md#requests)."""
 
-from collections.abc import Iterator
-from typing import IO, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import structlog
 from fastapi import APIRouter, Depends
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from vedette.api.http.access import principal_of
-from vedette.api.http.responses import json_answer
+from vedette.api.http.responses import file_answer, json_answer
 from vedette.api.http.server_url import names_loopback, server_url
 from vedette.api.routes.fleet.groups import visible_group
 from vedette.api.services import Services, services
 from vedette.errors import ForbiddenError, NotFoundError
-from vedette.limits import INSTALLER_PIECE_BYTES
 from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.respond.installers import linux_installer, packaged_installer, sensor_version
 from vedette.state.policy.groups import Group
@@ -62,7 +60,7 @@ def linux(group_id: str, here: Here, caller: Caller, address: Address) -> Respon
     """A tar.gz with the sensor, the group's settings and `install.sh`."""
     group = _administered(here, caller, group_id)
     archive = linux_installer(here.database, group, _address(group, address), _ca(here))
-    made = _file(archive, f"vedette-sensor-group-{group.id}.tar.gz", "application/gzip")
+    made = file_answer(archive, f"vedette-sensor-group-{group.id}.tar.gz", "application/gzip")
     return _warned(made, _address(group, address))
 
 
@@ -96,9 +94,9 @@ def _administered(here: Services, caller: Principal, group_id: str) -> Group:
 
 def _packaged(here: Services, group: Group, os: str, kind: str, address: str) -> Response:
     archive = packaged_installer(
-        here.database, group, os, kind, _address(group, address), _ca(here)
+        here.database, here.blobs, group, os, kind, _address(group, address), _ca(here)
     )
-    made = _file(archive, f"vedette-{os}-{kind}-group-{group.id}.zip", "application/zip")
+    made = file_answer(archive, f"vedette-{os}-{kind}-group-{group.id}.zip", "application/zip")
     return _warned(made, _address(group, address))
 
 
@@ -125,22 +123,3 @@ def _ca(here: Services) -> bytes:
         raise NotFoundError(
             "this server has no certificate to put into installers: it serves plain HTTP"
         ) from None
-
-
-def _file(archive: IO[bytes], name: str, media_type: str) -> Response:
-    size = archive.seek(0, 2)
-    archive.seek(0)
-    return StreamingResponse(  # reads in a thread: the pieces come from an ordinary generator
-        _pieces(archive),
-        media_type=media_type,
-        headers={
-            "Content-Length": str(size),
-            "Content-Disposition": f'attachment; filename="{name}"',
-        },
-    )
-
-
-def _pieces(archive: IO[bytes]) -> Iterator[bytes]:
-    with archive:
-        while piece := archive.read(INSTALLER_PIECE_BYTES):
-            yield piece

@@ -21,6 +21,7 @@ from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
 from vedette.limits import PARAMETER_DAYS_MAX, SENSORS_PAGE_DEFAULT
 from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.model.scope import Scope
+from vedette.state.jobs import responses
 from vedette.state.sensors import key_replacement, sensor_changes, sensor_list
 from vedette.state.sensors.sensor_list import SensorQuery
 
@@ -93,6 +94,10 @@ def _change(
             needed = ROLE_NAMES[role]
             raise ForbiddenError(f"{principal.name} must be {needed} in sensor group {group_id}")
     sensor_changes.change(here.database, number, changes, here.clock.now_us())
+    wanted = changes.network_isolation_enabled
+    # A whole record that comes back for another member decides nothing about the isolation.
+    if wanted is not None and (wanted != row.network_isolation_enabled or len(body) == 1):
+        responses.take_over(here.database, "isolate", str(number), principal.name)
 
 
 @router.get("/api/v1/sensor/{sensor_id}/queued", summary="What waits on the host")

@@ -1,6 +1,7 @@
 """Ingress filters, which drop telemetry before it is stored (docs/ingress-filters.md)."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -26,6 +27,7 @@ from vedette.respond.filter_trial import Trial, blinded_by, try_filters
 from vedette.state.accounts.users import id_of
 from vedette.state.policy import filters
 from vedette.state.sensors.host_registry import all_sensors
+from vedette.watchlists.blinded import blinded_watchlists
 
 router = APIRouter(tags=["ingress filters"])
 
@@ -73,11 +75,28 @@ def create(request: Request, here: Here, caller: Caller, body: Body) -> Response
     return json_answer([one.id for one in new])
 
 
+@router.put(f"{_OLDER}/legacy", summary="Change several ingress filters")
+@router.put(f"{_BASE}/legacy", summary="Change several ingress filters")
 @router.put(_OLDER, summary="Change several ingress filters")
 @router.put(_BASE, summary="Change several ingress filters")
 def change_all(here: Here, caller: Caller, body: Body) -> Response:
     """Takes a list of filters with their ids, or one. All are changed or none."""
     return _change(here, caller, _objects(body), "")
+
+
+@router.delete(f"{_OLDER}/legacy", summary="Delete several ingress filters")
+@router.delete(f"{_BASE}/legacy", summary="Delete several ingress filters")
+def delete_all(here: Here, body: Body) -> Response:
+    """Takes a list of ids, or of filters with their ids. All are deleted or none."""
+    given = body if isinstance(body, list) else [body]
+    ids: list[Any] = [one.get("id") if isinstance(one, dict) else one for one in given]
+    if not isinstance(body, list) or not ids or not all(isinstance(one, str) for one in ids):
+        raise BadRequestError("the body must be a list of ids, or of ingress filters with their id")
+    if len(set(ids)) < len(ids):
+        raise BadRequestError("id: one of them is there twice")
+    filters.remove(here.database, ids)
+    here.filters.reload()
+    return json_answer({"result": "success"})
 
 
 @router.get(f"{_OLDER}/{{filter_id}}", summary="One ingress filter")
@@ -102,7 +121,7 @@ def change(filter_id: str, here: Here, caller: Caller, body: Body) -> Response:
 @router.delete(f"{_BASE}/{{filter_id}}", summary="Delete an ingress filter")
 def delete(filter_id: str, here: Here) -> Response:
     """Dropped telemetry is lost."""
-    filters.remove(here.database, filter_id)
+    filters.remove(here.database, [filter_id])
     here.filters.reload()
     return json_answer({"result": "success"})
 
@@ -152,13 +171,15 @@ def _is_visible(one: IngressFilter, caller: Principal, scope: Scope) -> bool:
 
 
 def _trial_body(here: Services, new: list[IngressFilter], now_us: int) -> dict[str, Any]:
-    trials = try_filters(here.engine, all_sensors(here.database), new, now_us)
+    sensors = all_sensors(here.database)
+    trials = try_filters(here.engine, sensors, new, now_us)
+    detections = [partial(blinded_watchlists, here.database)]
     return {
         "dry_run": True,
         "filters": [_trial(trial) for trial in trials],
         "blinded": [
             {"kind": one.kind, "id": one.id, "name": one.name, "hits": one.hits}
-            for one in blinded_by(here.engine, new, now_us)
+            for one in blinded_by(here.engine, sensors, new, now_us, detections)
         ],
     }
 

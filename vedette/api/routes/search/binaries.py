@@ -94,9 +94,10 @@ async def file(md5: str, request: Request, here: Here, scope: Within) -> Respons
 
     def work(engine: BoundedEngine) -> Response:
         known = binary_summary_body(binary_search.summary(engine, scope, md5))
-        copy = here.copies.path_of(str(known["md5"]), scope)
+        copy = here.copies.open_copy(str(known["md5"]), scope)
         if copy is not None:
-            return zip_answer(copy, known, str(known["md5"]))
+            with copy:
+                return zip_answer(copy, known, str(known["md5"]))
         raise NotFoundError(f"the bytes of binary {md5!r} are not stored, only its metadata")
 
     return await run_lookup(request, here, work)

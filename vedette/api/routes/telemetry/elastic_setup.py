@@ -9,7 +9,6 @@ from typing import Any, Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from vedette.api.http.access import principal_of
 from vedette.api.http.error_responses import ELASTIC_TAG
 from vedette.api.schemas.elastic_setup import (
     ACKNOWLEDGED,
@@ -45,8 +44,9 @@ async def named(request: Request, rest: str) -> Response:  # noqa: ARG001 - any 
 
 
 async def index(request: Request, index: str) -> Response:
-    """Any index exists, for those who send. For anybody else the path is a mistake."""
-    if request.method == "GET" and principal_of(request).kind != "ingest":
+    """Any index exists, for senders that ask with HEAD or make it. Reading one is a mistake in the
+    path, whoever does it."""
+    if request.method == "GET":
         raise NotFoundError(f"there is no /{index[:100]}: docs/http-api.md lists the routes")
     return _exists(request)
 

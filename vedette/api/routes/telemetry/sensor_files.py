@@ -5,18 +5,18 @@ from typing import Annotated, Final
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import decoded_body
-from vedette.api.http.responses import json_answer
+from vedette.api.http.responses import file_answer, json_answer
 from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.sensor_messages import Offer, message
 from vedette.api.services import Services, services
-from vedette.errors import BadRequestError, NotFoundError
+from vedette.errors import BadRequestError
 from vedette.respond.binary_copies import OfferedFile, WrongOffsetError
-from vedette.state.sensors.sensor_packages import OS_TYPES, package_of
+from vedette.respond.package_files import open_sensor_package
 
 router = APIRouter(prefix="/sensor/v1", tags=["sensor protocol"])
 
@@ -70,9 +70,5 @@ async def put(sha256: str, request: Request, here: Here) -> Response:
 
 @router.get("/packages/{sha256}", summary="The package of an update order")
 def package(sha256: str, here: Here) -> Response:
-    for os_type in OS_TYPES:
-        found = package_of(here.database, os_type)
-        path = here.settings.data / "packages" / sha256
-        if found is not None and found.sha256 == sha256 and path.is_file():
-            return FileResponse(path, media_type="application/octet-stream")
-    raise NotFoundError(f"there is no sensor package {sha256[:64]!r}")
+    """Its bytes, verified before the first of them is sent."""
+    return file_answer(open_sensor_package(here.database, here.blobs, sha256))

@@ -6,8 +6,8 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from vedette.api.http.access import ACCESS, Right
 from vedette.api.http.error_responses import ELASTIC_TAG
+from vedette.api.http.route_rights import ACCESS, Right
 from vedette.api.schemas.openapi.request_bodies import request_body
 from vedette.api.schemas.openapi.responses import COMPONENTS, failure, success
 
@@ -20,6 +20,12 @@ SECURITY_SCHEMES: Final[dict[str, Any]] = {
     "token": {"type": "apiKey", "in": "header", "name": "X-Auth-Token"},
     "bearer": {"type": "http", "scheme": "bearer"},
     "basic": {"type": "http", "scheme": "basic"},
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "__Host-vedette-session",
+        "description": "A browser that signed in; changes need the header X-CSRF-Token",
+    },
     "sensor": {
         "type": "apiKey",
         "in": "header",
@@ -65,7 +71,7 @@ def _security(method: str, path: str) -> list[dict[str, list[str]]]:
     right = _RIGHTS[method, path]
     if right in (Right.OPEN, Right.IN_BODY):
         return []
-    schemes = ("sensor",) if right is Right.SENSOR else ("token", "bearer", "basic")
+    schemes = ("sensor",) if right is Right.SENSOR else ("token", "bearer", "basic", "session")
     return [{name: []} for name in schemes]
 
 

@@ -1,4 +1,4 @@
-"""Answers about bans and ingress filters, and answers of the server about itself."""
+"""Answers about bans, ingress filters and Sigma rules, and answers of the server about itself."""
 
 from typing import Final
 
@@ -38,6 +38,16 @@ _BAN: Final[dict[str, Schema]] = {
 _SUCCESS: Final[dict[str, Schema]] = {"result": {"const": "success"}}
 _CLAIMS: Final[dict[str, Schema]] = {"claimed_sha256": listing(TEXT)}
 
+_WATCHLIST: Final[dict[str, Schema]] = {
+    **alike(("id", "name", "search_query", "total_hits", "total_tags"), TEXT),
+    **alike(("description", "alliance_id", "last_error", "stopped"), nullable(TEXT)),
+    "index_type": {"enum": ["events", "modules"]},
+    **alike(("enabled", "readonly", "from_alliance", "past_pending"), FLAG),
+    **alike(("group_id", "last_hit_count", "last_execution_result", "cost_ms"), INTEGER),
+    "last_execution_time_ms": TEXT,
+    **alike(("date_added", "search_timestamp"), TIME),
+    "last_hit": nullable(TIME),
+}
 _FILTER: Final[dict[str, Schema]] = {
     **alike(("id", "name", "description"), TEXT),
     **alike(("version", "priority", "os_mask", "descendant_filtering_level"), INTEGER),
@@ -57,7 +67,45 @@ _TRIAL: Final[dict[str, Schema]] = {
 }
 _ROWS_WHEN_MOUNTED: Final = alike(("deletedDocs", "maxDoc", "numDocs"), INTEGER)
 
+_RULE: Final[dict[str, Schema]] = {
+    **alike(("id", "kind", "title", "level", "status", "version", "origin"), TEXT),
+    **alike(("reason", "message", "modified_by"), TEXT),
+    **alike(("revision", "generation", "events", "hits", "verify_us"), INTEGER),
+    "enabled": FLAG,
+    "state": {"enum": ["in_force", "pending", "disabled", "stopped", "unsupported"]},
+    **alike(("created", "modified"), TIME),
+    **alike(("stopped", "last_hit"), nullable(TIME)),
+}
+_DOCUMENT: Final = alike(("place", "id", "kind", "title", "level", "reason", "message"), TEXT)
+_SEVERITY: Final[Schema] = {"enum": ["ok", "warning", "error"]}
+
 POLICY: Final[dict[str, Schema]] = {
+    "SigmaRule": record(_RULE | {"text": TEXT}),
+    "SigmaRules": record(
+        {
+            **alike(("total_results", "start"), INTEGER),
+            "results": listing(record(_RULE)),
+            "in_force": record({**alike(("generation", "seq"), INTEGER), "time": nullable(TIME)}),
+            "reasons": mapping(INTEGER),
+        }
+    ),
+    "ImportedRules": record({"results": listing(record(_DOCUMENT | {"change": TEXT}))}),
+    "RuleTrial": record(
+        {
+            "documents": listing(record(_DOCUMENT)),
+            "hits": listing(
+                record(
+                    {
+                        **alike(("rule_id", "title", "hostname", "process_id"), TEXT),
+                        "time": TIME,
+                        "matched": mapping(TEXT),
+                    }
+                )
+            ),
+            "events": INTEGER,
+            "rejected": mapping(INTEGER),
+        }
+    ),
     "Success": record(_SUCCESS),
     "Ban": record(_BAN),
     "BanWithClaims": record(_BAN | _CLAIMS),
@@ -77,6 +125,34 @@ POLICY: Final[dict[str, Schema]] = {
                     }
                 )
             )
+        }
+    ),
+    "Watchlist": record(_WATCHLIST),
+    "WatchlistWithHistory": record(
+        _WATCHLIST
+        | {
+            "history": listing(
+                record(
+                    {
+                        **alike(("id", "name", "search_query", "index_type"), TEXT),
+                        "from": TIME,
+                        "until": nullable(TIME),
+                    }
+                )
+            )
+        }
+    ),
+    "ChangedWatchlist": record(_WATCHLIST | _SUCCESS),
+    "WatchlistPreview": record(
+        {
+            "index_type": TEXT,
+            **alike(("from", "to"), TIME),
+            **alike(("total_hits", "total_hosts", "expected_alerts"), INTEGER),
+            **alike(("average_hits_per_day", "expected_alerts_per_day"), NUMBER),
+            "hits_per_day": listing(record({"day": TEXT, "hits": INTEGER})),
+            "hosts": listing(record({**alike(("sensor_id", "hits"), INTEGER), "hostname": TEXT})),
+            "samples": listing(OBJECT),
+            "incomplete_results": FLAG,
         }
     ),
     "IngressFilter": record(_FILTER),
@@ -120,6 +196,15 @@ POLICY: Final[dict[str, Schema]] = {
         }
     ),
     "Health": record({"status": {"const": "ok"}}),
+    "Diagnosis": record(
+        {
+            "running": FLAG,
+            "severity": _SEVERITY,
+            "findings": listing(
+                record({**alike(("check", "text", "remedy"), TEXT), "severity": _SEVERITY})
+            ),
+        }
+    ),
     "Readiness": record(
         {
             "ready": FLAG,

@@ -7,7 +7,15 @@ takes no body.
 from collections.abc import Mapping
 from typing import Final
 
-from vedette.api.schemas.openapi.terms import OBJECT, TEXT, Schema, listing, mapping, reference
+from vedette.api.schemas.openapi.terms import (
+    OBJECT,
+    TEXT,
+    Schema,
+    alike,
+    listing,
+    mapping,
+    reference,
+)
 
 Route = tuple[str, str]
 
@@ -15,7 +23,7 @@ OBJECTS: Final[Schema] = listing(OBJECT)
 BYTES: Final[Schema] = {"type": "string", "format": "binary"}
 
 
-def _object(required: tuple[str, ...] = (), **members: Schema) -> Schema:
+def _object(required: tuple[str, ...] = (), /, **members: Schema) -> Schema:
     """An object that may have further members."""
     schema: Schema = {"type": "object", "properties": members, "additionalProperties": True}
     return schema | {"required": list(required)} if required else schema
@@ -38,9 +46,113 @@ _BAN: Final = _object(md5hash=TEXT, text={"type": ["string", "null"]}, enabled=_
 _NAMED: Final = _object(name=TEXT)
 _FILTERS: Final[Schema] = {"oneOf": [OBJECT, OBJECTS]}
 _SEARCH: Final = _object(q={"oneOf": [TEXT, _TEXTS]}, rows=_NUMBER, start=_NUMBER, sort=TEXT)
+_WATCHLIST: Final = _object(
+    **alike(("name", "search_query", "index_type"), TEXT),
+    description={"type": ["string", "null"]},
+    **alike(("enabled", "readonly"), _FLAG),
+    **alike(("id", "group_id", "move_actions_from_watchlist_id"), {"type": ["integer", "string"]}),
+)
+_ALERT_CHANGE: Final = _object(unique_id=TEXT, status=TEXT, assigned_to=TEXT, notes=TEXT)
+_SUPPRESSION: Final = _object(
+    query=TEXT, name=TEXT, reason=TEXT, enabled=_FLAG, expires={"type": ["string", "null"]}
+)
 _NODE: Final = _object(("node_key",), node_key=TEXT)
 
+_USER: Final = _object(
+    username=TEXT,
+    first_name=TEXT,
+    last_name=TEXT,
+    email=TEXT,
+    password=TEXT,
+    global_admin=_FLAG,
+    enabled=_FLAG,
+    teams={"type": "array", "items": {"type": ["integer", "object"]}},
+)
+_TEAM: Final = _object(name=TEXT, enabled=_FLAG, group_access=listing(OBJECT))
+_APPROVED: Final = ("/approvedlist", "/api/v1/approvedlist", "/api/v1/whitelist")
+_APP_CONTROL: Final = _object(
+    server_url=TEXT,
+    ssl_certificate_verify={"type": ["boolean", "string"]},
+    watchlist_export={"type": ["boolean", "string"]},
+    auth_token=TEXT,
+)
+_POLICY: Final = _object(
+    name=TEXT,
+    enabled=_FLAG,
+    action={"enum": ["isolate", "ban"]},
+    level=TEXT,
+    rule_ids=_TEXTS,
+    hosts_never=_TEXTS,
+    hour_max=_NUMBER,
+    expires_hours=_NUMBER,
+    ban_hosts_max=_NUMBER,
+)
+_ACTION_DATA: Final[Schema] = {"type": ["string", "object", "null"]}
+_IDS: Final = _object(ids={"type": "array", "items": _NUMBER}, target=TEXT)
+
+_NULLABLE_TEXT: Final[Schema] = {"type": ["string", "null"]}
+_NULLABLE_FLAG: Final[Schema] = {"type": ["boolean", "null"]}
+_NULLABLE_NUMBER: Final[Schema] = {"type": ["number", "null"]}
+_FEED_MEMBERS: Final[Mapping[str, Schema]] = {
+    **dict.fromkeys(("name", "display_name", "feed_url", "provider_url"), TEXT),
+    "enabled": _FLAG,
+    **dict.fromkeys(("use_proxy", "validate_server_cert"), _NULLABLE_FLAG),
+    **dict.fromkeys(
+        (
+            *("summary", "tech_data", "category", "icon", "icon_small"),
+            *("requires", "requires_what", "requires_who"),
+            *("ssl_client_crt", "ssl_client_key", "username", "password"),
+        ),
+        _NULLABLE_TEXT,
+    ),
+    "order": {"type": ["integer", "null"]},
+    **dict.fromkeys(("provider_rating", "local_rating"), _NULLABLE_NUMBER),
+}
+_NEW_FEED: Final = _object(("feed_url",), **_FEED_MEMBERS)
+_FEED: Final = _object((), **_FEED_MEMBERS)
+_REPORT_UPDATE: Final = _object(
+    ("updates",),
+    ids=mapping(_TEXTS),
+    query=TEXT,
+    updates=_object(("is_ignored",), is_ignored=_FLAG),
+)
+
 _JSON_BODIES: Final[Mapping[Route, Schema]] = {
+    ("POST", "/api/v1/feed"): _NEW_FEED,
+    ("PUT", "/api/v1/feed/{feed_id}"): _FEED,
+    ("POST", "/api/v1/feed/{feed_id}/synchronize"): _object(full_sync=_FLAG),
+    ("POST", "/api/v1/threat_report"): _REPORT_UPDATE,
+    **{
+        (method, f"/api/v1/{kind}/{{source_id}}/{part}"): schema
+        for kind in ("watchlist", "feed", "sigma")
+        for method, part, schema in (
+            (
+                "PUT",
+                "action_type/{action}",
+                _object(
+                    ("enabled",),
+                    enabled=_FLAG,
+                    url=TEXT,
+                    template=TEXT,
+                    secret=TEXT,
+                    authorization=TEXT,
+                    params=mapping(TEXT),
+                ),
+            ),
+            (
+                "POST",
+                "action",
+                _object(("action_type",), action_type=_NUMBER, action_data=_ACTION_DATA),
+            ),
+            ("PUT", "action/{action_id}", _object(action_data=_ACTION_DATA, enabled=_FLAG)),
+        )
+    },
+    ("POST", "/api/v1/outbox/retry"): _IDS,
+    ("POST", "/api/v1/outbox/discard"): _IDS,
+    ("PUT", "/api/v1/settings/global/platformserver"): _APP_CONTROL,
+    ("POST", "/api/v1/settings/global/platformserver"): _APP_CONTROL,
+    ("POST", "/api/v1/response_policy"): _POLICY,
+    ("PUT", "/api/v1/response_policy/{policy_id}"): _POLICY,
     ("POST", "/sensor/v1/enrol"): reference("Enrolment"),
     ("POST", "/sensor/v1/checkin"): reference("Checkin"),
     ("POST", "/sensor/v1/binaries/offer"): reference("Offer"),
@@ -56,6 +168,21 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     ),
     ("POST", "/api/v1/binary"): _SEARCH,
     ("POST", "/api/v1/process"): _SEARCH,
+    ("POST", "/api/v2/alert"): _SEARCH,
+    ("POST", "/api/v2/alert/group"): _SEARCH,
+    ("POST", "/api/v1/alert/{alert_id}"): _ALERT_CHANGE,
+    ("POST", "/api/v2/alert/{alert_id}"): _ALERT_CHANGE,
+    ("POST", "/api/v1/alerts"): _object(
+        alert_ids=_TEXTS,
+        query=TEXT,
+        requested_status=TEXT,
+        assigned_to=TEXT,
+        notes=TEXT,
+        set_ignored=_FLAG,
+    ),
+    ("POST", "/api/v1/alert/suppression"): _SUPPRESSION | {"required": ["query"]},
+    ("POST", "/api/v1/alert/suppression/preview"): _object(("query",), query=TEXT),
+    ("PUT", "/api/v1/alert/suppression/{suppression_id}"): _SUPPRESSION,
     ("POST", "/api/v6/process/stream"): _object(
         ("process_id", "segment_id"),
         process_id=TEXT,
@@ -67,6 +194,42 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     ),
     ("PUT", "/api/v1/sensor/{sensor_id}"): _SENSOR_CHANGES,
     ("POST", "/api/v1/sensor/{sensor_id}/enrolment"): _object(("approve",), approve=_FLAG),
+    **{
+        (method, base + path): body
+        for base in ("/api", "/api/v1")
+        for method, path, body in (
+            ("POST", "/user", _USER),
+            ("PUT", "/user/{username}", _USER),
+            ("POST", "/team", _TEAM),
+            ("PUT", "/team/{team_id}", _TEAM),
+            ("POST", "/license", _object(("license",), license=TEXT)),
+        )
+    },
+    **{
+        (method, base + path): body
+        for base in _APPROVED
+        for method, path, body in (
+            ("POST", "/entries", _object(("ipaddr",), ipaddr={"oneOf": [TEXT, _TEXTS]})),
+            ("PATCH", "/enabled", _object(("state",), state=_FLAG)),
+        )
+    },
+    ("POST", "/api/v1/session"): _object(
+        ("username", "password"), username=TEXT, password=TEXT, code=TEXT
+    ),
+    ("PUT", "/api/v1/secondfactor"): _object(("code",), code=TEXT),
+    ("DELETE", "/api/v1/secondfactor"): _object(("password",), password=TEXT),
+    ("POST", "/api/v1/token"): _object(
+        name=TEXT, user=TEXT, group_id=_NUMBER, expires_days=_NUMBER
+    ),
+    ("POST", "/api/v1/watchlist"): _WATCHLIST,
+    ("PUT", "/api/v1/watchlist/{watchlist_id}"): _WATCHLIST,
+    ("POST", "/api/v1/watchlist/preview"): _object(
+        ("search_query",), **alike(("search_query", "index_type", "from", "to"), TEXT)
+    ),
+    ("POST", "/api/v1/sigma"): _object(("text",), text=TEXT, origin=TEXT, enabled=_FLAG),
+    ("PUT", "/api/v1/sigma"): _object(("ids", "enabled"), ids=_TEXTS, enabled=_FLAG),
+    ("POST", "/api/v1/sigma/test"): _object(("text", "events"), text=TEXT, events=OBJECTS),
+    ("PUT", "/api/v1/sigma/{rule_id}"): _object(("enabled",), enabled=_FLAG),
     ("POST", "/api/v1/hostalias"): _object(("alias", "hostname"), alias=TEXT, hostname=TEXT),
     **{
         route: _BAN
@@ -83,8 +246,13 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
             ("POST", base),
             ("PUT", base),
             ("POST", f"{base}/legacy"),
+            ("PUT", f"{base}/legacy"),
             ("PUT", f"{base}/{{filter_id}}"),
         )
+    },
+    **{
+        ("DELETE", f"{base}/legacy"): listing({"anyOf": [TEXT, _object(("id",), id=TEXT)]})
+        for base in ("/api/v1/ingress_approvedlist", "/api/v1/ingress_whitelist")
     },
     **{
         route: _NAMED

@@ -7,14 +7,27 @@ JSON object with status 200.
 from collections.abc import Mapping
 from typing import Final
 
+from vedette.api.schemas.openapi.accounts import ACCOUNTS
+from vedette.api.schemas.openapi.alerts import ALERTS
+from vedette.api.schemas.openapi.feeds import FEEDS
 from vedette.api.schemas.openapi.fleet import FLEET
+from vedette.api.schemas.openapi.notify import NOTIFY
 from vedette.api.schemas.openapi.policy import POLICY
 from vedette.api.schemas.openapi.request_bodies import BYTES, Route
 from vedette.api.schemas.openapi.search import SEARCH
 from vedette.api.schemas.openapi.telemetry import TELEMETRY
 from vedette.api.schemas.openapi.terms import OBJECT, TEXT, Schema, listing, reference
 
-COMPONENTS: Final[Mapping[str, Schema]] = {**SEARCH, **FLEET, **POLICY, **TELEMETRY}
+COMPONENTS: Final[Mapping[str, Schema]] = {
+    **FEEDS,
+    **SEARCH,
+    **FLEET,
+    **POLICY,
+    **TELEMETRY,
+    **ACCOUNTS,
+    **ALERTS,
+    **NOTIFY,
+}
 """All schemas of the document, by name."""
 
 _BANS: Final = tuple(
@@ -22,11 +35,19 @@ _BANS: Final = tuple(
 )
 _FILTERS: Final = ("/api/v1/ingress_approvedlist", "/api/v1/ingress_whitelist")
 _GROUPS: Final = ("/api/group", "/api/v1/group", "/api/v3/group")
+_ALERTS: Final = ("/api/v1/alert", "/api/v2/alert")
+_SUPPRESSIONS: Final = "/api/v1/alert/suppression"
 _SITES: Final = ("/api/site", "/api/v1/site")
+_BASES: Final = ("/api", "/api/v1")
+_APPROVED: Final = ("/approvedlist", "/api/v1/approvedlist", "/api/v1/whitelist")
 _SENSOR: Final = "/api/v1/sensor/{sensor_id}"
 _PROCESS: Final = "/api/v1/process/{process_id}"
 _ANALYSIS: Final = "/api/v6/process"
 _STREAM: Final = f"{_ANALYSIS}/stream"
+_ACTED: Final = tuple(f"/api/v1/{kind}/{{source_id}}" for kind in ("watchlist", "feed", "sigma"))
+_APP_CONTROL: Final = "/api/v1/settings/global/platformserver"
+_POLICIES: Final = "/api/v1/response_policy"
+_FEEDS: Final = "/api/v1/feed"
 _PARTITIONS: Final = "/api/v1/storage/events"
 
 
@@ -59,11 +80,34 @@ _ONE: Final[Mapping[Route, str]] = {
     ("GET", "/api/v1/binary"): "BinarySearch",
     ("POST", "/api/v1/binary"): "BinarySearch",
     ("GET", "/api/v1/binary/{md5}/summary"): "BinarySummary",
+    **_under(
+        _ALERTS,
+        ("GET", "", "AlertSearch"),
+        ("GET", "/group", "AlertGroups"),
+        ("GET", "/{alert_id}", "WholeAlert"),
+        ("POST", "/{alert_id}", "ChangedAlert"),
+    ),
+    ("POST", "/api/v2/alert"): "AlertSearch",
+    ("POST", "/api/v2/alert/group"): "AlertGroups",
+    ("POST", "/api/v1/alerts"): "ChangedAlerts",
+    ("POST", _SUPPRESSIONS): "AlertSuppression",
+    ("POST", f"{_SUPPRESSIONS}/preview"): "AlertSuppressionPreview",
+    ("GET", f"{_SUPPRESSIONS}/{{suppression_id}}"): "AlertSuppression",
+    ("PUT", f"{_SUPPRESSIONS}/{{suppression_id}}"): "AlertSuppression",
+    ("DELETE", f"{_SUPPRESSIONS}/{{suppression_id}}"): "Success",
+    ("GET", f"{_SENSOR}/risk"): "HostRisk",
     ("GET", _SENSOR): "Sensor",
     ("GET", f"{_SENSOR}/enrolment"): "SensorEnrolment",
     ("POST", f"{_SENSOR}/enrolment"): "SensorEnrolment",
     ("GET", "/api/v2/sensor"): "SensorPage",
     ("GET", "/api/v1/sensor/statistics"): "SensorStatistics",
+    ("GET", "/api/v1/sigma"): "SigmaRules",
+    ("POST", "/api/v1/sigma"): "ImportedRules",
+    ("PUT", "/api/v1/sigma"): "Success",
+    ("POST", "/api/v1/sigma/test"): "RuleTrial",
+    ("GET", "/api/v1/sigma/{rule_id}"): "SigmaRule",
+    ("PUT", "/api/v1/sigma/{rule_id}"): "Success",
+    ("DELETE", "/api/v1/sigma/{rule_id}"): "Success",
     ("POST", "/api/v1/hostalias"): "Success",
     ("DELETE", "/api/v1/hostalias/{alias}"): "Success",
     ("POST", "/api/v1/livequery"): "NewLiveQuery",
@@ -76,10 +120,17 @@ _ONE: Final[Mapping[Route, str]] = {
         ("PUT", "/{md5}", "ChangedBan"),
         ("DELETE", "/{md5}", "Success"),
     ),
+    ("GET", "/api/v1/watchlist/{watchlist_id}"): "WatchlistWithHistory",
+    ("POST", "/api/v1/watchlist"): "ChangedWatchlist",
+    ("PUT", "/api/v1/watchlist/{watchlist_id}"): "ChangedWatchlist",
+    ("DELETE", "/api/v1/watchlist/{watchlist_id}"): "Success",
+    ("POST", "/api/v1/watchlist/preview"): "WatchlistPreview",
     **_under(
         _FILTERS,
         ("POST", "", "NewIngressFilters"),
         ("POST", "/legacy", "NewIngressFilters"),
+        ("PUT", "/legacy", "Success"),
+        ("DELETE", "/legacy", "Success"),
         ("PUT", "", "Success"),
         ("GET", "/{filter_id}", "IngressFilter"),
         ("PUT", "/{filter_id}", "Success"),
@@ -97,6 +148,59 @@ _ONE: Final[Mapping[Route, str]] = {
         ("PUT", "/{site_id}", "Success"),
         ("DELETE", "/{site_id}", "Success"),
     ),
+    **_under(
+        _BASES,
+        ("POST", "/user", "ChangedUser"),
+        ("GET", "/user/{username}", "User"),
+        ("PUT", "/user/{username}", "ChangedUser"),
+        ("DELETE", "/user/{username}", "Success"),
+        ("POST", "/team", "Team"),
+        ("GET", "/team/{team_id}", "Team"),
+        ("PUT", "/team/{team_id}", "ChangedTeam"),
+        ("DELETE", "/team/{team_id}", "Success"),
+        ("GET", "/license", "License"),
+        ("POST", "/license", "LicenseApplied"),
+    ),
+    **_under(_APPROVED, ("POST", "/entries", "ApprovedIds"), ("GET", "/enabled", "ApprovingState")),
+    ("POST", "/api/v1/token"): "NewToken",
+    ("POST", "/api/v1/session"): "Session",
+    ("GET", "/api/v1/session"): "Session",
+    ("DELETE", "/api/v1/session"): "Success",
+    ("DELETE", "/api/v1/session/{session_id}"): "Success",
+    ("POST", "/api/v1/secondfactor"): "SecondFactor",
+    ("PUT", "/api/v1/secondfactor"): "Success",
+    ("DELETE", "/api/v1/secondfactor"): "Success",
+    ("DELETE", "/api/v1/token/{token_id}"): "Success",
+    ("GET", "/api/v1/audit"): "AuditLog",
+    ("POST", "/api/v1/backup/snapshot"): "Snapshot",
+    ("DELETE", "/api/v1/backup/snapshot/{snapshot_id}"): "Success",
+    ("GET", "/api/v1/dashboard/statistics"): "Dashboard",
+    **_under(
+        _ACTED,
+        ("GET", "/action_type/{action}", "ActionEnabled"),
+        ("PUT", "/action_type/{action}", "Success"),
+        ("POST", "/action", "NewAction"),
+        ("GET", "/action/{action_id}", "StoredAction"),
+        ("PUT", "/action/{action_id}", "Success"),
+        ("DELETE", "/action/{action_id}", "Success"),
+    ),
+    ("POST", "/api/v1/outbox/retry"): "OutboxChange",
+    ("POST", "/api/v1/outbox/discard"): "OutboxChange",
+    ("GET", _APP_CONTROL): "AppControl",
+    ("PUT", _APP_CONTROL): "ChangedAppControl",
+    ("POST", _APP_CONTROL): "ChangedAppControl",
+    ("POST", _POLICIES): "ResponsePolicy",
+    ("GET", f"{_POLICIES}/{{policy_id}}"): "ResponsePolicy",
+    ("PUT", f"{_POLICIES}/{{policy_id}}"): "ChangedResponsePolicy",
+    ("DELETE", f"{_POLICIES}/{{policy_id}}"): "Success",
+    ("POST", _FEEDS): "Feed",
+    ("GET", f"{_FEEDS}/{{feed_id}}"): "FeedWithErrors",
+    ("PUT", f"{_FEEDS}/{{feed_id}}"): "ChangedFeed",
+    ("DELETE", f"{_FEEDS}/{{feed_id}}"): "Success",
+    ("POST", f"{_FEEDS}/{{feed_id}}/synchronize"): "Accepted",
+    ("GET", f"{_FEEDS}/{{feed_id}}/report/{{report_id}}"): "ThreatReport",
+    ("GET", "/api/v1/threat_report"): "ThreatReportSearch",
+    ("POST", "/api/v1/threat_report"): "ChangedReports",
     ("GET", f"{_PARTITIONS}/partition"): "Partitions",
     ("POST", f"{_PARTITIONS}/new_partition"): "PartitionChange",
     ("POST", f"{_PARTITIONS}/{{partition_name}}/mount"): "PartitionChange",
@@ -105,6 +209,7 @@ _ONE: Final[Mapping[Route, str]] = {
     ("GET", "/api/info"): "ServerInfo",
     ("GET", "/healthz"): "Health",
     ("GET", "/readyz"): "Readiness",
+    ("GET", "/api/v1/doctor"): "Diagnosis",
     ("POST", "/api/v1/ingest"): "IngestReceipt",
     **_under(("/_bulk", "/{index}/_bulk"), ("POST", "", "BulkReceipt"), ("PUT", "", "BulkReceipt")),
     ("POST", "/sensor/v1/enrol"): "Enrolled",
@@ -122,6 +227,21 @@ _MANY: Final[Mapping[Route, str]] = {
     ("GET", f"{_SENSOR}/queued"): "SensorQueue",
     ("GET", f"{_SENSOR}/activity"): "SensorActivity",
     ("GET", "/api/v1/hostalias"): "HostAlias",
+    **_under(_BASES, ("GET", "/users", "User"), ("GET", "/teams", "Team")),
+    **_under(_APPROVED, ("GET", "/entries", "ApprovedAddress")),
+    ("GET", "/api/v1/token"): "Token",
+    ("GET", "/api/v1/session/list"): "ListedSession",
+    ("GET", _FEEDS): "Feed",
+    ("GET", f"{_FEEDS}/{{feed_id}}/errors"): "FeedError",
+    ("GET", f"{_FEEDS}/{{feed_id}}/report"): "ThreatReport",
+    ("GET", "/api/v1/watchlist"): "Watchlist",
+    ("GET", "/api/v1/alerts/audit"): "AlertAudit",
+    ("GET", _SUPPRESSIONS): "AlertSuppression",
+    **_under(_ACTED, ("GET", "/action_type", "ActionState"), ("GET", "/action", "StoredAction")),
+    ("GET", "/api/v1/outbox"): "OutboxTarget",
+    ("GET", "/api/v1/outbox/message"): "OutboxMessage",
+    ("GET", _POLICIES): "ResponsePolicy",
+    ("GET", "/api/v1/response"): "RuleResponse",
     **_under(_BANS, ("GET", "", "Ban")),
     **_under(_FILTERS, ("GET", "", "IngressFilter"), ("GET", "/legacy", "LegacyIngressFilter")),
     **_under(_GROUPS, ("GET", "", "Group"), ("GET", "/{group_id}", "Group")),
@@ -155,7 +275,13 @@ _FILES: Final[Mapping[Route, str]] = {
 
 _TEXTS: Final = frozenset({"text/plain", "application/x-ndjson"})
 
-_EMPTY: Final[frozenset[Route]] = frozenset({("PUT", _SENSOR)})
+_EMPTY: Final[frozenset[Route]] = frozenset(
+    {
+        ("PUT", _SENSOR),
+        *(("DELETE", f"{base}/entries/{{entry_id}}") for base in _APPROVED),
+        *(("PATCH", f"{base}/enabled") for base in _APPROVED),
+    }
+)
 """Routes that answer 204 without a body."""
 
 

@@ -50,7 +50,10 @@ _WHEN_KNOWN: Final[dict[str, Schema]] = {
     "exit_status": TEXT,
     "logon_type": INTEGER,
     "end": TIME,
+    "watchlists": listing(OBJECT),
 }
+_ALLIANCE: Final[Schema] = {"patternProperties": {"^alliance_(score|data|link|updated)_": {}}}
+"""What feeds say of a document, a member for each feed."""
 _ALL: Final = _PROCESS | _RECORDED | _WHEN_KNOWN
 
 _EVENT_LISTS: Final[dict[str, Schema]] = {
@@ -132,8 +135,8 @@ _METADATA: Final[dict[str, Schema]] = {
 }
 
 SEARCH: Final[dict[str, Schema]] = {
-    "Process": record(_ALL, _WHEN_KNOWN),
-    "ProcessRelative": record(_ALL | {"is_suppressed": FLAG}, _WHEN_KNOWN),
+    "Process": record(_ALL, _WHEN_KNOWN) | _ALLIANCE,
+    "ProcessRelative": record(_ALL | {"is_suppressed": FLAG}, _WHEN_KNOWN) | _ALLIANCE,
     "ProcessParent": record(_ALL, {**_ALL}) | {"description": "Empty when no parent is known"},
     "ProcessSearch": record(
         _PAGE
@@ -253,10 +256,11 @@ SEARCH: Final[dict[str, Schema]] = {
     ),
     "Suppression": record({"is_suppressed": FLAG, "timeout": FLAG}),
     "SegmentId": record({"segment_id": INTEGER}),
-    "Binary": record(_BINARY | _BINARY_WHEN_KNOWN, _BINARY_WHEN_KNOWN),
+    "Binary": record(_BINARY | _BINARY_WHEN_KNOWN, _BINARY_WHEN_KNOWN) | _ALLIANCE,
     "BinarySummary": record(
         _BINARY | _BINARY_WHEN_KNOWN | _BINARY_FACETS, _BINARY_WHEN_KNOWN | _BINARY_FACETS
-    ),
+    )
+    | _ALLIANCE,
     "BinarySearch": record(_PAGE | {"results": listing(reference("Binary"))}),
     "Frequency": record(alike(("hostCount", "globalCount", "numDocs"), INTEGER)),
     "Explanation": record(

@@ -7,6 +7,7 @@ from typing import Any
 
 from vedette import limits
 from vedette.api.schemas.search.process import Body, parent_members
+from vedette.api.schemas.search.tags import feed_hits, tag_members
 from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.model.address import signed_int32
 from vedette.model.event_facets import EVENT_FACETS
@@ -18,10 +19,10 @@ from vedette.search.processes.segment_lookup import SuppressionCheck
 
 
 def event_facets_body(found: EventFacets) -> Body:
-    """Facets of a process's events (docs/process-analysis.md#facet-fields). There are no threat
-    feeds yet."""
+    """Facets of a process's events (docs/process-analysis.md#facet-fields). Hits of
+    feeds are those of the whole process."""
     return {
-        "alliance_hits": {},
+        "alliance_hits": feed_hits(found.tags),
         "on_demand_hits": {},
         "facets": {
             "terms": [_term(name, counts) for name, counts in found.values.items() if counts],
@@ -51,7 +52,8 @@ def suppression_body(check: SuppressionCheck) -> Body:
 
 def metadata_body(row: Row) -> Body:
     """All metadata of a process, without its events (docs/api-objects.md#process-metadata)."""
-    return {"process_metadata": _names(row) | _host(row) | _run(row) | _times(row) | _flags(row)}
+    known = _names(row) | _host(row) | _run(row) | _times(row) | _flags(row)
+    return {"process_metadata": known | tag_members(row)}
 
 
 def _names(row: Row) -> Body:

@@ -6,7 +6,9 @@ Members that clients read are always present; version and signature texts only w
 from typing import Final
 
 from vedette.api.schemas.search.process import Body
+from vedette.api.schemas.search.tags import alliance_members, watchlist_members
 from vedette.api.schemas.wire_values import instant
+from vedette.model.findings.tag import TAGS
 from vedette.search.binaries.binary_search import Row, identity
 from vedette.store.read.binaries import Frequency
 
@@ -65,8 +67,8 @@ def binary_body(row: Row) -> Body:
         "host_count": row["host_count"],
         "endpoint": row["endpoint"],
         "group": row["group"],
-        "watchlists": [],
-    }
+        "watchlists": watchlist_members(row.get(TAGS, ())),
+    } | alliance_members(row.get(TAGS, ()))
     body |= {name: row[name].upper() for name in ("sha256", "sha1") if row[name]}
     body |= {name: row[name] for name in _KNOWN_TEXTS if row[name]}
     if row["digsig_sign_time"]:

@@ -1,23 +1,23 @@
 """Download of a binary: a zip with `filedata` and `metadata`."""
 
 import os
+import shutil
 import tempfile
 import zipfile
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import orjson
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
 
 
-def zip_answer(copy: Path, metadata: dict[str, Any], name: str) -> FileResponse:
+def zip_answer(copy: IO[bytes], metadata: dict[str, Any], name: str) -> FileResponse:
     """A zip of a stored copy and its metadata (docs/clients.md#requests). Written to a temporary
-    file, since
-    copies have up to 25 MiB, which is removed after sending."""
+    file, since copies have up to 25 MiB, which is removed after sending."""
     handle, path = tempfile.mkstemp(prefix="vedette-", suffix=".zip")
     with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
-        made.write(copy, "filedata")
+        with made.open("filedata", "w") as member:
+            shutil.copyfileobj(copy, member)
         made.writestr("metadata", orjson.dumps(metadata))
     return FileResponse(
         path,

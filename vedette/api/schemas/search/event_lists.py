@@ -18,6 +18,7 @@ from vedette.api.schemas.search.process import Body, process_body
 from vedette.api.schemas.wire_values import event_time, instant, pipe_safe, truth
 from vedette.model.address import address_text, signed_int32
 from vedette.model.event import (
+    BLOCK_RESULT_UNKNOWN,
     UNKNOWN_IP,
     Childproc,
     CrossKind,
@@ -165,6 +166,11 @@ def childproc_object(event: Childproc) -> dict[str, Any]:
     }
 
 
+def block_result(event: Processblock) -> int | None:
+    """A number of `BLOCK_STATUSES`; None where the source does not say."""
+    return None if event.block_result == BLOCK_RESULT_UNKNOWN else event.block_result
+
+
 def processblock_text(event: Processblock) -> str:
     """A JSON object in a string, the form clients read in every version
     (docs/clients.md#event-lists)."""
@@ -172,7 +178,7 @@ def processblock_text(event: Processblock) -> str:
         {
             "block_type": event.block_type,
             "block_event": event.block_event,
-            "block_result": event.block_result,
+            "block_result": block_result(event),
             "block_error": event.block_error,
             "blocked_md5": event.md5,
             "blocked_path": event.path,

@@ -5,7 +5,7 @@ from typing import Any, assert_never
 from vedette.api.schemas.search.process import Body
 from vedette.query import Tree
 from vedette.query.nodes import And, Everything, Exact, Leaf, Not, Or, Range, Text
-from vedette.query.typed import Test, TextTest, source_of
+from vedette.query.typed import TagTest, Test, TextTest, source_of
 from vedette.search.explain import Explanation, Term
 from vedette.store.partitions.partition import Partition
 from vedette.store.plan.plan import describe
@@ -46,6 +46,8 @@ def _test(test: Test) -> Body:
     shown: Body = {"column": source_of(test), "kind": type(test).__name__}
     if isinstance(test, TextTest):
         shown |= {"form": test.form, "shape": test.shape, "value": test.needle}
+    if isinstance(test, TagTest):
+        shown |= {"family": test.family, "name": test.name, "asks": source_of(test.test)}
     return shown
 
 

@@ -7,6 +7,10 @@ null: they call string methods on `username`, parse `start` strictly, and unpack
 
 from typing import Any, Final
 
+from vedette.api.schemas.search.tags import (
+    feed_hits,
+    tag_members,
+)
 from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.model.address import signed_int32
 from vedette.model.ids import names_process, unique_id, unknown_parent_id
@@ -76,7 +80,7 @@ def process_body(row: Row) -> Body:
     body |= {name: row[name] for name in _KNOWN_EXTRAS if row[name]}
     if row["end_time"]:
         body["end"] = instant(row["end_time"])
-    return body
+    return body | tag_members(row)
 
 
 def parent_members(row: Row) -> Body:
@@ -144,7 +148,7 @@ def segments_body(segments: Segments) -> Body:
 
 
 def feed_hits_body(hits: FeedHits) -> Body:
-    return {"alliance_hits": dict(hits.by_feed), "elapsed": hits.elapsed_s}
+    return {"alliance_hits": feed_hits(hits.tags), "elapsed": hits.elapsed_s}
 
 
 def partition_number(partition_ms: int) -> int:

@@ -49,8 +49,13 @@ def body_pairs(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, text) for name, value in body.items() for text in _texts(name, value)]
 
 
-def search_request(pairs: Pairs, sort_default: str = PROCESS_SORT_DEFAULT) -> SearchRequest:
-    """Read the parameters of a search. Raises BadRequestError for numbers, flags and sorts that
+def search_request(
+    pairs: Pairs,
+    sort_default: str = PROCESS_SORT_DEFAULT,
+    facets_default: tuple[str, ...] = (),
+) -> SearchRequest:
+    """Read the parameters of a search; `facets_default` are counted where facets are asked for
+    without a name. Raises BadRequestError for numbers, flags and sorts that
     cannot be understood; more rows than `ROWS_MAX` are cut to that."""
     given = [(name, value) for name, value in pairs if value.strip()]
     values: dict[str, str] = {}
@@ -63,7 +68,7 @@ def search_request(pairs: Pairs, sort_default: str = PROCESS_SORT_DEFAULT) -> Se
         sorts=_sorts(values.get("sort") or sort_default),
         group=_prefixed("group", given),
         is_comprehensive=_flag("comprehensive_search", values) or False,
-        facets=_facets(given, values),
+        facets=_facets(given, values, facets_default),
         is_fuzzy=_flag("facet.fuzzy", values),
     )
 
@@ -106,13 +111,13 @@ def _prefixed(wanted: str, pairs: Pairs) -> str:
     return next((value.strip() for name, value in pairs if name in names), "")
 
 
-def _facets(pairs: Pairs, values: Mapping[str, str]) -> tuple[str, ...]:
+def _facets(pairs: Pairs, values: Mapping[str, str], default: tuple[str, ...]) -> tuple[str, ...]:
     """`facet` and `facets` are the same flag (docs/http-api.md); without it no facets are
     counted."""
     if not (_flag("facet", values) or _flag("facets", values)):
         return ()
     wanted = (value.strip() for name, value in pairs if name == "facet.field")
-    return tuple(dict.fromkeys(wanted))
+    return tuple(dict.fromkeys(wanted)) or default
 
 
 def _flag(name: str, values: Mapping[str, str]) -> bool | None:

@@ -8,7 +8,11 @@ other unknown values are null.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from vedette.api.schemas.search.event_lists import netconn_object_v4, process_reference
+from vedette.api.schemas.search.event_lists import (
+    block_result,
+    netconn_object_v4,
+    process_reference,
+)
 from vedette.api.schemas.wire_values import instant
 from vedette.model.event import (
     ChildKind,
@@ -113,7 +117,7 @@ def processblock_data(event: Processblock) -> Data:
     return {
         "block_type": event.block_type,
         "block_event": event.block_event,
-        "block_result": event.block_result,
+        "block_result": block_result(event),
         "block_error": event.block_error,
         "blocked_path": event.path,
         "blocked_cmdline": event.command_line,

@@ -1,4 +1,4 @@
-"""SegmentAssigner events: Sysmon 12, 13, 14."""
+"""Registry events: Sysmon 12, 13, 14."""
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.normalise.sysmon.subject import Data, subject_of, with_new_facts
@@ -12,6 +12,16 @@ _REGISTRY_VERBS = {
     "DeleteValue": RegistryOperation.DELETED_VALUE,
     "SetValue": RegistryOperation.WRITTEN,
 }
+
+
+_RECORDERS = ("\\services\\sysmon", "\\services\\eventlog\\")
+"""In the keys of services that record: Sysmon, its driver with its rules, the event log."""
+
+
+def _tampers(path: str) -> int:
+    """Whether a change of the key is potential tampering with what records."""
+    lower = path.lower()
+    return int(any(part in lower for part in _RECORDERS))
 
 
 def _registry_operation(data: Data, default: RegistryOperation) -> RegistryOperation:
@@ -31,7 +41,8 @@ def key_changed(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | N
         return None
     operation = _registry_operation(data, RegistryOperation.CREATED_KEY)
     path = registry_path(data.get("TargetObject") or "")
-    return with_new_facts(Regmod(known.id, time_us, operation, path), known)
+    event = Regmod(known.id, time_us, operation, path, tamper=_tampers(path))
+    return with_new_facts(event, known)
 
 
 def value_set(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
@@ -40,7 +51,8 @@ def value_set(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | Non
         return None
     path = registry_path(data.get("TargetObject") or "")
     value = free_text(data.get("Details"))
-    return with_new_facts(Regmod(known.id, time_us, RegistryOperation.WRITTEN, path, value), known)
+    event = Regmod(known.id, time_us, RegistryOperation.WRITTEN, path, value, tamper=_tampers(path))
+    return with_new_facts(event, known)
 
 
 def key_renamed(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
@@ -50,8 +62,8 @@ def key_renamed(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | N
     old = registry_path(data.get("TargetObject") or "")
     new = registry_path(data.get("NewName") or "")
     out: list[Outcome] = [
-        Regmod(known.id, time_us, RegistryOperation.DELETED_KEY, old, new),
-        Regmod(known.id, time_us, RegistryOperation.CREATED_KEY, new, old),
+        Regmod(known.id, time_us, RegistryOperation.DELETED_KEY, old, new, _tampers(old)),
+        Regmod(known.id, time_us, RegistryOperation.CREATED_KEY, new, old, _tampers(new)),
     ]
     known.report(out)
     return out

@@ -38,13 +38,11 @@ def see_process(
                 ctx.mention(number(pid), known_text(image))
             return
         known.pid_sent = pid
-    if (
-        (image != known.path or known.path_rank < rank)
-        and image not in UNKNOWN_TEXT
-        and image
-        and known.path_rank <= rank
-    ):
-        ctx.learn_path(known, known_text(image), rank)
+    if (image != known.path or known.path_rank < rank) and image not in UNKNOWN_TEXT and image:
+        if known.path_rank <= rank:
+            ctx.learn_path(known, known_text(image), rank)
+        else:  # of no use for this process, and as good as any to tell a drive by
+            ctx.learn_drive(known_text(image))
     if (
         user
         and (user != known.username or known.username_rank < rank)

@@ -1,0 +1,105 @@
+"""The approved list: only approved addresses may call, while that is switched on."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.served import Server, start_server, state_of
+from vedette.state.policy import approved_addresses
+
+LIST = "/api/v1/approvedlist"
+
+
+def wait_until_let_in(client: httpx.Client) -> None:
+    """A change by a command is in force within seconds."""
+    until_s = time.monotonic() + 30
+    while client.get("/api/info").status_code != 200:
+        assert time.monotonic() < until_s, "still locked out"
+        time.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    data: Path = tmp_path_factory.mktemp("approved")
+    yield from start_server(data, "--set", "trusted_proxies=127.0.0.0/8")
+
+
+@pytest.fixture
+def admin(own_server: Server) -> Iterator[httpx.Client]:
+    with own_server.analyst() as client:
+        yield client
+    with state_of(own_server) as database:
+        approved_addresses.enable(database, False)
+        for entry in approved_addresses.entries(database):
+            approved_addresses.remove(database, entry.id)
+    with own_server.analyst() as client:
+        wait_until_let_in(client)
+
+
+@pytest.mark.parametrize("base", [LIST, "/approvedlist", "/api/v1/whitelist"])
+def test_entries_are_added_one_or_many_and_removed(admin: httpx.Client, base: str) -> None:
+    assert admin.get(f"{base}/entries").json() == []
+    one = admin.post(f"{base}/entries", json={"ipaddr": "192.0.2.1"}).json()["id"]
+    many = admin.post(
+        f"{base}/entries", json={"ipaddr": ["198.51.100.0/24", "2001:db8::/32", "::ffff:192.0.2.9"]}
+    ).json()["id"]
+    listed = {entry["id"]: entry["ipaddr"] for entry in admin.get(f"{base}/entries").json()}
+    assert listed == {
+        one: "192.0.2.1",
+        many[0]: "198.51.100.0/24",
+        many[1]: "2001:db8::/32",
+        many[2]: "192.0.2.9",
+    }
+    for number in listed:
+        assert admin.delete(f"{base}/entries/{number}").status_code == 204
+    assert admin.delete(f"{base}/entries/{one}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"ipaddr": []}, {"ipaddr": "x"}, {"ipaddr": ["192.0.2.1", "300.1.1.1"]}, {"ipaddr": 7}],
+)
+def test_what_is_no_address_is_refused_whole(admin: httpx.Client, body: dict[str, object]) -> None:
+    assert admin.post(f"{LIST}/entries", json=body).status_code == 400
+    assert admin.get(f"{LIST}/entries").json() == []
+
+
+def test_others_are_refused_while_it_is_on(own_server: Server, admin: httpx.Client) -> None:
+    assert admin.get(f"{LIST}/enabled").json() == {"state": False}
+    admin.post(f"{LIST}/entries", json={"ipaddr": ["127.0.0.1", "203.0.113.0/24"]})
+    answer = admin.patch(f"{LIST}/enabled", json={"state": True})
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert "x-vedette-warning" not in answer.headers
+    inside = {"X-Forwarded-For": "8.8.8.8, 203.0.113.9"}
+    outside = {"X-Forwarded-For": "203.0.113.9, 8.8.8.8"}
+    assert admin.get("/api/info").status_code == 200
+    assert admin.get("/api/info", headers=inside).status_code == 200
+    refused = admin.get("/api/info", headers=outside)
+    assert (refused.status_code, refused.json()["reason"]) == (403, "address_not_approved")
+    with own_server.sender() as sender:
+        assert sender.get("/", headers=outside).status_code == 200
+    with own_server.client() as anybody:
+        assert anybody.get("/healthz", headers=outside).status_code == 200
+
+
+def test_locking_oneself_out_warns_and_the_command_line_lets_in_again(
+    own_server: Server, admin: httpx.Client
+) -> None:
+    answer = admin.patch(f"{LIST}/enabled", json={"state": True})
+    assert answer.status_code == 204
+    assert "127.0.0.1 is not approved" in answer.headers["x-vedette-warning"]
+    assert admin.get("/api/info").status_code == 403
+    with state_of(own_server) as database:
+        approved_addresses.enable(database, False)
+    wait_until_let_in(admin)
+
+
+def test_a_header_alone_is_not_believed(server: Server, analyst: httpx.Client) -> None:
+    analyst.get("/api/info", headers={"X-Forwarded-For": "203.0.113.77"})
+    name = "forwarded-" + server.token[:6]
+    analyst.post("/api/user", json={"username": name}, headers={"X-Forwarded-For": "203.0.113.77"})
+    found = analyst.get("/api/v1/audit", params={"kind": "user", "target": name}).json()
+    assert [entry["address"] for entry in found["results"]] == ["127.0.0.1"]

@@ -1,0 +1,210 @@
+"""Sessions of browsers: signing in, changes, lock-out, the second factor."""
+
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pyotp
+import pytest
+
+from tests.support.served import Server, start_server, state_of
+from vedette.clock import SystemClock
+from vedette.state.accounts import users
+
+PASSWORD = "a quite long password"
+COOKIE = "__Host-vedette-session"
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of its own: attempts from this address are counted."""
+    flags = ("--set", "trusted_proxies=127.0.0.1")
+    yield from start_server(tmp_path_factory.mktemp("sessions"), *flags)
+
+
+@pytest.fixture
+def name(own: Server) -> str:
+    found = f"user-{secrets.token_hex(5)}"
+    with state_of(own) as database:
+        users.add(database, users.NewUser(found, password=PASSWORD), SystemClock().now_us())
+    return found
+
+
+def browser(server: Server, address: str = "") -> httpx.Client:
+    """A client with cookies, from an address of its own."""
+    number = secrets.randbelow(2**24)
+    own_address = address or f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+    return server.client(**{"X-Forwarded-For": own_address})
+
+
+def sign_in(
+    client: httpx.Client, name: str, password: str = PASSWORD, **more: str
+) -> httpx.Response:
+    body = {"username": name, "password": password, **more}
+    return client.post("/api/v1/session", json=body)
+
+
+def test_a_session_is_a_cookie_that_only_this_host_gets(own: Server, name: str) -> None:
+    with browser(own) as client:
+        answer = sign_in(client, name)
+        assert (answer.status_code, answer.json()["username"]) == (200, name)
+        cookie = answer.headers["set-cookie"]
+        assert cookie.startswith(f"{COOKIE}=")
+        for attribute in ("HttpOnly", "Secure", "Path=/", "SameSite=strict"):
+            assert attribute in cookie
+        assert "Domain" not in cookie
+        assert client.get("/api/v1/session").json()["username"] == name
+        assert client.get("/api/info").status_code == 200
+
+
+def test_changes_need_the_token_of_the_page(own: Server, name: str) -> None:
+    with browser(own) as client:
+        token = sign_in(client, name).json()["csrf_token"]
+        body = {"name": "script"}
+        assert client.post("/api/v1/token", json=body).json()["reason"] == "csrf_token_needed"
+        wrong = {"X-CSRF-Token": "0" * 64}
+        assert client.post("/api/v1/token", json=body, headers=wrong).status_code == 403
+        elsewhere = {"X-CSRF-Token": token, "Sec-Fetch-Site": "cross-site"}
+        assert client.post("/api/v1/token", json=body, headers=elsewhere).status_code == 403
+        right = {"X-CSRF-Token": token}
+        assert client.post("/api/v1/token", json=body, headers=right).status_code == 200
+
+
+def test_the_secrets_of_sessions_and_tokens_are_not_exchanged(own: Server, name: str) -> None:
+    with browser(own) as client:
+        sign_in(client, name)
+        secret = client.cookies[COOKIE]
+    with own.client(**{"X-Auth-Token": secret}) as client:
+        assert client.get("/api/info").status_code == 401
+    with own.client(Cookie=f"{COOKIE}={own.token}") as client:
+        assert client.get("/api/info").status_code == 401
+
+
+def test_signing_out_ends_the_session_everywhere(own: Server, name: str) -> None:
+    with browser(own) as client:
+        token = sign_in(client, name).json()["csrf_token"]
+        secret = client.cookies[COOKIE]
+        answer = client.delete("/api/v1/session", headers={"X-CSRF-Token": token})
+        assert answer.json() == {"result": "success"}
+        assert COOKIE not in client.cookies
+    with own.client(Cookie=f"{COOKIE}={secret}") as client:
+        assert client.get("/api/v1/session").status_code == 401
+
+
+def test_another_session_of_mine_can_be_ended_not_one_of_others(own: Server, name: str) -> None:
+    with browser(own) as first, browser(own) as second, browser(own) as other:
+        sign_in(first, name)
+        token = sign_in(second, name).json()["csrf_token"]
+        listed = second.get("/api/v1/session/list").json()
+        assert [one["is_current"] for one in listed].count(True) == 1
+        (older,) = [one["id"] for one in listed if not one["is_current"]]
+        headers = {"X-CSRF-Token": token}
+        assert second.delete(f"/api/v1/session/{older}", headers=headers).status_code == 200
+        assert first.get("/api/v1/session").status_code == 401
+        stranger = f"user-{secrets.token_hex(5)}"
+        with state_of(own) as database:
+            new = users.NewUser(stranger, password=PASSWORD)
+            users.add(database, new, SystemClock().now_us())
+        theirs = sign_in(other, stranger).json()["csrf_token"]
+        mine = next(one["id"] for one in listed if one["is_current"])
+        gone = other.delete(f"/api/v1/session/{mine}", headers={"X-CSRF-Token": theirs})
+        assert gone.status_code == 404
+
+
+def test_nobody_is_told_whether_a_user_exists(own: Server, name: str) -> None:
+    with browser(own) as client:
+        wrong = sign_in(client, name, "another password")
+        unknown = sign_in(client, "nobody-of-that-name", "another password")
+    assert (wrong.status_code, wrong.json()) == (unknown.status_code, unknown.json())
+    assert wrong.status_code == 401
+
+
+def test_a_disabled_user_and_one_without_a_password_stay_out(own: Server, name: str) -> None:
+    with state_of(own) as database:
+        users.change(database, name, users.Changes(is_enabled=False))
+        bare = f"bare-{secrets.token_hex(5)}"
+        users.add(database, users.NewUser(bare), SystemClock().now_us())
+    with browser(own) as client:
+        assert sign_in(client, name).status_code == 401
+        assert sign_in(client, bare, "").status_code == 401
+
+
+def test_a_burst_of_guesses_gets_no_more_than_the_limit(own: Server, name: str) -> None:
+    statuses: list[int] = []
+
+    def guess() -> None:
+        with browser(own, "10.9.9.9") as client:
+            statuses.append(sign_in(client, name, secrets.token_hex(8)).status_code)
+
+    threads = [threading.Thread(target=guess) for _ in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses.count(401) == 8
+    assert statuses.count(429) == 16
+    with browser(own, "10.9.9.9") as client:
+        assert sign_in(client, name).json()["reason"] == "locked_out"
+    with browser(own) as client:
+        assert sign_in(client, name).status_code == 200
+
+
+def test_one_address_cannot_try_many_users(own: Server) -> None:
+    with browser(own, "10.8.8.8") as client:
+        statuses = [sign_in(client, f"someone-{n}", "x" * 12).status_code for n in range(42)]
+    assert statuses == [401] * 40 + [429] * 2
+
+
+def test_a_second_factor_is_needed_once_it_is_confirmed(own: Server, name: str) -> None:
+    with browser(own) as client:
+        headers = {"X-CSRF-Token": sign_in(client, name).json()["csrf_token"]}
+        uri = client.post("/api/v1/secondfactor", headers=headers).json()["uri"]
+        totp = pyotp.TOTP(parse_qs(urlsplit(uri).query)["secret"][0])
+        with browser(own) as other:
+            assert sign_in(other, name).status_code == 200
+        refused = client.put("/api/v1/secondfactor", json={"code": "000000"}, headers=headers)
+        assert refused.status_code == 400
+        code = totp.at(time.time() - 30)
+        client.put("/api/v1/secondfactor", json={"code": code}, headers=headers).raise_for_status()
+        with browser(own) as other:
+            assert sign_in(other, name).json()["reason"] == "second_factor_needed"
+            assert sign_in(other, name, code="123456").json()["reason"] == "second_factor_wrong"
+            used = sign_in(other, name, code=code)
+            assert used.json()["reason"] == "second_factor_wrong"
+            assert sign_in(other, name, code=totp.now()).status_code == 200
+            assert sign_in(other, name, code=totp.now()).status_code == 401
+        stays = client.request(
+            "DELETE", "/api/v1/secondfactor", json={"password": "wrong"}, headers=headers
+        )
+        assert stays.status_code == 400
+        gone = client.request(
+            "DELETE", "/api/v1/secondfactor", json={"password": PASSWORD}, headers=headers
+        )
+        assert gone.status_code == 200
+    with browser(own) as other:
+        assert sign_in(other, name).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{", b'{"username": 7}', b'{"user": "x"}', b"x" * 70_000]
+)
+def test_a_bad_sign_in_is_refused(own: Server, content: bytes) -> None:
+    with browser(own) as client:
+        assert client.post("/api/v1/session", content=content).status_code in (400, 401, 413)
+
+
+def test_neither_passwords_nor_cookies_reach_the_log_or_the_audit(own: Server, name: str) -> None:
+    marked = "marked-" + secrets.token_hex(12)
+    with browser(own) as client:
+        sign_in(client, name, marked)
+        sign_in(client, name)
+        secret = client.cookies[COOKIE]
+    log = (own.data / "server.log").read_text()
+    with own.analyst() as client:
+        audit = client.get("/api/v1/audit", params={"format": "ndjson"}).text
+    for text in (marked, secret, PASSWORD):
+        assert text not in log
+        assert text not in audit

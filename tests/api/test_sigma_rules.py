@@ -1,0 +1,185 @@
+"""Sigma rules over HTTPS: rule in, event in, alert out; who may change them; bad input."""
+
+import httpx
+import pytest
+
+from tests.support.served import Server, hire, wait_for
+from tests.support.sysmon import story
+from vedette.model.principal import Role
+
+SIGMA = "/api/v1/sigma"
+RULE = """title: A document of Office starts a shell
+id: 5c1f0a52-4a3e-4a56-9a33-0000000000{number:02}
+level: {level}
+tags: [attack.execution, attack.t1059.001]
+falsepositives: [macros of the finance department]
+logsource:
+  product: windows
+  category: process_creation
+detection:
+  selection:
+    ParentImage|endswith: \\\\WINWORD.EXE
+    CommandLine|contains: ' {host}'
+  condition: selection
+"""
+
+
+def rule(number: int, host: str, level: str = "high") -> str:
+    return RULE.format(number=number, host=host, level=level).replace("\\\\", "\\")
+
+
+def alerted(server: Server) -> float:
+    """How many hits became alerts, of the server's metrics."""
+    with server.analyst() as client:
+        lines = client.get("/metrics").text.splitlines()
+    counts = [line.split()[1] for line in lines if line.startswith("vedette_rule_hits_total")]
+    return float(counts[0])
+
+
+def test_a_rule_that_is_added_fires_on_the_next_event_and_makes_an_alert(
+    server: Server, analyst: httpx.Client, sender: httpx.Client
+) -> None:
+    before = alerted(server)
+    answer = analyst.post(SIGMA, json={"text": rule(1, "seen.corp.example")})
+    assert answer.status_code == 200, answer.text
+    [added] = answer.json()["results"]
+    assert (added["change"], added["place"], added["reason"]) == ("added", "document#1", "")
+    assert sender.post("/api/v1/ingest", json=story("seen.corp.example").records).is_success
+    assert wait_for(lambda: alerted(server) - before, 1.0) == 1.0
+    url = f"{SIGMA}/{added['id']}"
+    assert wait_for(lambda: analyst.get(url).json()["hits"], 1) == 1
+    shown = analyst.get(url).json()
+    assert (shown["state"], shown["enabled"], shown["revision"]) == ("in_force", True, 1)
+    assert shown["text"].startswith("title: A document of Office")
+    assert shown["last_hit"] is not None
+    found = analyst.get("/api/v2/alert", params={"q": "hostname:seen.corp.example"}).json()
+    [alert] = found["results"]
+    assert alert["watchlist_name"] == shown["title"] or alert["title"] == shown["title"]
+    in_force = analyst.get(SIGMA).json()["in_force"]
+    assert in_force["generation"] >= shown["generation"]
+    assert wait_for(lambda: analyst.get(SIGMA).json()["in_force"]["seq"] > 0, True)
+
+
+def test_a_rule_that_is_switched_off_or_deleted_fires_no_more(
+    server: Server, analyst: httpx.Client, sender: httpx.Client
+) -> None:
+    rules = [rule(2, "off.corp.example"), rule(3, "off.corp.example")]
+    answer = analyst.post(SIGMA, json={"text": "---\n".join(rules)})
+    first, second = (one["id"] for one in answer.json()["results"])
+    assert analyst.put(f"{SIGMA}/{first}", json={"enabled": False}).json()["result"] == "success"
+    assert analyst.delete(f"{SIGMA}/{second}").json()["result"] == "success"
+    assert analyst.get(f"{SIGMA}/{second}").status_code == 404
+    assert analyst.delete(f"{SIGMA}/{second}").status_code == 404
+    before = alerted(server)
+    sender.post("/api/v1/ingest", json=story("off.corp.example").records)
+    analyst.put(SIGMA, json={"ids": [first], "enabled": True})
+    sender.post("/api/v1/ingest", json=story("off.corp.example").records)
+    tale = story("off.corp.example")
+    tale.host.record_id += 1_000
+    later = tale.host.process(1101, tale.powershell.image, "powershell.exe off.corp.example", 40)
+    sender.post("/api/v1/ingest", json=[tale.host.created(later, tale.word)])
+    assert wait_for(lambda: alerted(server) - before, 1.0) == 1.0
+    assert analyst.get(f"{SIGMA}/{first}").json()["hits"] <= 1
+
+
+def test_each_document_has_its_own_answer(analyst: httpx.Client) -> None:
+    text = "---\n".join(
+        [
+            rule(4, "a"),
+            "title: no log source\ndetection: {a: {b: c}, condition: a}\n",
+            rule(4, "b"),
+            rule(5, "a", "low"),
+            "x: [\n",
+        ]
+    )
+    found = analyst.post(SIGMA, json={"text": text, "origin": "of the tests"}).json()["results"]
+    assert [one["change"] for one in found] == ["added", "added", "duplicate", "added", "added"]
+    assert [one["reason"] for one in found] == ["", "malformed", "", "", "not_yaml"]
+    listed = analyst.get(SIGMA, params={"origin": "OF THE", "rows": 2}).json()
+    assert (listed["total_results"], len(listed["results"])) == (4, 2)
+    assert "text" not in listed["results"][0]
+    states = {
+        state: analyst.get(SIGMA, params={"origin": "of the", "state": state}).json()
+        for state in ("in_force", "disabled", "unsupported")
+    }
+    assert {state: one["total_results"] for state, one in states.items()} == {
+        "in_force": 1,
+        "disabled": 1,
+        "unsupported": 2,
+    }
+    assert listed["reasons"]["malformed"] >= 1
+    again = analyst.post(SIGMA, json={"text": rule(4, "a"), "origin": "of the tests"}).json()
+    assert again["results"][0]["change"] == "unchanged"
+    changed = analyst.post(SIGMA, json={"text": rule(5, "other", "low")}).json()
+    assert changed["results"][0]["change"] == "changed"
+    shown = analyst.get(f"{SIGMA}/{changed['results'][0]['id']}").json()
+    assert (shown["revision"], shown["enabled"], shown["state"]) == (2, False, "disabled")
+
+
+def test_a_rule_is_tried_on_events_without_keeping_anything(analyst: httpx.Client) -> None:
+    tale = story("tried.corp.example")
+    body = {"text": rule(6, "tried.corp.example"), "events": [*tale.records, "{", {"a": 1}]}
+    answer = analyst.post(f"{SIGMA}/test", json=body)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    [hit] = found["hits"]
+    assert hit["hostname"] == "tried.corp.example"
+    assert hit["process_id"].endswith(tale.powershell.sensor_less_id)
+    assert hit["matched"]["ParentImage"] == tale.word.image
+    assert sum(found["rejected"].values()) == 2
+    assert analyst.get(f"{SIGMA}/{found['documents'][0]['id']}").status_code == 404
+    assert not analyst.get("/api/v1/process", params={"q": "hostname:tried.corp.example"}).json()[
+        "results"
+    ]
+
+
+BAD = [
+    {},
+    {"text": 7},
+    {"text": ""},
+    {"text": rule(7, "x"), "enabled": "yes"},
+    {"text": rule(7, "x"), "origin": 7},
+]
+
+
+@pytest.mark.parametrize("body", BAD, ids=range(len(BAD)))
+def test_bad_requests_are_refused_with_the_member(
+    body: dict[str, object], analyst: httpx.Client
+) -> None:
+    answer = analyst.post(SIGMA, json=body)
+    assert answer.status_code == 400
+    assert answer.json()["reason"]
+    assert analyst.get(SIGMA, params={"q": "x" * 2_000}).status_code == 400
+    assert analyst.get(SIGMA, params={"state": "great"}).status_code == 400
+
+
+def test_yaml_that_takes_any_time_or_memory_costs_only_itself(analyst: httpx.Client) -> None:
+    nested = "a: " + "[" * 200_000
+    bomb = "a: &a [x]\nb: [*a, *a]\n"
+    wide = rule(8, "x").replace(
+        "condition: selection",
+        "many:\n    CommandLine|contains: [" + ", ".join(f"w{n}" for n in range(30_000)) + "]\n"
+        "  condition: selection and many",
+    )
+    for text in (nested, bomb, wide):
+        answer = analyst.post(SIGMA, json={"text": text})
+        assert answer.status_code == 200, answer.text[:300]
+        [one] = answer.json()["results"]
+        assert one["reason"] in ("not_yaml", "too_costly", "too_large"), one
+
+
+def test_viewers_read_and_only_global_administrators_change(server: Server) -> None:
+    token = hire(server, "sigma-viewer", {1: Role.VIEWER})
+    analyst = hire(server, "sigma-analyst", {1: Role.ADMINISTRATOR})
+    with (
+        server.client(**{"X-Auth-Token": token}) as viewer,
+        server.client(**{"X-Auth-Token": analyst}) as administrator,
+    ):
+        assert viewer.get(SIGMA).status_code == 200
+        body = {"text": rule(9, "x"), "events": []}
+        assert viewer.post(f"{SIGMA}/test", json=body).status_code == 403
+        assert administrator.post(f"{SIGMA}/test", json=body).status_code == 200
+        for client in (viewer, administrator):
+            assert client.post(SIGMA, json=body).status_code == 403
+            assert client.put(SIGMA, json={"ids": ["x"], "enabled": True}).status_code == 403
+            assert client.delete(f"{SIGMA}/x").status_code == 403

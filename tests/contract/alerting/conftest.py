@@ -1,0 +1,45 @@
+"""What alerts are made with: a real engine, a real state database, a driven clock."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert
+
+from vedette.clock import DrivenClock
+from vedette.state.db.database import Database, open_database
+from vedette.state.db.schema import GROUP, SENSOR
+from vedette.state.start import start
+
+NOW_US = 1_700_000_400_000_000
+
+
+@pytest.fixture
+def clock() -> DrivenClock:
+    return DrivenClock(NOW_US)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    """The state of a server with three sensors: two in the default group, one in another."""
+    opened = open_database("", tmp_path)
+    start(opened, NOW_US)
+    with opened.writing() as connection:
+        connection.execute(insert(GROUP).values(id=2, name="Finance", site_id=1))
+        for number, group in ((1, 1), (2, 1), (3, 2)):
+            connection.execute(
+                insert(SENSOR).values(
+                    id=number,
+                    hostname=f"ws-{number}.corp.test",
+                    computer_name=f"WS-{number}",
+                    group_id=group,
+                    os_type="windows",
+                    interface_ip=f"10.0.0.{number}",
+                    network_isolation_enabled=False,
+                    is_isolating=False,
+                    restart_queued=False,
+                    uninstall=False,
+                )
+            )
+    yield opened
+    opened.close()

@@ -1,0 +1,209 @@
+"""Indicators match what is stored: new telemetry, and the past for those that are new; each hit
+once."""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from tests.contract.feeds.publisher import NOW_US, Publisher, a_report
+from tests.contract.store.rows import HOUR_MS, NEXT_MS, partial, process_id, store
+from vedette.alerting.detection_writer import DetectionWriter
+from vedette.feeds.indicators import IndicatorRounds
+from vedette.model.address import pack_address
+from vedette.model.event import Dnsquery, Filemod, Modload, Netconn, ProcessEvent
+from vedette.store.read.detection.tags import tags_of_process
+
+MD5, SHA256 = "ab" * 16, "cd" * 32
+
+
+class Follower:
+    """Indicators over a store, and the alerts that they make."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self.publisher = publisher
+        self.engine: Any = publisher.parts.engine
+        self.seq = 0
+        self.start()
+
+    def start(self) -> None:
+        """As after a restart."""
+        parts = self.publisher.parts
+        writer = DetectionWriter(self.engine, parts.database, parts.clock)
+        self.rounds = IndicatorRounds(
+            self.engine, parts.database, parts.clock, writer, lambda: self.seq
+        )
+
+    def commit(self, number: int, *events: ProcessEvent, **metadata: Any) -> None:
+        self.seq += 1
+        metadata.setdefault("last_update", NOW_US)
+        store(self.engine, partial(number, *events, seq=self.seq, **metadata))
+
+    def tags(self, number: int) -> set[tuple[str, str, int]]:
+        found = tags_of_process(self.engine, process_id(number))
+        return {(tag.name, tag.ioc, tag.score) for tag in found}
+
+    def alerts(self) -> list[tuple[str, str, int]]:
+        rows = self.engine.query(
+            "SELECT process_id, ioc_value, count FROM alert FINAL ORDER BY process_id, ioc_value"
+        ).rows
+        return [(row[0], row[1], row[2]) for row in rows]
+
+
+@pytest.fixture
+def follower(publisher: Publisher) -> Follower:
+    return Follower(publisher)
+
+
+def connection(address: str = "203.0.113.9", domain: str = "", **more: str) -> Netconn:
+    local, remote = pack_address("10.0.0.1"), pack_address(address)
+    return Netconn(process_id(1), NOW_US, 1, 6, local, 50_000, remote, 443, domain, **more)
+
+
+EVENTS: dict[str, tuple[dict[str, list[str]], list[ProcessEvent], dict[str, str], str]] = {
+    "program": ({"md5": [MD5.upper()]}, [], {"process_md5": MD5}, MD5),
+    "sha256": ({"sha256": [SHA256]}, [], {"process_sha256": SHA256}, SHA256),
+    "module": (
+        {"md5": [MD5]},
+        [Modload(process_id(1), NOW_US, "c:\\a.dll", MD5)],
+        {},
+        MD5,
+    ),
+    "file": (
+        {"sha256": [SHA256]},
+        [Filemod(process_id(1), NOW_US, 1, "c:\\a", sha256=SHA256)],
+        {},
+        SHA256,
+    ),
+    "address": ({"ipv4": ["203.0.113.9"]}, [connection()], {}, "203.0.113.9"),
+    "network": ({"ipv4": ["203.0.113.64/26"]}, [connection("203.0.113.100")], {},
+                "203.0.113.64/26"),
+    "ipv6": ({"ipv6": ["2001:db8:7::/48"]}, [connection("2001:db8:7::5")], {}, "2001:db8:7::/48"),
+    "name": ({"dns": ["evil.example"]}, [connection(domain="EVIL.example.")], {}, "evil.example"),
+    "name below": (
+        {"dns": ["evil.example"]},
+        [Dnsquery(process_id(1), NOW_US, "a.b.evil.example")],
+        {},
+        "evil.example",
+    ),
+    "ja3": ({"ja3": [MD5]}, [connection(ja3=MD5)], {}, MD5),
+    "ja3s": ({"ja3s": [MD5]}, [connection(ja3s=MD5)], {}, MD5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EVENTS)
+@pytest.mark.parametrize("is_past", [False, True], ids=["new", "past"])
+def test_each_type_of_indicator_matches(follower: Follower, name: str, is_past: bool) -> None:
+    iocs, events, metadata, value = EVENTS[name]
+    others = [connection("198.51.100.7", "notevil.example", ja3="00" * 16)]
+    if is_past:
+        follower.commit(1, *events, **metadata)
+        follower.commit(2, *others, process_md5="ef" * 16)
+        follower.rounds.run()
+    follower.publisher.publish(a_report("r", **iocs))
+    follower.publisher.sync()
+    follower.rounds.run()
+    if not is_past:
+        follower.commit(1, *events, **metadata)
+        follower.commit(2, *others, process_md5="ef" * 16)
+        follower.rounds.run()
+    follower.rounds.run()
+    assert follower.tags(1) == {("intel", value, 80)}
+    assert follower.tags(2) == set()
+    assert follower.alerts() == [(process_id(1), value, 1)]
+
+
+def test_queries_are_asked_of_what_is_new_and_of_the_past(follower: Follower) -> None:
+    follower.commit(1, process_name="evil.exe", path="c:\\evil.exe")
+    follower.commit(2, process_name="good.exe", path="c:\\good.exe")
+    follower.rounds.run()
+    query = {"index_type": "events", "search_query": ["cb.urlver=1&q=process_name%3Aevil.exe"]}
+    follower.publisher.publish(a_report("q", query=query))
+    follower.publisher.sync()
+    follower.rounds.run()
+    assert [alert[0] for alert in follower.alerts()] == [process_id(1)]
+    follower.commit(3, process_name="EVIL.exe", path="c:\\EVIL.exe")
+    follower.rounds.run()
+    assert [alert[0] for alert in follower.alerts()] == [process_id(1), process_id(3)]
+
+
+def test_a_process_that_goes_on_is_told_once(follower: Follower) -> None:
+    follower.publisher.publish(a_report("r", md5=[MD5]))
+    follower.publisher.sync()
+    follower.commit(1, process_md5=MD5)
+    assert follower.rounds.run() == 1
+    for _ in range(3):
+        follower.commit(1, connection())
+        assert follower.rounds.run() == 0
+    assert follower.alerts() == [(process_id(1), MD5, 1)]
+
+
+def test_what_expired_was_withdrawn_or_is_disabled_matches_no_more(follower: Follower) -> None:
+    publisher = follower.publisher
+    publisher.publish(a_report("r", md5=[MD5]), a_report("s", dns=["evil.example"]))
+    publisher.sync()
+    follower.rounds.run()
+    publisher.publish(a_report("s", dns=["evil.example"]), a_report("r", 9))
+    publisher.sync()
+    follower.commit(1, connection(domain="evil.example"), process_md5=MD5)
+    follower.rounds.run()
+    assert follower.tags(1) == {("intel", "evil.example", 80)}
+    publisher.enable(False)
+    follower.commit(2, connection(domain="evil.example"))
+    follower.rounds.run()
+    assert follower.tags(2) == set()
+
+
+@pytest.mark.parametrize("step", range(1, 5))
+def test_a_crash_between_two_steps_loses_and_doubles_nothing(
+    follower: Follower, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follower.publisher.publish(a_report("r", md5=[MD5]))
+    follower.publisher.sync()
+    follower.rounds.run()
+    follower.commit(1, process_md5=MD5)
+    left = [step]
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            follower.engine, "insert_arrow", _dies_after(left, follower.engine.insert_arrow)
+        )
+        patch.setattr(
+            DetectionWriter, "write", _dies_after(left, DetectionWriter.write, after=step == 4)
+        )
+        with suppress(KeyboardInterrupt):
+            follower.rounds.run()
+    follower.start()
+    follower.rounds.run()
+    assert follower.alerts() == [(process_id(1), MD5, 1)]
+    assert follower.tags(1) == {("intel", MD5, 80)}
+    assert follower.rounds.run() == 0
+
+
+def _dies_after(left: list[int], call: Any, after: bool = False) -> Any:
+    def dying(*arguments: Any, **named: Any) -> Any:
+        left[0] -= 1
+        if after:
+            call(*arguments, **named)
+        if left[0] <= 0 or after:
+            raise KeyboardInterrupt
+        return call(*arguments, **named)
+
+    return dying
+
+
+def test_the_stored_past_is_searched_window_by_window_and_goes_on_after_a_restart(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vedette.limits.INDICATOR_PAST_ROWS", 1)
+    monkeypatch.setattr("vedette.limits.INDICATOR_PAST_STEPS", 1)
+    follower.commit(1, process_md5=MD5)
+    follower.commit(2, process_md5=MD5, window_ms=NEXT_MS)
+    follower.rounds.run()
+    follower.publisher.publish(a_report("r", md5=[MD5]))
+    follower.publisher.sync()
+    assert follower.rounds.run() == 1
+    follower.start()
+    assert follower.rounds.run() == 1
+    assert follower.rounds.run() == 0
+    assert [alert[0] for alert in follower.alerts()] == [process_id(1), process_id(2)]
+    assert HOUR_MS < NEXT_MS

@@ -1,0 +1,232 @@
+"""Backups of a running server, by the command, restored on an empty directory."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+
+from tests.support.object_store import KEY, SECRET, make_bucket, object_store
+from tests.support.served import Server, start_server, wait_for
+from tests.support.sysmon import Host
+
+QUERIES = (
+    *("process_name:cmd.exe", "hostname:kept", "cmdline:whoami", "-process_name:cmd.exe"),
+    *("parent_name:explorer.exe", "username:*", "path:*system32*", "childproc_count:[1 TO *]"),
+)
+
+
+def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "vedette", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def done(*words: str | Path) -> str:
+    result = command(*words)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def send(client: httpx.Client, records: list[dict[str, Any]]) -> None:
+    body = b"\n".join(orjson.dumps(record) for record in records)
+    client.post("/api/v1/ingest", content=body).raise_for_status()
+
+
+def records_of(found: Host, count: int) -> list[dict[str, Any]]:
+    parent = found.process(400, r"C:\Windows\explorer.exe")
+    children = [
+        found.process(1000 + number, r"C:\Windows\System32\cmd.exe", f"cmd /c whoami {number}", 1)
+        for number in range(count)
+    ]
+    return [found.created(child, parent) for child in children]
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    for server in start_server(tmp_path_factory.mktemp("backup")):
+        with server.sender() as client:
+            send(client, records_of(Host("kept", int(time.time()) - 60), 300))
+        with server.analyst() as client:
+            client.post("/api/user", json={"username": "kept-user"}).raise_for_status()
+        yield server
+
+
+@contextmanager
+def loaded(server: Server) -> Iterator[None]:
+    """A sender that goes on all the while, of other hosts."""
+    stopping = threading.Event()
+
+    def send_on() -> None:
+        number = 0
+        with server.sender() as client:
+            while not stopping.is_set():
+                number += 1
+                send(client, records_of(Host(f"load-{number}", int(time.time()) - 60), 50))
+
+    thread = threading.Thread(target=send_on)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join()
+
+
+def answers(client: httpx.Client) -> list[Any]:
+    found = []
+    for query in QUERIES:
+        params = {"q": f"hostname:kept {query}", "rows": "20", "sort": "start asc", "facet": "true"}
+        body = client.get("/api/v1/process", params=params).json()
+        body.pop("elapsed")
+        found.append(body)
+    return found
+
+
+@contextmanager
+def restored(place: Path) -> Iterator[Server]:
+    yield from start_server(place)
+
+
+def test_a_backup_under_load_restores_to_a_server_that_answers_the_same(
+    kept: Server, tmp_path: Path
+) -> None:
+    with kept.analyst() as client:
+        before = answers(client)
+        assert before[0]["total_results"] == 300
+    with loaded(kept):
+        time.sleep(1)
+        done("backup", "create", tmp_path / "place", "--data", kept.data)
+        second = done("backup", "create", tmp_path / "place", "--data", kept.data)
+    assert "new" in second
+    assert not list((kept.data / "snapshots").iterdir())
+    assert done("backup", "list", tmp_path / "place").count("\n") >= 3
+    assert "whole" in done("backup", "verify", tmp_path / "place")
+    done("restore", tmp_path / "place", "--data", tmp_path / "copy")
+    with restored(tmp_path / "copy") as copy, copy.analyst() as client:
+        assert answers(client) == before
+        assert client.get("/readyz").json()["ready"] is True
+        assert client.get("/api/user/kept-user").json()["username"] == "kept-user"
+        with copy.sender() as sender:
+            send(sender, records_of(Host("after", int(time.time()) - 60), 3))
+
+        def total() -> int:
+            query = {"q": "hostname:after process_name:cmd.exe"}
+            return int(client.get("/api/v1/process", params=query).json()["total_results"])
+
+        assert wait_for(total, 3) == 3
+    assert "whole" in done("audit", "verify", "--data", tmp_path / "copy")
+
+
+def test_what_did_not_change_is_not_copied_again(kept: Server, tmp_path: Path) -> None:
+    first = done("backup", "create", tmp_path, "--data", kept.data)
+    second = done("backup", "create", tmp_path, "--data", kept.data)
+    counts = [int(text.split("new ")[1].split()[0]) for text in (first, second)]
+    assert counts[1] < counts[0] / 10  # the state, and what was merged meanwhile
+    assert "removed 1" in done("backup", "forget", tmp_path, "--keep", "1")
+    assert "whole" in done("backup", "verify", tmp_path)
+
+
+def test_an_encrypted_backup_tells_nothing_without_its_key(kept: Server, tmp_path: Path) -> None:
+    key, other, place = tmp_path / "key", tmp_path / "other", tmp_path / "place"
+    done("backup", "key", key)
+    done("backup", "key", other)
+    assert key.stat().st_mode & 0o777 == 0o600
+    done("backup", "create", place, "--key", key, "--data", kept.data)
+    stored = b"".join(path.read_bytes() for path in place.rglob("*") if path.is_file())
+    for word in (b"kept-user", b"whoami", b"state.db", b"BEGIN PRIVATE KEY"):
+        assert word not in stored
+    for words in ((), ("--key", other)):
+        refused = command("restore", place, *words, "--data", tmp_path / "x")
+        assert (refused.returncode, "encrypted" in refused.stderr or "key" in refused.stderr) == (
+            2,
+            True,
+        )
+        assert not (tmp_path / "x").exists()
+    done("restore", place, "--key", key, "--data", tmp_path / "copy")
+    assert (tmp_path / "copy" / "state.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_damaged_backup_is_not_restored(kept: Server, tmp_path: Path) -> None:
+    done("backup", "create", tmp_path / "place", "--data", kept.data)
+    largest = max((tmp_path / "place" / "backups").rglob("*"), key=lambda path: path.stat().st_size)
+    content = bytearray(largest.read_bytes())
+    content[len(content) // 2] ^= 1
+    largest.write_bytes(content)
+    assert "damaged" in command("backup", "verify", tmp_path / "place").stderr
+    refused = command("restore", tmp_path / "place", "--data", tmp_path / "copy")
+    assert (refused.returncode, (tmp_path / "copy").exists()) == (2, False)
+    largest.unlink()
+    assert command("backup", "verify", tmp_path / "place").returncode == 2
+
+
+@pytest.mark.parametrize("after_s", [0.4, 0.9, 1.3])
+def test_killed_in_the_middle_neither_server_nor_backups_are_hurt(
+    kept: Server, tmp_path: Path, after_s: float
+) -> None:
+    words = [sys.executable, "-m", "vedette", "backup", "create", str(tmp_path / "place")]
+    process = subprocess.Popen([*words, "--data", str(kept.data)], stdout=subprocess.DEVNULL)
+    time.sleep(after_s)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    with kept.analyst() as client:
+        assert client.get("/readyz").json()["ready"] is True
+        for path in (kept.data / "snapshots").glob("*"):
+            client.delete(f"/api/v1/backup/snapshot/{path.name}")
+    done("backup", "create", tmp_path / "place", "--data", kept.data)
+    words = [sys.executable, "-m", "vedette", "restore", str(tmp_path / "place")]
+    process = subprocess.Popen([*words, "--data", str(tmp_path / "copy")])
+    time.sleep(after_s)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    draft = tmp_path / "copy.restoring"
+    assert not (draft.exists() and (tmp_path / "copy").exists())
+    if draft.exists():
+        refused = command("restore", tmp_path / "place", "--data", tmp_path / "copy")
+        assert "interrupted" in refused.stderr
+
+
+def test_a_stopped_server_is_backed_up_as_it_lies(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    for server in start_server(data):
+        with server.sender() as client:
+            send(client, records_of(Host("kept", int(time.time()) - 60), 20))
+    done("backup", "create", tmp_path / "place", "--data", data)
+    done("restore", tmp_path / "place", "--data", tmp_path / "copy")
+    with restored(tmp_path / "copy") as copy, copy.analyst() as client:
+        assert answers(client)[0]["total_results"] == 20
+
+
+def test_a_bucket_is_a_place_for_backups(kept: Server, tmp_path: Path) -> None:
+    credentials = tmp_path / "credentials"
+    credentials.write_text(
+        f"[default]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n"
+    )
+    credentials.chmod(0o600)
+    with object_store() as url:
+        words = (f"s3://{make_bucket(url)}/nightly", "--endpoint", url)
+        words += ("--credentials", str(credentials))
+        done("backup", "create", *words, "--data", kept.data)
+        done("restore", *words, "--data", tmp_path / "copy")
+    assert (tmp_path / "copy" / "state.db").exists()
+
+
+def test_a_directory_in_use_is_not_overwritten(kept: Server, tmp_path: Path) -> None:
+    done("backup", "create", tmp_path, "--data", kept.data)
+    assert command("restore", tmp_path, "--data", kept.data).returncode == 2
+    assert command("backup", "create", tmp_path, "--data", tmp_path / "none").returncode == 2
+    assert command("restore", tmp_path, "ffff", "--data", tmp_path / "new").returncode == 2

@@ -1,0 +1,126 @@
+"""Object stores on loopback: a real one in its own process, one that fails, one that is slow."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import obstore
+import pytest
+from obstore.store import S3Store
+
+START_S = 60
+KEY, SECRET = "an-access-key", "a-secret-that-is-never-logged"
+
+
+@contextmanager
+def object_store() -> Iterator[str]:
+    """URL of an S3 server, empty, until the end."""
+    port = _free_port()
+    command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p"]
+    process = subprocess.Popen(
+        [*command, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        _wait_until_ready(url, process)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(START_S)
+
+
+def make_bucket(url: str) -> str:
+    """A new bucket's name."""
+    name = "bucket-" + os.urandom(6).hex()
+    httpx.put(f"{url}/{name}").raise_for_status()
+    return name
+
+
+def overwrite(url: str, bucket: str, path: str, content: bytes) -> None:
+    """What somebody else writes over an object."""
+    store = S3Store(
+        bucket, endpoint=url, region="us-east-1", access_key_id=KEY, secret_access_key=SECRET,
+        client_options={"allow_http": True},
+    )  # fmt: skip
+    obstore.put(store, path, content)
+
+
+class _Failing(BaseHTTPRequestHandler):
+    def answer(self) -> None:
+        self.send_response(500)
+        self.send_header("Content-Length", "0")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = answer  # noqa: N815 - names of the library
+
+    def log_message(self, *_arguments: object) -> None:
+        pass
+
+
+class _Slow(_Failing):
+    def answer(self) -> None:
+        """An answer that never ends, or never begins where it has no body."""
+        if self.command != "GET":
+            self.server.stopping.wait(START_S)  # type: ignore[attr-defined]
+        self.send_response(200)
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+        self.server.stopping.wait(START_S)  # type: ignore[attr-defined]
+
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = answer  # noqa: N815
+
+
+@contextmanager
+def failing_store() -> Iterator[str]:
+    """URL of a server that answers everything with 500."""
+    with _served(_Failing) as url:
+        yield url
+
+
+@contextmanager
+def slow_store() -> Iterator[str]:
+    """URL of a server whose answers begin and never end."""
+    with _served(_Slow) as url:
+        yield url
+
+
+@contextmanager
+def _served(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    server.stopping = threading.Event()  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.stopping.set()  # type: ignore[attr-defined]
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_ready(url: str, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            httpx.get(f"{url}/moto-api/").raise_for_status()
+            return
+        except httpx.HTTPError:
+            time.sleep(0.1)
+    pytest.fail("the object store did not start")

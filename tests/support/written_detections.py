@@ -1,0 +1,52 @@
+"""Writes detections into the store of a server that is stopped: its rules are other tests' matter.
+
+`python -m tests.support.written_detections DATA FILE`: FILE holds them as JSON.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from tests.support.served import Server, start_server
+from vedette.alerting.detection_writer import DetectionWriter
+from vedette.bootstrap.write_path import open_engines
+from vedette.clock import SystemClock
+from vedette.model.findings.detection import Detection
+from vedette.settings.load import load
+
+ROOT = Path(__file__).parents[2]
+WRITE_S = 120
+
+
+@contextmanager
+def alerted_server(
+    data: Path, detect: Callable[[Server], Sequence[Detection]], *flags: str
+) -> Iterator[Server]:
+    """A server with alerts. `detect` is given a first run of it, to send telemetry to and to learn
+    ids from."""
+    running = start_server(data, *flags)
+    found = detect(next(running))
+    running.close()  # type: ignore[attr-defined]
+    file = data / "detections.json"
+    file.write_bytes(msgspec.json.encode(found))
+    command = [sys.executable, "-m", "tests.support.written_detections", str(data), str(file)]
+    subprocess.run(command, check=True, cwd=ROOT, timeout=WRITE_S)
+    yield from start_server(data, *flags)
+
+
+def main() -> None:
+    data, file = Path(sys.argv[1]), Path(sys.argv[2])
+    settings = load(flags={"data": data}, environ={}).settings
+    found = msgspec.json.decode(file.read_bytes(), type=list[Detection])
+    with ExitStack() as closing:
+        clock = SystemClock()
+        engines = open_engines(settings, clock, closing)
+        DetectionWriter(engines.telemetry, engines.state, clock).write(found)
+
+
+if __name__ == "__main__":
+    main()

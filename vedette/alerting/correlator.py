@@ -1,0 +1,178 @@
+"""Correlates the hits of one round of `rule_hits.py`: which correlations they complete, and what
+is to be remembered.
+
+The hits come in the order of their commits, and always in the same order, so a round that is
+repeated after a crash finds the same.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+
+from vedette import limits
+from vedette.detect.correlation import (
+    Correlation,
+    Finding,
+    GroupState,
+    Observed,
+    observe,
+)
+from vedette.model.findings.detection import RuleHit
+from vedette.state.db.database import Database, Transaction
+from vedette.state.jobs import correlation_groups
+from vedette.state.jobs.correlation_groups import Group
+
+_SEPARATOR: Final = "\x00"
+
+
+@dataclass(frozen=True, slots=True)
+class Correlated:
+    """A correlation that was completed."""
+
+    rule: Correlation
+    finding: Finding
+    values: dict[str, str]
+    """Of the group, by the names of `group_by`."""
+    last: RuleHit
+    """The hit that completed it."""
+    seq: int
+
+    @property
+    def subject(self) -> str:
+        """Tells the finding apart: the group, and when it began."""
+        return f"{_digest(self.values.values())[:32]}@{self.finding.first_us}"
+
+    @property
+    def sensor_id(self) -> int:
+        """The host that all hits are of; 0 where they are of several."""
+        sensors = {one.sensor_id for one in self.finding.observed}
+        return sensors.pop() if len(sensors) == 1 else 0
+
+
+@dataclass(slots=True)
+class Round:
+    """What one round found, and the state after it."""
+
+    found: list[Correlated] = field(default_factory=list)
+    states: dict[Group, GroupState] = field(default_factory=dict)
+
+    def save(self, transaction: Transaction, now_us: int) -> None:
+        """Stores what is to be remembered."""
+        texts = {group: msgspec.json.encode(state).decode() for group, state in self.states.items()}
+        correlation_groups.save(transaction, texts, now_us)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A hit on its way into one correlation."""
+
+    rule: Correlation
+    place: int
+    values: dict[str, str]
+    value: str
+    hit: RuleHit
+
+    @property
+    def group(self) -> Group:
+        return self.rule.id, _digest(self.values.values())
+
+    @property
+    def observed(self) -> Observed:
+        hit = self.hit
+        return Observed(hit.time_us, self.place, self.value, hit.count, hit.sensor_id)
+
+
+def silent_rules(correlations: Sequence[Correlation], names: Mapping[str, str]) -> set[str]:
+    """Ids of rules that make no alerts of their own: correlations are about them, and none says
+    `generate`. `names` has the ids and names of all rules in force."""
+    return {
+        rule_id
+        for rule_id, name in names.items()
+        if (about := [one for one in correlations if one.concerns(rule_id, name)])
+        and not any(one.generate for one in about)
+    }
+
+
+def correlate(
+    database: Database,
+    correlations: Sequence[Correlation],
+    hits: Sequence[tuple[RuleHit, int, str]],
+) -> Round:
+    """Correlates hits, each with its commit and the name of its rule. Reads the stored state;
+    nothing is changed before `Round.save`."""
+    done = Round()
+    if not correlations:
+        return done
+    for hit, seq, name in hits:
+        _follow(database, correlations, done, hit, seq, name, 0)
+    return done
+
+
+def _follow(
+    database: Database,
+    correlations: Sequence[Correlation],
+    done: Round,
+    hit: RuleHit,
+    seq: int,
+    name: str,
+    depth: int,
+) -> None:
+    steps = [step for one in correlations if (step := _step(one, hit, name)) is not None]
+    _load(database, done, {step.group for step in steps})
+    for step in steps:
+        finding = observe(step.rule, done.states[step.group], step.observed)
+        if finding is None:
+            continue
+        made = Correlated(step.rule, finding, step.values, hit, seq)
+        done.found.append(made)
+        if depth < limits.CORRELATION_DEPTH_MAX:
+            above = _hit_of(made)
+            _follow(database, correlations, done, above, seq, step.rule.name, depth + 1)
+
+
+def _step(rule: Correlation, hit: RuleHit, name: str) -> _Step | None:
+    """None where the correlation is not about the rule, or the event lacks a value of the group."""
+    place = rule.place_of(hit.rule_id, name)
+    if place is None:
+        return None
+    values = {
+        one: hit.event.get(rule.field_of(one, hit.rule_id, name), "") for one in rule.group_by
+    }
+    counted = [hit.event.get(rule.field_of(one, hit.rule_id, name), "") for one in rule.fields]
+    if not all(values.values()) or (rule.fields and not any(counted)):
+        return None
+    return _Step(rule, place, values, _SEPARATOR.join(counted).lower(), hit)
+
+
+def _load(database: Database, done: Round, groups: Iterable[Group]) -> None:
+    missing = [group for group in groups if group not in done.states]
+    if not missing:
+        return
+    stored = correlation_groups.load(database, missing)
+    for group in missing:
+        body = stored.get(group)
+        done.states[group] = msgspec.json.decode(body, type=GroupState) if body else GroupState()
+
+
+def _hit_of(made: Correlated) -> RuleHit:
+    """A finding as a hit, for correlations of correlations."""
+    return RuleHit(
+        rule_id=made.rule.id,
+        generation=made.last.generation,
+        sensor_id=made.sensor_id,
+        subject=made.subject,
+        process_id="",
+        time_us=made.finding.last_us,
+        last_us=made.finding.last_us,
+        matched=made.values,
+        event={**made.last.event, **made.values},
+    )
+
+
+def _digest(values: Iterable[str]) -> str:
+    """Values of text compare without regard to case, as in rules."""
+    text = _SEPARATOR.join(values).lower()
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

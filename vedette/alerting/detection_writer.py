@@ -1,0 +1,261 @@
+"""The one function that everything goes through that was found.
+
+    ignored reports -> host, process, file -> suppressions -> storms -> alerts -> hooks
+
+Alerts lie in the telemetry store, everything else in the state database, so a batch is written in
+two steps: first its alerts, then one transaction with the hooks, the counters and the caller's
+watermark. A crash between any two statements is repaired by writing the same detections again from
+the old watermark, also in another batch: an alert is recognised by its id, what it counts by the
+number of the commit (`Detection.seq`), and what nobody was told of by being made for that commit.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from vedette.alerting.alert_rows import Context, new_alert, raised, was_made_for
+from vedette.alerting.alert_storm import Hours, hour_of, hours_of, storms
+from vedette.alerting.hooks import AlertingSources, DetectionHook, WrittenDetection, every_source
+from vedette.alerting.suppressed import Suppressor, suppressor_of
+from vedette.clock import Clock
+from vedette.limits import ALERT_BATCH, ALERT_LISTED_MAX
+from vedette.model.findings.alert import AlertRow
+from vedette.model.findings.detection import Detection, Source
+from vedette.state.db.database import Database, Transaction
+from vedette.state.policy import ignored_reports, suppressions
+from vedette.state.policy.ignored_reports import ReportKey
+from vedette.state.sensors.host_facts import HostFacts, host_facts
+from vedette.store.engine.client import Engine
+from vedette.store.read.detection.alert_context import hosts_by_file, paths_of_files, process_facts
+from vedette.store.read.detection.alerts import alerts_by_id, new_alerts_since
+from vedette.store.write.alerts import ALERT_WRITERS, write_alerts
+
+Within = Callable[[Transaction], None]
+
+
+@dataclass(slots=True)
+class Written:
+    """What became of a batch, in detections; those with one id count once."""
+
+    alerts: int = 0
+    """New alerts."""
+    raised: int = 0
+    """Alerts that existed and count more now."""
+    suppressed: int = 0
+    of_ignored_reports: int = 0
+    held_back: int = 0
+    """Beyond the limit of an alert storm: counted in one alert of the server."""
+    detections: list[WrittenDetection] = field(default_factory=list)
+    """What the hooks were given."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What the steps of one `write` hand on."""
+
+    now_us: int
+    sources: Collection[Source]
+    """Those whose alert action is on."""
+    rules: Suppressor
+    written: Written = field(default_factory=Written)
+    report_hits: Counter[ReportKey] = field(default_factory=Counter)
+    rule_hits: Counter[int] = field(default_factory=Counter)
+    held_back: list[Detection] = field(default_factory=list)
+
+
+class DetectionWriter:
+    """Writes what was found. Safe to share between threads; one batch is written at a time."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        database: Database,
+        clock: Clock,
+        hooks: Sequence[DetectionHook] = (),
+        alerting: AlertingSources = every_source,
+    ) -> None:
+        self._engine = engine
+        self._database = database
+        self._clock = clock
+        self._hooks = tuple(hooks)
+        self._alerting = alerting
+
+    def write(self, detections: Sequence[Detection], within: Within | None = None) -> Written:
+        """Write the alerts of detections, then run the hooks and `within` (the caller's watermark
+        and counters) in one transaction of the state database.
+
+        Writing the same detections again changes nothing; hooks are then told again of those whose
+        batch may have been interrupted. Detections of one commit belong into one call. Must not be
+        called within a transaction. Raises UnavailableError; any part may have been written then,
+        and the detections have to be written again.
+        """
+        with self._database.exclusive(ALERT_WRITERS):
+            batch = self._begin(detections)
+            heard = self._heard(batch, detections)
+            for some in _slices(heard, ALERT_BATCH):
+                self._write_alerts(batch, some)
+            # Once for all: what one commit adds to a storm is counted in one go.
+            write_alerts(self._engine, self._storms(batch))
+            with self._database.writing() as transaction:
+                for hook in self._hooks:
+                    hook(transaction, batch.written.detections)
+                ignored_reports.count_hits(transaction, batch.report_hits)
+                suppressions.count_hits(transaction, batch.rule_hits, batch.now_us)
+                if within is not None:
+                    within(transaction)
+        return batch.written
+
+    def _begin(self, detections: Sequence[Detection]) -> _Batch:
+        now_us = self._clock.now_us()
+        sources = list(dict.fromkeys(one.source for one in detections))
+        with self._database.reading() as transaction:
+            rules = suppressor_of(suppressions.rules_in_force(transaction, now_us), now_us)
+            return _Batch(now_us, frozenset(self._alerting(transaction, sources)), rules)
+
+    def _heard(self, batch: _Batch, detections: Sequence[Detection]) -> list[list[Detection]]:
+        """The detections that are not of ignored reports, those with the same id together, in the
+        order of their commits."""
+        reports = {key for one in detections if (key := _report_of(one)) is not None}
+        with self._database.reading() as transaction:
+            ignored = ignored_reports.ignored_among(transaction, reports)
+        found: dict[str, list[Detection]] = {}
+        for one in detections:
+            key = _report_of(one)
+            if key is not None and key in ignored:
+                batch.report_hits[key] += 1
+                batch.written.of_ignored_reports += 1
+            else:
+                found.setdefault(one.id, []).append(one)
+        return [sorted(some, key=lambda one: (one.seq, one.time_us)) for some in found.values()]
+
+    def _write_alerts(self, batch: _Batch, found: Sequence[list[Detection]]) -> None:
+        """Writes the alerts of some detections, which are grouped by id."""
+        rows = self._rows(found, batch.now_us)
+        heard: list[tuple[list[Detection], AlertRow]] = []
+        for same, row in zip(found, rows, strict=True):
+            rule_id = batch.rules.rule_for(row)
+            if rule_id is None:
+                heard.append((same, row))
+            else:
+                batch.rule_hits[rule_id] += 1
+                batch.written.suppressed += 1
+        alerting = [same[0].id for same, _ in heard if same[0].source in batch.sources]
+        known = alerts_by_id(self._engine, alerting)
+        hours = self._hours(batch, (same[0] for same, _ in heard if same[0].id not in known))
+        changed: list[AlertRow] = []
+        for same, row in heard:
+            first = same[0]
+            if first.source not in batch.sources:
+                batch.written.detections.append(_told(same, row, has_alert=False, is_new=True))
+            elif first.id in known:
+                changed.extend(self._raise(batch, same, known[first.id]))
+            elif hours.admits(first):
+                changed.append(row)
+                batch.written.alerts += 1
+                batch.written.detections.append(_told(same, row, has_alert=True, is_new=True))
+            else:
+                batch.held_back.extend(same)
+        write_alerts(self._engine, changed)
+
+    def _raise(self, batch: _Batch, same: list[Detection], known: AlertRow) -> list[AlertRow]:
+        """The next version of a stored alert, if its detections are not counted yet."""
+        is_new = was_made_for(known, same[0])
+        more = raised(known, same, batch.now_us)
+        batch.written.raised += more is not None
+        batch.written.detections.append(_told(same, more or known, has_alert=True, is_new=is_new))
+        return [more] if more is not None else []
+
+    def _storms(self, batch: _Batch) -> list[AlertRow]:
+        """The alerts that say how much was held back."""
+        batch.written.held_back = len({one.id for one in batch.held_back})
+        by_id: dict[str, list[Detection]] = {}
+        for one in storms(batch.held_back, batch.now_us):
+            by_id.setdefault(one.id, []).append(one)
+        known = alerts_by_id(self._engine, by_id)
+        rows: list[AlertRow] = []
+        for alert_id, some in by_id.items():
+            same = sorted(some, key=lambda one: one.seq)
+            if alert_id in known:
+                rows.extend(self._raise(batch, same, known[alert_id]))
+                continue
+            row = new_alert(same, Context(), batch.now_us)
+            batch.written.alerts += 1
+            batch.written.detections.append(_told(same, row, has_alert=True, is_new=True))
+            rows.append(row)
+        return rows
+
+    def _hours(self, batch: _Batch, new: Iterable[Detection]) -> Hours:
+        ids = sorted({one.source.id for one in new})
+        counted = new_alerts_since(self._engine, hour_of(batch.now_us), ids) if ids else {}
+        return hours_of(counted)
+
+    def _rows(self, found: Sequence[list[Detection]], now_us: int) -> list[AlertRow]:
+        """The alerts that the detections would make, with all that is known of them."""
+        firsts = [same[0] for same in found]
+        with self._database.reading() as transaction:
+            hosts = host_facts(transaction, {one.sensor_id for one in firsts if one.sensor_id})
+        processes = process_facts(self._engine, {one.process_id for one in firsts} - {""})
+        contexts = [
+            Context(hosts.get(one.sensor_id), processes.get(one.process_id, {})) for one in firsts
+        ]
+        contexts = self._with_files(firsts, contexts)
+        return [
+            new_alert(same, context, now_us) for same, context in zip(found, contexts, strict=True)
+        ]
+
+    def _with_files(self, found: Sequence[Detection], contexts: Sequence[Context]) -> list[Context]:
+        """The contexts with what is known of the files."""
+        hashes = [_hash_of(one, of.process) for one, of in zip(found, contexts, strict=True)]
+        hosts = hosts_by_file(self._engine, set(hashes) - {""})
+        files = {
+            (digest, one.sensor_id)
+            for one, digest in zip(found, hashes, strict=True)
+            if digest and not one.process_id
+        }
+        paths = paths_of_files(self._engine, files, ALERT_LISTED_MAX)
+        return [
+            Context(
+                of.host,
+                of.process,
+                tuple(paths.get((digest, one.sensor_id), ())),
+                hosts.get((digest, _group(of.host, of.process)), 0),
+            )
+            for one, of, digest in zip(found, contexts, hashes, strict=True)
+        ]
+
+
+def _told(
+    same: list[Detection], row: AlertRow, *, has_alert: bool, is_new: bool
+) -> WrittenDetection:
+    found = same[0]
+    if len(same) > 1:
+        found = msgspec.structs.replace(found, count=sum(one.count for one in same))
+    return WrittenDetection(found, row, has_alert, is_new)
+
+
+def _report_of(found: Detection) -> ReportKey | None:
+    """The report of a feed that a detection is a hit of."""
+    if found.source.kind != "feed" or not found.report_id:
+        return None
+    return int(found.source.id), found.report_id
+
+
+def _hash_of(found: Detection, process: Mapping[str, Any]) -> str:
+    """The key in `binary` of the file that an alert is about."""
+    return str(
+        found.md5
+        or process.get("process_md5", "")
+        or found.sha256
+        or process.get("process_sha256", "")
+    )
+
+
+def _group(host: HostFacts | None, process: Mapping[str, Any]) -> str:
+    return str(process.get("group", "")) or (host.group if host else "")
+
+
+def _slices(found: Sequence[list[Detection]], size: int) -> Iterable[Sequence[list[Detection]]]:
+    return (found[start : start + size] for start in range(0, len(found), size))

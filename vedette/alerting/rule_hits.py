@@ -1,0 +1,250 @@
+"""Makes detections of what rules hit, behind a watermark, in the order of commits.
+
+Hits are stored with the events that made them, so a hit becomes an alert however often the server
+is killed in between: the watermark is saved in the transaction that ends writing (`Written`), and
+what is read twice is the same detection.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+from vedette import limits
+from vedette.alerting.correlator import Correlated, correlate, silent_rules
+from vedette.alerting.detection_writer import DetectionWriter
+from vedette.clock import Clock
+from vedette.detect.correlation import Correlation, rules_of
+from vedette.detect.rule import SEVERITY, Rule, techniques_of
+from vedette.detect.rule_codec import CodecError, decoded_correlation, decoded_rule
+from vedette.model.findings.detection import Detection, Source
+from vedette.state.db.database import Database, Transaction
+from vedette.state.jobs import correlation_groups, watermarks
+from vedette.state.policy import rules
+from vedette.state.policy.sigma_rule import SigmaRule
+from vedette.store.engine.client import Engine
+from vedette.store.read.detection.rule_hits import HitPage, StoredHit, hits_after
+
+WATERMARK: Final = "rule hits"
+
+_SECONDS = (0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 30, 60, 300)
+
+
+class HitMetrics:
+    """Metrics of hits on their way to alerts."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.hits = Counter(
+            "vedette_rule_hits", "Hits of rules that were read to make alerts.", registry=registry
+        )
+        self.latency = Histogram(
+            "vedette_alert_seconds",
+            "Time from the commit of an event to the alert that a rule makes of it.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRule:
+    """What is said of a rule in its alerts."""
+
+    stored: SigmaRule
+    rule: Rule | None
+    """None where it cannot be read any more."""
+
+    @property
+    def name(self) -> str:
+        """What correlations may call it."""
+        return self.rule.name if self.rule is not None else ""
+
+
+class RuleHits:
+    """Follows the hits. `follow` is a background job; of several servers one at a time works.
+    Thread-safe."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        database: Database,
+        detections: DetectionWriter,
+        settled_seq: Callable[[], int],
+        clock: Clock,
+        metrics: HitMetrics,
+    ) -> None:
+        """`settled_seq` tells the newest commit that is over."""
+        self._engine = engine
+        self._database = database
+        self._detections = detections
+        self._settled_seq = settled_seq
+        self._clock = clock
+        self._metrics = metrics
+        self._lock = Lock()
+        self._generation = -1
+        self._in_force: tuple[Correlation, ...] = ()
+        self._looked_at = -1
+        """The newest commit when there was nothing left to read."""
+
+    def follow(self) -> int:
+        """Writes the detections of all hits of commits that are over; returns how many hits they
+        were. Raises UnavailableError; then it goes on at the same place."""
+        done = 0
+        with self._lock:
+            settled = self._settled_seq()
+            while self._looked_at != settled:
+                with self._database.exclusive(WATERMARK):
+                    hits = self._write_next(settled)
+                if not hits:
+                    self._looked_at = settled
+                done += hits
+        return done
+
+    def _write_next(self, settled: int) -> int:
+        """Writes the detections of the next commits; returns how many hits they had."""
+        since = watermarks.load(self._database, WATERMARK) or 0
+        page = hits_after(self._engine, since, settled, limits.RULE_HITS_A_ROUND)
+        if page.hits:
+            self._write(page)
+        return len(page.hits)
+
+    def _write(self, page: HitPage) -> None:
+        known = self._known({one.hit.rule_id for one in page.hits})
+        correlations = self._correlations()
+        names = {rule_id: one.name for rule_id, one in known.items()}
+        silent = silent_rules(correlations, names)
+        hits = sorted(page.hits, key=lambda one: (one.seq, one.hit.time_us))
+        done = correlate(
+            self._database,
+            correlations,
+            [(one.hit, one.seq, names.get(one.hit.rule_id, "")) for one in hits],
+        )
+        found = [
+            _detection(one, known.get(one.hit.rule_id))
+            for one in hits
+            if one.hit.rule_id not in silent
+        ]
+        found += self._correlated(done.found)
+        now_us = self._clock.now_us()
+
+        def within(transaction: Transaction) -> None:
+            done.save(transaction, now_us)
+            watermarks.save(transaction, WATERMARK, page.until_seq)
+
+        self._detections.write(found, within)
+        self._metrics.hits.inc(len(page.hits))
+        now_us = self._clock.now_us()
+        for committed_us in {one.committed_us for one in page.hits}:
+            self._metrics.latency.observe(max(0, now_us - committed_us) / 1_000_000)
+
+    def _correlations(self) -> Sequence[Correlation]:
+        """The correlations that are in force; read anew when any rule changed."""
+        generation = rules.generation(self._database)
+        if generation != self._generation:
+            self._in_force = tuple(
+                one
+                for document in rules.evaluated(self._database)[1]
+                if document.kind == "correlation"
+                and (one := _readable_correlation(document.compiled)) is not None
+            )
+            self._generation = generation
+        return self._in_force
+
+    def forget(self) -> None:
+        """Deletes what correlations need no more. Call it now and then."""
+        spans_us = {one.id: one.timespan_us for one in self._correlations()}
+        correlation_groups.forget(self._database, spans_us, self._clock.now_us())
+
+    def _correlated(self, found: Sequence[Correlated]) -> list[Detection]:
+        stored = rules.named(self._database, {one.rule.id for one in found})
+        return [_correlation_detection(one, stored.get(one.rule.id)) for one in found]
+
+    def _known(self, ids: Iterable[str]) -> Mapping[str, KnownRule]:
+        return {
+            rule_id: KnownRule(stored, _readable(stored))
+            for rule_id, stored in rules.named(self._database, ids).items()
+        }
+
+
+def _readable(stored: SigmaRule) -> Rule | None:
+    try:
+        return decoded_rule(stored.rule.compiled.encode())
+    except CodecError:
+        return None
+
+
+def _readable_correlation(compiled: str) -> Correlation | None:
+    try:
+        return decoded_correlation(compiled.encode())
+    except CodecError:
+        return None
+
+
+def _correlation_detection(found: Correlated, stored: SigmaRule | None) -> Detection:
+    rule, finding = found.rule, found.finding
+    counts = {rule.rules[place]: str(count) for place, count in rules_of(finding).items()}
+    return Detection(
+        source=Source("rule", rule.id),
+        source_name=rule.title,
+        alert_type="watchlist.hit.ingress.host",
+        subject=found.subject,
+        time_us=finding.last_us,
+        sensor_id=found.sensor_id,
+        title=rule.title,
+        description=rule.description,
+        severity=SEVERITY[rule.level],
+        level=rule.level,
+        tags=rule.tags,
+        techniques=techniques_of(rule.tags),
+        false_positives=rule.false_positives,
+        rule_text=stored.rule.text if stored is not None else "",
+        rule_version=_version(stored) if stored is not None else "",
+        matched={**found.values, **counts},
+        event=found.last.event if found.sensor_id else found.values,
+        count=finding.count,
+        seq=found.seq,
+    )
+
+
+def _detection(found: StoredHit, known: KnownRule | None) -> Detection:
+    hit = found.hit
+    stored = known.stored if known is not None else None
+    rule = known.rule if known is not None else None
+    level = rule.level if rule is not None else "medium"
+    return Detection(
+        source=Source("rule", hit.rule_id),
+        source_name=stored.rule.title if stored is not None else hit.rule_id,
+        alert_type="watchlist.hit.query.process"
+        if hit.process_id
+        else "watchlist.hit.ingress.host",
+        subject=hit.subject,
+        time_us=hit.time_us,
+        sensor_id=hit.sensor_id,
+        process_id=hit.process_id,
+        segment_id=hit.segment_id,
+        md5=hit.md5,
+        title=stored.rule.title if stored is not None else hit.rule_id,
+        description=rule.description if rule is not None else "",
+        link=_first(rule.references) if rule is not None else "",
+        severity=SEVERITY[level],
+        level=level,
+        tags=rule.tags if rule is not None else (),
+        techniques=rule.techniques if rule is not None else (),
+        false_positives=rule.false_positives if rule is not None else (),
+        rule_text=stored.rule.text if stored is not None else "",
+        rule_version=_version(stored) if stored is not None else "",
+        matched=hit.matched,
+        event=hit.event,
+        count=hit.count,
+        seq=found.seq,
+    )
+
+
+def _version(stored: SigmaRule) -> str:
+    """The date that the rule gives, and how often its text was changed here."""
+    return " ".join(filter(None, (stored.rule.version, f"revision {stored.revision}")))
+
+
+def _first(texts: Sequence[str]) -> str:
+    return texts[0] if texts else ""

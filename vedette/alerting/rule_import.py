@@ -1,0 +1,109 @@
+"""Adds Sigma documents to the state, from requests and files; compiles them anew after an upgrade.
+
+One bad document costs only itself: it is kept and listed with the reason, so that nobody takes it
+for a rule that is in force.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from threading import BoundedSemaphore
+from typing import Final
+
+import structlog
+
+from vedette import limits
+from vedette.alerting.rule_loader import RuleLoader
+from vedette.alerting.rule_messages import RuleFile
+from vedette.detect.judged_rule import JudgedRule
+from vedette.detect.rule_codec import CODEC_VERSION
+from vedette.errors import BadRequestError, BusyError
+from vedette.pipeline.rule_reload import judged_rules
+from vedette.state.db.database import Database
+from vedette.state.policy import rules
+from vedette.state.policy.sigma_rule import NewSigmaRule
+
+log = structlog.get_logger(__name__)
+
+_PARSERS: Final = BoundedSemaphore(limits.SIGMA_PARSERS_MAX)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of one document."""
+
+    rule: NewSigmaRule
+    change: rules.Change | str
+    """Or `duplicate`: an earlier document of the same import has its id, and counts."""
+
+
+def import_rules(
+    database: Database,
+    files: Iterable[RuleFile],
+    by: str,
+    now_us: int,
+    *,
+    enabled: bool | None = None,
+) -> list[Imported]:
+    """Adds or replaces the documents of some files, in one transaction. `enabled` None: new rules
+    are on unless their level is low. Raises BadRequestError, ConflictError."""
+    documents = load_files(files)
+    first: dict[str, NewSigmaRule] = {}
+    for one in documents:
+        first.setdefault(one.id, one)
+    changes = dict(
+        zip(
+            first,
+            rules.put(database, list(first.values()), by, now_us, enabled=enabled),
+            strict=True,
+        )
+    )
+    return [
+        Imported(one, changes[one.id] if first[one.id] is one else "duplicate") for one in documents
+    ]
+
+
+def load_files(files: Iterable[RuleFile]) -> list[NewSigmaRule]:
+    """The documents of some files, in order. Raises BadRequestError for too many, BusyError when
+    others have rules parsed for long."""
+    found: list[NewSigmaRule] = []
+    with _turn(), RuleLoader() as loader:
+        for documents in loader.load(files):
+            found += documents
+            if len(found) > limits.SIGMA_RULES_MAX:
+                raise BadRequestError(f"more than {limits.SIGMA_RULES_MAX} documents at once")
+    return found
+
+
+def trial_rules(documents: Iterable[NewSigmaRule]) -> list[JudgedRule]:
+    """The rules of loaded documents, to be tried; narrowed by the filters among them."""
+    return judged_rules([one for one in documents if one.compiled])
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """Bounds how many processes parse at once."""
+    if not _PARSERS.acquire(timeout=limits.SIGMA_PARSER_WAIT_S):
+        raise BusyError("rules of other requests are being parsed")
+    try:
+        yield
+    finally:
+        _PARSERS.release()
+
+
+def compile_anew(database: Database) -> int:
+    """Compiles what another version of the server compiled, from its text; returns how many."""
+    old = rules.outdated(database, CODEC_VERSION)
+    if not old:
+        return 0
+    files = [RuleFile(one.origin, one.text, one.origin) for one in old]
+    made: list[NewSigmaRule] = []
+    with RuleLoader() as loader:
+        try:
+            for before, documents in zip(old, loader.load(files), strict=True):
+                made += [replace(one, id=before.id, text=before.text) for one in documents[:1]]
+        except BadRequestError as error:
+            log.error("some detection rules are not compiled anew", reason=error.message)
+    rules.recompiled(database, made)
+    log.info("detection rules compiled anew", rules=len(made))
+    return len(made)

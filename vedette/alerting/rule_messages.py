@@ -1,0 +1,32 @@
+"""Messages to and from the process that parses rules (`rule_parser.py`): MessagePack, each after
+its length in 8 bytes. A `RuleFile` on its standard input, the file's documents on standard output.
+"""
+
+from typing import BinaryIO, Final
+
+import msgspec
+
+LENGTH_BYTES: Final = 8
+
+
+class RuleFile(msgspec.Struct):
+    """A file of rules. `origin` is kept with each of its documents."""
+
+    name: str
+    text: str
+    origin: str
+
+
+def read_message(stream: BinaryIO) -> bytes | None:
+    """The next message; None at the end."""
+    head = stream.read(LENGTH_BYTES)
+    if len(head) < LENGTH_BYTES:
+        return None
+    length = int.from_bytes(head, "big")
+    message = stream.read(length)
+    return message if len(message) == length else None
+
+
+def write_message(stream: BinaryIO, message: bytes) -> None:
+    stream.write(len(message).to_bytes(LENGTH_BYTES, "big") + message)
+    stream.flush()

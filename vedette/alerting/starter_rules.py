@@ -1,0 +1,42 @@
+"""Keeps the starter pack (`detect/starter/`) among the rules of a server: once, and its newer
+versions after an upgrade. What somebody changed or deleted stays as they left it."""
+
+from hashlib import sha256
+from typing import Final
+
+import structlog
+
+from vedette.alerting.rule_import import load_files
+from vedette.alerting.rule_messages import RuleFile
+from vedette.detect.starter_pack import starter_texts
+from vedette.state.db.database import Database
+from vedette.state.policy import rules
+from vedette.state.policy.rules import StarterPack
+
+log = structlog.get_logger(__name__)
+
+ORIGIN: Final = "starter"
+"""Of a rule of the pack; one that is added anew by other means has another."""
+
+
+def install_starter(database: Database, now_us: int) -> int:
+    """Adds what is new of the pack; returns how many rules were added or changed. Raises
+    UnavailableError, BusyError."""
+    files = [RuleFile(name, text, ORIGIN) for name, text in starter_texts()]
+    digest = sha256("".join(f"{one.name}\n{one.text}" for one in files).encode()).hexdigest()
+    before = rules.starter_pack(database)
+    if before.digest == digest:
+        return 0
+    documents = load_files(files)
+    origins = rules.origins(database, [one.id for one in documents])
+    wanted = [
+        one
+        for one in documents
+        if origins.get(one.id) == ORIGIN or (one.id not in origins and one.id not in before.ids)
+    ]
+    changes = rules.put(database, wanted, "starter pack", now_us)
+    ids = sorted({*before.ids, *(one.id for one in documents)})
+    rules.note_starter_pack(database, StarterPack(digest, tuple(ids)))
+    count = sum(change != "unchanged" for change in changes)
+    log.info("starter pack of detection rules", rules=len(documents), changed=count)
+    return count

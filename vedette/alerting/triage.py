@@ -1,0 +1,118 @@
+"""What people do with alerts: status, who looks after it, notes, reports that are ignored."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from vedette.errors import NotFoundError
+from vedette.limits import ALERT_AUDIT_QUERY_CHARS_MAX
+from vedette.model.findings.alert import AlertRow, HistoryEntry
+from vedette.model.scope import Scope
+from vedette.query import Condition
+from vedette.state.db.database import Database
+from vedette.state.policy import alert_audit, ignored_reports
+from vedette.state.policy.ignored_reports import Ignorer
+from vedette.store.engine.client import Engine
+from vedette.store.read.detection.alerts import alerts_by_id, reports_of
+from vedette.store.write.alert_changes import AlertChange, change_alerts
+from vedette.store.write.alerts import ALERT_WRITERS
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What alerts shall become; None leaves as it is. `status` is one of `model/alert.STATUSES`."""
+
+    status: str | None = None
+    assigned_to: str | None = None
+    notes: str | None = None
+    report_ignored: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Analyst:
+    """Who changes alerts, and when (epoch microseconds)."""
+
+    user_id: int
+    username: str
+    time_us: int
+
+
+def change_alert(
+    engine: Engine, database: Database, scope: Scope, alert_id: str, wanted: Wanted, by: Analyst
+) -> AlertRow:
+    """Changes one alert of the scope and returns it. Raises NotFoundError."""
+    with database.exclusive(ALERT_WRITERS):
+        change_alerts(engine, ids_condition([alert_id]), scope, _change(wanted, by))
+    found = alerts_by_id(engine, [alert_id], scope).get(alert_id)
+    if found is None:
+        raise NotFoundError(f"there is no alert {alert_id[:64]!r}")
+    return found
+
+
+def change_alerts_at_once(
+    engine: Engine,
+    database: Database,
+    scope: Scope,
+    where: Condition,
+    selected: str,
+    wanted: Wanted,
+    by: Analyst,
+) -> int:
+    """Changes all alerts of the scope that a condition selects, or none, and returns how many were
+    not so already. `selected` tells the audit which. An ignored report makes no more alerts."""
+    change = _change(wanted, by)
+    with database.exclusive(ALERT_WRITERS):
+        with database.writing() as transaction:
+            audit_id = alert_audit.begin(
+                transaction,
+                time_us=by.time_us,
+                user_id=by.user_id,
+                username=by.username,
+                selected=selected[:ALERT_AUDIT_QUERY_CHARS_MAX],
+                changes=change.entry,
+                change_id=change.change_id,
+            )
+        reports = [] if wanted.report_ignored is None else reports_of(engine, where, scope)
+        changed = change_alerts(engine, where, scope, change)
+        with database.writing() as transaction:
+            alert_audit.finish(transaction, audit_id, changed)
+            if wanted.report_ignored is not None:
+                ignorer = Ignorer(by.user_id, by.username, by.time_us)
+                ignored_reports.set_ignored(
+                    transaction, reports, ignored=wanted.report_ignored, by=ignorer
+                )
+    return changed
+
+
+def ids_condition(ids: Sequence[str]) -> Condition:
+    """The alerts with these ids, in lower case."""
+    return Condition(
+        "1",
+        {"alert_ids": list(ids)},
+        before="(created_time, id) IN "
+        "(SELECT created_time, id FROM alert WHERE id IN {alert_ids:Array(String)})",
+    )
+
+
+def _change(wanted: Wanted, by: Analyst) -> AlertChange:
+    entry = HistoryEntry(
+        by.time_us,
+        by.user_id,
+        by.username,
+        wanted.status,
+        wanted.assigned_to,
+        wanted.notes,
+        wanted.report_ignored,
+    )
+    return AlertChange(
+        # 63 bits: the state database has no unsigned numbers.
+        change_id=secrets.randbits(62) + 1,
+        time_us=by.time_us,
+        entry=msgspec.json.encode(entry).decode(),
+        status=wanted.status,
+        assigned_to=wanted.assigned_to,
+        notes=wanted.notes,
+        report_ignored=wanted.report_ignored,
+    )

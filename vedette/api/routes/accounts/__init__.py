@@ -1,0 +1,1 @@
+"""Routes of users, teams, tokens, the approved list and the audit log."""

@@ -1,0 +1,130 @@
+"""Users, as clients know them (docs/clients.md#requests). Only global administrators change them;
+everybody may read themselves."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends
+from starlette.responses import Response
+
+from vedette.api.http.access import principal_of
+from vedette.api.http.request_bodies import json_object
+from vedette.api.http.responses import json_answer
+from vedette.api.schemas.body_members import Members
+from vedette.api.schemas.parameters import ID_MAX, bounded_number
+from vedette.api.schemas.wire_values import instant
+from vedette.api.services import Services, services
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.model.principal import Principal
+from vedette.state.accounts import users
+from vedette.state.accounts.users import Changes, NewUser, User
+
+router = APIRouter(tags=["users"])
+
+Here = Annotated[Services, Depends(services)]
+Caller = Annotated[Principal, Depends(principal_of)]
+Body = Annotated[dict[str, Any], Depends(json_object)]
+
+_READ_ONLY: Final = ("id", "created", "has_password", "auth_token", "result")
+
+
+@router.get("/api/v1/users", summary="All users")
+@router.get("/api/users", summary="All users")
+def listed(here: Here) -> Response:
+    """By name."""
+    return json_answer([_body(user) for user in users.all_users(here.database)])
+
+
+@router.post("/api/v1/user", summary="Create a user")
+@router.post("/api/user", summary="Create a user")
+def create(here: Here, body: Body) -> Response:
+    """Takes `username`, `first_name`, `last_name`, `email`, `password`, `global_admin`, `teams`
+    (ids). Without a password, only tokens let the user in. 409 for a name that is taken."""
+    members = _members(body)
+    new = NewUser(
+        members.text("username") or "",
+        first_name=members.text("first_name") or "",
+        last_name=members.text("last_name") or "",
+        email=members.text("email") or "",
+        password=members.text("password") or None,
+        is_global_admin=bool(members.flag("global_admin")),
+        team_ids=_team_ids(body.get("teams")) or (),
+    )
+    user = users.add(here.database, new, here.clock.now_us())
+    return json_answer(_body(user) | {"result": "success"})
+
+
+@router.get("/api/v1/user/{username}", summary="One user")
+@router.get("/api/user/{username}", summary="One user")
+def one(username: str, here: Here, caller: Caller) -> Response:
+    """Others than global administrators see themselves only: nobody else exists for them."""
+    if not caller.is_global_admin and username.lower() != caller.name:
+        raise NotFoundError(f"there is no user {username[:100]!r}")
+    return json_answer(_body(users.get(here.database, username)))
+
+
+@router.put("/api/v1/user/{username}", summary="Change a user")
+@router.put("/api/user/{username}", summary="Change a user")
+def change(username: str, here: Here, body: Body) -> Response:
+    """Takes what creating takes, and `enabled`; what is not given stays. A user that is disabled is
+    out at once, with all tokens. 409 for the last enabled global administrator."""
+    members = _members(body)
+    if (members.text("username") or username).lower() != username.lower():
+        raise BadRequestError(f"username: a user cannot be renamed, it must be {username!r}")
+    changes = Changes(
+        first_name=members.text("first_name"),
+        last_name=members.text("last_name"),
+        email=members.text("email"),
+        password=members.text("password") or None,
+        is_global_admin=members.flag("global_admin"),
+        is_enabled=members.flag("enabled"),
+        team_ids=_team_ids(body.get("teams")),
+    )
+    user = users.change(here.database, username, changes)
+    here.tokens.clear_cache()
+    return json_answer(_body(user) | {"result": "success"})
+
+
+@router.delete("/api/v1/user/{username}", summary="Delete a user")
+@router.delete("/api/user/{username}", summary="Delete a user")
+def delete(username: str, here: Here) -> Response:
+    """With all tokens. 409 for the last enabled global administrator."""
+    users.remove(here.database, username)
+    here.tokens.clear_cache()
+    return json_answer({"result": "success"})
+
+
+def _members(body: dict[str, Any]) -> Members:
+    return Members(
+        body,
+        known=(
+            *("username", "first_name", "last_name", "email", "password"),
+            *("global_admin", "enabled", "teams"),
+        ),
+        ignored=_READ_ONLY,
+        of="a user",
+    )
+
+
+def _team_ids(given: object) -> tuple[int, ...] | None:
+    """Ids of teams, given as numbers or as records with an `id`; None for none given."""
+    if given is None:
+        return None
+    if not isinstance(given, list):
+        raise BadRequestError("teams: must be a list of team ids")
+    ids = [one.get("id") if isinstance(one, dict) else one for one in given]
+    return tuple(bounded_number("teams", one, least=1, most=ID_MAX) for one in ids)
+
+
+def _body(user: User) -> dict[str, Any]:
+    return {
+        "id": user.id,
+        "username": user.username,
+        "first_name": user.first_name,
+        "last_name": user.last_name,
+        "email": user.email,
+        "global_admin": user.is_global_admin,
+        "enabled": user.is_enabled,
+        "has_password": user.has_password,
+        "created": instant(user.created_us),
+        "teams": [{"id": team_id, "name": name} for team_id, name in user.teams],
+    }

@@ -1,0 +1,122 @@
+"""Alerts: search, one alert, groups (docs/alerts.md)."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette import limits
+from vedette.api.http.access import scope_of_request
+from vedette.api.http.request_bodies import json_object
+from vedette.api.http.responses import json_answer
+from vedette.api.routes.search.run import run_lookup, run_search
+from vedette.api.schemas.parameters import described
+from vedette.api.schemas.search.alert import whole_alert_body
+from vedette.api.schemas.search.alert_results import alert_results_body, groups_body
+from vedette.api.schemas.search.search_parameters import Pairs, body_pairs, search_request
+from vedette.api.services import Services, services
+from vedette.model.scope import Scope
+from vedette.search.alerts import alert_search
+from vedette.search.bounded_engine import BoundedEngine
+from vedette.store.read.detection.alert_facets import FACETS, GROUPINGS
+
+router = APIRouter(tags=["alerts"])
+
+Here = Annotated[Services, Depends(services)]
+Within = Annotated[Scope, Depends(scope_of_request)]
+Body = Annotated[dict[str, Any], Depends(json_object)]
+
+_QUERY: Final = (
+    ("q", "Query; empty or missing for everything; several are ANDed"),
+    ("rows", f"Rows of a page; default 10, at most {limits.ROWS_MAX}"),
+    ("start", "First row"),
+    ("svc.q.FIELD", "A query for one field, ANDed"),
+    ("svc.fq", "A further query, ANDed"),
+    ("svc.fq.FIELD", "An exact value of one field"),
+)
+_SEARCH: Final = described(
+    *_QUERY,
+    ("sort", f"Field and asc or desc; default {alert_search.ALERT_SORT_DEFAULT}"),
+    ("facet", "true to count facets; `facets` means the same"),
+    ("facet.field", f"A facet: {', '.join(FACETS)}; default some of them"),
+    array=("q", "facet.field"),
+)
+_GROUP: Final = described(
+    *_QUERY,
+    ("group.field", f"What groups are made of: {', '.join(GROUPINGS)}; default source"),
+    ("sort", "count, newest, severity or hosts, and asc or desc; default count desc"),
+    array=("q",),
+)
+_FACETS_DEFAULT: Final = (
+    *("status", "alert_type", "alert_severity", "hostname", "group", "username"),
+    *("process_name", "feed_name", "watchlist_name", "assigned_to", "created_time"),
+)
+_GROUP_SORT_DEFAULT: Final = "count desc"
+_GROUP_DEFAULT: Final = "source"
+
+
+@router.get("/api/v1/alert", summary="Search alerts", openapi_extra=_SEARCH)
+@router.get("/api/v2/alert", summary="Search alerts", openapi_extra=_SEARCH)
+async def search(request: Request, here: Here, scope: Within) -> Response:
+    """The query language is that of processes, with fields of alerts. `cb.` may stand for `svc.`
+    everywhere."""
+    return await _search(request, here, scope, request.query_params.multi_items())
+
+
+@router.post("/api/v2/alert", summary="Search alerts, parameters in a JSON body")
+async def search_posted(request: Request, here: Here, scope: Within, body: Body) -> Response:
+    """Every value is a scalar or a list of scalars; parameters of the URL count too."""
+    return await _search(
+        request, here, scope, [*body_pairs(body), *request.query_params.multi_items()]
+    )
+
+
+async def _search(request: Request, here: Services, scope: Scope, pairs: Pairs) -> Response:
+    wanted = search_request(pairs, alert_search.ALERT_SORT_DEFAULT, _FACETS_DEFAULT)
+
+    def work(engine: BoundedEngine) -> Response:
+        now_us = here.clock.now_us()
+        found = alert_search.search(engine, scope, wanted, here.settings, now_us, engine.cancel)
+        return json_answer(alert_results_body(found))
+
+    return await run_search(request, here, work)
+
+
+@router.get("/api/v1/alert/group", summary="Alerts by groups", openapi_extra=_GROUP)
+@router.get("/api/v2/alert/group", summary="Alerts by groups", openapi_extra=_GROUP)
+async def group(request: Request, here: Here, scope: Within) -> Response:
+    """Count, hosts, highest severity, newest alert and states of each group."""
+    return await _grouped(request, here, scope, request.query_params.multi_items())
+
+
+@router.post("/api/v2/alert/group", summary="Alerts by groups, parameters in a JSON body")
+async def group_posted(request: Request, here: Here, scope: Within, body: Body) -> Response:
+    """Parameters of the URL count too."""
+    return await _grouped(
+        request, here, scope, [*body_pairs(body), *request.query_params.multi_items()]
+    )
+
+
+async def _grouped(request: Request, here: Services, scope: Scope, pairs: Pairs) -> Response:
+    given = list(pairs)
+    wanted = search_request(given, _GROUP_SORT_DEFAULT)
+    fields = (value.strip() for name, value in given if name in ("group.field", "group"))
+    by = next((field for field in fields if field), _GROUP_DEFAULT)
+
+    def work(engine: BoundedEngine) -> Response:
+        now_us = here.clock.now_us()
+        found = alert_search.groups(engine, scope, wanted, by, here.settings, now_us)
+        return json_answer(groups_body(found, by, wanted.start))
+
+    return await run_search(request, here, work)
+
+
+@router.get("/api/v1/alert/{alert_id}", summary="An alert")
+@router.get("/api/v2/alert/{alert_id}", summary="An alert")
+async def one(alert_id: str, request: Request, here: Here, scope: Within) -> Response:
+    """With its event, the text of the rule, and the history of its changes."""
+
+    def work(engine: BoundedEngine) -> Response:
+        return json_answer(whole_alert_body(alert_search.alert(engine, scope, alert_id)))
+
+    return await run_lookup(request, here, work)

@@ -1,0 +1,129 @@
+"""Actions of watchlists, feeds and rules: what happens when they find something."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from starlette.responses import Response
+
+from vedette.api.http.access import principal_of
+from vedette.api.http.request_bodies import json_object
+from vedette.api.http.responses import json_answer
+from vedette.api.routes.policy.action_sources import ACTION_SOURCES, ActionSource, number_of
+from vedette.api.schemas.action import (
+    action_data,
+    action_type,
+    is_enabled,
+    legacy_body,
+    numbered_type,
+)
+from vedette.api.services import Services, services
+from vedette.model.principal import Principal
+from vedette.notify import action_settings
+from vedette.notify.action_settings import Editor
+from vedette.notify.senders import TEMPLATES
+from vedette.state.accounts.users import id_of
+
+router = APIRouter(tags=["actions"])
+
+Here = Annotated[Services, Depends(services)]
+Caller = Annotated[Principal, Depends(principal_of)]
+Body = Annotated[dict[str, Any], Depends(json_object)]
+
+_SUCCESS = {"result": "success"}
+
+
+def _editor(here: Services, caller: Principal) -> Editor:
+    return Editor(
+        id_of(here.database, caller.name),
+        caller.is_global_admin,
+        here.sealing,
+        here.clock.now_us(),
+        bool(here.settings.webhook_url),
+        here.settings.data / TEMPLATES,
+    )
+
+
+def _add_routes(kind: ActionSource) -> None:
+    """The routes of one kind of source."""
+    types = f"{kind.base}/{{source_id}}/action_type"
+    legacy = f"{kind.base}/{{source_id}}/action"
+
+    @router.get(types, summary="Which actions are on")
+    def listed(source_id: str, here: Here, caller: Caller) -> Response:
+        """All four; `email` is that of the caller."""
+        source = kind.source(here.database, source_id)
+        user_id = id_of(here.database, caller.name)
+        with here.database.reading() as connection:
+            found = action_settings.action_types(connection, source, user_id)
+        return json_answer(
+            [{"action_type": name, "enabled": is_on} for name, is_on in found.items()]
+        )
+
+    @router.get(f"{types}/{{action}}", summary="Whether an action is on")
+    def one(source_id: str, action: str, here: Here, caller: Caller) -> Response:
+        """`email` is that of the caller."""
+        wanted = action_type(action)
+        source = kind.source(here.database, source_id)
+        user_id = id_of(here.database, caller.name)
+        with here.database.reading() as connection:
+            found = action_settings.action_types(connection, source, user_id)
+        return json_answer({"enabled": list(found.values())[wanted]})
+
+    @router.put(f"{types}/{{action}}", summary="Switch an action")
+    def switch(source_id: str, action: str, here: Here, caller: Caller, body: Body) -> Response:
+        """Takes `enabled`; for `http` also where it leads: `url`, `template`, `secret`,
+        `authorization`, `params` (docs/notifications.md#webhooks)."""
+        wanted, is_on = action_type(action), is_enabled(body, needed=True)
+        source, by = kind.source(here.database, source_id), _editor(here, caller)
+        members = {
+            name: value for name, value in body.items() if name not in ("enabled", "action_type")
+        }
+        with here.database.writing() as connection:
+            action_settings.switch(connection, source, wanted, bool(is_on), by, members)
+        return json_answer(_SUCCESS)
+
+    @router.get(legacy, summary="Stored actions (legacy)")
+    def stored(source_id: str, here: Here, caller: Caller) -> Response:
+        """Those of the source and of the caller; global administrators see all."""
+        source, by = kind.source(here.database, source_id), _editor(here, caller)
+        with here.database.reading() as connection:
+            found = action_settings.listed(connection, source, by)
+        return json_answer([legacy_body(action) for action in found])
+
+    @router.post(legacy, summary="Add an action (legacy)")
+    def create(source_id: str, here: Here, caller: Caller, body: Body) -> Response:
+        """Takes `action_type` as a number and `action_data`."""
+        wanted, data = numbered_type(body.get("action_type")), action_data(body)
+        source, by = kind.source(here.database, source_id), _editor(here, caller)
+        with here.database.writing() as connection:
+            made = action_settings.add(connection, source, wanted, data, by)
+        return json_answer({"action_id": made})
+
+    @router.get(f"{legacy}/{{action_id}}", summary="One stored action (legacy)")
+    def stored_one(source_id: str, action_id: str, here: Here, caller: Caller) -> Response:
+        number = number_of(action_id, "action")
+        source, by = kind.source(here.database, source_id), _editor(here, caller)
+        with here.database.reading() as connection:
+            return json_answer(legacy_body(action_settings.get(connection, source, number, by)))
+
+    @router.put(f"{legacy}/{{action_id}}", summary="Change an action (legacy)")
+    def change(source_id: str, action_id: str, here: Here, caller: Caller, body: Body) -> Response:
+        """Takes `action_data` and `enabled`; its type stays."""
+        number, data = number_of(action_id, "action"), action_data(body)
+        is_on = is_enabled(body, needed=False)
+        source, by = kind.source(here.database, source_id), _editor(here, caller)
+        with here.database.writing() as connection:
+            action_settings.change(connection, source, number, by, is_on, data)
+        return json_answer(_SUCCESS)
+
+    @router.delete(f"{legacy}/{{action_id}}", summary="Delete an action (legacy)")
+    def delete(source_id: str, action_id: str, here: Here, caller: Caller) -> Response:
+        number = number_of(action_id, "action")
+        source, by = kind.source(here.database, source_id), _editor(here, caller)
+        with here.database.writing() as connection:
+            action_settings.remove(connection, source, number, by)
+        return json_answer(_SUCCESS)
+
+
+for _kind in ACTION_SOURCES:
+    _add_routes(_kind)

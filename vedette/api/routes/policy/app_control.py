@@ -1,0 +1,93 @@
+"""Settings of the application-control server that watchlist hits are exported to."""
+
+import re
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends
+from starlette.responses import Response
+
+from vedette.api.http.request_bodies import json_object
+from vedette.api.http.responses import json_answer
+from vedette.api.services import Services, services
+from vedette.errors import BadRequestError
+from vedette.limits import WEBHOOK_SECRET_CHARS_MAX
+from vedette.notify.senders import APP_CONTROL_PURPOSE
+from vedette.state.policy import app_control
+from vedette.state.policy.app_control import AppControl
+
+router = APIRouter(tags=["settings"])
+
+Here = Annotated[Services, Depends(services)]
+Body = Annotated[dict[str, Any], Depends(json_object)]
+
+_PATH: Final = "/api/v1/settings/global/platformserver"
+_HOST: Final = re.compile(r"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
+_READ_ONLY: Final = frozenset(("auth_token_set", "result"))
+
+
+@router.get(_PATH, summary="The application-control server")
+def get(here: Here) -> Response:
+    """The token is never shown; `auth_token_set` says whether there is one."""
+    with here.database.reading() as connection:
+        return json_answer(_body(app_control.load(connection)))
+
+
+@router.put(_PATH, summary="Change the application-control server")
+@router.post(_PATH, summary="Change the application-control server")
+def change(here: Here, body: Body) -> Response:
+    """Takes one or more of `server_url` (a host name or address, without protocol or path),
+    `ssl_certificate_verify`, `watchlist_export` and `auth_token`. Another `server_url` drops the
+    token."""
+    members = {name: value for name, value in body.items() if name not in _READ_ONLY}
+    values: dict[str, Any] = {}
+    for name, value in members.items():
+        match name:
+            case "server_url":
+                values["server_url"] = _host(value)
+            case "ssl_certificate_verify":
+                values["is_verified"] = _flag(name, value)
+            case "watchlist_export":
+                values["is_exporting"] = _flag(name, value)
+            case "auth_token":
+                token = _token(value)
+                values["sealed_token"] = here.sealing.seal(token, APP_CONTROL_PURPOSE)
+            case _:
+                raise BadRequestError(f"there is no setting {name[:60]!r}")
+    with here.database.writing() as connection:
+        changed = app_control.change(connection, **values)
+        if changed.is_exporting and not changed.server_url:
+            raise BadRequestError("watchlist_export: needs a server_url")
+    return json_answer(_body(changed) | {"result": "success"})
+
+
+def _host(value: Any) -> str:
+    if value is None or value == "":
+        return ""
+    if not isinstance(value, str) or not _HOST.fullmatch(value):
+        raise BadRequestError("server_url: must be a host name or address, without protocol or URI")
+    return value
+
+
+def _flag(name: str, value: Any) -> bool:
+    """Clients send texts, too."""
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if not isinstance(value, bool):
+        raise BadRequestError(f"{name}: must be true or false")
+    return value
+
+
+def _token(value: Any) -> str:
+    is_good = isinstance(value, str) and len(value) <= WEBHOOK_SECRET_CHARS_MAX
+    if not is_good or not all("!" <= one <= "~" for one in value):
+        raise BadRequestError("auth_token: must be a text without blanks")
+    return str(value)
+
+
+def _body(found: AppControl) -> dict[str, Any]:
+    return {
+        "server_url": found.server_url,
+        "ssl_certificate_verify": found.is_verified,
+        "watchlist_export": found.is_exporting,
+        "auth_token_set": bool(found.sealed_token),
+    }

@@ -1,0 +1,166 @@
+"""Feeds of threat intelligence and their reports (docs/feeds.md)."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette.api.http.request_bodies import json_object
+from vedette.api.http.responses import json_answer
+from vedette.api.schemas.feed import error_body, feed_body, feed_members
+from vedette.api.schemas.parameters import described, whole_number
+from vedette.api.schemas.threat_report import report_body
+from vedette.api.services import Services, services
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.feeds.describe import fetch_info, with_name
+from vedette.feeds.egress import FeedUnreachableError
+from vedette.feeds.fetch import Source
+from vedette.feeds.formats.json_pieces import BrokenDocumentError
+from vedette.limits import REPORT_IOCS_MAX, REPORT_LIST_ROWS_MAX
+from vedette.model.findings.detection import Source as DetectionSource
+from vedette.model.threat.feed import FeedInfo
+from vedette.state.policy import actions, feeds
+from vedette.state.policy.feeds import CHANGES, EVERYTHING, Feed
+from vedette.store.read.threat.reports import (
+    latest_version,
+    report,
+    report_counts,
+    reports_after,
+)
+from vedette.store.write.reports import delete_feed, name_reports
+
+router = APIRouter(tags=["feeds"])
+
+Here = Annotated[Services, Depends(services)]
+Body = Annotated[dict[str, Any], Depends(json_object)]
+
+_BASE: Final = "/api/v1/feed"
+_REPORTS: Final = described(
+    ("after", "Only reports whose id comes after this one, in the order of ids"),
+    ("rows", f"Reports of the answer; default and at most {REPORT_LIST_ROWS_MAX}"),
+)
+
+
+@router.get(_BASE, summary="All feeds")
+def listed(here: Here) -> Response:
+    """By id, with how their synchronisation went. Secrets are null."""
+    counts = report_counts(here.engine)
+    return json_answer(
+        [_body(here, feed, counts.get(feed.id, (0, 0))) for feed in feeds.all_feeds(here.database)]
+    )
+
+
+@router.post(_BASE, summary="Add a feed")
+def create(here: Here, body: Body) -> Response:
+    """Takes `feed_url` and any member of the record. The document is fetched at once for what it
+    says of itself; given a `name`, a feed whose document cannot be fetched is added all the same.
+    The answer is the record; the reports follow with the first synchronisation."""
+    members = feed_members(body)
+    if not members.get("feed_url"):
+        raise BadRequestError("feed_url: is missing")
+    try:
+        info = fetch_info(here.feeds.parts.fetcher, _source(members))
+    except (FeedUnreachableError, BrokenDocumentError):
+        if "name" not in members:
+            raise
+        info = FeedInfo()
+    taken = (feed.name for feed in feeds.all_feeds(here.database))
+    named = with_name(info, str(members["feed_url"]), taken)
+    known = {one: value for one in info.__struct_fields__ if (value := getattr(named, one))}
+    made = {"enabled": False, "manually_added": True, **known, **members}
+    made["display_name"] = made.get("display_name") or made["name"]
+    now_us = here.clock.now_us()
+    feed = feeds.add(here.database, made, here.sealing, now_us)
+    return json_answer(_body(here, feed, (0, 0)))
+
+
+@router.get(f"{_BASE}/{{feed_id}}", summary="One feed")
+def one(feed_id: int, here: Here) -> Response:
+    """The record, with `errors`: what its latest synchronisation could not read, and where."""
+    return json_answer(_with_errors(here, feeds.get(here.database, feed_id)))
+
+
+@router.put(f"{_BASE}/{{feed_id}}", summary="Change a feed")
+def change(feed_id: int, here: Here, body: Body) -> Response:
+    """Takes members of the record; what is not given stays, null leaves a secret alone. Secrets are
+    dropped when the URL leads to another server. The answer is the record."""
+    members = feed_members(body)
+    if "name" in members and not members["name"]:
+        raise BadRequestError("name: must not be empty")
+    feed = feeds.change(here.database, feed_id, members, here.sealing, here.clock.now_us())
+    if {"name", "category"} & members.keys():
+        version = max(latest_version(here.engine) + 1, here.clock.now_us())
+        name_reports(here.engine, feed.id, feed.name, feed.category or "", version)
+    return json_answer(_with_errors(here, feed) | {"result": "success"})
+
+
+@router.delete(f"{_BASE}/{{feed_id}}", summary="Delete a feed")
+def delete(feed_id: int, here: Here) -> Response:
+    """With its reports and indicators. What they hit stays tagged, alerts stay."""
+    now_us = here.clock.now_us()
+    off = {"enabled": False, "etag": ""}
+    feeds.change(here.database, feed_id, off, here.sealing, now_us)
+    delete_feed(here.engine, feed_id, max(latest_version(here.engine) + 1, now_us))
+    source = DetectionSource("feed", str(feed_id))
+    feeds.remove(here.database, feed_id, lambda connection: actions.remove_of(connection, source))
+    return json_answer({"result": "success"})
+
+
+@router.post(f"{_BASE}/{{feed_id}}/synchronize", summary="Synchronise a feed soon")
+def synchronise(feed_id: int, here: Here, body: Body) -> Response:
+    """With `full_sync` every report is compared, and what the document no longer has is deleted;
+    else new and newer reports are taken. 409 for a feed that is disabled."""
+    full = body.get("full_sync") or False
+    if not isinstance(full, bool):
+        raise BadRequestError("full_sync: must be true or false")
+    how = EVERYTHING if full else CHANGES
+    feeds.request_sync(here.database, feed_id, how, here.clock.now_us())
+    return json_answer({"result": True})
+
+
+@router.get(f"{_BASE}/{{feed_id}}/errors", summary="What of a feed could not be read")
+def errors(feed_id: int, here: Here) -> Response:
+    """Of the latest synchronisation, in the order of the document, with the place of each."""
+    return json_answer([error_body(part) for part in feeds.errors_of(here.database, feed_id)])
+
+
+@router.get(f"{_BASE}/{{feed_id}}/report", summary="Reports of a feed", openapi_extra=_REPORTS)
+def reports(feed_id: int, request: Request, here: Here) -> Response:
+    """By id. Ask for the next ones with the last id as `after`."""
+    feeds.get(here.database, feed_id)
+    most = REPORT_LIST_ROWS_MAX
+    rows = whole_number(request.query_params, "rows", most, least=1, most=most)
+    after = request.query_params.get("after", "")
+    found = reports_after(here.engine, feed_id, after, rows)
+    return json_answer([report_body(row) for row in found])
+
+
+@router.get(f"{_BASE}/{{feed_id}}/report/{{report_id}}", summary="One report of a feed")
+def one_report(feed_id: int, report_id: str, here: Here) -> Response:
+    """With all of its indicators."""
+    feeds.get(here.database, feed_id)
+    row = report(here.engine, feed_id, report_id)
+    if row is None:
+        raise NotFoundError(f"feed {feed_id} has no report {report_id[:80]!r}")
+    return json_answer(report_body(row, REPORT_IOCS_MAX))
+
+
+def _source(members: dict[str, Any]) -> Source:
+    return Source(
+        url=members["feed_url"],
+        is_checked=members.get("validate_server_cert") is not False,
+        by_proxy=bool(members.get("use_proxy")),
+        username=members.get("username") or "",
+        password=members.get("password") or "",
+        certificate=members.get("ssl_client_crt") or "",
+        key=members.get("ssl_client_key") or "",
+    )
+
+
+def _with_errors(here: Services, feed: Feed) -> dict[str, Any]:
+    body = _body(here, feed, report_counts(here.engine).get(feed.id, (0, 0)))
+    return body | {"errors": [error_body(p) for p in feeds.errors_of(here.database, feed.id)]}
+
+
+def _body(here: Services, feed: Feed, counts: tuple[int, int]) -> dict[str, Any]:
+    return feed_body(feed, counts, feeds.has_secrets(here.database, feed.id))

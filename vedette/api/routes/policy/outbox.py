@@ -1,0 +1,121 @@
+"""The outbox: what waits to be sent, what fails and why, what was given up."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette.api.http.request_bodies import json_object
+from vedette.api.http.responses import json_answer
+from vedette.api.schemas.parameters import described, whole_number
+from vedette.api.schemas.wire_values import instant
+from vedette.api.services import Services, services
+from vedette.errors import BadRequestError
+from vedette.limits import OUTBOX_LIST_MAX
+from vedette.state.jobs import outbox
+from vedette.state.jobs.outbox import Message, MessageState, Target
+
+router = APIRouter(tags=["outbox"])
+
+Here = Annotated[Services, Depends(services)]
+Body = Annotated[dict[str, Any], Depends(json_object)]
+
+_STATES: Final = {state.name.lower(): state for state in MessageState}
+_PAGE: Final = described(
+    ("state", f"One of {', '.join(_STATES)}; default dead"),
+    ("target", "Only messages to this target"),
+    ("after", "Only messages with a higher id"),
+    ("rows", f"Messages of the answer; default 100, at most {OUTBOX_LIST_MAX}"),
+)
+
+
+@router.get("/api/v1/outbox", summary="How sending goes, by target")
+def targets(here: Here) -> Response:
+    """Every target that ever had a message, with the error of its latest attempt."""
+    dead = outbox.dead_counts(here.database)
+    found = outbox.targets(here.database)
+    return json_answer([_target_body(one, dead.get(one.name, 0)) for one in found])
+
+
+@router.get("/api/v1/outbox/message", summary="Messages of the outbox", openapi_extra=_PAGE)
+def messages(request: Request, here: Here) -> Response:
+    """In the order of sending. What was sent has no body any more."""
+    wanted = request.query_params
+    state = wanted.get("state", "dead")
+    if state not in _STATES:
+        raise BadRequestError(f"state: must be one of {', '.join(_STATES)}")
+    found = outbox.messages(
+        here.database,
+        _STATES[state],
+        wanted.get("target", ""),
+        whole_number(wanted, "after", 0),
+        min(whole_number(wanted, "rows", 100), OUTBOX_LIST_MAX),
+    )
+    return json_answer([_message_body(one) for one in found])
+
+
+@router.post("/api/v1/outbox/retry", summary="Send again")
+def retry(here: Here, body: Body) -> Response:
+    """Takes `ids` of dead messages, which are sent after all, or `target`, whose backoff ends now
+    and whose dead messages are sent."""
+    ids, target = _ids(body), body.get("target")
+    if isinstance(target, str) and target:
+        dead = outbox.messages(here.database, MessageState.DEAD, target, count=OUTBOX_LIST_MAX)
+        ids += [one.id for one in dead]
+        outbox.hurry(here.database, target)
+    elif not ids:
+        raise BadRequestError("ids or target: one is needed")
+    count = outbox.retry(here.database, ids, here.clock.now_us()) if ids else 0
+    return json_answer({"result": "success", "count": count})
+
+
+@router.post("/api/v1/outbox/discard", summary="Give messages up")
+def discard(here: Here, body: Body) -> Response:
+    """Takes `ids` of messages that wait or are dead. They are not sent, nor enqueued again."""
+    ids = _ids(body)
+    if not ids:
+        raise BadRequestError("ids: is missing")
+    count = outbox.discard(here.database, ids, here.clock.now_us())
+    return json_answer({"result": "success", "count": count})
+
+
+def _ids(body: dict[str, Any]) -> list[int]:
+    found = body.get("ids", [])
+    if not isinstance(found, list) or len(found) > OUTBOX_LIST_MAX:
+        raise BadRequestError(f"ids: must be a list of at most {OUTBOX_LIST_MAX} ids")
+    for one in found:
+        if isinstance(one, bool) or not isinstance(one, int) or not 0 < one < 1 << 31:
+            raise BadRequestError("ids: must be ids of messages")
+    return list(found)
+
+
+def _target_body(one: Target, dead: int) -> dict[str, Any]:
+    return {
+        "target": one.name,
+        "waiting": one.waiting,
+        "dead": dead,
+        "sent": one.sent,
+        "last_sent": instant(one.sent_us) if one.sent_us else None,
+        "failures": one.failures,
+        "failing_since": instant(one.failing_since_us) if one.failing_since_us else None,
+        "next_attempt": instant(one.next_us) if one.next_us else None,
+        "error": one.error,
+        "overflow": one.refused,
+        "last_overflow": instant(one.refused_us) if one.refused_us else None,
+    }
+
+
+def _message_body(one: Message) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "key": one.key,
+        "target": one.target,
+        "state": one.state.name.lower(),
+        "action_id": one.action_id or None,
+        "created": instant(one.created_us),
+        "due": instant(one.due_us) if one.due_us else None,
+        "changed": instant(one.changed_us),
+        "attempts": one.attempts,
+        "error": one.error,
+        "body": one.body,
+    }

@@ -1,0 +1,140 @@
+"""Bodies that change alerts and suppressions.
+
+Clients post whole alerts back with one member changed, so members that cannot be set are ignored.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from vedette.alerting.triage import Wanted
+from vedette.errors import BadRequestError
+from vedette.limits import (
+    ALERT_ASSIGNEE_CHARS_MAX,
+    ALERT_ID_CHARS_MAX,
+    ALERT_IDS_MAX,
+    ALERT_NOTES_CHARS_MAX,
+    SUPPRESSION_DAYS_DEFAULT,
+)
+from vedette.model.findings.alert import status_of
+from vedette.state.policy.suppressions import SuppressionChange
+
+_DAY_US = 24 * 3600 * 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class BulkChange:
+    """Which alerts become what; ids None for all that the query selects."""
+
+    wanted: Wanted
+    ids: tuple[str, ...] | None
+    query: str | None
+
+
+def one_change(body: Mapping[str, Any], alert_id: str) -> Wanted:
+    """The change of one alert. Raises BadRequestError."""
+    named = body.get("unique_id", alert_id)
+    if not isinstance(named, str) or named.lower() != alert_id.lower():
+        raise BadRequestError(f"unique_id: must be {alert_id[:64]}, as in the path")
+    return _wanted(body, "status")
+
+
+def bulk_change(body: Mapping[str, Any]) -> BulkChange:
+    """A bulk change. Raises BadRequestError, also when it does not say which alerts: nothing means
+    all only when it is asked for."""
+    wanted = _wanted(body, "requested_status")
+    ids = _ids(body)
+    query = body.get("query")
+    if query is not None and (not isinstance(query, str) or not query.strip()):
+        raise BadRequestError("query: must be a query; *:* is not one, `q=` selects every alert")
+    if ids is None and query is None:
+        raise BadRequestError("alert_ids or query: one of them must say which alerts")
+    return BulkChange(wanted, ids, query)
+
+
+def _wanted(body: Mapping[str, Any], status_name: str) -> Wanted:
+    status = body.get(status_name)
+    if status is not None and not isinstance(status, str):
+        raise BadRequestError(f"{status_name}: must be text")
+    wanted = Wanted(
+        status=None if status is None else status_of(status, status_name),
+        assigned_to=_text(body, "assigned_to", ALERT_ASSIGNEE_CHARS_MAX),
+        notes=_text(body, "notes", ALERT_NOTES_CHARS_MAX),
+        report_ignored=_flag(body, "set_ignored"),
+    )
+    if wanted == Wanted():
+        raise BadRequestError(f"{status_name}: is missing")
+    return wanted
+
+
+def _ids(body: Mapping[str, Any]) -> tuple[str, ...] | None:
+    given = body.get("alert_ids", body.get("ids"))
+    if given is None:
+        return None
+    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+        raise BadRequestError("alert_ids: must be a list of ids")
+    if len(given) > ALERT_IDS_MAX:
+        raise BadRequestError(f"alert_ids: at most {ALERT_IDS_MAX:,}, these are {len(given):,}")
+    if any(len(one) > ALERT_ID_CHARS_MAX for one in given):
+        raise BadRequestError("alert_ids: one of them is too long for an id")
+    return tuple(dict.fromkeys(one.lower() for one in given))
+
+
+def suppression_change(
+    body: Mapping[str, Any], user_id: int, username: str, now_us: int, *, is_new: bool
+) -> SuppressionChange:
+    """A suppression to add or change; its query is not checked yet. Raises BadRequestError."""
+    query = body.get("query")
+    if (is_new or query is not None) and (not isinstance(query, str) or not query.strip()):
+        raise BadRequestError("query: must be a query over alerts; one for all is no suppression")
+    return SuppressionChange(
+        user_id,
+        username,
+        now_us,
+        name=_text(body, "name", ALERT_NOTES_CHARS_MAX),
+        query=query,
+        reason=_text(body, "reason", ALERT_NOTES_CHARS_MAX),
+        enabled=_flag(body, "enabled"),
+        expires_us=_expiry(body, now_us, is_new=is_new),
+    )
+
+
+def _expiry(body: Mapping[str, Any], now_us: int, *, is_new: bool) -> int | None:
+    if "expires" not in body:
+        return now_us + SUPPRESSION_DAYS_DEFAULT * _DAY_US if is_new else None
+    match body["expires"]:
+        case None:
+            return 0
+        case str(text):
+            return _moment(text, now_us)
+    raise BadRequestError("expires: must be a time such as 2026-03-04T05:06:07Z, or null for never")
+
+
+def _moment(text: str, now_us: int) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+        time_us = int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1_000_000)
+    except (ValueError, OverflowError):
+        raise BadRequestError(f"expires: {text[:40]!r} is not a time") from None
+    if time_us <= now_us:
+        raise BadRequestError("expires: must be in the future; disable or delete it to end it now")
+    return time_us
+
+
+def _text(body: Mapping[str, Any], name: str, most: int) -> str | None:
+    value = body.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise BadRequestError(f"{name}: must be text")
+    if len(value) > most:
+        raise BadRequestError(f"{name}: at most {most:,} characters")
+    return value
+
+
+def _flag(body: Mapping[str, Any], name: str) -> bool | None:
+    value = body.get(name)
+    if value is None or isinstance(value, bool):
+        return value
+    raise BadRequestError(f"{name}: must be true or false")

@@ -1,0 +1,106 @@
+"""Answers about accounts, the approved list, the audit log, the license and snapshots."""
+
+from typing import Final
+
+from vedette.api.schemas.openapi.terms import (
+    FLAG,
+    INTEGER,
+    TEXT,
+    TIME,
+    Schema,
+    alike,
+    listing,
+    nullable,
+    record,
+    reference,
+)
+
+_SUCCESS: Final[dict[str, Schema]] = {"result": {"const": "success"}}
+_USER: Final[dict[str, Schema]] = {
+    "id": INTEGER,
+    **alike(("username", "first_name", "last_name", "email"), TEXT),
+    **alike(("global_admin", "enabled", "has_password"), FLAG),
+    "created": TIME,
+    "teams": listing(record({"id": INTEGER, "name": TEXT})),
+}
+_TEAM: Final[dict[str, Schema]] = {
+    "id": INTEGER,
+    "name": TEXT,
+    "enabled": FLAG,
+    "group_access": listing(
+        record({"group_id": INTEGER, **alike(("group_name", "access_category"), TEXT)})
+    ),
+}
+_TOKEN: Final[dict[str, Schema]] = {
+    **alike(("id", "name", "holder"), TEXT),
+    "kind": {"enum": ["api", "ingest"]},
+    "created": TIME,
+    **alike(("expires", "revoked", "last_used"), nullable(TIME)),
+    "is_good": FLAG,
+}
+_VALUES: Final[Schema] = {"type": ["object", "null"], "additionalProperties": True}
+
+ACCOUNTS: Final[dict[str, Schema]] = {
+    "User": record(_USER),
+    "ChangedUser": record(_USER | _SUCCESS),
+    "Team": record(_TEAM),
+    "ChangedTeam": record(_TEAM | _SUCCESS),
+    "Token": record(_TOKEN),
+    "NewToken": record(_TOKEN | {"secret": TEXT}),
+    "ApprovedAddress": record({"id": INTEGER, "ipaddr": TEXT}),
+    "ApprovedIds": record({"id": {"oneOf": [INTEGER, listing(INTEGER)]}}),
+    "ApprovingState": record({"state": FLAG}),
+    "AuditEntry": record(
+        {
+            "number": INTEGER,
+            "timestamp": TIME,
+            **alike(("author_kind", "author", "address", "request_id"), TEXT),
+            **alike(("action", "kind", "target", "hash"), TEXT),
+            **alike(("before", "after"), _VALUES),
+        }
+    ),
+    "AuditLog": record(
+        {
+            **alike(("total_results", "start"), INTEGER),
+            "results": listing(reference("AuditEntry")),
+            "head": record({"number": INTEGER, "hash": TEXT}),
+        }
+    ),
+    "License": record(
+        {
+            **alike(("license_valid", "license_expired", "licensed_sensor_count_exceeded"), FLAG),
+            "license_end_date": nullable(TEXT),
+            **alike(("licensed_sensor_count", "actual_sensor_count"), INTEGER),
+            **alike(("server_token", "license_request_block"), TEXT),
+        }
+    ),
+    "LicenseApplied": record({"status": {"const": "success"}}),
+    "Session": record(
+        {
+            "username": TEXT,
+            **alike(("global_admin", "second_factor"), FLAG),
+            "groups": listing(record({"group_id": INTEGER, "access_category": TEXT})),
+            "csrf_token": nullable(TEXT),
+        }
+    ),
+    "ListedSession": record(
+        {
+            **alike(("id", "client"), TEXT),
+            **alike(("created", "expires"), TIME),
+            "last_used": nullable(TIME),
+            **alike(("is_good", "is_current"), FLAG),
+        }
+    ),
+    "SecondFactor": record({"uri": TEXT}),
+    "Snapshot": record(alike(("id", "path"), TEXT)),
+    "Dashboard": record(
+        alike(
+            (
+                *("sensor_count", "active_sensor_count"),
+                *("num_eventlog_bytes", "num_storefiles_bytes"),
+            ),
+            INTEGER,
+        )
+    ),
+}
+"""Component name -> schema."""

@@ -1,0 +1,117 @@
+"""Answers about alerts, suppressions and the risk of hosts."""
+
+from typing import Final
+
+from vedette.api.schemas.openapi.terms import (
+    FLAG,
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    SECONDS,
+    TEXT,
+    TIME,
+    Schema,
+    alike,
+    listing,
+    mapping,
+    nullable,
+    record,
+    reference,
+)
+from vedette.model.findings.alert import EVENT_COUNTS, STATUSES
+
+_ALERT: Final[dict[str, Schema]] = {
+    **alike(("unique_id", "alert_type", "title", "description", "link", "level"), TEXT),
+    **alike(("assigned_to", "notes", "hostname", "group", "os_type", "username"), TEXT),
+    **alike(("process_name", "process_path", "process_id", "process_unique_id"), TEXT),
+    **alike(("cmdline", "parent_name", "md5", "sha256", "feed_name", "watchlist_name"), TEXT),
+    **alike(("report_id", "ioc_type", "ioc_value", "source", "source_id", "source_name"), TEXT),
+    **alike(("rule_version", "subject", "total_hosts", "comms_ip", "interface_ip"), TEXT),
+    **alike(("_version_", "sensor_id", "segment_id", "feed_id", "count"), INTEGER),
+    **alike((*EVENT_COUNTS, "sensor_criticality"), INTEGER),
+    **alike(("alert_severity", "report_score", "ioc_confidence", "feed_rating"), NUMBER),
+    **alike(("tags", "techniques", "observed_filename"), listing(TEXT)),
+    "status": {"enum": list(STATUSES)},
+    "watchlist_id": {"type": ["integer", "string"]},
+    "report_ignored": FLAG,
+    **alike(("created_time", "updated_time", "first_event_time", "last_event_time"), TIME),
+    "resolved_time": nullable(TIME),
+    **alike(("matched", "ioc_attr"), mapping(TEXT)),
+}
+_WHOLE: Final[dict[str, Schema]] = _ALERT | {
+    **alike(("rule_text", "parent_cmdline"), TEXT),
+    "event": mapping(TEXT),
+    "false_positives": listing(TEXT),
+    "history": listing(
+        record({"timestamp": TIME, "user_id": INTEGER, "username": TEXT, "changes": OBJECT})
+    ),
+}
+_SUPPRESSION: Final[dict[str, Schema]] = {
+    **alike(("id", "user_id", "hits"), INTEGER),
+    **alike(("name", "query", "reason", "username"), TEXT),
+    **alike(("enabled", "in_force"), FLAG),
+    **alike(("created", "changed"), TIME),
+    **alike(("expires", "last_hit"), nullable(TIME)),
+}
+
+ALERTS: Final[dict[str, Schema]] = {
+    "Alert": record(_ALERT),
+    "WholeAlert": record(_WHOLE),
+    "ChangedAlert": record(_WHOLE | {"result": {"const": "success"}}),
+    "AlertSearch": record(
+        {
+            "terms": listing(TEXT),
+            "results": listing(reference("Alert")),
+            "elapsed": SECONDS,
+            **alike(("comprehensive_search", "all_segments", "incomplete_results"), FLAG),
+            **alike(("total_results", "start", "filtered"), INTEGER),
+            "highlights": listing(record({"name": TEXT, "ids": listing(TEXT)})),
+            "facets": mapping(listing(reference("FacetValue"))),
+        }
+    ),
+    "AlertGroups": record(
+        {
+            "group": TEXT,
+            **alike(("total_results", "start"), INTEGER),
+            "results": listing(
+                record(
+                    {
+                        "values": OBJECT,
+                        **alike(("title", "newest_unique_id"), TEXT),
+                        **alike(("count", "events", "hosts"), INTEGER),
+                        "alert_severity": NUMBER,
+                        **alike(("first_created_time", "created_time"), TIME),
+                        "statuses": mapping(INTEGER),
+                    }
+                )
+            ),
+        }
+    ),
+    "ChangedAlerts": record({"result": {"const": "success"}, "changed": INTEGER}),
+    "AlertAudit": record(
+        {
+            **alike(("id", "user_id"), INTEGER),
+            "timestamp": TIME,
+            **alike(("username", "selected", "changes"), TEXT),
+            "changed": nullable(INTEGER),
+        }
+    ),
+    "AlertSuppression": record(_SUPPRESSION),
+    "AlertSuppressionPreview": record(
+        {
+            **alike(("alerts", "of_alerts"), INTEGER),
+            **alike(("days", "hosts", "titles"), listing(reference("FacetValue"))),
+            "samples": listing(reference("Alert")),
+        }
+    ),
+    "HostRisk": record(
+        {
+            **alike(("sensor_id", "open_alerts"), INTEGER),
+            "risk": NUMBER,
+            "contributions": listing(
+                record({**alike(("unique_id", "title"), TEXT), "weight": NUMBER})
+            ),
+        }
+    ),
+}
+"""Component name -> schema."""

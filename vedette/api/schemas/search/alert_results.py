@@ -1,0 +1,77 @@
+"""The answers to alert searches, groups, previews of suppressions, and the risk of a host."""
+
+from vedette.api.schemas.search.alert import alert_body
+from vedette.api.schemas.search.facets import facet_list
+from vedette.api.schemas.search.process import Body
+from vedette.api.schemas.wire_values import instant
+from vedette.model.findings.alert import THOUSAND
+from vedette.search.alerts.alert_search import AlertResults, SuppressionPreview
+from vedette.search.alerts.host_risk import HostRisk
+from vedette.store.read.detection.alert_facets import AlertGroup, AlertGroups
+
+
+def alert_results_body(found: AlertResults) -> Body:
+    """The answer to an alert search."""
+    return {
+        "terms": list(found.terms),
+        "results": [alert_body(row) for row in found.rows],
+        "elapsed": found.elapsed_s,
+        "comprehensive_search": True,
+        "all_segments": True,
+        "total_results": found.total,
+        "highlights": [{"name": one.text, "ids": list(one.ids)} for one in found.highlights],
+        "facets": {name: facet_list(counts) for name, counts in found.facets.items()},
+        "start": found.start,
+        "incomplete_results": found.is_incomplete,
+        "filtered": found.filtered,
+    }
+
+
+def groups_body(found: AlertGroups, by: str, start: int) -> Body:
+    """Groups of alerts."""
+    return {
+        "group": by,
+        "total_results": found.total,
+        "start": start,
+        "results": [_group(one) for one in found.groups],
+    }
+
+
+def _group(one: AlertGroup) -> Body:
+    return {
+        "values": dict(one.values),
+        "title": one.title,
+        "newest_unique_id": one.newest_id,
+        "count": one.count,
+        "events": one.events,
+        "hosts": one.hosts,
+        "alert_severity": one.severity_max / THOUSAND,
+        "first_created_time": instant(one.first_us),
+        "created_time": instant(one.newest_us),
+        "statuses": dict(one.statuses),
+    }
+
+
+def preview_body(found: SuppressionPreview) -> Body:
+    """What a suppression would have kept quiet."""
+    return {
+        "alerts": found.alerts,
+        "of_alerts": found.of_alerts,
+        "days": facet_list(found.days),
+        "hosts": facet_list(found.hosts),
+        "titles": facet_list(found.titles),
+        "samples": [alert_body(row) for row in found.samples],
+    }
+
+
+def risk_body(found: HostRisk) -> Body:
+    """The risk of a host."""
+    return {
+        "sensor_id": found.sensor_id,
+        "risk": found.score,
+        "open_alerts": found.open_alerts,
+        "contributions": [
+            {"unique_id": alert_id, "title": title, "weight": round(weight, 4)}
+            for alert_id, title, weight in found.contributions
+        ],
+    }

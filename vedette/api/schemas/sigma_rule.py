@@ -1,0 +1,128 @@
+"""Sigma rules as the API shows and takes them (docs/detection.md)."""
+
+from collections.abc import Mapping
+from typing import Any, Final, get_args
+
+from vedette import limits
+from vedette.alerting.rule_import import Imported
+from vedette.alerting.rule_messages import RuleFile
+from vedette.alerting.rule_trial import TrialHit
+from vedette.api.schemas.wire_values import instant, known_instant
+from vedette.detect.rule import SEVERITY
+from vedette.errors import BadRequestError
+from vedette.state.policy.rules import InForce, Wanted
+from vedette.state.policy.sigma_rule import NewSigmaRule, RuleState, SigmaRule
+
+_PLACE: Final = "document"
+
+
+def rule_body(one: SigmaRule, in_force: int, *, with_text: bool) -> dict[str, Any]:
+    """A kept document. `in_force` is the generation that events are judged by."""
+    rule, counts = one.rule, one.counts
+    body: dict[str, Any] = {
+        "id": rule.id,
+        "kind": rule.kind,
+        "title": rule.title,
+        "level": rule.level,
+        "status": rule.status,
+        "version": rule.version,
+        "revision": one.revision,
+        "origin": rule.origin,
+        "enabled": one.enabled,
+        "state": one.state(in_force),
+        "reason": rule.problem_reason,
+        "message": rule.problem_message or one.stopped_reason,
+        "generation": one.generation,
+        "created": instant(one.created_us),
+        "modified": instant(one.modified_us),
+        "modified_by": one.modified_by,
+        "stopped": known_instant(one.stopped_us),
+        "events": counts.events,
+        "hits": counts.hits,
+        "verify_us": counts.verify_us,
+        "last_hit": known_instant(counts.last_hit_us),
+    }
+    return body | {"text": rule.text} if with_text else body
+
+
+def in_force_body(one: InForce) -> dict[str, Any]:
+    """By which generation of the rules commits are judged, and from which on."""
+    return {"generation": one.generation, "seq": one.seq, "time": known_instant(one.time_us)}
+
+
+def imported_body(number: int, one: Imported) -> dict[str, Any]:
+    """What became of the `number`th document of a request, from 1."""
+    return {"change": one.change, **document_body(number, one.rule)}
+
+
+def document_body(number: int, rule: NewSigmaRule) -> dict[str, Any]:
+    """What the `number`th document of a request is."""
+    return {
+        "place": f"{_PLACE}#{number}",
+        "id": rule.id,
+        "kind": rule.kind,
+        "title": rule.title,
+        "level": rule.level,
+        "reason": rule.problem_reason,
+        "message": rule.problem_message,
+    }
+
+
+def hit_body(hit: TrialHit, titles: Mapping[str, str]) -> dict[str, Any]:
+    """A rule that fired in a trial."""
+    return {
+        "rule_id": hit.rule_id,
+        "title": titles.get(hit.rule_id, ""),
+        "hostname": hit.hostname,
+        "time": instant(hit.time_us),
+        "process_id": hit.process_id,
+        "matched": hit.matched,
+    }
+
+
+def rule_file(body: Mapping[str, Any]) -> RuleFile:
+    """The YAML of a request. Raises BadRequestError."""
+    text, origin = body.get("text"), body.get("origin", "")
+    if not isinstance(text, str) or not text.strip():
+        raise BadRequestError("text: one YAML document or several, as text")
+    if not isinstance(origin, str) or len(origin) > limits.MEMBER_CHARS_MAX:
+        raise BadRequestError(f"origin: must be a text of at most {limits.MEMBER_CHARS_MAX}")
+    return RuleFile(_PLACE, text, origin)
+
+
+def optional_flag(body: Mapping[str, Any], name: str) -> bool | None:
+    """A JSON boolean; None where it is not given. Raises BadRequestError."""
+    value = body.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise BadRequestError(f"{name}: must be true or false")
+    return value
+
+
+def ids(body: Mapping[str, Any]) -> list[str]:
+    """The `ids` of a request. Raises BadRequestError."""
+    found = body.get("ids")
+    if (
+        not isinstance(found, list)
+        or not found
+        or len(found) > limits.SIGMA_RULES_MAX
+        or not all(isinstance(one, str) for one in found)
+    ):
+        raise BadRequestError("ids: must be a list of ids of rules")
+    return list(dict.fromkeys(found))
+
+
+def wanted(query: Mapping[str, str]) -> Wanted:
+    """Which rules a request lists. Raises BadRequestError."""
+    state: RuleState | None = next(
+        (one for one in get_args(RuleState) if one == query.get("state")), None
+    )
+    if query.get("state") and state is None:
+        raise BadRequestError(f"state: must be one of {', '.join(get_args(RuleState))}")
+    level = query.get("level", "").lower()
+    if level and level not in SEVERITY:
+        raise BadRequestError(f"level: must be one of {', '.join(SEVERITY)}")
+    texts = {name: query.get(name, "") for name in ("q", "reason", "origin")}
+    for name, text in texts.items():
+        if len(text) > limits.MEMBER_CHARS_MAX:
+            raise BadRequestError(f"{name}: longer than {limits.MEMBER_CHARS_MAX} characters")
+    return Wanted(texts["q"], level, state or "", texts["reason"], texts["origin"])

@@ -1,0 +1,75 @@
+"""Threat reports as the API has them (docs/api-objects.md#threat-report)."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from vedette.api.schemas.search.facets import facet_list
+from vedette.api.schemas.wire_values import instant
+from vedette.limits import REPORT_IOCS_SHOWN_MAX
+from vedette.model.address import address_text
+from vedette.search.reports.report_search import ReportResults, report_id
+
+Body = dict[str, Any]
+
+_VALUES: Final = {"md5": "md5", "sha256": "sha256", "ja3": "ja3", "ja3s": "ja3s", "dns": "domain"}
+
+
+def report_body(row: Mapping[str, Any], iocs_max: int = REPORT_IOCS_SHOWN_MAX) -> Body:
+    """The report object. `ioc_count` counts all indicators, `iocs` lists the first of each type."""
+    updated = instant(row["update_time"])
+    return {
+        "_internal_id": report_id(row),
+        "id": row["report_id"],
+        "report_id": row["report_id"],
+        "feed_id": row["feed_id"],
+        "feed_name": row["feed_name"],
+        "feed_category": row["feed_category"] or None,
+        "title": row["title"],
+        "description": row["description"],
+        "link": row["link"],
+        "tags": row["tags"],
+        "score": row["score"],
+        "report_score": row["score"],
+        "timestamp": row["update_time"] // 1_000_000,
+        "create_time": instant(row["create_time"]),
+        "update_time": updated,
+        "last_update": updated,
+        "is_ignored": bool(row["is_ignored"]),
+        "is_deleted": bool(row["is_deleted"]),
+        "has_query": bool(row["has_query"]),
+        "ioc_count": row["ioc_count"],
+        "iocs": report_iocs(row, iocs_max),
+    }
+
+
+def report_iocs(row: Mapping[str, Any], most: int) -> Body:
+    """Indicators by type, in the form of the cbfeeds format; types without any are left out."""
+    found: Body = {kind: row[column][:most] for kind, column in _VALUES.items() if row[column]}
+    networks = row["network"]
+    for kind, column in (("ipv4", "ipaddr"), ("ipv6", "ipv6addr")):
+        spans = {one.partition("/")[0]: one for one in networks if (":" in one) == (kind == "ipv6")}
+        texts = [address_text(packed) for packed in row[column]]
+        if texts:
+            found[kind] = [spans.get(text, text) for text in texts][:most]
+    queries = list(zip(row["query_index"], row["query"], strict=True))[:most]
+    if queries:
+        found["query"] = [
+            {"index_type": index_type, "search_query": text} for index_type, text in queries
+        ]
+    return found
+
+
+def report_results_body(found: ReportResults) -> Body:
+    """The answer to a search of reports."""
+    return {
+        "terms": list(found.terms),
+        "results": [report_body(row) for row in found.rows],
+        "total_results": found.total,
+        "highlights": [{"name": one.text, "ids": list(one.ids)} for one in found.highlights],
+        "facets": {name: facet_list(counts) for name, counts in found.facets.items()},
+        "start": found.start,
+        "comprehensive_search": True,
+        "incomplete_results": found.is_incomplete,
+        "filtered": 0,
+        "elapsed": found.elapsed_s,
+    }

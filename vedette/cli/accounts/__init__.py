@@ -1,0 +1,1 @@
+"""Commands about users, what they may do, and what they did."""

@@ -1,0 +1,225 @@
+"""`vedette backup` and `vedette restore`: copies of a server in a directory or a bucket.
+
+A running server takes a snapshot of itself; its files are read here, so that it keeps its cores for
+telemetry. A stopped one is read as it lies, under its lock.
+"""
+
+import re
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final
+
+import httpx
+import typer
+
+import vedette
+from vedette.backup.cipher import Cipher, read_key, write_key
+from vedette.backup.repository import Progress, Repository
+from vedette.backup.snapshots import FOLDER, TELEMETRY
+from vedette.blobs.blob_store import BlobStore
+from vedette.blobs.local_directory import LocalDirectory
+from vedette.bootstrap.local_access import LocalAccess, read_access
+from vedette.cli.options import ConfigOption, DataOption, load_settings
+from vedette.cli.printing import print_table, time_text
+from vedette.clock import SystemClock
+from vedette.errors import BadRequestError, UnavailableError
+from vedette.limits import BACKUP_DEADLINE_S
+from vedette.store.engine.directory_lock import directory_lock
+
+app = typer.Typer(no_args_is_help=True)
+
+TargetArgument = Annotated[
+    str, typer.Argument(metavar="TARGET", help="A directory, or s3://bucket/prefix.")
+]
+KeyOption = Annotated[
+    Path | None, typer.Option("--key", metavar="FILE", help="Key of encrypted backups.")
+]
+EndpointOption = Annotated[
+    str, typer.Option(metavar="URL", help="Of a bucket that is not Amazon's.")
+]
+RegionOption = Annotated[str, typer.Option(help="Of a bucket.")]
+CredentialsOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Credentials of a bucket, as AWS writes them.")
+]
+
+_BUCKET: Final = re.compile(r"s3://([^/]+)/?(.*)")
+_NOT_COPIED: Final = frozenset({FOLDER, "server.json", "server.log"})
+
+
+@app.command("create")
+def create(
+    target: TargetArgument,
+    key: KeyOption = None,
+    endpoint: EndpointOption = "",
+    region: RegionOption = "us-east-1",
+    credentials: CredentialsOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Back up a server, running or not. What an earlier backup holds is not copied again."""
+    settings = load_settings(data, config).settings
+    repository = _repository(target, key, endpoint, region, credentials)
+    copied = [0, 0]
+
+    def note(done: Progress) -> None:
+        copied[0] += done.is_new
+        copied[1] += done.size if done.is_new else 0
+
+    with _source(settings.data) as source:
+        made_us = SystemClock().now_us()
+        made = repository.create(source, made_us, vedette.__version__, note, _NOT_COPIED)
+    typer.echo(
+        f"backup {made.id[:12]}: {made.files} files, {made.size / 1e6:,.1f} MB; "
+        f"new {copied[0]} files, {copied[1] / 1e6:,.1f} MB"
+    )
+
+
+@app.command("list")
+def list_backups(
+    target: TargetArgument,
+    key: KeyOption = None,
+    endpoint: EndpointOption = "",
+    region: RegionOption = "us-east-1",
+    credentials: CredentialsOption = None,
+) -> None:
+    """The backups in a place, the oldest first."""
+    found = _repository(target, key, endpoint, region, credentials).backups()
+    print_table(
+        ("backup", "made", "files", "MB"),
+        [
+            (one.id[:12], time_text(one.made_us), one.files, f"{one.size / 1e6:,.1f}")
+            for one in found
+        ],
+    )
+
+
+@app.command("verify")
+def verify(
+    target: TargetArgument,
+    backup: Annotated[str, typer.Argument(metavar="BACKUP", help="Default: the newest.")] = "",
+    key: KeyOption = None,
+    endpoint: EndpointOption = "",
+    region: RegionOption = "us-east-1",
+    credentials: CredentialsOption = None,
+) -> None:
+    """Read a whole backup and check every byte of it."""
+    repository = _repository(target, key, endpoint, region, credentials)
+    name = repository.find(backup)
+    typer.echo(f"backup {name[:12]} is whole: {repository.verify(name)} files")
+
+
+@app.command("forget")
+def forget(
+    target: TargetArgument,
+    keep: Annotated[int, typer.Option(min=1, help="How many of the newest stay.")],
+    key: KeyOption = None,
+    endpoint: EndpointOption = "",
+    region: RegionOption = "us-east-1",
+    credentials: CredentialsOption = None,
+) -> None:
+    """Remove old backups. Run it while no backup is being made there."""
+    gone = _repository(target, key, endpoint, region, credentials).forget(keep)
+    typer.echo(f"removed {gone} backups")
+
+
+@app.command("key")
+def make_key(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file, for its owner only.")],
+) -> None:
+    """Make a key. Without it, encrypted backups are lost: keep it elsewhere."""
+    write_key(file)
+    typer.echo(f"wrote {file}: keep a copy where the backups are not")
+
+
+def restore(
+    target: TargetArgument,
+    backup: Annotated[str, typer.Argument(metavar="BACKUP", help="Default: the newest.")] = "",
+    key: KeyOption = None,
+    endpoint: EndpointOption = "",
+    region: RegionOption = "us-east-1",
+    credentials: CredentialsOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Make a data directory again from a backup, every byte verified. It must not exist, or be
+    empty."""
+    place = load_settings(data, config).settings.data
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise BadRequestError(f"{place} is not empty: name a new directory with --data")
+    repository = _repository(target, key, endpoint, region, credentials)
+    name = repository.find(backup)
+    draft = place.with_name(f"{place.name}.restoring")
+    if draft.exists():
+        raise BadRequestError(
+            f"{draft} is what an interrupted restore left, or another one is at work: remove it"
+        )
+    files = [0]
+
+    def note(_done: Progress) -> None:
+        files[0] += 1
+
+    repository.restore(name, draft, note)
+    draft.replace(place)
+    typer.echo(f"restored backup {name[:12]} into {place}: {files[0]} files")
+    typer.echo(f"start it with vedette serve --data {place}")
+
+
+@contextmanager
+def _source(data: Path) -> Iterator[Path]:
+    """A directory whose files do not change: a snapshot, or a stopped server's own."""
+    access = read_access(data)
+    if access is None:
+        if not (data / "state.db").exists():
+            raise BadRequestError(f"there is no server data in {data}: name it with --data")
+        with directory_lock(data / TELEMETRY.parent):
+            yield data
+        return
+    with _client(access) as client:
+        answer = _answer(client.post("/api/v1/backup/snapshot"))
+        try:
+            yield Path(str(answer["path"]))
+        finally:
+            _answer(client.delete(f"/api/v1/backup/snapshot/{answer['id']}"))
+
+
+def _client(access: LocalAccess) -> httpx.Client:
+    context = ssl.create_default_context(cafile=access.certificate) if access.certificate else True
+    return httpx.Client(
+        base_url=access.url,
+        verify=context,
+        headers={"X-Auth-Token": access.token},
+        timeout=BACKUP_DEADLINE_S,
+    )
+
+
+def _answer(response: httpx.Response) -> dict[str, object]:
+    body = response.json()
+    if response.status_code != httpx.codes.OK or not isinstance(body, dict):
+        raise UnavailableError(f"the server takes no snapshot: {body}")
+    return body
+
+
+def _repository(
+    target: str, key: Path | None, endpoint: str, region: str, credentials: Path | None
+) -> Repository:
+    cipher = None if key is None else Cipher(read_key(key))
+    return Repository(_blobs(target, endpoint, region, credentials), cipher)
+
+
+def _blobs(target: str, endpoint: str, region: str, credentials: Path | None) -> BlobStore:
+    bucket = _BUCKET.fullmatch(target)
+    if bucket is None:
+        return LocalDirectory(Path(target))
+    # The library has 16 MB and is for those who have a bucket.
+    from vedette.blobs.s3_bucket import Bucket, S3Bucket, credentials_in
+
+    place = Bucket(
+        name=bucket[1],
+        prefix=bucket[2].strip("/"),
+        endpoint=endpoint,
+        region=region,
+        credentials=None if credentials is None else credentials_in(credentials),
+    )
+    return S3Bucket(place, BACKUP_DEADLINE_S)

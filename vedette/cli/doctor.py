@@ -1,0 +1,84 @@
+"""`vedette doctor`: what is wrong with a server, running or stopped, and what to do."""
+
+from typing import Any, Final
+
+import httpx
+import typer
+
+from vedette.api.schemas.finding import findings_body
+from vedette.bootstrap.local_access import LocalAccess, read_access
+from vedette.bootstrap.stopped_server import stopped_server
+from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_settings
+from vedette.cli.printing import print_json, print_table
+from vedette.cli.server_process import api_client
+from vedette.clock import Clock, SystemClock
+from vedette.doctor.examine import Examined, examine
+from vedette.doctor.finding import SEVERITIES, Finding, worst
+from vedette.errors import StartError
+from vedette.limits import DOCTOR_REQUEST_S, DOCTOR_VERIFY_S
+from vedette.settings import Settings
+
+_ALARM: Final = {"ok": "ok", "warning": "warning", "error": "ERROR"}
+
+
+def doctor(
+    data: DataOption = None,
+    config: ConfigOption = None,
+    verify: bool = typer.Option(
+        False, "--verify", help="Read all of telemetry and compare checksums: minutes to hours."
+    ),
+    as_json: JsonOption = False,
+) -> None:
+    """What is wrong with a server, running or stopped, and what to do.
+
+    Checks disk, file modes, certificate, clock, both stores, damaged parts, partitions, workers,
+    silent sensors, quotas and tokens. Exit code 0: nothing; 1: warnings; 2: errors.
+    """
+    settings = load_settings(data, config).settings
+    if not settings.data.is_dir() and not settings.state_dsn:
+        raise StartError(f"there is no server data in {settings.data}: name it with --data")
+    running = read_access(settings.data)
+    clock = SystemClock()
+    if running is None:
+        findings = _stopped(settings, clock, verify)
+    else:
+        findings = _running(running, settings, clock, verify)
+    if as_json:
+        _print_json(findings, is_running=running is not None)
+    else:
+        print_table(
+            ("check", "", "what", "what to do"),
+            [(one.check, _ALARM[one.severity], one.text, one.remedy) for one in findings],
+        )
+    raise typer.Exit(SEVERITIES.index(worst(findings)))
+
+
+def _stopped(settings: Settings, clock: Clock, verify: bool) -> list[Finding]:
+    with stopped_server(settings, clock) as (here, unopened):
+        return [*unopened, *examine(here, verify=verify)]
+
+
+def _running(running: LocalAccess, settings: Settings, clock: Clock, verify: bool) -> list[Finding]:
+    """The answer of the server; of one that does not answer, what its files show."""
+    timeout_s = DOCTOR_VERIFY_S if verify else DOCTOR_REQUEST_S
+    params = {"verify": "true"} if verify else {}
+    try:
+        with api_client(running, timeout_s) as client:
+            answer = client.get("/api/v1/doctor", params=params)
+            answer.raise_for_status()
+            return [_finding(one) for one in answer.json()["findings"]]
+    except (httpx.HTTPError, OSError, ValueError, KeyError) as error:
+        silent = Finding(
+            "server", "error", f"process {running.pid} does not answer at {running.url}: {error}",
+            "look at its log; stop it (SIGTERM, then SIGKILL) and start it again",
+        )  # fmt: skip
+        files_only = Examined(settings, clock, None, None, None, None)
+        return [silent, *examine(files_only)]
+
+
+def _finding(body: dict[str, Any]) -> Finding:
+    return Finding(body["check"], body["severity"], body["text"], body["remedy"])
+
+
+def _print_json(findings: list[Finding], *, is_running: bool) -> None:
+    print_json(findings_body(findings, is_running=is_running))

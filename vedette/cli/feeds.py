@@ -1,0 +1,222 @@
+"""`vedette feed`: feeds of the running server, and documents of feeds."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import httpx
+import typer
+
+from vedette.bootstrap.local_access import read_access
+from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_settings
+from vedette.cli.printing import print_json, print_table
+from vedette.errors import BadRequestError, StartError, UnavailableError
+from vedette.feeds.export import exported_info, exported_reports
+from vedette.feeds.formats.documents import read_items
+from vedette.feeds.formats.json_pieces import BrokenDocumentError
+from vedette.limits import (
+    FEED_ERRORS_SHOWN,
+    FEED_PIECE_BYTES,
+    FEED_REQUEST_S,
+    REPORT_EXPORT_ROWS,
+    REPORT_IOCS_SHOWN_MAX,
+)
+from vedette.model.threat.feed import BrokenPart, FeedInfo, Report
+from vedette.simulate.bulk_client import tls_context
+
+app = typer.Typer(no_args_is_help=True)
+
+FeedArgument = Annotated[str, typer.Argument(metavar="FEED", help="Id or name of the feed.")]
+
+
+@app.command("add")
+def add(
+    url: Annotated[str, typer.Argument(metavar="URL", help="file://, http:// or https:// URL.")],
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Internal name; default: the feed's own.")
+    ] = None,
+    disabled: Annotated[bool, typer.Option("--disabled", help="Do not fetch it yet.")] = False,
+    username: Annotated[str | None, typer.Option(metavar="NAME", help="To log in with.")] = None,
+    password_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File with the password in its first line.")
+    ] = None,
+    proxy: Annotated[bool, typer.Option("--proxy", help="Fetch through feed_proxy.")] = False,
+    unchecked: Annotated[
+        bool, typer.Option("--no-check", help="Do not check the server's certificate.")
+    ] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Add a feed to the running server."""
+    body: dict[str, Any] = {"feed_url": url, "enabled": not disabled}
+    given = {"name": name, "username": username, "use_proxy": proxy or None}
+    body |= {key: value for key, value in given.items() if value is not None}
+    if unchecked:
+        body["validate_server_cert"] = False
+    if password_file is not None:
+        body["password"] = _first_line(password_file)
+    with _server(data, config) as server:
+        made = _json(server.post("/api/v1/feed", json=body))
+    typer.echo(f"added feed {made['id']}: {made['name']}")
+
+
+@app.command("list")
+def list_feeds(
+    data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """All feeds, and how their synchronisation went."""
+    with _server(data, config) as server:
+        found = _json(server.get("/api/v1/feed"))
+    if as_json:
+        print_json(found)
+        return
+    headings = ("id", "name", "enabled", "reports", "indicators", "synchronised", "problem")
+    print_table(
+        headings,
+        [
+            (
+                *(one["id"], one["name"], one["enabled"], one["report_count"], one["ioc_count"]),
+                (one["last_sync"] or "")[:19],
+                one["last_error"] or (f"{one['error_count']} errors" if one["error_count"] else ""),
+            )
+            for one in found
+        ],
+    )
+
+
+@app.command("sync")
+def sync(
+    feed: FeedArgument,
+    full: Annotated[
+        bool, typer.Option("--full", help="Compare all reports, and delete what is gone.")
+    ] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Have a feed synchronised soon."""
+    with _server(data, config) as server:
+        known = _feed(server, feed)
+        _json(server.post(f"/api/v1/feed/{known['id']}/synchronize", json={"full_sync": full}))
+    typer.echo(f"feed {known['name']} will be synchronised")
+
+
+@app.command("export")
+def export(
+    feed: FeedArgument,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: print it.")
+    ] = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write the stored reports of a feed as a document that other servers read (cbfeeds)."""
+    with _server(data, config) as server:
+        known = _feed(server, feed)
+        if output is None:
+            left_out = _export(server, known, sys.stdout)
+        else:
+            with output.open("w", encoding="utf-8") as file:
+                left_out = _export(server, known, file)
+    if left_out:
+        typer.echo(f"left out: {left_out} indicators that the format does not allow", err=True)
+
+
+@app.command("validate")
+def validate(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Document of a feed.")],
+) -> None:
+    """Read a document as the server would, and print what is broken in it. Exit code 2 if any."""
+    counts = {"reports": 0, "iocs": 0, "errors": 0}
+    try:
+        with file.open("rb") as opened:
+            name, items = read_items(iter(lambda: opened.read(FEED_PIECE_BYTES), b""))
+            for item in items:
+                match item:
+                    case Report():
+                        counts["reports"] += 1
+                        counts["iocs"] += len(item.iocs)
+                    case BrokenPart():
+                        counts["errors"] += 1
+                        if counts["errors"] <= FEED_ERRORS_SHOWN:
+                            typer.echo(f"{item.place}: {item.problem}")
+                    case FeedInfo():
+                        pass
+    except OSError as error:
+        raise BadRequestError(f"{file}: {error.strerror}") from None
+    typer.echo(f"{name}: {counts['reports']} reports, {counts['iocs']} indicators")
+    if counts["errors"]:
+        raise BrokenDocumentError(f"{counts['errors']} errors")
+
+
+def _export(server: httpx.Client, feed: dict[str, Any], file: TextIO) -> int:
+    """Write a document report by report; returns how many indicators are left out."""
+    file.write(f'{{"feedinfo": {json.dumps(exported_info(feed))}, "reports": [')
+    left_out, separator = 0, "\n"
+    for one in _reports(server, feed["id"]):
+        found, less = exported_reports(one)
+        left_out += less
+        for body in found:
+            file.write(separator + json.dumps(body))
+            separator = ",\n"
+    file.write("\n]}\n")
+    return left_out
+
+
+def _reports(server: httpx.Client, feed_id: int) -> Iterator[dict[str, Any]]:
+    base, after = f"/api/v1/feed/{feed_id}/report", ""
+    while True:
+        params: dict[str, str | int] = {"rows": REPORT_EXPORT_ROWS, "after": after}
+        page = _json(server.get(base, params=params))
+        for one in page:
+            is_cut = one["ioc_count"] > REPORT_IOCS_SHOWN_MAX
+            yield _json(server.get(f"{base}/{one['id']}")) if is_cut else one
+        if len(page) < REPORT_EXPORT_ROWS:
+            return
+        after = page[-1]["id"]
+
+
+def _feed(server: httpx.Client, text: str) -> dict[str, Any]:
+    """By id or by name, in any case. Raises BadRequestError."""
+    for one in _json(server.get("/api/v1/feed")):
+        if text in (str(one["id"]), one["name"]) or text.lower() == one["name"].lower():
+            found: dict[str, Any] = one
+            return found
+    raise BadRequestError(f"there is no feed {text[:80]!r}")
+
+
+@contextmanager
+def _server(data: Path | None, config: Path | None) -> Iterator[httpx.Client]:
+    """The server that runs on a data directory. Raises StartError when none does."""
+    settings = load_settings(data, config).settings
+    access = read_access(settings.data)
+    if access is None:
+        raise StartError(f"no server runs on {settings.data}: start one with vedette serve")
+    ca = Path(access.certificate) if access.certificate else None
+    with httpx.Client(
+        base_url=access.url,
+        headers={"X-Auth-Token": access.token},
+        verify=tls_context(ca),
+        timeout=FEED_REQUEST_S,
+    ) as client:
+        try:
+            yield client
+        except httpx.HTTPError as error:
+            raise UnavailableError(f"the server does not answer: {error}") from None
+
+
+def _json(answer: httpx.Response) -> Any:
+    """The body of a good answer. Raises BadRequestError with the server's words."""
+    body = answer.json()
+    if answer.is_success:
+        return body
+    raise BadRequestError(str(body.get("message", body)))
+
+
+def _first_line(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()[0]
+    except (OSError, IndexError) as error:
+        raise BadRequestError(f"{path}: holds no password: {error}") from None

@@ -1,0 +1,35 @@
+"""Rules as they are judged: narrowed by the filters that name them, and told what correlations
+need of their hits."""
+
+from collections.abc import Iterable, Sequence
+
+from vedette.detect.correlation import Correlation
+from vedette.detect.judged_rule import JudgedRule, judged_rule
+from vedette.detect.nodes import And, Node
+from vedette.detect.rule import Rule
+from vedette.detect.rule_filter import RuleFilter
+
+
+def narrowed_rules(
+    rules: Iterable[Rule],
+    filters: Sequence[RuleFilter] = (),
+    correlations: Sequence[Correlation] = (),
+) -> list[JudgedRule]:
+    """What judging needs of each rule."""
+    return [
+        judged_rule(rule, _narrowed(rule, filters), _told_apart_by(rule, correlations))
+        for rule in rules
+    ]
+
+
+def _narrowed(rule: Rule, filters: Sequence[RuleFilter]) -> Node:
+    conditions = [one.condition for one in filters if one.narrows(rule)]
+    return And((rule.condition, *conditions)) if conditions else rule.condition
+
+
+def _told_apart_by(rule: Rule, correlations: Sequence[Correlation]) -> tuple[str, ...] | None:
+    """The fields that correlations ask of the rule's hits; None where none is about it."""
+    about = [one for one in correlations if one.concerns(rule.id, rule.name)]
+    if not about:
+        return None
+    return tuple(sorted({field for one in about for field in one.asked_of(rule.id, rule.name)}))

@@ -1,0 +1,1 @@
+"""How published intelligence is written: each format becomes reports, piece by piece."""

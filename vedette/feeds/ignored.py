@@ -1,0 +1,37 @@
+"""Ignoring reports: later hits of their indicators make no alerts.
+
+The state database decides (`state/policy/ignored_reports.py`); the store's copy is for searches.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from vedette.clock import Clock
+from vedette.limits import REPORTS_CHANGED_BATCH
+from vedette.state.db.database import Database
+from vedette.state.policy.ignored_reports import Ignorer, ReportKey, set_ignored
+from vedette.store.engine.client import Engine
+from vedette.store.read.threat.reports import latest_version
+from vedette.store.write.reports import mark_ignored
+
+REPORT_WRITERS: Final = "reports"
+"""Name of the exclusion of all who read, change and write reports."""
+
+
+def ignore_reports(
+    engine: Engine,
+    database: Database,
+    clock: Clock,
+    reports: Sequence[ReportKey],
+    *,
+    ignored: bool,
+    by: Ignorer,
+) -> None:
+    """Ignore reports from now on, or hear them again; all of them or none."""
+    with database.writing() as connection:
+        set_ignored(connection, reports, ignored=ignored, by=by)
+    with database.exclusive(REPORT_WRITERS):
+        version = max(latest_version(engine) + 1, clock.now_us())
+        for start in range(0, len(reports), REPORTS_CHANGED_BATCH):
+            some = reports[start : start + REPORTS_CHANGED_BATCH]
+            mark_ignored(engine, some, version, ignored=ignored)

@@ -1,0 +1,129 @@
+"""What becomes of hits of indicators: tags on segments and binaries, and detections."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from vedette.limits import IOC_CHARS_SHOWN
+from vedette.model.findings.detection import Detection, Source
+from vedette.model.findings.tag import Tag
+from vedette.store.read.threat.indicator_matches import SegmentHit
+
+_FIELDS: Final = {
+    "md5": "md5", "sha256": "sha256", "ja3": "ja3", "ja3s": "ja3s",
+    "dns": "domain", "ipv4": "ipaddr", "ipv6": "ipv6addr", "query": "query",
+}  # fmt: skip
+"""The search field of each type of indicators."""
+
+Indicator = Mapping[str, Any]
+"""A row of `indicators_with`."""
+
+
+@dataclass(slots=True)
+class Hits:
+    """Hits of one group of rows."""
+
+    by_key: dict[int, list[Indicator]] = field(default_factory=dict)
+    """Indicators by the key that rows have."""
+    segments: list[SegmentHit] = field(default_factory=list)
+    binaries: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+    names: Mapping[int, str] = field(default_factory=dict)
+    """Names of feeds."""
+    reports: Mapping[tuple[int, str], Mapping[str, Any]] = field(default_factory=dict)
+    told: set[tuple[str, int, str, str, str]] = field(default_factory=set)
+    """Tags of rounds that were saved (`told_tags`)."""
+
+    tagged: set[tuple[str, str, str, str]] = field(default_factory=set)
+    """Tags that binaries have (`told_binary_tags`)."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.segments and not self.binaries
+
+    def asked_reports(self) -> list[tuple[int, str]]:
+        return [(one["feed_id"], one["report_id"]) for some in self.by_key.values() for one in some]
+
+    def indicators(self, keys: tuple[int, ...]) -> Iterator[tuple[Indicator, Mapping[str, Any]]]:
+        """The indicators with these keys, each with its report."""
+        for key in sorted(keys):
+            for one in self.by_key.get(key, ()):
+                report = self.reports.get((one["feed_id"], one["report_id"]))
+                if report is not None and one["feed_id"] in self.names:
+                    yield one, report
+
+
+def tags_of(hits: Hits) -> list[Tag]:
+    """The tags of segments that are not told yet, and of all binaries."""
+    tags = [_tag(hits, hit.segment.key, one, report) for hit, one, report in _new(hits)]
+    tags += [
+        _tag(hits, digest, one, report)
+        for digest, keys in hits.binaries
+        for one, report in hits.indicators(keys)
+        if (digest, *_said(hits, one)) not in hits.tagged
+    ]
+    return tags
+
+
+def detections_of(hits: Hits) -> list[Detection]:
+    """One for each process, report and indicator."""
+    return [_detection(hit, one, report) for hit, one, report in _new(hits)]
+
+
+def _new(hits: Hits) -> Iterator[tuple[SegmentHit, Indicator, Mapping[str, Any]]]:
+    for hit in hits.segments:
+        key = hit.segment.key
+        for one, report in hits.indicators(hit.keys):
+            if (key.process_id, key.segment_id, *_said(hits, one)) not in hits.told:
+                yield hit, one, report
+
+
+def _said(hits: Hits, one: Indicator) -> tuple[str, str, str]:
+    """Feed, report and indicator, as tags have them."""
+    return hits.names[one["feed_id"]].lower(), one["report_id"], _shown(one["value"])
+
+
+def _shown(value: str) -> str:
+    return value[:IOC_CHARS_SHOWN]
+
+
+def _tag(hits: Hits, document: Any, one: Indicator, report: Mapping[str, Any]) -> Tag:
+    return Tag(
+        document=document,
+        family="alliance",
+        name=hits.names[one["feed_id"]].lower(),
+        time_us=report["updated_us"],
+        score=report["score"],
+        report=one["report_id"],
+        ioc=_shown(one["value"]),
+        link=report["link"],
+    )
+
+
+def _detection(hit: SegmentHit, one: Indicator, report: Mapping[str, Any]) -> Detection:
+    key, is_query = hit.segment.key, one["ioc_type"] == "query"
+    value = _shown(one["value"])
+    return Detection(
+        source=Source("feed", str(one["feed_id"])),
+        alert_type="watchlist.hit.query.process" if is_query else "watchlist.hit.ingress.process",
+        subject=key.process_id,
+        time_us=hit.last_update_us,
+        sensor_id=key.sensor_id,
+        process_id=key.process_id,
+        segment_id=key.segment_id,
+        md5=hit.shown.get("process_md5", ""),
+        sha256=hit.shown.get("process_sha256", ""),
+        title=report["title"],
+        description=report["description"],
+        link=report["link"],
+        severity=max(0, report["score"]),
+        tags=tuple(report["tags"]),
+        rule_text=one["value"] if is_query else "",
+        report_id=one["report_id"],
+        report_score=report["score"],
+        ioc_type=one["ioc_type"],
+        ioc_value=value,
+        ioc_confidence=one["confidence"] / 1000,
+        matched={_FIELDS[one["ioc_type"]]: value},
+        event={name: str(text) for name, text in hit.shown.items() if text},
+        seq=hit.segment.seq,
+    )

@@ -1,0 +1,211 @@
+"""Matches indicators with new telemetry, behind a watermark, and new indicators with the stored
+past.
+
+    commits -> distinct keys -> those of indicators -> segments and binaries -> tags
+            -> detections and watermark
+
+The keys of all indicators are one sorted array: 8 bytes each. Tags lie in the telemetry store;
+detections and the watermark are one transaction of the state database after them. A crash between
+the two repeats the group of commits: tags that were written after the last round that was saved do
+not count as told, so each hit is told exactly once.
+
+One server of a cluster runs rounds at a time, in one thread.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+import structlog
+
+from vedette import limits
+from vedette.alerting.detection_writer import DetectionWriter
+from vedette.clock import Clock
+from vedette.feeds.indicator_hits import Hits, detections_of, tags_of
+from vedette.feeds.indicator_queries import QueryIndicators
+from vedette.state.db.database import Database, Transaction
+from vedette.state.jobs import past_search, watermarks
+from vedette.state.jobs.past_search import PastSearch
+from vedette.state.policy import feeds
+from vedette.store.engine.client import Engine
+from vedette.store.read.detection.touched import next_commits
+from vedette.store.read.threat.indicator_matches import (
+    Keys,
+    Rows,
+    binaries_with,
+    common_keys,
+    indicator_keys,
+    indicators_with,
+    keys_of_rows,
+    network_lengths,
+    newest_added,
+    next_windows,
+    reports_of,
+    segments_with,
+    told_binary_tags,
+    told_tags,
+)
+from vedette.store.write.tags import write_tags
+
+log = structlog.get_logger(__name__)
+
+FOLLOWER: Final = "indicators"
+"""Name of the watermark: the newest commit that was matched."""
+
+SAVED: Final = "indicators saved"
+"""Name of the watermark with the time of the last tags that were saved, in microseconds."""
+
+_COMMITS: Final = "seq > {after:UInt64} AND seq <= {until:UInt64}"
+_WINDOWS: Final = "window_ms > {after:UInt64} AND window_ms <= {until:UInt64}"
+_NO_KEYS: Final[Keys] = np.zeros(0, np.uint64)
+
+Within = Callable[[Transaction], None]
+
+
+@dataclass(slots=True)
+class _Known:
+    """The indicators in force, as they were read last."""
+
+    version: int = -1
+    read_s: float = 0.0
+    names: dict[int, str] = field(default_factory=dict)
+    """Enabled feeds."""
+    keys: Keys = field(default_factory=lambda: _NO_KEYS)
+    bits: list[int] = field(default_factory=list)
+
+
+class IndicatorRounds:
+    """See the module. Not thread-safe."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        database: Database,
+        clock: Clock,
+        detections: DetectionWriter,
+        settled: Callable[[], int],
+    ) -> None:
+        """`settled` is the newest commit that is over (`IngestQueue.settled_seq`)."""
+        self._engine = engine
+        self._database = database
+        self._clock = clock
+        self._detections = detections
+        self._settled = settled
+        self._known = _Known()
+        self._queries = QueryIndicators(engine)
+
+    def run(self) -> int:
+        """One round; returns the number of new hits. Raises UnavailableError; the next round goes
+        on from the last group that was saved."""
+        self._reload()
+        settled = self._settled()
+        after = watermarks.load(self._database, FOLLOWER)
+        if after is None:
+            # What is stored before the first round is the past of every indicator.
+            self._save(settled)
+            after = settled
+        found = 0
+        for _ in range(limits.INDICATOR_ROUND_GROUPS):
+            if not len(self._known.keys) and not self._queries.count:
+                self._save(settled)
+                break
+            commits = next_commits(self._engine, after, settled, limits.INDICATOR_ROWS_A_ROUND)
+            if commits is None:
+                break
+            rows = Rows(_COMMITS, commits.params, has_binaries=True)
+            after = commits.until
+            save = partial(watermarks.save, name=FOLLOWER, seq=after)
+            found += self._match(rows, self._known.keys, 0, save)
+        return found + self._search_past()
+
+    def _search_past(self) -> int:
+        """Some steps through the stored past for indicators that are new."""
+        past, found = past_search.load(self._database), 0
+        if not past.is_running:
+            newest = newest_added(self._engine)
+            if newest <= past.done:
+                return 0
+            past = replace(past, target=newest, window_ms=0)
+        keys = indicator_keys(
+            self._engine, sorted(self._known.names), self._clock.now_us(), past.done
+        )
+        for _ in range(limits.INDICATOR_PAST_STEPS):
+            until = next_windows(self._engine, past.window_ms, limits.INDICATOR_PAST_ROWS)
+            if not until:
+                self._save_past(PastSearch(past.target, past.target))
+                break
+            rows = Rows(_WINDOWS, {"after": past.window_ms, "until": until}, has_binaries=False)
+            past = replace(past, window_ms=until)
+            save = partial(past_search.save, past=past)
+            found += self._match(rows, keys, past.done, save)
+        return found
+
+    def _match(self, rows: Rows, keys: Keys, added_after: int, within: Within) -> int:
+        """Matches some rows and saves what was found; the number of new hits."""
+        known, now_us = self._known, self._clock.now_us()
+        hits = Hits()
+        if len(keys):
+            common = common_keys(keys_of_rows(self._engine, rows, known.bits), keys)
+            if common:
+                self._locate(hits, rows, common, now_us)
+        self._queries.find(hits, rows, added_after, now_us)
+        if hits.is_empty:
+            with self._database.writing() as connection:
+                within(connection)
+            return 0
+        return self._finish(hits, within)
+
+    def _locate(self, hits: Hits, rows: Rows, common: Sequence[int], now_us: int) -> None:
+        known = self._known
+        found = indicators_with(self._engine, sorted(known.names), common, now_us)
+        for row in found:
+            hits.by_key.setdefault(row["key"], []).append(row)
+        wanted = sorted(hits.by_key)
+        segments, is_more = segments_with(self._engine, rows, wanted, known.bits)
+        hits.segments += segments
+        hits.binaries += binaries_with(self._engine, wanted)
+        if is_more:
+            log.warning("more hits of indicators than are told", told=len(segments))
+
+    def _finish(self, hits: Hits, within: Within) -> int:
+        saved_us = watermarks.load(self._database, SAVED) or 0
+        segments = [hit.segment for hit in hits.segments]
+        hits.names = self._known.names
+        hits.reports = reports_of(self._engine, hits.asked_reports())
+        hits.told = told_tags(self._engine, segments, saved_us)
+        hits.tagged = told_binary_tags(self._engine, [digest for digest, _ in hits.binaries])
+        tags, detections = tags_of(hits), detections_of(hits)
+        if tags:
+            write_tags(self._engine, tags)
+        until_us = time.time_ns() // 1_000  # as tags are dated
+
+        def save(transaction: Transaction) -> None:
+            watermarks.save(transaction, SAVED, until_us)
+            within(transaction)
+
+        self._detections.write(detections, save)
+        return len(detections)
+
+    def _reload(self) -> None:
+        """Reads the keys anew when feeds have changed, and from time to time: some expire."""
+        known, version = self._known, feeds.indicator_version(self._database)
+        is_old = time.monotonic() - known.read_s > limits.INDICATOR_RELOAD_S
+        if version == known.version and not is_old:
+            return
+        names = {feed.id: feed.name for feed in feeds.all_feeds(self._database) if feed.enabled}
+        keys = indicator_keys(self._engine, sorted(names), self._clock.now_us())
+        bits = network_lengths(self._engine)
+        self._queries.reload(names, self._clock.now_us())
+        self._known = _Known(version, time.monotonic(), names, keys, bits)
+
+    def _save(self, seq: int) -> None:
+        if (watermarks.load(self._database, FOLLOWER) or -1) < seq:
+            with self._database.writing() as connection:
+                watermarks.save(connection, FOLLOWER, seq)
+
+    def _save_past(self, past: PastSearch) -> None:
+        with self._database.writing() as connection:
+            past_search.save(connection, past)

@@ -1,0 +1,1 @@
+"""What detection finds and what is kept of it: hits, detections, alerts, tags, feeds, actions."""

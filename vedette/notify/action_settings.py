@@ -1,0 +1,326 @@
+"""How people switch the actions of a source, and who may switch what.
+
+- The alert and syslog actions belong to the source.
+- Mail belongs to its reader: everybody sees and switches their own, global administrators all.
+- A webhook of somebody who is no global administrator posts only about hosts that they may see; a
+  webhook of an administrator belongs to the source, and only they change where it leads.
+
+What a webhook leads to is a secret: it is shown without its path, and a URL that comes back as it
+was shown leaves it as it is. Keys are dropped when another host is named.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
+from vedette.limits import WEBHOOK_PARAMS_MAX, WEBHOOK_SECRET_CHARS_MAX
+from vedette.model.findings.action import (
+    ACTION_NAMES,
+    ALERTS_BY_DEFAULT,
+    EVERY_SOURCE,
+    RECIPIENTS,
+    Action,
+    ActionType,
+)
+from vedette.model.findings.detection import Source
+from vedette.notify.http_post import checked_url, place_of
+from vedette.notify.json_template import template_of
+from vedette.notify.targets import RECEIVER, receiver_name
+from vedette.notify.webhook import Receiver
+from vedette.notify.webhook_receivers import opened, sealed
+from vedette.state.db.database import Transaction
+from vedette.state.db.sealing import Sealing
+from vedette.state.policy import actions
+from vedette.state.policy.actions import NewAction
+
+_HIDDEN: Final = "/***"
+_SECRETS: Final = ("secret", "authorization", "params")
+_MEMBERS: Final = frozenset(("url", "template", *_SECRETS))
+_SHOWN_ONLY: Final = frozenset(("secret_set", "authorization_set", "params_set"))
+
+
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """Who switches. `has_default` says whether the settings name a receiver for webhooks,
+    `templates` where the operator's own templates lie."""
+
+    user_id: int
+    is_global_admin: bool
+    sealing: Sealing
+    now_us: int
+    has_default: bool = False
+    templates: Path | None = None
+
+
+def action_types(transaction: Transaction, source: Source, user_id: int) -> dict[str, bool]:
+    """Whether each action is on, by name; mail for this user."""
+    known = actions.of_source(transaction, source)
+    return {name: _is_on(known, source, kind, user_id) for kind, name in ACTION_NAMES.items()}
+
+
+def switch(
+    transaction: Transaction,
+    source: Source,
+    kind: ActionType,
+    enabled: bool,
+    by: Editor,
+    members: Mapping[str, Any],
+) -> None:
+    """Switch an action on or off; `members` are those of a webhook.
+
+    Raises BadRequestError, ForbiddenError.
+    """
+    _check_source(source, kind, by)
+    if members and kind is not ActionType.HTTP:
+        raise BadRequestError(f"{min(members)}: belongs to http actions")
+    if kind is ActionType.EMAIL:
+        _switch_mail(transaction, source, enabled, by)
+        return
+    known = [
+        one
+        for one in actions.of_source(transaction, source)
+        if one.type is kind and one.user_id in (0, by.user_id)
+    ]
+    if members:
+        known = [one for one in known if _may_lead(one, by)][:1]
+    for one in known:
+        data, secret = _receiver(transaction, by, one, members) if members else (None, None)
+        actions.change(transaction, one.id, by.now_us, enabled=enabled, data=data, secret=secret)
+    if not known and (enabled or kind is ActionType.ALERT):
+        _add(transaction, source, kind, enabled, by, members)
+
+
+def listed(transaction: Transaction, source: Source, by: Editor) -> list[Action]:
+    """The stored actions that somebody may see. Those that are off are left out, because old
+    clients take what is listed for on; but for webhooks, which are found here only."""
+    return [
+        one
+        for one in actions.of_source(transaction, source)
+        if (one.enabled or one.type is ActionType.HTTP)
+        and (by.is_global_admin or _is_shared(one, by))
+    ]
+
+
+def get(transaction: Transaction, source: Source, action_id: int, by: Editor) -> Action:
+    """One that somebody may see. Raises NotFoundError."""
+    one = actions.get(transaction, source, action_id)
+    if not by.is_global_admin and not _is_shared(one, by):
+        raise NotFoundError(f"there is no action {action_id}")
+    return one
+
+
+def add(
+    transaction: Transaction,
+    source: Source,
+    kind: ActionType,
+    members: Mapping[str, Any],
+    by: Editor,
+) -> int:
+    """An action for the legacy routes; its id. One of which there can only be one is switched on
+    where it exists. Raises BadRequestError, ForbiddenError, ConflictError."""
+    _check_source(source, kind, by)
+    if kind is ActionType.EMAIL:
+        return _add_mail(transaction, source, _recipients(members, by), by)
+    if kind is ActionType.HTTP:
+        return _add(transaction, source, kind, True, by, members)
+    for one in actions.of_source(transaction, source):
+        if one.type is kind:
+            actions.change(transaction, one.id, by.now_us, enabled=True)
+            return one.id
+    return _add(transaction, source, kind, True, by, {})
+
+
+def change(
+    transaction: Transaction,
+    source: Source,
+    action_id: int,
+    by: Editor,
+    enabled: bool | None,
+    members: Mapping[str, Any],
+) -> None:
+    """Raises NotFoundError, ForbiddenError, BadRequestError."""
+    one = _editable(transaction, source, action_id, by)
+    data: Mapping[str, Any] | None = None
+    secret: str | None = None
+    if one.type is ActionType.HTTP and members:
+        if not _may_lead(one, by):
+            raise ForbiddenError("only a global administrator changes where this webhook leads")
+        data, secret = _receiver(transaction, by, one, members)
+    if one.type is ActionType.EMAIL and RECIPIENTS in members and not one.user_id:
+        data = {RECIPIENTS: _recipients(members, by)}
+    actions.change(transaction, one.id, by.now_us, enabled=enabled, data=data, secret=secret)
+
+
+def remove(transaction: Transaction, source: Source, action_id: int, by: Editor) -> None:
+    """Raises NotFoundError, ForbiddenError."""
+    one = _editable(transaction, source, action_id, by)
+    actions.remove(transaction, one.id)
+
+
+def shown_data(action: Action) -> dict[str, Any]:
+    """`action_data` as it may be seen."""
+    if action.type is ActionType.EMAIL:
+        return {RECIPIENTS: list(action.recipients)}
+    if action.type is not ActionType.HTTP or not action.has_secret:
+        return {}
+    data = {name: value for name, value in action.data.items() if name != RECEIVER}
+    return data | {"url": data["url"] + _HIDDEN}
+
+
+def _is_on(known: list[Action], source: Source, kind: ActionType, user_id: int) -> bool:
+    same = [one for one in known if one.type is kind]
+    match kind:
+        case ActionType.ALERT:
+            return same[-1].enabled if same else source.kind in ALERTS_BY_DEFAULT
+        case ActionType.EMAIL:
+            return any(one.enabled and user_id in one.recipients for one in same)
+        case _:
+            return any(one.enabled and one.user_id in (0, user_id) for one in same)
+
+
+def _check_source(source: Source, kind: ActionType, by: Editor) -> None:
+    """What holds for all rules or feeds is more than one analyst's to switch, but for mail."""
+    if source.id == EVERY_SOURCE and kind is not ActionType.EMAIL and not by.is_global_admin:
+        raise ForbiddenError("only a global administrator switches an action of all sources")
+
+
+def _switch_mail(transaction: Transaction, source: Source, enabled: bool, by: Editor) -> None:
+    known = [one for one in actions.of_source(transaction, source) if one.type is ActionType.EMAIL]
+    own = next((one for one in known if one.user_id == by.user_id), None)
+    if not enabled:
+        for one in known:
+            if not one.user_id and by.user_id in one.recipients:
+                others = [other for other in one.recipients if other != by.user_id]
+                actions.change(transaction, one.id, by.now_us, data={RECIPIENTS: others})
+    if own is not None:
+        actions.change(transaction, own.id, by.now_us, enabled=enabled)
+    elif enabled:
+        new = NewAction(source, ActionType.EMAIL, True, by.user_id, {})
+        actions.add(transaction, new, by.now_us)
+
+
+def _add_mail(transaction: Transaction, source: Source, recipients: list[int], by: Editor) -> int:
+    if recipients == [by.user_id]:
+        _switch_mail(transaction, source, True, by)
+        return next(
+            one.id
+            for one in actions.of_source(transaction, source)
+            if one.type is ActionType.EMAIL and one.user_id == by.user_id
+        )
+    new = NewAction(source, ActionType.EMAIL, True, 0, {RECIPIENTS: recipients})
+    return actions.add(transaction, new, by.now_us)
+
+
+def _add(
+    transaction: Transaction,
+    source: Source,
+    kind: ActionType,
+    enabled: bool,
+    by: Editor,
+    members: Mapping[str, Any],
+) -> int:
+    data: Mapping[str, Any] = {}
+    secret, user_id = "", 0
+    if kind is ActionType.HTTP:
+        if members:
+            data, secret = _receiver(transaction, by, None, members)
+            user_id = 0 if by.is_global_admin else by.user_id
+        elif not by.has_default:
+            raise BadRequestError("url: is missing, and the setting webhook_url names no other")
+    new = NewAction(source, kind, enabled, user_id, data, secret)
+    return actions.add(transaction, new, by.now_us)
+
+
+def _receiver(
+    transaction: Transaction, by: Editor, known: Action | None, members: Mapping[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """What is stored of a webhook after a change: data to show, and the sealed rest."""
+    unknown = sorted(set(members) - _MEMBERS - _SHOWN_ONLY)
+    if unknown:
+        raise BadRequestError(f"there is no member {unknown[0][:60]!r} of an http action")
+    old = None
+    if known is not None and known.has_secret:
+        old = opened(by.sealing, actions.sealed_secret(transaction, known.id))
+    new = _changed(old, members)
+    template_of(new.template, by.templates)  # raises where there is none
+    place = place_of(new.url)
+    data = {
+        "url": place,
+        "template": new.template,
+        "secret_set": bool(new.secret),
+        "authorization_set": bool(new.authorization),
+        "params_set": sorted(new.params),
+        RECEIVER: receiver_name(place, new.url),
+    }
+    return data, sealed(by.sealing, new)
+
+
+def _changed(old: Receiver | None, members: Mapping[str, Any]) -> Receiver:
+    given = members.get("url")
+    if given is None or (old is not None and given == place_of(old.url) + _HIDDEN):
+        if old is None:
+            raise BadRequestError("url: is missing")
+        new = old
+    else:
+        url = checked_url(given)
+        new = old if old and place_of(old.url) == place_of(url) else Receiver(url)
+        new = replace(new, url=url)
+    if members.get("template"):
+        new = replace(new, template=_text("template", members["template"]))
+    if members.get("secret") is not None:
+        new = replace(new, secret=_text("secret", members["secret"]))
+    if members.get("authorization") is not None:
+        new = replace(new, authorization=_text("authorization", members["authorization"]))
+    if members.get("params") is not None:
+        new = replace(new, params=_params(members["params"]))
+    return new
+
+
+def _text(name: str, value: Any) -> str:
+    is_good = isinstance(value, str) and len(value) <= WEBHOOK_SECRET_CHARS_MAX
+    if not is_good or not all(" " <= one <= "~" for one in value):
+        raise BadRequestError(
+            f"{name}: must be a text of at most {WEBHOOK_SECRET_CHARS_MAX} ASCII characters"
+        )
+    return str(value)
+
+
+def _params(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or len(value) > WEBHOOK_PARAMS_MAX:
+        raise BadRequestError(f"params: must be an object of at most {WEBHOOK_PARAMS_MAX} texts")
+    return {_text("params", name): _text(f"params.{name[:40]}", one) for name, one in value.items()}
+
+
+def _recipients(members: Mapping[str, Any], by: Editor) -> list[int]:
+    wanted = members.get(RECIPIENTS, [by.user_id])
+    is_list = isinstance(wanted, list) and all(
+        isinstance(one, int) and not isinstance(one, bool) and 0 < one < 1 << 31 for one in wanted
+    )
+    if not is_list or not wanted or len(wanted) > 1_000:
+        raise BadRequestError(f"{RECIPIENTS}: must be a list of ids of users")
+    if not by.is_global_admin and set(wanted) != {by.user_id}:
+        raise ForbiddenError("only a global administrator sends mail to others")
+    return sorted(set(wanted))
+
+
+def _is_shared(action: Action, by: Editor) -> bool:
+    """Whether it is of the source, or of this user."""
+    if action.type is ActionType.EMAIL:
+        return by.user_id in action.recipients
+    return action.user_id in (0, by.user_id)
+
+
+def _may_lead(action: Action, by: Editor) -> bool:
+    """Whether they may say where a webhook leads."""
+    return by.is_global_admin or action.user_id == by.user_id
+
+
+def _editable(transaction: Transaction, source: Source, action_id: int, by: Editor) -> Action:
+    one = get(transaction, source, action_id, by)
+    if not by.is_global_admin:
+        _check_source(source, one.type, by)
+        if one.type is ActionType.EMAIL and not one.user_id:
+            raise ForbiddenError("only a global administrator changes whom this mail goes to")
+    return one

@@ -1,0 +1,124 @@
+"""Templates of webhooks: JSON documents whose texts have places for the facts of a notice.
+
+`{title}` stands for a value, `{title|slack}` for it escaped for Slack. A text that is one place and
+nothing else, with the filter `number`, becomes a number. An object with `"$if": "NAME"` is left out
+where that value is empty. The document is filled in as values and then encoded, so that no value
+can end a text or add a member.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import re2
+
+from vedette.errors import BadRequestError
+from vedette.limits import TEMPLATE_BYTES_MAX
+
+BUILT_IN: Final = ("vedette", "slack", "teams", "pagerduty", "jira")
+"""Names of the templates that come with the server, in `templates/`."""
+
+_FOLDER: Final = Path(__file__).parent / "templates"
+_PLACE: Final = re2.compile(r"\{([a-z0-9_.]{1,60})(?:\|([a-z]{1,20}))?\}")
+_NAME: Final = re2.compile(r"[a-z0-9_-]{1,40}")
+
+_SLACK: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_MARKDOWN: Final = str.maketrans({one: f"\\{one}" for one in "\\`*_{}[]()<>#+-.!|~"})
+_JIRA: Final = str.maketrans({one: f"\\{one}" for one in "\\{}[]*_-+^~!|"})
+
+
+def _line(text: str) -> str:
+    return "".join(one if one.isprintable() else " " for one in text)
+
+
+_FILTERS: Final[Mapping[str, Callable[[str], Any]]] = {
+    # Slack refuses texts of more than 3,000 characters, and an escaped one counts as five.
+    "slack": lambda text: text[:290].translate(_SLACK),
+    "markdown": lambda text: text.translate(_MARKDOWN),
+    "jira": lambda text: text.translate(_JIRA),
+    "line": _line,
+    "short": lambda text: _line(text[:120]),
+    "number": lambda text: int(text) if text.lstrip("-").isdecimal() else 0,
+}
+
+
+def template_of(name: str, folder: Path | None) -> Any:
+    """The document of a template, of `folder` where it has a file of that name.
+
+    Raises BadRequestError for a name that there is not, or a file that is no JSON.
+    """
+    if not _NAME.fullmatch(name):
+        raise BadRequestError(f"template: {name[:40]!r} is no name of a template")
+    own = folder / f"{name}.json" if folder is not None else None
+    if own is not None and own.is_file():
+        return _read(own)
+    if name in BUILT_IN:
+        return _built_in(name)
+    raise BadRequestError(
+        f"template: there is no template {name!r}; there are {', '.join(BUILT_IN)}"
+    )
+
+
+def fill_in(template: Any, values: Mapping[str, Any]) -> bytes:
+    """The document as JSON. Unknown places are empty; values are texts, lists of texts and maps of
+    texts, and those that are no text are written as such where a place is a whole text."""
+    return orjson.dumps(_filled(template, values))
+
+
+def _read(path: Path) -> Any:
+    try:
+        data = path.read_bytes()
+        if len(data) > TEMPLATE_BYTES_MAX:
+            raise BadRequestError(f"{path.name}: more than {TEMPLATE_BYTES_MAX} bytes")
+        return orjson.loads(data)
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise BadRequestError(f"{path.name}: {error}") from None
+
+
+@cache
+def _built_in(name: str) -> Any:
+    return orjson.loads((_FOLDER / f"{name}.json").read_bytes())
+
+
+def _filled(template: Any, values: Mapping[str, Any]) -> Any:
+    match template:
+        case str():
+            return _text(template, values)
+        case list():
+            return [_filled(one, values) for one in template if _is_wanted(one, values)]
+        case dict():
+            return {
+                name: _filled(one, values)
+                for name, one in template.items()
+                if name != "$if" and _is_wanted(one, values)
+            }
+        case _:
+            return template
+
+
+def _is_wanted(template: Any, values: Mapping[str, Any]) -> bool:
+    condition = template.get("$if") if isinstance(template, dict) else None
+    return condition is None or bool(values.get(condition))
+
+
+def _text(template: str, values: Mapping[str, Any]) -> Any:
+    whole = _PLACE.fullmatch(template)
+    if whole:
+        return _value(whole[1], whole[2], values)
+    parts, end = [], 0
+    for place in _PLACE.finditer(template):
+        found = _value(place[1], place[2] or "", values)
+        parts += [template[end : place.start()], str(found)]
+        end = place.end()
+    return "".join((*parts, template[end:]))
+
+
+def _value(name: str, filter_name: str | None, values: Mapping[str, Any]) -> Any:
+    value = values.get(name, "")
+    if filter_name is None:
+        return value
+    text = value if isinstance(value, str) else ", ".join(value)
+    found = _FILTERS.get(filter_name)
+    return text if found is None else found(text)

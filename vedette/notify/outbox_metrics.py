@@ -1,0 +1,63 @@
+"""Prometheus metrics of the outbox, by kind of target."""
+
+from collections import Counter as Tally
+from collections.abc import Mapping, Sequence
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from vedette.notify.targets import kind_of
+from vedette.state.jobs.outbox import Target
+
+
+class OutboxMetrics:
+    """Registered with `registry`."""
+
+    def __init__(self, registry: CollectorRegistry, kinds: Sequence[str]) -> None:
+        self._kinds = tuple(kinds)
+        self._attempts = Counter(
+            "vedette_outbox_messages",
+            "Messages by what became of them; failed ones are tried again.",
+            ["kind", "outcome"],
+            registry=registry,
+        )
+        self._waiting = Gauge(
+            "vedette_outbox_waiting", "Messages that wait to be sent.", ["kind"], registry=registry
+        )
+        self._failing = Gauge(
+            "vedette_outbox_failing_targets",
+            "Targets whose last attempt failed.",
+            ["kind"],
+            registry=registry,
+        )
+        self._dead = Gauge(
+            "vedette_outbox_dead",
+            "Messages that were given up and wait for a person.",
+            ["kind"],
+            registry=registry,
+        )
+        self._overflow = Gauge(
+            "vedette_outbox_overflow",
+            "Messages that found the queue of their target full and were not kept.",
+            ["kind"],
+            registry=registry,
+        )
+
+    def count(self, kind: str, outcome: str, count: int = 1) -> None:
+        self._attempts.labels(kind, outcome).inc(count)
+
+    def show(self, targets: Sequence[Target], dead: Mapping[str, int]) -> None:
+        """What the database says now."""
+        sums: dict[str, Tally[str]] = {
+            name: Tally() for name in ("waiting", "failing", "overflow", "dead")
+        }
+        for one in targets:
+            kind = kind_of(one.name)
+            sums["waiting"][kind] += one.waiting
+            sums["failing"][kind] += one.failures > 0
+            sums["overflow"][kind] += one.refused
+            sums["dead"][kind] += dead.get(one.name, 0)
+        for kind in self._kinds:
+            self._waiting.labels(kind).set(sums["waiting"][kind])
+            self._failing.labels(kind).set(sums["failing"][kind])
+            self._overflow.labels(kind).set(sums["overflow"][kind])
+            self._dead.labels(kind).set(sums["dead"][kind])

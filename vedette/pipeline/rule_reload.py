@@ -1,0 +1,119 @@
+"""Reloads the rules that commits are judged by when they change in the state database, and writes
+back what they cost.
+
+The server that changes a rule reloads at once; other servers at the next run of the background
+job. New rules judge every commit that begins later: which was the first is stored
+(`rules.InForce`), and what was stored before is for `POST /api/v1/sigma/test`.
+"""
+
+import time
+from collections import Counter, deque
+from dataclasses import replace
+from threading import Lock
+
+import structlog
+
+from vedette import limits
+from vedette.clock import Clock
+from vedette.detect.correlation import Correlation
+from vedette.detect.judged_rule import JudgedRule
+from vedette.detect.narrowed_rules import narrowed_rules
+from vedette.detect.rule import Rule
+from vedette.detect.rule_codec import (
+    CodecError,
+    decoded_correlation,
+    decoded_filter,
+    decoded_rule,
+)
+from vedette.detect.rule_filter import RuleFilter
+from vedette.model.findings.detection import RuleCost
+from vedette.pipeline.workers.processor import CommitProcessor
+from vedette.state.db.database import Database
+from vedette.state.policy import rules
+from vedette.state.policy.rules import InForce
+from vedette.state.policy.sigma_rule import NewSigmaRule, RuleCounts
+
+log = structlog.get_logger(__name__)
+
+
+class RuleReloader:
+    """See the module. Thread-safe."""
+
+    def __init__(self, database: Database, processor: CommitProcessor, clock: Clock) -> None:
+        self._database = database
+        self._processor = processor
+        self._clock = clock
+        self._noted = InForce()
+        self._spent: deque[tuple[float, list[RuleCost]]] = deque()
+        """Costs of the last minute, each with the time of its `flush`."""
+        self._lock = Lock()
+
+    def reload(self) -> None:
+        """Loads the rules if any changed. They judge commits that begin later."""
+        with self._lock:
+            if rules.generation(self._database) == self._noted.generation:
+                return
+            generation, documents = rules.evaluated(self._database)
+            self._processor.rules.use(generation, judged_rules(documents))
+            self._noted = InForce(generation, 0, self._clock.now_us())
+            rules.note_in_force(self._database, self._noted)
+        log.info("detection rules loaded", rules=len(documents), generation=generation)
+
+    def flush(self) -> None:
+        """Writes what rules cost and found, and from which commit on they judge. Call it every few
+        seconds, and at shutdown."""
+        judged_by = self._processor.rules.judged_by
+        with self._lock:
+            if judged_by.generation == self._noted.generation and not self._noted.seq:
+                self._noted = replace(self._noted, seq=judged_by.seq)
+                rules.note_in_force(self._database, self._noted)
+        costs = self._processor.rules.take_costs()
+        if costs:
+            now_us = self._clock.now_us()
+            rules.count(self._database, {one.rule_id: _counts(one, now_us) for one in costs})
+        with self._lock:
+            self._spent.append((time.monotonic(), costs))
+
+    def forget_cost(self, rule_id: str) -> None:
+        """A rule that was stopped begins anew when it is switched on again."""
+        with self._lock:
+            for _, costs in self._spent:
+                costs[:] = [one for one in costs if one.rule_id != rule_id]
+
+    def spent_ns(self) -> dict[str, int]:
+        """CPU time that each rule cost in the last `RULE_BUDGET_WINDOW_S` seconds."""
+        since_s = time.monotonic() - limits.RULE_BUDGET_WINDOW_S
+        spent: Counter[str] = Counter()
+        with self._lock:
+            while self._spent and self._spent[0][0] < since_s:
+                self._spent.popleft()
+            for _, costs in self._spent:
+                for one in costs:
+                    spent[one.rule_id] += one.verify_ns
+        return spent
+
+
+def judged_rules(documents: list[NewSigmaRule]) -> list[JudgedRule]:
+    """The rules of stored documents, narrowed by their filters. A document that an older version
+    compiled is left out: it is compiled anew at the start (`alerting/rule_import.py`)."""
+    found: list[Rule] = []
+    filters: list[RuleFilter] = []
+    correlations: list[Correlation] = []
+    for one in documents:
+        try:
+            if one.kind == "rule":
+                found.append(decoded_rule(one.compiled.encode()))
+            elif one.kind == "filter":
+                filters.append(decoded_filter(one.compiled.encode()))
+            else:
+                correlations.append(decoded_correlation(one.compiled.encode()))
+        except CodecError as error:
+            log.error("a rule cannot be read", rule=one.id, error=str(error))
+    return narrowed_rules(found, filters, correlations)
+
+
+def _counts(cost: RuleCost, now_us: int) -> RuleCounts:
+    last_us = now_us if cost.hits else 0
+    return RuleCounts(
+        events=cost.events, hits=cost.hits, verify_us=cost.verify_ns // 1_000, last_hit_us=last_us
+    )

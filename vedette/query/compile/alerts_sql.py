@@ -1,0 +1,49 @@
+"""Compile a typed tree to a condition on alerts, which are tested in their newest versions.
+
+What tests only columns that all versions of an alert share is tested before versions are merged
+(`Condition.before`): then only what it leaves has to be merged.
+"""
+
+from collections.abc import Sequence
+
+from vedette.model.findings.alert import ALERT_CHANGING
+from vedette.query.compile.binder import Binder
+from vedette.query.compile.condition import Condition
+from vedette.query.compile.document import ALERT
+from vedette.query.compile.segments_sql import SegmentCompiler
+from vedette.query.nodes import And, Everything, Not, Or, all_of
+from vedette.query.typed import Checked, Match, source_of
+
+
+def compile_alerts(tree: Checked, *, prefix: str = "q") -> Condition:
+    """The condition that an alert matches. Run it with `SETTINGS`, within a scope."""
+    compiler = SegmentCompiler(ALERT, Binder(prefix))
+    parts = tree.children if isinstance(tree, And) else (tree,)
+    lasting = [part for part in parts if not _changes(part)]
+    changing = [part for part in parts if _changes(part)]
+    before = compiler.node(all_of(lasting)) if lasting else ""
+    return Condition(
+        f"({compiler.node(all_of(changing))})" if changing else "1",
+        compiler.bind.params,
+        before="" if before == "1" else before,
+    )
+
+
+def all_conditions(parts: Sequence[Condition]) -> Condition:
+    """Alerts that meet all of some conditions, whose parameters have different names."""
+    params = {name: value for part in parts for name, value in part.params.items()}
+    before = " AND ".join(f"({part.before})" for part in parts if part.before)
+    return Condition(" AND ".join(f"({part.sql})" for part in parts), params, before=before)
+
+
+def _changes(node: Checked) -> bool:
+    """Whether versions of one alert may differ in what the node tests."""
+    match node:
+        case Everything():
+            return False
+        case Match(tests):
+            return not ALERT_CHANGING.isdisjoint(map(source_of, tests))
+        case Not(child):
+            return _changes(child)
+        case And(children) | Or(children):
+            return any(map(_changes, children))

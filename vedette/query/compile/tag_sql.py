@@ -1,0 +1,50 @@
+"""SQL of tags (`model/findings/tag.py`): tables beside the documents, with the same keys.
+
+A document may have been tagged again: of a watchlist, and of an indicator of a report, the newest
+tag counts, so rows are grouped before they are tested. All tags of a watchlist or feed lie
+together, so a search by tags reads those alone. On a cluster the tags of a segment are on its
+shard; those of binaries are on every server.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from vedette.query.compile.binder import Binder, either
+from vedette.query.compile.document import Document
+from vedette.query.compile.value_sql import value_sql
+from vedette.query.typed import TagTest, Test, source_of
+
+COLUMN_SQL: Final[Mapping[str, str]] = {
+    "time": "newest.1",
+    "score": "newest.2",
+    "link": "newest.3",
+    "report": "report",
+}
+"""Columns of a tag, where its rows are grouped."""
+
+
+def tags_sql(tests: Sequence[Test], bind: Binder, document: Document) -> str:
+    """SQL: a tag of the row's document meets one of the tests."""
+    grouped: dict[tuple[str, str, str], list[Test]] = {}
+    for test in tests:
+        if isinstance(test, TagTest):
+            by = (test.family, test.name, source_of(test.test))
+            grouped.setdefault(by, []).append(test.test)
+    return either(_tagged(*by, found, bind, document) for by, found in grouped.items())
+
+
+def _tagged(
+    family: str,
+    name: str,
+    column: str,
+    tests: Sequence[Test],
+    bind: Binder,
+    document: Document,
+) -> str:
+    whose = f"family = {bind('String', family)} AND name = {bind('String', name)}"
+    wanted = value_sql(COLUMN_SQL[column], tests, bind)
+    return (
+        f"({document.tagged}) IN (SELECT {document.tagged} FROM ("
+        f"SELECT {document.tag_key}, report, ioc, max(said) AS newest FROM {document.tags} "
+        f"WHERE {whose} GROUP BY ALL) WHERE {wanted})"
+    )

@@ -1,0 +1,1 @@
+"""Searches, groups and previews of alerts, and the risk of hosts."""

@@ -1,0 +1,241 @@
+"""Searching alerts (docs/alerts.md)."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from vedette.errors import BadRequestError, NotFoundError, UnavailableError
+from vedette.limits import SUPPRESSION_SAMPLES
+from vedette.model.alert_fields import ALERT, ALERT_LISTS
+from vedette.model.findings.alert import AlertRow
+from vedette.model.scope import EVERYTHING, Scope
+from vedette.query import Condition, Tree, parse_stored, terms
+from vedette.query.compile.alerts_sql import compile_alerts
+from vedette.query.compile.document import Document
+from vedette.query.highlight import markers
+from vedette.query.parse.query_params import carried_query
+from vedette.search.processes.highlights import Highlight, Highlights, patterns_by_column
+from vedette.search.processes.process_search import SearchSettings
+from vedette.search.query_guards import guarded_check
+from vedette.search.search_request import SearchRequest, Sort
+from vedette.store.engine.cancel import CancelToken
+from vedette.store.engine.client import Engine
+from vedette.store.integrity.damage import damaged_parts
+from vedette.store.plan.plan import Order
+from vedette.store.plan.search_bounds import Reach
+from vedette.store.read.detection.alert_facets import (
+    AlertGroups,
+    Counts,
+    count_alert_facets,
+    group_alerts,
+)
+from vedette.store.read.detection.alerts import SORTABLE, alerts_by_id, count_alerts, search_alerts
+from vedette.store.read.segment_search import Found
+
+ALERT_SORT_DEFAULT: Final = "created_time desc"
+
+_COMPLETE_ROWS: Final = Document(frozenset())
+"""Rows of alerts have all their lists, so no values have to be read for highlights."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertResults:
+    """The answer to an alert search."""
+
+    rows: Sequence[AlertRow]
+    """One page."""
+    total: int
+    start: int
+    """Number of the first row of the page."""
+    terms: Sequence[str]
+    highlights: Sequence[Highlight]
+    facets: Counts
+    filtered: int
+    """Results outside the caller's scope; 0 unless `count_filtered_results` is set."""
+    is_incomplete: bool
+    """Whether the deadline passed; then there are no results."""
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """What the store answered."""
+
+    found: Found = field(default_factory=lambda: Found(0, []))
+    facets: Counts = field(default_factory=dict)
+    hidden: int = 0
+    """Results outside the caller's scope."""
+
+
+def search(
+    engine: Engine,
+    scope: Scope,
+    request: SearchRequest,
+    settings: SearchSettings,
+    now_us: int,
+    cancel: CancelToken | None = None,
+) -> AlertResults:
+    """The answer to an alert search.
+
+    A search that takes longer than its deadline has no results and `is_incomplete`. Raises
+    QueryError for a query that cannot be understood, with the position, and BadRequestError for
+    a field that cannot be sorted by, or is not a facet.
+    """
+    began = time.monotonic()
+    tree = carried_query(request.parts, ALERT)
+    where = _condition(engine, tree, settings, now_us)
+    reach = Reach.within(settings.search_deadline_s)
+    try:
+        findings = _find(engine, scope, request, where, reach, settings.count_filtered_results)
+        is_incomplete = any(part.table == "alert" for part in damaged_parts(engine))
+    except UnavailableError as error:
+        if error.reason != "deadline":
+            raise
+        findings = _Findings(facets={name: [] for name in request.facets})
+        is_incomplete = True
+    left_s = began + settings.search_deadline_s - time.monotonic()
+    return AlertResults(
+        rows=findings.found.rows,
+        total=findings.found.total,
+        start=request.start,
+        terms=terms(tree),
+        highlights=_highlights(tree, findings.found.rows, Reach.within(left_s, cancel=cancel)),
+        facets=findings.facets,
+        filtered=findings.hidden,
+        is_incomplete=is_incomplete,
+        elapsed_s=time.monotonic() - began,
+    )
+
+
+def alert(engine: Engine, scope: Scope, alert_id: str) -> AlertRow:
+    """One alert with every column. Raises NotFoundError, also outside of the scope."""
+    known = alert_id.lower()
+    found = alerts_by_id(engine, [known], scope).get(known)
+    if found is None:
+        raise NotFoundError(f"there is no alert {alert_id[:64]!r}")
+    return found
+
+
+def groups(
+    engine: Engine,
+    scope: Scope,
+    request: SearchRequest,
+    by: str,
+    settings: SearchSettings,
+    now_us: int,
+) -> AlertGroups:
+    """The alerts of a query by the values of a grouping. Raises QueryError, BadRequestError, and
+    UnavailableError (`reason` "deadline") when it takes longer than a search may."""
+    where = _condition(engine, carried_query(request.parts, ALERT), settings, now_us)
+    if len(request.sorts) != 1:
+        raise BadRequestError("sort: groups are sorted by one value")
+    (sort,) = request.sorts
+    return group_alerts(
+        engine,
+        where,
+        scope,
+        by,
+        (sort.field, sort.is_descending),
+        start=request.start,
+        rows=request.rows,
+        reach=Reach.within(settings.search_deadline_s),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressionPreview:
+    """What a suppression would have kept quiet, of the stored alerts."""
+
+    alerts: int
+    of_alerts: int
+    """All alerts of the scope."""
+    days: Sequence[tuple[str, int]]
+    hosts: Sequence[tuple[str, int]]
+    titles: Sequence[tuple[str, int]]
+    samples: Sequence[AlertRow]
+    """The newest."""
+
+
+def preview_suppression(
+    engine: Engine, scope: Scope, query: str, settings: SearchSettings, now_us: int
+) -> SuppressionPreview:
+    """The effect of a query on the stored alerts of the scope. Raises QueryError."""
+    where = _condition(engine, parse_stored(query, ALERT), settings, now_us)
+    reach = Reach.within(settings.search_deadline_s)
+    newest = sort_columns((Sort("created_time", is_descending=True),))
+    found = search_alerts(engine, where, scope, newest, rows=SUPPRESSION_SAMPLES, reach=reach)
+    facets = count_alert_facets(
+        engine, where, scope, ("created_time", "hostname", "title"), reach=reach
+    )
+    everything = count_alerts(engine, Condition("1"), scope, reach=reach)
+    return SuppressionPreview(
+        found.total,
+        everything,
+        facets["created_time"],
+        facets["hostname"],
+        facets["title"],
+        found.rows,
+    )
+
+
+def selected_by_query(
+    engine: Engine, query: str, settings: SearchSettings, now_us: int
+) -> Condition:
+    """The condition of a stored query, as bulk updates carry it. Raises QueryError."""
+    return _condition(engine, parse_stored(query, ALERT), settings, now_us)
+
+
+def _condition(engine: Engine, tree: Tree, settings: SearchSettings, now_us: int) -> Condition:
+    return compile_alerts(guarded_check(engine, tree, ALERT, settings, now_us))
+
+
+def _highlights(tree: Tree, rows: Sequence[AlertRow], reach: Reach) -> list[Highlight]:
+    """The highlights of a page of alerts (docs/query-language.md#one-segment-at-a-time)."""
+    by_column = patterns_by_column(markers(tree, ALERT, document=_COMPLETE_ROWS)) if rows else {}
+    if not by_column:
+        return []
+    found = Highlights(by_column, reach)
+    for row in rows:
+        for column in by_column:
+            for value in _texts(row, column):
+                found.add(column, value, row["id"])
+    return found.entries()
+
+
+def _texts(row: Mapping[str, Any], column: str) -> Sequence[str]:
+    value = row.get(column, "")
+    return value if column in ALERT_LISTS else (value,)
+
+
+def sort_columns(sorts: tuple[Sort, ...]) -> Order:
+    """The columns to sort by. Raises BadRequestError for a field that cannot be sorted by."""
+    return [(_sort_column(sort.field), sort.is_descending) for sort in sorts]
+
+
+def _sort_column(name: str) -> str:
+    known = ALERT.find(name)
+    column = known.sources[0] if known is not None else ""
+    if column not in SORTABLE:
+        raise BadRequestError(f"sort: results cannot be sorted by {name[:60]!r}")
+    return column
+
+
+def _find(
+    engine: Engine,
+    scope: Scope,
+    request: SearchRequest,
+    where: Condition,
+    reach: Reach,
+    counts_filtered: bool,
+) -> _Findings:
+    """All store reads of a search, within one reach."""
+    order = sort_columns(request.sorts)
+    found = search_alerts(
+        engine, where, scope, order, start=request.start, rows=request.rows, reach=reach
+    )
+    facets = count_alert_facets(engine, where, scope, request.facets, reach=reach)
+    if scope.sees_all or not counts_filtered:
+        return _Findings(found, facets)
+    everywhere = count_alerts(engine, where, EVERYTHING, reach=reach)
+    return _Findings(found, facets, everywhere - found.total)

@@ -1,0 +1,60 @@
+"""The risk of a host, from its open alerts (docs/alerts.md#risk).
+
+    weight = severity / 100 * criticality of the group / 3 * 2 ^ (-age / half-life)
+    risk   = 100 * (1 - exp(-sum of weights))
+
+One fresh alert of severity 100 is a risk of 63, two 86, a hundred of severity 5 99; a week halves
+the weights.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from vedette.limits import RISK_ALERTS_MAX, RISK_HALF_LIFE_DAYS
+from vedette.model.findings.alert import CLOSED, THOUSAND
+from vedette.model.scope import Scope
+from vedette.query import Condition
+from vedette.store.engine.client import Engine
+from vedette.store.read.detection.alerts import search_alerts
+
+_DAY_US: Final = 24 * 3600 * 1_000_000
+_USUAL_CRITICALITY: Final = 3
+_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class HostRisk:
+    """The risk of a host, 0 to 100."""
+
+    sensor_id: int
+    score: float
+    open_alerts: int
+    contributions: Sequence[tuple[str, str, float]]
+    """Id, title and weight of the alerts that count most."""
+
+
+def host_risk(engine: Engine, scope: Scope, sensor_id: int, now_us: int) -> HostRisk:
+    """The risk of one host; of one outside the scope it is that of a host without alerts, which
+    the caller has to refuse."""
+    open_alerts = Condition(
+        "sensor_id = {risk_sensor:UInt32} AND status NOT IN {risk_closed:Array(String)}",
+        {"risk_sensor": sensor_id, "risk_closed": sorted(CLOSED)},
+    )
+    newest = [("created_time", True)]
+    found = search_alerts(engine, open_alerts, scope, newest, rows=RISK_ALERTS_MAX)
+    weights = [(row["id"], row["title"], weight_of(row, now_us)) for row in found.rows]
+    weights.sort(key=lambda one: (-one[2], one[0]))
+    score = 100 * (1 - math.exp(-sum(weight for _, _, weight in weights)))
+    return HostRisk(sensor_id, round(score, 1), found.total, weights[:_SHOWN])
+
+
+def weight_of(row: dict[str, Any], now_us: int) -> float:
+    """What one open alert adds."""
+    severity = row["alert_severity"] / THOUSAND / 100
+    criticality = row["sensor_criticality"] / THOUSAND / _USUAL_CRITICALITY
+    # A host's clock may be ahead: nothing counts more than what happens now.
+    last_us = min(max(row["created_time"], row["last_event_time"]), now_us)
+    days = (now_us - last_us) / _DAY_US
+    return float(severity * criticality * 2.0 ** (-days / RISK_HALF_LIFE_DAYS))

@@ -1,0 +1,1 @@
+"""Search of threat reports."""

@@ -1,0 +1,172 @@
+"""Reading the audit log, and proving that it is whole."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, RowMapping, func, select
+
+from vedette.state.db.audit_log import FIRST_HASH, Entry, chained, note
+from vedette.state.db.database import Database
+from vedette.state.db.schema_audit import AUDIT, AUDIT_HEAD
+
+_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """Which entries to read; "" and None are any."""
+
+    author: str = ""
+    action: str = ""
+    kind: str = ""
+    target: str = ""
+    """Part of the target's name, in any case."""
+    from_us: int | None = None
+    to_us: int | None = None
+    start: int = 0
+    rows: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """A stored entry. Values of secrets are not in it."""
+
+    number: int
+    time_us: int
+    author_kind: str
+    author: str
+    address: str
+    request_id: str
+    action: str
+    kind: str
+    target: str
+    before: Any
+    after: Any
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest entry: with its hash kept elsewhere, nobody can rewrite the log unnoticed."""
+
+    number: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a verification found."""
+
+    entries: int
+    """How many are whole, from the first."""
+    head: Head
+    fault: str = ""
+    """What is wrong with the next one, "" when the log is whole."""
+
+
+def search(database: Database, wanted: Search) -> tuple[int, list[AuditEntry]]:
+    """How many entries answer, and a page of them, the newest first."""
+    conditions = list(_conditions(wanted))
+    count = select(func.count()).select_from(AUDIT).where(*conditions)
+    page = (
+        select(AUDIT)
+        .where(*conditions)
+        .order_by(AUDIT.c.number.desc())
+        .offset(wanted.start)
+        .limit(wanted.rows)
+    )
+    with database.reading() as connection:
+        rows = connection.execute(page).mappings().all()
+        return connection.scalar(count) or 0, [_entry(row) for row in rows]
+
+
+def pages(database: Database, wanted: Search, last: int) -> Iterator[list[AuditEntry]]:
+    """All entries up to number `last` that answer, the newest first, page by page; `start` and
+    `rows` of the search are ignored."""
+    conditions = list(_conditions(wanted))
+    while True:
+        query = (
+            select(AUDIT)
+            .where(*conditions, AUDIT.c.number <= last)
+            .order_by(AUDIT.c.number.desc())
+            .limit(_PAGE)
+        )
+        with database.reading() as connection:
+            rows = connection.execute(query).mappings().all()
+        if not rows:
+            return
+        yield [_entry(row) for row in rows]
+        last = rows[-1]["number"] - 1
+
+
+def record(database: Database, entry: Entry) -> None:
+    """Writes an entry for what no table of the state shows, such as a download."""
+    with database.writing() as connection:
+        note(connection, entry)
+
+
+def head(database: Database) -> Head:
+    """The newest entry; number 0 before the first."""
+    with database.reading() as connection:
+        row = connection.execute(select(AUDIT_HEAD)).one()
+    return Head(row.number, row.hash)
+
+
+def verify(database: Database, known: Head | None = None) -> Verdict:
+    """Reads the whole log and checks numbers, hashes and head; `known` is a head of earlier, kept
+    elsewhere, which must be in it."""
+    previous, whole = FIRST_HASH, 0
+    latest = head(database)
+    for row in _rows(database):
+        if row["number"] > latest.number:  # written while we read
+            break
+        if row["number"] != whole + 1:
+            return Verdict(whole, latest, f"entry {whole + 1} is missing")
+        if row["hash"] != chained(previous, row):
+            return Verdict(whole, latest, f"entry {whole + 1} was changed, or one before it")
+        previous, whole = row["hash"], whole + 1
+        if known is not None and known.number == whole and known.hash != previous:
+            return Verdict(whole, latest, f"entry {whole} is not the one that was kept elsewhere")
+    if (whole, previous) != (latest.number, latest.hash):
+        return Verdict(whole, latest, f"entries after {whole} are missing, up to {latest.number}")
+    if known is not None and known.number > whole:
+        return Verdict(whole, latest, f"entry {known.number}, kept elsewhere, is missing")
+    return Verdict(whole, latest)
+
+
+def _rows(database: Database) -> Iterator[RowMapping]:
+    """Every entry in order, page by page."""
+    after = 0
+    while True:
+        query = select(AUDIT).where(AUDIT.c.number > after).order_by(AUDIT.c.number).limit(_PAGE)
+        with database.reading() as connection:
+            rows = connection.execute(query).mappings().all()
+        yield from rows
+        if len(rows) < _PAGE:
+            return
+        after = rows[-1]["number"]
+
+
+def _conditions(wanted: Search) -> Iterator[ColumnElement[bool]]:
+    for column, value in (
+        (AUDIT.c.author, wanted.author),
+        (AUDIT.c.action, wanted.action),
+        (AUDIT.c.kind, wanted.kind),
+    ):
+        if value:
+            yield column == value
+    if wanted.target:
+        yield func.lower(AUDIT.c.target).contains(wanted.target.lower(), autoescape=True)
+    if wanted.from_us is not None:
+        yield AUDIT.c.time_us >= wanted.from_us
+    if wanted.to_us is not None:
+        yield AUDIT.c.time_us < wanted.to_us
+
+
+def _entry(row: RowMapping) -> AuditEntry:
+    values = dict(row)
+    for name in ("before", "after"):
+        values[name] = orjson.loads(values[name]) if values[name] else None
+    return AuditEntry(**values)

@@ -1,0 +1,153 @@
+"""The license: a signed token that says until when, and for how many sensors.
+
+A server without a license works and says so in its status. A license is a JWT signed with Ed25519
+by the provider, whose public key is a setting; its `aud` is the token of the server that it was
+made for, or `*`. An expired one stays valid and counts as expired.
+"""
+
+import base64
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import OKPKey
+from sqlalchemy import delete, func, insert, select
+
+from vedette.errors import BadRequestError
+from vedette.limits import LICENSE_CHARS_MAX
+from vedette.state.db import key_values
+from vedette.state.db.database import Database
+from vedette.state.db.schema import LICENSE, SENSOR
+
+_ALGORITHM: Final = "Ed25519"
+_SERVER_ID: Final = "license server id"
+_SECOND_US: Final = 1_000_000
+_DAY_US: Final = 24 * 3600 * _SECOND_US
+
+
+@dataclass(frozen=True, slots=True)
+class License:
+    """What a license says. `end_us` is its last moment, 0: without end."""
+
+    sensors: int
+    end_us: int
+    server: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The license of this server, and what it counts."""
+
+    license: License | None
+    """None: none was applied, or the provider's key is unknown or does not fit it."""
+    server_token: str
+    sensors: int
+    """That were active on the day before, in UTC."""
+
+
+def status(database: Database, provider_key: Path | None, now_us: int) -> Status:
+    """The license that was applied, checked again."""
+    server = server_token(database)
+    with database.reading() as connection:
+        token = connection.scalar(select(LICENSE.c.token))
+    applied = None
+    if token is not None and provider_key is not None:
+        try:
+            applied = checked(token, provider_key, server)
+        except BadRequestError:
+            applied = None
+    return Status(applied, server, active_yesterday(database, now_us))
+
+
+def apply(database: Database, token: str, provider_key: Path | None, now_us: int) -> License:
+    """Puts a license in the place of the one before. Raises BadRequestError for one that is not of
+    the provider or not for this server."""
+    if provider_key is None:
+        raise BadRequestError(
+            "license: this server has no key to check it with, see setting license_provider_key"
+        )
+    text = token.strip()
+    found = checked(text, provider_key, server_token(database))
+    with database.writing() as connection:
+        connection.execute(delete(LICENSE))
+        connection.execute(insert(LICENSE).values(id=1, token=text, applied_us=now_us))
+    return found
+
+
+def checked(token: str, provider_key: Path, server: str) -> License:
+    """What a token says. Raises BadRequestError."""
+    if len(token) > LICENSE_CHARS_MAX:
+        raise BadRequestError("license: is too long to be one")
+    try:
+        key = OKPKey.import_key(provider_key.read_bytes())
+        claims = jwt.decode(token, key, algorithms=[_ALGORITHM]).claims
+    except (OSError, ValueError) as error:
+        raise BadRequestError(f"license: the provider's key cannot be used: {error}") from None
+    except JoseError:
+        raise BadRequestError("license: its signature is not the provider's") from None
+    if claims.get("aud") not in (server, "*"):
+        raise BadRequestError("license: it was made for another server")
+    sensors, end_s = claims.get("sensors"), claims.get("exp", 0)
+    if not isinstance(sensors, int) or not isinstance(end_s, int) or sensors < 0 or end_s < 0:
+        raise BadRequestError("license: it does not say for how many sensors, or until when")
+    return License(sensors, end_s * _SECOND_US, server)
+
+
+def issue(private_key: Path, server: str, sensors: int, end_day: str) -> str:
+    """A license, signed: what a provider does. `end_day` is the last day, YYYY-MM-DD, "" without
+    end. Raises BadRequestError for a bad day or key."""
+    claims: dict[str, Any] = {"aud": server, "sensors": sensors}
+    if end_day:
+        try:
+            day = datetime.fromisoformat(end_day).replace(tzinfo=UTC)
+        except ValueError:
+            raise BadRequestError(f"{end_day!r} is no day, write YYYY-MM-DD") from None
+        claims["exp"] = int(day.timestamp()) + _DAY_US // _SECOND_US - 1
+    try:
+        key = OKPKey.import_key(private_key.read_bytes())
+        return jwt.encode({"alg": _ALGORITHM}, claims, key, algorithms=[_ALGORITHM])
+    except (OSError, ValueError, JoseError) as error:
+        raise BadRequestError(f"{private_key}: cannot be used to sign: {error}") from None
+
+
+def read(path: Path) -> str:
+    """The text of a license file. Raises BadRequestError."""
+    try:
+        with path.open(encoding="ascii") as file:
+            return file.read(LICENSE_CHARS_MAX + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadRequestError(f"{path}: cannot be read: {error}") from None
+
+
+def server_token(database: Database) -> str:
+    """What names this installation to a provider; made at the first question."""
+    known = key_values.load(database, _SERVER_ID)
+    if known is None:
+        known = secrets.token_hex(16)
+        key_values.save(database, _SERVER_ID, known)
+    return known
+
+
+def request_block(found: Status, version: str) -> str:
+    """What an operator sends to a provider: base64 of JSON."""
+    body = {"server_token": found.server_token, "version": version, "sensors": found.sensors}
+    return base64.b64encode(orjson.dumps(body)).decode()
+
+
+def active_yesterday(database: Database, now_us: int) -> int:
+    """Sensors of which something was heard since yesterday's midnight, without those that were
+    new today. Only the latest contact of a sensor is kept: one that was silent yesterday and spoke
+    today counts too."""
+    today_us = now_us - now_us % _DAY_US
+    query = (
+        select(func.count())
+        .select_from(SENSOR)
+        .where(SENSOR.c.last_seen_us >= today_us - _DAY_US, SENSOR.c.first_seen_us < today_us)
+    )
+    with database.reading() as connection:
+        return connection.scalar(query) or 0

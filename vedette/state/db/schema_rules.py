@@ -1,0 +1,61 @@
+"""Tables of detection rules. Their history is in `migrations/`, like that of `schema.py`."""
+
+from sqlalchemy import BigInteger, Boolean, Column, Index, Table, Text
+
+from vedette.state.db.schema import METADATA
+
+
+def _number(name: str) -> Column[int]:
+    return Column(name, BigInteger, nullable=False, server_default="0")
+
+
+def _text(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False, server_default="")
+
+
+SIGMA_RULE = Table(
+    "sigma_rule",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("kind", Text, nullable=False),  # rule, correlation or filter
+    _text("text"),  # YAML of the one document
+    _text("title"),
+    _text("level"),
+    _text("status"),
+    _text("version"),
+    _text("origin"),
+    _text("compiled"),  # JSON of detect/rule_codec.py; "": cannot be evaluated
+    _number("codec"),
+    _text("problem_reason"),
+    _text("problem_message"),
+    Column("enabled", Boolean, nullable=False),
+    _number("revision"),
+    _number("created_us"),
+    _number("modified_us"),
+    _text("modified_by"),
+    _number("generation"),  # of the list, when this rule last changed
+    _number("stopped_us"),
+    _text("stopped_reason"),
+    _number("deleted_us"),  # kept for a while: hits that are not alerts yet name it
+    Index("ix_sigma_rule_generation", "generation"),
+)
+
+SIGMA_COUNT = Table(
+    "sigma_count",
+    METADATA,
+    Column("rule_id", Text, primary_key=True),
+    _number("events"),
+    _number("hits"),
+    _number("verify_us"),
+    _number("last_hit_us"),
+)
+
+CORRELATION_STATE = Table(
+    "correlation_state",
+    METADATA,
+    Column("rule_id", Text, primary_key=True),
+    Column("group_key", Text, primary_key=True),  # digest of the group's values
+    _text("body"),  # JSON of detect/correlation.py
+    _number("changed_us"),
+    Index("ix_correlation_state_changed_us", "changed_us"),
+)

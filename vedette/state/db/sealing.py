@@ -1,0 +1,85 @@
+"""Secrets that the server itself must be able to read again, encrypted before they are stored.
+
+AES-256-GCM with a key in a file that only the owner of the data directory can read. What a secret
+is for is authenticated with it: a sealed text that is copied to another row or column does not
+open.
+"""
+
+import base64
+import os
+import secrets
+from pathlib import Path
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from vedette.errors import StartError, UnavailableError
+
+KEY_FILE: Final = "secrets.key"
+"""Name in the data directory; servers that share a state database share it too."""
+
+_KEY_LENGTH: Final = 32
+_NONCE_LENGTH: Final = 12
+_PREFIX: Final = "v1:"
+
+
+class Sealing:
+    """Seals and opens texts with one key. Safe to share between threads."""
+
+    def __init__(self, key: bytes) -> None:
+        self._cipher = AESGCM(key)
+
+    def seal(self, text: str, purpose: str) -> str:
+        """The sealed text; "" stays ""."""
+        if not text:
+            return ""
+        nonce = secrets.token_bytes(_NONCE_LENGTH)
+        sealed = self._cipher.encrypt(nonce, text.encode(), purpose.encode())
+        return _PREFIX + base64.b64encode(nonce + sealed).decode("ascii")
+
+    def open(self, sealed: str, purpose: str) -> str:
+        """The text that was sealed for this purpose.
+
+        Raises UnavailableError (`reason` "secret_unreadable") where the key is another one.
+        """
+        if not sealed:
+            return ""
+        try:
+            raw = base64.b64decode(sealed.removeprefix(_PREFIX), validate=True)
+            nonce, rest = raw[:_NONCE_LENGTH], raw[_NONCE_LENGTH:]
+            return self._cipher.decrypt(nonce, rest, purpose.encode()).decode()
+        except (InvalidTag, ValueError):
+            raise UnavailableError(
+                f"{purpose}: cannot be decrypted, {KEY_FILE} is another one than it was sealed "
+                "with; enter the secret again",
+                reason="secret_unreadable",
+            ) from None
+
+
+def open_sealing(data: Path) -> Sealing:
+    """With the key file of a data directory, which is made where it is missing. Raises StartError
+    for one that is damaged, or cannot be read."""
+    path = data / KEY_FILE
+    try:
+        try:
+            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        except FileExistsError:
+            return Sealing(_read(path))
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(base64.b64encode(secrets.token_bytes(_KEY_LENGTH)) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        return Sealing(_read(path))
+    except OSError as error:
+        raise StartError(f"{path}: {error.strerror}") from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        key = base64.b64decode(path.read_bytes().strip(), validate=True)
+    except ValueError:
+        key = b""
+    if len(key) != _KEY_LENGTH:
+        raise StartError(f"{path} is damaged: restore it, or delete it and enter all secrets again")
+    return key

@@ -1,0 +1,40 @@
+"""How far the search of the stored past for new indicators has come."""
+
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import orjson
+from sqlalchemy import Connection, select, update
+
+from vedette.state.db.database import Database, insert_new
+from vedette.state.db.schema import VALUE
+
+_NAME: Final = "indicator_past"
+
+
+@dataclass(frozen=True, slots=True)
+class PastSearch:
+    """Versions of indicators (`added`), and the window up to which the store was searched."""
+
+    done: int = 0
+    """Indicators up to this one were looked for everywhere."""
+    target: int = 0
+    """Those after `done` up to this one are being looked for; equal: none are."""
+    window_ms: int = 0
+
+    @property
+    def is_running(self) -> bool:
+        return self.target > self.done
+
+
+def load(database: Database) -> PastSearch:
+    """As it was saved last."""
+    with database.reading() as connection:
+        text = connection.scalar(select(VALUE.c.value).where(VALUE.c.name == _NAME))
+    return PastSearch(**orjson.loads(text)) if text else PastSearch()
+
+
+def save(connection: Connection, past: PastSearch) -> None:
+    text = orjson.dumps(asdict(past)).decode()
+    connection.execute(insert_new(connection, VALUE), {"name": _NAME, "value": text})
+    connection.execute(update(VALUE).where(VALUE.c.name == _NAME).values(value=text))

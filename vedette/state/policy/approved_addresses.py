@@ -1,0 +1,146 @@
+"""The approved list: addresses from which the API may be called, while approving is on.
+
+Sensors and senders of telemetry are not concerned. A server reads the list again every few seconds,
+so that a change is in force everywhere well within the 30 seconds that clients are promised.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from threading import Lock
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from vedette import limits
+from vedette.errors import BadRequestError, ConflictError, NotFoundError
+from vedette.state.db.database import Database, insert_new
+from vedette.state.db.schema import APPROVED_ADDRESS, SWITCH
+
+_SWITCH = "approved addresses"
+
+Network = IPv4Network | IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the list: an address, or a block in CIDR notation."""
+
+    id: int
+    network: str
+
+
+def entries(database: Database) -> list[Entry]:
+    """Every entry, by id."""
+    with database.reading() as connection:
+        return _entries(connection)
+
+
+def add(database: Database, texts: Sequence[str]) -> list[int]:
+    """The ids of new entries, in order; that of an older one for a network that is listed already.
+
+    Raises BadRequestError, with the first text that is no address or block; nothing is added then.
+    ConflictError above the limit of entries.
+    """
+    networks = [_text(parsed(text)) for text in texts]
+    with database.writing() as connection:
+        known = {entry.network: entry.id for entry in _entries(connection)}
+        new = [one for one in dict.fromkeys(networks) if one not in known]
+        if len(known) + len(new) > limits.APPROVED_ADDRESSES_MAX:
+            raise ConflictError(f"there can be {limits.APPROVED_ADDRESSES_MAX} approved addresses")
+        for network in new:
+            query = (
+                insert(APPROVED_ADDRESS).values(network=network).returning(APPROVED_ADDRESS.c.id)
+            )
+            known[network] = connection.execute(query).scalar_one()
+    return [known[network] for network in networks]
+
+
+def remove(database: Database, entry_id: int) -> None:
+    """Raises NotFoundError."""
+    with database.writing() as connection:
+        query = delete(APPROVED_ADDRESS).where(APPROVED_ADDRESS.c.id == entry_id)
+        if not connection.execute(query).rowcount:
+            raise NotFoundError(f"there is no approved address {entry_id}")
+
+
+def is_enabled(database: Database) -> bool:
+    """Whether only approved addresses may call the API."""
+    with database.reading() as connection:
+        return _is_enabled(connection)
+
+
+def enable(database: Database, wanted: bool) -> None:
+    """Switches approving on or off. Idempotent."""
+    with database.writing() as connection:
+        connection.execute(insert_new(connection, SWITCH), {"name": _SWITCH, "is_on": False})
+        is_other = SWITCH.c.is_on.is_not(wanted)
+        connection.execute(
+            update(SWITCH).where(SWITCH.c.name == _SWITCH, is_other).values(is_on=wanted)
+        )
+
+
+def parsed(text: str) -> Network:
+    """An address or block; IPv4 mapped into IPv6 becomes IPv4. Raises BadRequestError."""
+    try:
+        network = ip_network(text.strip(), strict=False)
+    except ValueError:
+        raise BadRequestError(
+            f"ipaddr: {text[:60]!r} is no address and no block such as 192.0.2.0/24"
+        ) from None
+    mapped = getattr(network.network_address, "ipv4_mapped", None)
+    if mapped is not None and network.prefixlen >= 96:
+        return ip_network(f"{mapped}/{network.prefixlen - 96}")
+    return network
+
+
+class ApprovedAddresses:
+    """The list as a server applies it, cached for a few seconds."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = Lock()
+        self._is_on = False
+        self._networks: tuple[Network, ...] = ()
+
+    def allow(self, address: str) -> bool:
+        """Whether the API may be called from an address; an unknown one only while approving is
+        off. Does not touch the database: `refresh` does."""
+        with self._lock:
+            is_on, networks = self._is_on, self._networks
+        return not is_on or (bool(address) and _is_in(address, networks))
+
+    def would_allow(self, address: str) -> bool:
+        """Whether the address is on the list now, read from the database, on or off."""
+        return bool(address) and _is_in(
+            address, [ip_network(entry.network) for entry in entries(self._database)]
+        )
+
+    def refresh(self) -> None:
+        """Reads the list again. A job calls it, and whoever changes the list."""
+        with self._database.reading() as connection:
+            is_on = _is_enabled(connection)
+            networks = tuple(ip_network(entry.network) for entry in _entries(connection))
+        with self._lock:
+            self._is_on, self._networks = is_on, networks
+
+
+def _is_in(address: str, networks: Iterable[Network]) -> bool:
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    return any(found in network for network in networks)
+
+
+def _text(network: Network) -> str:
+    return str(network.network_address) if network.num_addresses == 1 else str(network)
+
+
+def _entries(connection: Connection) -> list[Entry]:
+    rows = connection.execute(select(APPROVED_ADDRESS).order_by(APPROVED_ADDRESS.c.id))
+    return [Entry(row.id, row.network) for row in rows]
+
+
+def _is_enabled(connection: Connection) -> bool:
+    found = select(func.count()).select_from(SWITCH).where(SWITCH.c.name == _SWITCH, SWITCH.c.is_on)
+    return bool(connection.scalar(found))

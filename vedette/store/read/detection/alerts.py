@@ -1,0 +1,161 @@
+"""Reads alerts, in their newest versions.
+
+Every read for a user takes their scope; alerts without a host are only for those who see all.
+An alert is looked up by id in two steps: an index finds when it was made, that is the table's key.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from vedette.errors import BadRequestError
+from vedette.model.findings.alert import ALERT_COLUMNS, ALERT_MAPS, ALERT_TEXTS, AlertRow
+from vedette.model.scope import EVERYTHING, Scope
+from vedette.query.compile.condition import SETTINGS, Condition
+from vedette.store.engine.client import Engine
+from vedette.store.engine.query_pool import submit
+from vedette.store.plan.plan import Order
+from vedette.store.plan.search_bounds import EVERYWHERE, Reach
+from vedette.store.read.segment_search import Found
+from vedette.store.sql.column_lists import quoted, readable
+from vedette.store.sql.scope_filter import scoped
+
+SORTABLE: Final = frozenset(column.name for column in ALERT_COLUMNS if column.type != "ip")
+"""What alerts can be ordered by."""
+
+LONG: Final = frozenset({"event", "rule_text", "history", "parent_cmdline", "false_positives"})
+"""Columns that a page of results leaves out."""
+
+_TYPES: Final = {column.name: column.type for column in ALERT_COLUMNS}
+_MADE: Final = "SELECT created_time, id, max(version) FROM alert WHERE id IN {ids:Array(String)}"
+
+
+def _selected(names: Collection[str]) -> str:
+    return ", ".join(
+        f"{readable(quoted(name), 'ip')} AS {quoted(name)}"
+        if _TYPES.get(name) == "ip"
+        else quoted(name)
+        for name in names
+    )
+
+
+_ALL: Final = (*_TYPES, *ALERT_TEXTS, *ALERT_MAPS)
+_ROW: Final = _selected(_ALL)
+_SHORT_ROW: Final = _selected([name for name in _ALL if name not in LONG])
+
+
+def alerts_by_id(
+    engine: Engine, ids: Collection[str], scope: Scope = EVERYTHING
+) -> dict[str, AlertRow]:
+    """The alerts of the scope with these ids, every column."""
+    if not ids:
+        return {}
+    made = engine.query(f"{_MADE} GROUP BY created_time, id", {"ids": list(ids)}).rows
+    return {row["id"]: row for row in _at_keys(engine, made, _ROW, scope)}
+
+
+def _at_keys(
+    engine: Engine, keys: Sequence[tuple[Any, ...]], selected: str, scope: Scope
+) -> list[AlertRow]:
+    """Alerts by creation time (epoch microseconds), id and version."""
+    if not keys:
+        return []
+    where = Condition(
+        "created_time IN (SELECT fromUnixTimestamp64Micro(arrayJoin({times:Array(Int64)}), 'UTC')) "
+        "AND (id, version) IN {versions:Array(Tuple(String, UInt64))}",
+        {"times": sorted({key[0] for key in keys}), "versions": [key[1:] for key in keys]},
+    )
+    where = scoped(where, scope)
+    # Without FINAL, which would merge every column; a version that was written twice is one.
+    return engine.query(
+        f"SELECT {selected} FROM alert PREWHERE {where.sql} LIMIT 1 BY id",
+        where.params,
+        settings=SETTINGS,
+    ).dicts()
+
+
+def search_alerts(
+    engine: Engine,
+    where: Condition,
+    scope: Scope,
+    order: Order,
+    *,
+    start: int = 0,
+    rows: int = 10,
+    reach: Reach = EVERYWHERE,
+) -> Found:
+    """The alerts of the scope that a condition selects: an exact total, and `rows` of them from
+    `start` on, without the columns `LONG`.
+
+    Raises BadRequestError for a column that cannot be ordered by, UnavailableError (`reason`
+    "deadline") when it takes longer than `reach` allows.
+    """
+    ordering = _ordering(order)
+    if not rows:
+        return Found(count_alerts(engine, where, scope, reach=reach), [])
+    # Counting reads no sort columns, and sorting keeps only a page: together they are faster than
+    # one query that counts while it sorts.
+    counting = submit(count_alerts, engine, where, scope, reach=reach)
+    try:
+        within = scoped(where, scope)
+        keys = engine.query(
+            f"SELECT created_time, id, version FROM alert FINAL {within.clause} "
+            f"ORDER BY {ordering} LIMIT {rows:d} OFFSET {start:d}",
+            within.params,
+            settings=SETTINGS,
+            deadline_s=reach.left_s(),
+        ).rows
+    finally:
+        total = counting.result()
+    found = {row["id"]: row for row in _at_keys(engine, keys, _SHORT_ROW, scope)}
+    return Found(total, [found[key[1]] for key in keys if key[1] in found])
+
+
+def count_alerts(
+    engine: Engine, where: Condition, scope: Scope, *, reach: Reach = EVERYWHERE
+) -> int:
+    """The exact number of alerts of the scope that a condition selects."""
+    within = scoped(where, scope)
+    total: int = engine.query(
+        f"SELECT count() FROM alert FINAL {within.clause}",
+        within.params,
+        settings=SETTINGS,
+        deadline_s=reach.left_s(),
+    ).rows[0][0]
+    return total
+
+
+def reports_of(engine: Engine, where: Condition, scope: Scope) -> list[tuple[int, str]]:
+    """Feed and report of the alerts of the scope that a condition selects, without those that no
+    report made."""
+    within = scoped(where, scope)
+    found = engine.query(
+        "SELECT DISTINCT feed_id, report_id FROM alert FINAL "
+        f"{within.clause} AND source_kind = 'feed' AND report_id != ''",
+        within.params,
+        settings=SETTINGS,
+    )
+    return [(row[0], row[1]) for row in found.rows]
+
+
+def _ordering(order: Order) -> str:
+    terms = []
+    for column, descends in order:
+        if column not in SORTABLE:
+            raise BadRequestError(f"results cannot be sorted by {column!r}")
+        terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")
+    # The id makes equal alerts keep their places from page to page.
+    return ", ".join([*terms, "id"])
+
+
+def new_alerts_since(
+    engine: Engine, since_us: int, source_ids: Sequence[str]
+) -> Mapping[tuple[str, str], tuple[int, frozenset[int]]]:
+    """How many alerts of each source (kind, id) were made since a time (epoch microseconds), and
+    the sensors that they are of."""
+    found = engine.query(
+        "SELECT source_kind, source_id, uniqExact(id), groupUniqArray(sensor_id) FROM alert "
+        "WHERE created_time >= fromUnixTimestamp64Micro({since:Int64}, 'UTC') "
+        "AND source_id IN {sources:Array(String)} GROUP BY source_kind, source_id",
+        {"since": since_us, "sources": list(source_ids)},
+    )
+    return {(row[0], row[1]): (row[2], frozenset(row[3])) for row in found.rows}

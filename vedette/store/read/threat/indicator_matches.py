@@ -1,0 +1,264 @@
+"""Matches of telemetry with the indicators of feeds, by keys (`model/threat/report_columns.py`).
+
+One query returns the distinct keys of some rows; the caller tells which of them are those of
+indicators, and asks where they were found. A name stands for itself and every name above it of two
+labels or more, an address for every network of a length that an indicator has.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from vedette.limits import INDICATOR_HITS_MAX
+from vedette.model.columns import KEY
+from vedette.model.threat.report_columns import ADDRESS_KEY, VALUE_KEY
+from vedette.store.engine.client import Engine
+from vedette.store.read.detection.touched import TouchedSegment, touched_segment
+
+Keys = npt.NDArray[np.uint64]
+
+BITS: Final = "bits"
+"""Parameter: the lengths of networks that indicators have."""
+
+COLUMNS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "md5": (("process_md5",), ("filemod_md5", "modload_md5", "processblock_md5")),
+    "sha256": (("process_sha256",), ("filemod_sha256", "modload_sha256", "processblock_sha256")),
+    "ja3": ((), ("netconn_ja3",)),
+    "ja3s": ((), ("netconn_ja3s",)),
+}
+"""Columns and array columns of a segment that indicators of a type are looked for in."""
+
+_NAMES: Final = "arrayConcat(netconn_domain, dnsquery_name)"
+_LABELS: Final = "splitByChar('.', trim(TRAILING '.' FROM lower(n)))"
+_ABOVE: Final = (
+    f"arrayFlatten(arrayMap(n -> arrayMap(i -> arrayStringConcat(arraySlice({_LABELS}, i), '.'), "
+    f"range(1, toUInt64(greatest(length({_LABELS}), 1)))), "
+    f"arrayDistinct(arrayFilter(n -> n != '', {_NAMES}))))"
+)
+_ADDRESSES: Final = (
+    "arrayFlatten(arrayMap(b -> arrayMap(a -> "
+    + ADDRESS_KEY.format(network="tupleElement(IPv6CIDRToRange(a, b), 1)", bits="b")
+    + f", arrayDistinct(netconn_remote_ip)), {{{BITS}:Array(UInt8)}}))"
+)
+
+
+def _values(kind: str) -> str:
+    single, lists = COLUMNS[kind]
+    parts = [*(f"[toString({one})]" for one in single), *lists]
+    joined = f"arrayConcat({', '.join(parts)})"
+    key = VALUE_KEY.format(kind=f"'{kind}'", value="x")
+    return f"arrayMap(x -> {key}, arrayDistinct(arrayFilter(x -> x != '', {joined})))"
+
+
+SEGMENT_KEYS: Final = (
+    f"arrayConcat({', '.join(map(_values, COLUMNS))}, "
+    f"arrayMap(x -> {VALUE_KEY.format(kind=repr('dns'), value='x')}, arrayDistinct({_ABOVE})), "
+    f"{_ADDRESSES})"
+)
+"""SQL: the keys of a segment."""
+
+BINARY_KEYS: Final = (
+    f"[{VALUE_KEY.format(kind=repr('md5'), value='md5')}, "
+    f"{VALUE_KEY.format(kind=repr('sha256'), value='sha256')}]"
+)
+"""SQL: the keys of a row of a binary."""
+
+_KEY_SCHEMA: Final = pa.schema([("key", pa.uint64())])
+_KEYS: Final = ", ".join(f"`{column.name}`" for column in KEY)
+SHOWN: Final = (
+    *("hostname", "group", "os_type", "path", "process_name", "cmdline", "username"),
+    *("process_md5", "process_sha256", "parent_name", "parent_cmdline"),
+)
+"""Columns of a segment that its hit carries."""
+
+_LATEST: Final = ", ".join(f"max(`{name}`) AS shown_{name}" for name in SHOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows: a condition on columns that both tables have, or on those of `segment`."""
+
+    condition: str
+    params: Mapping[str, Any]
+    has_binaries: bool
+    """Whether the condition also selects rows of `binary`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentHit:
+    """A segment with the keys of indicators that it has."""
+
+    segment: TouchedSegment
+    keys: tuple[int, ...]
+    last_update_us: int
+    shown: Mapping[str, str]
+
+
+def indicator_keys(engine: Engine, feed_ids: Sequence[int], now_us: int, after: int = 0) -> Keys:
+    """The sorted distinct keys of the indicators of some feeds that count now; those that were
+    added after a version."""
+    found = engine.query_table(
+        "SELECT DISTINCT key FROM indicator FINAL WHERE feed_id IN {feeds:Array(UInt32)} "
+        "AND NOT is_deleted AND ioc_type != 'query' AND added > {after:UInt64} "
+        f"AND {_IN_FORCE}",
+        _KEY_SCHEMA,
+        {"feeds": list(feed_ids), "after": after, "now": now_us},
+    )
+    keys: Keys = found.column("key").to_numpy()
+    return np.sort(keys)
+
+
+_IN_FORCE: Final = (
+    "(toUnixTimestamp64Micro(expires) = 0 OR toUnixTimestamp64Micro(expires) > {now:Int64})"
+)
+
+
+def network_lengths(engine: Engine) -> list[int]:
+    """The prefix lengths, of 128 bits, that indicators have."""
+    found = engine.query(
+        "SELECT DISTINCT bits FROM indicator WHERE ioc_type IN ('ipv4', 'ipv6') ORDER BY bits"
+    )
+    return [row[0] for row in found.rows]
+
+
+def newest_added(engine: Engine) -> int:
+    """The version with which the newest indicator was added; 0 without any."""
+    found: int = engine.query("SELECT max(added) FROM indicator").rows[0][0]
+    return found
+
+
+def keys_of_rows(engine: Engine, rows: Rows, bits: Sequence[int]) -> Keys:
+    """The distinct keys of some rows."""
+    selects = [f"SELECT arrayJoin({SEGMENT_KEYS}) AS key FROM segment WHERE {rows.condition}"]
+    if rows.has_binaries:
+        selects.append(f"SELECT arrayJoin({BINARY_KEYS}) AS key FROM binary WHERE {rows.condition}")
+    found = engine.query_table(
+        f"SELECT DISTINCT key FROM ({' UNION ALL '.join(selects)})",
+        _KEY_SCHEMA,
+        {**rows.params, BITS: list(bits)},
+    )
+    keys: Keys = found.column("key").to_numpy()
+    return keys
+
+
+def common_keys(found: Keys, sorted_keys: Keys) -> list[int]:
+    """Those of the keys that are among sorted ones."""
+    if not len(sorted_keys):
+        return []
+    places = np.minimum(np.searchsorted(sorted_keys, found), len(sorted_keys) - 1)
+    return [int(key) for key in found[sorted_keys[places] == found]]
+
+
+def indicators_with(
+    engine: Engine, feed_ids: Sequence[int], keys: Sequence[int], now_us: int
+) -> list[dict[str, Any]]:
+    """The indicators with these keys that count now."""
+    return engine.query(
+        "SELECT feed_id, report_id, ioc_type, value, confidence, key FROM indicator FINAL "
+        "WHERE key IN {keys:Array(UInt64)} AND feed_id IN {feeds:Array(UInt32)} "
+        f"AND NOT is_deleted AND {_IN_FORCE} ORDER BY feed_id, report_id, value",
+        {"keys": list(keys), "feeds": list(feed_ids), "now": now_us},
+    ).dicts()
+
+
+def segments_with(
+    engine: Engine, rows: Rows, keys: Sequence[int], bits: Sequence[int]
+) -> tuple[list[SegmentHit], bool]:
+    """The segments among the rows that have one of the keys, and whether there are more than
+    `INDICATOR_HITS_MAX`."""
+    found = engine.query(
+        f"SELECT {_KEYS}, any(key_hash), max(seq) AS latest, "
+        "toUnixTimestamp64Micro(max(last_update)), groupUniqArrayArray(hit), "
+        f"{_LATEST} FROM (SELECT *, key_hash, arrayIntersect({SEGMENT_KEYS}, "
+        f"{{keys:Array(UInt64)}}) AS hit FROM segment WHERE {rows.condition}) WHERE notEmpty(hit) "
+        f"GROUP BY {_KEYS} ORDER BY latest, window_ms, process_id, segment_id "
+        f"LIMIT {INDICATOR_HITS_MAX + 1:d}",
+        {**rows.params, "keys": list(keys), BITS: list(bits)},
+    ).rows
+    at = len(KEY) + 2
+    hits = [
+        SegmentHit(
+            touched_segment(row[:at]),
+            tuple(row[at + 1]),
+            row[at],
+            dict(zip(SHOWN, row[at + 2 :], strict=True)),
+        )
+        for row in found[:INDICATOR_HITS_MAX]
+    ]
+    return hits, len(found) > INDICATOR_HITS_MAX
+
+
+def binaries_with(engine: Engine, keys: Sequence[int]) -> list[tuple[str, tuple[int, ...]]]:
+    """The `hash` of all binaries that have one of the keys, with those."""
+    found = engine.query(
+        f"SELECT hash, groupUniqArrayArray(arrayIntersect({BINARY_KEYS}, {{keys:Array(UInt64)}})) "
+        f"FROM binary WHERE hasAny({BINARY_KEYS}, {{keys:Array(UInt64)}}) GROUP BY hash "
+        f"ORDER BY hash LIMIT {INDICATOR_HITS_MAX:d}",
+        {"keys": list(keys)},
+    ).rows
+    return [(row[0], tuple(row[1])) for row in found]
+
+
+def told_tags(
+    engine: Engine, segments: Sequence[TouchedSegment], saved_us: int
+) -> set[tuple[str, int, str, str, str]]:
+    """Tags of feeds that a round which was saved has written: process id, segment id, feed name,
+    report and indicator."""
+    if not segments:
+        return set()
+    found = engine.query(
+        "SELECT DISTINCT process_id, segment_id, name, report, ioc FROM tag "
+        "WHERE family = 'alliance' AND process_id IN {processes:Array(String)} "
+        "AND written <= fromUnixTimestamp64Micro({saved:Int64}, 'UTC')",
+        {
+            "processes": list({one.key.process_id for one in segments}),
+            "saved": saved_us,
+        },
+    ).rows
+    return {(row[0], row[1], row[2], row[3], row[4]) for row in found}
+
+
+def told_binary_tags(engine: Engine, hashes: Sequence[str]) -> set[tuple[str, str, str, str]]:
+    """Tags of feeds that binaries have: hash, feed name, report and indicator."""
+    if not hashes:
+        return set()
+    found = engine.query(
+        "SELECT DISTINCT hash, name, report, ioc FROM binary_tag "
+        "WHERE family = 'alliance' AND hash IN {hashes:Array(String)}",
+        {"hashes": list(hashes)},
+    ).rows
+    return {(row[0], row[1], row[2], row[3]) for row in found}
+
+
+def reports_of(
+    engine: Engine, reports: Sequence[tuple[int, str]]
+) -> dict[tuple[int, str], dict[str, Any]]:
+    """What hits of reports carry, by feed and report id."""
+    if not reports:
+        return {}
+    found = engine.query(
+        "SELECT feed_id, report_id, title, description, link, tags, score, "
+        "toUnixTimestamp64Micro(update_time) AS updated_us FROM threat_report FINAL "
+        "WHERE (feed_id, report_id) IN {reports:Array(Tuple(UInt32, String))} AND NOT is_deleted",
+        {"reports": list(dict.fromkeys(reports))},
+    ).dicts()
+    return {(row["feed_id"], row["report_id"]): row for row in found}
+
+
+def next_windows(engine: Engine, after_ms: int, rows_max: int) -> int:
+    """The last of the next windows that have about so many rows; 0 where there are none."""
+    found = engine.query(
+        "SELECT window_ms, count() FROM segment WHERE window_ms > {after:UInt64} "
+        "GROUP BY window_ms ORDER BY window_ms LIMIT 10000",
+        {"after": after_ms},
+    ).rows
+    total, last = 0, 0
+    for window_ms, count in found:
+        total, last = total + count, int(window_ms)
+        if total >= rows_max:
+            break
+    return last

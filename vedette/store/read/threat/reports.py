@@ -1,0 +1,121 @@
+"""Reads threat reports and indicators of feeds, in their newest versions."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from vedette.model.threat.report_columns import (
+    INDICATOR_COLUMNS,
+    REPORT_ADDRESSES,
+    REPORT_COLUMNS,
+    REPORT_TEXTS,
+)
+from vedette.store.engine.client import Engine
+from vedette.store.sql.column_lists import quoted, readable, readable_array
+
+REPORT_ROW: Final = ", ".join(
+    [
+        *(quoted(column.name) for column in REPORT_COLUMNS),
+        *map(quoted, REPORT_TEXTS),
+        *(f"{readable_array(name, 'ip')} AS {quoted(name)}" for name in REPORT_ADDRESSES),
+    ]
+)
+"""Every column of a report."""
+
+_INDICATOR: Final = ", ".join(
+    f"{readable(quoted(one.name), one.type)} AS {quoted(one.name)}"
+    if one.type == "ip"
+    else quoted(one.name)
+    for one in INDICATOR_COLUMNS
+)
+
+
+class KnownReport(Struct, frozen=True, gc=False):
+    """What a synchronisation asks of a stored report."""
+
+    report_id: str
+    create_us: int
+    update_us: int
+    is_ignored: bool
+    is_deleted: bool
+    ioc_count: int
+    content: int
+    sync: int
+
+
+def known_reports(
+    engine: Engine, feed_id: int, report_ids: Collection[str]
+) -> dict[str, KnownReport]:
+    """The stored ones of some reports, deleted ones too."""
+    found = engine.query(
+        "SELECT report_id, create_time, update_time, is_ignored, is_deleted, ioc_count, content, "
+        "sync FROM threat_report FINAL "
+        "WHERE feed_id = {feed_id:UInt32} AND report_id IN {ids:Array(String)}",
+        {"feed_id": feed_id, "ids": list(report_ids)},
+    )
+    return {
+        row[0]: KnownReport(row[0], row[1], row[2], bool(row[3]), bool(row[4]), *row[5:])
+        for row in found.rows
+    }
+
+
+def report(engine: Engine, feed_id: int, report_id: str) -> dict[str, Any] | None:
+    """One report; None for one that there is not, or not any more."""
+    found = engine.query(
+        f"SELECT {REPORT_ROW} FROM threat_report FINAL WHERE feed_id = {{feed_id:UInt32}} "
+        "AND report_id = {report_id:String} AND NOT is_deleted",
+        {"feed_id": feed_id, "report_id": report_id},
+    ).dicts()
+    return found[0] if found else None
+
+
+def reports_after(engine: Engine, feed_id: int, after: str, rows: int) -> list[dict[str, Any]]:
+    """The next reports of a feed after an id, by id; "" for the first ones."""
+    return engine.query(
+        f"SELECT {REPORT_ROW} FROM threat_report FINAL WHERE feed_id = {{feed_id:UInt32}} "
+        "AND report_id > {after:String} AND NOT is_deleted ORDER BY report_id LIMIT {rows:UInt32}",
+        {"feed_id": feed_id, "after": after, "rows": rows},
+    ).dicts()
+
+
+def report_counts(engine: Engine) -> dict[int, tuple[int, int]]:
+    """Reports and indicators of each feed that has any."""
+    found = engine.query(
+        "SELECT feed_id, count(), sum(ioc_count) FROM threat_report FINAL "
+        "WHERE NOT is_deleted GROUP BY feed_id"
+    )
+    return {row[0]: (row[1], row[2]) for row in found.rows}
+
+
+def stored_feeds(engine: Engine) -> set[int]:
+    """Feeds that have reports or indicators which are not deleted."""
+    found = engine.query(
+        "SELECT feed_id FROM threat_report FINAL WHERE NOT is_deleted GROUP BY feed_id "
+        "UNION DISTINCT SELECT feed_id FROM indicator FINAL WHERE NOT is_deleted GROUP BY feed_id"
+    )
+    return {row[0] for row in found.rows}
+
+
+def indicators_of(
+    engine: Engine, feed_id: int, report_ids: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """All indicators of some reports, those that were deleted too."""
+    names = [column.name for column in INDICATOR_COLUMNS]
+    with engine.stream(
+        f"SELECT {_INDICATOR} FROM indicator FINAL "
+        "WHERE feed_id = {feed_id:UInt32} AND report_id IN {ids:Array(String)}",
+        {"feed_id": feed_id, "ids": list(report_ids)},
+    ) as blocks:
+        for block in blocks:
+            for row in block:
+                yield dict(zip(names, row, strict=True))
+
+
+def latest_version(engine: Engine) -> int:
+    """The greatest version of any row; 0 without rows."""
+    found: int = engine.query(
+        "SELECT greatest((SELECT max(version) FROM threat_report), "
+        "(SELECT max(version) FROM indicator))"
+    ).rows[0][0]
+    return found

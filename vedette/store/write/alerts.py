@@ -1,0 +1,50 @@
+"""Writes versions of alerts: as rows that were made, or by one statement for all that a condition
+selects.
+
+Whoever writes a version of an alert has read the one before it: writers take turns, by
+`Database.exclusive(ALERT_WRITERS)`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from vedette.model.findings.alert import ALERT_COLUMNS, ALERT_MAPS, ALERT_TEXTS, AlertRow
+from vedette.store.engine.arrow_arrays import columns_of
+from vedette.store.engine.client import Engine
+
+ALERT_WRITERS: Final = "alerts"
+
+
+def write_alerts(engine: Engine, rows: Sequence[AlertRow]) -> None:
+    """Versions of alerts; durable when this returns. Raises UnavailableError."""
+    if rows:
+        engine.insert_arrow("alert", alert_table(rows))
+
+
+def alert_table(rows: Sequence[AlertRow]) -> pa.Table:
+    """Rows of `alert`; what a row lacks is empty."""
+    columns = columns_of(
+        [
+            {column.name: row[column.name] for column in ALERT_COLUMNS if column.name in row}
+            for row in rows
+        ],
+        ALERT_COLUMNS,
+    )
+    for name in ALERT_TEXTS:
+        texts = [list(map(_text, row.get(name, ()))) for row in rows]
+        columns[name] = pa.array(texts, pa.list_(pa.string()))
+    for name in ALERT_MAPS:
+        pairs = [_pairs(row.get(name, {})) for row in rows]
+        columns[name] = pa.array(pairs, pa.map_(pa.string(), pa.string()))
+    return pa.table(columns)
+
+
+def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(_text(key), _text(value)) for key, value in values.items()]
+
+
+def _text(value: str) -> str:
+    """Without lone surrogates, which UTF-8 has no bytes for."""
+    return value if value.isascii() else value.encode(errors="replace").decode()

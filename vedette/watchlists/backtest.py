@@ -1,0 +1,178 @@
+"""What a query would have hit in the stored past, before it is saved as a watchlist.
+
+Counts are exact unless the deadline passed: then they are those of the newest part of the time that
+was asked for, and the answer says from when.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from vedette.errors import UnavailableError
+from vedette.limits import (
+    SEGMENT_WINDOW_MS,
+    WATCHLIST_PREVIEW_HOSTS,
+    WATCHLIST_PREVIEW_SAMPLES,
+    WATCHLIST_PREVIEW_STEP_S,
+)
+from vedette.model.scope import Scope
+from vedette.query import SETTINGS, compile_binaries, compile_segments
+from vedette.store.engine.client import Engine
+from vedette.store.plan.search_bounds import Reach
+from vedette.store.read.segment_search import segment_rows
+from vedette.store.sql.scope_filter import scope_params, scoped
+from vedette.watchlists.watch_query import MODULES, WatchQuery
+
+DAY_MS: Final = 24 * 3600 * 1_000
+_WITHIN: Final = "window_ms >= {past_from:UInt64} AND window_ms < {past_until:UInt64}"
+
+
+@dataclass(slots=True)
+class Backtest:
+    """Hits of a query. A hit is a segment or a binary; an alert is made for each process, or for
+    each binary and host."""
+
+    from_ms: int
+    until_ms: int
+    index_type: str
+    hits: int = 0
+    by_day: dict[int, int] = field(default_factory=dict)
+    """Hits by the start of their day (UTC), epoch milliseconds."""
+    hosts: dict[tuple[int, str], int] = field(default_factory=dict)
+    """Hits by sensor and host name."""
+    processes: set[str] = field(default_factory=set)
+    pairs: int = 0
+    """Binaries and the hosts that have them."""
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    """Rows of the newest hits."""
+    is_incomplete: bool = False
+    """Whether time ran out: `from_ms` is then later than was asked for."""
+
+    @property
+    def alerts(self) -> int:
+        """Alerts that there would be with the alert action on."""
+        return self.pairs if self.index_type == MODULES else len(self.processes)
+
+    @property
+    def days(self) -> float:
+        """Length of what was searched."""
+        return max(self.until_ms - self.from_ms, SEGMENT_WINDOW_MS) / DAY_MS
+
+    def most_hit(self) -> list[tuple[int, str, int]]:
+        """Sensor id, host name and hits of the hosts with the most hits."""
+        found = [(sensor_id, name, hits) for (sensor_id, name), hits in self.hosts.items()]
+        return sorted(found, key=lambda one: (-one[2], one[1]))[:WATCHLIST_PREVIEW_HOSTS]
+
+
+def backtest(
+    engine: Engine,
+    query: WatchQuery,
+    index_type: str,
+    scope: Scope,
+    from_ms: int,
+    until_ms: int,
+    reach: Reach,
+) -> Backtest:
+    """Hits of the telemetry of a time that the scope sees; of binaries those that were first seen
+    in it."""
+    found = Backtest(until_ms, until_ms, index_type)
+    try:
+        if index_type == MODULES:
+            _binaries(engine, query, scope, from_ms, found, reach)
+        else:
+            for step in _steps(from_ms, until_ms):
+                _segments(engine, query, scope, step, found, reach)
+        found.from_ms = from_ms
+    except UnavailableError as error:
+        if error.reason != "deadline":
+            raise
+        found.is_incomplete = True
+    return found
+
+
+def _steps(from_ms: int, until_ms: int) -> Iterator[tuple[int, int]]:
+    """Times from the newest on, each twice as long as the one before."""
+    length = WATCHLIST_PREVIEW_STEP_S * 1_000
+    while until_ms > from_ms:
+        start = max(from_ms, until_ms - length)
+        yield start, until_ms
+        until_ms, length = start, 2 * length
+
+
+def _segments(
+    engine: Engine,
+    query: WatchQuery,
+    scope: Scope,
+    step: tuple[int, int],
+    found: Backtest,
+    reach: Reach,
+) -> None:
+    where = compile_segments(query.checked, prefix="past_")
+    where = scoped(where.within(_WITHIN, {"past_from": step[0], "past_until": step[1]}), scope)
+    rows = engine.query(
+        "SELECT intDiv(window_ms, {day:UInt64}) * {day:UInt64} AS day, sensor_id, "
+        "any(hostname), count(), groupUniqArray(process_id) "
+        f"FROM segment FINAL {where.clause} GROUP BY day, sensor_id",
+        {**where.params, "day": DAY_MS},
+        settings=SETTINGS,
+        deadline_s=reach.left_s(),
+        cancel=reach.cancel,
+    ).rows
+    if len(found.samples) < WATCHLIST_PREVIEW_SAMPLES and rows:
+        places = engine.query(
+            f"SELECT window_ms, sensor_id, key_hash FROM segment FINAL {where.clause} "
+            f"ORDER BY window_ms DESC, key_hash LIMIT {WATCHLIST_PREVIEW_SAMPLES:d}",
+            where.params,
+            settings=SETTINGS,
+            deadline_s=reach.left_s(),
+            cancel=reach.cancel,
+        ).rows
+        samples = segment_rows(engine, [(one[0], one[1], one[2]) for one in places])
+        found.samples = [*found.samples, *samples][:WATCHLIST_PREVIEW_SAMPLES]
+    for day_ms, sensor_id, hostname, count, processes in rows:
+        _count(found, day_ms, (sensor_id, hostname), count)
+        found.hits += count
+        found.processes.update(processes)
+    found.from_ms = step[0]
+
+
+def _binaries(
+    engine: Engine,
+    query: WatchQuery,
+    scope: Scope,
+    from_ms: int,
+    found: Backtest,
+    reach: Reach,
+) -> None:
+    where = compile_binaries(query.checked)
+    rows = engine.query(
+        f"SELECT * FROM ({where.binaries}) WHERE added BETWEEN "
+        "fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC') "
+        "AND fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC') ORDER BY added DESC, hash",
+        {
+            **where.params,
+            **scope_params(scope),
+            "from_ms": from_ms,
+            "until_ms": found.until_ms,
+        },
+        settings=SETTINGS,
+        deadline_s=reach.left_s(),
+        cancel=reach.cancel,
+    ).dicts()
+    found.hits, found.samples = len(rows), rows[:WATCHLIST_PREVIEW_SAMPLES]
+    for row in rows:
+        day_ms = row["added"] // 1_000 // DAY_MS * DAY_MS
+        found.by_day[day_ms] = found.by_day.get(day_ms, 0) + 1
+        found.pairs += len(row["endpoint"])
+        for host in _endpoints(row):
+            found.hosts[host] = found.hosts.get(host, 0) + 1
+
+
+def _endpoints(row: Mapping[str, Any]) -> Sequence[tuple[int, str]]:
+    pairs = (endpoint.rpartition("|") for endpoint in row["endpoint"])
+    return [(int(sensor_id), name) for name, _, sensor_id in pairs]
+
+
+def _count(found: Backtest, day_ms: int, host: tuple[int, str], count: int) -> None:
+    found.by_day[day_ms] = found.by_day.get(day_ms, 0) + count
+    found.hosts[host] = found.hosts.get(host, 0) + count

@@ -1,0 +1,198 @@
+"""Finds the hits of watchlists among documents that were touched, and tallies them.
+
+A watchlist of a group sees the sensors of that group alone, and of binaries what they saw.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from vedette import limits
+from vedette.limits import WATCHLIST_JUDGES_KEPT, WATCHLIST_SIGHTINGS_KNOWN
+from vedette.model.scope import EVERYTHING, Scope
+from vedette.state.db.database import Database
+from vedette.state.policy import groups
+from vedette.state.policy.watchlists import ALL_GROUPS, Watchlist
+from vedette.store.engine.client import Engine
+from vedette.store.read.detection.touched import TouchedSegment
+from vedette.watchlists.documents import binary_batch, segment_batches
+from vedette.watchlists.hits import (
+    SHOWN_COLUMNS,
+    RoundTime,
+    Tally,
+    binary_detection,
+    is_tagged,
+    process_detection,
+)
+from vedette.watchlists.judge import Judge
+from vedette.watchlists.past import PastHits
+from vedette.watchlists.watch_query import EVENTS, MODULES, WatchQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Active:
+    """A watchlist that is executed, with its query."""
+
+    watchlist: Watchlist
+    query: WatchQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The documents of some commits: segments in their order, binaries by hash with the sensors
+    that saw them."""
+
+    segments: Sequence[TouchedSegment]
+    binaries: Mapping[str, Sequence[int]]
+    seq: int = 0
+    """The latest of the commits; 0 for none."""
+
+
+class HitFinder:
+    """See the module. Not thread-safe."""
+
+    def __init__(self, engine: Engine, database: Database) -> None:
+        self._engine = engine
+        self._database = database
+        self._judges: OrderedDict[tuple[tuple[int, int], ...], tuple[list[WatchQuery], Judge]]
+        self._judges = OrderedDict()
+        self._told: OrderedDict[tuple[int, str, int], None] = OrderedDict()
+
+    def find(self, active: Sequence[Active], touched: Touched, at: RoundTime) -> list[Tally]:
+        """A tally for each watchlist."""
+        tallies = {one.watchlist.key: Tally(one.watchlist) for one in active}
+        for group_id in sorted({one.watchlist.group_id for one in active}):
+            scope = self.scope(group_id)
+            mine = [one for one in active if one.watchlist.group_id == group_id]
+            events = [one for one in mine if one.watchlist.index_type == EVENTS]
+            modules = [one for one in mine if one.watchlist.index_type == MODULES]
+            if events:
+                self._segments(events, touched, scope, tallies, at)
+            if modules:
+                self._binaries(modules, touched, scope, tallies, at)
+        return list(tallies.values())
+
+    def of_past(self, one: Active, past: PastHits, at: RoundTime) -> Tally:
+        """The tally of what a search has found."""
+        tally = Tally(one.watchlist, error=past.error)
+        scope = self.scope(one.watchlist.group_id)
+        checked = one.query.checked
+        columns = self._judge([one]).columns | set(SHOWN_COLUMNS)
+        for found, batch in segment_batches(self._engine, past.segments, columns, scope):
+            tally.hits += len(found)
+            for place, segment in enumerate(found):
+                if not is_tagged(batch.tags_of(place), one.watchlist, at):
+                    tally.tag(segment.key, at)
+                    values = batch.prepared(place).segment
+                    tally.tell(
+                        partial(process_detection, one.watchlist, checked, segment.key, values, 0)
+                    )
+        rows, binaries = binary_batch(self._engine, past.hashes, scope)
+        tally.hits += len(rows)
+        for place, row in enumerate(rows):
+            if not is_tagged(binaries.tags_of(place), one.watchlist, at):
+                tally.tag(row["hash"], at)
+                tally.tell(partial(binary_detection, one.watchlist, checked, row, 0, 0))
+        return tally
+
+    def scope(self, group_id: int) -> Scope:
+        """What a watchlist of a group sees."""
+        if group_id == ALL_GROUPS:
+            return EVERYTHING
+        with self._database.reading() as connection:
+            return Scope(groups.sensors_of(connection, group_id))
+
+    def _segments(
+        self,
+        active: Sequence[Active],
+        touched: Touched,
+        scope: Scope,
+        tallies: Mapping[int, Tally],
+        at: RoundTime,
+    ) -> None:
+        judge = self._judge(active)
+        queries = {one.watchlist.key: one.query.checked for one in active}
+        columns = judge.columns | set(SHOWN_COLUMNS)
+        visible = [one for one in touched.segments if scope.allows(one.key.sensor_id)]
+        for found, batch in segment_batches(self._engine, visible, columns, scope, judge.joins):
+            for key, outcome in judge.judge(batch).items():
+                tally = tallies[key]
+                tally.add(outcome)
+                for place in outcome.hits:
+                    if is_tagged(batch.tags_of(place), tally.watchlist, at):
+                        continue
+                    segment = found[place]
+                    tally.tag(segment.key, at)
+                    values = batch.prepared(place).segment
+                    tally.tell(
+                        partial(
+                            process_detection,
+                            tally.watchlist,
+                            queries[key],
+                            segment.key,
+                            values,
+                            segment.seq,
+                        )
+                    )
+
+    def _binaries(
+        self,
+        active: Sequence[Active],
+        touched: Touched,
+        scope: Scope,
+        tallies: Mapping[int, Tally],
+        at: RoundTime,
+    ) -> None:
+        judge = self._judge(active)
+        queries = {one.watchlist.key: one.query.checked for one in active}
+        hashes = list(touched.binaries)
+        for start in range(0, len(hashes), limits.WATCHLIST_DOCUMENTS_A_BATCH):
+            some = hashes[start : start + limits.WATCHLIST_DOCUMENTS_A_BATCH]
+            rows, batch = binary_batch(self._engine, some, scope)
+            for key, outcome in judge.judge(batch).items():
+                tally = tallies[key]
+                tally.add(outcome)
+                for place in outcome.hits:
+                    row = rows[place]
+                    if not is_tagged(batch.tags_of(place), tally.watchlist, at):
+                        tally.tag(row["hash"], at)
+                    sensors = [one for one in touched.binaries[row["hash"]] if scope.allows(one)]
+                    for sensor_id in self._untold(tally.watchlist.id, row["hash"], sensors):
+                        tally.tell(
+                            partial(
+                                binary_detection,
+                                tally.watchlist,
+                                queries[key],
+                                row,
+                                sensor_id,
+                                touched.seq,
+                            )
+                        )
+
+    def _untold(self, watchlist_id: int, digest: str, sensors: Iterable[int]) -> list[int]:
+        """The sensors on which a binary was not told of yet. What was told before a restart is
+        told again, to an alert that exists."""
+        found = []
+        for sensor_id in sensors:
+            known = (watchlist_id, digest, sensor_id)
+            if known not in self._told:
+                found.append(sensor_id)
+                self._told[known] = None
+        while len(self._told) > WATCHLIST_SIGHTINGS_KNOWN:
+            self._told.popitem(last=False)
+        return found
+
+    def _judge(self, active: Sequence[Active]) -> Judge:
+        """The queries, compiled when they were asked last."""
+        queries = [one.query for one in active]
+        key = tuple((one.watchlist.key, id(one.query)) for one in active)
+        known = self._judges.get(key)
+        if known is None:
+            # The queries are kept, so that their identities are not given to others.
+            judge = Judge({one.watchlist.key: one.query for one in active})
+            known = self._judges[key] = (queries, judge)
+            if len(self._judges) > WATCHLIST_JUDGES_KEPT:
+                self._judges.popitem(last=False)
+        self._judges.move_to_end(key)
+        return known[1]

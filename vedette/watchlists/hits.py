@@ -1,0 +1,203 @@
+"""What becomes of hits: tags on the documents, and detections.
+
+A document that carries the tag of a watchlist was hit before, and is not told of again. A tag may
+be of a round that did not come to its end: only tags up to the time of the last round that was
+saved count.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from vedette import limits
+from vedette.limits import WATCHLIST_MATCHED_MAX, WATCHLIST_VALUE_CHARS_MAX
+from vedette.model.address import address_text
+from vedette.model.findings.detection import Detection, Source
+from vedette.model.findings.tag import SegmentKey, Tag
+from vedette.query.match import value_predicate
+from vedette.query.nodes import And, Or
+from vedette.query.typed import Checked, JoinTest, Match, TagTest, Test, source_of
+from vedette.state.policy.watchlists import Executed, Watchlist
+from vedette.watchlists.judge import Outcome
+
+SHOWN_COLUMNS: Final = (
+    *("hostname", "group", "os_type", "path", "process_name", "cmdline", "username"),
+    *("process_pid", "process_md5", "process_sha256", "start", "last_update"),
+    *("parent_name", "parent_path", "parent_cmdline", "parent_pid"),
+)
+"""Columns of a segment that its detection carries."""
+
+_SHOWN_OF_BINARY: Final = (
+    *("md5", "sha256", "observed_filename", "original_filename", "product_name", "company_name"),
+    *("file_version", "digsig_result", "digsig_publisher", "hostname", "orig_mod_len"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTime:
+    """The time that the tags of a round have, and that of the last round that was saved, which is
+    earlier. Epoch microseconds."""
+
+    now_us: int
+    saved_us: int
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the batches of one group say of one watchlist."""
+
+    watchlist: Watchlist
+    hits: int = 0
+    tags: list[Tag] = field(default_factory=list)
+    detections: list[Detection] = field(default_factory=list)
+    untold: int = 0
+    """New hits beyond `WATCHLIST_HITS_A_GROUP`."""
+    seconds: float = 0.0
+    error: str = ""
+
+    def add(self, outcome: Outcome) -> None:
+        self.seconds += outcome.seconds
+        self.error = self.error or outcome.error
+        self.hits += len(outcome.hits)
+
+    def tag(self, document: SegmentKey | str, at: RoundTime) -> None:
+        name = str(self.watchlist.id)
+        self.tags.append(Tag(document=document, family="watchlist", name=name, time_us=at.now_us))
+
+    def tell(self, detection: Callable[[], Detection]) -> None:
+        """Adds a detection, unless there are too many: then it is not even made."""
+        if len(self.detections) < limits.WATCHLIST_HITS_A_GROUP:
+            self.detections.append(detection())
+        else:
+            self.untold += 1
+
+    def executed(self, stopped: str) -> Executed:
+        return Executed(
+            key=self.watchlist.key,
+            id=self.watchlist.id,
+            hits=self.hits,
+            tags=len(self.tags),
+            cost_us=round(self.seconds * 1_000_000),
+            error=self.error,
+            stopped=stopped,
+        )
+
+
+def is_tagged(tags: Iterable[Tag], watchlist: Watchlist, at: RoundTime) -> bool:
+    """Whether a round that was saved has tagged the document."""
+    name = str(watchlist.id)
+    return any(
+        tag.name == name and tag.family == "watchlist" and tag.time_us <= at.saved_us
+        for tag in tags
+    )
+
+
+def process_detection(
+    watchlist: Watchlist,
+    checked: Checked,
+    key: SegmentKey,
+    values: Mapping[str, Any],
+    seq: int,
+) -> Detection:
+    """The detection of a segment with these columns; the same for all segments of a process."""
+    return Detection(
+        **_of(watchlist),
+        alert_type="watchlist.hit.query.process",
+        subject=key.process_id,
+        time_us=values.get("last_update") or values.get("start") or 0,
+        sensor_id=key.sensor_id,
+        process_id=key.process_id,
+        segment_id=key.segment_id,
+        md5=values.get("process_md5") or "",
+        sha256=values.get("process_sha256") or "",
+        matched=matched_values(checked, values),
+        event=_shown(values, SHOWN_COLUMNS),
+        seq=seq,
+    )
+
+
+def binary_detection(
+    watchlist: Watchlist, checked: Checked, row: Mapping[str, Any], sensor_id: int, seq: int
+) -> Detection:
+    """The detection of a binary on one host; 0 for no host in particular."""
+    return Detection(
+        **_of(watchlist),
+        alert_type="watchlist.hit.query.binary",
+        subject=row["hash"],
+        time_us=row["last_seen"],
+        sensor_id=sensor_id,
+        md5=row["md5"],
+        sha256=row["sha256"],
+        matched=matched_values(checked, row),
+        event=_shown(row, _SHOWN_OF_BINARY),
+        seq=seq,
+    )
+
+
+def server_detection(watchlist: Watchlist, what: str, text: str, now_us: int) -> Detection:
+    """Something about a watchlist that people should know; `what` tells it from others."""
+    return Detection(
+        source=Source("server", f"watchlist {what}"),
+        source_name="Server",
+        alert_type="watchlist.hit.query.process",
+        subject=f"{what} {watchlist.id}",
+        time_us=now_us,
+        sensor_id=0,
+        title=f"Watchlist {watchlist.name!r}: {text}"[:WATCHLIST_VALUE_CHARS_MAX],
+        description=text,
+        rule_text=watchlist.search_query,
+    )
+
+
+def matched_values(checked: Checked, values: Mapping[str, Any]) -> dict[str, str]:
+    """Values that made a document match, by column: of tests that are not negated."""
+    found: dict[str, str] = {}
+    for test in _positive_tests(checked):
+        source = source_of(test)
+        if (
+            isinstance(test, JoinTest | TagTest)
+            or source in found
+            or len(found) >= WATCHLIST_MATCHED_MAX
+        ):
+            continue
+        stored = values.get(source)
+        meets = value_predicate([test])
+        for value in stored if isinstance(stored, list | tuple) else [stored]:
+            if value not in (None, "", 0) and meets(value, {}):
+                found[source] = _text(value)
+                break
+    return found
+
+
+def _positive_tests(node: Checked) -> Iterable[Test]:
+    match node:
+        case Match(tests):
+            yield from tests
+        case And(children) | Or(children):
+            for child in children:
+                yield from _positive_tests(child)
+
+
+def _of(watchlist: Watchlist) -> dict[str, Any]:
+    return {
+        "source": Source("watchlist", str(watchlist.id)),
+        "source_name": watchlist.name,
+        "title": watchlist.name,
+        "description": watchlist.description or "",
+        "rule_text": watchlist.search_query,
+    }
+
+
+def _shown(values: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
+    return {name: _text(value) for name in names if (value := values.get(name)) not in _NOTHING}
+
+
+_NOTHING: Final[tuple[Any, ...]] = (None, "", 0, [], ())
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value[:WATCHLIST_MATCHED_MAX]))[:WATCHLIST_VALUE_CHARS_MAX]
+    if isinstance(value, bytes):
+        return address_text(value)
+    return str(value).replace("\x1f", " ").replace("\x1c", " ")[:WATCHLIST_VALUE_CHARS_MAX]
