@@ -193,7 +193,7 @@ def open_server(copy: Copy, own_server: list[str], other_host: OtherHost) -> Cop
 
 def test_every_code_block_is_of_a_section_that_these_tests_follow() -> None:
     with_code = {title: len(blocks) for title, blocks in BLOCKS.items() if blocks}
-    assert with_code == {"Two commands": 1, "A server of your own": 4, "From other hosts": 3}
+    assert with_code == {"Two commands": 1, "A server of your own": 5, "From other hosts": 3}
     assert README.count("```") == 2 * sum(with_code.values())
 
 
@@ -231,6 +231,10 @@ def test_the_event_that_is_sent_is_stored_and_found(own_server: list[str]) -> No
     assert found["results"][0]["cmdline"] == "whoami /all"
 
 
+def test_alerts_are_asked_for_as_the_text_says(own_server: list[str]) -> None:
+    assert json.loads(own_server[3])["total_results"] == 0
+
+
 def test_the_demo_of_the_text_prints_searches_that_find_what_it_says(copy: Copy) -> None:
     named = re.search(r"`(\.venv/bin/vedette demo [^`]+)`", README)
     assert named is not None
@@ -256,7 +260,8 @@ def check_printed(copy: Copy, lines: list[str]) -> None:
     text = "\n".join(lines)
     address = re.search(r"^ *address +(\S+)$", text, re.MULTILINE)
     token = re.findall(r"^ *API token +(\S+)", text, re.MULTILINE)[-1]
-    queries = re.findall(r"^ (\S.*?) {2,}([\d,]+) {2,}\S", text, re.MULTILINE)
+    searches = text.partition("The starter pack")[0]
+    queries = re.findall(r"^ (\S.*?) {2,}([\d,]+) {2,}\S", searches, re.MULTILINE)
     assert address is not None, text
     assert len(queries) == 5, text
     trusting = ssl.create_default_context(cafile=str(copy.folder / "demo-data/tls/cert.pem"))
@@ -266,8 +271,9 @@ def check_printed(copy: Copy, lines: list[str]) -> None:
                 "/api/v1/process", params={"q": query}, headers={"X-Auth-Token": token}
             )
             assert f"{answer.json()['total_results']:,}" == count != "0", query
-    curl = next(line.strip() for line in lines if line.strip().startswith("curl "))
-    assert json.loads(copy.run(curl))["total_results"] > 0
+    calls = [line.strip() for line in lines if line.strip().startswith("curl ")]
+    assert ["/process?" in call for call in calls] == [True, False]
+    assert all(json.loads(copy.run(call))["total_results"] > 0 for call in calls)
 
 
 def test_another_host_reaches_the_server_by_its_name(

@@ -220,7 +220,9 @@ SEARCH: Final[dict[str, Schema]] = {
             "elapsed": SECONDS,
         }
     ),
-    "ProcessMetadata": record({"process_metadata": record(_METADATA)}),
+    "ProcessMetadata": record(
+        {"process_metadata": record(_METADATA, {"watchlists": listing(OBJECT)}) | _ALLIANCE}
+    ),
     "EventStream": record(
         {
             **alike(("stream_id", "status_fw", "status_bw"), TEXT),
