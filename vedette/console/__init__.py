@@ -1,0 +1,1 @@
+"""The web console: pages under `/ui/` that analysts and operators work in."""

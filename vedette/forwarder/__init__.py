@@ -1,0 +1,1 @@
+"""Sending alerts and events on to object stores, files and other systems, with a checkpoint."""
