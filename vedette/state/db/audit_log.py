@@ -11,7 +11,7 @@ the end of the transaction, under a lock on the chain's head that is held until 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final, Literal
 
@@ -29,6 +29,7 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy import insert as insert_into
+from sqlalchemy.exc import InvalidRequestError
 
 from vedette.clock import SystemClock
 from vedette.state.db.audited import Audited
@@ -62,7 +63,11 @@ class Entry:
 def note(connection: Connection, entry: Entry) -> None:
     """Add an entry for what no table shows, e.g. the download of a file. It is written at the end
     of the transaction, which must be a writing one."""
-    connection.info.setdefault(_PENDING, []).append(entry)
+    pending: list[Entry] = connection.info.setdefault(_PENDING, [])
+    if pending and _completes(pending[-1], entry):
+        pending[-1] = _completed(pending[-1], entry)
+    else:
+        pending.append(entry)
 
 
 def observe(engine: Engine) -> None:
@@ -190,8 +195,9 @@ def _rows(
 
 def _note_created(connection: Connection, audited: Audited, table: Any, result: Any) -> None:
     known = {column.name for column in table.columns}
+    given = _given_keys(table, result)
     for params in result.context.compiled_parameters:
-        row = {name: value for name, value in params.items() if name in known}
+        row = {name: value for name, value in params.items() if name in known} | given
         after = {name: shown for name, shown in _shown(audited, row).items() if shown != UNSET}
         note(connection, Entry("create", audited.kind, audited.target(row), None, after))
 
@@ -201,10 +207,16 @@ def _note_changed(
 ) -> None:
     target = audited.target(row)
     before = _shown(audited, row)
-    if now is None:
+    existed = audited.exists(row)
+    if now is None or not audited.exists(now):
+        if not existed:
+            return
         note(connection, Entry("delete", audited.kind, target, before, None))
         return
     after = _shown(audited, now)
+    if not existed:
+        note(connection, Entry("create", audited.kind, audited.target(now), None, after))
+        return
     differing = {name for name in before if row[name] != now[name]}
     if not differing:
         return
@@ -227,8 +239,28 @@ def _shown(audited: Audited, row: Mapping[str, Any]) -> Values:
     return {
         str(name): (SET if value else UNSET) if name in audited.secrets else _plain(value)
         for name, value in row.items()
-        if audited.columns is None or name in audited.columns
+        if (audited.columns is None or name in audited.columns) and name != audited.deleted
     }
+
+
+def _given_keys(table: Any, result: Any) -> Values:
+    """The primary key that the database gave to the one row of an INSERT without RETURNING."""
+    try:
+        key = result.inserted_primary_key or ()
+    except InvalidRequestError:  # many rows, or the caller reads them
+        return {}
+    names = [column.name for column in table.primary_key]
+    return {name: value for name, value in zip(names, key, strict=False) if value is not None}
+
+
+def _completes(last: Entry, entry: Entry) -> bool:
+    """Whether a change only fills in what the same transaction has just created."""
+    same = (last.kind, last.target) == (entry.kind, entry.target)
+    return same and (last.action, entry.action) == ("create", "change")
+
+
+def _completed(last: Entry, entry: Entry) -> Entry:
+    return replace(last, after={**(last.after or {}), **(entry.after or {})})
 
 
 def _plain(value: Any) -> Any:

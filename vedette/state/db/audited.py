@@ -18,7 +18,13 @@ class Audited:
     columns: frozenset[str] | None = None
     """The columns whose changes count; None for all."""
     secrets: frozenset[str] = frozenset()
-    """Columns of which only is shown whether they are set."""
+    """Columns of which only is shown whether they are set: secrets, and what is too long."""
+    deleted: str = ""
+    """The column that marks a row as deleted when it is not 0; "" where rows are removed."""
+
+    def exists(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row is there for those who use it."""
+        return not (self.deleted and row.get(self.deleted))
 
     def target(self, row: Mapping[str, Any]) -> str:
         """The name of a row."""
@@ -26,8 +32,13 @@ class Audited:
 
 
 def audited(
-    kind: str, *name: str, only: tuple[str, ...] = (), secrets: tuple[str, ...] = ()
+    kind: str,
+    *name: str,
+    only: tuple[str, ...] = (),
+    secrets: tuple[str, ...] = (),
+    deleted: str = "",
 ) -> dict[str, Audited]:
     """The `info` of a table: what its rows are, and the columns that name one."""
-    columns = frozenset((*only, *secrets)) if only else None
-    return {"audited": Audited(kind, name, columns, frozenset(secrets))}
+    marks = (deleted,) if deleted else ()
+    columns = frozenset((*only, *secrets, *marks)) if only else None
+    return {"audited": Audited(kind, name, columns, frozenset(secrets), deleted)}

@@ -16,6 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from vedette.state.db.audited import audited
 from vedette.state.db.schema import METADATA
 
 
@@ -42,6 +43,12 @@ ACTION = Table(
     _number("changed_us"),
     Index("ix_action_source_id", "source_id", "source_kind"),
     sqlite_autoincrement=True,  # an id is never given twice: keys of messages hold it
+    info=audited(
+        "action",
+        *("source_kind", "source_id", "id"),
+        only=("source_kind", "source_id", "type", "enabled", "user_id", "data"),
+        secrets=("secret",),
+    ),
 )
 
 OUTBOX = Table(
@@ -90,6 +97,7 @@ RESPONSE_POLICY = Table(
     _number("changed_us"),
     _text("username"),  # who changed it last
     sqlite_autoincrement=True,
+    info=audited("response policy", "name", only=("name", "enabled", "body")),
 )
 
 RESPONSE = Table(

@@ -6,6 +6,7 @@ store.
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, Table, Text
 
+from vedette.state.db.audited import audited
 from vedette.state.db.schema import METADATA
 
 
@@ -26,6 +27,7 @@ REPORT_IGNORED = Table(
     _text("username"),
     _number("time_us"),
     _number("hits"),  # detections that made no alert
+    info=audited("ignored report", "feed_id", "report_id", only=("feed_id", "report_id")),
 )
 
 SUPPRESSION = Table(
@@ -44,6 +46,9 @@ SUPPRESSION = Table(
     _number("hits"),  # detections that made no alert
     _number("last_hit_us"),
     sqlite_autoincrement=True,  # an id in an old audit record is never another rule
+    info=audited(
+        "suppression", "id", "name", only=("name", "query", "reason", "enabled", "expires_us")
+    ),
 )
 
 ALERT_AUDIT = Table(
@@ -59,4 +64,5 @@ ALERT_AUDIT = Table(
     _number("change_id"),  # of the versions that it wrote
     Index("ix_alert_audit_time_us", "time_us"),
     sqlite_autoincrement=True,
+    info=audited("alerts", "selected", only=("selected", "changes")),
 )

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Text,
 )
 
+from vedette.state.db.audited import audited
 from vedette.state.db.schema import METADATA
 
 
@@ -70,6 +71,17 @@ FEED = Table(
     _number("iocs_read"),
     _number("errors"),
     sqlite_autoincrement=True,  # an id is never given twice: alerts and reports hold it
+    info=audited(
+        "feed",
+        "name",
+        only=(
+            *("name", "display_name", "feed_url", "provider_url", "enabled", "summary"),
+            *("tech_data", "category", "requires", "requires_what", "requires_who"),
+            *("ssl_client_crt", "username", "position", "use_proxy", "validate_server_cert"),
+            *("provider_rating", "local_rating"),
+        ),
+        secrets=("password_sealed", "ssl_client_key_sealed", "icon", "icon_small"),
+    ),
 )
 
 FEED_ERROR = Table(

@@ -2,6 +2,7 @@
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Table, Text
 
+from vedette.state.db.audited import audited
 from vedette.state.db.schema import METADATA
 
 
@@ -38,6 +39,12 @@ SIGMA_RULE = Table(
     _text("stopped_reason"),
     _number("deleted_us"),  # kept for a while: hits that are not alerts yet name it
     Index("ix_sigma_rule_generation", "generation"),
+    info=audited(
+        "sigma rule",
+        "id",
+        only=("id", "text", "title", "level", "origin", "enabled", "stopped_us", "stopped_reason"),
+        deleted="deleted_us",
+    ),
 )
 
 SIGMA_COUNT = Table(

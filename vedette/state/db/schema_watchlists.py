@@ -5,6 +5,7 @@ Their history is in `migrations/`, like that of `schema.py`.
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Table, Text, false
 
+from vedette.state.db.audited import audited
 from vedette.state.db.schema import METADATA
 
 
@@ -56,6 +57,15 @@ WATCHLIST = Table(
     _number("past_ms"),
     _number("past_from_ms"),
     sqlite_autoincrement=True,
+    info=audited(
+        "watchlist",
+        "id",
+        # Not `stopped`: every round writes it.
+        only=(
+            *("id", "name", "description", "search_query", "index_type", "enabled", "readonly"),
+            "group_id",
+        ),
+    ),
 )
 
 WATCHLIST_ID = Table(

@@ -98,8 +98,8 @@ def add(connection: Connection, new: NewAction, now_us: int) -> int:
         "secret": new.secret,
         "changed_us": now_us,
     }
-    made: int = connection.execute(insert(ACTION).values(row).returning(ACTION.c.id)).scalar_one()
-    return made
+    key = connection.execute(insert(ACTION).values(row)).inserted_primary_key
+    return int(key[0]) if key else 0
 
 
 def change(

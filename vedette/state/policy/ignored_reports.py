@@ -31,6 +31,7 @@ def set_ignored(
         for some in _slices(reports):
             connection.execute(delete(REPORT_IGNORED).where(_one_of(some)))
         return
+    known = ignored_among(connection, reports)
     rows = [
         {
             "feed_id": feed_id,
@@ -39,7 +40,7 @@ def set_ignored(
             "username": by.username,
             "time_us": by.time_us,
         }
-        for feed_id, report_id in reports
+        for feed_id, report_id in sorted(set(reports) - known)
     ]
     if rows:
         connection.execute(insert_new(connection, REPORT_IGNORED), rows)

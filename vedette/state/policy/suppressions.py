@@ -104,10 +104,8 @@ def add(connection: Connection, rule: SuppressionChange) -> Suppression:
     if (connection.scalar(select(func.count()).select_from(SUPPRESSION)) or 0) >= SUPPRESSIONS_MAX:
         raise ConflictError(f"there are {SUPPRESSIONS_MAX} suppressions; delete expired ones")
     values = {"enabled": True, "created_us": rule.time_us} | rule.values()
-    rule_id: int = connection.execute(
-        insert(SUPPRESSION).values(values).returning(SUPPRESSION.c.id)
-    ).scalar_one()
-    return get(connection, rule_id)
+    key = connection.execute(insert(SUPPRESSION).values(values)).inserted_primary_key
+    return get(connection, int(key[0]) if key else 0)
 
 
 def change(connection: Connection, rule_id: int, wanted: SuppressionChange) -> Suppression:
