@@ -96,6 +96,9 @@ def test_sensors(client: DocumentClient) -> None:
         client["PUT /api/v1/sensor/{sensor_id}"]({"notes": "seen"}, **where)
     client["GET /api/v2/sensor"](rows=1)
     client["GET /api/v1/sensor/statistics"]()
+    client["GET /api/v1/completeness"](**{"from": "-24h"})
+    client["GET /api/v1/completeness"](fails=True)
+    client["GET /api/v1/completeness/certificate"](**{"from": "-1h"}, hostname="api-host")
     client["GET /api/v1/sensor/{sensor_id}"](sensor_id=10**6, fails=True)
     known = {"alias": "openapi-alias", "hostname": "api-host.corp.example"}
     client["POST /api/v1/hostalias"](known)

@@ -28,6 +28,7 @@ from vedette.api.routes.policy import (
 from vedette.api.routes.search import (
     analysis,
     binaries,
+    completeness,
     process_views,
     processes,
     queries,
@@ -85,6 +86,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     osquery.router,
     live_queries.router,
     partitions.router,
+    completeness.router,
     users.router,
     teams.router,
     tokens.router,

@@ -13,6 +13,7 @@ from vedette import __version__
 from vedette.cli import (
     backup,
     clock,
+    completeness,
     config,
     demo,
     doctor,
@@ -84,6 +85,7 @@ app.add_typer(feeds.app, name="feed", help="Feeds of threat intelligence.")
 app.add_typer(notify.app, name="notify", help="Messages to people and other systems.")
 app.add_typer(config.app, name="config", help="Settings.")
 app.add_typer(clock.app, name="clock", help="The server's clock, when it is in doubt.")
+app.add_typer(completeness.app, name="completeness", help="Whether all that was sent is stored.")
 app.add_typer(sigma.app, name="sigma", help="Sigma rules: check them, try them on files.")
 app.add_typer(audit.app, name="audit", help="Who changed what.")
 app.add_typer(approved_list.app, name="approvedlist", help="Addresses that may call the API.")

@@ -62,3 +62,6 @@ READY_REQUEST_TIMEOUT_S = 5.0
 
 DEMO_STOP_POLL_S = 0.5
 """Longest wait for room in the queue of batches before a failure of a sender is looked for."""
+
+COMPLETENESS_REQUEST_S = 330.0
+"""Timeout of a question about completeness: the longest deadline of a search, and a little."""

@@ -145,3 +145,22 @@ TREE_GENERATION_READ_MAX = 1_000
 
 SECOND_TEXTS_CACHED_MAX = 16_384
 """Seconds whose text is cached: events of one answer share most of their seconds."""
+
+COMPLETENESS_SENSORS_MAX = 1_000
+"""Sensors of one answer on completeness, and of a certificate: each has numbers of days to read."""
+
+COMPLETENESS_SENSORS = 100
+"""Sensors of one answer on completeness when `rows` is not given."""
+
+COMPLETENESS_GAPS_MAX = 10_000
+"""Gaps of a channel that are compared with what came at other times; the rest are counted."""
+
+COMPLETENESS_GAPS_SHOWN_MAX = 100
+"""Gaps of a channel that are named in an answer; the rest are counted."""
+
+COMPLETENESS_DAYS_MAX = 31
+"""The longest time that is asked about at once: a busy host has 3 million numbers in it."""
+
+COMPLETENESS_AROUND_DAYS = 7
+"""How long before and after a time numbers are looked for that continue or fill it: a laptop is
+away for a week, and what a shipper kept comes late."""

@@ -322,6 +322,8 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/builds"): Right.READ,
     ("GET", "/api/v1/builds"): Right.READ,
     ("GET", "/api/v2/builds"): Right.READ,
+    ("GET", "/api/v1/completeness"): Right.READ,
+    ("GET", "/api/v1/completeness/certificate"): Right.READ,
     ("GET", "/api/v1/doctor"): Right.ADMINISTER,
     ("GET", "/api/v1/storage/events/partition"): Right.ADMINISTER,
     ("POST", "/api/v1/storage/events/new_partition"): Right.ADMINISTER,

@@ -40,6 +40,7 @@ from vedette.pipeline.batch.host_cache import Host, HostCache
 from vedette.pipeline.batch.ingest_filters import FilterVerdicts, IngestFilters
 from vedette.pipeline.batch.rule_judge import OnHit, RuleJudge
 from vedette.pipeline.batch.segment_assigner import AssignedRows, SegmentAssigner
+from vedette.pipeline.batch.unstored import Unstored, note_unstored
 from vedette.pipeline.receipt_outcomes import (
     DUPLICATE,
     EVENTS,
@@ -78,6 +79,8 @@ class Commit(Struct):
     """Rows of segments; set by `assign_segments`."""
     hits: list[RuleHit] = field(default_factory=list)
     """What rules hit; set by `ask_rules`."""
+    unstored: Unstored = field(default_factory=dict)
+    """Keys of records that make no row; set by `fold`."""
 
     def outcomes(self) -> Iterator[tuple[SensorRef, list[Outcome]]]:
         """The normalised outcomes of each record that is not a duplicate, with its sensor."""
@@ -98,7 +101,9 @@ class ProcessedBatch(Struct):
     hosts: dict[int, dict[str, Any]]
     """The `columns.HOST` values by sensor id."""
     hits: list[RuleHit]
+    unstored: Unstored
     receipts: list[Receipt]
+    window_ms: int
 
 
 class BatchProcessor:
@@ -166,7 +171,9 @@ class BatchProcessor:
             commit.folded,
             commit.columns,
             commit.hits,
+            commit.unstored,
             receipts,
+            self.windows.window_ms,
         )
 
     def try_rules(self, batches: list[DecodedBatch], seq: int, now_us: int, on_hit: OnHit) -> None:
@@ -223,7 +230,8 @@ class BatchProcessor:
     def fold(self, commit: Commit) -> None:
         """Merges events by process, and writes every record's outcome to its receipt."""
         for batch in commit.batches:
-            _fold(batch, commit.folded, commit.verdicts)
+            outcomes = _fold(batch, commit.folded, commit.verdicts)
+            note_unstored(commit.unstored, batch, outcomes)
         for host in commit.hosts:
             self.seen.add_records(host.sensor.id, host.taken)
             self.seen.add_fingerprints(host.sensor.id, host.prints)
@@ -340,8 +348,8 @@ def _learning_groups(batches: list[DecodedBatch]) -> Iterator[list[DecodedBatch]
             yield [batch]
 
 
-def _fold(batch: DecodedBatch, folded: Folded, verdicts: FilterVerdicts | None) -> None:
-    """Folds the outcomes of one submission and completes its receipt."""
+def _fold(batch: DecodedBatch, folded: Folded, verdicts: FilterVerdicts | None) -> list[int]:
+    """Folds the outcomes of one submission and completes its receipt; gives its outcomes."""
     outcomes: list[int] = []
     request_key = batch.request_key
     for n, (host, key, position, result) in enumerate(
@@ -366,6 +374,7 @@ def _fold(batch: DecodedBatch, folded: Folded, verdicts: FilterVerdicts | None) 
     if batch.in_sequence:
         names = [host.sensor.hostname for host in batch.hosts]
         note_hosts(batch.receipt, names, batch.records, outcomes)
+    return outcomes
 
 
 def _outcome_without_events(made: list[Outcome], kept: list[Outcome]) -> int:

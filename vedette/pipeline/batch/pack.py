@@ -17,6 +17,7 @@ from vedette.store.write.commit import (
     HitRow,
     ProcessWindow,
     RecordRow,
+    UnstoredRow,
     commit_tables,
 )
 
@@ -59,6 +60,12 @@ def commit_of(prepared: ProcessedBatch) -> Commit:
                 prepared.seq,
             )
             for hit in prepared.hits
+        ],
+        unstored=[
+            UnstoredRow(
+                prepared.partition_ms, prepared.window_ms, sensor_id, outcome, keys, prepared.seq
+            )
+            for (sensor_id, outcome), keys in prepared.unstored.items()
         ],
         seq=prepared.seq,
     )

@@ -72,6 +72,13 @@ class Channels:
         return max(0, min(limits.CHANNELS_MAX - taken, of_group, free + max(of_hour, 0)))
 
 
+def channel_names(database: Database) -> dict[int, str]:
+    """All names by their codes."""
+    with database.reading() as connection:
+        rows = connection.execute(select(CHANNEL.c.code, CHANNEL.c.name))
+        return dict(rows.tuples().all())
+
+
 def _can_have_code(name: str) -> bool:
     return 0 < len(name) <= limits.CHANNEL_CHARS_MAX and name.isprintable()
 

@@ -8,6 +8,7 @@ The store comes first and this record second, so a crash between the two leaves 
 stored and not recorded: when it is sent again, the write path knows the request itself.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -66,6 +67,22 @@ def progress(connection: Connection, sensor_id: int, epoch: str) -> QueueProgres
         tuple((first, last) for first, last in orjson.loads(row["missing"])),
         tuple((number, content) for number, content in orjson.loads(row["hashes"])),
     )
+
+
+def queues_of(
+    database: Database, sensor_ids: Sequence[int], since_us: int
+) -> dict[int, list[tuple[str, QueueProgress]]]:
+    """Epoch and progress of the queues that changed since a time, by sensor."""
+    query = select(SENSOR_QUEUE).where(
+        SENSOR_QUEUE.c.sensor_id.in_(sensor_ids), SENSOR_QUEUE.c.changed_us >= since_us
+    )
+    found: dict[int, list[tuple[str, QueueProgress]]] = {}
+    with database.reading() as connection:
+        for row in connection.execute(query.order_by(SENSOR_QUEUE.c.epoch)).mappings():
+            missing = tuple((first, last) for first, last in orjson.loads(row["missing"]))
+            queue = (row["epoch"], QueueProgress(row["expected"], missing))
+            found.setdefault(row["sensor_id"], []).append(queue)
+    return found
 
 
 def stored_before(database: Database, block: Block) -> int | None:

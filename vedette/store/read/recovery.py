@@ -121,7 +121,7 @@ def _facts(engine: Engine, latest: list[tuple[int, int, str]]) -> dict[str, dict
     }
 
 
-_NUMBERED = ("record", "binary", "hit")
+_NUMBERED = ("record", "binary", "hit", "unstored")
 """Tables besides `segment` whose rows a commit may consist of."""
 
 

@@ -4,6 +4,8 @@
              segment are merged by the engine; read it with FINAL.
 - `record`   records without a process, or without a place in the model.
 - `binary`   what was seen of a file's image, by hash and sensor.
+- `unstored` numbers of records that arrived and made no row, with the reason: so that what is
+             missing can be told from what was left out.
 - `process`  lookup: in which windows a process has segments. A superset; `segment` decides.
 - `correction` metadata that replaces what `segment` has (`store/write/corrections.py`).
 - `partition` the wanted state of each time partition (`store/partitions/lifecycle.py`).
@@ -54,7 +56,7 @@ from vedette.store.schema.table import (
 )
 from vedette.store.sql.scope_filter import SEGMENT_KEY
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Of the tables below; `store/schema/upgrade.py` has a step for each version after the first."""
 
 BY_PROCESS_COLUMNS: tuple[str, ...] = (
@@ -137,6 +139,22 @@ RECORD = Table(
     ),
     partition_by="partition_ms",
     order_by="(channel, event_id, sensor_id, time)",
+    settings=(*DURABLE, *COMPACT),
+)
+
+UNSTORED = Table(
+    "unstored",
+    "MergeTree",
+    columns=(
+        "partition_ms UInt64 CODEC(Delta(8), ZSTD(1))",
+        "window_ms UInt64 CODEC(Delta(8), ZSTD(1))",
+        "sensor_id UInt32 CODEC(ZSTD(1))",
+        "outcome LowCardinality(String) CODEC(ZSTD(1))",
+        "record_keys Array(UInt64) CODEC(Delta(8), ZSTD(1))",
+        "seq UInt64 CODEC(Delta(8), ZSTD(1))",
+    ),
+    partition_by="partition_ms",
+    order_by="(window_ms, sensor_id)",
     settings=(*DURABLE, *COMPACT),
 )
 
@@ -235,6 +253,7 @@ TABLES: tuple[Table, ...] = (
     BINARY_SEEN,
     PROCESS,
     HIT,
+    UNSTORED,
     CORRECTION,
     TAG,
     BINARY_TAG,

@@ -28,7 +28,7 @@ from vedette.store.schema.detection_tables import (
     THREAT_REPORT,
 )
 from vedette.store.schema.table import Table
-from vedette.store.schema.tables import CORRECTION, SEGMENT, additions, definitions
+from vedette.store.schema.tables import CORRECTION, SEGMENT, UNSTORED, additions, definitions
 
 log = structlog.get_logger(__name__)
 
@@ -85,6 +85,11 @@ STEPS: Final[tuple[Step, ...]] = (
             *definitions(INDICATOR, capabilities),
             *additions(SEGMENT, capabilities),
         ),
+    ),
+    Step(
+        4,
+        "numbers of records that arrived and were not stored",
+        lambda capabilities: definitions(UNSTORED, capabilities),
     ),
 )
 

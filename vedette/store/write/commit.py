@@ -55,6 +55,18 @@ class HitRow(Struct, gc=False):
     seq: int
 
 
+class UnstoredRow(Struct, gc=False):
+    """Keys of records of one sensor that arrived in a commit and made no row."""
+
+    partition_ms: int
+    window_ms: int
+    sensor_id: int
+    outcome: str
+    """`not_kept`, `filtered` or `rejected`."""
+    record_keys: Sequence[int]
+    seq: int
+
+
 class ProcessWindow(Struct, gc=False):
     """A (process, window) pair that has a segment."""
 
@@ -74,6 +86,7 @@ class Commit(Struct):
     """Only pairs that were not written before, by `known_processes`."""
     corrections: Sequence[Correction] = field(default_factory=list)
     hits: Sequence[HitRow] = field(default_factory=list)
+    unstored: Sequence[UnstoredRow] = field(default_factory=list)
     seq: int = 0
     """Number of the commit; only corrections need it."""
 
@@ -101,6 +114,8 @@ def _aside(commit: Commit) -> Iterator[tuple[str, pa.Table]]:
         yield "process", process_table(commit.processes)
     if commit.hits:
         yield "hit", hit_table(commit.hits)
+    if commit.unstored:
+        yield "unstored", unstored_table(commit.unstored)
     if commit.corrections:
         yield "correction", correction_table(commit.corrections, commit.seq)
 
@@ -196,6 +211,23 @@ def binary_table(rows: Sequence[BinaryRow]) -> pa.Table:
             [int(value or 0) for value in values] if numbers else values, column.type
         )
     return pa.table(columns)
+
+
+def unstored_table(rows: Sequence[UnstoredRow]) -> pa.Table:
+    """Rows of `unstored`."""
+    keys = [sorted(row.record_keys) for row in rows]
+    return pa.table(
+        {
+            "partition_ms": array([row.partition_ms for row in rows], "u64"),
+            "window_ms": array([row.window_ms for row in rows], "u64"),
+            "sensor_id": array([row.sensor_id for row in rows], "u32"),
+            "outcome": array([row.outcome for row in rows], "text"),
+            "record_keys": lists(
+                array([key for row in keys for key in row], "u64"), offsets(map(len, keys))
+            ),
+            "seq": array([row.seq for row in rows], "u64"),
+        }
+    )
 
 
 def hit_table(rows: Sequence[HitRow]) -> pa.Table:

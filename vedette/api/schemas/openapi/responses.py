@@ -9,6 +9,7 @@ from typing import Final
 
 from vedette.api.schemas.openapi.accounts import ACCOUNTS
 from vedette.api.schemas.openapi.alerts import ALERTS
+from vedette.api.schemas.openapi.completeness import COMPLETENESS
 from vedette.api.schemas.openapi.feeds import FEEDS
 from vedette.api.schemas.openapi.fleet import FLEET
 from vedette.api.schemas.openapi.notify import NOTIFY
@@ -27,6 +28,7 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
     **ACCOUNTS,
     **ALERTS,
     **NOTIFY,
+    **COMPLETENESS,
 }
 """All schemas of the document, by name."""
 
@@ -210,6 +212,8 @@ _ONE: Final[Mapping[Route, str]] = {
     ("GET", "/healthz"): "Health",
     ("GET", "/readyz"): "Readiness",
     ("GET", "/api/v1/doctor"): "Diagnosis",
+    ("GET", "/api/v1/completeness"): "Completeness",
+    ("GET", "/api/v1/completeness/certificate"): "SignedCompleteness",
     ("POST", "/api/v1/ingest"): "IngestReceipt",
     **_under(("/_bulk", "/{index}/_bulk"), ("POST", "", "BulkReceipt"), ("PUT", "", "BulkReceipt")),
     ("POST", "/sensor/v1/enrol"): "Enrolled",

@@ -1,0 +1,153 @@
+"""`vedette completeness`: whether all that was sent is stored, and signed statements of it."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import httpx
+import orjson
+import typer
+
+from vedette.bootstrap.local_access import read_access
+from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_settings, open_state
+from vedette.cli.printing import print_json, print_table
+from vedette.cli.server_process import api_client
+from vedette.errors import StartError
+from vedette.limits import COMPLETENESS_REQUEST_S
+from vedette.state.sensors.statement_signing import statement_public_key, verify_signed
+
+app = typer.Typer(no_args_is_help=True)
+
+FromOption = Annotated[
+    str, typer.Option("--from", metavar="TIME", help="Arrived since, e.g. -24h or a time.")
+]
+ToOption = Annotated[str, typer.Option("--to", metavar="TIME", help="Arrived before; now.")]
+SensorOption = Annotated[int | None, typer.Option("--sensor", help="Only this sensor, by its id.")]
+GroupOption = Annotated[int | None, typer.Option("--group", help="Only this group, by its id.")]
+HostOption = Annotated[str, typer.Option("--host", help="Only hosts with this in their name.")]
+
+
+@app.command("show")
+def show(
+    from_: FromOption = "-24h",
+    to: ToOption = "",
+    sensor: SensorOption = None,
+    group: GroupOption = None,
+    host: HostOption = "",
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What is missing of what hosts sent, by their own numbers. Exit code 1: something is."""
+    params = _params(from_, to, sensor, group, host) | {"rows": "1000"}
+    body = _asked("/api/v1/completeness", params, data, config)
+    if as_json:
+        print_json(body)
+    else:
+        print_table(("host", "what", "verdict", "received", "missing", "gaps"), _lines(body))
+        _warn(body)
+    raise typer.Exit(_exit_code(body))
+
+
+@app.command("certificate")
+def certificate(
+    file: Annotated[Path, typer.Argument(help="Where to write it.")],
+    from_: FromOption,
+    to: ToOption = "",
+    sensor: SensorOption = None,
+    group: GroupOption = None,
+    host: HostOption = "",
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write the same as a statement that the server signs, for an incident's file."""
+    params = _params(from_, to, sensor, group, host)
+    body = _asked("/api/v1/completeness/certificate", params, data, config)
+    with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as out:
+        out.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    typer.echo(f"wrote {file}; it is signed with the key {body['public_key']}")
+
+
+@app.command("verify")
+def verify(
+    file: Annotated[Path, typer.Argument(help="A certificate.", exists=True, dir_okay=False)],
+    key: Annotated[
+        str, typer.Option(help="The server's public key; default that of the server in --data.")
+    ] = "",
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Check who signed a certificate, and print what it says."""
+    if not key:
+        with open_state(data, config) as database:
+            key = statement_public_key(database)
+    statement = verify_signed(file.read_bytes(), key)
+    if statement.get("kind") != "completeness":
+        raise StartError(f"{file} is a signed statement, but none on completeness")
+    typer.echo(f"signed with the key {key} on {statement['made']} for {statement['made_for']}")
+    typer.echo(f"what arrived from {statement['from']} to {statement['to']}:")
+    print_table(("host", "what", "verdict", "received", "missing", "gaps"), _lines(statement))
+    _warn(statement)
+
+
+@app.command("key")
+def public_key(data: DataOption = None, config: ConfigOption = None) -> None:
+    """Print the public key that certificates are verified with: keep it apart from the server."""
+    with open_state(data, config) as database:
+        typer.echo(statement_public_key(database))
+
+
+def _params(
+    from_: str, to: str, sensor: int | None, group: int | None, host: str
+) -> dict[str, str]:
+    given = {"from": from_, "to": to, "hostname": host}
+    given |= {"sensor_id": str(sensor or ""), "group_id": str(group or "")}
+    return {name: value for name, value in given.items() if value}
+
+
+def _asked(
+    path: str, params: dict[str, str], data: Path | None, config: Path | None
+) -> dict[str, Any]:
+    settings = load_settings(data, config).settings
+    running = read_access(settings.data)
+    if running is None:
+        raise StartError(f"no server runs on {settings.data}: start it, or name it with --data")
+    try:
+        with api_client(running, COMPLETENESS_REQUEST_S) as client:
+            answer = client.get(path, params=params)
+            body: dict[str, Any] = answer.json()
+    except (httpx.HTTPError, ValueError) as error:
+        raise StartError(f"the server at {running.url} does not answer: {error}") from None
+    if not answer.is_success:
+        raise StartError(str(body.get("message", answer.status_code)))
+    return body
+
+
+def _lines(body: dict[str, Any]) -> list[tuple[str, ...]]:
+    lines = []
+    for sensor in body["sensors"]:
+        host = sensor["hostname"]
+        parts = [_line(host, one["channel"], one) for one in sensor["channels"]]
+        parts += [
+            _line(host, f"blocks of {one['epoch']}", {**one, "received": one["received_to"]})
+            for one in sensor["queues"]
+        ]
+        lines += parts or [(host, "", sensor["verdict"], "", "", "")]
+    return lines
+
+
+def _line(host: str, what: str, one: dict[str, Any]) -> tuple[str, ...]:
+    verdict = one.get("verdict") or ("gaps" if one["missing"] else "complete")
+    gaps = ", ".join(f"{gap['first']}-{gap['last']}" for gap in one["gaps"][:5])
+    more = ", ..." if len(one["gaps"]) > 5 else ""
+    return host, what, verdict, str(one["received"]), str(one["missing"]), gaps + more
+
+
+def _warn(body: dict[str, Any]) -> None:
+    if body["unmounted_partitions"]:
+        names = ", ".join(body["unmounted_partitions"])
+        typer.echo(f"not looked into, since they are unmounted: {names}", err=True)
+
+
+def _exit_code(body: dict[str, Any]) -> int:
+    return int(any(name in body["verdicts"] for name in ("gaps", "refused")))

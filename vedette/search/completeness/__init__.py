@@ -1,0 +1,1 @@
+"""Whether all that was sent is stored."""

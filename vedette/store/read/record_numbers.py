@@ -1,0 +1,167 @@
+"""Numbers of records that arrived, by sensor and channel code (`pipeline/batch/deduplicate.py` has
+the form of a record's key).
+
+Numbers are in the rows that records made, and in `unstored` where they made none. What is asked of
+them is answered by the engine, which gives back gaps and not numbers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from vedette.limits import COMPLETENESS_GAPS_MAX
+from vedette.store.engine.client import Engine
+
+Range = tuple[int, int]
+"""First and last number, both included."""
+Channel = tuple[int, int]
+"""Sensor id and channel code."""
+
+_NUMBER = "bitAnd(k, 281474976710655)"  # the low 48 bits
+_CODE = "bitShiftRight(bitAnd(k, 9223372036854775807), 48)"  # without the mark of half a record
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What arrived of a channel between two times: different numbers, the least and greatest of
+    them, and the gaps between, at most `COMPLETENESS_GAPS_MAX` of `gap_count`."""
+
+    received: int
+    first: int
+    last: int
+    gap_count: int
+    missing: int
+    gaps: tuple[Range, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What arrived at other times: the next number below and above (0: none), and the numbers
+    between, ascending. Of a channel of which nothing arrived: the greatest number that arrived
+    before, and the next one above it."""
+
+    below: int
+    above: int
+    between: tuple[int, ...] = ()
+
+
+def spans(
+    engine: Engine, sensor_ids: Sequence[int], from_ms: int, until_ms: int
+) -> dict[Channel, Span]:
+    """What arrived in [from, until), epoch milliseconds."""
+    found = engine.query(
+        "SELECT sensor_id, code, length(n), n[1], n[-1], length(gaps), "
+        "arraySum(one -> one.2 - one.1 + 1, gaps), "
+        f"arraySlice(gaps, 1, {COMPLETENESS_GAPS_MAX:d}) FROM ("
+        "SELECT sensor_id, code, n, arrayMap(at -> (n[at - 1] + 1, n[at] - 1), arrayFilter("
+        "at -> at > 1 AND n[at] > n[at - 1] + 1, arrayEnumerate(n))) AS gaps FROM ("
+        f"SELECT sensor_id, {_CODE} AS code, arraySort(groupUniqArray({_NUMBER})) AS n "
+        f"FROM ({_ARRIVED}) GROUP BY sensor_id, code)) ORDER BY sensor_id, code",
+        {"sensors": list(sensor_ids), "from": from_ms, "until": until_ms},
+    )
+    return {
+        (row[0], row[1]): Span(
+            row[2], row[3], row[4], row[5], row[6], tuple((first, last) for first, last in row[7])
+        )
+        for row in found.rows
+    }
+
+
+def around(
+    engine: Engine,
+    sensor_ids: Sequence[int],
+    known: Mapping[Channel, Span],
+    times_ms: tuple[int, int, int, int],
+) -> dict[Channel, Around]:
+    """What arrived outside of a time, of all channels. `times_ms` are the beginning of the look,
+    the beginning and the end of the time, and the end of the look."""
+    found = _around(engine, sensor_ids, _bounds(known), times_ms)
+    silent = {
+        channel: (one.below, one.below)
+        for channel, one in found.items()
+        if channel not in known and one.below
+    }
+    if silent:
+        above = _around(engine, sensor_ids, silent, times_ms)
+        found |= {channel: Around(silent[channel][0], above[channel].above) for channel in silent}
+    return found
+
+
+def _bounds(known: Mapping[Channel, Span]) -> dict[Channel, Range]:
+    return {channel: (one.first, one.last) for channel, one in known.items()}
+
+
+def _around(
+    engine: Engine,
+    sensor_ids: Sequence[int],
+    bounds: Mapping[Channel, Range],
+    times_ms: tuple[int, int, int, int],
+) -> dict[Channel, Around]:
+    """Without a bound, `below` is the greatest number that arrived before."""
+    begin_ms, from_ms, until_ms, end_ms = times_ms
+    found = engine.query(
+        "SELECT sensor_id, code, maxIf(n, if(least = 0, at < {inner:UInt64}, n < least)), "
+        "minIf(n, n > most), groupUniqArrayIf(n, n > least AND n < most) FROM ("
+        f"SELECT sensor_id, {_CODE} AS code, {_NUMBER} AS n, at FROM ({_ARRIVED}) "
+        "WHERE at < {inner:UInt64} OR at >= {outer:UInt64}) AS arrived LEFT JOIN ("
+        "SELECT one.1 AS sensor_id, one.2 AS code, one.3 AS least, one.4 AS most "
+        "FROM (SELECT arrayJoin({bounds:Array(Tuple(UInt32, UInt64, UInt64, UInt64))}) AS one)"
+        ") AS bounds USING (sensor_id, code) GROUP BY sensor_id, code",
+        {
+            "sensors": list(sensor_ids),
+            "from": begin_ms,
+            "until": end_ms,
+            "inner": from_ms,
+            "outer": until_ms,
+            "bounds": [(*channel, *one) for channel, one in bounds.items()],
+        },
+    )
+    return {(row[0], row[1]): Around(row[2], row[3], tuple(sorted(row[4]))) for row in found.rows}
+
+
+def unstored(
+    engine: Engine, sensor_ids: Sequence[int], from_ms: int, until_ms: int
+) -> dict[Channel, dict[str, int]]:
+    """How many different numbers made no row, by outcome."""
+    found = engine.query(
+        f"SELECT sensor_id, {_CODE} AS code, outcome, uniqExact({_NUMBER}) FROM ("
+        "SELECT sensor_id, outcome, arrayJoin(record_keys) AS k FROM unstored WHERE "
+        f"{_UNSTORED}) GROUP BY sensor_id, code, outcome",
+        {"sensors": list(sensor_ids), "from": from_ms, "until": until_ms},
+    )
+    counts: dict[Channel, dict[str, int]] = {}
+    for sensor_id, code, outcome, count in found.rows:
+        counts.setdefault((sensor_id, code), {})[outcome] = count
+    return counts
+
+
+def unnumbered(
+    engine: Engine, sensor_ids: Sequence[int], from_ms: int, until_ms: int
+) -> dict[int, int]:
+    """By sensor, how many requests had records without numbers of their own."""
+    found = engine.query(
+        "SELECT sensor_id, uniqExact(k) FROM ("
+        f"SELECT sensor_id, arrayJoin(request_keys) AS k FROM segment WHERE {_WINDOWS} "
+        f"UNION ALL SELECT sensor_id, request_key AS k FROM record WHERE {_COMMITTED} "
+        "AND request_key > 0) GROUP BY sensor_id",
+        {"sensors": list(sensor_ids), "from": from_ms, "until": until_ms},
+    )
+    return dict(found.rows)
+
+
+_SENSORS = "sensor_id IN {sensors:Array(UInt32)} AND "
+_WINDOWS = _SENSORS + "window_ms >= {from:UInt64} AND window_ms < {until:UInt64}"
+_UNSTORED = _WINDOWS
+_COMMITTED = (
+    f"{_SENSORS}committed >= fromUnixTimestamp64Milli(toInt64({{from:UInt64}}), 'UTC') "
+    "AND committed < fromUnixTimestamp64Milli(toInt64({until:UInt64}), 'UTC')"
+)
+_ARRIVED = (
+    "SELECT sensor_id, arrayJoin(record_keys) AS k, window_ms AS at "
+    f"FROM segment WHERE {_WINDOWS} AND notEmpty(record_keys) "
+    "UNION ALL SELECT sensor_id, arrayJoin(record_keys) AS k, window_ms AS at "
+    f"FROM unstored WHERE {_WINDOWS} "
+    "UNION ALL SELECT sensor_id, record_key AS k, "
+    "toUInt64(toUnixTimestamp64Milli(committed)) AS at "
+    f"FROM record WHERE {_COMMITTED} AND record_key > 0"
+)
+"""Keys and when they came, in one block of time; a key may come twice."""
