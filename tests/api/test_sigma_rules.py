@@ -1,10 +1,15 @@
 """Sigma rules over HTTPS: rule in, event in, alert out; who may change them; bad input."""
 
+import json
+from pathlib import Path
+
 import httpx
 import pytest
+from typer.testing import CliRunner
 
-from tests.support.served import Server, hire, wait_for
+from tests.support.served import Server, hire, open_group, wait_for
 from tests.support.sysmon import story
+from vedette.cli.rules.sigma import app
 from vedette.model.principal import Role
 
 SIGMA = "/api/v1/sigma"
@@ -71,10 +76,10 @@ def test_a_rule_that_is_switched_off_or_deleted_fires_no_more(
     assert analyst.get(f"{SIGMA}/{second}").status_code == 404
     assert analyst.delete(f"{SIGMA}/{second}").status_code == 404
     before = alerted(server)
-    sender.post("/api/v1/ingest", json=story("off.corp.example").records)
-    analyst.put(SIGMA, json={"ids": [first], "enabled": True})
-    sender.post("/api/v1/ingest", json=story("off.corp.example").records)
     tale = story("off.corp.example")
+    sender.post("/api/v1/ingest", json=tale.records)
+    analyst.put(SIGMA, json={"ids": [first], "enabled": True})
+    sender.post("/api/v1/ingest", json=tale.records)
     tale.host.record_id += 1_000
     later = tale.host.process(1101, tale.powershell.image, "powershell.exe off.corp.example", 40)
     sender.post("/api/v1/ingest", json=[tale.host.created(later, tale.word)])
@@ -133,6 +138,82 @@ def test_a_rule_is_tried_on_events_without_keeping_anything(analyst: httpx.Clien
     ]
 
 
+def test_a_rule_is_tried_on_the_stored_past_before_it_is_on(
+    server: Server, analyst: httpx.Client, sender: httpx.Client
+) -> None:
+    host = "past.corp.example"
+    assert sender.post("/api/v1/ingest", json=story(host).records).is_success
+    answer = analyst.post(f"{SIGMA}/test", json={"text": rule(30, host), "from": "-24h"})
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert (found["total_hits"], found["expected_alerts"], found["total_hosts"]) == (1, 1, 1)
+    assert [one["hostname"] for one in found["hosts"]] == [host]
+    assert found["samples"][0]["matched"]["ParentImage"].endswith("WINWORD.EXE")
+    assert [one["hits"] for one in found["rules"]] == [1]
+    assert sum(one["hits"] for one in found["hits_per_day"]) == 1
+    assert not found["incomplete_results"]
+    rule_id = found["documents"][0]["id"]
+    assert analyst.get(f"{SIGMA}/{rule_id}").status_code == 404
+    assert not analyst.get("/api/v2/alert", params={"q": f"hostname:{host}"}).json()["results"]
+    kept = analyst.post(SIGMA, json={"text": rule(31, host), "enabled": False}).json()["results"]
+    again = analyst.post(f"{SIGMA}/test", json={"ids": [kept[0]["id"]]}).json()
+    assert again["total_hits"] == 1
+    group, secret = open_group(server, "of a stored past")
+    token = hire(server, "past-analyst", {group: Role.ANALYST})
+    with server.client(**{"X-Auth-Token": token}) as other:
+        hidden = other.post(f"{SIGMA}/test", json={"text": rule(30, host)}).json()
+        assert (hidden["total_hits"], hidden["hosts"], hidden["samples"]) == (0, [], [])
+        with server.client(Authorization=f"Bearer {secret}") as their:
+            their.post("/api/v1/ingest", json=story("theirs.corp.example").records)
+        asked = {"text": rule(32, "theirs.corp.example")}
+        found = wait_for(lambda: other.post(f"{SIGMA}/test", json=asked).json()["total_hits"], 1)
+        assert found == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"ids": []},
+        {"text": rule(33, "x"), "from": "yesterday-ish"},
+        {"text": rule(33, "x"), "from": "now", "to": "-1h"},
+        {"text": "---\n".join(rule(1, "x").replace("5c1f0a52", f"{n:08x}") for n in range(101))},
+    ],
+)
+def test_a_trial_on_the_past_that_cannot_be_read_is_refused(
+    analyst: httpx.Client, body: dict[str, object]
+) -> None:
+    assert analyst.post(f"{SIGMA}/test", json=body).status_code == 400
+
+
+def test_a_filter_that_would_hide_hits_names_the_rule(
+    analyst: httpx.Client, sender: httpx.Client
+) -> None:
+    host = "blind-rule.corp.example"
+    whole = rule(40, host)
+    file = (
+        "title: by file\nid: 5c1f0a52-4a3e-4a56-9a33-000000000041\nlevel: high\n"
+        "logsource: {product: windows, category: file_event}\n"
+        f"detection: {{a: {{TargetFilename|endswith: up.exe, CommandLine|contains: {host}}},"
+        " condition: a}\n"
+    )
+    added = analyst.post(SIGMA, json={"text": "---\n".join((whole, file))}).json()["results"]
+    by_start, by_file = (one["id"] for one in added)
+    assert sender.post("/api/v1/ingest", json=story(host).records).is_success
+    meant = {"cmdline_filters": [f"SQBFAFgA {host}"]}
+
+    def blinded(**members: object) -> dict[str, int]:
+        body = [{"id": "blind-rule", **meant, **members}]
+        answer = analyst.post("/api/v1/ingress_approvedlist", params={"dry_run": "true"}, json=body)
+        assert answer.status_code == 200, answer.text
+        mine = (by_start, by_file)
+        named = [one for one in answer.json()["blinded"] if one["kind"] == "rule"]
+        return {one["id"]: one["hits"] for one in named if one["id"] in mine}
+
+    assert blinded(filter_all_events=True) == {by_start: 1, by_file: 1}
+    assert blinded(filter_all_events=False, filemod_filters=["up.exe"]) == {by_file: 1}
+    assert blinded(filter_all_events=False, filemod_filters=["other.exe"]) == {}
+
+
 BAD = [
     {},
     {"text": 7},
@@ -183,3 +264,18 @@ def test_viewers_read_and_only_global_administrators_change(server: Server) -> N
             assert client.post(SIGMA, json=body).status_code == 403
             assert client.put(SIGMA, json={"ids": ["x"], "enabled": True}).status_code == 403
             assert client.delete(f"{SIGMA}/x").status_code == 403
+
+
+def test_the_command_tries_rules_on_what_the_server_has_stored(
+    server: Server, sender: httpx.Client, tmp_path: Path
+) -> None:
+    host = "past-command.corp.example"
+    assert sender.post("/api/v1/ingest", json=story(host).records).is_success
+    file = tmp_path / "rule.yml"
+    file.write_text(rule(50, host))
+    done = CliRunner().invoke(app, ["test", str(file), "--data", str(server.data), "--json"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.output)
+    assert (found["total_hits"], found["samples"][0]["hostname"]) == (1, host)
+    shown = CliRunner().invoke(app, ["test", str(file), "--data", str(server.data), "--days", "1"])
+    assert "A document of Office starts a shell" in shown.output

@@ -83,6 +83,31 @@ RULE_HITS_A_ROUND = 5_000
 RULE_TRIAL_PROCESSES_MAX = 200_000
 """Processes that a trial of rules remembers the metadata of."""
 
+RULE_PAST_RULES_MAX = 100
+"""Rules that one request may try on the stored past."""
+
+RULE_PAST_DAYS = 7
+"""Days of the stored past that rules are tried on unless the request says otherwise."""
+
+RULE_PAST_STEP_S = 900
+"""Seconds of the first step into the stored past; each is twice as long as the one before, and one
+that runs out of time counts for nothing."""
+
+RULE_PAST_HITS_MAX = 100_000
+"""Hits after which a trial on the stored past ends: nobody wants a rule that fires so often."""
+
+RULE_PAST_STEP_HITS_MAX = 500_000
+"""Hits of one step, which is kept in memory until it is over."""
+
+RULE_PAST_SAMPLES = 20
+"""Hits that a trial on the stored past shows."""
+
+RULE_PAST_HOSTS = 100
+"""Hosts that it names, those with the most hits."""
+
+RULE_PAST_LITERALS_MAX = 200
+"""Texts that a column of the store is searched for at once; the engine takes 255."""
+
 SIGMA_ROWS = 100
 """Sigma rules of one answer, where the request does not say."""
 

@@ -4,10 +4,11 @@ Counts are exact unless the deadline passed: then they are those of the newest p
 was asked for, and the answer says from when.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from vedette.alerting.past_steps import newest_first
 from vedette.errors import UnavailableError
 from vedette.limits import (
     SEGMENT_WINDOW_MS,
@@ -80,7 +81,7 @@ def backtest(
         if index_type == MODULES:
             _binaries(engine, query, scope, from_ms, found, reach)
         else:
-            for step in _steps(from_ms, until_ms):
+            for step in newest_first(from_ms, until_ms, WATCHLIST_PREVIEW_STEP_S * 1_000):
                 _segments(engine, query, scope, step, found, reach)
         found.from_ms = from_ms
     except UnavailableError as error:
@@ -88,15 +89,6 @@ def backtest(
             raise
         found.is_incomplete = True
     return found
-
-
-def _steps(from_ms: int, until_ms: int) -> Iterator[tuple[int, int]]:
-    """Times from the newest on, each twice as long as the one before."""
-    length = WATCHLIST_PREVIEW_STEP_S * 1_000
-    while until_ms > from_ms:
-        start = max(from_ms, until_ms - length)
-        yield start, until_ms
-        until_ms, length = start, 2 * length
 
 
 def _segments(

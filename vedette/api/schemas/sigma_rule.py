@@ -1,9 +1,10 @@
 """Sigma rules as the API shows and takes them (docs/detection.md)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, get_args
 
 from vedette import limits
+from vedette.alerting.rule_backtest import PastHit, RulePast
 from vedette.alerting.rule_import import Imported
 from vedette.alerting.rule_messages import RuleFile
 from vedette.alerting.rule_trial import TrialHit
@@ -68,7 +69,7 @@ def document_body(number: int, rule: NewSigmaRule) -> dict[str, Any]:
     }
 
 
-def hit_body(hit: TrialHit, titles: Mapping[str, str]) -> dict[str, Any]:
+def hit_body(hit: TrialHit | PastHit, titles: Mapping[str, str]) -> dict[str, Any]:
     """A rule that fired in a trial."""
     return {
         "rule_id": hit.rule_id,
@@ -77,6 +78,43 @@ def hit_body(hit: TrialHit, titles: Mapping[str, str]) -> dict[str, Any]:
         "time": instant(hit.time_us),
         "process_id": hit.process_id,
         "matched": hit.matched,
+    }
+
+
+def past_body(documents: Sequence[NewSigmaRule], past: RulePast) -> dict[str, Any]:
+    """What rules would have hit in the stored past."""
+    titles = {one.id: one.title for one in documents}
+    return {
+        "documents": [document_body(n, one) for n, one in enumerate(documents, 1)],
+        "from": instant(past.from_ms * 1_000),
+        "to": instant(past.until_ms * 1_000),
+        "events": past.events,
+        "total_hits": past.hits,
+        "hits_per_day": [
+            {"day": instant(day_ms * 1_000)[:10], "hits": hits}
+            for day_ms, hits in sorted(past.by_day.items())
+        ],
+        "average_hits_per_day": round(past.hits / past.days, 2),
+        "total_hosts": len(past.hosts),
+        "hosts": [
+            {"sensor_id": sensor_id, "hostname": name, "hits": hits}
+            for sensor_id, name, hits in past.most_hit()
+        ],
+        "expected_alerts": past.alerts(),
+        "expected_alerts_per_day": round(past.alerts() / past.days, 2),
+        "rules": [
+            {
+                "rule_id": one.id,
+                "title": one.title,
+                "hits": past.by_rule[one.id],
+                "expected_alerts": past.alerts(one.id),
+                "not_stored": sorted(past.not_stored.get(one.id, ())),
+            }
+            for one in documents
+            if one.kind == "rule" and one.compiled
+        ],
+        "samples": [hit_body(hit, titles) for hit in past.samples],
+        "incomplete_results": past.is_incomplete,
     }
 
 

@@ -12,7 +12,7 @@ from vedette import limits
 from vedette.alerting.rule_trial import TrialHit
 from vedette.cli.options import JsonOption
 from vedette.cli.printing import print_json, print_table, time_text
-from vedette.cli.rules import server_rules
+from vedette.cli.rules import past_trial, server_rules
 from vedette.cli.rules.rule_scan import RuleFiles, RuleScan, read_rules
 from vedette.detect.rule import SEVERITY, Rule
 from vedette.importer.file_sequence import Sequence
@@ -96,7 +96,7 @@ def scan(
 
 
 app.command("scan")(scan)
-app.command("test", help="The same as scan.")(scan)
+app.command("test")(past_trial.try_on_past)
 
 
 def _counts(found: RuleFiles) -> tuple[int, int, int]:

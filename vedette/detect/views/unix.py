@@ -50,7 +50,7 @@ def events_of_outcomes(
 ) -> Iterator[Event]:
     """The events of one record. `product` is `linux`, `macos` or `windows`."""
     for outcome in outcomes:
-        made = _event_data(outcome)
+        made = event_data(outcome)
         if made is None:
             continue
         category, process_id, data = made
@@ -60,7 +60,7 @@ def events_of_outcomes(
         yield from _audit_events(record)
 
 
-def _event_data(outcome: Outcome) -> tuple[str, str, Mapping[str, Any]] | None:
+def event_data(outcome: Outcome) -> tuple[str, str, Mapping[str, Any]] | None:
     """Category, acting process and values of one outcome; None for what rules do not ask about."""
     match outcome:
         case Facts(process_id=actor, values=values) if values.get("creation_observed"):
@@ -77,11 +77,11 @@ def _event_data(outcome: Outcome) -> tuple[str, str, Mapping[str, Any]] | None:
             data = {"QueryName": name, "QueryResults": answers, "query": name, "answer": answers}
             return "dns_query", actor, data
         case Netconn(process_id=actor):
-            return "network_connection", actor, _connection(outcome)
+            return "network_connection", actor, connection_data(outcome)
     return None
 
 
-def _connection(made: Netconn) -> dict[str, str]:
+def connection_data(made: Netconn) -> dict[str, str]:
     """A connection with the side that began it as source."""
     local = (made.local_ip, made.local_port)
     remote = (made.remote_ip, made.remote_port)

@@ -94,6 +94,33 @@ _OTHER: Final[dict[tuple[str, int, Variant], tuple[str, ...]]] = {
 }
 
 
+def channels_of(sources: tuple[str, ...]) -> frozenset[str] | None:
+    """The channels, in lower case, whose records have one of these classes; None for any."""
+    found: set[str] = set()
+    for source in sources:
+        if source == "windows//":
+            return None
+        if source.startswith("linux/"):
+            found.add(SYSMON_LINUX.lower())
+        found.update(
+            channel
+            for channel, services in CHANNEL_SERVICES.items()
+            if any(source == f"windows//{one}" for one in services)
+        )
+        if source.removeprefix("windows/") in _CATEGORIES:
+            found.add(SYSMON.lower())
+        for (channel, _, _), categories in _OTHER.items():
+            if any(source == f"windows/{one}" for one in categories):
+                found.add(channel.lower())
+    return frozenset(found)
+
+
+_CATEGORIES: Final = frozenset(
+    {name for names in SYSMON_CATEGORIES.values() for name in names}
+    | {"registry_add", "registry_delete"}
+)
+
+
 def event_of_record(record: Record, process_id: str = "", known: Lookup = no_lookup) -> Event:
     """A record as an event. `known` answers for what the record lacks of its process."""
     data: Mapping[str, Any] = record.data
@@ -211,6 +238,9 @@ _DERIVED: Final[dict[str, Callable[[Record], str]]] = {
     },
 }
 """Values that a record has in another place, by the name that rules ask for."""
+
+MADE_FIELDS: Final = frozenset(_DERIVED).union(*security.RENAMED.values())
+"""Fields whose values are not the text of a member of the record."""
 
 _OF_SOURCE: Final = {
     "SourceCommandLine": "CommandLine",

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
+from vedette.alerting.blinded_rules import blinded_rules
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_value
 from vedette.api.http.responses import json_answer
@@ -173,7 +174,10 @@ def _is_visible(one: IngressFilter, caller: Principal, scope: Scope) -> bool:
 def _trial_body(here: Services, new: list[IngressFilter], now_us: int) -> dict[str, Any]:
     sensors = all_sensors(here.database)
     trials = try_filters(here.engine, sensors, new, now_us)
-    detections = [partial(blinded_watchlists, here.database)]
+    detections = [
+        partial(blinded_watchlists, here.database),
+        partial(blinded_rules, here.database),
+    ]
     return {
         "dry_run": True,
         "filters": [_trial(trial) for trial in trials],

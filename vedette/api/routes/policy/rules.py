@@ -4,14 +4,17 @@ from typing import Annotated, Any, Final
 
 import orjson
 from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from vedette import limits
+from vedette.alerting.rule_backtest import backtest_rules
 from vedette.alerting.rule_import import import_rules, load_files, trial_rules
 from vedette.alerting.rule_trial import RuleTrial
-from vedette.api.http.access import principal_of
+from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.sigma_rule import (
     document_body,
@@ -20,19 +23,26 @@ from vedette.api.schemas.sigma_rule import (
     imported_body,
     in_force_body,
     optional_flag,
+    past_body,
     rule_body,
     rule_file,
     wanted,
 )
+from vedette.api.schemas.watchlist import preview_bounds
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
 from vedette.model.principal import Principal
+from vedette.model.scope import Scope
+from vedette.search.bounded_engine import BoundedEngine
 from vedette.state.policy import rules
+from vedette.state.policy.sigma_rule import NewSigmaRule
+from vedette.store.plan.search_bounds import Reach
 
 router = APIRouter(tags=["sigma rules"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]
+Within = Annotated[Scope, Depends(scope_of_request)]
 Body = Annotated[dict[str, Any], Depends(json_object)]
 
 _BASE: Final = "/api/v1/sigma"
@@ -90,16 +100,48 @@ def switch_all(here: Here, caller: Caller, body: Body) -> Response:
 
 
 @router.post(f"{_BASE}/test", summary="Try Sigma rules")
-def test(here: Here, body: Body) -> Response:
-    """Takes `text`, YAML of one document or several, and `events`, records as any sender writes
-    them. Nothing is stored. The answer has the hits, what cannot be evaluated, and the records
-    that cannot be read."""
-    events = body.get("events")
+async def test(request: Request, here: Here, scope: Within, body: Body) -> Response:
+    """Takes `text`, YAML of one document or several, or `ids` of rules that are kept. With
+    `events`, records as any sender writes them, the answer has the hits on them, what cannot be
+    evaluated, and the records that cannot be read. Without, it says what the rules would have hit
+    in the stored telemetry that the caller sees, between `from` and `to` (by default the last
+    days): hits a day, hosts, samples and the alerts to expect. Nothing is stored."""
+    if body.get("events") is not None:
+        return await run_in_threadpool(_on_events, here, body)
+    now_us = here.clock.now_us()
+    from_ms, until_ms = preview_bounds(body, now_us, limits.RULE_PAST_DAYS)
+
+    def work(engine: BoundedEngine) -> Response:
+        documents = _documents(here, body)
+        judged = trial_rules([*documents, *_filters(here)])
+        if len(judged) > limits.RULE_PAST_RULES_MAX:
+            raise BadRequestError(f"more than {limits.RULE_PAST_RULES_MAX} rules at once")
+        reach = Reach.within(here.settings.search_deadline_s, cancel=engine.cancel)
+        past = backtest_rules(engine, judged, scope, from_ms, until_ms, reach)
+        return json_answer(past_body(documents, past))
+
+    return await run_search(request, here, work)
+
+
+def _documents(here: Services, body: dict[str, Any]) -> list[NewSigmaRule]:
+    """The documents of a request's text, or the kept ones that it names."""
+    if "text" in body:
+        return load_files([rule_file(body)])
+    return [rules.get(here.database, one).rule for one in ids(body)]
+
+
+def _filters(here: Services) -> list[NewSigmaRule]:
+    """Those that narrow the rules of this server."""
+    return [one for one in rules.evaluated(here.database)[1] if one.kind == "filter"]
+
+
+def _on_events(here: Services, body: dict[str, Any]) -> Response:
+    events = body["events"]
     if not isinstance(events, list) or len(events) > limits.RULE_TRIAL_EVENTS_MAX:
         raise BadRequestError(
             f"events: must be a list of at most {limits.RULE_TRIAL_EVENTS_MAX} records"
         )
-    documents = load_files([rule_file(body)])
+    documents = _documents(here, body)
     trial = RuleTrial(trial_rules(documents), here.clock.now_us())
     hits = trial.judge(
         [one.encode() if isinstance(one, str) else orjson.dumps(one) for one in events]

@@ -77,6 +77,13 @@ _RULE: Final[dict[str, Schema]] = {
     **alike(("stopped", "last_hit"), nullable(TIME)),
 }
 _DOCUMENT: Final = alike(("place", "id", "kind", "title", "level", "reason", "message"), TEXT)
+_RULE_HIT: Final = record(
+    {
+        **alike(("rule_id", "title", "hostname", "process_id"), TEXT),
+        "time": TIME,
+        "matched": mapping(TEXT),
+    }
+)
 _SEVERITY: Final[Schema] = {"enum": ["ok", "warning", "error"]}
 
 POLICY: Final[dict[str, Schema]] = {
@@ -90,20 +97,34 @@ POLICY: Final[dict[str, Schema]] = {
         }
     ),
     "ImportedRules": record({"results": listing(record(_DOCUMENT | {"change": TEXT}))}),
-    "RuleTrial": record(
+    "RuleTrial": {"oneOf": [reference("EventTrial"), reference("PastTrial")]},
+    "EventTrial": record(
         {
             "documents": listing(record(_DOCUMENT)),
-            "hits": listing(
+            "hits": listing(_RULE_HIT),
+            "events": INTEGER,
+            "rejected": mapping(INTEGER),
+        }
+    ),
+    "PastTrial": record(
+        {
+            "documents": listing(record(_DOCUMENT)),
+            **alike(("from", "to"), TIME),
+            **alike(("events", "total_hits", "total_hosts", "expected_alerts"), INTEGER),
+            **alike(("average_hits_per_day", "expected_alerts_per_day"), NUMBER),
+            "hits_per_day": listing(record({"day": TEXT, "hits": INTEGER})),
+            "hosts": listing(record({**alike(("sensor_id", "hits"), INTEGER), "hostname": TEXT})),
+            "rules": listing(
                 record(
                     {
-                        **alike(("rule_id", "title", "hostname", "process_id"), TEXT),
-                        "time": TIME,
-                        "matched": mapping(TEXT),
+                        **alike(("rule_id", "title"), TEXT),
+                        **alike(("hits", "expected_alerts"), INTEGER),
+                        "not_stored": listing(TEXT),
                     }
                 )
             ),
-            "events": INTEGER,
-            "rejected": mapping(INTEGER),
+            "samples": listing(_RULE_HIT),
+            "incomplete_results": FLAG,
         }
     ),
     "Success": record(_SUCCESS),

@@ -228,7 +228,9 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     ),
     ("POST", "/api/v1/sigma"): _object(("text",), text=TEXT, origin=TEXT, enabled=_FLAG),
     ("PUT", "/api/v1/sigma"): _object(("ids", "enabled"), ids=_TEXTS, enabled=_FLAG),
-    ("POST", "/api/v1/sigma/test"): _object(("text", "events"), text=TEXT, events=OBJECTS),
+    ("POST", "/api/v1/sigma/test"): _object(
+        (), ids=_TEXTS, events=OBJECTS, **alike(("text", "origin", "from", "to"), TEXT)
+    ),
     ("PUT", "/api/v1/sigma/{rule_id}"): _object(("enabled",), enabled=_FLAG),
     ("POST", "/api/v1/hostalias"): _object(("alias", "hostname"), alias=TEXT, hostname=TEXT),
     **{

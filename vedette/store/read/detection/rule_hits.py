@@ -54,6 +54,28 @@ def hits_after(engine: Engine, seq: int, settled_seq: int, rows_max: int) -> Hit
     return HitPage([_hit(row) for row in found.dicts()], until_seq)
 
 
+class ProcessHit(Struct):
+    """A rule that fired on an event of a process, and what the event said."""
+
+    rule_id: str
+    process_id: str
+    segment_id: int
+    time_us: int
+    count: int
+    values: list[str]
+
+
+def newest_process_hits(engine: Engine, since_us: int, most: int) -> list[ProcessHit]:
+    """The hits on processes that were committed since a time, of each rule the newest `most`."""
+    found = engine.query(
+        "SELECT rule_id, process_id, segment_id, time, `count`, mapValues(event) FROM hit "
+        "WHERE committed >= fromUnixTimestamp64Micro({since:Int64}, 'UTC') AND process_id != '' "
+        f"ORDER BY time DESC LIMIT {most:d} BY rule_id",
+        {"since": since_us},
+    ).rows
+    return [ProcessHit(*row) for row in found]
+
+
 def _hit(row: dict[str, Any]) -> StoredHit:
     return StoredHit(
         RuleHit(
