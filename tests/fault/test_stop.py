@@ -45,6 +45,16 @@ def test_requests_in_flight_are_stored_and_answered_before_the_server_stops(
         check_stored_once(senders, listening(tmp_path, process))
 
 
+def test_a_data_directory_that_others_could_read_is_theirs_no_more_after_the_start(
+    tmp_path: Path,
+) -> None:
+    tmp_path.chmod(0o755)
+    with launched(tmp_path) as process:
+        listening(tmp_path, process)
+        assert tmp_path.stat().st_mode & 0o777 == 0o700
+    assert "was open to other users" in (tmp_path / "server.log").read_text()
+
+
 def in_progress(analyst: httpx.Client) -> int:
     """Requests that wait for their answer, without the one that asks."""
     for line in analyst.get("/metrics").text.splitlines():

@@ -3,7 +3,8 @@ nor handles the lack of file descriptors.
 
 - A connection is set up only once the whole beginning of a TLS handshake has arrived, as it does
   within a round trip from every honest client. Until then it costs a socket and nothing else, so
-  that silent connections and garbage do not delay the others.
+  that silent connections and garbage do not delay the others. It is looked at once when it is
+  accepted: under a flood what it sends is there by then, and waking for it cost most of all.
 - Connections that are not set up have a deadline and a limit. Above it the oldest of the address
   that has most is closed, so that a flood from some addresses keeps those of others in place.
   Handshakes begin in turn of the addresses.
@@ -111,33 +112,37 @@ class Acceptor:
         if len(self._arrivals) >= self._allowed.handshakes:
             self._drop(self._arrivals.oldest_of_the_largest())
         client.setblocking(False)
-        loop = asyncio.get_running_loop()
-        arrival = Arrival(client, address, loop.time(), on_spare)
+        arrival = Arrival(client, address, asyncio.get_running_loop().time(), on_spare)
         self._arrivals.add(arrival)
         if self._tls is None:
             self._set_up(arrival)
         else:
-            loop.add_reader(client, self._read_opening, arrival)
+            self._read_opening(arrival)
 
     def _read_opening(self, arrival: Arrival) -> None:
-        """Something has arrived: set up, wait for the rest, answer plain HTTP, or close."""
-        loop = asyncio.get_running_loop()
+        """Something may have arrived: set up, wait for the rest, answer plain HTTP, or close."""
         if arrival.is_answered:
             if _is_closed_by_client(arrival.client):
                 self._drop(arrival)
             return
         match opening_of(arrival.client):
             case Opening.TLS:
-                loop.remove_reader(arrival.client)
+                _unwatch(arrival)
                 self._arrivals.make_ready(arrival)
                 self._begin_soon()
             case Opening.PLAIN_HTTP:
                 arrival.is_answered = True
                 answer_plain_http(arrival.client)
+                self._watch(arrival)
             case Opening.UNUSABLE:
                 self._drop(arrival)
             case Opening.INCOMPLETE:
-                pass
+                self._watch(arrival)
+
+    def _watch(self, arrival: Arrival) -> None:
+        if not arrival.is_watched:
+            arrival.is_watched = True
+            asyncio.get_running_loop().add_reader(arrival.client, self._read_opening, arrival)
 
     def _begin_soon(self) -> None:
         if not self._is_beginning:
@@ -187,7 +192,7 @@ class Acceptor:
         if arrival.task is not None:
             arrival.task.cancel()
         else:
-            asyncio.get_running_loop().remove_reader(arrival.client)
+            _unwatch(arrival)
             arrival.client.close()
 
     def _close_overdue(self) -> None:
@@ -205,6 +210,12 @@ class Acceptor:
                 self._spares.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         except OSError:
             return  # none is free: it is tried again with the next connection
+
+
+def _unwatch(arrival: Arrival) -> None:
+    if arrival.is_watched:
+        arrival.is_watched = False
+        asyncio.get_running_loop().remove_reader(arrival.client)
 
 
 def _is_closed_by_client(client: socket.socket) -> bool:

@@ -18,6 +18,8 @@ class Arrival:
     since_s: float
     """In the event loop's time."""
     on_spare: bool
+    is_watched: bool = False
+    """The event loop tells when something arrives."""
     is_answered: bool = False
     """It got an answer in plain HTTP, and is only waited for to close."""
     task: asyncio.Task[None] | None = field(default=None)
@@ -86,6 +88,8 @@ def address_of(peer: Any) -> str:
     """What connections of one client have in common: its IPv4 address, or the network of 64 bits
     of its IPv6 address, which a host may fill alone. `peer` is as `accept` returns it."""
     host = str(peer[0]) if isinstance(peer, tuple) and peer else ""
+    if ":" not in host:
+        return host
     try:
         found = IPv6Address(host.partition("%")[0])
     except AddressValueError:

@@ -27,6 +27,7 @@ from vedette.bootstrap.descriptors import raise_descriptor_limit, socket_limits
 from vedette.bootstrap.http_protocol import BoundedHttpProtocol
 from vedette.bootstrap.local_access import LocalAccess, LocalTokens, remove_access, write_access
 from vedette.bootstrap.logs import configure_logs
+from vedette.bootstrap.loop_priority import prefer_this_thread
 from vedette.clock import Clock, SystemClock
 from vedette.errors import StartError
 from vedette.jobs.timer import Job, Timer
@@ -132,6 +133,7 @@ def serve(settings: Settings, clock: Clock | None = None, *, accept_store: bool 
         renewal.start()
         try:
             server = _Server(_config(assembly.app, pair), listener, settings.data, access)
+            prefer_this_thread()
             server.run(sockets=[])  # none for the event loop's own server
         finally:
             renewal.close()

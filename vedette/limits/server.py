@@ -29,6 +29,10 @@ THREAD_SWITCH_INTERVAL_S = 0.0005
 """How long a thread keeps the interpreter lock while another one waits for it. With the default of
 5 ms, every read of the event loop waits that long behind a search that renders its answer."""
 
+EVENT_LOOP_NICE = -10
+"""Of the thread that accepts and answers, against 0 of all others: under load a health check waited
+longer for a turn at the processor than for anything else. Needs CAP_SYS_NICE."""
+
 LISTEN_BACKLOG = 4_096
 """Connections that wait to be accepted; the kernel may allow fewer (`net.core.somaxconn`). A client
 whose connection does not fit tries again after 1, 3 and 7 seconds."""

@@ -1,0 +1,56 @@
+"""The thread of the event loop runs before those that it starts."""
+
+import os
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+
+from vedette.bootstrap.loop_priority import prefer_this_thread
+from vedette.limits import EVENT_LOOP_NICE
+
+T = TypeVar("T")
+
+
+def in_a_thread(work: Callable[[], T]) -> T:
+    """In a thread that ends, as a thread keeps its priority."""
+    found: list[T] = []
+    thread = threading.Thread(target=lambda: found.append(work()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def nice() -> int:
+    return os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def preferred() -> tuple[bool, int, int]:
+    return prefer_this_thread(), nice(), in_a_thread(nice)
+
+
+@pytest.mark.skipif(nice() != 0, reason="the tests run with a nice value")
+def test_the_event_loop_has_priority_and_what_it_starts_has_not() -> None:
+    is_preferred, own, started = in_a_thread(preferred)
+    if not is_preferred:
+        pytest.skip("needs CAP_SYS_NICE")
+    assert (own, started) == (EVENT_LOOP_NICE, 0)
+    assert nice() == 0
+
+
+def test_a_process_with_a_nice_value_keeps_it() -> None:
+    def lowered() -> tuple[bool, int, int]:
+        os.setpriority(os.PRIO_PROCESS, 0, 12)
+        return preferred()
+
+    assert in_a_thread(lowered) == (False, 12, 12)
+
+
+def test_a_process_that_may_not_goes_on_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    before = nice()
+    monkeypatch.setattr(os, "setpriority", refuse)
+    assert in_a_thread(lambda: (prefer_this_thread(), nice())) == (False, before)
