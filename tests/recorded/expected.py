@@ -6,6 +6,7 @@ Totals by host and list, the processes, the ProcessGuids with events, what becom
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Any
 
 from tests.recorded.event_table import (
@@ -36,6 +37,8 @@ class Expected:
         default_factory=lambda: defaultdict(lambda: defaultdict(Counter))
     )
     """Events by process and list."""
+    told_twice: Counter[str] = field(default_factory=Counter)
+    """Connections that both Sysmon and Security tell; they are twice in `totals` and `lists`."""
     parents: dict[str, dict[Key, Key]] = field(default_factory=dict)
     """The parent of every process whose creation was reported."""
     tally: Counter[tuple[str, int, str]] = field(default_factory=Counter)
@@ -72,6 +75,8 @@ class _Host:
         self.lives = Lives()
         self.parents: dict[Key, Key] = {}
         self.services: Key | None = None
+        self.connections: dict[tuple[Any, ...], tuple[list[float], list[float]]] = {}
+        """Times at which Sysmon, and Security, tell a connection."""
 
     def reckon(self, reported: list[tuple[float, Raw]]) -> None:
         for _, record in reported:
@@ -87,6 +92,9 @@ class _Host:
         self.found.parents[self.host] = self.parents
         for at, record in reported:
             self._count(at, record)
+        self.found.told_twice[self.host] = sum(
+            _pairs(ours, theirs) for ours, theirs in self.connections.values()
+        )
 
     # --- what is learned before anything is counted ----------------------------------------
 
@@ -139,6 +147,9 @@ class _Host:
             self.found.processes[self.host].add(key)
             self.found.totals[self.host][name] += 1
             self.found.lists[self.host][key][name] += 1
+            if name == "netconn":
+                times = self.connections.setdefault((key, *_ends(record.data)), ([], []))
+                times[record.event_id == CONNECTION_OF_SECURITY].append(at)
         fate = "events" if modelled else "other"
         self.found.tally[record.channel.lower(), record.event_id, fate] += 1
         guid = guid_of(next((record.data[n] for n in _SOURCES if n in record.data), None))
@@ -224,6 +235,11 @@ ACCESS_IDS = (4656, 4663)
 SERVICES_IMAGE = "c:\\windows\\system32\\services.exe"
 """Who writes the key of a service (4697, 7045)."""
 
+CONNECTION_OF_SECURITY = 5156
+
+PAIR_S = 5.0
+"""Between two records of one connection, at most."""
+
 _PID_AND_IMAGE = (
     ("ProcessId", "Image"),
     ("ParentProcessId", "ParentImage"),
@@ -245,6 +261,38 @@ def _access(data: dict[str, Any], event_id: int) -> tuple[Effect, ...]:
     if event_id == 4656 and kind != "Process":
         return ()
     return tuple((name, OWN) for bits, name in ACCESS.get(kind, ()) if mask & bits)
+
+
+def _ends(data: dict[str, Any]) -> tuple[Any, ...]:
+    """Protocol, direction and both ends of a connection, of which either log names the first the
+    source; it is not decided here which of them is the host."""
+    is_outbound = str(data.get("Initiated")).lower() == "true" or data.get("Direction") == OUTBOUND
+    protocol = str(data.get("Protocol")).lower()
+    source = (data.get("SourceIp") or data.get("SourceAddress"), number(data.get("SourcePort")))
+    target = (data.get("DestinationIp") or data.get("DestAddress"),
+              number(data.get("DestinationPort") or data.get("DestPort")))  # fmt: skip
+    return PROTOCOLS.get(protocol, protocol), is_outbound, frozenset((_end(*source), _end(*target)))
+
+
+OUTBOUND = "%%14593"
+PROTOCOLS = {"6": "tcp", "17": "udp"}
+
+
+def _end(address: Any, port: int) -> tuple[str, int]:
+    try:
+        return ip_address(str(address)).exploded, port
+    except ValueError:
+        return str(address), port
+
+
+def _pairs(ours: list[float], theirs: list[float]) -> int:
+    """Each of ours takes the earliest of theirs that is near enough and free."""
+    free = sorted(theirs)
+    for at in sorted(ours):
+        near = next((other for other in free if abs(other - at) <= PAIR_S), None)
+        if near is not None:
+            free.remove(near)
+    return len(theirs) - len(free)
 
 
 def guid_of(value: Any) -> str | None:

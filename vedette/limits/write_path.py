@@ -87,6 +87,18 @@ BINARY_LAST_SEEN_STEP_US = 3600 * 1_000_000
 """How far the stored `last_seen` of a binary may lag behind before it is written again: an hour
 saves a row for every execution."""
 
+CONNECTION_PAIR_US = 5 * 1_000_000
+"""Time between two records, one of Sysmon and one of Security, that may tell one connection: in
+recorded logs they are up to a second apart, on the corrected clock."""
+
+CONNECTION_PAIR_TIMES_MAX = 32
+"""Records that are remembered of one connection's ends: more are a flood between two ports, of
+which only the newest are paired."""
+
+CONNECTIONS_CACHED_MAX = 32_768
+"""Connections that a worker remembers, for the other log to tell them as well: 8 MB, and half a
+minute of a worker at its fastest."""
+
 HOST_CONTEXTS_CACHED_MAX = 5_000
 """Hosts in the caches of all workers together, a quarter to one MB each; the context of an evicted
 host is built again from the store."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.pipeline.requests import plain, security, sysmon
+from tests.contract.pipeline.test_connection_pairs import Story
 from tests.contract.pipeline.write_path import (
     NOON_S,
     WritePath,
@@ -82,6 +83,17 @@ def test_a_hit_has_the_event_as_the_rule_saw_it_and_the_place_of_its_process(
     )
     assert {row[0] for row in segments.rows} == {hit.segment_id}
     assert found.committed_us == judging.clock.now_us()
+
+
+def test_both_records_of_one_connection_are_judged_and_name_its_process(
+    judging: WritePath,
+) -> None:
+    use(judging, _of_security("    EventID: 5156\n    DestPort: 443"))
+    story = Story("both.example")
+    judging.post([story.created])
+    judging.post([story.sysmon(10.2), story.security(10.0)])
+    [found] = hits(judging)
+    assert found.hit.process_id.endswith(story.process.sensor_less_id)
 
 
 def test_hits_of_one_process_in_a_commit_are_one_with_a_count(judging: WritePath) -> None:

@@ -28,6 +28,7 @@ from vedette.model.event import BinarySeen, Kept, Outcome
 from vedette.model.findings.detection import RuleHit
 from vedette.model.host import SensorRef
 from vedette.pipeline.batch.binary_sightings import SightingDeduplicator
+from vedette.pipeline.batch.connection_pairs import ConnectionPairs
 from vedette.pipeline.batch.decoded_batch import (
     ChannelCodes,
     DecodedBatch,
@@ -131,6 +132,7 @@ class BatchProcessor:
         self._ownership = ownership
         self._keep = keep
         self._binaries = SightingDeduplicator()
+        self._connections = ConnectionPairs()
         self._progress = progress or NoProgress()
 
     def reset(self) -> None:
@@ -138,6 +140,7 @@ class BatchProcessor:
         self.assigner.reset()
         self.seen.reset_pending()
         self._binaries.reset()
+        self._connections.reset()
         self._hosts.reset_reported()
 
     def enter(self, window_ms: int, partition_ms: int) -> None:
@@ -222,6 +225,10 @@ class BatchProcessor:
                 # Before the next batch: the same request may occur twice in one commit.
                 self.seen.add_request(SEGMENT_TABLE, batch.request_key)
                 self.seen.add_request(RECORD_TABLE, batch.request_key)
+
+    def pair_connections(self, commit: Commit) -> None:
+        """Leaves one event of each connection that two logs tell."""
+        self._connections.merge(commit.batches)
 
     def filter(self, commit: Commit) -> None:
         """Applies the ingress filters to the processes of the commit."""
@@ -330,6 +337,7 @@ STAGES: Final[tuple[Stage, ...]] = (
     BatchProcessor.claim_hosts,
     BatchProcessor.find_duplicates,
     BatchProcessor.normalise,
+    BatchProcessor.pair_connections,
     BatchProcessor.filter,
     BatchProcessor.fold,
     BatchProcessor.assign_segments,

@@ -232,8 +232,8 @@ def _actor(record: Record, host: Host, outcomes: list[Outcome]) -> Callable[[], 
         first = outcomes[0] if outcomes else None
         if first is None or isinstance(first, BinarySeen | Kept):
             return ""
-        if isinstance(first, Facts) and not first.values.get("creation_observed"):
-            return ""
+        if isinstance(first, Facts) and first.values and not first.values.get("creation_observed"):
+            return ""  # without values it is an event that another record told as well
         return first.process_id
 
     return actor
