@@ -2,14 +2,16 @@
 
 import secrets
 import time
+from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
 
 from tests.support.sensor import enrol, event, secret_of
-from tests.support.served import Server, hire, open_group
+from tests.support.served import Server, hire, open_group, wait_for
 from tests.support.sysmon import Story
 from vedette.model.principal import Role
+from vedette.respond.ban_reach import protection_of
 
 BASE = "/api/v1/banning/bannedlist"
 NAMES = ("bannedlist", "blacklist", "restrictedlist")
@@ -276,3 +278,49 @@ def test_an_isolated_sensor_learns_what_its_group_may_still_reach(
         assert sensor.check_in().json()["isolation_allow"] == []
         analyst.put(f"/api/v1/sensor/{sensor.id}", json={"network_isolation_enabled": True})
         assert sensor.check_in().json()["isolation_allow"] == ["10.9.8.7:53"]
+
+
+def test_a_dry_run_shows_what_a_ban_would_hit_and_bans_nothing(
+    analyst: httpx.Client, sent_story: Story
+) -> None:
+    rows = analyst.get(
+        "/api/v1/process", params={"q": f"hostname:{sent_story.host.name}", "rows": 50}
+    ).json()["results"]
+    known = next(one["process_md5"] for one in rows if one["process_md5"])
+    unknown = new_md5()
+    answer = analyst.post(BASE, json={"md5hashes": [known.upper(), unknown], "dry_run": True})
+    programs = {one["md5hash"]: one for one in answer.json()["programs"]}
+    assert programs[known]["known"] is True
+    assert programs[known]["hosts"] >= 1
+    assert programs[unknown]["known"] is False
+    assert programs[unknown]["running"] == []
+    assert analyst.get(f"{BASE}/{unknown}").status_code == 404
+
+
+def test_a_list_is_banned_program_by_program(analyst: httpx.Client) -> None:
+    one, other = new_md5(), new_md5()
+    ban(analyst, one)
+    body = {"md5hashes": [one, other], "text": "a list"}
+    results = analyst.post(BASE, json=body).json()["results"]
+    assert [entry["result"] for entry in results] == ["refused", "banned"]
+    assert "already" in results[0]["reason"]
+    assert analyst.get(f"{BASE}/{other}").json()["text"] == "a list"
+    too_many = {"md5hashes": [new_md5() for _ in range(201)]}
+    assert analyst.post(BASE, json=too_many).status_code == 400
+
+
+def test_a_ban_with_an_end_ends(analyst: httpx.Client) -> None:
+    md5 = new_md5()
+    end = datetime.now(UTC) + timedelta(seconds=2)
+    body = {"md5hash": md5, "expires": end.isoformat()}
+    assert analyst.post(BASE, json=body).json()["expires"]
+    past = {"md5hash": new_md5(), "expires": "2020-01-01T00:00:00Z"}
+    assert analyst.post(BASE, json=past).status_code == 400
+    enabled = wait_for(lambda: analyst.get(f"{BASE}/{md5}").json()["enabled"], False, 60)
+    assert enabled is False
+
+
+def test_a_program_that_keeps_hosts_running_is_protected() -> None:
+    assert protection_of(["c:\\Windows\\System32\\lsass.exe"])
+    assert protection_of(["/usr/lib/systemd/systemd"])
+    assert not protection_of(["c:\\users\\bob\\lsass.exe", "c:\\windows\\system32\\cmd.exe"])

@@ -1,13 +1,14 @@
 """What people order, and what sensors do of it at check-in (docs/api-objects.md#isolation)."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.support.sensor import PlayedSensor, enrol, secret_of
-from tests.support.served import Server, hire, open_group
+from tests.support.served import Server, hire, open_group, wait_for
 from tests.support.sysmon import Story
 from vedette.model.principal import Role
 
@@ -315,3 +316,30 @@ def test_roles_decide_who_may_change_what(
             assert put(client, sensor, **body).status_code == status, (roles, body)
     assert record_of(analyst, sensor)["group_id"] == there
     assert sensor.check_in().status_code == 200
+
+
+def test_an_isolation_has_a_reason_and_ends_by_itself(
+    analyst: httpx.Client, sensor: PlayedSensor
+) -> None:
+    end = (datetime.now(UTC) + timedelta(seconds=2)).isoformat()
+    said = {"isolation_reason": "<b>beacon", "isolation_expires": end}
+    assert put(analyst, sensor, network_isolation_enabled=True, **said).status_code == 204
+    record = record_of(analyst, sensor)
+    assert (record["isolation_reason"], record["isolation_by"]) == ("<b>beacon", "admin")
+    assert record["isolation_expires"]
+    assert put(analyst, sensor, isolation_expires="2020-01-01").status_code == 400
+    assert put(analyst, sensor, isolation_reason="x" * 1_001).status_code == 400
+    ended = wait_for(lambda: record_of(analyst, sensor)["network_isolation_enabled"], False, 40)
+    assert ended is False
+    assert record_of(analyst, sensor)["isolation_reason"] == ""
+
+
+def test_a_release_forgets_why_the_host_was_isolated(
+    analyst: httpx.Client, sensor: PlayedSensor
+) -> None:
+    put(analyst, sensor, network_isolation_enabled=True, isolation_reason="why")
+    whole = record_of(analyst, sensor)
+    assert put(analyst, sensor, **whole).status_code == 204
+    assert record_of(analyst, sensor)["isolation_reason"] == "why"
+    put(analyst, sensor, network_isolation_enabled=False)
+    assert record_of(analyst, sensor)["isolation_reason"] == ""

@@ -2,19 +2,22 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
-from vedette.errors import NotFoundError
+from vedette.alerting import undo
+from vedette.errors import ConflictError, NotFoundError
 from vedette.limits import ALERT_AUDIT_QUERY_CHARS_MAX
 from vedette.model.findings.alert import AlertRow, HistoryEntry
 from vedette.model.scope import Scope
 from vedette.query import Condition
+from vedette.query.compile.alerts_sql import all_conditions
 from vedette.state.db.database import Database
 from vedette.state.policy import alert_audit, ignored_reports
 from vedette.state.policy.ignored_reports import Ignorer
 from vedette.store.engine.client import Engine
+from vedette.store.read.detection.alert_selection import summary
 from vedette.store.read.detection.alerts import alerts_by_id, reports_of
 from vedette.store.write.alert_changes import AlertChange, change_alerts
 from vedette.store.write.alerts import ALERT_WRITERS
@@ -39,6 +42,16 @@ class Analyst:
     time_us: int
 
 
+@dataclass(frozen=True, slots=True)
+class BulkChanged:
+    """What a bulk change did."""
+
+    changed: int
+    """Alerts that were not so already."""
+    action_id: str
+    """By which it can be undone, "" where it cannot."""
+
+
 def change_alert(
     engine: Engine, database: Database, scope: Scope, alert_id: str, wanted: Wanted, by: Analyst
 ) -> AlertRow:
@@ -59,11 +72,18 @@ def change_alerts_at_once(
     selected: str,
     wanted: Wanted,
     by: Analyst,
-) -> int:
-    """Changes all alerts of the scope that a condition selects, or none, and returns how many were
-    not so already. `selected` tells the audit which. An ignored report makes no more alerts."""
+    expected: int | None = None,
+) -> BulkChanged:
+    """Changes all alerts of the scope that a condition selects, or none. `selected` tells the audit
+    which. An ignored report makes no more alerts.
+
+    Raises ConflictError when the selection is not the `expected` number of alerts.
+    """
     change = _change(wanted, by)
     with database.exclusive(ALERT_WRITERS):
+        if expected is not None:
+            _check_expected(engine, where, scope, expected)
+        earlier = undo.before(engine, where, scope, change)
         with database.writing() as transaction:
             audit_id = alert_audit.begin(
                 transaction,
@@ -78,12 +98,66 @@ def change_alerts_at_once(
         changed = change_alerts(engine, where, scope, change)
         with database.writing() as transaction:
             alert_audit.finish(transaction, audit_id, changed)
+            action_id = undo.remember(
+                transaction, change, earlier, changed, (by.user_id, by.username)
+            )
             if wanted.report_ignored is not None:
                 ignorer = Ignorer(by.user_id, by.username, by.time_us)
                 ignored_reports.set_ignored(
                     transaction, reports, ignored=wanted.report_ignored, by=ignorer
                 )
-    return changed
+    return BulkChanged(changed, action_id)
+
+
+def undo_change(
+    engine: Engine, database: Database, scope: Scope, action_id: str, by: Analyst
+) -> int:
+    """Takes back a bulk change of the caller's; returns how many alerts are again what they were.
+    Those that were changed since stay. Raises NotFoundError, also after the time for it."""
+    with database.exclusive(ALERT_WRITERS):
+        with database.reading() as connection:
+            known = undo.remembered(connection, action_id, by.user_id, by.time_us)
+        with database.writing() as transaction:
+            audit_id = alert_audit.begin(
+                transaction,
+                time_us=by.time_us,
+                user_id=by.user_id,
+                username=by.username,
+                selected=f"undo of change {known.change_id}",
+                changes="{}",
+                change_id=0,
+            )
+        restored = 0
+        for state in known.states:
+            wanted = Wanted(state.status, state.assigned_to, state.notes)
+            change = replace(_change(wanted, by), resolved_us=state.resolved_us)
+            where = all_conditions((ids_condition(state.ids), undo.still_as_changed(known)))
+            restored += change_alerts(engine, where, scope, change)
+        with database.writing() as transaction:
+            alert_audit.finish(transaction, audit_id, restored)
+            undo.forget(transaction, known.change_id, by.time_us)
+    return restored
+
+
+def _check_expected(engine: Engine, where: Condition, scope: Scope, expected: int) -> None:
+    found = summary(engine, where, scope, "").alerts
+    if found != expected:
+        raise ConflictError(
+            f"expected: these are {found:,} alerts now, not {expected:,}; look again",
+            reason="count_changed",
+        )
+
+
+def except_ids_condition(ids: Sequence[str]) -> Condition:
+    """The alerts without these ids, in lower case."""
+    return Condition("id NOT IN {except_ids:Array(String)}", {"except_ids": list(ids)})
+
+
+def until_condition(time_us: int) -> Condition:
+    """The alerts that were made by a time (epoch microseconds)."""
+    return Condition(
+        "created_time <= fromUnixTimestamp64Micro({until_us:Int64}, 'UTC')", {"until_us": time_us}
+    )
 
 
 def ids_condition(ids: Sequence[str]) -> Condition:

@@ -11,8 +11,16 @@ from vedette.api.http.access import authorize
 from vedette.api.http.error_responses import install_failures
 from vedette.api.http.fast_path import FastPath
 from vedette.api.http.middleware import HttpMetrics, RequestMiddleware
-from vedette.api.routes.accounts import approved_list, audit, sessions, teams, tokens, users
-from vedette.api.routes.alerts import alerts, suppressions, triage
+from vedette.api.routes.accounts import (
+    approved_list,
+    audit,
+    kept_views,
+    sessions,
+    teams,
+    tokens,
+    users,
+)
+from vedette.api.routes.alerts import alerts, bulk_triage, suppressions, triage
 from vedette.api.routes.fleet import aliases, groups, installers, live_queries, sensors, sites
 from vedette.api.routes.policy import (
     actions,
@@ -29,6 +37,7 @@ from vedette.api.routes.search import (
     analysis,
     binaries,
     completeness,
+    lookups,
     process_views,
     processes,
     queries,
@@ -42,6 +51,7 @@ from vedette.api.routes.server import (
     info,
     license,
     partitions,
+    pulse,
 )
 from vedette.api.routes.telemetry import (
     bulk,
@@ -64,9 +74,11 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     processes.router,
     analysis.router,
     queries.router,
+    lookups.router,
     suppressions.router,  # before the alerts, whose ids match any path segment
     alerts.router,
     triage.router,
+    bulk_triage.router,
     sensors.router,
     aliases.router,
     filters.router,
@@ -91,11 +103,13 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     teams.router,
     tokens.router,
     sessions.router,
+    kept_views.router,
     approved_list.router,
     audit.router,
     license.router,
     backup.router,
     doctor.router,
+    pulse.router,
     ingest.router,
     bulk.router,
     elastic_setup.router,  # last: it matches any path segment

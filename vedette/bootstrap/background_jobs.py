@@ -17,7 +17,9 @@ from vedette.jobs.timer import TIMER, Job
 from vedette.limits import INDICATOR_ROUND_S, WATCHLIST_ROUND_S
 from vedette.settings import Settings
 from vedette.state.jobs.streams import remove_dead
+from vedette.state.policy.bans import end_expired as end_expired_bans
 from vedette.state.policy.rules import forget_removed
+from vedette.state.sensors.isolation import end_expired as end_expired_isolations
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.index_build import index_next_partition
 from vedette.store.write.alert_retention import delete_alerts_before
@@ -192,6 +194,14 @@ SERVER_JOBS: Final[tuple[BackgroundJob[Services], ...]] = (
     BackgroundJob(
         "responses", 1, True, "carry out responses by rule",
         lambda here: here.responder.carry_out(), "outbox",
+    ),
+    BackgroundJob(
+        "isolation ends", 15, True, "release hosts whose isolation was to end now",
+        lambda here: end_expired_isolations(here.database, here.clock.now_us()),
+    ),
+    BackgroundJob(
+        "ban ends", 30, True, "disable bans that were to end now",
+        lambda here: end_expired_bans(here.database, here.clock.now_us()),
     ),
     BackgroundJob(
         "response ends", 30, True, "undo responses by rule whose time has come",

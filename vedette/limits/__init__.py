@@ -10,6 +10,7 @@ from vedette.limits.feeds import *
 from vedette.limits.http import *
 from vedette.limits.importer import *
 from vedette.limits.ingest import *
+from vedette.limits.kept_views import *
 from vedette.limits.notify import *
 from vedette.limits.policy import *
 from vedette.limits.query import *

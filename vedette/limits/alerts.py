@@ -73,3 +73,9 @@ ALERT_AUDIT_QUERY_CHARS_MAX = 8_192
 
 ALERT_ID_CHARS_MAX = 64
 """Characters of an id in a request; ids have 32."""
+
+ALERT_UNDO_ALERTS_MAX = 20_000
+"""Alerts of one bulk change that can be undone: their ids are kept in the state database."""
+
+ALERT_UNDO_US = 10 * 60 * 1_000_000
+"""Microseconds for which a bulk change can be undone; after that others have worked on."""

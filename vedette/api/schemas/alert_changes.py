@@ -5,7 +5,7 @@ Clients post whole alerts back with one member changed, so members that cannot b
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from vedette.alerting.triage import Wanted
@@ -30,6 +30,18 @@ class BulkChange:
     wanted: Wanted
     ids: tuple[str, ...] | None
     query: str | None
+    except_ids: tuple[str, ...] = ()
+    """Alerts that the selection leaves out."""
+    until_us: int | None = None
+    """Only alerts that were made by then: later ones are not touched."""
+    expected: int | None = None
+    """How many alerts the selection must be."""
+    is_dry_run: bool = False
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the caller knows, or only asks, how many alerts these are."""
+        return self.is_dry_run or self.expected is not None
 
 
 def one_change(body: Mapping[str, Any], alert_id: str) -> Wanted:
@@ -43,17 +55,45 @@ def one_change(body: Mapping[str, Any], alert_id: str) -> Wanted:
 def bulk_change(body: Mapping[str, Any]) -> BulkChange:
     """A bulk change. Raises BadRequestError, also when it does not say which alerts: nothing means
     all only when it is asked for."""
-    wanted = _wanted(body, "requested_status")
+    is_dry_run = _flag(body, "dry_run") or False
+    comment = body.get("comment")
+    noted = body if comment is None else {**body, "notes": comment}
+    wanted = _wanted(noted, "requested_status", may_be_none=is_dry_run)
     ids = _ids(body)
     query = body.get("query")
     if query is not None and (not isinstance(query, str) or not query.strip()):
         raise BadRequestError("query: must be a query; *:* is not one, `q=` selects every alert")
     if ids is None and query is None:
         raise BadRequestError("alert_ids or query: one of them must say which alerts")
-    return BulkChange(wanted, ids, query)
+    return BulkChange(
+        wanted,
+        ids,
+        query,
+        except_ids=_ids({"ids": body.get("except_ids")}) or (),
+        until_us=None if body.get("snapshot") is None else _time_us(body["snapshot"], "snapshot"),
+        expected=_count(body, "expected"),
+        is_dry_run=is_dry_run,
+    )
 
 
-def _wanted(body: Mapping[str, Any], status_name: str) -> Wanted:
+def _count(body: Mapping[str, Any], name: str) -> int | None:
+    value = body.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
+        raise BadRequestError(f"{name}: must be a number of alerts")
+    return value
+
+
+def note_of(body: Mapping[str, Any]) -> Wanted:
+    """The note to add to an alert. Raises BadRequestError."""
+    text = _text(body, "text", ALERT_NOTES_CHARS_MAX)
+    if text is None or not text.strip():
+        raise BadRequestError("text: a note needs some")
+    return Wanted(notes=text)
+
+
+def _wanted(body: Mapping[str, Any], status_name: str, *, may_be_none: bool = False) -> Wanted:
     status = body.get(status_name)
     if status is not None and not isinstance(status, str):
         raise BadRequestError(f"{status_name}: must be text")
@@ -63,7 +103,7 @@ def _wanted(body: Mapping[str, Any], status_name: str) -> Wanted:
         notes=_text(body, "notes", ALERT_NOTES_CHARS_MAX),
         report_ignored=_flag(body, "set_ignored"),
     )
-    if wanted == Wanted():
+    if wanted == Wanted() and not may_be_none:
         raise BadRequestError(f"{status_name}: is missing")
     return wanted
 
@@ -111,12 +151,18 @@ def _expiry(body: Mapping[str, Any], now_us: int, *, is_new: bool) -> int | None
     raise BadRequestError("expires: must be a time such as 2026-03-04T05:06:07Z, or null for never")
 
 
-def _moment(text: str, now_us: int) -> int:
+def _time_us(text: object, name: str) -> int:
+    """Epoch microseconds of a time in ISO 8601, UTC without a zone. Raises BadRequestError."""
     try:
-        moment = datetime.fromisoformat(text)
-        time_us = int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1_000_000)
+        moment = datetime.fromisoformat(str(text))
+        since = moment.replace(tzinfo=moment.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
     except (ValueError, OverflowError):
-        raise BadRequestError(f"expires: {text[:40]!r} is not a time") from None
+        raise BadRequestError(f"{name}: {str(text)[:40]!r} is not a time") from None
+    return since // timedelta(microseconds=1)
+
+
+def _moment(text: str, now_us: int) -> int:
+    time_us = _time_us(text, "expires")
     if time_us <= now_us:
         raise BadRequestError("expires: must be in the future; disable or delete it to end it now")
     return time_us

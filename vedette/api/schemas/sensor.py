@@ -86,6 +86,10 @@ def _standing(row: SensorRow, now_us: int) -> dict[str, Any]:
     return {
         "event_log_flush_time": _time(row.flush_us) if row.flush_us else None,
         "is_isolating": row.is_isolating,
+        "isolation_by": row.isolation_by,
+        "isolation_expires": _time(row.isolation_expires_us) if row.isolation_expires_us else None,
+        "isolation_reason": row.isolation_reason,
+        "isolation_since": _time(row.isolation_since_us) if row.isolation_since_us else None,
         "last_checkin_time": _time(row.last_seen_us),
         "last_update": _time(row.last_seen_us),
         "missing_blocks": row.missing_blocks,

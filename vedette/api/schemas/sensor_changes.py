@@ -23,6 +23,9 @@ from vedette.state.sensors.sensor_row import SensorRow
 _IDENTITY = ("id", "computer_name", "computer_dns_name")
 """Members that identify a sensor: another value is an error."""
 
+ISOLATION_MEMBERS = ("isolation_reason", "isolation_expires")
+"""What is said with an order to isolate; kept apart from the order."""
+
 _LAST_US = 253_402_300_799_000_000
 
 
@@ -31,6 +34,8 @@ def read_changes(body: dict[str, Any], row: SensorRow) -> Changes:
     record = sensor_body(row, 0)
     wanted: dict[str, Any] = {}
     for name, value in body.items():
+        if name in ISOLATION_MEMBERS:
+            continue
         if name in _READERS:
             column, read = _READERS[name]
             wanted[column] = read(name, value)
@@ -39,6 +44,26 @@ def read_changes(body: dict[str, Any], row: SensorRow) -> Changes:
         elif name in _IDENTITY and value != record[name]:
             raise BadRequestError(f"{name}: cannot be changed; this is sensor {row.id}")
     return Changes(**wanted)
+
+
+def isolation_words(body: dict[str, Any], row: SensorRow, now_us: int) -> tuple[str, int] | None:
+    """Reason and end (epoch microseconds, 0 for never) of an isolation that the body orders or
+    changes; None where it says nothing new. Raises BadRequestError."""
+    given = {name: body[name] for name in ISOLATION_MEMBERS if name in body}
+    if not given or not body.get("network_isolation_enabled", row.network_isolation_enabled):
+        return None
+    reason = given.get("isolation_reason", row.isolation_reason) or ""
+    if not isinstance(reason, str) or len(reason) > limits.ISOLATION_REASON_CHARS_MAX:
+        most = limits.ISOLATION_REASON_CHARS_MAX
+        raise BadRequestError(f"isolation_reason: a text of up to {most:,} characters")
+    expires_us = row.isolation_expires_us
+    if "isolation_expires" in given:
+        expires_us = _flush("isolation_expires", given["isolation_expires"]) or 0
+        is_kept = abs(expires_us - row.isolation_expires_us) < 1_000_000  # a record sent back
+        if expires_us and expires_us <= now_us and not is_kept:
+            raise BadRequestError("isolation_expires: must be in the future, or null for never")
+    said = reason, expires_us
+    return None if said == (row.isolation_reason, row.isolation_expires_us) else said
 
 
 def needed_roles(changes: Changes, row: SensorRow) -> Iterator[tuple[int, Role]]:

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from vedette import limits
 from vedette.clock import Clock
 from vedette.limits import SCOPES_CACHED_MAX
-from vedette.model.principal import Principal
+from vedette.model.principal import Principal, Role
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
@@ -29,6 +29,13 @@ class Scopes:
         """Everything for global administrators; nothing for senders and for users whose teams
         give them no role; else the sensors that are in the groups now."""
         return self.cached(principal) or self._look(principal.visible_groups or frozenset())
+
+    def acting(self, principal: Principal) -> Scope:
+        """The sensors that the principal may act on: those of groups where they are Analyst."""
+        if principal.is_global_admin:
+            return EVERYTHING
+        groups = frozenset(group for group, role in principal.roles if role >= Role.ANALYST)
+        return self._look(groups) if groups else _NOTHING
 
     def cached(self, principal: Principal) -> Scope | None:
         """`of` from the cache alone; None on a cache miss."""

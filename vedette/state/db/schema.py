@@ -292,8 +292,9 @@ BAN = Table(
     _number("last_block_sensor_id"),
     _text("last_block_hostname"),
     _number("version"),  # of the list, when this ban was last switched
+    _number("expires_us"),  # 0: never
     Index("ix_ban_version", "version"),
-    info=audited("ban", "md5", only=("md5", "text", "enabled")),
+    info=audited("ban", "md5", only=("md5", "text", "enabled", "expires_us")),
 )
 
 BAN_AUDIT = Table(

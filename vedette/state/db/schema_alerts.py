@@ -66,3 +66,15 @@ ALERT_AUDIT = Table(
     sqlite_autoincrement=True,
     info=audited("alerts", "selected", only=("selected", "changes")),
 )
+
+ALERT_UNDO = Table(
+    "alert_undo",
+    METADATA,
+    Column("change_id", BigInteger, primary_key=True, autoincrement=False),
+    _number("user_id"),
+    _text("username"),
+    _number("made_us"),
+    _number("expires_us"),
+    _text("body"),  # JSON: what the alerts were
+    Index("ix_alert_undo_expires_us", "expires_us"),
+)

@@ -58,6 +58,8 @@ class Ban:
     last_block_sensor_id: int
     last_block_hostname: str
     version: int
+    expires_us: int = 0
+    """When it ends by itself; 0: never."""
     audit: tuple[Audit, ...] = ()
 
 
@@ -108,7 +110,14 @@ def get(database: Database, md5: str) -> Ban:
 
 
 def add(
-    database: Database, md5: str, text: str, by: Author, now_us: int, *, enabled: bool = True
+    database: Database,
+    md5: str,
+    text: str,
+    by: Author,
+    now_us: int,
+    *,
+    enabled: bool = True,
+    expires_us: int = 0,
 ) -> Ban:
     """Ban a program, also one whose ban was disabled. With `enabled` false the ban is only
     recorded and never in force. Raises ConflictError when it is banned already."""
@@ -116,7 +125,9 @@ def add(
         known = connection.execute(select(BAN.c.enabled).where(BAN.c.md5 == md5)).first()
         if known is not None and known.enabled:
             raise ConflictError(f"{md5} is banned already")
-        values: dict[str, object] = {"text": _checked(text), "enabled": enabled}
+        values: dict[str, object] = {
+            "text": _checked(text), "enabled": enabled, "expires_us": expires_us,
+        }  # fmt: skip
         if enabled:
             values["version"] = list_versions.rise(connection, _VERSION)
         if known is None:
@@ -136,9 +147,24 @@ def change(
             values["text"] = _checked(text)
         if enabled is not None and enabled != known.enabled:
             values |= {"enabled": enabled, "version": list_versions.rise(connection, _VERSION)}
+            values["expires_us"] = 0
         if values:
             _switch(connection, md5, values, by, now_us)
         return _get(connection, md5)
+
+
+def end_expired(database: Database, now_us: int) -> int:
+    """Disables the bans whose time has come; returns how many."""
+    is_over = BAN.c.enabled & (BAN.c.expires_us > 0) & (BAN.c.expires_us <= now_us)
+    with database.writing() as connection:
+        due = list(connection.scalars(select(BAN.c.md5).where(is_over)))
+        if not due:
+            return 0
+        version = list_versions.rise(connection, _VERSION)
+        for md5 in due:
+            values: dict[str, object] = {"enabled": False, "version": version}
+            _switch(connection, md5, values, Author(0, "the time it was for is over"), now_us)
+    return len(due)
 
 
 def count_blocks(database: Database, reporter: Reporter, blocks: Iterable[Block]) -> None:

@@ -8,6 +8,7 @@ from sqlalchemy import (
     Connection,
     Integer,
     RowMapping,
+    Text,
     bindparam,
     case,
     false,
@@ -17,9 +18,11 @@ from sqlalchemy import (
 )
 
 from vedette.errors import BadRequestError, NotFoundError
+from vedette.limits import PULSE_CHANGES_SHOWN
 from vedette.model.scope import Scope
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, SENSOR
+from vedette.state.db.schema_console import ISOLATION
 from vedette.state.sensors.sensor_row import SensorRow
 from vedette.state.sensors.sensor_sorts import SORTS, sort_key
 
@@ -136,10 +139,16 @@ def get(database: Database, scope: Scope, sensor_id: int) -> SensorRow:
     raise NotFoundError(f"there is no sensor {sensor_id}")
 
 
+_ISOLATION = {
+    "isolation_reason": ISOLATION.c.reason,
+    "isolation_by": ISOLATION.c.username,
+    "isolation_since_us": ISOLATION.c.since_us,
+    "isolation_expires_us": ISOLATION.c.expires_us,
+}
 _SHOWN = tuple(
     SENSOR.c[name]
     for name in SensorRow.__slots__
-    if name not in ("group_name", "has_sensor", "shares_name")
+    if name not in ("group_name", "has_sensor", "shares_name", *_ISOLATION)
 )
 _OTHER = SENSOR.alias("other")
 _SHARES_NAME = (
@@ -151,12 +160,36 @@ _SHARES_NAME = (
     )
     .exists()
 )
-_QUERY = select(
-    *_SHOWN,
-    GROUP.c.name.label("group_name"),
-    SENSOR.c.key_sha256.is_not(None).label("has_sensor"),
-    _SHARES_NAME.label("shares_name"),
-).join(GROUP)
+_QUERY = (
+    select(
+        *_SHOWN,
+        GROUP.c.name.label("group_name"),
+        SENSOR.c.key_sha256.is_not(None).label("has_sensor"),
+        _SHARES_NAME.label("shares_name"),
+        *(
+            func.coalesce(column, "" if isinstance(column.type, Text) else 0).label(name)
+            for name, column in _ISOLATION.items()
+        ),
+    )
+    .select_from(SENSOR)
+    .join(GROUP)
+    .outerjoin(ISOLATION, ISOLATION.c.sensor_id == SENSOR.c.id)
+)
+
+
+def isolation_changes(database: Database, scope: Scope) -> list[dict[str, object]]:
+    """Sensors of a scope whose isolation is not yet, or no longer, as it was ordered: id, name, and
+    whether it is wanted. The first few by id."""
+    moving = SENSOR.c.network_isolation_enabled != SENSOR.c.is_isolating
+    query = (
+        select(SENSOR.c.id, SENSOR.c.hostname, SENSOR.c.network_isolation_enabled)
+        .where(_condition(scope, SensorQuery(), 0) & moving & (SENSOR.c.uninstalled_us == 0))
+        .order_by(SENSOR.c.id)
+        .limit(PULSE_CHANGES_SHOWN)
+    )
+    with database.reading() as connection:
+        rows = connection.execute(query).all()
+    return [{"sensor_id": row[0], "hostname": row[1], "isolate": row[2]} for row in rows]
 
 
 def _condition(scope: Scope, query: SensorQuery, now_us: int) -> ColumnElement[bool]:

@@ -56,6 +56,12 @@ class SensorRow:
     flush_us: int = 0
     uninstalled_us: int = 0
     liveresponse_init: bool = False
+    isolation_reason: str = ""
+    """What was said when the host was isolated; "" where nothing was."""
+    isolation_by: str = ""
+    isolation_since_us: int = 0
+    isolation_expires_us: int = 0
+    """When the isolation ends by itself; 0: never."""
 
     @property
     def has_health(self) -> bool:

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, literal
+from sqlalchemy import ColumnElement, and_, case, literal, select
 
 from vedette import limits
 from vedette.state.db.schema import SENSOR
+from vedette.state.db.schema_console import ISOLATION
 
 _S = SENSOR.c
 
@@ -30,6 +31,17 @@ SORTS: dict[str, ColumnElement[Any]] = {
     "computer_sid": _S.computer_sid,
     "event_log_flush_time": _S.flush_us,
     "is_isolating": _S.is_isolating,
+    **{
+        f"isolation_{name}": select(ISOLATION.c[column])
+        .where(ISOLATION.c.sensor_id == _S.id)
+        .scalar_subquery()
+        for name, column in (
+            ("by", "username"),
+            ("expires", "expires_us"),
+            ("reason", "reason"),
+            ("since", "since_us"),
+        )
+    },
     "missing_blocks": _S.missing_blocks,
     "network_isolation_enabled": _S.network_isolation_enabled,
     "next_checkin_time": case((_S.next_checkin_us == 0, _S.last_seen_us), else_=_S.next_checkin_us),

@@ -41,6 +41,8 @@ class AlertChange:
     assigned_to: str | None = None
     notes: str | None = None
     report_ignored: bool | None = None
+    resolved_us: int | None = None
+    """When the alerts shall have been closed, 0 for open; None: as the status says."""
 
 
 def change_alerts(engine: Engine, where: Condition, scope: Scope, change: AlertChange) -> int:
@@ -60,6 +62,7 @@ def change_alerts(engine: Engine, where: Condition, scope: Scope, change: AlertC
                 ("assigned_to", change.assigned_to),
                 ("notes", change.notes),
                 ("report_ignored", change.report_ignored),
+                ("resolved_us", change.resolved_us),
             )
             if value is not None
         },
@@ -98,6 +101,16 @@ def _given(change: AlertChange) -> list[str]:
     return [name for name in _BOUND if getattr(change, name) is not None]
 
 
+def differing(change: AlertChange) -> Condition:
+    """Alerts that are not yet as a change wants them."""
+    given = {
+        f"new_{name}": int(value) if isinstance(value, bool) else value
+        for name in _given(change)
+        if (value := getattr(change, name)) is not None
+    }
+    return Condition(_differs(change), given)
+
+
 def _differs(change: AlertChange) -> str:
     return " OR ".join(f"`{name}` != {_BOUND[name]}" for name in _given(change)) or "0"
 
@@ -113,6 +126,8 @@ def _values(change: AlertChange) -> dict[str, str]:
             if change.status in CLOSED
             else "toDateTime64(0, 6, 'UTC')"
         )
+    if change.resolved_us is not None:
+        values["resolved_time"] = "fromUnixTimestamp64Micro({new_resolved_us:Int64}, 'UTC')"
     return values | {
         "version": "greatest(version + 1, toUInt64({changed_us:Int64}))",
         "change_id": "{change_id:UInt64}",

@@ -1,27 +1,25 @@
-"""Changing alerts, one or many at once, and the risk of a host (docs/alerts.md)."""
+"""Changing an alert, its history and notes, and the risk of a host (docs/alerts.md)."""
 
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from vedette.alerting.triage import Analyst, change_alert, change_alerts_at_once, ids_condition
+from vedette.alerting.triage import Analyst, Wanted, change_alert
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
 from vedette.api.routes.search.run import run_lookup
-from vedette.api.schemas.alert_changes import BulkChange, bulk_change, one_change
+from vedette.api.schemas.alert_changes import note_of, one_change
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
-from vedette.api.schemas.search.alert import whole_alert_body
+from vedette.api.schemas.search.alert import alert_history_body, whole_alert_body
 from vedette.api.schemas.search.alert_results import risk_body
 from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
 from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.model.scope import Scope
-from vedette.query import Condition
-from vedette.query.compile.alerts_sql import all_conditions
-from vedette.search.alerts.alert_search import alert, selected_by_query
+from vedette.search.alerts.alert_search import alert
 from vedette.search.alerts.host_risk import host_risk
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.state.accounts.users import id_of
@@ -43,8 +41,30 @@ _NEEDED: Final = ROLE_NAMES[Role.ANALYST]
 def change(alert_id: str, here: Here, caller: Caller, scope: Within, body: Body) -> Response:
     """Takes `status`, `assigned_to` and `notes`; other members of a whole record are ignored. It
     needs the Analyst role in the host's group. The answer is the alert."""
+    return _changed(here, caller, scope, alert_id, one_change(body, alert_id))
+
+
+@router.get("/api/v1/alert/{alert_id}/history", summary="The history of an alert")
+async def history(alert_id: str, request: Request, here: Here, scope: Within) -> Response:
+    """When the alert was made and by which version of the rule; then states and notes, the oldest
+    first: who set them, and when."""
+
+    def work(engine: BoundedEngine) -> Response:
+        return json_answer(alert_history_body(alert(engine, scope, alert_id)))
+
+    return await run_lookup(request, here, work)
+
+
+@router.post("/api/v1/alert/{alert_id}/note", summary="Add a note to an alert")
+def add_note(alert_id: str, here: Here, caller: Caller, scope: Within, body: Body) -> Response:
+    """Takes `text`, which becomes the alert's `notes`; earlier notes stay in its history."""
+    return _changed(here, caller, scope, alert_id, note_of(body))
+
+
+def _changed(
+    here: Services, caller: Principal, scope: Scope, alert_id: str, wanted: Wanted
+) -> Response:
     known = alert(here.engine, scope, alert_id)
-    wanted = one_change(body, alert_id)
     _check_right(here, caller, scope, known["sensor_id"])
     changed = change_alert(
         here.engine, here.database, scope, known["id"], wanted, _analyst(here, caller)
@@ -58,32 +78,6 @@ def _check_right(here: Services, caller: Principal, scope: Scope, sensor_id: int
     group_id = sensor_list.get(here.database, scope, sensor_id).group_id
     if caller.role_in(group_id) < Role.ANALYST:
         raise ForbiddenError(f"{caller.name} must be {_NEEDED} in sensor group {group_id}")
-
-
-@router.post("/api/v1/alerts", summary="Change many alerts at once")
-def change_many(here: Here, caller: Caller, scope: Within, body: Body) -> Response:
-    """Takes `alert_ids` (also `ids`), `query`, or both for what both select; and
-    `requested_status`, `assigned_to`, `notes`, `set_ignored`. All of them change or none;
-    `changed` counts those that were not so already."""
-    wanted = bulk_change(body)
-    where, selected = _selection(here, wanted)
-    changed = change_alerts_at_once(
-        here.engine, here.database, scope, where, selected, wanted.wanted, _analyst(here, caller)
-    )
-    return json_answer({"result": "success", "changed": changed})
-
-
-def _selection(here: Services, wanted: BulkChange) -> tuple[Condition, str]:
-    """The condition on alerts, and how the audit calls it."""
-    parts, names = [], []
-    if wanted.ids is not None:
-        parts.append(ids_condition(wanted.ids))
-        names.append(f"{len(wanted.ids)} ids")
-    if wanted.query is not None:
-        now_us = here.clock.now_us()
-        parts.append(selected_by_query(here.engine, wanted.query, here.settings, now_us))
-        names.append(wanted.query)
-    return all_conditions(parts), " AND ".join(names)
 
 
 @router.get("/api/v1/alerts/audit", summary="Bulk changes of alerts")

@@ -14,7 +14,7 @@ from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import empty_answer, json_answer
 from vedette.api.schemas.parameters import ID_MAX, bounded_number, described, whole_number
 from vedette.api.schemas.sensor import activity_body, queued_body, resource_body, sensor_body
-from vedette.api.schemas.sensor_changes import needed_roles, read_changes
+from vedette.api.schemas.sensor_changes import isolation_words, needed_roles, read_changes
 from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
@@ -22,7 +22,7 @@ from vedette.limits import PARAMETER_DAYS_MAX, SENSORS_PAGE_DEFAULT
 from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.model.scope import Scope
 from vedette.state.jobs import responses
-from vedette.state.sensors import key_replacement, sensor_changes, sensor_list
+from vedette.state.sensors import isolation, key_replacement, sensor_changes, sensor_list
 from vedette.state.sensors.sensor_list import SensorQuery
 
 router = APIRouter(tags=["sensors"])
@@ -75,7 +75,7 @@ def sensor(sensor_id: str, here: Here, scope: Within) -> Response:
 
 @router.put("/api/v1/sensor/{sensor_id}", summary="Change a sensor: orders, group, notes")
 async def change_sensor(sensor_id: str, request: Request, here: Here, scope: Within) -> Response:
-    """Takes the seven members that docs/http-api.md#changing-a-sensor names. A whole record may be
+    """Takes the members that docs/http-api.md#changing-a-sensor names. A whole record may be
     sent back: members
     that cannot be changed are ignored, but a record of another sensor is refused."""
     number, body = _sensor_number(sensor_id), await json_object(request)
@@ -93,8 +93,15 @@ def _change(
         if principal.role_in(group_id) < role:
             needed = ROLE_NAMES[role]
             raise ForbiddenError(f"{principal.name} must be {needed} in sensor group {group_id}")
-    sensor_changes.change(here.database, number, changes, here.clock.now_us())
+    now_us = here.clock.now_us()
+    said = isolation_words(body, row, now_us)
+    sensor_changes.change(here.database, number, changes, now_us)
     wanted = changes.network_isolation_enabled
+    if wanted is False:
+        isolation.forget(here.database, number)
+    elif said is not None:
+        words = isolation.Isolation(number, said[0], principal.name, now_us, said[1])
+        isolation.record(here.database, words)
     # A whole record that comes back for another member decides nothing about the isolation.
     if wanted is not None and (wanted != row.network_isolation_enabled or len(body) == 1):
         responses.take_over(here.database, "isolate", str(number), principal.name)

@@ -10,17 +10,25 @@ from starlette.responses import Response
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
-from vedette.api.schemas.wire_values import instant
+from vedette.api.schemas.ban import (
+    expiry_us,
+    reach_body,
+    runs_on_body,
+    wanted_hashes,
+    without_request_members,
+)
+from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.api.services import Services, services
-from vedette.errors import BadRequestError, ForbiddenError
+from vedette.errors import BadRequestError, ConflictError, ForbiddenError
 from vedette.limits import RUNNING_PROCESS_SEEN_US
 from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
+from vedette.respond.ban_reach import ban_reach, protection_of
 from vedette.state.accounts.users import id_of
 from vedette.state.policy import bans, groups
 from vedette.state.policy.bans import Author, Ban
-from vedette.store.read.binaries import claimed_sha256
-from vedette.store.read.running_hosts import RunsOn, running
+from vedette.store.read.binaries import binaries_of, claimed_sha256
+from vedette.store.read.running_hosts import running
 
 router = APIRouter(tags=["bans"])
 
@@ -37,7 +45,7 @@ _RESTRICTED: Final = "/api/v1/banning/restrictedlist"
 _MD5: Final = re.compile(r"[0-9a-fA-F]{32}")
 _READ_ONLY: Final = frozenset(
     (
-        "audit", "ban_count", "block_count", "last_ban_host", "last_ban_time",
+        "audit", "ban_count", "expires", "block_count", "last_ban_host", "last_ban_time",
         "claimed_sha256", "last_block_hostname", "last_block_sensor_id", "last_block_time",
         "result", "running", "sha256hash", "timestamp", "user_id", "username",
     )
@@ -58,26 +66,75 @@ def listed(here: Here, scope: Within) -> Response:
 @router.post(_OLDER, summary="Ban a program")
 @router.post(_LIST, summary="Ban a program")
 def create(here: Here, caller: Caller, scope: Within, body: Body) -> Response:
-    """Takes `md5hash`, `text` and `enabled`; 409 when it is banned already. The answer is the
-    record, with `running`: where the program runs now, of the hosts that the caller sees. A ban
-    that is created with `enabled` false is never in force."""
-    members = _members(body)
-    if "md5hash" not in members:
+    """Takes `md5hash`, `text`, `enabled` and `expires`; 409 when it is banned already. The answer
+    is the record, with `running`: where the program runs now, of the hosts that the caller sees. A
+    ban that is created with `enabled` false is never in force. `md5hashes` bans a list, with an
+    outcome for each. With `dry_run` nothing is banned: `programs` says of each where it is known
+    and runs, who signed it, and why it is protected; `even_protected` bans it all the same."""
+    members = _members(without_request_members(body))
+    if "md5hash" not in members and "md5hashes" not in body:
         raise BadRequestError("md5hash: is missing")
+    if body.get("dry_run"):
+        return _reaches(here, scope, body)
     _check_right(here, caller)
+    if "md5hashes" in body:
+        return _list(here, caller, scope, body, members.get("text") or "")
     md5, now_us = checked_md5(members["md5hash"]), here.clock.now_us()
     text, enabled = members.get("text") or "", members.get("enabled", True)
-    by = _author(here, caller)
-    ban = bans.add(here.database, md5, text, by, now_us, enabled=enabled)
+    if not body.get("even_protected"):
+        _check_protection(here, md5, scope)
+    ban = bans.add(
+        here.database, md5, text, _author(here, caller), now_us,
+        enabled=enabled, expires_us=expiry_us(body, now_us),
+    )  # fmt: skip
     found = running(here.engine, md5, scope, now_us - RUNNING_PROCESS_SEEN_US)
     return json_answer(
         _body(ban, scope)
         | {
             "result": "success",
-            "running": [_runs_on(one) for one in found],
+            "running": [runs_on_body(one) for one in found],
             "claimed_sha256": claimed_sha256(here.engine, md5, scope),
         }
     )
+
+
+def _reaches(here: Services, scope: Scope, body: Mapping[str, Any]) -> Response:
+    now_us = here.clock.now_us()
+    banned = {ban.md5 for ban in bans.all_bans(here.database) if ban.enabled}
+    found = [ban_reach(here.engine, checked_md5(md5), scope, now_us) for md5 in wanted_hashes(body)]
+    programs = [reach_body(one, is_banned=one.md5 in banned) for one in found]
+    return json_answer({"result": "success", "dry_run": True, "programs": programs})
+
+
+def _list(
+    here: Services, caller: Principal, scope: Scope, body: Mapping[str, Any], text: str
+) -> Response:
+    """Bans one after the other: what is refused does not stop the others."""
+    wanted = [checked_md5(one) for one in wanted_hashes(body)]
+    now_us, by = here.clock.now_us(), _author(here, caller)
+    expires_us = expiry_us(body, now_us)
+    results = []
+    for md5 in wanted:
+        try:
+            if not body.get("even_protected"):
+                _check_protection(here, md5, scope)
+            bans.add(here.database, md5, text, by, now_us, expires_us=expires_us)
+            results.append({"md5hash": md5, "result": "banned", "reason": ""})
+        except ConflictError as error:
+            results.append({"md5hash": md5, "result": "refused", "reason": str(error)})
+    return json_answer({"result": "success", "results": results})
+
+
+def _check_protection(here: Services, md5: str, scope: Scope) -> None:
+    known = binaries_of(here.engine, [md5], scope)
+    protection = protection_of(
+        [str(path) for path in known[0]["observed_filename"]] if known else []
+    )
+    if protection:
+        raise ConflictError(
+            f"{md5} is protected: {protection}; `even_protected` bans it all the same",
+            reason="protected",
+        )
 
 
 @router.get(f"{_RESTRICTED}/{{md5}}", summary="One ban")
@@ -173,6 +230,7 @@ def _body(ban: Ban, scope: Scope) -> dict[str, Any]:
         "username": ban.username,
         "user_id": ban.user_id,
         "timestamp": instant(ban.time_us),
+        "expires": known_instant(ban.expires_us),
         "block_count": ban.block_count,
         "last_block_sensor_id": None,
         "last_block_time": None,
@@ -195,13 +253,3 @@ def _body(ban: Ban, scope: Scope) -> dict[str, Any]:
             "last_block_hostname": ban.last_block_hostname,
         }
     return body
-
-
-def _runs_on(one: RunsOn) -> dict[str, Any]:
-    return {
-        "sensor_id": one.sensor_id,
-        "hostname": one.hostname,
-        "process_count": one.process_count,
-        "last_seen": instant(one.last_update_us),
-        "process_ids": list(one.process_ids),
-    }

@@ -38,13 +38,14 @@ _ALERT: Final[dict[str, Schema]] = {
     "resolved_time": nullable(TIME),
     **alike(("matched", "ioc_attr"), mapping(TEXT)),
 }
+_HISTORY: Final = listing(
+    record({"timestamp": TIME, "user_id": INTEGER, "username": TEXT, "changes": OBJECT})
+)
 _WHOLE: Final[dict[str, Schema]] = _ALERT | {
     **alike(("rule_text", "parent_cmdline"), TEXT),
     "event": mapping(TEXT),
     "false_positives": listing(TEXT),
-    "history": listing(
-        record({"timestamp": TIME, "user_id": INTEGER, "username": TEXT, "changes": OBJECT})
-    ),
+    "history": _HISTORY,
 }
 _SUPPRESSION: Final[dict[str, Schema]] = {
     **alike(("id", "user_id", "hits"), INTEGER),
@@ -87,7 +88,29 @@ ALERTS: Final[dict[str, Schema]] = {
             ),
         }
     ),
-    "ChangedAlerts": record({"result": {"const": "success"}, "changed": INTEGER}),
+    "AlertHistory": record(
+        {
+            **alike(("unique_id", "rule_version", "assigned_to", "notes"), TEXT),
+            "made": TIME,
+            "status": {"enum": list(STATUSES)},
+            "history": _HISTORY,
+        }
+    ),
+    "ChangedAlerts": record(
+        {
+            "result": {"const": "success"},
+            **alike(("changed", "alerts", "hosts", "assigned_to_others", "not_permitted"), INTEGER),
+            "action_id": nullable(TEXT),
+            "dry_run": FLAG,
+            **alike(("oldest", "newest"), nullable(TIME)),
+            "snapshot": TIME,
+        },
+        optional=(
+            *("changed", "alerts", "hosts", "assigned_to_others", "not_permitted", "action_id"),
+            *("dry_run", "oldest", "newest", "snapshot"),
+        ),
+    ),
+    "UndoneChange": record({"result": {"const": "success"}, "restored": INTEGER}),
     "AlertAudit": record(
         {
             **alike(("id", "user_id"), INTEGER),

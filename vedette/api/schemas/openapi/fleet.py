@@ -36,6 +36,8 @@ _SENSOR: Final[dict[str, Schema]] = {
     **alike(("emet_telemetry_path", "emet_version", "computer_dns_name", "computer_name"), TEXT),
     **alike(("computer_sid", "os_environment_display_string", "build_version_string"), TEXT),
     **alike(("network_adapters", "sensor_health_message"), TEXT),
+    **alike(("isolation_reason", "isolation_by"), TEXT),
+    **alike(("isolation_since", "isolation_expires"), nullable(_LOCAL_TIME)),
     "reenrolment": {"enum": ["", "pending", "approved"]},
     "status": {"enum": ["Online", "Offline", "Uninstall Pending", "Uninstalled"]},
     "notes": nullable(TEXT),

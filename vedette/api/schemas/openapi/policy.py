@@ -30,6 +30,7 @@ _BAN: Final[dict[str, Schema]] = {
     "md5hash": TEXT,
     "sha256hash": nullable(TEXT),
     "block_count": INTEGER,
+    "expires": nullable(TIME),
     "last_block_sensor_id": nullable(INTEGER),
     "last_block_time": nullable(TIME),
     "last_block_hostname": nullable(TEXT),

@@ -39,10 +39,15 @@ _SENSOR_CHANGES: Final = _object(
     uninstall=_FLAG,
     liveresponse_init=_FLAG,
     group_id=_NUMBER,
-    notes={"type": ["string", "null"]},
+    **alike(("notes", "isolation_reason", "isolation_expires"), {"type": ["string", "null"]}),
     event_log_flush_time={"type": ["string", "null"]},
 )
-_BAN: Final = _object(md5hash=TEXT, text={"type": ["string", "null"]}, enabled=_FLAG)
+_BAN: Final = _object(
+    md5hash=TEXT,
+    md5hashes=_TEXTS,
+    **alike(("text", "expires"), {"type": ["string", "null"]}),
+    **alike(("enabled", "dry_run", "even_protected"), _FLAG),
+)
 _NAMED: Final = _object(name=TEXT)
 _FILTERS: Final[Schema] = {"oneOf": [OBJECT, OBJECTS]}
 _SEARCH: Final = _object(q={"oneOf": [TEXT, _TEXTS]}, rows=_NUMBER, start=_NUMBER, sort=TEXT)
@@ -173,13 +178,13 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     ("POST", "/api/v1/alert/{alert_id}"): _ALERT_CHANGE,
     ("POST", "/api/v2/alert/{alert_id}"): _ALERT_CHANGE,
     ("POST", "/api/v1/alerts"): _object(
-        alert_ids=_TEXTS,
-        query=TEXT,
-        requested_status=TEXT,
-        assigned_to=TEXT,
-        notes=TEXT,
-        set_ignored=_FLAG,
+        **alike(("alert_ids", "except_ids"), _TEXTS),
+        **alike(("query", "requested_status", "assigned_to", "notes", "comment"), TEXT),
+        **alike(("set_ignored", "dry_run"), _FLAG),
+        snapshot=TEXT,
+        expected=_NUMBER,
     ),
+    ("POST", "/api/v1/alert/{alert_id}/note"): _object(("text",), text=TEXT),
     ("POST", "/api/v1/alert/suppression"): _SUPPRESSION | {"required": ["query"]},
     ("POST", "/api/v1/alert/suppression/preview"): _object(("query",), query=TEXT),
     ("PUT", "/api/v1/alert/suppression/{suppression_id}"): _SUPPRESSION,
@@ -216,6 +221,11 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     ("POST", "/api/v1/session"): _object(
         ("username", "password"), username=TEXT, password=TEXT, code=TEXT
     ),
+    ("PUT", "/api/v1/me/preferences"): OBJECT,
+    ("POST", "/api/v1/saved_search"): _object(
+        ("name", "view"), **alike(("name", "view", "params"), TEXT), shared=_FLAG
+    ),
+    ("POST", "/api/v1/permalink"): _object(("view",), **alike(("view", "params"), TEXT)),
     ("PUT", "/api/v1/secondfactor"): _object(("code",), code=TEXT),
     ("DELETE", "/api/v1/secondfactor"): _object(("password",), password=TEXT),
     ("POST", "/api/v1/token"): _object(

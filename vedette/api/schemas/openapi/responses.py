@@ -10,6 +10,7 @@ from typing import Final
 from vedette.api.schemas.openapi.accounts import ACCOUNTS
 from vedette.api.schemas.openapi.alerts import ALERTS
 from vedette.api.schemas.openapi.completeness import COMPLETENESS
+from vedette.api.schemas.openapi.console import CONSOLE
 from vedette.api.schemas.openapi.feeds import FEEDS
 from vedette.api.schemas.openapi.fleet import FLEET
 from vedette.api.schemas.openapi.notify import NOTIFY
@@ -29,6 +30,7 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
     **ALERTS,
     **NOTIFY,
     **COMPLETENESS,
+    **CONSOLE,
 }
 """All schemas of the document, by name."""
 
@@ -92,6 +94,9 @@ _ONE: Final[Mapping[Route, str]] = {
     ("POST", "/api/v2/alert"): "AlertSearch",
     ("POST", "/api/v2/alert/group"): "AlertGroups",
     ("POST", "/api/v1/alerts"): "ChangedAlerts",
+    ("POST", "/api/v1/undo/{action_id}"): "UndoneChange",
+    ("GET", "/api/v1/alert/{alert_id}/history"): "AlertHistory",
+    ("POST", "/api/v1/alert/{alert_id}/note"): "ChangedAlert",
     ("POST", _SUPPRESSIONS): "AlertSuppression",
     ("POST", f"{_SUPPRESSIONS}/preview"): "AlertSuppressionPreview",
     ("GET", f"{_SUPPRESSIONS}/{{suppression_id}}"): "AlertSuppression",
@@ -171,6 +176,12 @@ _ONE: Final[Mapping[Route, str]] = {
     ("DELETE", "/api/v1/session/{session_id}"): "Success",
     ("POST", "/api/v1/secondfactor"): "SecondFactor",
     ("PUT", "/api/v1/secondfactor"): "Success",
+    ("POST", "/api/v1/saved_search"): "SavedSearch",
+    ("DELETE", "/api/v1/saved_search/{search_id}"): "Success",
+    ("POST", "/api/v1/permalink"): "NewPermalink",
+    ("GET", "/api/v1/permalink/{link_id}"): "Permalink",
+    ("GET", "/api/v1/pulse"): "Pulse",
+    ("GET", "/api/v1/lookup"): "Lookup",
     ("DELETE", "/api/v1/secondfactor"): "Success",
     ("DELETE", "/api/v1/token/{token_id}"): "Success",
     ("GET", "/api/v1/audit"): "AuditLog",
@@ -235,6 +246,9 @@ _MANY: Final[Mapping[Route, str]] = {
     **_under(_APPROVED, ("GET", "/entries", "ApprovedAddress")),
     ("GET", "/api/v1/token"): "Token",
     ("GET", "/api/v1/session/list"): "ListedSession",
+    ("GET", "/api/v1/saved_search"): "SavedSearch",
+    ("GET", "/api/v1/fields"): "SearchField",
+    ("GET", "/api/v1/query/suggest"): "Suggestion",
     ("GET", _FEEDS): "Feed",
     ("GET", f"{_FEEDS}/{{feed_id}}/errors"): "FeedError",
     ("GET", f"{_FEEDS}/{{feed_id}}/report"): "ThreatReport",

@@ -64,6 +64,19 @@ def whole_alert_body(row: AlertRow) -> Body:
     }
 
 
+def alert_history_body(row: AlertRow) -> Body:
+    """What happened to one alert since it was made."""
+    return {
+        "unique_id": row["id"],
+        "made": instant(row["created_time"]),
+        "rule_version": row["rule_version"],
+        "status": row["status"],
+        "assigned_to": row["assigned_to"],
+        "notes": row["notes"],
+        "history": _history(row["history"]),
+    }
+
+
 def _watchlist_id(row: Mapping[str, Any]) -> int | str:
     """Clients show it beside `watchlist_name`: the report of a feed, the rule of a rule."""
     match row["source_kind"]:

@@ -1,0 +1,94 @@
+"""Taking back bulk changes of alerts: what the alerts were is kept for some minutes.
+
+What is kept lies in the state database, because older versions of an alert are merged away. An
+alert that was changed again since is left alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from vedette.errors import NotFoundError
+from vedette.limits import ALERT_UNDO_ALERTS_MAX, ALERT_UNDO_US
+from vedette.model.scope import Scope
+from vedette.query import Condition
+from vedette.query.compile.alerts_sql import all_conditions
+from vedette.state.db.database import Transaction
+from vedette.state.policy import alert_undo
+from vedette.store.engine.client import Engine
+from vedette.store.read.detection.alert_selection import EarlierState, earlier_states
+from vedette.store.read.detection.alerts import count_alerts
+from vedette.store.write.alert_changes import AlertChange, differing
+
+
+class _Body(msgspec.Struct):
+    entry: str
+    states: list[EarlierState]
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A change that can be taken back."""
+
+    change_id: int
+    entry: str
+    """What it wrote at the end of each alert's history."""
+    states: Sequence[EarlierState]
+
+
+def before(
+    engine: Engine, where: Condition, scope: Scope, change: AlertChange
+) -> list[EarlierState] | None:
+    """The states that a change is about to replace; None where it cannot be taken back: too many
+    alerts, or reports that are ignored with them."""
+    if change.report_ignored is not None:
+        return None
+    differ = all_conditions((where, differing(change)))
+    if count_alerts(engine, differ, scope) > ALERT_UNDO_ALERTS_MAX:
+        return None
+    return earlier_states(engine, differ, scope)
+
+
+def remember(
+    connection: Transaction,
+    change: AlertChange,
+    states: Sequence[EarlierState] | None,
+    changed: int,
+    user: tuple[int, str],
+) -> str:
+    """Keeps the states; the id to undo the change by, "" where nothing changed or can be undone."""
+    if not states or not changed:
+        return ""
+    kept = alert_undo.Kept(
+        change.change_id,
+        user_id=user[0],
+        username=user[1],
+        made_us=change.time_us,
+        expires_us=change.time_us + ALERT_UNDO_US,
+        body=msgspec.json.encode(_Body(change.entry, list(states))).decode(),
+    )
+    alert_undo.keep(connection, kept)
+    return str(change.change_id)
+
+
+def remembered(connection: Transaction, action_id: str, user_id: int, now_us: int) -> Remembered:
+    """The change of a user that can still be taken back. Raises NotFoundError."""
+    is_number = action_id.isascii() and action_id.isdecimal() and len(action_id) < 19
+    kept = alert_undo.get(connection, int(action_id)) if is_number else None
+    if kept is None or kept.user_id != user_id or kept.expires_us < now_us:
+        raise NotFoundError(f"there is no change {action_id[:40]!r} that can be undone any more")
+    body = msgspec.json.decode(kept.body, type=_Body)
+    return Remembered(kept.change_id, body.entry, body.states)
+
+
+def forget(connection: Transaction, change_id: int, now_us: int) -> None:
+    """Removes a change that was taken back, and all whose time has passed."""
+    alert_undo.remove(connection, change_id, now_us)
+
+
+def still_as_changed(known: Remembered) -> Condition:
+    """Alerts whose latest change by a person is that one; they may have been hit again."""
+    return Condition(
+        "notEmpty(history) AND history[-1] = {undone_entry:String}", {"undone_entry": known.entry}
+    )

@@ -1,0 +1,76 @@
+"""Answers that help people at a page: look-ups, completions, what they keep, the pulse."""
+
+from typing import Final
+
+from vedette.api.schemas.openapi.terms import (
+    FLAG,
+    INTEGER,
+    TEXT,
+    TIME,
+    Schema,
+    alike,
+    listing,
+    nullable,
+    record,
+    reference,
+)
+
+_VIEW: Final[dict[str, Schema]] = alike(("view", "params"), TEXT)
+
+CONSOLE: Final[dict[str, Schema]] = {
+    "SavedSearch": record(
+        _VIEW
+        | {
+            "id": INTEGER,
+            **alike(("username", "name"), TEXT),
+            "shared": FLAG,
+            "changed": TIME,
+        }
+    ),
+    "NewPermalink": record({"id": TEXT, "expires": TIME}),
+    "Permalink": record(_VIEW | {"id": TEXT, "made": TIME, "expires": TIME}),
+    "SearchField": record(
+        {
+            **alike(("name", "type", "type_meaning", "meaning"), TEXT),
+            "aliases": listing(TEXT),
+            "default": FLAG,
+        }
+    ),
+    "Suggestion": record(
+        {
+            "text": TEXT,
+            "start": INTEGER,
+            "kind": {"enum": ["field", "value"]},
+            "count": nullable(INTEGER),
+        }
+    ),
+    "Lookup": record(
+        {
+            "kind": {
+                "enum": ["md5", "sha256", "ip", "network", "domain", "path", "process", "name"]
+            },
+            **alike(("value", "query", "alert_query"), TEXT),
+            **alike(("processes", "host_count", "alerts", "open_alerts"), INTEGER),
+            **alike(("hosts", "feeds"), listing(record({"name": TEXT, "value": INTEGER}))),
+            **alike(("first_seen", "last_seen"), nullable(TIME)),
+            "newest": nullable(reference("Process")),
+            **alike(("banned", "incomplete_results"), FLAG),
+            "ban_text": nullable(TEXT),
+            "targets": listing(
+                record(
+                    {"kind": {"enum": ["alert", "rule", "sensor"]}, **alike(("id", "name"), TEXT)}
+                )
+            ),
+        }
+    ),
+    "Pulse": record(
+        {
+            "open_alerts": INTEGER,
+            "newest_alert": nullable(TIME),
+            "isolation": listing(record({"sensor_id": INTEGER, "hostname": TEXT, "isolate": FLAG})),
+            "store_accepts": FLAG,
+            "time": TIME,
+        }
+    ),
+}
+"""Component name -> schema."""

@@ -1,0 +1,71 @@
+"""What a ban would hit: where a program is known and runs, who signed it, and whether hosts would
+stop working without it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from vedette.limits import RUNNING_PROCESS_SEEN_US
+from vedette.model.scope import Scope
+from vedette.store.engine.client import Engine
+from vedette.store.read.binaries import binaries_of, frequency_of
+from vedette.store.read.running_hosts import RunsOn, running
+
+_SYSTEM: Final = frozenset(
+    (
+        *("smss.exe", "csrss.exe", "wininit.exe", "winlogon.exe", "services.exe", "lsass.exe"),
+        *("svchost.exe", "systemd", "init", "launchd", "kernel_task", "vedette-sensor"),
+    )
+)
+"""Programs without which a host stops; the last is our own."""
+
+_SYSTEM_FOLDERS: Final = (
+    *("c:\\windows\\system32\\", "/usr/lib/systemd/", "/lib/systemd/", "/sbin/", "/usr/sbin/"),
+    *("/usr/bin/", "/usr/local/bin/"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BanReach:
+    """What a ban of one program would hit, of the hosts of a scope."""
+
+    md5: str
+    hosts: int
+    """That have the file."""
+    executions: int
+    running: Sequence[RunsOn]
+    names: Sequence[str]
+    """Paths that it was seen under."""
+    signature: str
+    publisher: str
+    protection: str
+    """Why it should not be banned; "" for nothing against it."""
+
+
+def ban_reach(engine: Engine, md5: str, scope: Scope, now_us: int) -> BanReach:
+    """What a ban of the program with this md5 (lower case) would hit."""
+    found = binaries_of(engine, [md5], scope)
+    row = found[0] if found else {}
+    frequency = frequency_of(engine, "md5", md5, scope)
+    names = [str(name) for name in row.get("observed_filename", ())]
+    return BanReach(
+        md5,
+        frequency.hosts,
+        frequency.executions,
+        running(engine, md5, scope, now_us - RUNNING_PROCESS_SEEN_US),
+        names,
+        str(row.get("digsig_result", "")),
+        str(row.get("digsig_publisher", "")),
+        protection_of(names),
+    )
+
+
+def protection_of(paths: Sequence[str]) -> str:
+    """Why a program with these paths is protected, "" when it is not. The paths are what hosts say;
+    who bans it all the same says so."""
+    for path in paths:
+        lowered = path.lower()
+        name = lowered.replace("\\", "/").rpartition("/")[2]
+        if name in _SYSTEM and lowered.startswith(_SYSTEM_FOLDERS):
+            return f"{path} keeps hosts running"
+    return ""

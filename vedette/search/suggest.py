@@ -1,0 +1,112 @@
+"""Completing a query while it is typed: names of fields, and values that the scope holds."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from vedette.errors import BadRequestError, QueryError, UnavailableError
+from vedette.limits import SUGGESTIONS_MAX
+from vedette.model.alert_fields import ALERT
+from vedette.model.binary_fields import BINARY
+from vedette.model.field import Catalogue
+from vedette.model.fields import PROCESS
+from vedette.model.scope import Scope
+from vedette.search.alerts import alert_search
+from vedette.search.processes.process_search import SearchSettings, search_processes
+from vedette.search.search_request import SearchRequest, Sort
+from vedette.store.engine.client import Engine
+from vedette.store.read.detection.alert_facets import FACETS as ALERT_FACETS
+from vedette.store.read.segment_facets import FACETS as PROCESS_FACETS
+
+Index = Literal["process", "binary", "alert"]
+
+CATALOGUES: Final[Mapping[str, Catalogue]] = {
+    "process": PROCESS,
+    "binary": BINARY,
+    "alert": ALERT,
+}
+
+_WORD: Final = re.compile(r'[-+(]*((?:(\w+):)?("[^"]*|[^\s()"]*))$')
+_PLAIN: Final = re.compile(r"[\w.@-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """One completion: `text` replaces the query from `start` to where the caret is."""
+
+    text: str
+    start: int
+    kind: Literal["field", "value"]
+    count: int | None = None
+    """Processes or alerts that have the value."""
+
+
+def suggest(
+    engine: Engine,
+    scope: Scope,
+    index: str,
+    query: str,
+    at: int,
+    settings: SearchSettings,
+    now_us: int,
+) -> Sequence[Suggestion]:
+    """Completions of the word before the caret (`at`, in characters). Values come from facets, so
+    that nobody learns of hosts that they do not see. Raises BadRequestError."""
+    if index not in CATALOGUES:
+        raise BadRequestError(f"index: {index[:40]!r} is none of {', '.join(CATALOGUES)}")
+    before = query[: max(0, at)]
+    found = _WORD.search(before)
+    if found is None:
+        return []
+    whole, name, rest = found.group(1), found.group(2), found.group(3)
+    start = len(before) - len(whole)
+    if name is None:
+        return _fields(CATALOGUES[index], rest, start)
+    values = _values(engine, scope, index, name.lower(), rest.strip('"'), settings, now_us)
+    return [
+        Suggestion(f"{name}:{_written(value)}", start, "value", count) for value, count in values
+    ]
+
+
+def _fields(catalogue: Catalogue, begun: str, start: int) -> list[Suggestion]:
+    """Fields that begin so, then those that contain it."""
+    lowered = begun.lower()
+    if not lowered:
+        return []
+    names = sorted(
+        (name for name in catalogue.by_name if lowered in name),
+        key=lambda name: (not name.startswith(lowered), name),
+    )
+    return [Suggestion(f"{name}:", start, "field") for name in names[:SUGGESTIONS_MAX]]
+
+
+def _values(
+    engine: Engine,
+    scope: Scope,
+    index: str,
+    name: str,
+    begun: str,
+    settings: SearchSettings,
+    now_us: int,
+) -> list[tuple[str, int]]:
+    """The most frequent values of a facet that begin so; none for fields without a facet."""
+    facets = {"process": PROCESS_FACETS, "alert": ALERT_FACETS}.get(index, ())
+    if name not in facets or not (_PLAIN.fullmatch(begun) or not begun):
+        return []
+    parts = (("q", f"{name}:{begun}*"),) if begun else ()
+    sort = "created_time" if index == "alert" else "last_update"
+    request = SearchRequest(parts, 0, 0, (Sort(sort, is_descending=True),), facets=(name,))
+    look = alert_search.search if index == "alert" else search_processes
+    try:
+        counted = look(engine, scope, request, settings, now_us).facets.get(name, ())
+    except (QueryError, BadRequestError, UnavailableError):
+        return []  # a word that is half typed
+    lowered = begun.lower()
+    return [
+        (str(value), count) for value, count in counted if str(value).lower().startswith(lowered)
+    ][:SUGGESTIONS_MAX]
+
+
+def _written(value: str) -> str:
+    return value if _PLAIN.fullmatch(value) else '"' + value.replace('"', " ") + '"'

@@ -1,0 +1,60 @@
+"""What a selection of alerts is before it is changed: how many, on how many hosts, and the states
+that an undo has to bring back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vedette.model.scope import Scope
+from vedette.query.compile.condition import SETTINGS, Condition
+from vedette.store.engine.client import Engine
+from vedette.store.sql.scope_filter import scoped
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The alerts that a condition selects. Times are epoch microseconds, 0 without an alert."""
+
+    alerts: int
+    hosts: int
+    oldest_us: int
+    newest_us: int
+    of_others: int
+    """Assigned to somebody else than the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierState:
+    """What some alerts were before a change."""
+
+    status: str
+    assigned_to: str
+    notes: str
+    resolved_us: int
+    ids: Sequence[str]
+
+
+def summary(engine: Engine, where: Condition, scope: Scope, username: str) -> Selected:
+    """The alerts of the scope that a condition selects, as `username` sees them."""
+    within = scoped(where, scope)
+    row = engine.query(
+        "SELECT count(), uniqExactIf(sensor_id, sensor_id != 0), "
+        "toUnixTimestamp64Micro(min(created_time)), toUnixTimestamp64Micro(max(created_time)), "
+        "countIf(assigned_to NOT IN ('', {selecting_user:String})) "
+        f"FROM alert FINAL {within.clause}",
+        within.params | {"selecting_user": username},
+        settings=SETTINGS,
+    ).rows[0]
+    return Selected(row[0], row[1], row[2] if row[0] else 0, row[3] if row[0] else 0, row[4])
+
+
+def earlier_states(engine: Engine, where: Condition, scope: Scope) -> list[EarlierState]:
+    """The states of the alerts of the scope that a condition selects, equal ones together."""
+    within = scoped(where, scope)
+    found = engine.query(
+        "SELECT status, assigned_to, notes, toUnixTimestamp64Micro(resolved_time), "
+        f"groupArray(id) FROM alert FINAL {within.clause} "
+        "GROUP BY status, assigned_to, notes, resolved_time",
+        within.params,
+        settings=SETTINGS,
+    )
+    return [EarlierState(*row) for row in found.rows]
