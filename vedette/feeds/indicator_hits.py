@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from vedette.limits import IOC_CHARS_SHOWN
+from vedette.limits import INDICATOR_HITS_PAGE, IOC_CHARS_SHOWN
 from vedette.model.findings.detection import Detection, Source
 from vedette.model.findings.tag import Tag
-from vedette.store.read.threat.indicator_matches import SegmentHit
+from vedette.store.read.threat.indicator_matches import BinaryHit, SegmentHit
 
 _FIELDS: Final = {
     "md5": "md5", "sha256": "sha256", "ja3": "ja3", "ja3s": "ja3s",
@@ -26,7 +26,7 @@ class Hits:
     by_key: dict[int, list[Indicator]] = field(default_factory=dict)
     """Indicators by the key that rows have."""
     segments: list[SegmentHit] = field(default_factory=list)
-    binaries: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+    binaries: list[BinaryHit] = field(default_factory=list)
     names: Mapping[int, str] = field(default_factory=dict)
     """Names of feeds."""
     reports: Mapping[tuple[int, str], Mapping[str, Any]] = field(default_factory=dict)
@@ -36,9 +36,21 @@ class Hits:
     tagged: set[tuple[str, str, str, str]] = field(default_factory=set)
     """Tags that binaries have (`told_binary_tags`)."""
 
+    def has_room_for(self, other: "Hits") -> bool:
+        """Whether both fit into one page."""
+        return self.count + other.count <= INDICATOR_HITS_PAGE
+
     @property
-    def is_empty(self) -> bool:
-        return not self.segments and not self.binaries
+    def count(self) -> int:
+        return len(self.segments) + len(self.binaries)
+
+    def joined(self, other: "Hits") -> "Hits":
+        """The hits of both, before anything else is known of them."""
+        return Hits(
+            self.by_key | other.by_key,
+            [*self.segments, *other.segments],
+            [*self.binaries, *other.binaries],
+        )
 
     def asked_reports(self) -> list[tuple[int, str]]:
         return [(one["feed_id"], one["report_id"]) for some in self.by_key.values() for one in some]
@@ -53,27 +65,34 @@ class Hits:
 
 
 def tags_of(hits: Hits) -> list[Tag]:
-    """The tags of segments that are not told yet, and of all binaries."""
+    """The tags of segments that are not told yet, and of binaries that do not have them."""
     tags = [_tag(hits, hit.segment.key, one, report) for hit, one, report in _new(hits)]
-    tags += [
-        _tag(hits, digest, one, report)
-        for digest, keys in hits.binaries
-        for one, report in hits.indicators(keys)
-        if (digest, *_said(hits, one)) not in hits.tagged
-    ]
-    return tags
+    found: dict[tuple[str, str, str, str], Tag] = {}
+    for hit in hits.binaries:
+        for one, report in hits.indicators(hit.keys):
+            found[(hit.digest, *_said(hits, one))] = _tag(hits, hit.digest, one, report)
+    return [*tags, *(tag for key, tag in found.items() if key not in hits.tagged)]
 
 
 def detections_of(hits: Hits) -> list[Detection]:
-    """One for each process, report and indicator."""
-    return [_detection(hit, one, report) for hit, one, report in _new(hits)]
+    """One for each process, report and indicator, and for each binary on a host."""
+    found = [_detection(hit, one, report) for hit, one, report in _new(hits)]
+    of_binaries = {
+        (hit.digest, hit.sensor_id, *_said(hits, one)): _of_binary(hit, one, report)
+        for hit in hits.binaries
+        for one, report in hits.indicators(hit.keys)
+    }
+    return [*found, *of_binaries.values()]
 
 
 def _new(hits: Hits) -> Iterator[tuple[SegmentHit, Indicator, Mapping[str, Any]]]:
+    told = set(hits.told)
     for hit in hits.segments:
         key = hit.segment.key
         for one, report in hits.indicators(hit.keys):
-            if (key.process_id, key.segment_id, *_said(hits, one)) not in hits.told:
+            said = (key.process_id, key.segment_id, *_said(hits, one))
+            if said not in told:
+                told.add(said)
                 yield hit, one, report
 
 
@@ -101,9 +120,8 @@ def _tag(hits: Hits, document: Any, one: Indicator, report: Mapping[str, Any]) -
 
 def _detection(hit: SegmentHit, one: Indicator, report: Mapping[str, Any]) -> Detection:
     key, is_query = hit.segment.key, one["ioc_type"] == "query"
-    value = _shown(one["value"])
     return Detection(
-        source=Source("feed", str(one["feed_id"])),
+        **_of_report(one, report),
         alert_type="watchlist.hit.query.process" if is_query else "watchlist.hit.ingress.process",
         subject=key.process_id,
         time_us=hit.last_update_us,
@@ -112,18 +130,41 @@ def _detection(hit: SegmentHit, one: Indicator, report: Mapping[str, Any]) -> De
         segment_id=key.segment_id,
         md5=hit.shown.get("process_md5", ""),
         sha256=hit.shown.get("process_sha256", ""),
-        title=report["title"],
-        description=report["description"],
-        link=report["link"],
-        severity=max(0, report["score"]),
-        tags=tuple(report["tags"]),
-        rule_text=one["value"] if is_query else "",
-        report_id=one["report_id"],
-        report_score=report["score"],
-        ioc_type=one["ioc_type"],
-        ioc_value=value,
-        ioc_confidence=one["confidence"] / 1000,
-        matched={_FIELDS[one["ioc_type"]]: value},
         event={name: str(text) for name, text in hit.shown.items() if text},
         seq=hit.segment.seq,
     )
+
+
+def _of_binary(hit: BinaryHit, one: Indicator, report: Mapping[str, Any]) -> Detection:
+    is_query = one["ioc_type"] == "query"
+    return Detection(
+        **_of_report(one, report),
+        alert_type="watchlist.hit.query.binary" if is_query else "watchlist.hit.ingress.binary",
+        subject=hit.digest,
+        time_us=hit.last_seen_us,
+        sensor_id=hit.sensor_id,
+        md5=hit.shown.get("md5", ""),
+        sha256=hit.shown.get("sha256", ""),
+        event={name: str(text) for name, text in hit.shown.items() if text},
+        seq=hit.seq,
+    )
+
+
+def _of_report(one: Indicator, report: Mapping[str, Any]) -> dict[str, Any]:
+    """What detections of an indicator have of its report."""
+    value = _shown(one["value"])
+    return {
+        "source": Source("feed", str(one["feed_id"])),
+        "title": report["title"],
+        "description": report["description"],
+        "link": report["link"],
+        "severity": max(0, report["score"]),
+        "tags": tuple(report["tags"]),
+        "rule_text": one["value"] if one["ioc_type"] == "query" else "",
+        "report_id": one["report_id"],
+        "report_score": report["score"],
+        "ioc_type": one["ioc_type"],
+        "ioc_value": value,
+        "ioc_confidence": one["confidence"] / 1000,
+        "matched": {_FIELDS[one["ioc_type"]]: value},
+    }

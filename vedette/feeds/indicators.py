@@ -13,9 +13,10 @@ One server of a cluster runs rounds at a time, in one thread.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -24,7 +25,7 @@ import structlog
 from vedette import limits
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.clock import Clock
-from vedette.feeds.indicator_hits import Hits, detections_of, tags_of
+from vedette.feeds.indicator_hits import Hits, Indicator, detections_of, tags_of
 from vedette.feeds.indicator_queries import QueryIndicators
 from vedette.state.db.database import Database, Transaction
 from vedette.state.jobs import past_search, watermarks
@@ -95,7 +96,7 @@ class IndicatorRounds:
         self._detections = detections
         self._settled = settled
         self._known = _Known()
-        self._queries = QueryIndicators(engine)
+        self._queries = QueryIndicators(engine, partial(feeds.note_problem, database))
 
     def run(self) -> int:
         """One round; returns the number of new hits. Raises UnavailableError; the next round goes
@@ -115,7 +116,7 @@ class IndicatorRounds:
             commits = next_commits(self._engine, after, settled, limits.INDICATOR_ROWS_A_ROUND)
             if commits is None:
                 break
-            rows = Rows(_COMMITS, commits.params, has_binaries=True)
+            rows = Rows(_COMMITS, commits.params, _COMMITS)
             after = commits.until
             save = partial(watermarks.save, name=FOLLOWER, seq=after)
             found += self._match(rows, self._known.keys, 0, save)
@@ -134,57 +135,72 @@ class IndicatorRounds:
         )
         for _ in range(limits.INDICATOR_PAST_STEPS):
             until = next_windows(self._engine, past.window_ms, limits.INDICATOR_PAST_ROWS)
-            if not until:
+            if not until and past.window_ms:
                 self._save_past(PastSearch(past.target, past.target))
                 break
-            rows = Rows(_WINDOWS, {"after": past.window_ms, "until": until}, has_binaries=False)
+            until = until or 1  # without segments there may be binaries
+            # All binaries are asked with the first windows.
+            binaries = "" if past.window_ms else "1"
+            rows = Rows(_WINDOWS, {"after": past.window_ms, "until": until}, binaries)
             past = replace(past, window_ms=until)
             save = partial(past_search.save, past=past)
             found += self._match(rows, keys, past.done, save)
         return found
 
     def _match(self, rows: Rows, keys: Keys, added_after: int, within: Within) -> int:
-        """Matches some rows and saves what was found; the number of new hits."""
-        known, now_us = self._known, self._clock.now_us()
-        hits = Hits()
-        if len(keys):
-            common = common_keys(keys_of_rows(self._engine, rows, known.bits), keys)
-            if common:
-                self._locate(hits, rows, common, now_us)
-        self._queries.find(hits, rows, added_after, now_us)
-        if hits.is_empty:
-            with self._database.writing() as connection:
-                within(connection)
-            return 0
-        return self._finish(hits, within)
-
-    def _locate(self, hits: Hits, rows: Rows, common: Sequence[int], now_us: int) -> None:
-        known = self._known
-        found = indicators_with(self._engine, sorted(known.names), common, now_us)
-        for row in found:
-            hits.by_key.setdefault(row["key"], []).append(row)
-        wanted = sorted(hits.by_key)
-        segments, is_more = segments_with(self._engine, rows, wanted, known.bits)
-        hits.segments += segments
-        hits.binaries += binaries_with(self._engine, wanted)
-        if is_more:
-            log.warning("more hits of indicators than are told", told=len(segments))
-
-    def _finish(self, hits: Hits, within: Within) -> int:
+        """Matches some rows and saves what was found, page by page; `within` with the last. The
+        number of new hits."""
+        now_us, found = self._clock.now_us(), 0
         saved_us = watermarks.load(self._database, SAVED) or 0
+        waiting: Hits | None = None
+        for hits in chain(
+            self._of_values(rows, keys, now_us), self._queries.find(rows, added_after, now_us)
+        ):
+            if waiting is not None and not waiting.has_room_for(hits):
+                found += self._finish(waiting, saved_us)
+                waiting = None
+            waiting = hits if waiting is None else waiting.joined(hits)
+        if waiting is not None:
+            return found + self._finish(waiting, saved_us, within)
+        with self._database.writing() as connection:
+            within(connection)
+        return found
+
+    def _of_values(self, rows: Rows, keys: Keys, now_us: int) -> Iterator[Hits]:
+        """The hits of indicators that are values, in pages."""
+        known = self._known
+        if not len(keys):
+            return
+        common = common_keys(keys_of_rows(self._engine, rows, known.bits), keys)
+        if not common:
+            return
+        by_key: dict[int, list[Indicator]] = {}
+        for row in indicators_with(self._engine, sorted(known.names), common, now_us):
+            by_key.setdefault(row["key"], []).append(row)
+        wanted = sorted(by_key)
+        for page in segments_with(self._engine, rows, wanted, known.bits):
+            yield Hits(by_key=dict(by_key), segments=page)
+        if rows.binaries:
+            for some in binaries_with(self._engine, rows, wanted):
+                yield Hits(by_key=dict(by_key), binaries=some)
+
+    def _finish(self, hits: Hits, saved_us: int, within: Within | None = None) -> int:
+        """Tags and tells of a page; the last one is saved with all before it."""
         segments = [hit.segment for hit in hits.segments]
         hits.names = self._known.names
         hits.reports = reports_of(self._engine, hits.asked_reports())
         hits.told = told_tags(self._engine, segments, saved_us)
-        hits.tagged = told_binary_tags(self._engine, [digest for digest, _ in hits.binaries])
+        digests = sorted({hit.digest for hit in hits.binaries})
+        hits.tagged = told_binary_tags(self._engine, digests)
         tags, detections = tags_of(hits), detections_of(hits)
         if tags:
             write_tags(self._engine, tags)
         until_us = time.time_ns() // 1_000  # as tags are dated
 
         def save(transaction: Transaction) -> None:
-            watermarks.save(transaction, SAVED, until_us)
-            within(transaction)
+            if within is not None:
+                watermarks.save(transaction, SAVED, until_us)
+                within(transaction)
 
         self._detections.write(detections, save)
         return len(detections)

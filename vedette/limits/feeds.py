@@ -121,9 +121,9 @@ INDICATOR_PAST_ROWS = 200_000
 INDICATOR_PAST_STEPS = 5
 """Steps of the past in one round: bounds how long new commits wait."""
 
-INDICATOR_HITS_MAX = 50_000
-"""Hits of one group that are tagged and told; an indicator that hits everything has more, which are
-counted."""
+INDICATOR_HITS_PAGE = 20_000
+"""Hits that are in memory at once: tagged and told together; those of one group of rows may be many
+such pages."""
 
 INDICATOR_RELOAD_S = 60.0
 """Time after which keys are read anew although no feed changed: indicators expire."""
@@ -132,7 +132,10 @@ INDICATOR_QUERIES_MAX = 500
 """Indicators that are queries and are asked; each costs some 40 milliseconds a round."""
 
 INDICATOR_QUERY_S = 10.0
-"""Longest time of one such query; a slower one finds nothing in this round."""
+"""Longest time of one such query; a slower one is asked of the rows in parts."""
+
+INDICATOR_QUERY_ROUND_S = 60.0
+"""Time after which no more parts are made for one query; it is stopped then."""
 
 FEED_ERRORS_SHOWN = 100
 """Errors of a document that `vedette feed validate` prints; all are counted."""

@@ -9,10 +9,15 @@ import pytest
 from tests.contract.feeds.publisher import NOW_US, Publisher, a_report
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, partial, process_id, store
 from vedette.alerting.detection_writer import DetectionWriter
+from vedette.errors import UnavailableError
+from vedette.feeds import indicator_queries
 from vedette.feeds.indicators import IndicatorRounds
 from vedette.model.address import pack_address
-from vedette.model.event import Dnsquery, Filemod, Modload, Netconn, ProcessEvent
-from vedette.store.read.detection.tags import tags_of_process
+from vedette.model.event import BinarySeen, Dnsquery, Filemod, Modload, Netconn, ProcessEvent
+from vedette.state.policy import feeds
+from vedette.store.read.detection.tags import tags_of_binaries, tags_of_process
+from vedette.store.write.commit import BinaryRow, Commit
+from vedette.store.write.insert import write_commit
 
 MD5, SHA256 = "ab" * 16, "cd" * 32
 
@@ -207,3 +212,140 @@ def test_the_stored_past_is_searched_window_by_window_and_goes_on_after_a_restar
     assert follower.rounds.run() == 0
     assert [alert[0] for alert in follower.alerts()] == [process_id(1), process_id(2)]
     assert HOUR_MS < NEXT_MS
+
+
+def binary(follower: Follower, digest: str, *sensors: int) -> None:
+    """Files as a commit stores them."""
+    follower.seq += 1
+    rows = [
+        BinaryRow(
+            sensor_id,
+            f"host-{sensor_id}",
+            "g",
+            "windows",
+            BinarySeen(NOW_US, digest, "", "", f"c:\\{digest[:4]}.dll", {}),
+            NOW_US,
+            follower.seq,
+        )
+        for sensor_id in sensors
+    ]
+    write_commit(follower.engine, Commit(binaries=rows))
+
+
+def binary_alerts(follower: Follower) -> list[tuple[str, str, int]]:
+    """Type, hash and host of the alerts that are about no process."""
+    rows = follower.engine.query(
+        "SELECT alert_type, md5, sensor_id FROM alert FINAL WHERE process_id = '' "
+        "ORDER BY md5, sensor_id"
+    ).rows
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+@pytest.mark.parametrize("is_past", [False, True], ids=["new", "past"])
+def test_a_binary_that_an_indicator_names_is_an_alert_of_each_host(
+    follower: Follower, is_past: bool
+) -> None:
+    follower.rounds.run()
+    if is_past:
+        binary(follower, MD5, 1, 2)
+        binary(follower, "ef" * 16, 1)
+        follower.rounds.run()
+    follower.publisher.publish(a_report("r", md5=[MD5]))
+    follower.publisher.sync()
+    follower.rounds.run()
+    if not is_past:
+        binary(follower, MD5, 1, 2)
+        binary(follower, "ef" * 16, 1)
+    follower.rounds.run()
+    kind = "watchlist.hit.ingress.binary"
+    assert binary_alerts(follower) == [(kind, MD5, 1), (kind, MD5, 2)]
+    binary(follower, MD5, 3)
+    follower.rounds.run()
+    assert binary_alerts(follower)[-1] == (kind, MD5, 3)
+    assert [tag.name for tag in tags_of_binaries(follower.engine, [MD5])[MD5]] == ["intel"]
+
+
+def test_a_query_over_binaries_is_an_alert_of_each_host(follower: Follower) -> None:
+    binary(follower, MD5, 1, 2)
+    follower.rounds.run()
+    query = {"index_type": "modules", "search_query": [f"cb.urlver=1&q=md5%3A{MD5}"]}
+    follower.publisher.publish(a_report("q", query=query))
+    follower.publisher.sync()
+    follower.rounds.run()
+    kind = "watchlist.hit.query.binary"
+    assert binary_alerts(follower) == [(kind, MD5, 1), (kind, MD5, 2)]
+
+
+@pytest.mark.parametrize("dying", [False, True])
+def test_more_hits_than_a_page_are_all_told(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch, dying: bool
+) -> None:
+    for module in ("feeds.indicator_hits", "store.read.threat.indicator_matches"):
+        monkeypatch.setattr(f"vedette.{module}.INDICATOR_HITS_PAGE", 3)
+    monkeypatch.setattr("vedette.store.read.threat.indicator_query_hits.INDICATOR_HITS_PAGE", 3)
+    follower.rounds.run()
+    query = {"index_type": "events", "search_query": ["cb.urlver=1&q=process_name%3Aevil.exe"]}
+    follower.publisher.publish(a_report("r", md5=[MD5]), a_report("q", query=query))
+    follower.publisher.sync()
+    follower.rounds.run()
+    numbers = range(1, 12)
+    for number in numbers:
+        follower.commit(number, process_md5=MD5, process_name="evil.exe", path="c:\\evil.exe")
+    if dying:
+        with monkeypatch.context() as patch:
+            patch.setattr(DetectionWriter, "write", _dies_after([4], DetectionWriter.write))
+            with suppress(KeyboardInterrupt):
+                follower.rounds.run()
+        follower.start()
+    follower.rounds.run()
+    told = follower.alerts()
+    assert [one[0] for one in told if one[1] == MD5] == [process_id(one) for one in numbers]
+    assert len(told) == 2 * len(numbers)
+    assert {count for _, _, count in told} == {1}
+    assert follower.rounds.run() == 0
+
+
+def test_a_query_that_takes_too_long_is_asked_in_parts(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = {"index_type": "events", "search_query": ["cb.urlver=1&q=process_name%3Aevil.exe"]}
+    follower.publisher.publish(a_report("q", query=query))
+    follower.publisher.sync()
+    follower.rounds.run()
+    for number in range(1, 9):
+        follower.commit(number, process_name="evil.exe", path="c:\\evil.exe")
+    asked = indicator_queries.segments_matching
+
+    def slow(engine: Any, where: Any, rows: Any, *more: Any) -> Any:
+        if rows.params["until"] - rows.params["after"] > 2:
+            raise UnavailableError("too slow", reason="deadline")
+        return asked(engine, where, rows, *more)
+
+    monkeypatch.setattr(indicator_queries, "segments_matching", slow)
+    follower.rounds.run()
+    assert [alert[0] for alert in follower.alerts()] == [process_id(one) for one in range(1, 9)]
+
+
+def test_a_query_that_never_ends_is_stopped_and_named(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = {"index_type": "events", "search_query": ["cb.urlver=1&q=process_name%3Aevil.exe"]}
+    follower.publisher.publish(a_report("q", query=query), a_report("r", md5=[MD5]))
+    follower.publisher.sync()
+    follower.rounds.run()
+    follower.commit(1, process_md5=MD5, process_name="evil.exe", path="c:\\evil.exe")
+
+    def never(*_: Any) -> Any:
+        raise UnavailableError("the search took longer than allowed", reason="deadline")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(indicator_queries, "segments_matching", never)
+        follower.rounds.run()
+    assert [alert[1] for alert in follower.alerts()] == [MD5]
+    database = follower.publisher.parts.database
+    (feed,) = feeds.all_feeds(database)
+    (problem,) = feeds.errors_of(database, feed.id)
+    assert (problem.place, problem.report_id) == ("matching", "q")
+    assert "not asked any more" in problem.problem
+    follower.commit(2, process_name="evil.exe", path="c:\\evil.exe")
+    assert follower.rounds.run() == 0

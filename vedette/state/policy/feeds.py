@@ -305,6 +305,29 @@ def errors_of(database: Database, feed_id: int) -> list[BrokenPart]:
         ]
 
 
+def note_problem(database: Database, feed_id: int, report_id: str, problem: str) -> None:
+    """Keep what is wrong with what was read, once, with the errors of the latest synchronisation;
+    nothing for a feed that is gone. The next one forgets it."""
+    mine = FEED_ERROR.c.feed_id == feed_id
+    row = {
+        "place": "matching",
+        "report_id": report_id[:FEED_ERROR_CHARS_MAX],
+        "problem": problem[:FEED_ERROR_CHARS_MAX],
+    }
+    known = [FEED_ERROR.c[name] == value for name, value in row.items()]
+    newest = select(func.max(FEED_ERROR.c.number)).where(mine)
+    with database.writing() as connection:
+        if connection.scalar(select(FEED.c.id).where(FEED.c.id == feed_id)) is None:
+            return
+        if connection.scalar(select(FEED_ERROR.c.number).where(mine, *known)) is not None:
+            return
+        number = connection.scalar(newest)
+        number = 0 if number is None else number + 1
+        if number < FEED_ERRORS_MAX:
+            connection.execute(insert(FEED_ERROR).values(feed_id=feed_id, number=number, **row))
+            _update(connection, feed_id, {"errors": FEED.c.errors + 1})
+
+
 def indicator_version(database: Database) -> int:
     """Rises whenever indicators, or the feeds that have them, have changed."""
     with database.reading() as connection:

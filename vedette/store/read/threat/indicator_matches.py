@@ -5,7 +5,7 @@ indicators, and asks where they were found. A name stands for itself and every n
 labels or more, an address for every network of a length that an indicator has.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from vedette.limits import INDICATOR_HITS_MAX
+from vedette.limits import INDICATOR_HITS_PAGE
 from vedette.model.columns import KEY
 from vedette.model.threat.report_columns import ADDRESS_KEY, VALUE_KEY
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.touched import TouchedSegment, touched_segment
+from vedette.store.sql.scope_filter import SEGMENT_KEY
 
 Keys = npt.NDArray[np.uint64]
 
@@ -84,8 +85,23 @@ class Rows:
 
     condition: str
     params: Mapping[str, Any]
-    has_binaries: bool
-    """Whether the condition also selects rows of `binary`."""
+    binaries: str = ""
+    """The rows of `binary` that belong to them, as a condition; "": none."""
+
+    @property
+    def halves(self) -> "tuple[Rows, Rows] | None":
+        """The rows in two parts, by the `after` and `until` of their parameters; None where there
+        is nothing between."""
+        after, until = int(self.params["after"]), int(self.params["until"])
+        middle = (after + until) // 2
+        if middle in (after, until):
+            return None
+        first = {**self.params, "until": middle}
+        second = {**self.params, "after": middle}
+        return (
+            Rows(self.condition, first, self.binaries),
+            Rows(self.condition, second, self.binaries),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +150,8 @@ def newest_added(engine: Engine) -> int:
 def keys_of_rows(engine: Engine, rows: Rows, bits: Sequence[int]) -> Keys:
     """The distinct keys of some rows."""
     selects = [f"SELECT arrayJoin({SEGMENT_KEYS}) AS key FROM segment WHERE {rows.condition}"]
-    if rows.has_binaries:
-        selects.append(f"SELECT arrayJoin({BINARY_KEYS}) AS key FROM binary WHERE {rows.condition}")
+    if rows.binaries:
+        selects.append(f"SELECT arrayJoin({BINARY_KEYS}) AS key FROM binary WHERE {rows.binaries}")
     found = engine.query_table(
         f"SELECT DISTINCT key FROM ({' UNION ALL '.join(selects)})",
         _KEY_SCHEMA,
@@ -167,40 +183,112 @@ def indicators_with(
 
 def segments_with(
     engine: Engine, rows: Rows, keys: Sequence[int], bits: Sequence[int]
-) -> tuple[list[SegmentHit], bool]:
-    """The segments among the rows that have one of the keys, and whether there are more than
-    `INDICATOR_HITS_MAX`."""
+) -> Iterator[list[SegmentHit]]:
+    """The segments among the rows that have one of the keys, in the order of their keys, in
+    pages."""
+    after: tuple[Any, ...] = ()
+    while True:
+        page = _segments_after(engine, rows, keys, bits, after)
+        if page:
+            yield page
+        if len(page) < INDICATOR_HITS_PAGE:
+            return
+        key = page[-1].segment.key
+        after = (key.window_ms, key.sensor_id, key.process_id, key.segment_id)
+
+
+def _segments_after(
+    engine: Engine,
+    rows: Rows,
+    keys: Sequence[int],
+    bits: Sequence[int],
+    after: tuple[Any, ...],
+) -> list[SegmentHit]:
+    further = f" AND ({SEGMENT_KEY}) > {AFTER}" if after else ""
     found = engine.query(
         f"SELECT {_KEYS}, any(key_hash), max(seq) AS latest, "
         "toUnixTimestamp64Micro(max(last_update)), groupUniqArrayArray(hit), "
         f"{_LATEST} FROM (SELECT *, key_hash, arrayIntersect({SEGMENT_KEYS}, "
-        f"{{keys:Array(UInt64)}}) AS hit FROM segment WHERE {rows.condition}) WHERE notEmpty(hit) "
-        f"GROUP BY {_KEYS} ORDER BY latest, window_ms, process_id, segment_id "
-        f"LIMIT {INDICATOR_HITS_MAX + 1:d}",
-        {**rows.params, "keys": list(keys), BITS: list(bits)},
+        f"{{keys:Array(UInt64)}}) AS hit FROM segment WHERE {rows.condition}{further}) "
+        f"WHERE notEmpty(hit) GROUP BY {_KEYS} ORDER BY {SEGMENT_KEY} "
+        f"LIMIT {INDICATOR_HITS_PAGE:d}",
+        {**rows.params, "keys": list(keys), BITS: list(bits), **after_params(after)},
     ).rows
     at = len(KEY) + 2
-    hits = [
+    return [
         SegmentHit(
             touched_segment(row[:at]),
             tuple(row[at + 1]),
             row[at],
             dict(zip(SHOWN, row[at + 2 :], strict=True)),
         )
-        for row in found[:INDICATOR_HITS_MAX]
+        for row in found
     ]
-    return hits, len(found) > INDICATOR_HITS_MAX
 
 
-def binaries_with(engine: Engine, keys: Sequence[int]) -> list[tuple[str, tuple[int, ...]]]:
-    """The `hash` of all binaries that have one of the keys, with those."""
-    found = engine.query(
-        f"SELECT hash, groupUniqArrayArray(arrayIntersect({BINARY_KEYS}, {{keys:Array(UInt64)}})) "
-        f"FROM binary WHERE hasAny({BINARY_KEYS}, {{keys:Array(UInt64)}}) GROUP BY hash "
-        f"ORDER BY hash LIMIT {INDICATOR_HITS_MAX:d}",
-        {"keys": list(keys)},
-    ).rows
-    return [(row[0], tuple(row[1])) for row in found]
+AFTER: Final = "({at_window:UInt64}, {at_sensor:UInt32}, {at_process:String}, {at_segment:UInt64})"
+"""SQL: the segment that a page begins after."""
+
+
+def after_params(after: tuple[Any, ...]) -> dict[str, Any]:
+    """The parameters of `AFTER`; {} for the first page."""
+    return dict(zip(("at_window", "at_sensor", "at_process", "at_segment"), after, strict=False))
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryHit:
+    """A binary on one host, with the keys of indicators that it has."""
+
+    digest: str
+    """`hash` of the binary."""
+    sensor_id: int
+    keys: tuple[int, ...]
+    seq: int
+    last_seen_us: int
+    shown: Mapping[str, str]
+
+
+_SHOWN_OF_BINARY: Final = ("md5", "sha256", "hostname", "group", "os_type", "product_name")
+
+
+def binaries_with(engine: Engine, rows: Rows, keys: Sequence[int]) -> Iterator[list[BinaryHit]]:
+    """The binaries among the rows that have one of the keys, with each host of these rows, in
+    pages."""
+    hit = f"arrayIntersect({BINARY_KEYS}, {{keys:Array(UInt64)}})"
+    which = f"({rows.binaries}) AND hasAny({BINARY_KEYS}, {{keys:Array(UInt64)}})"
+    return binary_pages(engine, hit, which, {**rows.params, "keys": list(keys)})
+
+
+def binary_pages(
+    engine: Engine, hit: str, which: str, params: Mapping[str, Any]
+) -> Iterator[list[BinaryHit]]:
+    """The rows of `binary` that a condition selects, merged by binary and host, in pages. `hit` is
+    the SQL of the keys of a row."""
+    shown = ", ".join(f"max(`{name}`) AS shown_{name}" for name in _SHOWN_OF_BINARY)
+    after: tuple[str, int] = ("", 0)
+    while True:
+        found = engine.query(
+            f"SELECT hash, sensor_id, groupUniqArrayArray({hit}), max(seq), "
+            f"toUnixTimestamp64Micro(max(last_seen)), {shown} FROM binary WHERE {which} "
+            "AND (hash, sensor_id) > ({at_hash:String}, {at_sensor:UInt32}) "
+            f"GROUP BY hash, sensor_id ORDER BY hash, sensor_id LIMIT {INDICATOR_HITS_PAGE:d}",
+            {**params, "at_hash": after[0], "at_sensor": after[1]},
+        ).rows
+        if found:
+            yield [
+                BinaryHit(
+                    row[0],
+                    row[1],
+                    tuple(row[2]),
+                    row[3],
+                    row[4],
+                    dict(zip(_SHOWN_OF_BINARY, row[5:], strict=True)),
+                )
+                for row in found
+            ]
+        if len(found) < INDICATOR_HITS_PAGE:
+            return
+        after = found[-1][0], found[-1][1]
 
 
 def told_tags(

@@ -1,16 +1,24 @@
 """Documents among some rows that match a compiled query of a feed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from vedette.limits import INDICATOR_HITS_MAX
+from vedette.limits import INDICATOR_HITS_PAGE
 from vedette.model.columns import KEY
 from vedette.model.scope import EVERYTHING
 from vedette.query.compile.condition import SETTINGS, BinaryCondition, Condition
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.touched import touched_segment
-from vedette.store.read.threat.indicator_matches import SHOWN, Rows, SegmentHit
-from vedette.store.sql.scope_filter import scope_params
+from vedette.store.read.threat.indicator_matches import (
+    AFTER,
+    SHOWN,
+    BinaryHit,
+    Rows,
+    SegmentHit,
+    after_params,
+    binary_pages,
+)
+from vedette.store.sql.scope_filter import SEGMENT_KEY, scope_params
 
 _KEYS: Final = ", ".join(f"`{column.name}`" for column in KEY)
 _SHOWN: Final = ", ".join(f"`{name}`" for name in SHOWN)
@@ -28,45 +36,57 @@ def query_indicators(engine: Engine, feed_ids: Sequence[int], now_us: int) -> li
 
 
 def segments_matching(
-    engine: Engine, where: Condition, rows: Rows, deadline_s: float
-) -> list[SegmentHit]:
-    """The segments that have one of the rows and match; whole segments are judged."""
+    engine: Engine, where: Condition, rows: Rows, deadline_s: float, key: int
+) -> Iterator[list[SegmentHit]]:
+    """The segments that have one of the rows and match, in pages, with `key` as theirs; whole
+    segments are judged."""
     touched = (
         "(window_ms, sensor_id, key_hash) IN (SELECT window_ms, sensor_id, key_hash "
         f"FROM segment WHERE {rows.condition})"
     )
-    within = where.within(touched, {**rows.params, **scope_params(EVERYTHING)})
-    found = engine.query(
-        f"SELECT {_KEYS}, key_hash, seq, toUnixTimestamp64Micro(last_update), {_SHOWN} "
-        f"FROM segment FINAL {within.clause} ORDER BY window_ms, process_id, segment_id "
-        f"LIMIT {INDICATOR_HITS_MAX:d}",
-        within.params,
-        settings=SETTINGS,
-        deadline_s=deadline_s,
-    ).rows
+    after: tuple[Any, ...] = ()
+    while True:
+        further = f"({SEGMENT_KEY}) > {AFTER} AND {touched}" if after else touched
+        params = {**rows.params, **scope_params(EVERYTHING), **after_params(after)}
+        within = where.within(further, params)
+        found = engine.query(
+            f"SELECT {_KEYS}, key_hash, seq, toUnixTimestamp64Micro(last_update), {_SHOWN} "
+            f"FROM segment FINAL {within.clause} ORDER BY {SEGMENT_KEY} "
+            f"LIMIT {INDICATOR_HITS_PAGE:d}",
+            within.params,
+            settings=SETTINGS,
+            deadline_s=deadline_s,
+        ).rows
+        if found:
+            yield [_hit(row, key) for row in found]
+        if len(found) < INDICATOR_HITS_PAGE:
+            return
+        last = touched_segment(found[-1][: len(KEY) + 2]).key
+        after = (last.window_ms, last.sensor_id, last.process_id, last.segment_id)
+
+
+def _hit(row: Sequence[Any], key: int) -> SegmentHit:
     at = len(KEY) + 2
-    return [
-        SegmentHit(
-            touched_segment(row[:at]),
-            (),
-            row[at],
-            dict(zip(SHOWN, row[at + 1 :], strict=True)),
-        )
-        for row in found
-    ]
+    shown = dict(zip(SHOWN, row[at + 1 :], strict=True))
+    return SegmentHit(touched_segment(row[:at]), (key,), row[at], shown)
 
 
 def binaries_matching(
-    engine: Engine, where: BinaryCondition, rows: Rows, deadline_s: float
-) -> list[str]:
-    """The `hash` of the binaries that match: those that have one of the rows, or all where the
-    rows are of segments."""
-    touched = f" AND hash IN (SELECT hash FROM binary WHERE {rows.condition})"
+    engine: Engine, where: BinaryCondition, rows: Rows, deadline_s: float, key: int
+) -> Iterator[list[BinaryHit]]:
+    """The binaries among the rows that match, with each host of these rows, in pages, with `key`
+    as theirs."""
+    touched = f"SELECT hash FROM binary WHERE {rows.binaries}"
     found = engine.query(
-        f"SELECT hash FROM ({where.binaries}){' WHERE 1' + touched if rows.has_binaries else ''} "
-        f"ORDER BY hash LIMIT {INDICATOR_HITS_MAX:d}",
+        f"SELECT hash FROM ({where.binaries}) WHERE hash IN ({touched}) ORDER BY hash",
         {**where.params, **rows.params, **scope_params(EVERYTHING)},
         settings=SETTINGS,
         deadline_s=deadline_s,
     ).rows
-    return [row[0] for row in found]
+    digests = [row[0] for row in found]
+    for at in range(0, len(digests), INDICATOR_HITS_PAGE):
+        some = digests[at : at + INDICATOR_HITS_PAGE]
+        which = f"({rows.binaries}) AND hash IN {{digests:Array(String)}}"
+        yield from binary_pages(
+            engine, f"[toInt64({key:d})]", which, {**rows.params, "digests": some}
+        )
