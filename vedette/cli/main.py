@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from vedette import __version__
 from vedette.cli import (
     backup,
+    binaries,
     clock,
     completeness,
     config,
@@ -79,6 +80,7 @@ app.add_typer(groups.app, name="group", help="Sensor groups.")
 app.add_typer(hosts.app, name="host", help="Names of hosts.")
 app.add_typer(sensors.app, name="sensor", help="Re-enrolments that wait for approval.")
 app.add_typer(packages.app, name="package", help="Sensor packages for updates.")
+app.add_typer(binaries.app, name="binary", help="Files of programs.")
 app.add_typer(installers.app, name="installer", help="Packages that installers carry.")
 app.add_typer(teams.app, name="team", help="Teams: who may see which sensor groups.")
 app.add_typer(feeds.app, name="feed", help="Feeds of threat intelligence.")

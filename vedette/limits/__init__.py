@@ -3,6 +3,7 @@ lower or raise those marked (setting); the rest are part of the design."""
 
 from vedette.limits.alerts import *
 from vedette.limits.backup import *
+from vedette.limits.binaries import *
 from vedette.limits.blobs import *
 from vedette.limits.cli import *
 from vedette.limits.detect import *

@@ -219,6 +219,20 @@ class Settings:
         int,
         About("Room for copies of programs that sensors send; 0 asks for none.", unit="bytes"),
     ] = 10 * 2**30
+    signature_roots: Annotated[
+        Path | None,
+        About(
+            "Certificates (PEM) that signatures of programs are trusted by: a file or a folder of "
+            "files. Without it the chain of a signature is described and not judged."
+        ),
+    ] = None
+    signature_distrusted: Annotated[
+        Path | None,
+        About(
+            "Certificates whose signatures are worth nothing: a file of PEM, or of SHA-256 "
+            "fingerprints, one a line."
+        ),
+    ] = None
     blob_bucket: Annotated[
         str,
         About(

@@ -1,0 +1,52 @@
+"""The process that reads files: `python -m vedette.binaries.reader_main`, started by `FileReader`.
+
+It has the bytes it is sent and nothing else to do: no file is opened or written for them. Memory
+is limited by the kernel, and a file that takes too long ends the process, also within a library.
+"""
+
+import resource
+import signal
+import sys
+from collections.abc import Iterator
+from typing import IO
+
+import lief
+import msgspec
+
+from vedette.binaries.file_facts import FileFacts
+from vedette.binaries.read_file import read_file
+from vedette.binaries.reader_messages import ReadRequest, Setup, read_message, write_message
+from vedette.binaries.trust_store import TrustStore
+from vedette.limits import FILE_READ_S, FILE_READER_MEMORY_BYTES
+
+
+def main() -> None:
+    """Reads files until the server closes the pipe."""
+    resource.setrlimit(resource.RLIMIT_AS, (FILE_READER_MEMORY_BYTES, FILE_READER_MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the server ends it
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    lief.logging.disable()
+    source, answers = sys.stdin.buffer, sys.stdout.buffer
+    setup = msgspec.msgpack.decode(read_message(source), type=Setup)
+    trust = TrustStore(setup.roots, setup.distrusted)
+    write_message(answers, FileFacts())  # ready
+    for request, content in _requests(source):
+        signal.alarm(FILE_READ_S)
+        facts = read_file(content, request.is_whole, trust)
+        signal.alarm(0)
+        write_message(answers, facts)
+
+
+def _requests(source: IO[bytes]) -> Iterator[tuple[ReadRequest, bytes]]:
+    while message := read_message(source):
+        request = msgspec.msgpack.decode(message, type=ReadRequest)
+        content = source.read(request.size)
+        if len(content) < request.size:
+            return
+        yield request, content
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+"""How random the sections of a program are: packed and encrypted ones come near 8 bits a byte."""
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+from vedette.binaries.file_facts import Problems, SectionEntropy, clean_text
+from vedette.limits import FILE_SECTIONS_MAX
+
+
+def entropies(sections: Iterable[Any], problems: Problems) -> list[SectionEntropy]:
+    """Of the named sections that have bytes in the file, in the file's order."""
+    found = []
+    try:
+        for section in islice(sections, FILE_SECTIONS_MAX):
+            name, bits = clean_text(section.name), float(section.entropy)
+            if name and 0 < bits <= 8:
+                found.append(SectionEntropy(name, round(bits, 3)))
+    except Exception as error:  # noqa: BLE001 - the file decides what goes wrong
+        problems.add("sections", repr(error))
+    return found
