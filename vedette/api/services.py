@@ -25,6 +25,7 @@ from vedette.pipeline.part_sequencer import PartSequencer
 from vedette.pipeline.partition_control import PartitionControl
 from vedette.pipeline.rule_reload import RuleReloader
 from vedette.respond.binary_copies import BinaryCopies
+from vedette.respond.binary_reading import BinaryReading
 from vedette.respond.blob_migration import BlobMigration
 from vedette.respond.order_cache import OrderCache
 from vedette.search.streams.filtered_counts import FilteredCounts
@@ -66,6 +67,8 @@ class Services:
     blobs: BlobStore
     blob_migration: BlobMigration
     copies: BinaryCopies
+    binary_reading: BinaryReading
+    """For its one thread."""
     order_cache: OrderCache
     approved_addresses: ApprovedAddresses
     snapshots: Snapshots

@@ -16,9 +16,9 @@ from typing import IO, Final, Literal, Protocol, get_args
 from vedette.errors import BadRequestError, UnavailableError
 from vedette.limits import BLOB_IN_MEMORY_BYTES, BLOB_PIECE_BYTES
 
-Area = Literal["binaries", "installers", "packages", "backups", "backup_lists"]
-"""What blobs are for: copies of programs, packages that installers carry, updates of sensors; files
-and lists of files of backups, in a store of their own."""
+Area = Literal["binaries", "icons", "installers", "packages", "backups", "backup_lists"]
+"""What blobs are for: copies of programs, icons in them, packages that installers carry, updates of
+sensors; files and lists of files of backups, in a store of their own."""
 
 AREAS: Final[tuple[Area, ...]] = get_args(Area)
 

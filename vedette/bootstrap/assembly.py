@@ -17,6 +17,8 @@ from vedette.api.app import create_app
 from vedette.api.search_pool import SearchPool
 from vedette.api.services import Services
 from vedette.backup.snapshots import Snapshots
+from vedette.binaries.file_reader import FileReader
+from vedette.binaries.trust_store import load_trust
 from vedette.blobs.blob_store import BlobStore
 from vedette.bootstrap.background_jobs import (
     SERVER_JOBS,
@@ -39,6 +41,7 @@ from vedette.notify.outbox_metrics import OutboxMetrics
 from vedette.notify.senders import SenderContext, all_senders
 from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.respond.binary_copies import BinaryCopies
+from vedette.respond.binary_reading import BinaryReading
 from vedette.respond.blob_migration import BlobMigration
 from vedette.respond.order_cache import OrderCache
 from vedette.settings import Settings
@@ -115,6 +118,7 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
         blobs=blobs,
         blob_migration=BlobMigration(blobs, database),
         copies=_copies(settings, database, blobs),
+        binary_reading=_reading(settings, clock, engines, blobs, closing),
         order_cache=OrderCache(database),
         approved_addresses=ApprovedAddresses(database),
         snapshots=Snapshots(settings.data, engines.telemetry, database, path.ingest_queue),
@@ -157,6 +161,7 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
     for timer in timers(jobs, Leases(database, clock)):
         timer.start()
         closing.callback(timer.close)
+    closing.callback(services.binary_reading.stopping.set)
     closing.callback(services.feeds.stopping.set)  # before the timers wait for their jobs
     return create_app(services)
 
@@ -167,6 +172,14 @@ def _copies(settings: Settings, database: Database, blobs: BlobStore) -> BinaryC
     if older.is_dir() and not arriving.exists():
         older.rename(arriving)
     return BinaryCopies(database, blobs, arriving, settings.copied_files_bytes_max)
+
+
+def _reading(
+    settings: Settings, clock: Clock, engines: Engines, blobs: BlobStore, closing: ExitStack
+) -> BinaryReading:
+    reader = FileReader(load_trust(settings.signature_roots, settings.signature_distrusted))
+    closing.callback(reader.close)
+    return BinaryReading(engines.telemetry, engines.state, blobs, reader, clock)
 
 
 def _feeds(settings: Settings, clock: Clock, engines: Engines, sealing: Sealing) -> Schedule:

@@ -154,6 +154,10 @@ SERVER_JOBS: Final[tuple[BackgroundJob[Services], ...]] = (
         lambda here: here.copies.delete_stale(here.clock.now_us()),
     ),
     BackgroundJob(
+        "binary reading", 2, True, "read the copies of programs that wait for it",
+        lambda here: here.binary_reading.run(), "binaries",
+    ),
+    BackgroundJob(
         "blob migration", 5, False, "move files of older places into the blob store",
         lambda here: here.blob_migration.move_some(), "blobs",
     ),

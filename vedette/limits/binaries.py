@@ -50,3 +50,7 @@ bytes, and a version above 40 in this place."""
 
 TRUST_FILE_BYTES_MAX = 16 * 1024 * 1024
 """Bytes of the trusted and distrusted certificates; the roots of Windows have 1 MB."""
+
+FILES_READ_A_ROUND = 50
+"""Copies that one round of the background job reads: a second or two, so that a stop does not
+wait."""

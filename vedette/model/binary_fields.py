@@ -41,6 +41,10 @@ _JOINED: tuple[Field, ...] = (
     Field("orig_mod_len", "count", ("orig_mod_len",)),
     Field("copied_mod_len", "count"),
     Field("imphash", "keyword", ("imphash",)),
+    Field("image_format", "keyword", ("image_format",)),
+    Field("build_id", "keyword", ("build_id",)),
+    Field("interpreter", "path", ("interpreter",)),
+    Field("digsig_countersign_time", "time", ("digsig_countersign_time",)),
     Field("endpoint", "endpoint", ("endpoint", "hostname")),
 )
 

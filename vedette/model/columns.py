@@ -149,6 +149,31 @@ SIGHTING: tuple[Column, ...] = (
 """Metadata of a binary on one sensor, without the paths it was seen at."""
 
 
+READ_ONLY: tuple[Column, ...] = (
+    Column("image_format", "text"),  # pe, elf, macho; other for what is none of them
+    Column("build_id", "text"),  # hexadecimal
+    Column("interpreter", "text"),
+    Column("section_entropy", "text"),  # JSON: [name, bits a byte] of each section
+    Column("read_problems", "text"),  # what could not be read, one reason a line
+    Column("icon_sha256", "text"),  # of the icon's blob
+    Column("digsig_countersign_time", "time"),
+)
+"""What only the bytes of a file say."""
+
+NOT_READ: frozenset[str] = frozenset({"tampered"})
+"""Columns of `BINARY` that no file says of itself."""
+
+READING: tuple[Column, ...] = (
+    Column("md5", "text"),
+    Column("sha256", "text"),
+    Column("first_seen", "time", "min"),  # as `added`
+    Column("added", "time", "min"),  # when the bytes were first stored
+    *(column for column in BINARY if column.name not in NOT_READ),
+    *READ_ONLY,
+)
+"""What was read from the bytes of a file."""
+
+
 @dataclass(frozen=True, slots=True)
 class EventKind:
     """One kind of event: the struct, its columns in the struct's order, its counter."""

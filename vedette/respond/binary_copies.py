@@ -13,7 +13,7 @@ only part of the space.
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
@@ -132,23 +132,32 @@ class BinaryCopies:
                 raise
         return received
 
-    def open_copy(self, md5: str, scope: Scope) -> IO[bytes] | None:
-        """The whole verified copy with this MD5; None where there is none that a sensor of the
-        scope sent. Copies of older versions, whose sender is unknown, are for those who see
-        everything. Raises UnavailableError, also for a copy that is damaged."""
-        senders = stored_files.senders_of(self._database, md5.lower())
-        visible = (
-            sha256
-            for sha256, sensors in senders.items()
-            if scope.sees_all or any(map(scope.allows, sensors))
-        )
-        sha256 = next(visible, None)
-        if sha256 is None:
+    def copied(self, md5s: Collection[str], scope: Scope) -> dict[str, int]:
+        """How many bytes of these files (MD5, lower case) the scope can download; without those of
+        which there is no copy."""
+        found: dict[str, int] = {}
+        for file, senders in stored_files.copies_of(self._database, md5s):
+            if _is_visible(senders, scope):
+                found[file.md5] = max(found.get(file.md5, 0), file.copied)
+        return found
+
+    def open_copy(self, md5: str, scope: Scope, now_us: int) -> IO[bytes] | None:
+        """The whole verified copy with this MD5, else the beginning of a large file; None where
+        there is none that a sensor of the scope sent. Copies of older versions, whose sender is
+        unknown, are for those who see everything. Counts as a download. Raises UnavailableError,
+        also for a copy that is damaged."""
+        copies = stored_files.copies_of(self._database, [md5.lower()])
+        file = next((file for file, senders in copies if _is_visible(senders, scope)), None)
+        if file is None:
             return None
         try:
-            return open_verified(self._blobs, BlobKey("binaries", sha256))
+            opened = open_verified(
+                self._blobs, BlobKey("binaries", file.content_sha256 or file.sha256)
+            )
         except NotFoundError:
             return None
+        stored_files.note_asked(self._database, file, now_us)
+        return opened
 
     def delete_stale(self, now_us: int) -> None:
         """Remove unfinished files that got no piece for a week."""
@@ -205,6 +214,10 @@ class BinaryCopies:
     def _drop(self, draft: Path) -> None:
         draft.unlink(missing_ok=True)
         draft.with_suffix(".offer").unlink(missing_ok=True)
+
+
+def _is_visible(senders: Collection[int], scope: Scope) -> bool:
+    return scope.sees_all or any(map(scope.allows, senders))
 
 
 def _hashes(path: Path) -> tuple[str, str]:

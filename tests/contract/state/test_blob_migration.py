@@ -69,7 +69,7 @@ def left_by_older(database: Database, data: Path) -> Installer:
 
 def assert_all_served(database: Database, blobs: FallbackStore, data: Path) -> None:
     copies = BinaryCopies(database, blobs, data / "arriving", 10**9)
-    copy = copies.open_copy(hashlib.md5(COPY).hexdigest(), EVERYTHING)
+    copy = copies.open_copy(hashlib.md5(COPY).hexdigest(), EVERYTHING, NOW_US)
     assert copy is not None
     with copy:
         assert copy.read() == COPY

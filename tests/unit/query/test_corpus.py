@@ -38,7 +38,7 @@ CORPORA = {
 NOW_US = 1_700_000_000_000_000
 FORMS: tuple[Form, ...] = ("registry", "path", "domain", "labels", "account", "pieces", "folded")
 SUBQUERY = f"({SEGMENT.key}) IN (SELECT {SEGMENT.key} FROM segment WHERE {EVERY_ROW} AND "
-HASHES = re.compile(r"SELECT arrayJoin\(arrayFilter\(.*? GROUP BY hash\)\) WHERE ")
+HASHES = re.compile(r"SELECT arrayJoin\(arrayFilter\(.*?max\(is_added\)\)\)\) WHERE ")
 
 
 def blocks(name: str) -> list[str]:

@@ -264,6 +264,7 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/v1/binary"): Right.READ,
     ("POST", "/api/v1/binary"): Right.READ,
     ("GET", "/api/v1/binary/{md5}"): Right.READ,
+    ("GET", "/api/v1/binary/{md5}/icon"): Right.READ,
     ("GET", "/api/v1/binary/{md5}/summary"): Right.READ,
     ("GET", "/api/v1/process/host/count"): Right.READ,
     ("GET", "/api/v1/process"): Right.READ,

@@ -143,7 +143,7 @@ def preview_bounds(body: Mapping[str, Any], now_us: int, days: int) -> tuple[int
 def preview_body(found: Backtest) -> Body:
     """What a query would have hit."""
     is_modules = found.index_type == MODULES
-    samples = [(binary_body if is_modules else process_body)(row) for row in found.samples]
+    samples = [binary_body(row, {}) if is_modules else process_body(row) for row in found.samples]
     return {
         "index_type": found.index_type,
         "from": instant(found.from_ms * 1_000),

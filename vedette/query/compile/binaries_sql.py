@@ -21,7 +21,7 @@ def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
     compiler = SegmentCompiler(BINARY, Binder(prefix))
     required = map(_required_tests, tree.children if isinstance(tree, And) else (tree,))
     rows = [
-        seen_sql(compiler.any_test(tests))
+        seen_sql(compiler.any_test(tests), {source_of(test) for test in tests} - {TAGS})
         for tests in required
         if tests and _OF_ROWS.issuperset(map(source_of, tests))
     ]

@@ -78,7 +78,11 @@ STORED_FILE = Table(
     _number("copied"),  # bytes kept: the beginning, when less than `size`
     _text("content_sha256"),  # of the bytes kept; "" for copies of older versions
     _number("stored_us"),
+    _text("read_by"),  # the reader and the trusted certificates that read it last; "" not yet
+    _number("asked"),  # downloads
+    _number("asked_us"),  # the last one
     Index("ix_stored_file_md5", "md5"),
+    Index("ix_stored_file_read_by", "read_by"),
 )
 
 STORED_FILE_SENDER = Table(

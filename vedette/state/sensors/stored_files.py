@@ -4,8 +4,8 @@ The bytes lie elsewhere. A row with sensor id 0 is a whole, verified file; with 
 beginning of a large file, as that sensor sent it.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, fields
 
 from sqlalchemy import func, select, update
 
@@ -26,6 +26,8 @@ class StoredFile:
     copied: int
     content_sha256: str
     """Of the bytes that are kept; `sha256` itself for a whole file."""
+    stored_us: int = 0
+    """When it came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,64 @@ def note_content(database: Database, sha256: str, sensor_id: int, content_sha256
     )
     with database.writing() as connection:
         return bool(connection.execute(changed).rowcount)
+
+
+def unread(database: Database, read_by: str, most: int) -> list[StoredFile]:
+    """Copies that another reader, or none, has read, the newest first; at most so many."""
+    names = [one.name for one in fields(StoredFile)]
+    wanted = (
+        select(*(STORED_FILE.c[name] for name in names))
+        .where(STORED_FILE.c.read_by != read_by)
+        .order_by(STORED_FILE.c.stored_us.desc(), STORED_FILE.c.sha256, STORED_FILE.c.sensor_id)
+        .limit(most)
+    )
+    with database.reading() as connection:
+        return [StoredFile(*row) for row in connection.execute(wanted)]
+
+
+def note_reading(database: Database, file: StoredFile, read_by: str) -> None:
+    """Says who has read a copy."""
+    changed = (
+        update(STORED_FILE)
+        .where(STORED_FILE.c.sha256 == file.sha256, STORED_FILE.c.sensor_id == file.sensor_id)
+        .values(read_by=read_by)
+    )
+    with database.writing() as connection:
+        connection.execute(changed)
+
+
+def copies_of(database: Database, md5s: Collection[str]) -> list[tuple[StoredFile, set[int]]]:
+    """The copies of the files with these MD5s (lower case), each with the sensors that sent it,
+    whole ones first."""
+    names = [one.name for one in fields(StoredFile)]
+    wanted = (
+        select(*(STORED_FILE.c[name] for name in names))
+        .where(STORED_FILE.c.md5.in_(list(md5s)), STORED_FILE.c.md5 != "")
+        .order_by(STORED_FILE.c.sensor_id, STORED_FILE.c.sha256)
+    )
+    with database.reading() as connection:
+        files = [StoredFile(*row) for row in connection.execute(wanted)]
+        senders: dict[str, set[int]] = {}
+        sent = select(STORED_FILE_SENDER.c.sha256, STORED_FILE_SENDER.c.sensor_id).where(
+            STORED_FILE_SENDER.c.sha256.in_([file.sha256 for file in files])
+        )
+        for sha256, sensor_id in connection.execute(sent):
+            senders.setdefault(sha256, set()).add(sensor_id)
+    return [
+        (file, {file.sensor_id} if file.sensor_id else senders.get(file.sha256, set()))
+        for file in files
+    ]
+
+
+def note_asked(database: Database, file: StoredFile, now_us: int) -> None:
+    """Counts a download: what is asked for least is the first to make room."""
+    changed = (
+        update(STORED_FILE)
+        .where(STORED_FILE.c.sha256 == file.sha256, STORED_FILE.c.sensor_id == file.sensor_id)
+        .values(asked=STORED_FILE.c.asked + 1, asked_us=now_us)
+    )
+    with database.writing() as connection:
+        connection.execute(changed)
 
 
 def senders_of(database: Database, md5: str) -> dict[str, set[int]]:

@@ -6,6 +6,7 @@
 - `binary`   what was seen of a file's image, by hash and sensor.
 - `unstored` numbers of records that arrived and made no row, with the reason: so that what is
              missing can be told from what was left out.
+- `binary_reading` what was read from a file's bytes, by hash.
 - `process`  lookup: in which windows a process has segments. A superset; `segment` decides.
 - `correction` metadata that replaces what `segment` has (`store/write/corrections.py`).
 - `partition` the wanted state of each time partition (`store/partitions/lifecycle.py`).
@@ -27,6 +28,7 @@ from vedette.model.columns import (
     EVENT_KINDS,
     KEY,
     METADATA,
+    READING,
     SIGHTING,
     Column,
 )
@@ -56,7 +58,7 @@ from vedette.store.schema.table import (
 )
 from vedette.store.sql.scope_filter import SEGMENT_KEY
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Of the tables below; `store/schema/upgrade.py` has a step for each version after the first."""
 
 BY_PROCESS_COLUMNS: tuple[str, ...] = (
@@ -174,6 +176,25 @@ BINARY_SEEN = Table(
     settings=(*DURABLE, *COMPACT, "index_granularity = 1024"),
 )
 
+BINARY_READING = Table(
+    "binary_reading",
+    "ReplacingMergeTree",
+    columns=(
+        "hash String CODEC(ZSTD(1))",
+        "sensor_id UInt32 CODEC(ZSTD(1))",
+        "read_at DateTime64(6, 'UTC') CODEC(ZSTD(1))",
+        "is_added UInt8 CODEC(ZSTD(1))",
+        *map(plain, READING),
+    ),
+    order_by="(hash, sensor_id)",
+    indexes=("INDEX ix_sha256 sha256 TYPE bloom_filter(0.01)",),
+    version="read_at",
+    settings=(*DURABLE, *COMPACT, "index_granularity = 1024"),
+    sharded=False,
+)
+"""What was read from the bytes of files. `sensor_id` is 0 for a whole, verified file, else whose
+beginning of a file it is; `is_added` is 1 for files that an operator added."""
+
 PROCESS = Table(
     "process",
     "AggregatingMergeTree",
@@ -251,6 +272,7 @@ TABLES: tuple[Table, ...] = (
     SEGMENT,
     RECORD,
     BINARY_SEEN,
+    BINARY_READING,
     PROCESS,
     HIT,
     UNSTORED,

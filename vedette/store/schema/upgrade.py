@@ -28,7 +28,14 @@ from vedette.store.schema.detection_tables import (
     THREAT_REPORT,
 )
 from vedette.store.schema.table import Table
-from vedette.store.schema.tables import CORRECTION, SEGMENT, UNSTORED, additions, definitions
+from vedette.store.schema.tables import (
+    BINARY_READING,
+    CORRECTION,
+    SEGMENT,
+    UNSTORED,
+    additions,
+    definitions,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -90,6 +97,11 @@ STEPS: Final[tuple[Step, ...]] = (
         4,
         "numbers of records that arrived and were not stored",
         lambda capabilities: definitions(UNSTORED, capabilities),
+    ),
+    Step(
+        5,
+        "what is read from the bytes of programs",
+        lambda capabilities: definitions(BINARY_READING, capabilities),
     ),
 )
 

@@ -13,11 +13,14 @@ from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import described
 from vedette.api.schemas.search.binary import binary_summary_body, frequency_body
 from vedette.api.schemas.search.binary_archive import zip_answer
+from vedette.api.schemas.search.default_icon import default_icon
+from vedette.api.schemas.search.process import Body
 from vedette.api.schemas.search.search_parameters import Pairs, body_pairs, search_request
 from vedette.api.schemas.search.search_results import binary_results_body
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.scope import Scope
+from vedette.respond.binary_reading import read_icon
 from vedette.search.binaries import binary_search
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.store.read.binary_facets import FACETS
@@ -72,7 +75,8 @@ async def _search(request: Request, here: Services, scope: Scope, pairs: Pairs) 
     def work(engine: BoundedEngine) -> Response:
         now_us = here.clock.now_us()
         found = binary_search.search(engine, scope, wanted, here.settings, now_us, engine.cancel)
-        return json_answer(binary_results_body(found))
+        copied = here.copies.copied([row["md5"] for row in found.rows], scope)
+        return json_answer(binary_results_body(found, copied))
 
     return await run_search(request, here, work)
 
@@ -82,7 +86,24 @@ async def summary(md5: str, request: Request, here: Here, scope: Within) -> Resp
     """The MD5 in upper or lower case; a SHA-256 in its place is understood too."""
 
     def work(engine: BoundedEngine) -> Response:
-        return json_answer(binary_summary_body(binary_search.summary(engine, scope, md5)))
+        return json_answer(_described(here, engine, scope, md5))
+
+    return await run_lookup(request, here, work)
+
+
+def _described(here: Services, engine: BoundedEngine, scope: Scope, md5: str) -> Body:
+    row = binary_search.summary(engine, scope, md5)
+    return binary_summary_body(row, here.copies.copied([row["md5"]], scope))
+
+
+@router.get("/api/v1/binary/{md5}/icon", summary="The icon of a binary")
+async def icon(md5: str, request: Request, here: Here, scope: Within) -> Response:
+    """PNG. A drawing for all where the file has none, or its bytes are not stored."""
+
+    def work(engine: BoundedEngine) -> Response:
+        sha256 = binary_search.summary(engine, scope, md5)["icon_sha256"]
+        drawn = read_icon(here.blobs, sha256) if sha256 else None
+        return Response(drawn or default_icon(), media_type="image/png")
 
     return await run_lookup(request, here, work)
 
@@ -90,11 +111,12 @@ async def summary(md5: str, request: Request, here: Here, scope: Within) -> Resp
 @router.get("/api/v1/binary/{md5}", summary="The bytes of a binary")
 async def file(md5: str, request: Request, here: Here, scope: Within) -> Response:
     """A zip with `filedata` and `metadata`, where a sensor sent a copy, else 404: log
-    shippers send records about files, not the files."""
+    shippers send records about files, not the files. Of a large file it is the beginning:
+    `copied_mod_len` says how much."""
 
     def work(engine: BoundedEngine) -> Response:
-        known = binary_summary_body(binary_search.summary(engine, scope, md5))
-        copy = here.copies.open_copy(str(known["md5"]), scope)
+        known = _described(here, engine, scope, md5)
+        copy = here.copies.open_copy(str(known["md5"]), scope, here.clock.now_us())
         if copy is not None:
             with copy:
                 return zip_answer(copy, known, str(known["md5"]))

@@ -281,6 +281,7 @@ _FILES: Final[Mapping[Route, str]] = {
     ("GET", f"{_ANALYSIS}/{{process_id}}/{{segment_id}}/segment"): "application/x-ndjson",
     ("GET", "/sensor/v1/packages/{sha256}"): "application/octet-stream",
     ("GET", "/api/v1/binary/{md5}"): "application/zip",
+    ("GET", "/api/v1/binary/{md5}/icon"): "image/png",
     **_under(
         _GROUPS,
         ("GET", "/{group_id}/installer/linux", "application/gzip"),

@@ -92,9 +92,12 @@ _BINARY_WHEN_KNOWN: Final[dict[str, Schema]] = {
     **alike(("legal_trademark", "file_desc", "original_filename", "private_build"), TEXT),
     **alike(("special_build", "comments", "digsig_result_code", "digsig_publisher"), TEXT),
     **alike(("digsig_prog_name", "digsig_issuer", "digsig_subject", "imphash"), TEXT),
-    "digsig_sign_time": TIME,
+    **alike(("image_format", "build_id", "interpreter"), TEXT),
+    **alike(("digsig_sign_time", "digsig_countersign_time"), TIME),
 }
 _BINARY_FACETS: Final[dict[str, Schema]] = {
+    "section_entropy": listing(record({"name": TEXT, "entropy": {"type": "number"}})),
+    "read_problems": listing(TEXT),
     **alike(("product_name_facet", "file_version_facet", "company_name_facet"), TEXT),
     "digsig_publisher_facet": TEXT,
     "observed_filename_facet": listing(TEXT),

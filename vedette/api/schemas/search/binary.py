@@ -3,7 +3,10 @@
 Members that clients read are always present; version and signature texts only when known.
 """
 
+from collections.abc import Mapping
 from typing import Final
+
+import orjson
 
 from vedette.api.schemas.search.process import Body
 from vedette.api.schemas.search.tags import alliance_members, watchlist_members
@@ -34,8 +37,13 @@ _KNOWN_TEXTS: Final = (
     "digsig_issuer",
     "digsig_subject",
     "imphash",
+    "image_format",
+    "build_id",
+    "interpreter",
 )
 """Columns shown under their own names when they are known."""
+
+_KNOWN_TIMES: Final = ("digsig_sign_time", "digsig_countersign_time")
 
 _FACETED: Final = (
     "product_name",
@@ -47,7 +55,11 @@ _FACETED: Final = (
 """Members that a summary repeats under the name of their facet."""
 
 
-def binary_body(row: Row) -> Body:
+Copied = Mapping[str, int]
+"""Bytes that the caller can download, by MD5 in lower case."""
+
+
+def binary_body(row: Row, copied: Copied) -> Body:
     """The binary object of search results."""
     added = instant(row["added"])
     body: Body = {
@@ -56,10 +68,10 @@ def binary_body(row: Row) -> Body:
         "timestamp": added,
         "last_seen": instant(row["last_seen"]),
         "orig_mod_len": row["orig_mod_len"],
-        "copied_mod_len": 0,
+        "copied_mod_len": copied.get(row["md5"], 0) if row["md5"] else 0,
         "observed_filename": row["observed_filename"],
         "is_executable_image": bool(row["is_executable_image"]),
-        "is_64bit": True if row["is_64bit"] else None,
+        "is_64bit": bool(row["is_64bit"]) if row["is_64bit"] or row["is_read"] else None,
         "tampered": bool(row["tampered"]),
         "signed": row["digsig_result"],
         "digsig_result": row["digsig_result"],
@@ -71,14 +83,18 @@ def binary_body(row: Row) -> Body:
     } | alliance_members(row.get(TAGS, ()))
     body |= {name: row[name].upper() for name in ("sha256", "sha1") if row[name]}
     body |= {name: row[name] for name in _KNOWN_TEXTS if row[name]}
-    if row["digsig_sign_time"]:
-        body["digsig_sign_time"] = instant(row["digsig_sign_time"])
+    body |= {name: instant(row[name]) for name in _KNOWN_TIMES if row[name]}
     return body
 
 
-def binary_summary_body(row: Row) -> Body:
+def binary_summary_body(row: Row, copied: Copied) -> Body:
     """The binary object of a summary."""
-    body = binary_body(row)
+    body = binary_body(row, copied)
+    if row["section_entropy"]:
+        pairs = orjson.loads(row["section_entropy"])
+        body["section_entropy"] = [{"name": name, "entropy": bits} for name, bits in pairs]
+    if row["is_read"]:
+        body["read_problems"] = row["read_problems"].splitlines()
     return body | {f"{name}_facet": body[name] for name in _FACETED if name in body}
 
 

@@ -3,7 +3,7 @@ docs/clients.md#search-and-facets)."""
 
 from collections.abc import Iterable
 
-from vedette.api.schemas.search.binary import binary_body
+from vedette.api.schemas.search.binary import Copied, binary_body
 from vedette.api.schemas.search.facets import facet_list, process_facets
 from vedette.api.schemas.search.process import Body, process_body
 from vedette.search.binaries.binary_search import BinaryResults
@@ -29,11 +29,11 @@ def process_results_body(found: SearchResults) -> Body:
     }
 
 
-def binary_results_body(found: BinaryResults) -> Body:
+def binary_results_body(found: BinaryResults, copied: Copied) -> Body:
     """The answer to a binary search."""
     return {
         "terms": list(found.terms),
-        "results": [binary_body(row) for row in found.rows],
+        "results": [binary_body(row, copied) for row in found.rows],
         "total_results": found.total,
         "highlights": _highlights(found.highlights),
         "facets": {name: facet_list(counts) for name, counts in found.facets.items()},
