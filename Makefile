@@ -11,7 +11,7 @@ WORKERS ?= 2
 # Some environments forbid writing compiled modules; every server would then compile all of its own.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test recorded detections fault check docs bench lock clean
+.PHONY: demo test recorded detections fault check docs bench lock package clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/vedette demo
@@ -58,6 +58,10 @@ lock:
 	    requirements/$$name.in -o requirements/$$name.txt; \
 	done
 
+# A wheel and a Debian package, in dist/.
+package: $(VENV)/.runtime
+	$(BIN)/python -m scripts.package
+
 $(VENV)/bin/pip:
 	sh scripts/make-venv $(VENV) $(PYTHON)
 
@@ -71,4 +75,4 @@ $(VENV)/.dev: $(VENV)/.runtime requirements/dev.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo-data .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist demo-data .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

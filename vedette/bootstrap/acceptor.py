@@ -57,6 +57,10 @@ class Acceptor:
         self._retry: asyncio.TimerHandle | None = None
         self._sweep: asyncio.TimerHandle | None = None
 
+    def use(self, tls: ssl.SSLContext) -> None:
+        """From now on for new connections; those that are set up keep theirs. From any thread."""
+        self._tls = tls
+
     def start(self) -> None:
         self._listener.setblocking(False)
         self._resume()

@@ -41,16 +41,18 @@ def certificate(settings: Settings, now_us: int) -> Certificate:
     Raises StartError for files that are missing, unreadable, or not a pair.
     """
     if settings.tls_cert is not None and settings.tls_key is not None:
-        return _load(settings.tls_cert, settings.tls_key, is_new=False)
+        return load_pair(settings.tls_cert, settings.tls_key)
     folder = settings.data / "tls"
     cert, key = folder / "cert.pem", folder / "key.pem"
     is_new = not cert.exists()
     if is_new:
         _make(cert, key, settings.listen_host, datetime.fromtimestamp(now_us // 1_000_000, UTC))
-    return _load(cert, key, is_new=is_new)
+    return load_pair(cert, key, is_new=is_new)
 
 
-def _load(cert: Path, key: Path, *, is_new: bool) -> Certificate:
+def load_pair(cert: Path, key: Path, *, is_new: bool = False) -> Certificate:
+    """A certificate and its key. Raises StartError for files that cannot be read or do not go
+    together."""
     try:
         loaded = x509.load_pem_x509_certificate(cert.read_bytes())
         private = serialization.load_pem_private_key(key.read_bytes(), password=None)

@@ -11,7 +11,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -28,10 +29,12 @@ from vedette.bootstrap.http_protocol import BoundedHttpProtocol
 from vedette.bootstrap.local_access import LocalAccess, LocalTokens, remove_access, write_access
 from vedette.bootstrap.logs import configure_logs
 from vedette.bootstrap.loop_priority import prefer_this_thread
+from vedette.bootstrap.tls import CertificateReload, tls_context
 from vedette.clock import Clock, SystemClock
 from vedette.errors import StartError
 from vedette.jobs.timer import Job, Timer
 from vedette.limits import (
+    CERTIFICATE_LOOK_S,
     LISTEN_BACKLOG,
     LOCAL_TOKENS_RENEWED_S,
     SHUTDOWN_IDLE_CLOSE_S,
@@ -39,7 +42,6 @@ from vedette.limits import (
     THREAD_SWITCH_INTERVAL_S,
 )
 from vedette.settings import Settings
-from vedette.state.db.database import Database
 from vedette.state.jobs.leases import Leases
 from vedette.state.start import FirstCredentials
 
@@ -57,7 +59,9 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._data = data
         self._access = access
-        self._acceptor = Acceptor(listener, config.ssl, self._new_protocol, socket_limits())
+        self.acceptor = Acceptor(listener, config.ssl, self._new_protocol, socket_limits())
+        self.reload: Callable[[], object] = _nothing_to_reload
+        """What SIGHUP does, in a thread of its own."""
 
     def _new_protocol(self) -> BoundedHttpProtocol:
         return BoundedHttpProtocol(
@@ -67,14 +71,14 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            self._acceptor.start()
+            self.acceptor.start()
             write_access(self._data, self._access)
             log.info("listening", url=self._access.url, version=vedette.__version__)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Answers requests under way, then aborts idle connections: a TLS peer that does not close
         its side could delay the shutdown by half a minute."""
-        await self._acceptor.close()
+        await self.acceptor.close()
         closing = asyncio.create_task(self._close_idle())
         try:
             await super().shutdown(sockets)
@@ -96,8 +100,16 @@ class _Server(uvicorn.Server):
         stopped, which would end the process at once."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _closing)
+        signal.signal(signal.SIGHUP, self._reload_soon)
         with super().capture_signals():
             yield
+
+    def _reload_soon(self, _number: int, _frame: object) -> None:
+        threading.Thread(target=self.reload, name="reload", daemon=True).start()
+
+
+def _nothing_to_reload() -> None:
+    log.info("nothing is reloaded: this server has no certificate")
 
 
 def _closing(_number: int, _frame: object) -> None:
@@ -129,10 +141,15 @@ def serve(settings: Settings, clock: Clock | None = None, *, accept_store: bool 
         gc.collect()
         gc.freeze()
         gc.disable()
-        renewal = _renewal(settings.data, assembly.database, clock, tokens, access)
+        server = _Server(_config(assembly.app, settings, pair), listener, settings.data, access)
+        jobs = [_renewal(settings.data, clock, tokens, access)]
+        if pair is not None:
+            reload = CertificateReload(settings, pair, server.acceptor.use)
+            server.reload = reload.reload
+            jobs.append(_reloading(reload))
+        renewal = Timer(jobs, Leases(assembly.database, clock))
         renewal.start()
         try:
-            server = _Server(_config(assembly.app, pair), listener, settings.data, access)
             prefer_this_thread()
             server.run(sockets=[])  # none for the event loop's own server
         finally:
@@ -146,20 +163,22 @@ def _local_access(url: str, pair: Certificate | None, tokens: LocalTokens) -> Lo
     return LocalAccess(url, tokens.api, tokens.ingest, _path(pair), os.getpid())
 
 
-def _renewal(
-    data: Path, database: Database, clock: Clock, tokens: LocalTokens, access: LocalAccess
-) -> Timer:
+def _renewal(data: Path, clock: Clock, tokens: LocalTokens, access: LocalAccess) -> Job:
     """Keeps the tokens of `server.json` good while the server runs."""
 
     def renew() -> None:
         if tokens.renew(clock.now_us()):
             write_access(data, replace(access, token=tokens.api, ingest_token=tokens.ingest))
 
-    job = Job("local access", LOCAL_TOKENS_RENEWED_S, False, "renew local tokens", renew)
-    return Timer([job], Leases(database, clock))
+    return Job("local access", LOCAL_TOKENS_RENEWED_S, False, "renew local tokens", renew)
 
 
-def _config(app: object, pair: Certificate | None) -> uvicorn.Config:
+def _reloading(reload: CertificateReload) -> Job:
+    what = "take a changed certificate into use"
+    return Job("certificate", CERTIFICATE_LOOK_S, False, what, reload.reload_changed)
+
+
+def _config(app: object, settings: Settings, pair: Certificate | None) -> uvicorn.Config:
     config = uvicorn.Config(
         app,  # type: ignore[arg-type]
         loop="uvloop",
@@ -178,6 +197,7 @@ def _config(app: object, pair: Certificate | None) -> uvicorn.Config:
         ssl_keyfile=None if pair is None else str(pair.key),
     )
     config.load()
+    config.ssl = None if pair is None else tls_context(settings, pair)
     return config
 
 

@@ -1,9 +1,26 @@
-"""`vedette config`: every setting with its value, unit, default, origin and meaning."""
+"""`vedette config`: every setting with its value, unit, default, origin and meaning; and whether
+a server could start with them."""
+
+from pathlib import Path
 
 import typer
 
-from vedette.cli.options import ConfigOption, DataOption, JsonOption, SetOption, load_settings
+from vedette.api.schemas.finding import findings_body
+from vedette.bootstrap.local_access import read_access
+from vedette.cli.doctor import print_findings
+from vedette.cli.options import (
+    ConfigOption,
+    DataOption,
+    JsonOption,
+    SetOption,
+    load_settings,
+    setting_problems,
+)
 from vedette.cli.printing import print_json, print_table
+from vedette.clock import SystemClock
+from vedette.doctor.config import check_config
+from vedette.doctor.finding import Finding, worst
+from vedette.errors import StartError
 from vedette.settings import catalogue, shown
 
 app = typer.Typer(no_args_is_help=True)
@@ -49,6 +66,41 @@ def show(
         for (name, value), setting in zip(values.items(), catalogue().values(), strict=True)
     ]
     print_table(("setting", "value", "unit", "default", "origin", "meaning"), rows)
+
+
+@app.command("check")
+def check(
+    data: DataOption = None,
+    config: ConfigOption = None,
+    assignments: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Whether a server could start with these settings, and what to mend; changes nothing.
+
+    Names every unknown or wrong entry with its place, and looks at files, data directory,
+    certificate, port and databases. Exit code 2: it could not start; else 0.
+    """
+    findings = [
+        Finding("settings", "error", text, "mend or remove it; `vedette config show` has all names")
+        for text in setting_problems(data, config, assignments)
+    ]
+    if not findings:
+        settings = load_settings(data, config, assignments).settings
+        is_running = settings.data.is_dir() and _runs(settings.data)
+        now_us = SystemClock().now_us()
+        findings = list(check_config(settings, now_us, is_running=is_running))
+    if as_json:
+        print_json(findings_body(findings, is_running=False)["findings"])
+    else:
+        print_findings(findings)
+    raise typer.Exit(2 if worst(findings) == "error" else 0)
+
+
+def _runs(data: Path) -> bool:
+    try:
+        return read_access(data) is not None
+    except StartError:  # it belongs to another user
+        return False
 
 
 def _text(value: object) -> object:

@@ -1,5 +1,6 @@
 """`vedette doctor`: what is wrong with a server, running or stopped, and what to do."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import httpx
@@ -46,11 +47,16 @@ def doctor(
     if as_json:
         _print_json(findings, is_running=running is not None)
     else:
-        print_table(
-            ("check", "", "what", "what to do"),
-            [(one.check, _ALARM[one.severity], one.text, one.remedy) for one in findings],
-        )
+        print_findings(findings)
     raise typer.Exit(SEVERITIES.index(worst(findings)))
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """A line a finding: what, and what to do."""
+    print_table(
+        ("check", "", "what", "what to do"),
+        [(one.check, _ALARM[one.severity], one.text, one.remedy) for one in findings],
+    )
 
 
 def _stopped(settings: Settings, clock: Clock, verify: bool) -> list[Finding]:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from vedette.errors import StartError
-from vedette.settings import Loaded, SettingsError, load
+from vedette.settings import Loaded, SettingsError, load, problems
 from vedette.state.db.author import Author, acting_as
 from vedette.state.db.database import Database, open_database
 from vedette.state.start import check_current
@@ -54,6 +54,15 @@ def load_settings(
         return load(flags=assigned | given, environ=os.environ, config=config, typed_as=typed_as)
     except SettingsError as error:
         raise StartError(str(error)) from None
+
+
+def setting_problems(
+    data: Path | None, config: Path | None, assignments: Sequence[str] | None
+) -> list[str]:
+    """All that is wrong with the settings of all layers."""
+    given: dict[str, object] = {} if data is None else {"data": data}
+    flags = _assigned(assignments or ()) | given
+    return problems(flags=flags, environ=os.environ, config=config)
 
 
 @contextmanager

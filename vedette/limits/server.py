@@ -77,3 +77,9 @@ DOCTOR_REQUEST_S = 60.0
 
 DOCTOR_VERIFY_S = 4 * 3600.0
 """The same with `--verify`, which reads the whole store: a terabyte at 100 MB/s has 3 hours."""
+
+CERTIFICATE_LOOK_S = 5.0
+"""How often the files of the certificate are looked at for a change; SIGHUP looks at once."""
+
+CONFIG_CONNECT_S = 5.0
+"""How long `vedette config check` waits for a database to accept a connection."""

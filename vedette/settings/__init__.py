@@ -2,7 +2,7 @@
 environment and flags (`load.py`)."""
 
 from vedette.settings.catalogue import Loaded, Settings, catalogue
-from vedette.settings.load import load
+from vedette.settings.load import load, problems
 from vedette.settings.setting import Origin, Setting, SettingsError, shown
 
 __all__ = [
@@ -13,5 +13,6 @@ __all__ = [
     "SettingsError",
     "catalogue",
     "load",
+    "problems",
     "shown",
 ]

@@ -16,6 +16,7 @@ from vedette.settings.setting import About, Origin, Setting
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "json", "console"]
+TlsVersion = Literal["1.2", "1.3"]
 SmtpSecurity = Literal["starttls", "tls", "none"]
 SyslogTransport = Literal["udp", "tcp", "tls"]
 SyslogFormat = Literal["cef", "leef", "json"]
@@ -43,6 +44,16 @@ class Settings:
         About("Certificate chain, PEM. Without one, a self-signed certificate is made."),
     ] = None
     tls_key: Annotated[Path | None, About("Private key of the certificate, PEM.")] = None
+    tls_min_version: Annotated[
+        TlsVersion, About("Oldest version of TLS that clients may speak.")
+    ] = "1.2"
+    tls_ciphers: Annotated[
+        str,
+        About(
+            "Ciphers of TLS 1.2, as OpenSSL writes them: ECDHE+AESGCM:ECDHE+CHACHA20. Empty: the "
+            "library's. Those of TLS 1.3 are all good and not chosen."
+        ),
+    ] = ""
     log_level: Annotated[LogLevel, About("Least severity that is logged.")] = "info"
     log_format: Annotated[
         LogFormat, About("Form of log lines; auto is console on a terminal and json elsewhere.")

@@ -11,6 +11,7 @@ import ipaddress
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -58,6 +59,38 @@ def load(
     origins = {name: read[name][1] if name in read else Origin("default") for name in catalogue()}
     _check_together(settings)
     return Loaded(settings, origins)
+
+
+def problems(
+    *, flags: Mapping[str, object], environ: Mapping[str, str], config: Path | None = None
+) -> list[str]:
+    """All that is wrong with the settings, where `load` raises the first: unknown names and bad
+    values of every layer; what does not go together once these are right. Each as `load` says
+    it."""
+    found: list[str] = []
+    entries = [(name, value, Origin("flag", name)) for name, value in flags.items()]
+    entries += _from_environment(environ)
+    given: Given = {}
+    for name, value, origin in entries:
+        with _noting(found):
+            given[_known(name, origin).name] = (value, origin)
+    with _noting(found):
+        entries += _from_file(*_config_path(config, environ, given))
+    for name, value, origin in entries:
+        with _noting(found):
+            _typed(_known(name, origin), value, origin)
+    if not found:
+        with _noting(found):
+            load(flags=flags, environ=environ, config=config)
+    return list(dict.fromkeys(found))
+
+
+@contextmanager
+def _noting(found: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except SettingsError as error:
+        found.append(str(error))
 
 
 def _named(layer: Iterable[tuple[str, object, Origin]]) -> Given:

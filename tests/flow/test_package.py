@@ -1,0 +1,226 @@
+"""The Debian package: what is in it, that it is the same whoever builds it, and that it runs on a
+machine that has nothing else of ours, as its own user, without root."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from scripts import package
+
+ROOT = Path(__file__).parents[2]
+UNIT = ROOT / "deploy/systemd/vedette.service"
+USER = "990:990"
+OURS = {".py", ".yml", ".html", ".css", ".js", ".mako", ".json"}
+
+needs_dpkg = pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="needs dpkg-deb")
+needs_systemd = pytest.mark.skipif(
+    not shutil.which("systemd-analyze"), reason="needs systemd-analyze"
+)
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("unshare") or not Path("/usr/bin/python3.11").exists(),
+    reason="needs root, unshare and Debian's Python",
+)
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The files of the package with all libraries, and its scripts in DEBIAN. It is not
+    compressed, which would take a minute."""
+    if not package.is_installed():
+        pytest.skip("the libraries here are not those that are pinned")
+    dist = tmp_path_factory.mktemp("dist")
+    built = package.debian_package(dist, "none")
+    tree = dist / "tree"
+    subprocess.run(["dpkg-deb", "-R", str(built), str(tree)], check=True)
+    built.unlink()
+    yield tree
+    shutil.rmtree(dist)
+
+
+def plain(name: str) -> str:
+    return re.sub("[-_.]+", "-", name).lower()
+
+
+@needs_dpkg
+def test_it_holds_every_library_and_nothing_of_the_machine_that_built_it(unpacked: Path) -> None:
+    site = unpacked / package.SITE
+    found = {plain(one.stem.rpartition("-")[0]) for one in site.glob("*.dist-info")}
+    assert {plain(one) for one in package.pins()} <= found
+    here = str(ROOT).encode()
+    for place in ("usr", "etc", "lib", "DEBIAN", str(package.SITE / "vedette")):
+        for path in (unpacked / place).rglob("*"):
+            if path.is_file():
+                assert here not in path.read_bytes(), path
+    assert not list(unpacked.rglob("direct_url.json"))
+    assert not list(unpacked.rglob("*.pyc"))
+
+
+@needs_dpkg
+@needs_root
+def test_it_runs_as_its_own_user_on_a_file_system_that_it_cannot_write(
+    unpacked: Path, tmp_path: Path
+) -> None:
+    ran = in_a_machine_of_its_own(unpacked, tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    for line in ("uid 990", "cannot write /opt", "it answers", "it ended in order"):
+        assert line in ran.stdout, ran.stdout + ran.stderr
+    assert (tmp_path / "root/var/lib/vedette/state.db").stat().st_uid == 990
+
+
+RUN = """
+set -e
+echo uid $(id -u)
+touch /opt/vedette/lib/here 2>/dev/null || echo cannot write /opt
+vedette config check --set listen_port=0
+vedette serve --port 0 >/var/lib/vedette/first-start.txt 2>/var/lib/vedette/log &
+server=$!
+n=0
+until [ -e /var/lib/vedette/server.json ]; do
+    n=$((n + 1)); [ $n -lt 90 ] || { cat /var/lib/vedette/log; exit 1; }
+    kill -0 $server || { cat /var/lib/vedette/log; exit 1; }
+    sleep 1
+done
+vedette completeness show && echo it answers
+kill $server; wait $server && echo it ended in order
+"""
+
+
+def in_a_machine_of_its_own(unpacked: Path, directory: Path) -> subprocess.CompletedProcess[str]:
+    """Runs `RUN` as the package's user in a root that holds Debian's /usr and the package, all of
+    it read-only but for the places that the unit leaves open."""
+    root = directory / "root"
+    for place in ("usr", "opt", "etc/vedette", "tmp", "var/lib/vedette", "dev", "proc"):
+        (root / place).mkdir(parents=True)
+    os.chown(root / "var/lib/vedette", 990, 990)
+    (root / "var/lib/vedette").chmod(0o700)
+    for name in ("lib", "lib64", "bin"):
+        (root / name).symlink_to(f"usr/{name}")
+    shutil.copy(unpacked / "etc/vedette/vedette.toml", root / "etc/vedette")
+    (root / "etc/passwd").write_text("vedette:x:990:990::/var/lib/vedette:/usr/sbin/nologin\n")
+    (root / "etc/hosts").write_text("127.0.0.1 localhost\n")
+    for name in ("null", "urandom"):
+        (root / "dev" / name).touch()
+    setup = f"""
+set -e
+mount --bind {root} {root}
+mount --bind /usr {root}/usr
+mount --bind {unpacked}/opt {root}/opt
+mount --bind {root}/var/lib/vedette {root}/var/lib/vedette
+mount -t tmpfs -o mode=1777 none {root}/tmp
+mount -t proc none {root}/proc
+for name in null urandom; do mount --bind /dev/$name {root}/dev/$name; done
+mkdir {root}/tmp/bin
+cp {unpacked}/usr/bin/vedette {root}/tmp/bin
+for place in usr opt .; do mount -o remount,bind,ro {root}/$place; done
+exec setpriv --no-new-privs chroot --userspec={USER} {root} /usr/bin/env -i \\
+    PATH=/tmp/bin:/usr/bin:/bin HOME=/var/lib/vedette VEDETTE_STARTER_RULES=false \\
+    /bin/sh -c "$0"
+"""
+    return subprocess.run(
+        ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", setup, RUN],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd="/",
+    )
+
+
+@needs_dpkg
+def test_it_is_the_same_to_the_byte_whoever_builds_it_and_when(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = []
+    for name, mask in (("one", 0o022), ("two", 0o077)):
+        (tmp_path / name).mkdir()
+        monkeypatch.setenv("TMPDIR", str(tmp_path / name))
+        before = os.umask(mask)
+        try:
+            built.append(package.debian_package(tmp_path / name, "gzip", ["xxhash", "typer"]))
+        finally:
+            os.umask(before)
+        time.sleep(1.1)  # times in archives are whole seconds
+    assert built[0].read_bytes() == built[1].read_bytes()
+    listed = subprocess.run(
+        ["dpkg-deb", "-c", str(built[0])], capture_output=True, text=True, check=True
+    )
+    assert all(" root/root " in line for line in listed.stdout.splitlines())
+
+
+@needs_dpkg
+def test_the_wheel_holds_the_product_and_what_it_reads(tmp_path: Path) -> None:
+    with zipfile.ZipFile(package.wheel(tmp_path)) as archive:
+        names = set(archive.namelist())
+    product = [one for one in (ROOT / "vedette").rglob("*") if one.suffix in OURS]
+    wanted = {str(one.relative_to(ROOT)) for one in product} | {"vedette/py.typed"}
+    assert wanted <= names, wanted - names
+    assert not [name for name in names if name.startswith("tests/")]
+
+
+def unit_in(directory: Path, change: tuple[str, str] = ("", "")) -> Path:
+    """The unit with programs that are there, as `systemd-analyze` asks for."""
+    here = directory / "vedette.service"
+    here.write_text(
+        re.sub(r"=/usr/bin/vedette .*", "=/bin/true", UNIT.read_text()).replace(*change)
+    )
+    return here
+
+
+def analyzed(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["systemd-analyze", *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@needs_systemd
+def test_the_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
+    good = analyzed("verify", "--man=no", str(unit_in(tmp_path)))
+    assert good.returncode == 0, good.stderr
+    assert "vedette.service" not in good.stderr
+    misspelt = unit_in(tmp_path, ("ProtectSystem=", "ProtectSystems="))
+    assert "ProtectSystems" in analyzed("verify", "--man=no", str(misspelt)).stderr
+
+
+@needs_systemd
+def test_the_unit_is_hardened(tmp_path: Path) -> None:
+    ran = analyzed("security", "--offline=true", "--threshold=30", str(unit_in(tmp_path)))
+    assert ran.returncode == 0, ran.stdout[-1_500:] + ran.stderr
+
+
+def test_the_container_runs_without_root_on_a_file_system_that_is_read_only() -> None:
+    compose = yaml.safe_load((ROOT / "deploy/docker/compose.yaml").read_text())
+    service = compose["services"]["vedette"]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    recipe = ROOT / service["build"]["dockerfile"]
+    assert recipe.read_text().rindex("USER vedette") > recipe.read_text().rindex("FROM ")
+
+
+@pytest.mark.parametrize("name", ["postinst", "prerm", "postrm", "vedette"])
+def test_its_scripts_are_ones_that_a_plain_shell_reads(name: str) -> None:
+    subprocess.run(["sh", "-n", str(ROOT / "deploy/debian" / name)], check=True)
+
+
+@needs_dpkg
+def test_a_library_that_was_changed_after_its_installation_is_not_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    (site / "xxhash-9.dist-info").mkdir(parents=True)
+    (site / "xxhash-9.dist-info/METADATA").write_text("Name: xxhash\nVersion: 9\n")
+    (site / "xxhash-9.dist-info/RECORD").write_text("xxhash.py,sha256=AAAA,3\n")
+    (site / "xxhash.py").write_text("bad")
+    monkeypatch.setattr(sys, "path", [str(site), *sys.path])
+    monkeypatch.setattr(package, "pins", lambda: {"xxhash": "9"})
+    with pytest.raises(SystemExit, match="is not the file that was installed"):
+        package.debian_package(tmp_path, "none")

@@ -1,0 +1,111 @@
+"""`vedette config check`: what is wrong with settings, all of it, with its place."""
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from vedette.cli.main import app
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("VEDETTE_CONFIG", "VEDETTE_LISTEN_PORT", "VEDETTE_RETENTION_DAYS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def checked(*arguments: str) -> tuple[int, list[dict[str, Any]]]:
+    ran = CliRunner().invoke(app, ["config", "check", "--json", *arguments])
+    return ran.exit_code, json.loads(ran.stdout)
+
+
+def errors(*arguments: str) -> str:
+    code, findings = checked(*arguments)
+    assert code == 2
+    wrong = [one for one in findings if one["severity"] == "error"]
+    assert all(one["remedy"] for one in wrong)
+    return "\n".join(one["text"] for one in wrong)
+
+
+def written(path: Path, *lines: str) -> str:
+    path.write_text("\n".join(lines))
+    return str(path)
+
+
+def test_settings_that_a_server_could_start_with_pass(tmp_path: Path) -> None:
+    code, findings = checked("--data", str(tmp_path), "--set", "listen_port=0")
+    assert code == 0
+    assert {one["severity"] for one in findings} == {"ok"}
+    assert list(tmp_path.iterdir()) == []  # nothing was made
+
+
+def test_every_wrong_entry_is_named_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VEDETTE_RETENTION_DAYS", "many")
+    file = written(
+        tmp_path / "v.toml",
+        "# settings",
+        'listen_prot = "8443"',
+        "listen_port = 99999",
+        'http = "perhaps"',
+        "retention_bytes = 5",
+    )
+    text = errors("--config", file)
+    assert f"{file}:2: listen_prot: there is no such setting; did you mean listen_port?" in text
+    assert f"{file}:3: listen_port: must be at most 65535" in text
+    assert f"{file}:4: http: must be true or false" in text
+    assert "VEDETTE_RETENTION_DAYS: retention_days:" in text
+    assert ":5:" not in text
+
+
+def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
+    assert "v.toml" in errors("--config", written(tmp_path / "v.toml", "listen_port = = 3"))
+
+
+def test_settings_that_do_not_go_together_are_named(tmp_path: Path) -> None:
+    file = written(tmp_path / "v.toml", 'tls_cert = "cert.pem"')
+    assert "tls_cert, tls_key: give both or none" in errors("--config", file)
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    file = written(
+        tmp_path / "v.toml",
+        f'data = "{tmp_path / "data"}"',
+        'tls_cert = "no-cert.pem"',
+        'tls_key = "no-key.pem"',
+        'smtp_ca = "no-ca.pem"',
+        'tls_ciphers = "ROT13"',
+    )
+    text = errors("--config", file)
+    for name in ("tls_cert", "tls_key", "smtp_ca", "tls_ciphers"):
+        assert f"{name}: " in text
+
+
+def test_a_data_directory_that_is_a_file_is_named(tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    place.write_text("")
+    assert "Not a directory" in errors("--data", str(place / "data"))
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        text = errors("--data", str(tmp_path), "--set", f"listen_port={port}")
+    assert f"port {port}: Address already in use" in text
+
+
+def test_an_address_of_another_machine_is_named(tmp_path: Path) -> None:
+    assert "192.0.2.1" in errors("--data", str(tmp_path), "--set", "listen_host=192.0.2.1")
+
+
+def test_a_database_that_is_away_is_named_without_its_password(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    dsn = f"postgresql://vedette:hunter2@127.0.0.1:{port}/vedette"
+    text = errors("--data", str(tmp_path), "--set", f"state_dsn={dsn}")
+    assert f"state_dsn: 127.0.0.1 port {port}" in text
+    assert "hunter2" not in text

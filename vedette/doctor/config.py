@@ -1,0 +1,121 @@
+"""Checks of settings against this machine: what `vedette serve` would meet. Changes nothing."""
+
+import errno
+import os
+import socket
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, get_args
+from urllib.parse import urlsplit
+
+from vedette.doctor.files import check_certificate
+from vedette.doctor.finding import Finding
+from vedette.limits import CONFIG_CONNECT_S
+from vedette.settings import Setting, Settings, catalogue
+
+_FOLDERS: Final = frozenset({"data", "feed_files"})
+_PORTS: Final = {"state_dsn": 5432, "clickhouse_dsn": 8123}
+
+
+def check_config(settings: Settings, now_us: int, *, is_running: bool) -> Iterator[Finding]:
+    """Findings of files, folders, the port and the databases that settings name. `is_running`:
+    a server runs on this data directory, and has the port."""
+    yield from _files(settings)
+    yield from _data(settings.data)
+    yield from check_certificate(settings, now_us)
+    yield from _ciphers(settings)
+    if not is_running:
+        yield from _port(settings)
+    for name, port in _PORTS.items():
+        yield from _database(name, getattr(settings, name), port)
+
+
+def _files(settings: Settings) -> Iterator[Finding]:
+    for setting in catalogue().values():
+        path = getattr(settings, setting.name)
+        if isinstance(path, Path) and setting.name not in _FOLDERS and _is_file(setting):
+            try:
+                with path.open("rb"):
+                    pass
+            except OSError as error:
+                yield Finding("files", "error", f"{setting.name}: {path}: {error.strerror}",
+                              "name a file that this user can read, or leave the setting out",
+                              )  # fmt: skip
+    folder = settings.feed_files
+    if folder is not None and not os.access(folder, os.R_OK | os.X_OK):
+        yield Finding("files", "error", f"feed_files: {folder} is no folder that can be read",
+                      "make it, or leave the setting out")  # fmt: skip
+
+
+def _is_file(setting: Setting) -> bool:
+    return Path in (setting.type, *get_args(setting.type))
+
+
+def _data(data: Path) -> Iterator[Finding]:
+    """Whether the data directory can be written, or made."""
+    there = next(one for one in (data.absolute(), *data.absolute().parents) if one.exists())
+    if not there.is_dir():
+        yield Finding("data", "error", f"data: {there} is no directory", "name another")
+    elif not os.access(there, os.W_OK | os.X_OK):
+        yield Finding("data", "error", f"data: {there} cannot be written by this user",
+                      f"chown it to the user that runs the server, or make {data} for it",
+                      )  # fmt: skip
+    else:
+        yield Finding("data", "ok", f"data: {data} can be {'written' if there == data else 'made'}")
+
+
+def _ciphers(settings: Settings) -> Iterator[Finding]:
+    if not settings.tls_ciphers:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).set_ciphers(settings.tls_ciphers)
+    except ssl.SSLError:
+        yield Finding("tls", "error", f"tls_ciphers: {settings.tls_ciphers!r} names no cipher",
+                      "try it with `openssl ciphers`, or leave the setting out")  # fmt: skip
+
+
+def _port(settings: Settings) -> Iterator[Finding]:
+    """Whether the server could listen there now."""
+    host, port = settings.listen_host, settings.listen_port
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+    except OSError as error:
+        text = f"listen_host, listen_port: {host} port {port}: {error.strerror}"
+        yield Finding("port", "error", text, _remedy(error))
+    else:
+        yield Finding("port", "ok", f"{host} port {port} is free")
+
+
+def _remedy(error: OSError) -> str:
+    match error.errno:
+        case errno.EADDRINUSE:
+            return "end the program that has it (ss -ltnp), or set another listen_port"
+        case errno.EACCES:
+            return "set a listen_port above 1023, or put a proxy before it"
+        case _:
+            return "set listen_host to an address of this machine, or 0.0.0.0"
+
+
+def _database(name: str, dsn: str, default_port: int) -> Iterator[Finding]:
+    """Whether something listens where a database should be. The password is not shown."""
+    if not dsn:
+        return
+    try:
+        where = urlsplit(dsn)
+        host, port = where.hostname or "localhost", where.port or default_port
+    except ValueError:
+        yield Finding("databases", "error", f"{name}: is no URL", "see the reference")
+        return
+    try:
+        socket.create_connection((host, port), CONFIG_CONNECT_S).close()
+    except OSError as error:
+        yield Finding("databases", "error", f"{name}: {host} port {port}: {error}",
+                      "start the database, or mend name, port and firewall")  # fmt: skip
+    else:
+        yield Finding("databases", "ok", f"{name}: {host} port {port} answers")
