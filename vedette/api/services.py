@@ -23,6 +23,7 @@ from vedette.pipeline.filter_reload import FilterReloader
 from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.part_sequencer import PartSequencer
 from vedette.pipeline.partition_control import PartitionControl
+from vedette.pipeline.privacy_reload import PrivacyReloader
 from vedette.pipeline.rule_reload import RuleReloader
 from vedette.respond.binary_copies import BinaryCopies
 from vedette.respond.binary_reading import BinaryReading
@@ -59,6 +60,7 @@ class Services:
     ingest_queue: IngestQueue
     partitions: PartitionControl
     filters: FilterReloader
+    privacy: PrivacyReloader
     rules: RuleReloader
     sensors: Sensors
     sensor_keys: SensorKeys

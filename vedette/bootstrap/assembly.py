@@ -110,6 +110,7 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
         ingest_queue=path.ingest_queue,
         partitions=path.partitions,
         filters=path.filters,
+        privacy=path.privacy,
         rules=path.rules,
         sensors=path.sensors,
         sensor_keys=SensorKeys(database),

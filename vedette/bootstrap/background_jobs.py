@@ -74,6 +74,10 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
         lambda here: here.path.filters.reload(),
     ),
     BackgroundJob(
+        "privacy", 2, False, "reload what sensor groups hide",
+        lambda here: here.path.privacy.reload(),
+    ),
+    BackgroundJob(
         "filter rates", 5, False, "write the hit counts of ingress filters",
         lambda here: here.path.filters.flush(),
     ),

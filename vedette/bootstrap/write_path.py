@@ -20,6 +20,7 @@ from vedette.pipeline.filter_reload import FilterReloader
 from vedette.pipeline.ingest_metrics import IngestMetrics
 from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.partition_control import PartitionControl
+from vedette.pipeline.privacy_reload import PrivacyReloader
 from vedette.pipeline.rule_reload import RuleReloader
 from vedette.pipeline.store_writer import StoreWriter
 from vedette.pipeline.workers.lookup_server import LookupServer
@@ -60,6 +61,7 @@ class WritePath:
     ingest_queue: IngestQueue
     partitions: PartitionControl
     filters: FilterReloader
+    privacy: PrivacyReloader
     rules: RuleReloader
     clock_guard: ClockGuard
     clock_watch: ClockWatch
@@ -104,6 +106,8 @@ def start_write_path(
     filters = FilterReloader(engines.state, processor, clock)
     filters.reload()
     closing.callback(filters.flush)
+    privacy = PrivacyReloader(engines.state, processor)
+    privacy.reload()
     compile_anew(engines.state)
     rules = RuleReloader(engines.state, processor, clock)
     rules.reload()
@@ -111,7 +115,9 @@ def start_write_path(
     closing.callback(lambda: sensors.flush(clock.now_us()))
     ingest_queue.start()
     closing.callback(ingest_queue.close)
-    return WritePath(metrics, sensors, ingest_queue, partitions, filters, rules, guard, watch)
+    return WritePath(
+        metrics, sensors, ingest_queue, partitions, filters, privacy, rules, guard, watch
+    )
 
 
 def _telemetry(settings: Settings, parts_merged: int) -> Engine:

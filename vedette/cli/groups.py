@@ -1,10 +1,11 @@
 """`vedette group`: sensor groups, the unit of access."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
 
+from vedette.api.schemas.group import secret_patterns
 from vedette.cli.accounts.tokens import DAY_US
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table, time_text
@@ -52,6 +53,48 @@ def remove(group: GroupArgument, data: DataOption = None, config: ConfigOption =
         group_id = _group_id(database, group)
         groups.remove(database, group_id)
     typer.echo(f"removed sensor group {group_id}: {group}")
+
+
+@app.command("privacy")
+def privacy(
+    group: GroupArgument,
+    users: Annotated[
+        bool | None,
+        typer.Option("--users/--no-users", help="Store names of users under pseudonyms, or not."),
+    ] = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="RE2 of a secret, or of what has it as its first group; all of them, anew.",
+        ),
+    ] = None,
+    no_secrets: Annotated[bool, typer.Option("--no-secrets", help="No such pattern.")] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """What is stored of the group's hosts under pseudonyms; without options, shows it.
+
+    A running server follows within seconds. What is stored already stays as it is.
+    """
+    if secret and no_secrets:
+        raise BadRequestError("--secret and --no-secrets: only one of them")
+    with open_state(data, config) as database:
+        found = groups.get(database, _group_id(database, group))
+        options = found.options
+        if users is not None:
+            options = replace(options, pseudonymise_users=users)
+        if secret or no_secrets:
+            try:
+                options = replace(options, secret_patterns=secret_patterns(secret or []))
+            except ValueError as error:
+                raise BadRequestError(f"--secret: {error}") from None
+        if options != found.options:
+            groups.change(database, found.id, groups.Changes(options=options))
+    names = "stored under pseudonyms" if options.pseudonymise_users else "stored as they are"
+    typer.echo(f"names of users are {names}; patterns of secrets: {len(options.secret_patterns)}")
+    for one in options.secret_patterns:
+        typer.echo(f"  {one}")
 
 
 @app.command("suppress-children")

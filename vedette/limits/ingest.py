@@ -161,3 +161,16 @@ GUID_START_US_MIN = 1_388_534_400_000_000
 
 GUID_START_US_MAX = (1 << 31) * 1_000_000
 """Where starts out of a ProcessGuid end, 2038: beyond it lie GUIDs that are filled with `f`."""
+
+RECORD_DEPTH_MAX = 100
+"""Levels of a record's data that are looked through for secrets; what lies deeper is dropped. No
+format has more than 10."""
+
+SECRET_PATTERNS_MAX = 32
+"""Patterns for secrets of one sensor group: each is asked of every text of its records."""
+
+SECRET_PATTERN_CHARS_MAX = 1_000
+"""Characters of one of them."""
+
+SECRET_PATTERN_PROGRAM_BYTES_MAX = 1 << 20
+"""Memory of one of them, compiled: RE2 refuses what would need more."""

@@ -71,5 +71,9 @@ class GroupOptions:
     vdi_enabled: bool = False
     checkin_interval_s: int = 0
     """Seconds between two check-ins of the group's sensors; 0: the server's setting."""
+    pseudonymise_users: bool = False
+    """Whether names of users are stored under pseudonyms (docs/privacy.md)."""
+    secret_patterns: tuple[str, ...] = ()
+    """RE2 expressions for what is stored under pseudonyms in any text."""
     isolation_exclusions: tuple[IsolationExclusion, ...] = ()
     event_exclusions: tuple[EventExclusion, ...] = ()

@@ -12,7 +12,14 @@ from typing import Any, Final
 
 from vedette.api.schemas.members import as_text, flag
 from vedette.errors import BadRequestError
-from vedette.limits import GROUP_CHECKIN_MAX_S, GROUP_CHECKIN_MIN_S, GROUP_LIST_MAX
+from vedette.ingest.pseudonyms import secret_pattern_problem
+from vedette.limits import (
+    GROUP_CHECKIN_MAX_S,
+    GROUP_CHECKIN_MIN_S,
+    GROUP_LIST_MAX,
+    SECRET_PATTERN_CHARS_MAX,
+    SECRET_PATTERNS_MAX,
+)
 from vedette.model.group import EventExclusion, GroupOptions, IsolationExclusion
 from vedette.model.principal import ROLE_NAMES, Role
 from vedette.state.policy.groups import Changes, Group
@@ -40,6 +47,7 @@ def group_body(group: Group, hosts: int, teams: TeamRoles, server_url: str) -> d
         {"id": number, "group_id": group.id, **asdict(one)}
         for number, one in enumerate(group.options.isolation_exclusions, 1)
     ]
+    options["secret_patterns"] = list(group.options.secret_patterns)
     options["event_exclusions"] = [
         {"eventsToIgnore": list(one.events_to_ignore), "paths": list(one.paths)}
         for one in group.options.event_exclusions
@@ -192,6 +200,20 @@ def _exclusions(value: Any) -> tuple[EventExclusion, ...]:
     return tuple(found)
 
 
+def secret_patterns(value: Any) -> tuple[str, ...]:
+    """Expressions for secrets. Raises ValueError with the place of one that cannot be used."""
+    texts = [] if value is None else value
+    if not isinstance(texts, list | tuple) or len(texts) > SECRET_PATTERNS_MAX:
+        raise ValueError(f"must be a list of at most {SECRET_PATTERNS_MAX} texts")
+    for number, one in enumerate(texts):
+        if not isinstance(one, str) or len(one) > SECRET_PATTERN_CHARS_MAX:
+            raise ValueError(f"[{number}]: must be a text of {SECRET_PATTERN_CHARS_MAX} characters")
+        problem = secret_pattern_problem(one)
+        if problem:
+            raise ValueError(f"[{number}]: {problem}")
+    return tuple(texts)
+
+
 def _teams(value: Any) -> dict[int, Role]:
     by_name = {name: role for role, name in ROLE_NAMES.items()}
     roles: dict[int, Role] = {}
@@ -237,5 +259,6 @@ _MEMBERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "checkin_interval_s": _interval,
     "isolation_exclusions": _isolation,
     "event_exclusions": _exclusions,
+    "secret_patterns": secret_patterns,
     **dict.fromkeys(_FLAGS, flag),
 }

@@ -22,11 +22,13 @@ from msgspec import Struct, field
 from vedette.ingest.fold import Folded, check_times, fold
 from vedette.ingest.normalise import SOURCES
 from vedette.ingest.normalise.normaliser import Keep
+from vedette.ingest.pseudonyms import Pseudonyms
 from vedette.ingest.record import Record, RecordError
 from vedette.limits import TIME_AHEAD_US
 from vedette.model.event import BinarySeen, Kept, Outcome
 from vedette.model.findings.detection import RuleHit
 from vedette.model.host import SensorRef
+from vedette.model.privacy import Privacy
 from vedette.pipeline.batch.binary_sightings import SightingDeduplicator
 from vedette.pipeline.batch.connection_pairs import ConnectionPairs
 from vedette.pipeline.batch.decoded_batch import (
@@ -127,6 +129,7 @@ class BatchProcessor:
         self.windows = windows
         self.filters = IngestFilters(registry)
         self.rules = RuleJudge(registry)
+        self._pseudonyms: dict[int, Pseudonyms] = {}
         self._hosts = hosts
         self._resolver = HostResolver(hosts, channels)
         self._ownership = ownership
@@ -134,6 +137,12 @@ class BatchProcessor:
         self._binaries = SightingDeduplicator()
         self._connections = ConnectionPairs()
         self._progress = progress or NoProgress()
+
+    def use_privacy(self, privacy: Privacy) -> None:
+        """Sets what is hidden from the next commit on, by sensor group."""
+        self._pseudonyms = {
+            group_id: Pseudonyms(privacy.key, one) for group_id, one in privacy.groups.items()
+        }
 
     def reset(self) -> None:
         """Drops state that may describe rows that were not stored, after a failed commit."""
@@ -199,6 +208,16 @@ class BatchProcessor:
         """Removes records of hosts that other workers own. Raises ReshardError."""
         if self._ownership is not None:
             self._ownership.resolve_claims(commit.batches)
+
+    def pseudonymise(self, commit: Commit) -> None:
+        """Hides what the groups of the hosts want hidden, before anything reads the records."""
+        if not self._pseudonyms:
+            return
+        for batch in commit.batches:
+            for record, host in zip(batch.records, batch.hosts, strict=True):
+                pseudonyms = self._pseudonyms.get(host.sensor.group_id)
+                if pseudonyms is not None:
+                    pseudonyms.hide(record)
 
     def find_duplicates(self, commit: Commit) -> None:
         """Looks up, for each host, which of its records are stored already."""
@@ -335,6 +354,7 @@ Stage = Callable[[BatchProcessor, Commit], None]
 STAGES: Final[tuple[Stage, ...]] = (
     BatchProcessor.resolve_hosts,
     BatchProcessor.claim_hosts,
+    BatchProcessor.pseudonymise,
     BatchProcessor.find_duplicates,
     BatchProcessor.normalise,
     BatchProcessor.pair_connections,

@@ -11,6 +11,7 @@ from typing import Protocol
 from vedette.detect.judged_rule import decoded_rules
 from vedette.ingest.filter import compile_filters
 from vedette.model.ingress_filter import IngressFilter
+from vedette.model.privacy import Privacy
 from vedette.pipeline.batch.batch_processor import BatchProcessor
 from vedette.pipeline.batch.decoded_batch import decode_submission
 from vedette.pipeline.batch.pack import PackedCommit, pack
@@ -77,6 +78,9 @@ class CommitProcessor(Protocol):
     def use_filters(self, filters: Sequence[IngressFilter]) -> None:
         """Sets the ingress filters of commits that begin later."""
 
+    def use_privacy(self, privacy: Privacy) -> None:
+        """Sets what sensor groups hide of commits that begin later."""
+
     def filter_counts(self) -> tuple[int, dict[str, int]]:
         """Processes that filters were applied to since the last call, and matches by filter."""
 
@@ -130,6 +134,9 @@ class LocalProcessor:
 
     def use_filters(self, filters: Sequence[IngressFilter]) -> None:
         self.batch_processor.filters.use(compile_filters(filters))
+
+    def use_privacy(self, privacy: Privacy) -> None:
+        self.batch_processor.use_privacy(privacy)
 
     def filter_counts(self) -> tuple[int, dict[str, int]]:
         return self.batch_processor.filters.take_counts()

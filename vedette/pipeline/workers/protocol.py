@@ -18,6 +18,7 @@ from vedette.ingest.normalise.normaliser import Keep
 from vedette.model.findings.detection import RuleCost
 from vedette.model.host import HostProcess, SensorRef
 from vedette.model.ingress_filter import IngressFilter
+from vedette.model.privacy import Privacy
 from vedette.pipeline.batch.segment_assigner import SegmentPlace
 from vedette.pipeline.submission import Receipt, Submission
 from vedette.pipeline.workers.ownership import UnownedSensors
@@ -93,6 +94,8 @@ class ProcessCommit(Struct, tag=True):
     """Ingress filters, if they changed."""
     rules: Rules | None = None
     """Detection rules, if they changed."""
+    privacy: Privacy | None = None
+    """What sensor groups hide, if it changed."""
     delivered: list[int] = []
     """Numbers of the delivered submissions that the commit consists of."""
     granted: list[int] | None = None

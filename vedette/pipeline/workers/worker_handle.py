@@ -42,6 +42,7 @@ class WorkerHandle:
         self.progress = progress
         self.durable: list[int] = []
         """Commits it took part in that became durable since its last `ProcessCommit`."""
+        self.privacy_version = 0
         self.filters_version = 0
         self.names_version = 0
         """Version of the ingress filters it has; 0 for none."""

@@ -223,6 +223,8 @@ class WorkerProcess:
             _mark_durable(processor, order.durable)
             if order.filters is not None:
                 processor.filters.use(compile_filters(order.filters))
+            if order.privacy is not None:
+                processor.use_privacy(order.privacy)
             if order.rules is not None:
                 rules = decoded_rules(order.rules.encoded)
                 processor.rules.use(order.rules.generation, rules)

@@ -26,6 +26,7 @@ from vedette.errors import UnavailableError
 from vedette.ingest.normalise.normaliser import Keep
 from vedette.limits import WORKER_SILENT_S, WORKER_STALL_S
 from vedette.model.ingress_filter import IngressFilter
+from vedette.model.privacy import Privacy
 from vedette.pipeline.batch.pack import PackedCommit
 from vedette.pipeline.submission import Submission
 from vedette.pipeline.time_windows import TimeWindows
@@ -100,6 +101,8 @@ class WorkerPool:
         self._filter_lock = threading.Lock()
         self._filters: list[IngressFilter] = []
         self._filters_version = 0
+        self._privacy = Privacy()
+        self._privacy_version = 0
         self.rules = RuleDelivery()
         self._judged = 0
         self._hits: dict[str, int] = {}
@@ -162,6 +165,11 @@ class WorkerPool:
         with self._filter_lock:
             self._filters = list(filters)
             self._filters_version += 1
+
+    def use_privacy(self, privacy: Privacy) -> None:
+        with self._filter_lock:
+            self._privacy = privacy
+            self._privacy_version += 1
 
     def filter_counts(self) -> tuple[int, dict[str, int]]:
         with self._filter_lock:
@@ -273,6 +281,9 @@ class WorkerPool:
             is_stale = worker.filters_version != self._filters_version
             worker.filters_version = self._filters_version
             filters = self._filters if is_stale else None
+            is_stale = worker.privacy_version != self._privacy_version
+            worker.privacy_version = self._privacy_version
+            privacy = self._privacy if is_stale else None
         window_ms, partition_ms = self.windows.window_ms, self.windows.partition_ms
         names_version = self._lookups.sensors.names_version
         expire_names = worker.names_version != names_version
@@ -280,7 +291,7 @@ class WorkerPool:
         worker.rules_version, rules = self.rules.missing(worker.rules_version, seq)
         durable = worker.take_durable()
         return ProcessCommit(
-            seq, now_us, window_ms, partition_ms, durable, expire_names, filters, rules
+            seq, now_us, window_ms, partition_ms, durable, expire_names, filters, rules, privacy
         )
 
     def _note(self, result: Processed, now_us: int) -> None:

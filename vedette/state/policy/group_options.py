@@ -29,4 +29,5 @@ def options_of(text: str) -> GroupOptions:
         EventExclusion(tuple(one["events_to_ignore"]), tuple(one["paths"]))
         for one in kept.get("event_exclusions", ())
     )
+    kept["secret_patterns"] = tuple(kept.get("secret_patterns", ()))
     return GroupOptions(**kept)

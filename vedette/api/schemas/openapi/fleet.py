@@ -62,6 +62,7 @@ _GROUP: Final[dict[str, Schema]] = {
         )
     ),
     "event_exclusions": listing(record(alike(("eventsToIgnore", "paths"), listing(TEXT)))),
+    "secret_patterns": listing(TEXT),
     **alike(("id", "site_id", "number_of_hosts"), INTEGER),
     **alike(("name", "sensorbackend_server"), TEXT),
     "suppress_children": FLAG,

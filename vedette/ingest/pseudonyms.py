@@ -1,0 +1,188 @@
+"""Puts pseudonyms in place of user names and secrets in records, before anything else reads them.
+
+A pseudonym is an HMAC of the value, so equal values stay equal and nobody without the key can try
+out values. Texts are searched with RE2, in time that is linear in their length.
+"""
+
+import hmac
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import re2
+
+from vedette.ingest.record import Record
+from vedette.limits import RECORD_DEPTH_MAX, SECRET_PATTERN_PROGRAM_BYTES_MAX
+from vedette.model.privacy import GroupPrivacy
+
+_DIGITS: Final = 12
+"""Hexadecimal digits of a pseudonym: two of a million values are alike once in 500 servers."""
+
+_USER_MEMBERS: Final = frozenset(
+    (
+        *("user", "username", "user_name", "parentuser", "sourceuser", "targetuser", "acct"),
+        *("subjectusername", "targetusername", "accountname", "samaccountname", "membername"),
+        *("calleruser", "callerusername", "oldtargetusername", "newtargetusername", "logonuser"),
+        *("uid", "auid", "euid", "suid", "fsuid", "ouid", "loginuid", "displayname"),
+        *("userprincipalname", "effective_user", "owner", "owner_name", "parent_user"),
+    )
+)
+"""Members of records, in lower case, that name an account; numbers of accounts stay."""
+
+_NOBODY: Final = frozenset(
+    (
+        *("", "-", "?", "unset", "root", "nobody", "daemon", "system", "local service", "n/a"),
+        *("network service", "anonymous logon", "localsystem", "localservice", "networkservice"),
+        *("public", "default", "default user", "all users", "shared", "(null)", "guest", "none"),
+        *("defaultaccount", "wdagutilityaccount", "everyone", "users", "administrators"),
+    )
+)
+"""Accounts and folders that stand for no person, which rules ask for."""
+_NO_PERSONS: Final = (
+    *("nt authority", "window manager", "font driver host", "iis apppool", "nt service"),
+)
+
+_EDGE: Final = r"""\\/"'<>|:*?\r\n"""
+_HOME: Final = re2.compile(
+    r"(?i)([\\/](?:users|home|documents and settings)[\\/]+)"
+    rf"([^{_EDGE}]{{1,64}}[\\/]|[^{_EDGE}\s]{{1,64}})"
+)
+
+
+def secret_options() -> re2.Options:
+    """RE2 options of patterns for secrets."""
+    chosen = re2.Options()
+    chosen.case_sensitive = False
+    chosen.log_errors = False
+    chosen.max_mem = SECRET_PATTERN_PROGRAM_BYTES_MAX
+    return chosen
+
+
+def secret_pattern_problem(pattern: str) -> str:
+    """Why a pattern cannot be used; "" if it can."""
+    try:
+        compiled = re2.compile(pattern, secret_options())
+    except re2.error as error:
+        why = error.args[0] if error.args else "it cannot be read"
+        return why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
+    except UnicodeEncodeError:
+        return "it is not valid Unicode"
+    return "it finds a secret in the empty text" if compiled.search("") else ""
+
+
+class Pseudonyms:
+    """What one sensor group hides."""
+
+    def __init__(self, key: bytes, privacy: GroupPrivacy) -> None:
+        self._key = key
+        self._users = privacy.user_names
+        options = secret_options()
+        self._patterns = [re2.compile(one, options) for one in privacy.secret_patterns]
+
+    def hide(self, record: Record) -> None:
+        """Changes the data of a record in place."""
+        record.data = self._object(record.data, 0)
+
+    def _object(self, data: dict[str, Any], depth: int) -> dict[str, Any]:
+        return {name: self._value(value, name.lower(), depth) for name, value in data.items()}
+
+    def _value(self, value: Any, name: str, depth: int) -> Any:
+        if isinstance(value, str):
+            return self._named(value) if self._names_user(name) else self.text(value)
+        if depth > RECORD_DEPTH_MAX:
+            return None  # no format has as much: nothing reads it
+        if isinstance(value, dict):
+            return self._object(value, depth + 1)
+        if isinstance(value, list):
+            if len(value) > 1 and all(isinstance(one, str) for one in value):
+                return self.texts(value)
+            return [self._value(one, name, depth + 1) for one in value]
+        return value
+
+    def _names_user(self, name: str) -> bool:
+        return self._users and name in _USER_MEMBERS
+
+    def _named(self, value: str) -> str:
+        """A name of an account, with or without its domain."""
+        domain, slash, name = value.rpartition("\\")
+        if domain.lower().startswith(_NO_PERSONS):
+            return self.text(value)
+        name, at, realm = name.partition("@")
+        return f"{domain}{slash}{self.user(name)}{at}{realm}"
+
+    def user(self, name: str) -> str:
+        """The pseudonym of a name; names of machines, services and numbers stay."""
+        plain = name.strip().lower()
+        is_service = plain in _NOBODY or plain.endswith("$") or plain.startswith(("dwm-", "umfd-"))
+        if is_service or plain.isdecimal() or plain.startswith(("user-", "s-1-")):
+            return name
+        return f"user-{self._digits('user', plain)}"
+
+    def text(self, text: str) -> str:
+        """A text without secrets, and without names of users in the paths of their folders."""
+        shown = "".join(self._without_secrets([text])) if self._patterns else text
+        return self._without_homes(shown) if self._users else shown
+
+    def texts(self, texts: Sequence[str]) -> list[str]:
+        """The arguments of a command, which is searched as one text: an option and its value
+        are two of them."""
+        shown = self._without_secrets(texts) if self._patterns else list(texts)
+        return [self._without_homes(one) for one in shown] if self._users else shown
+
+    def _without_homes(self, text: str) -> str:
+        if "/" not in text and "\\" not in text:
+            return text
+        found: str = _HOME.sub(self._home, text)
+        return found
+
+    def _home(self, match: Any) -> str:
+        folder: str = match.group(2)
+        name = folder.rstrip("\\/").rstrip()
+        return f"{match.group(1)}{self.user(name)}{folder[len(name) :]}"
+
+    def _without_secrets(self, texts: Sequence[str]) -> list[str]:
+        joined = " ".join(texts)
+        spans = _merged(span for one in self._patterns for span in _spans(one, joined))
+        if not spans:
+            return list(texts)
+        shown: list[str] = []
+        begin = 0
+        for text in texts:
+            shown.append(self._cut(text, begin, joined, spans))
+            begin += len(text) + 1
+        return shown
+
+    def _cut(self, text: str, begin: int, joined: str, spans: Sequence[tuple[int, int]]) -> str:
+        """The part of the joined text that begins at `begin`, with pseudonyms for spans; a span
+        that began in a part before leaves nothing of it here."""
+        pieces, at, end = [], begin, begin + len(text)
+        for first, last in spans:
+            if last <= begin or first >= end:
+                continue
+            pieces.append(joined[at : max(at, first)])
+            if first >= begin:
+                pieces.append(f"[secret-{self._digits('secret', joined[first:last])}]")
+            at = min(last, end)
+        return "".join(pieces) + joined[at:end]
+
+    def _digits(self, kind: str, value: str) -> str:
+        message = f"{kind}\0{value}".encode("utf-8", "replace")
+        return hmac.digest(self._key, message, "sha256").hex()[:_DIGITS]
+
+
+def _spans(pattern: Any, text: str) -> Iterable[tuple[int, int]]:
+    for match in pattern.finditer(text):
+        is_grouped = pattern.groups and match.start(1) >= 0
+        first, last = match.span(1) if is_grouped else match.span()
+        if last > first:
+            yield first, last
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans that do not overlap, ascending."""
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if merged and first < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], last)
+        else:
+            merged.append((first, last))
+    return merged
