@@ -43,12 +43,11 @@ def body() -> str:
 
 
 def _walk(name: str, command: Command) -> Iterator[tuple[str, Command]]:
-    inner = getattr(command, "commands", None)
-    if inner is None:
+    if not hasattr(command, "list_commands"):
         yield name, command
         return
-    for part, sub in inner.items():
-        yield from _walk(f"{name} {part}", sub)
+    for part in command.list_commands(None):
+        yield from _walk(f"{name} {part}", command.get_command(None, part))
 
 
 def _section(name: str, command: Command) -> str:

@@ -17,6 +17,11 @@ def copy_tables(engine: Engine, original: str) -> None:
     made and that stay empty."""
     for table in TABLES:
         _copy(engine, table, original)
+    fill_tables(engine, original)
+
+
+def fill_tables(engine: Engine, original: str) -> None:
+    """What a new store holds, into tables that are empty."""
     for name in FILLED:
         engine.command(f"INSERT INTO `{name}` SELECT * FROM `{original}`.`{name}`")
 

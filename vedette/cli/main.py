@@ -1,43 +1,83 @@
-"""The `vedette` command; every sub-command is registered at the end of this file.
+"""The `vedette` command. `COMMANDS` lists the sub-commands; the module of one is imported when it
+is typed, since all of them together take a second to import.
 
 An error that the operator can correct is one line on standard error and exit code 2. Anything else
 is a bug: a traceback and exit code 1.
 """
 
-from typing import Annotated, Any
+from importlib import import_module
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 
 from vedette import __version__
-from vedette.cli import (
-    backup,
-    binaries,
-    clock,
-    completeness,
-    config,
-    demo,
-    doctor,
-    feeds,
-    groups,
-    hosts,
-    import_files,
-    installers,
-    notify,
-    packages,
-    sensors,
-    serve,
-    simulate,
-)
-from vedette.cli.accounts import approved_list, audit, license, teams, tokens, users
-from vedette.cli.rules import sigma
 from vedette.errors import VedetteError
 
 EXIT_REFUSED = 2
 
 
-class OneLineErrors(TyperGroup):
-    """Command group that prints a VedetteError as one line instead of a traceback."""
+class _Command(NamedTuple):
+    """A group of commands, the `app` of a module of this package, or one function of it."""
+
+    module: str
+    function: str = ""
+    help: str = ""
+
+    def load(self, name: str) -> Any:
+        module = import_module(f"vedette.cli.{self.module}")
+        if self.function:
+            single = typer.Typer(add_completion=False)
+            single.command(name)(getattr(module, self.function))
+            return typer.main.get_command(single)
+        group = typer.main.get_group(module.app)
+        group.name, group.help = name, self.help
+        return group
+
+
+COMMANDS: Final = {
+    "user": _Command("accounts.users", help="People and programs that use the API."),
+    "token": _Command("accounts.tokens", help="Secrets of users, and of senders of telemetry."),
+    "group": _Command("groups", help="Sensor groups."),
+    "host": _Command("hosts", help="Names of hosts."),
+    "sensor": _Command("sensors", help="Re-enrolments that wait for approval."),
+    "package": _Command("packages", help="Sensor packages for updates."),
+    "installer": _Command("installers", help="Packages that installers carry."),
+    "team": _Command("accounts.teams", help="Teams: who may see which sensor groups."),
+    "feed": _Command("feeds", help="Feeds of threat intelligence."),
+    "notify": _Command("notify", help="Messages to people and other systems."),
+    "config": _Command("config", help="Settings."),
+    "clock": _Command("clock", help="The server's clock, when it is in doubt."),
+    "completeness": _Command("completeness", help="Whether all that was sent is stored."),
+    "sigma": _Command("rules.sigma", help="Sigma rules: check them, try them on files."),
+    "audit": _Command("accounts.audit", help="Who changed what."),
+    "approvedlist": _Command("accounts.approved_list", help="Addresses that may call the API."),
+    "license": _Command("accounts.license", help="The license of this server."),
+    "binary": _Command("binaries", help="Files of programs."),
+    "backup": _Command("backup", help="Copies of a server, made while it runs."),
+    "restore": _Command("backup", function="restore"),
+    "serve": _Command("serve", function="serve"),
+    "demo": _Command("demo", function="demo"),
+    "doctor": _Command("doctor", function="doctor"),
+    "import": _Command("import_files", function="import_files"),
+    "simulate": _Command("simulate", function="simulate"),
+}
+
+
+class Commands(TyperGroup):
+    """The group of all commands; prints a VedetteError as one line instead of a traceback."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        # Names only, for suggestions after a typing error; `get_command` loads what is wanted.
+        self.commands = dict.fromkeys(COMMANDS, typer.core.TyperCommand(name=None))
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        command = COMMANDS.get(cmd_name)
+        return command.load(cmd_name) if command else None
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -49,7 +89,7 @@ class OneLineErrors(TyperGroup):
 
 app = typer.Typer(
     name="vedette",
-    cls=OneLineErrors,
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -72,30 +112,3 @@ def vedette(
     ] = False,
 ) -> None:
     """Vedette, an endpoint detection and response server."""
-
-
-app.add_typer(users.app, name="user", help="People and programs that use the API.")
-app.add_typer(tokens.app, name="token", help="Secrets of users, and of senders of telemetry.")
-app.add_typer(groups.app, name="group", help="Sensor groups.")
-app.add_typer(hosts.app, name="host", help="Names of hosts.")
-app.add_typer(sensors.app, name="sensor", help="Re-enrolments that wait for approval.")
-app.add_typer(packages.app, name="package", help="Sensor packages for updates.")
-app.add_typer(binaries.app, name="binary", help="Files of programs.")
-app.add_typer(installers.app, name="installer", help="Packages that installers carry.")
-app.add_typer(teams.app, name="team", help="Teams: who may see which sensor groups.")
-app.add_typer(feeds.app, name="feed", help="Feeds of threat intelligence.")
-app.add_typer(notify.app, name="notify", help="Messages to people and other systems.")
-app.add_typer(config.app, name="config", help="Settings.")
-app.add_typer(clock.app, name="clock", help="The server's clock, when it is in doubt.")
-app.add_typer(completeness.app, name="completeness", help="Whether all that was sent is stored.")
-app.add_typer(sigma.app, name="sigma", help="Sigma rules: check them, try them on files.")
-app.add_typer(audit.app, name="audit", help="Who changed what.")
-app.add_typer(approved_list.app, name="approvedlist", help="Addresses that may call the API.")
-app.add_typer(license.app, name="license", help="The license of this server.")
-app.add_typer(backup.app, name="backup", help="Copies of a server, made while it runs.")
-app.command("restore")(backup.restore)
-app.command("serve")(serve.serve)
-app.command("demo")(demo.demo)
-app.command("doctor")(doctor.doctor)
-app.command("import")(import_files.import_files)
-app.command("simulate")(simulate.simulate)

@@ -1,6 +1,8 @@
 """The commands that work on the state database and the settings."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,20 @@ def _json(*arguments: str | Path) -> Any:
 
 def test_the_version_is_printed() -> None:
     assert _run("--version").stdout == f"vedette {__version__}\n"
+
+
+def test_a_mistyped_command_is_answered_with_its_neighbour() -> None:
+    refused = _run("imprt")
+    assert refused.exit_code == 2
+    assert "Did you mean 'import'?" in refused.output
+
+
+def test_only_the_command_that_is_typed_is_imported() -> None:
+    code = "import sys, vedette.cli.main; print(*sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    modules = set(ended.stdout.split())
+    assert "vedette.cli.main" in modules
+    assert not {"sqlalchemy", "pyarrow", "chdb", "fastapi", "httpx"} & modules
 
 
 def test_a_user_can_be_added_shown_listed_and_removed(data: Path) -> None:
