@@ -48,7 +48,7 @@ def test_info_has_what_clients_need_to_start(analyst: httpx.Client) -> None:
 def test_a_browser_at_the_root_is_sent_to_the_pages(server: Server) -> None:
     with server.client(Accept="text/html,application/xhtml+xml") as client:
         answer = client.get("/")
-        assert (answer.status_code, answer.headers["location"]) == (302, "/docs")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/")
 
 
 def test_the_docs_page_needs_nothing_from_elsewhere(server: Server) -> None:

@@ -11,6 +11,7 @@ from vedette.api.http.access import authorize
 from vedette.api.http.error_responses import install_failures
 from vedette.api.http.fast_path import FastPath
 from vedette.api.http.middleware import HttpMetrics, RequestMiddleware
+from vedette.api.http.pages import Pages
 from vedette.api.routes.accounts import (
     approved_list,
     audit,
@@ -116,8 +117,10 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
 )
 
 
-def create_app(services: Services) -> FastAPI:
-    """The application over its services. It neither opens nor closes resources."""
+def create_app(services: Services, pages: Pages | None = None) -> FastAPI:
+    """The application over its services, with pages for people if there are any. It neither opens
+    nor closes resources."""
+    routes = list(all_routes(pages))
     app = FastAPI(
         title="Vedette",
         version=vedette.__version__,
@@ -130,19 +133,19 @@ def create_app(services: Services) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # checked for each request
     )
     app.state.services = services
-    for route in all_routes():
+    app.state.pages = pages
+    for route in routes:
         _add(app, route)
     install_failures(app)
     metrics = HttpMetrics(services.metrics)
     app.add_middleware(RequestMiddleware, metrics=metrics, bodies=services.bodies)
-    app.middleware_stack = FastPath(
-        app.build_middleware_stack(), all_routes(), metrics, services.bodies
-    )
+    app.middleware_stack = FastPath(app.build_middleware_stack(), routes, metrics, services.bodies)
     return app
 
 
-def all_routes() -> Iterator[APIRoute]:
+def all_routes(pages: Pages | None = None) -> Iterator[APIRoute]:
     """Every route, in the order of matching."""
+    yield from () if pages is None else pages.routes()
     for router in ROUTERS:
         for route in router.routes:
             assert isinstance(route, APIRoute)

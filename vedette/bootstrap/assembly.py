@@ -30,6 +30,7 @@ from vedette.bootstrap.detection_hooks import alerting_sources, detection_hooks
 from vedette.bootstrap.open_blobs import open_blobs
 from vedette.bootstrap.write_path import Engines, open_engines, start_write_path
 from vedette.clock import Clock
+from vedette.console.pages import PAGES
 from vedette.feeds.fetch import Fetcher, FetchRules
 from vedette.feeds.indicators import IndicatorRounds
 from vedette.feeds.schedule import Schedule
@@ -164,7 +165,7 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
         closing.callback(timer.close)
     closing.callback(services.binary_reading.stopping.set)
     closing.callback(services.feeds.stopping.set)  # before the timers wait for their jobs
-    return create_app(services)
+    return create_app(services, PAGES)
 
 
 def _copies(settings: Settings, database: Database, blobs: BlobStore) -> BinaryCopies:

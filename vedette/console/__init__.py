@@ -1,1 +1,1 @@
-"""The web console: pages under `/ui/` that analysts and operators work in."""
+"""What do people see in a browser? Pages under `/ui/` over the same values as the API."""

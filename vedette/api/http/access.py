@@ -13,6 +13,7 @@ from fastapi import Request
 
 from vedette.api.http.client_address import client_address
 from vedette.api.http.credentials import Credential, credential_of, is_sensor, sensor_credential
+from vedette.api.http.pages import pages_of
 from vedette.api.http.route_rights import ACCESS, Right
 from vedette.api.services import Services, services_of
 from vedette.errors import ForbiddenError, UnauthorizedError
@@ -38,7 +39,7 @@ async def authorize(request: Request) -> None:
 
     Leaves the caller (`principal_of`) and their scope (`scope_of`) with the request.
     """
-    right = ACCESS[request.method, request.scope["route"].path]
+    right = _right(request)
     if right in _WITHOUT_TOKEN or (right is Right.HANDSHAKE and accepts_html(request)):
         return
     services = services_of(request)
@@ -62,6 +63,14 @@ async def authorize(request: Request) -> None:
         raise ForbiddenError(f"{principal.name} may not do this")
     if right not in _FROM_ANYWHERE:
         _check_address(request, services)
+
+
+def _right(request: Request) -> Right:
+    """What a route requires; KeyError where nobody said."""
+    key = request.method, request.scope["route"].path
+    if key not in ACCESS and (pages := pages_of(request)) is not None:
+        return pages.access[key]
+    return ACCESS[key]
 
 
 def may(principal: Principal, right: Right) -> bool:

@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from vedette import limits
+from vedette.api.http.pages import PAGE_TAG, pages_of
 from vedette.api.http.responses import json_answer
 from vedette.errors import (
     BadRequestError,
@@ -90,9 +91,15 @@ def error_body(error: VedetteError) -> dict[str, Any]:
 def failure_answer(request: Request, status: int, body: dict[str, Any]) -> Response:
     """The answer for a failed request, in the form its route's callers read."""
     headers = dict(HEADERS.get(status, {}))
-    if status == 401 and OSQUERY_TAG in getattr(request.scope.get("route"), "tags", ()):
+    tags = getattr(request.scope.get("route"), "tags", ())
+    if PAGE_TAG in tags and (pages := pages_of(request)) is not None:
+        return pages.failure(request, status, body)
+    if status == 401 and request.headers.get("sec-fetch-mode", "navigate") != "navigate":
+        # A page asked: it has a sign-in of its own, and a browser would show one before it.
+        headers.pop("WWW-Authenticate")
+    if status == 401 and OSQUERY_TAG in tags:
         body = {**body, "node_invalid": True}
-    if ELASTIC_TAG in getattr(request.scope.get("route"), "tags", ()):
+    if ELASTIC_TAG in tags:
         cause = {"type": body["reason"], "reason": body["message"]}
         body = {**body, "error": {**cause, "root_cause": [cause]}, "status": status}
         headers |= ELASTIC_HEADERS

@@ -43,7 +43,7 @@ router = APIRouter()
 async def root(request: Request) -> Response:
     """The Elasticsearch handshake; a redirect for browsers."""
     if accepts_html(request):
-        return RedirectResponse("/docs", status_code=302)
+        return RedirectResponse("/ui/", status_code=303)
     return elastic_answer(HANDSHAKE)
 
 

@@ -1,0 +1,102 @@
+"""What keeps data from becoming markup or script in the pages."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CONSOLE = ROOT / "vedette" / "console"
+VENDOR = CONSOLE / "static" / "vendor"
+TEMPLATES = sorted((CONSOLE / "templates").rglob("*.html"))
+SCRIPTS = sorted(path for path in (CONSOLE / "static").rglob("*.js") if VENDOR not in path.parents)
+MODULES = sorted(CONSOLE.rglob("*.py"))
+OWN_SCRIPT_BYTES_MAX = 90_000
+SCRIPT_BYTES_MAX = 200_000
+
+IN_TEMPLATES = {
+    "escaping is never turned off": r"\|\s*safe\b|autoescape\s+false|Markup\(",
+    "no handler is written inline": r"\son[a-z]+\s*=",
+    "no style is written inline": r"\sstyle\s*=|<style\b",
+    "htmx attributes come from hx(), which adds the nonce": r"\shx-[a-z-]+\s*=",
+    "no address runs a script": r"javascript:",
+    "every script has the nonce": r"<script(?![^>]*nonce=\"\{\{ nonce \}\}\")",
+    "other sites get no reference": r"target=\"_blank\"(?![^>]*rel=\"noopener noreferrer\")",
+    "nothing comes from elsewhere": r"(?:src|href)=\"(?:https?:)?//",
+}
+IN_SCRIPTS = {
+    "no text becomes markup": r"\b(?:inner|outer)HTML\b(?!\")|insertAdjacentHTML|document\.write|"
+    r"createContextualFragment|DOMParser|setHTMLUnsafe|parseHTMLUnsafe",
+    "no text becomes script": r"\beval\(|new Function|setTimeout\(\s*[\"']|\.text\s*=|"
+    r"trustedTypes|importScripts",
+    "no style is written as text": r"setAttribute\(\s*[\"'](?:style|on)",
+    "nothing is asked of another server": r"https?://(?!www\.w3\.org/)",
+}
+
+
+def found(rules: dict[str, str], path: Path) -> list[str]:
+    text = path.read_text()
+    return [rule for rule, pattern in rules.items() if re.search(pattern, text)]
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(CONSOLE)))
+def test_a_template_writes_no_live_markup(path: Path) -> None:
+    assert found(IN_TEMPLATES, path) == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_makes_elements_and_no_markup(path: Path) -> None:
+    assert found(IN_SCRIPTS, path) == []
+
+
+def test_a_fragment_holds_no_script() -> None:
+    pages = {path for path in TEMPLATES if path.parent.name == "screens" or path.stem == "base"}
+    assert [path for path in TEMPLATES if path not in pages and "<script" in path.read_text()] == []
+
+
+def test_markup_is_made_in_one_module() -> None:
+    users = {path.name for path in MODULES if "Markup" in path.read_text()}
+    assert users == {"html.py"}
+
+
+def test_pages_change_nothing() -> None:
+    """Changes go through the API: it alone has writing routes."""
+    writing = re.compile(r"router\.(post|put|patch|delete)\(|\.writing\(")
+    assert [path.name for path in MODULES if writing.search(path.read_text())] == []
+
+
+def test_vendored_files_are_those_that_their_list_names() -> None:
+    listed = json.loads((VENDOR / "MANIFEST.json").read_text())
+    digests = {name: digest for part in listed for name, digest in part["files"].items()}
+    licences = {part["licence_file"] for part in listed}
+    there = {path.name for path in VENDOR.iterdir()} - {"MANIFEST.json"}
+    assert there == set(digests) | licences
+    for name, digest in digests.items():
+        assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest
+
+
+def test_scripts_stay_small() -> None:
+    own = sum(path.stat().st_size for path in SCRIPTS)
+    vendored = sum(path.stat().st_size for path in VENDOR.glob("*.js"))
+    assert own <= OWN_SCRIPT_BYTES_MAX
+    assert own + vendored <= SCRIPT_BYTES_MAX
+
+
+@pytest.mark.parametrize(
+    ("rules", "text"),
+    [
+        (IN_TEMPLATES, "{{ name|safe }}"),
+        (IN_TEMPLATES, '<a onclick="x">'),
+        (IN_TEMPLATES, '<i style="x">'),
+        (IN_TEMPLATES, '<a hx-get="/x">'),
+        (IN_TEMPLATES, "<script>"),
+        (IN_SCRIPTS, "a.innerHTML = b"),
+        (IN_SCRIPTS, "eval(a)"),
+    ],
+)
+def test_a_breach_would_be_found(rules: dict[str, str], text: str, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text(text)
+    assert found(rules, path) != []

@@ -1,0 +1,81 @@
+"""What templates may write beside plain text: telemetry, symbols, htmx attributes, times.
+
+This module alone makes markup in Python, always by `Markup.format`, which escapes what it fills in.
+"""
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
+
+from vedette.console.severity import level_of
+from vedette.console.static_files import static_url
+from vedette.console.untrusted import mixes_scripts, parts, shortened
+from vedette.query.mark import Spans
+
+_BOX: Final = Markup('<span class="box">{}</span>')
+_VALUE: Final = Markup('<bdi dir="ltr"{}>{}{}</bdi>')
+_TITLE: Final = Markup(' title="{}"')
+_MIXED: Final = Markup(
+    '<span class="badge warn" title="Letters of several scripts that look alike">mixed</span>'
+)
+_GAP: Final = Markup('<span class="gap">…</span>')
+_MARK: Final = Markup("<mark>{}</mark>")
+_ATTRIBUTE: Final = Markup(' {}="{}"')
+_ICON: Final = Markup('<svg class="icon i-{}" aria-hidden="true"><use href="{}#{}"></use></svg>')
+_SEVERITY: Final = Markup('<span class="severity sev-{}">{}<span class="num">{}</span> {}</span>')
+_TIME: Final = Markup('<time datetime="{}" data-time="{}">{}</time>')
+
+
+def untrusted(value: object, *, short: bool = False) -> Markup:
+    """Text from outside as text nodes in an isolated run. `short` leaves out the middle of a long
+    one, which its title has whole."""
+    text = "" if value is None else str(value)
+    head, tail = shortened(text) if short else (text, "")
+    shown = _pieces(head) + (_GAP + _pieces(tail) if tail else Markup())
+    title = _TITLE.format("".join(piece for _, piece in parts(text))) if tail else Markup()
+    return _VALUE.format(title, shown, _MIXED if mixes_scripts(text) else "")
+
+
+def marked(text: str, spans: Spans) -> Markup:
+    """Text from outside with the places that a query found."""
+    shown, at = Markup(), 0
+    for start, end in spans:
+        shown += _pieces(text[at:start]) + _MARK.format(_pieces(text[start:end]))
+        at = end
+    return _VALUE.format("", shown + _pieces(text[at:]), _MIXED if mixes_scripts(text) else "")
+
+
+def icon(name: str) -> Markup:
+    """A symbol of `static/icons.svg`; what it means must stand beside it."""
+    return _ICON.format(name, static_url("icons.svg"), name)
+
+
+def severity(score: float) -> Markup:
+    """Shape, number and word of a score of 0 to 100."""
+    level = level_of(score)
+    return _SEVERITY.format(level, icon(f"sev-{level}"), f"{score:.0f}", level)
+
+
+@pass_context
+def hx(context: Context, **attributes: object) -> Markup:
+    """The htmx attributes of an element: `hx(get=url, target="#list")`. Each element's carry the
+    page's nonce, without which the browser's part drops them. Values are the project's own."""
+    named: dict[str, Any] = {name.replace("_", "-"): text for name, text in attributes.items()}
+    pairs = [(f"hx-{name}", text) for name, text in named.items() if text is not None]
+    pairs.append(("hx-nonce", context["nonce"]))
+    return Markup().join(_ATTRIBUTE.format(name, text) for name, text in pairs)
+
+
+def when(time_us: int | None) -> Markup:
+    """A time in epoch microseconds; the browser shows it in the zone that its reader chose."""
+    if not time_us:
+        return Markup("–")
+    text = datetime.fromtimestamp(time_us / 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+    return _TIME.format(f"{text}Z", time_us // 1_000, f"{text.replace('T', ' ')}Z")
+
+
+def _pieces(text: str) -> Markup:
+    return Markup().join(_BOX.format(piece) if is_box else piece for is_box, piece in parts(text))

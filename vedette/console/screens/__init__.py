@@ -1,0 +1,1 @@
+"""What does each screen show? One module each: reads values, hands them to its template."""

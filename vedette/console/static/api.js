@@ -1,0 +1,122 @@
+// The only place that changes anything: calls of the documented API, with the session's token.
+
+import { make, meta } from "./dom.js";
+import { untrusted } from "./untrusted.js";
+
+let csrf = meta("csrf-token");
+
+export class ApiError extends Error {
+  constructor(status, body, requestId) {
+    super(body.message ?? body.errorMessage ?? `The server answered ${status}`);
+    Object.assign(this, { status, reason: body.reason ?? "", body, requestId });
+  }
+}
+
+// The JSON of an answer. Raises ApiError; where the session has ended it asks for a sign-in, and
+// repeats the call.
+export async function call(method, path, body, { signal } = {}) {
+  const headers = { Accept: "application/json" };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (method !== "GET") headers["X-CSRF-Token"] = csrf;
+  const answer = await fetch(path, {
+    method, headers, signal, credentials: "same-origin", cache: "no-store",
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  if (answer.status === 401 && document.getElementById("session") && !path.startsWith("/api/v1/session")) {
+    await signInAgain();
+    return call(method, path, body, { signal });
+  }
+  const text = await answer.text();
+  let found = {};
+  try {
+    found = text ? JSON.parse(text) : {};
+  } catch {
+    found = { message: text.slice(0, 200) };
+  }
+  if (!answer.ok) throw new ApiError(answer.status, found, answer.headers.get("x-request-id"));
+  return found;
+}
+
+export const get = (path, options) => call("GET", path, undefined, options);
+
+// Calls that can be taken back are offered for that: {text, undo: async () => ...}.
+export function done(text, undo = null) {
+  const bar = make("div", {}, make("span", {}, text));
+  const close = () => bar.remove();
+  if (undo) {
+    bar.append(make("button", { type: "button", "data-undo": true, onclick: async () => { close(); await attempt(undo); } }, "Undo"));
+  }
+  bar.append(make("button", { type: "button", "aria-label": "Dismiss", onclick: close }, "×"));
+  document.getElementById("undo")?.append(bar);
+  setTimeout(close, undo ? 600_000 : 8_000);
+}
+
+// What went wrong, where the reader looks; stays until it is dismissed.
+export function failed(error) {
+  if (error?.name === "AbortError") return;
+  const bar = make("div", { class: "failed" }, make("span", {}, untrusted(error.message)));
+  if (error.requestId) bar.append(make("code", {}, error.requestId));
+  bar.append(make("button", { type: "button", onclick: () => bar.remove() }, "Dismiss"));
+  document.getElementById("undo")?.append(bar);
+}
+
+export async function attempt(work) {
+  try {
+    return await work();
+  } catch (error) {
+    failed(error);
+    return undefined;
+  }
+}
+
+// Signs in with the fields of a form; shows what is wrong with them. True when it worked.
+export async function signIn(form) {
+  const problem = form.querySelector("[data-problem]");
+  const second = form.querySelector("[data-second-factor]");
+  const fields = new FormData(form);
+  const body = { username: fields.get("username"), password: fields.get("password") };
+  if (!second.hidden && fields.get("code")) body.code = fields.get("code");
+  problem.hidden = true;
+  try {
+    csrf = (await call("POST", "/api/v1/session", body)).csrf_token;
+    return true;
+  } catch (error) {
+    if (error.reason === "second_factor_needed") {
+      second.hidden = false;
+      second.querySelector("input").focus();
+    } else {
+      problem.replaceChildren(untrusted(error.message));
+      problem.hidden = false;
+      form.querySelector("[name=password]").focus();
+    }
+    return false;
+  }
+}
+
+let asking = null;
+
+// Over the page, so that nothing on it is lost; for all calls that wait, once.
+export function signInAgain() {
+  asking ??= new Promise((resolve) => {
+    const dialog = document.getElementById("session");
+    const form = document.getElementById("session-form");
+    const submit = async (event) => {
+      event.preventDefault();
+      if (!(await signIn(form))) return;
+      form.removeEventListener("submit", submit);
+      form.querySelector("[name=password]").value = "";
+      asking = null;
+      dialog.close();
+      resolve();
+    };
+    form.addEventListener("submit", submit);
+    if (!dialog.open) dialog.showModal();
+    form.querySelector("[name=password]").focus();
+  });
+  return asking;
+}
+
+export async function signOut() {
+  await call("DELETE", "/api/v1/session");
+  location.replace("/ui/sign-in");
+}

@@ -1,0 +1,95 @@
+// The menu of copies: link, query, API call as curl or Python, rows as JSON. A page names its call
+// in <template id="call" data-method data-path data-params='[["q","..."]]'>.
+
+import { get, done, attempt } from "./api.js";
+import { meta, say } from "./dom.js";
+import { openMenu } from "./menu.js";
+
+export async function copyText(text, what = "Copied") {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const field = document.createElement("textarea");
+    field.value = text;
+    (document.querySelector("dialog[open]") ?? document.body).append(field);
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+  }
+  const hidden = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/.test(text);
+  done(`${what}${hidden ? " (it holds characters that are not seen, or line breaks)" : ""}`);
+  say(what);
+}
+
+// Not clickable by what a reader pastes it into.
+export const defanged = (text) => text.replace(/^http/i, "hxxp").replaceAll(".", "[.]").replaceAll("://", "[://]");
+
+export const escaped = (text) =>
+  [...text].map((one) => (/[\p{L}\p{N}\p{P}\p{S} ]/u.test(one) ? one : `\\u{${one.codePointAt(0).toString(16)}}`)).join("");
+
+const shell = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+const python = (text) => JSON.stringify(text).replace(/[\u007f-\uffff]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+export function pageCall() {
+  const place = document.getElementById("call");
+  if (!place) return null;
+  return { method: place.dataset.method, path: place.dataset.path, params: JSON.parse(place.dataset.params || "[]"), body: place.dataset.body ?? "" };
+}
+
+const address = (call) => {
+  const text = new URLSearchParams(call.params).toString().replaceAll("'", "%27");
+  return `${location.origin}${call.path}${text ? `?${text}` : ""}`;
+};
+
+export function asCurl(call) {
+  const words = ["curl", "-sS", "-H", `"X-Auth-Token: $VEDETTE_TOKEN"`];
+  if (call.method !== "GET") words.push("-X", call.method, "-H", shell("Content-Type: application/json"), "--data-raw", shell(call.body));
+  return [...words, shell(address(call))].join(" ");
+}
+
+export function asPython(call) {
+  const pairs = call.params.map(([name, value]) => `    (${python(name)}, ${python(String(value))}),`).join("\n");
+  const what = call.method === "GET" ? "get_object" : call.method === "POST" ? "post_object" : "put_object";
+  if (call.method === "GET") {
+    return `from urllib.parse import urlencode\nfrom cbapi.response import CbResponseAPI\n\ncb = CbResponseAPI()\nparams = [\n${pairs}\n]\nfound = cb.get_object(${python(call.path)} + "?" + urlencode(params))\n`;
+  }
+  return `import json\nfrom cbapi.response import CbResponseAPI\n\ncb = CbResponseAPI()\nfound = cb.${what}(${python(call.path)}, json.loads(${python(call.body)}))\n`;
+}
+
+// The same view for somebody else, later: relative times become absolute.
+export function absoluteLink() {
+  const url = new URL(location.href);
+  const span = url.searchParams.get("t") ?? document.body.dataset.span ?? "";
+  const match = /^-(\d+)([mhd])$/.exec(span);
+  const now = Number(meta("server-time"));
+  if (match) {
+    const size = { m: 60_000, h: 3_600_000, d: 86_400_000 }[match[2]] * Number(match[1]);
+    const iso = (ms) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+    url.searchParams.set("t", `${iso(now - size)}..${iso(now)}`);
+  }
+  url.searchParams.set("seen", new Date(now).toISOString().replace(/\.\d+Z$/, "Z"));
+  return url.href;
+}
+
+export function copyMenu(anchor) {
+  const call = pageCall();
+  const query = document.querySelector("[data-query]");
+  const row = document.querySelector("tr[aria-selected=true], tr.open, tr:focus-within");
+  const cell = document.activeElement?.closest("td");
+  const entries = [{ label: "Link to this view", key: "l", act: () => copyText(absoluteLink(), "Link copied") }];
+  if (query) entries.push({ label: "Query", key: "q", act: () => copyText(query.value, "Query copied") });
+  if (call) {
+    entries.push({ label: "API call as curl", key: "c", act: () => copyText(asCurl(call), "curl copied") });
+    entries.push({ label: "API call as Python", key: "p", act: () => copyText(asPython(call), "Python copied") });
+  }
+  if (row?.dataset.json) {
+    entries.push({ label: "JSON of the row", key: "j", act: () => attempt(async () => copyText(JSON.stringify(await get(row.dataset.json), null, 2), "JSON copied")) });
+  }
+  if (cell?.dataset.value !== undefined) {
+    const value = cell.dataset.value;
+    entries.push({ label: "Value", key: "v", act: () => copyText(value, "Value copied") });
+    entries.push({ label: "Value, escaped", act: () => copyText(escaped(value), "Value copied") });
+    entries.push({ label: "Value, defanged", act: () => copyText(defanged(value), "Value copied") });
+  }
+  openMenu(anchor, entries);
+}

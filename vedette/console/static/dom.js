@@ -1,0 +1,43 @@
+// Elements without markup: make("tr", {class: "open", "data-id": id}, child, "text").
+
+const SPRITE = new URL("icons.svg", import.meta.url).pathname;
+
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value == null) continue;
+    if (name === "onclick") element.addEventListener("click", value);
+    else if (name === "style") throw new Error("styles are set by CSSOM");
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((one) => one != null && one !== false));
+  return element;
+}
+
+export function icon(name) {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("class", `icon i-${name}`);
+  svg.setAttribute("aria-hidden", "true");
+  const use = document.createElementNS(space, "use");
+  use.setAttribute("href", `${SPRITE}#${name}`);
+  svg.append(use);
+  return svg;
+}
+
+export function number(value) {
+  return value == null ? "–" : String(Math.round(value)).replace(/\B(?=(\d{3})+(?!\d))/g, "\u2009");
+}
+
+// Said by screen readers, once.
+export function say(text) {
+  const place = document.getElementById("said");
+  if (place) place.textContent = text;
+}
+
+// In a field, letters are text.
+export function isTyping(target) {
+  return target instanceof Element && target.closest("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]") !== null;
+}
+
+export const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";

@@ -1,0 +1,55 @@
+// The flyout: what a row is, beside the list. Not modal: Enter goes in, Esc goes back to the row,
+// arrows in the list fill it anew. Rows have data-flyout with the address of its content.
+
+let row = null;
+
+const place = () => document.getElementById("flyout");
+
+export const isOpen = () => !place().hidden;
+
+export async function openFlyout(opener, { focus = true } = {}) {
+  const flyout = place();
+  row?.classList.remove("open");
+  row = opener;
+  row.classList.add("open");
+  flyout.hidden = false;
+  document.body.classList.add("with-flyout");
+  flyout.setAttribute("aria-busy", "true");
+  const wanted = row;
+  await htmx.ajax("GET", row.dataset.flyout, { target: "#flyout", source: flyout, swap: "innerHTML" });
+  flyout.removeAttribute("aria-busy");
+  if (row !== wanted) return;
+  if (row.dataset.view) note(row.dataset.view);
+  if (focus) flyout.querySelector("h2, [tabindex]")?.focus();
+}
+
+export function closeFlyout() {
+  const flyout = place();
+  if (flyout.hidden) return false;
+  const back = flyout.contains(document.activeElement) || document.activeElement === document.body;
+  flyout.hidden = true;
+  flyout.replaceChildren();
+  document.body.classList.remove("with-flyout");
+  row?.classList.remove("open");
+  if (back) row?.focus();
+  note("");
+  return true;
+}
+
+// The open flyout is part of the address.
+function note(view) {
+  const url = new URL(location.href);
+  if (view) url.searchParams.set("d", view);
+  else url.searchParams.delete("d");
+  history.replaceState(history.state, "", url);
+}
+
+export function startFlyout() {
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-close-flyout]")) closeFlyout();
+  });
+  const wanted = new URL(location.href).searchParams.get("d");
+  if (!wanted) return;
+  const found = [...document.querySelectorAll("[data-view]")].find((one) => one.dataset.view === wanted);
+  if (found) openFlyout(found, { focus: false });
+}

@@ -1,0 +1,156 @@
+// Lists whose rows have the focus: <table data-grid> with <tr data-row tabindex=-1>. A row opens
+// its flyout (data-flyout) or its link (a[data-open]); cells with data-field and data-value can be
+// included, excluded and copied. A list with data-select lets rows be selected.
+
+import { isTyping, say } from "./dom.js";
+import { closeFlyout, isOpen, openFlyout } from "./flyout.js";
+import { copyText } from "./copy.js";
+import { openMenu } from "./menu.js";
+import { preference } from "./preferences.js";
+
+const rowsOf = (grid) => [...grid.querySelectorAll("tr[data-row]")].filter((row) => !row.hidden);
+const cellsOf = (row) => [...row.querySelectorAll("td")];
+
+export function focusRow(row, { cell = null } = {}) {
+  const grid = row.closest("[data-grid]");
+  for (const one of grid.querySelectorAll("[tabindex='0']")) one.tabIndex = -1;
+  const target = cell ?? row;
+  target.tabIndex = 0;
+  target.focus();
+  target.scrollIntoView({ block: "nearest" });
+  if (!cell) say(row.getAttribute("aria-label") ?? "");
+}
+
+function step(row, by, extend) {
+  const rows = rowsOf(row.closest("[data-grid]"));
+  const next = rows[Math.max(0, Math.min(rows.length - 1, rows.indexOf(row) + by))];
+  if (extend && next !== row) {
+    select(row, true);
+    select(next, true);
+  }
+  const cell = document.activeElement.closest("td");
+  focusRow(next, { cell: cell ? cellsOf(next)[cellsOf(row).indexOf(cell)] : null });
+  if (isOpen() && next.dataset.flyout) openFlyout(next, { focus: false });
+}
+
+export function select(row, on = row.getAttribute("aria-selected") !== "true") {
+  if (!row.closest("[data-select]")) return;
+  row.setAttribute("aria-selected", String(on));
+  const box = row.querySelector("input[type=checkbox]");
+  if (box) box.checked = on;
+  changed(row.closest("[data-grid]"));
+}
+
+const changed = (grid) => grid.dispatchEvent(new CustomEvent("selection", { bubbles: true, detail: { ids: selected(grid), all: grid.dataset.all === "true" } }));
+
+export const selected = (grid) => rowsOf(grid).filter((row) => row.getAttribute("aria-selected") === "true").map((row) => row.dataset.row);
+
+// All rows that are loaded; a second time, all that match, which the screen takes from data-all.
+function selectAll(grid) {
+  const rows = rowsOf(grid);
+  const already = rows.length && rows.every((row) => row.getAttribute("aria-selected") === "true");
+  grid.dataset.all = String(Boolean(already));
+  for (const row of rows) {
+    row.setAttribute("aria-selected", "true");
+    const box = row.querySelector("input[type=checkbox]");
+    if (box) box.checked = true;
+  }
+  changed(grid);
+}
+
+export function openRow(row) {
+  if (row.dataset.flyout) openFlyout(row);
+  else row.querySelector("a[data-open]")?.click();
+}
+
+// Narrowing by a value is the screen's: it listens for "narrow" with field, value and how.
+export function narrow(element, how) {
+  const { field, value } = element.dataset;
+  if (field === undefined || value === undefined) return;
+  element.dispatchEvent(new CustomEvent("narrow", { bubbles: true, detail: { field, value, how } }));
+}
+
+function cellMenu(row, cell) {
+  const entries = [];
+  if (cell?.dataset.field) {
+    entries.push(cell.dataset.field);
+    for (const [how, key, label] of [["include", "+", "Include"], ["exclude", "-", "Exclude"], ["only", "o", "Only this"]]) {
+      entries.push({ label, key, act: () => narrow(cell, how) });
+    }
+  }
+  if (cell?.dataset.value !== undefined) entries.push({ label: "Copy value", key: "c", act: () => copyText(cell.dataset.value, "Value copied") });
+  if (row.dataset.flyout) entries.push({ label: "Open beside the list", key: "Enter", act: () => openRow(row) });
+  for (const link of row.querySelectorAll("a[data-open]")) entries.push({ label: link.dataset.label ?? "Open", href: link.getAttribute("href") });
+  if (entries.length) openMenu(cell ?? row, entries);
+}
+
+function page(grid, rel) {
+  grid.closest("[data-list]")?.querySelector(`a[rel="${rel}"]`)?.click();
+}
+
+function onKey(event) {
+  const row = event.target.closest?.("tr[data-row]");
+  if (!row || isTyping(event.target) || event.altKey) return;
+  const cell = event.target.closest("td");
+  const grid = row.closest("[data-grid]");
+  const key = event.key;
+  const on = {
+    ArrowDown: () => step(row, 1, event.shiftKey), ArrowUp: () => step(row, -1, event.shiftKey),
+    j: () => step(row, 1), k: () => step(row, -1), PageDown: () => step(row, 20), PageUp: () => step(row, -20),
+    Home: () => step(row, -1e6), End: () => step(row, 1e6),
+    ArrowRight: () => focusRow(row, { cell: cellsOf(row)[cell ? Math.min(cellsOf(row).indexOf(cell) + 1, cellsOf(row).length - 1) : 0] }),
+    ArrowLeft: () => focusRow(row, { cell: cell && cellsOf(row).indexOf(cell) > 0 ? cellsOf(row)[cellsOf(row).indexOf(cell) - 1] : null }),
+    x: () => select(row), " ": () => select(row),
+    "+": () => cell && narrow(cell, "include"), "-": () => cell && narrow(cell, "exclude"), o: () => cell && narrow(cell, "only"),
+    c: () => cell?.dataset.value !== undefined && copyText(cell.dataset.value, "Value copied"),
+    ".": () => cellMenu(row, cell), F10: () => event.shiftKey && cellMenu(row, cell), ContextMenu: () => cellMenu(row, cell),
+    ">": () => page(grid, "next"), "<": () => page(grid, "prev"),
+  };
+  const inControl = event.target.closest("a, button, input");
+  if (key === "Enter") {
+    if (inControl) return;
+    openRow(row);
+  } else if (event.ctrlKey || event.metaKey) {
+    if (key !== "a" || !grid.hasAttribute("data-select")) return;
+    selectAll(grid);
+  } else if (on[key] && !(inControl && key === " ")) {
+    if (key.length === 1 && key !== " " && !preference("keys") && !cell && !row.matches(":focus")) return;
+    on[key]();
+  } else {
+    return;
+  }
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+function onClick(event) {
+  const row = event.target.closest("tr[data-row]");
+  if (!row || event.target.closest("a, button, label")) return;
+  if (event.target.matches("input[type=checkbox]")) {
+    select(row, event.target.checked);
+    return;
+  }
+  if (getSelection().toString()) return;
+  focusRow(row);
+  if (row.dataset.flyout) openFlyout(row, { focus: false });
+}
+
+// After content came in: one row of each list is in the Tab order.
+export function prepareGrids(root = document) {
+  for (const grid of root.querySelectorAll("[data-grid]")) {
+    const rows = rowsOf(grid);
+    if (rows.length && !grid.querySelector("tr[tabindex='0'], td[tabindex='0']")) rows[0].tabIndex = 0;
+  }
+}
+
+export function startGrids() {
+  document.addEventListener("keydown", onKey);
+  document.addEventListener("click", onClick);
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-narrow]");
+    if (button) narrow(button.closest("[data-field]"), button.dataset.narrow);
+  });
+  prepareGrids();
+}
+
+export { closeFlyout };

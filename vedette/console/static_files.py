@@ -1,0 +1,76 @@
+"""The files that pages load: styles, modules, symbols, vendored libraries.
+
+They lie under one address that holds a digest of all of them, so browsers may keep them for good
+and the modules find each other by relative imports.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from vedette.api.http.pages import PAGE_TAG
+from vedette.errors import NotFoundError
+from vedette.limits import STATIC_FILE_S
+
+router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+
+MEDIA_TYPES: Final[Mapping[str, str]] = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "txt": "text/plain; charset=utf-8",
+    "json": "application/json",
+}
+"""By ending; no other file is served."""
+
+
+@cache
+def static_files() -> Mapping[str, bytes]:
+    """Content by path below `static/`."""
+    found: dict[str, bytes] = {}
+    _collect(files("vedette.console") / "static", "", found)
+    return found
+
+
+@cache
+def digest() -> str:
+    """Of all names and contents."""
+    state = hashlib.sha256()
+    for name, content in sorted(static_files().items()):
+        state.update(f"{name} {len(content)} ".encode() + content)
+    return state.hexdigest()[:16]
+
+
+def static_url(name: str) -> str:
+    """Where a file is served. KeyError for a file that does not exist."""
+    _ = static_files()[name]
+    return f"/ui/static/{digest()}/{name}"
+
+
+@router.get("/ui/static/{version}/{name:path}", summary="A file of the pages")
+async def static_file(version: str, name: str) -> Response:
+    content = static_files().get(name)
+    media_type = MEDIA_TYPES.get(name.rpartition(".")[2])
+    if content is None or media_type is None or version != digest():
+        raise NotFoundError("there is no such file")
+    headers = {
+        "Cache-Control": f"public, max-age={STATIC_FILE_S}, immutable",
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Content-Type": media_type,
+    }
+    return Response(content, headers=headers)
+
+
+def _collect(folder: Traversable, prefix: str, found: dict[str, bytes]) -> None:
+    for one in folder.iterdir():
+        if one.is_dir():
+            _collect(one, f"{prefix}{one.name}/", found)
+        elif one.name.rpartition(".")[2] in MEDIA_TYPES:
+            found[prefix + one.name] = one.read_bytes()

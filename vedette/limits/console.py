@@ -1,0 +1,27 @@
+"""Limits of the console: what pages show, and how long browsers keep its files."""
+
+from typing import Final
+
+SHOWN_HEAD_CHARS: Final = 40
+"""Characters of the head of a long value in a list."""
+
+SHOWN_TAIL_CHARS: Final = 60
+"""Characters of its tail: the end of a path is its file name."""
+
+SHOWN_VALUE_CHARS_MAX: Final = 4_096
+"""Characters of a value that a page shows at once; the rest is behind a button."""
+
+STATIC_FILE_S: Final = 365 * 24 * 3600
+"""Seconds that browsers keep a file; its address changes with its content."""
+
+PAGE_ROWS: Final = 100
+"""Rows of a page of a list: 100 take a browser 60 ms to lay out, 500 take 260."""
+
+PAGE_ROWS_MAX: Final = 200
+"""Most rows of a page that a reader may ask for."""
+
+NEXT_CHARS_MAX: Final = 2_048
+"""Characters of the path that a sign-in leads to: the length of an address that tools pass on."""
+
+HOME_ROWS: Final = 8
+"""Rows of a tile of the home page; its link leads to all."""
