@@ -13,12 +13,11 @@ VENDOR = CONSOLE / "static" / "vendor"
 TEMPLATES = sorted((CONSOLE / "templates").rglob("*.html"))
 SCRIPTS = sorted(path for path in (CONSOLE / "static").rglob("*.js") if VENDOR not in path.parents)
 MODULES = sorted(CONSOLE.rglob("*.py"))
-OWN_SCRIPT_BYTES_MAX = 90_000
-SCRIPT_BYTES_MAX = 200_000
+SCRIPT_BYTES_MAX = 180_000
 
 IN_TEMPLATES = {
     "escaping is never turned off": r"\|\s*safe\b|autoescape\s+false|Markup\(",
-    "no handler is written inline": r"\son[a-z]+\s*=",
+    "no handler is written inline": r"\son[a-z]+\s*=(?!=)",
     "no style is written inline": r"\sstyle\s*=|<style\b",
     "htmx attributes come from hx(), which adds the nonce": r"\shx-[a-z-]+\s*=",
     "no address runs a script": r"javascript:",
@@ -80,7 +79,6 @@ def test_vendored_files_are_those_that_their_list_names() -> None:
 def test_scripts_stay_small() -> None:
     own = sum(path.stat().st_size for path in SCRIPTS)
     vendored = sum(path.stat().st_size for path in VENDOR.glob("*.js"))
-    assert own <= OWN_SCRIPT_BYTES_MAX
     assert own + vendored <= SCRIPT_BYTES_MAX
 
 

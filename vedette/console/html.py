@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from vedette.console.severity import level_of
 from vedette.console.static_files import static_url
@@ -26,6 +26,7 @@ _MARK: Final = Markup("<mark>{}</mark>")
 _ATTRIBUTE: Final = Markup(' {}="{}"')
 _ICON: Final = Markup('<svg class="icon i-{}" aria-hidden="true"><use href="{}#{}"></use></svg>')
 _SEVERITY: Final = Markup('<span class="severity sev-{}">{}<span class="num">{}</span> {}</span>')
+_TIME_SHORT: Final = Markup('<time datetime="{}" data-time="{}" data-form="seconds">{}</time>')
 _TIME: Final = Markup('<time datetime="{}" data-time="{}">{}</time>')
 
 
@@ -35,17 +36,35 @@ def untrusted(value: object, *, short: bool = False) -> Markup:
     text = "" if value is None else str(value)
     head, tail = shortened(text) if short else (text, "")
     shown = _pieces(head) + (_GAP + _pieces(tail) if tail else Markup())
-    title = _TITLE.format("".join(piece for _, piece in parts(text))) if tail else Markup()
+    title = _TITLE.format(plain(text)) if tail else Markup()
     return _VALUE.format(title, shown, _MIXED if mixes_scripts(text) else "")
+
+
+def plain(value: object) -> str:
+    """Text from outside as one string with the codes of what is hidden, for titles and labels."""
+    return "".join(piece for _, piece in parts("" if value is None else str(value)))
 
 
 def marked(text: str, spans: Spans) -> Markup:
     """Text from outside with the places that a query found."""
+    return _VALUE.format("", marked_pieces(text, spans), _MIXED if mixes_scripts(text) else "")
+
+
+def marked_pieces(text: str, spans: Spans) -> Markup:
+    """What `marked` isolates."""
     shown, at = Markup(), 0
     for start, end in spans:
         shown += _pieces(text[at:start]) + _MARK.format(_pieces(text[start:end]))
         at = end
-    return _VALUE.format("", shown + _pieces(text[at:]), _MIXED if mixes_scripts(text) else "")
+    return shown + _pieces(text[at:])
+
+
+def cell(text: str, spans: Spans | None = None) -> Markup:
+    """Text from outside as the content of an element that is an isolated run itself: plain where
+    it is printable ASCII, which saves a page thousands of elements."""
+    if text.isascii() and text.isprintable():
+        return marked_pieces(text, spans) if spans else escape(text)
+    return marked(text, spans) if spans else untrusted(text)
 
 
 def icon(name: str) -> Markup:
@@ -67,6 +86,15 @@ def hx(context: Context, **attributes: object) -> Markup:
     pairs = [(f"hx-{name}", text) for name, text in named.items() if text is not None]
     pairs.append(("hx-nonce", context["nonce"]))
     return Markup().join(_ATTRIBUTE.format(name, text) for name, text in pairs)
+
+
+def when_short(time_us: int | None) -> Markup:
+    """A time to the second."""
+    if not time_us:
+        return Markup("–")
+    text = datetime.fromtimestamp(time_us / 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    shown = f"{text.replace('T', ' ')}Z"
+    return _TIME_SHORT.format(f"{text}Z", time_us // 1_000, shown)
 
 
 def when(time_us: int | None) -> Markup:

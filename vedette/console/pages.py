@@ -9,12 +9,14 @@ from vedette.api.http.pages import Pages
 from vedette.api.http.route_rights import Right
 from vedette.console import static_files
 from vedette.console.failure import failure_page
-from vedette.console.screens import home, sign_in, unknown
+from vedette.console.screens import home, process_analysis, process_search, sign_in, unknown
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     static_files.router,
     sign_in.router,
     home.router,
+    process_search.router,
+    process_analysis.router,
     unknown.router,  # last: it matches everything below /ui/
 )
 """A new screen adds its router here."""

@@ -80,6 +80,10 @@ def templates() -> Environment:
         "short": lambda value: html.untrusted(value, short=True),
         "number": number,
         "bytes": byte_size,
+        "cell": html.cell,
+        "marked": html.marked,
+        "plain": html.plain,
+        "when_short": html.when_short,
         "when": html.when,
     }
     return environment

@@ -25,3 +25,12 @@ NEXT_CHARS_MAX: Final = 2_048
 
 HOME_ROWS: Final = 8
 """Rows of a tile of the home page; its link leads to all."""
+
+FACET_VALUES_SHOWN: Final = 10
+"""Values of a facet that a page shows; the rest is counted."""
+
+HISTOGRAM_BUCKETS: Final = 96
+"""Intervals of a histogram: a quarter of an hour of a day; a bar is at least 8 pixels wide."""
+
+HISTOGRAM_BUCKETS_MAX: Final = 400
+"""Most intervals that a histogram has."""

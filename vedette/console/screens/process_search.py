@@ -1,0 +1,286 @@
+"""Process search: a query, its results over time, its facets, its rows; one process beside them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+import re2
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette import limits
+from vedette.api.http.access import scope_of_request
+from vedette.api.http.pages import PAGE_TAG
+from vedette.api.routes.search.run import run_lookup, run_search
+from vedette.api.schemas.parameters import bounded_number
+from vedette.api.services import Services, services
+from vedette.console.event_lines import event_line
+from vedette.console.histogram import HEIGHT, bars_of
+from vedette.console.query_terms import narrowed
+from vedette.console.render import render
+from vedette.console.time_range import CHOICES, TimeRange, label_of, span_text, time_range
+from vedette.console.view import View, view_of
+from vedette.errors import QueryError
+from vedette.model.fields import PROCESS
+from vedette.model.ids import checked_process_id
+from vedette.model.scope import Scope
+from vedette.query.highlight import markers
+from vedette.query.mark import Budget, Spans, spans
+from vedette.query.nodes import Tree
+from vedette.query.parse.query_params import carried_query
+from vedette.search.bounded_engine import BoundedEngine
+from vedette.search.events.preview import PreviewRequest, preview
+from vedette.search.processes.highlights import patterns_by_column
+from vedette.search.processes.histogram import (
+    Histogram,
+    HistogramRequest,
+    process_histogram,
+)
+from vedette.search.processes.process_columns import Row
+from vedette.search.processes.process_search import SearchResults, search_processes
+from vedette.search.search_request import SearchRequest, Sort
+
+router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+
+Here = Annotated[Services, Depends(services)]
+Within = Annotated[Scope, Depends(scope_of_request)]
+
+FACETS: Final[Mapping[str, tuple[str, str]]] = {
+    "process_name": ("Process", "process_name"),
+    "parent_name": ("Parent", "parent_name"),
+    "hostname": ("Host", "hostname"),
+    "username_full": ("User", "username"),
+    "path_full": ("Path", "path"),
+    "process_md5": ("MD5", "process_md5"),
+    "group": ("Group", "group"),
+    "host_type": ("Host type", "host_type"),
+    "hour_of_day": ("Hour", "hour_of_day"),
+    "day_of_week": ("Weekday", "day_of_week"),
+}
+"""Name of a facet → its heading, and the field of the query language that it narrows by."""
+
+COUNTS: Final = (
+    ("F", "filemod", "files"),
+    ("M", "modload", "modules"),
+    ("R", "regmod", "registry"),
+    ("N", "netconn", "network"),
+    ("C", "childproc", "children"),
+    ("X", "crossproc", "other processes"),
+)
+"""Letter, kind and heading of the counted events."""
+
+WEEKDAYS: Final = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
+SORTS: Final = ("start", "last_update", "hostname", "username", "process_name", "parent_name")
+TIME_FIELDS: Final = ("last_update", "start", "last_server_update")
+_MARKED: Final = ("process_name", "path", "cmdline", "parent_name", "username", "hostname")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the address asks for."""
+
+    view: View
+    range: TimeRange
+    time_field: str
+    request: SearchRequest
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        return self.request.parts
+
+
+@router.get("/ui/process", summary="Process search")
+async def process_search(request: Request, here: Here, scope: Within) -> Response:
+    asked = _asked(request, here.clock.now_us())
+    try:
+        found = await _find(request, here, scope, asked, FACETS)
+    except QueryError as problem:
+        return _page(request, asked, found=None, problem=problem)
+    tree = carried_query(asked.parts, PROCESS)
+    return _page(request, asked, found=found, problem=None, **_marking(tree))
+
+
+@router.get("/ui/_/process/histogram", summary="The results over time")
+async def histogram(request: Request, here: Here, scope: Within) -> Response:
+    asked = _asked(request, here.clock.now_us())
+    now_us = here.clock.now_us()
+    until_us = asked.range.until_us or (now_us if asked.range.since_us else 0)
+    wanted = HistogramRequest(asked.request, asked.time_field, asked.range.since_us, until_us)
+
+    def work(engine: BoundedEngine) -> Histogram:
+        return process_histogram(engine, scope, wanted, here.settings, now_us, engine.cancel)
+
+    bars = bars_of(await run_search(request, here, work))
+    return render(
+        request,
+        "fragments/process/histogram.html",
+        bars=bars,
+        height=HEIGHT,
+        steps=(bars.until_us - bars.since_us) // bars.width_us,
+        field=asked.time_field,
+        width_text=span_text(bars.width_us),
+    )
+
+
+@router.get("/ui/_/process/rare", summary="The rare end of one facet")
+async def rare(request: Request, here: Here, scope: Within) -> Response:
+    """The values that occur least, of those that were counted."""
+    asked = _asked(request, here.clock.now_us())
+    name = request.query_params.get("facet", "")
+    facets = {name: FACETS[name]} if name in FACETS else {}
+    found = await _find(request, here, scope, asked, facets, rows=0)
+    tree = carried_query(asked.parts, PROCESS)
+    return render(
+        request,
+        "fragments/process/facet_values.html",
+        name=name,
+        field=facets[name][1] if facets else "",
+        values=list(reversed(found.facets.get(name, ())))[: limits.FACET_VALUES_SHOWN],
+        shown=_value_text,
+        state=narrowed(tree),
+        most=1,
+        more=0,
+    )
+
+
+@router.get("/ui/_/process/{process_id}/{segment_id}", summary="A process beside the list")
+async def beside(
+    process_id: str, segment_id: str, request: Request, here: Here, scope: Within
+) -> Response:
+    wanted = PreviewRequest(
+        checked_process_id(process_id), bounded_number("segment_id", segment_id), ()
+    )
+    asked = _asked(request, here.clock.now_us())
+
+    def work(engine: BoundedEngine) -> Any:
+        now_us = here.clock.now_us()
+        return preview(engine, scope, wanted, here.settings, now_us, engine.cancel)
+
+    found = await run_lookup(request, here, work)
+    try:
+        tree = carried_query(asked.parts, PROCESS)
+        patterns = _patterns(tree)
+    except QueryError:
+        patterns = {}
+    row = found.row
+    return render(
+        request,
+        "fragments/process/preview.html",
+        row=row,
+        segment_id=wanted.segment,
+        marks=lambda name: spans(patterns.get(name, ()), row[name]),
+        by_kind=found.by_kind,
+        event_line=event_line,
+        counts=COUNTS,
+    )
+
+
+def _asked(request: Request, now_us: int) -> _Asked:
+    view = view_of(request, rows_default=limits.PAGE_ROWS, rows_max=limits.PAGE_ROWS_MAX)
+    span = time_range(request.query_params.get("t", "") or "-24h", now_us)
+    field = request.query_params.get("tf", "")
+    field = field if field in TIME_FIELDS else TIME_FIELDS[0]
+    parts = [("q", view.query)] if view.query.strip() else []
+    if span.condition:
+        parts.append((f"svc.q.{field}", span.condition))
+    group = request.query_params.get("group", "id")
+    sort_field, _, direction = (request.query_params.get("sort") or "start desc").partition(" ")
+    wanted = SearchRequest(
+        parts=tuple(parts),
+        rows=view.rows,
+        start=view.start,
+        sorts=(Sort(sort_field if sort_field in SORTS else "start", direction != "asc"),),
+        group="" if group == "none" else "id",
+    )
+    return _Asked(view, span, field, wanted)
+
+
+async def _find(
+    request: Request,
+    here: Services,
+    scope: Scope,
+    asked: _Asked,
+    facets: Mapping[str, object],
+    rows: int | None = None,
+) -> SearchResults:
+    given = asked.request
+    wanted = SearchRequest(
+        given.parts,
+        given.rows if rows is None else rows,
+        given.start,
+        given.sorts,
+        given.group,
+        given.is_comprehensive,
+        tuple(facets),
+    )
+
+    def work(engine: BoundedEngine) -> SearchResults:
+        now_us = here.clock.now_us()
+        return search_processes(engine, scope, wanted, here.settings, now_us, engine.cancel)
+
+    return await run_search(request, here, work)
+
+
+def _marking(tree: Tree) -> dict[str, Any]:
+    """What a page shows of its query: marks in values, and which values it narrows by."""
+    patterns, budget = _patterns(tree), Budget()
+
+    def marks(row: Row, name: str) -> Spans:
+        return spans(patterns.get(name, ()), row[name], budget)
+
+    return {"marks": marks, "state": narrowed(tree)}
+
+
+def _page(
+    request: Request,
+    asked: _Asked,
+    *,
+    found: SearchResults | None,
+    problem: QueryError | None,
+    **values: Any,
+) -> Response:
+    view = asked.view
+    params = [(name, value) for name, value in asked.parts]
+    sort = asked.request.sorts[0]
+    params += [("sort", f"{sort.field} {'desc' if sort.is_descending else 'asc'}")]
+    params += [("rows", str(view.rows)), ("start", str(view.start))]
+    params += [("svc.group", "id")] if asked.request.group else []
+    template = "fragments/process/results.html" if view.is_part else "screens/process_search.html"
+    return render(
+        request,
+        template,
+        view=view,
+        range=asked.range,
+        found=found,
+        problem=problem,
+        facets=FACETS,
+        counts=COUNTS,
+        sort=sort,
+        time_field=asked.time_field,
+        time_fields=TIME_FIELDS,
+        grouped=bool(asked.request.group),
+        shown=_value_text,
+        params=params,
+        choices=CHOICES,
+        label_of=label_of,
+        values_shown=limits.FACET_VALUES_SHOWN,
+        **values,
+    )
+
+
+def _value_text(name: str, value: str | int) -> str:
+    if name == "day_of_week" and isinstance(value, int):
+        return WEEKDAYS[value % len(WEEKDAYS)]
+    if name == "hour_of_day":
+        return f"{value}:00"
+    return str(value)
+
+
+def _patterns(tree: Tree) -> dict[str, Sequence[Any]]:
+    """Compiled patterns of a query by the column whose values they mark."""
+    found = patterns_by_column(markers(tree))
+    return {
+        column: [re2.compile(one) for one in texts]
+        for column, texts in found.items()
+        if column in _MARKED
+    }

@@ -1,0 +1,382 @@
+// Process analysis: tree, timeline, events and details of one process; what is selected in one is
+// selected in all.
+
+import { attempt, call, failed, get } from "./api.js";
+import { copyText } from "./copy.js";
+import { icon, make, number, say } from "./dom.js";
+import { bind } from "./keys.js";
+import { ProcessMap } from "./map.js";
+import { LANES, Timeline } from "./timeline.js";
+import { spanText, timeText } from "./time.js";
+import { ProcessTree } from "./tree.js";
+import { plain, untrusted } from "./untrusted.js";
+import { Windowed } from "./windowed.js";
+
+const PAGE = 500;
+const EVENTS_MAX = 20_000;
+const TREE = { depth: 6, max_nodes: 500 };
+
+const root = document.getElementById("analysis");
+const { process: id, segment } = root.dataset;
+const part = (name) => document.getElementById(name);
+const laneOf = new Map(LANES.map(([, kind], lane) => [kind, lane]));
+const kinds = new Set(LANES.map(([, kind]) => kind));
+const state = { all: [], shown: [], totals: {}, buckets: [], wanted: "", hidden: new Set(), stream: null };
+
+// ---- the tree
+
+const branch = (node) => get(`/api/v1/process/${node.id}/tree?depth=1&max_nodes=200`).then((found) => found.nodes.slice(1));
+
+const tree = new ProcessTree(part("tree"), {
+  onSelect: (node) => {
+    map?.follow(node.id);
+    showNode(node);
+  },
+  onOpen: (node) => !node.missing && node.id !== id && location.assign(`/ui/process/${node.id}`),
+  load: (node) => attempt(() => branch(node)).then((found) => found ?? []),
+});
+let map = null;
+
+async function readTree() {
+  const found = await get(`/api/v1/process/${id}/tree?${new URLSearchParams(TREE)}`);
+  tree.add([...found.ancestors].reverse());
+  tree.add(found.nodes);
+  tree.show({ root: id, selected: id });
+  part("tree-status").textContent = found.is_complete ? "" : "more below";
+  part("tree-more").hidden = !found.continue;
+  state.continue = found.continue;
+  part("tree-pane").removeAttribute("aria-busy");
+}
+
+part("tree-more").addEventListener("click", () =>
+  attempt(async () => {
+    const found = await get(`/api/v1/process/${id}/tree?${new URLSearchParams({ ...TREE, continue: state.continue })}`);
+    tree.add(found.nodes);
+    tree.refresh();
+    map?.set(tree);
+    state.continue = found.continue;
+    part("tree-more").hidden = !found.continue;
+  }),
+);
+
+function showMap(on) {
+  part("map").hidden = !on;
+  part("tree").hidden = on;
+  part("tree-view").setAttribute("aria-pressed", String(on));
+  if (on) {
+    map ??= new ProcessMap(part("map"), { onSelect: (node) => tree.select(node.id) });
+    map.resize();
+    map.set(tree);
+  }
+  setParameter("view", on ? "map" : "");
+}
+
+// ---- the timeline
+
+const timeline = new Timeline(part("timeline"), {
+  onSelect: (index) => pick(state.shown[index]),
+  onRange: (since, until) => {
+    state.range = [since, until];
+    filter();
+  },
+  describe: (index) => spoken(state.shown[index]),
+});
+
+const spoken = (event) => (event ? `${timeText(event.t)}, ${event.type}, ${plain(line(event)[1]).slice(0, 120)}` : "");
+
+async function readTimeline() {
+  const found = await get(`/api/v1/process/${id}/timeline`);
+  Object.assign(state, { buckets: found.buckets, totals: found.event_counts, interval: found.interval * 1000 });
+  state.days = found.first_event && Date.parse(found.last_event) - Date.parse(found.first_event) > 72e6;
+  part("events").classList.toggle("with-days", Boolean(state.days));
+  state.span = found.first_event ? [Date.parse(found.first_event), Date.parse(found.last_event)] : null;
+  chips();
+  drawTimeline();
+}
+
+// Counts of what is not loaded, from the server's intervals.
+function drawTimeline() {
+  const loadedUntil = state.complete ? Infinity : state.all.at(-1)?.t ?? -Infinity;
+  const density = state.buckets
+    .filter((bucket) => Date.parse(bucket.start) > loadedUntil)
+    .flatMap(({ start, event_counts: counts }) =>
+      Object.entries(counts).map(([kind, count]) => ({ t: Date.parse(start), width: state.interval, lane: laneOf.get(kind) ?? -1, count })),
+    );
+  timeline.set(state.shown.map((one) => one.t), state.shown.map((one) => laneOf.get(one.type) ?? -1), density, state.span);
+  if (part("timeline-twin").open) part("timeline-table").replaceChildren(timeline.table(state.buckets));
+}
+
+part("timeline-twin").addEventListener("toggle", () => part("timeline-table").replaceChildren(timeline.table(state.buckets)));
+
+// ---- the events
+
+const VERBS = { filemod: (data) => data.action, modload: () => "load", regmod: (data) => data.action, netconn: (data) => (data.direction === "true" ? "connect" : "accept"), crossproc: (data) => data.type, childproc: (data) => data.type, processblock: () => "blocked" };
+const OBJECTS = {
+  netconn: (data) => `${data.domain ? `${data.domain} ` : ""}${data.remote_ip}:${data.remote_port}`,
+  childproc: (data) => data.commandLine || data.path,
+  processblock: (data) => data.blocked_cmdline || data.blocked_path,
+};
+const line = (event) => [
+  String(VERBS[event.type]?.(event.data) ?? event.type).replaceAll("_", " "),
+  String((OBJECTS[event.type] ?? ((data) => data.path))(event.data) ?? ""),
+];
+
+const list = new Windowed(part("events"), {
+  fill: (element, event) => {
+    if (element.shown === event && element.zone === part("zone-mark").textContent) return;
+    element.shown = event;
+    element.zone = part("zone-mark").textContent;
+    const [verb, object] = line(event);
+    const signature = event.binary_info?.digsig_result;
+    element.replaceChildren(
+      make("span", { class: "time", role: "gridcell", title: timeText(event.t) }, timeText(event.t, { day: state.days })),
+      make("span", { class: `letter kind-${laneOf.get(event.type) ?? 7}`, role: "gridcell", title: event.type }, LANES[laneOf.get(event.type)]?.[0] ?? "·"),
+      make("span", { class: "verb", role: "gridcell" }, verb),
+      make("span", { class: "object mono", role: "gridcell" }, untrusted(object, { short: true })),
+      make("span", { class: "meta", role: "gridcell" }, signature ? untrusted(signature) : ""),
+    );
+    if (event.alliance_hits) element.append(make("span", { class: "badge warn" }, "hit"));
+  },
+  name: (event) => spoken(event),
+  on: {
+    select: (event) => pick(event, "list"),
+    open: (event) => {
+      pick(event, "list");
+      part("details").querySelector("h2")?.focus();
+    },
+    key: (event, row) => ownKey(event, row),
+  },
+});
+
+function ownKey(event, row) {
+  if (event.shiftKey && event.key === "Enter" && row) {
+    const target = row.data.processId;
+    if (target) location.assign(`/ui/process/${target}`);
+  } else if (event.key === "e") {
+    state.wanted = "";
+    part("event-filter").value = "";
+    filter();
+  } else return false;
+  return true;
+}
+
+async function readEvents() {
+  const body = { process_id: id, segment_id: 1, persistent: false };
+  state.stream = (await call("POST", "/api/v6/process/stream", body)).stream_id;
+  let first = true;
+  while (state.all.length < EVENTS_MAX) {
+    const move = first ? "" : `&seek=true&by=${PAGE}`;
+    const found = await readPage(`rows=${PAGE}${move}`);
+    first = false;
+    for (const event of found.events) state.all.push({ ...event, t: Date.parse(event.time) });
+    filter({ quiet: true });
+    if (found.events.length < PAGE) {
+      state.complete = true;
+      break;
+    }
+  }
+  filter({ quiet: true });
+  part("events-pane").removeAttribute("aria-busy");
+  say(`${state.all.length} events`);
+  const wanted = Number(new URL(location.href).searchParams.get("sel"));
+  if (wanted) jump(wanted);
+}
+
+// A stream that has ended is opened anew at the same place.
+async function readPage(query) {
+  try {
+    return await get(`/api/v6/process/stream/${state.stream}?${query}`);
+  } catch (error) {
+    if (error.status !== 404) throw error;
+    state.stream = (await call("POST", "/api/v6/process/stream", { process_id: id, segment_id: 1, persistent: false })).stream_id;
+    return get(`/api/v6/process/stream/${state.stream}?rows=${PAGE}&seek=true&by=${state.all.length}`);
+  }
+}
+
+function filter({ quiet = false } = {}) {
+  const text = state.wanted.toLowerCase();
+  const range = state.range;
+  state.shown = state.all.filter(
+    (event) =>
+      !state.hidden.has(event.type) &&
+      (!range || (event.t >= range[0] && event.t <= range[1])) &&
+      (!text || line(event).join(" ").toLowerCase().includes(text) || JSON.stringify(event.data).toLowerCase().includes(text)),
+  );
+  list.set(state.shown);
+  drawTimeline();
+  const all = Object.entries(state.totals).filter(([kind]) => kinds.has(kind)).reduce((sum, [, count]) => sum + count, 0);
+  const known = state.complete ? number(state.all.length) : `first ${number(state.all.length)} of ${number(Math.max(all, state.all.length))}`;
+  part("event-status").textContent = state.shown.length === state.all.length ? `${known} events` : `${number(state.shown.length)} of ${known} events`;
+  part("event-empty").hidden = state.shown.length > 0 || !state.complete;
+  part("event-empty-why").textContent = state.all.length ? "No event fits the filter." : "No events of this process are stored.";
+  if (!quiet) say(part("event-status").textContent);
+  part("range-clear").hidden = !range;
+}
+
+function chips() {
+  part("kinds").replaceChildren(
+    ...LANES.map(([letter, kind, label]) => {
+      const count = state.totals[kind] ?? 0;
+      const chip = make("button", { type: "button", class: "chip-button", "aria-pressed": String(!state.hidden.has(kind)), disabled: !count, title: label }, make("b", {}, letter), ` ${label} `, make("span", { class: "num" }, number(count)));
+      chip.addEventListener("click", () => {
+        if (state.hidden.has(kind)) state.hidden.delete(kind);
+        else state.hidden.add(kind);
+        chip.setAttribute("aria-pressed", String(!state.hidden.has(kind)));
+        filter();
+      });
+      return chip;
+    }),
+  );
+}
+
+function jump(ms) {
+  const index = state.shown.findIndex((event) => event.t >= ms);
+  if (index >= 0) pick(state.shown[index]);
+}
+
+// ---- what is selected
+
+function pick(event, from = "") {
+  if (!event || state.picked === event) return;
+  state.picked = event;
+  const index = state.shown.indexOf(event);
+  if (from !== "list") list.go(index, { quiet: true, centre: true });
+  timeline.select(index, { quiet: true });
+  if (event.type === "childproc" && tree.nodes.has(event.data.processId)) tree.select(event.data.processId, { quiet: true });
+  setParameter("sel", event.t);
+  showEvent(event);
+}
+
+function setParameter(name, value) {
+  const url = new URL(location.href);
+  if (value) url.searchParams.set(name, value);
+  else url.searchParams.delete(name);
+  history.replaceState(history.state, "", url);
+}
+
+const PLAIN_NAMES = { processId: "process", userName: "user", commandLine: "command line", is_tampered: "tampered", filetype_name: "file type" };
+
+function fact(name, value, { time = false } = {}) {
+  if (value === "" || value === null || value === undefined || value === false) return [];
+  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  const copy = make("button", { type: "button", class: "quiet copy", "aria-label": `Copy ${name}`, onclick: () => copyText(text, `${name} copied`) }, icon("copy"));
+  const shown = time ? timeText(Number(value)) : untrusted(text.length > 4096 ? `${text.slice(0, 4096)}…` : text);
+  return [make("dt", {}, PLAIN_NAMES[name] ?? name.replaceAll("_", " ")), make("dd", { class: "mono" }, shown, copy)];
+}
+
+function details(title, facts, links, raw) {
+  const place = part("details");
+  const json = make("details", { class: "twin" }, make("summary", {}, "As JSON"), make("pre", { class: "mono wrap" }, untrusted(JSON.stringify(raw, null, 2))));
+  place.replaceChildren(make("h2", { tabindex: "-1" }, title), make("p", { class: "actions" }, ...links), make("dl", { class: "facts" }, ...facts.flat()), json);
+  part("details-pane").hidden = false;
+}
+
+const searchLink = (label, query) => make("a", { class: "button", href: `/ui/process?${new URLSearchParams({ q: query, t: "all" })}` }, label);
+
+function showEvent(event) {
+  const [verb, object] = line(event);
+  const { data } = event;
+  const links = [];
+  if (data.processId) links.push(make("a", { class: "button", href: `/ui/process/${data.processId}` }, "Open the process"));
+  if (data.md5) links.push(searchLink("This file elsewhere", `md5:${data.md5}`));
+  if (data.domain) links.push(searchLink("This domain elsewhere", `domain:${data.domain}`));
+  else if (data.remote_ip && data.remote_ip !== "0.0.0.0") links.push(searchLink("This address elsewhere", `ipaddr:${data.remote_ip}`));
+  const facts = [fact("time", event.t, { time: true }), ...Object.entries(data).map(([name, value]) => fact(name, value)), fact("signature", event.binary_info?.digsig_result), fact("publisher", event.binary_info?.digsig_publisher)];
+  details(make("span", {}, `${verb} `, untrusted(object, { short: true })), facts, links, event);
+}
+
+function showNode(node) {
+  const links = [];
+  if (!node.missing && node.id !== id) links.push(make("a", { class: "button primary", href: `/ui/process/${node.id}` }, "Analyse"));
+  if (node.process_md5) links.push(searchLink("This file elsewhere", `process_md5:${node.process_md5}`));
+  const parent = tree.nodes.get(node.parent_id);
+  const delta = parent?.start && node.start ? spanText(Date.parse(node.start) - Date.parse(parent.start)) : "";
+  const facts = [
+    fact("path", node.label.path), fact("commandLine", node.label.cmdline), fact("userName", node.username), fact("pid", node.process_pid),
+    fact("start", node.start ? Date.parse(node.start) : "", { time: true }), fact("after the parent", delta), fact("end", node.end ? Date.parse(node.end) : "", { time: true }),
+    fact("md5", node.process_md5), fact("sha256", node.process_sha256), fact("host", node.hostname), fact("missing", node.missing), fact("now called", node.now?.path),
+  ];
+  details(untrusted(node.label.process_name || "unknown process"), facts, links, node);
+}
+
+// ---- keys and controls
+
+part("tree-view").addEventListener("click", () => showMap(part("map").hidden));
+part("tree-search").addEventListener("keydown", (event) => {
+  if (event.key === "Enter") {
+    event.preventDefault();
+    if (!tree.find(event.target.value, event.shiftKey ? -1 : 1)) say("Nothing found in the tree");
+  }
+});
+part("event-filter").addEventListener("input", (event) => {
+  state.wanted = event.target.value;
+  filter({ quiet: true });
+});
+part("range-clear").addEventListener("click", () => {
+  state.range = null;
+  timeline.marked = null;
+  filter();
+});
+for (const button of document.querySelectorAll("[data-timeline]")) {
+  button.addEventListener("click", () => ({ in: () => timeline.zoom(0.5), out: () => timeline.zoom(2), fit: () => timeline.fit(), left: () => timeline.pan(-0.2), right: () => timeline.pan(0.2) })[button.dataset.timeline]());
+}
+part("copy-tree").addEventListener("click", () => copyText(tree.asText(), "Tree copied as text"));
+document.addEventListener("preference", () => {
+  list.rows.forEach(() => {});
+  list.draw();
+  timeline.later();
+});
+
+bind("1", "Tree", () => part("tree").hidden ? part("tree-view").focus() : part("tree").focus());
+bind("2", "Timeline", () => timeline.cursor.focus());
+bind("3", "Events", () => part("events").focus());
+bind("4", "Details", () => part("details").querySelector("h2")?.focus());
+bind("f", "Filter the events", () => part("event-filter").focus());
+bind("v", "Tree or map", () => showMap(part("map").hidden));
+bind("Shift+ArrowUp", "To the parent", () => {
+  const parent = tree.nodes.get(id)?.parent_id;
+  if (parent && tree.nodes.has(parent) && !tree.nodes.get(parent).missing) location.assign(`/ui/process/${parent}`);
+});
+bind("[", "Previous mark", () => timeline.select(Math.max(0, timeline.at - 1)));
+bind("]", "Next mark", () => timeline.select(Math.min(state.shown.length - 1, timeline.at + 1)));
+
+// Splitters move by arrows as well as by dragging.
+for (const bar of document.querySelectorAll("[role=separator]")) {
+  const name = bar.dataset.split;
+  const move = (by) => {
+    const now = Math.max(15, Math.min(70, Number(bar.getAttribute("aria-valuenow")) + by));
+    bar.setAttribute("aria-valuenow", now);
+    root.style.setProperty(`--${name}`, `${now}%`);
+  };
+  bar.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -2, ArrowRight: 2 }[event.key];
+    if (!by) return;
+    move(by);
+    event.preventDefault();
+  });
+  bar.addEventListener("pointerdown", (event) => {
+    bar.setPointerCapture(event.pointerId);
+    const drag = (now) => move((100 * (now.clientX - root.getBoundingClientRect().left)) / root.clientWidth - Number(bar.getAttribute("aria-valuenow")));
+    bar.addEventListener("pointermove", drag);
+    bar.addEventListener("pointerup", () => bar.removeEventListener("pointermove", drag), { once: true });
+  });
+}
+
+async function guarded(work, place) {
+  try {
+    await work();
+  } catch (error) {
+    part(place).removeAttribute("aria-busy");
+    failed(error);
+  }
+}
+
+await Promise.all([
+  guarded(readTree, "tree-pane"),
+  guarded(async () => {
+    await readTimeline();
+    await readEvents();
+  }, "events-pane"),
+]);
+if (new URL(location.href).searchParams.get("view") === "map") showMap(true);
+root.dataset.loaded = "true";

@@ -1,0 +1,180 @@
+// The process tree as a windowed treegrid. Nodes are those of the tree route; children that were
+// not read yet are fetched when their parent is opened.
+
+import { icon, make, number } from "./dom.js";
+import { spanText, timeText } from "./time.js";
+import { plain, untrusted } from "./untrusted.js";
+import { Windowed } from "./windowed.js";
+
+const LETTERS = [["F", "filemod"], ["M", "modload"], ["R", "regmod"], ["N", "netconn"], ["C", "childproc"], ["X", "crossproc"]];
+const OPEN_MAX = 200; // a tree of at most so many nodes is shown open
+const MISSING = {
+  never_seen: "never seen", suppressed: "suppressed", unmounted: "in an unmounted partition", expired: "expired", not_permitted: "not permitted",
+};
+
+export const startOf = (node) => (node.start ? Date.parse(node.start) : NaN);
+export const nameOf = (node) => node.label.process_name || node.label.path || "unknown";
+export const missingText = (node) => MISSING[node.missing] ?? String(node.missing).replaceAll("_", " ");
+
+export class ProcessTree {
+  constructor(place, { onSelect, onOpen, load }) {
+    this.load = load;
+    this.nodes = new Map();
+    this.children = new Map();
+    this.open = new Set();
+    this.marks = new Set();
+    this.typed = "";
+    this.list = new Windowed(place, {
+      role: "treegrid",
+      fill: (element, row) => this.fill(element, row),
+      name: (row) => this.spoken(row),
+      on: {
+        select: (row) => onSelect?.(row.node),
+        open: (row) => onOpen?.(row.node),
+        click: (event, row) => event.target.closest(".twisty") && (this.toggle(row), true),
+        key: (event, row, index) => this.key(event, row, index),
+      },
+    });
+    this.onSelect = onSelect;
+  }
+
+  // Adds nodes; parents may come later than children.
+  add(nodes) {
+    for (const node of nodes) {
+      if (this.nodes.has(node.id)) {
+        if (!node.has_more_children) this.nodes.get(node.id).has_more_children = false;
+        continue;
+      }
+      this.nodes.set(node.id, node);
+      const parent = node.parent_id || "";
+      if (!this.children.has(parent)) this.children.set(parent, []);
+      this.children.get(parent).push(node);
+    }
+    for (const siblings of this.children.values()) siblings.sort((a, b) => (startOf(a) || 0) - (startOf(b) || 0));
+  }
+
+  show({ root, selected }) {
+    this.root = root;
+    this.selected = selected;
+    for (let at = selected; at && this.nodes.has(at); at = this.nodes.get(at).parent_id) this.open.add(at);
+    if (this.nodes.size <= OPEN_MAX) for (const node of this.nodes.keys()) this.open.add(node);
+    this.refresh();
+    this.select(selected, { quiet: true });
+  }
+
+  refresh() {
+    const rows = [];
+    const seen = new Set();
+    const stack = this.tops().reverse().map((node) => [node, 1]);
+    while (stack.length) {
+      const [node, level] = stack.pop();
+      if (seen.has(node.id)) continue;
+      seen.add(node.id);
+      const children = this.children.get(node.id) ?? [];
+      const siblings = this.children.get(node.parent_id || "") ?? [node];
+      rows.push({ node, level, size: siblings.length, children: children.length });
+      if (this.open.has(node.id)) for (let at = children.length - 1; at >= 0; at -= 1) stack.push([children[at], level + 1]);
+    }
+    const active = this.list.rows[this.list.active]?.node.id;
+    this.rowsById = new Map(rows.map((row, index) => [row.node.id, index]));
+    this.list.set(rows, { keep: false });
+    if (active !== undefined && this.rowsById.has(active)) this.list.go(this.rowsById.get(active), { quiet: true });
+  }
+
+  tops() {
+    return [...this.nodes.values()].filter((node) => !this.nodes.has(node.parent_id));
+  }
+
+  select(id, options = {}) {
+    for (let at = this.nodes.get(id)?.parent_id; at && this.nodes.has(at); at = this.nodes.get(at).parent_id) {
+      if (!this.open.has(at)) {
+        this.open.add(at);
+        options.changed = true;
+      }
+    }
+    if (options.changed) this.refresh();
+    if (this.rowsById.has(id)) this.list.go(this.rowsById.get(id), { centre: true, ...options });
+  }
+
+  async toggle(row, on = !this.open.has(row.node.id)) {
+    if (on && row.node.has_more_children && this.load) {
+      row.node.has_more_children = false;
+      this.add(await this.load(row.node));
+    }
+    if (on) this.open.add(row.node.id);
+    else this.open.delete(row.node.id);
+    this.refresh();
+  }
+
+  key(event, row, index) {
+    if (!row) return false;
+    const isOpen = this.open.has(row.node.id) && row.children > 0;
+    const parent = this.rowsById.get(row.node.parent_id);
+    if (event.shiftKey && event.key === "ArrowUp") {
+      if (parent !== undefined) this.list.go(parent);
+    } else if (event.key === "ArrowRight") {
+      if (!isOpen && (row.children || row.node.has_more_children)) this.toggle(row, true);
+      else if (isOpen) this.list.go(index + 1);
+    } else if (event.key === "ArrowLeft") {
+      if (isOpen) this.toggle(row, false);
+      else if (parent !== undefined) this.list.go(parent);
+    } else if (event.key === "*") {
+      for (const one of this.children.get(row.node.parent_id || "") ?? []) this.open.add(one.id);
+      this.refresh();
+    } else return false;
+    return true;
+  }
+
+  // The next node whose name, path or command line holds a text; -1 searches back.
+  find(text, by = 1) {
+    const wanted = text.toLowerCase();
+    if (!wanted) return false;
+    const all = [...this.nodes.values()];
+    const from = all.findIndex((node) => node.id === this.list.rows[this.list.active]?.node.id);
+    for (let step = 1; step <= all.length; step += 1) {
+      const node = all[(from + by * step + all.length * step) % all.length];
+      if (`${node.label.process_name} ${node.label.path} ${node.label.cmdline}`.toLowerCase().includes(wanted)) {
+        this.select(node.id);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  fill(element, row) {
+    const { node, level } = row;
+    element.classList.toggle("chosen", node.id === this.selected);
+    element.classList.toggle("missing", Boolean(node.missing));
+    element.setAttribute("aria-level", level);
+    element.setAttribute("aria-setsize", row.size);
+    const expandable = row.children || node.has_more_children;
+    if (expandable) element.setAttribute("aria-expanded", String(this.open.has(node.id)));
+    else element.removeAttribute("aria-expanded");
+    const isOpen = this.open.has(node.id);
+    if (element.shown === node && element.level === level && element.open === isOpen) return;
+    Object.assign(element, { shown: node, level, open: isOpen });
+    const parent = this.nodes.get(node.parent_id);
+    const delta = parent ? startOf(node) - startOf(parent) : NaN;
+    const lead = make("span", { class: "lead", role: "gridcell" });
+    lead.style.paddingLeft = `${Math.min(level - 1, 24) * 14}px`;
+    lead.append(make("span", { class: expandable ? "twisty" : "leaf", "aria-hidden": "true" }, expandable ? (isOpen ? "▾" : "▸") : ""));
+    lead.append(make("b", {}, untrusted(nameOf(node), { short: true })), make("span", { class: "pid" }, node.process_pid || ""));
+    if (node.missing) lead.append(make("span", { class: "meta" }, missingText(node)));
+    for (const alert of node.alerts ?? []) if (alert) lead.append(icon("sev-high"));
+    if (node.username && parent && parent.username && node.username !== parent.username) lead.append(make("span", { class: "meta" }, untrusted(node.username, { short: true })));
+    const counts = LETTERS.map(([letter, kind]) => [letter, node.event_counts?.[kind]]).filter(([, count]) => count).map(([letter, count]) => `${letter}${number(count)}`).join(" ");
+    const time = Number.isFinite(delta) && delta >= 0 ? `+${spanText(delta)}` : Number.isFinite(startOf(node)) ? timeText(startOf(node), { milliseconds: false, day: false }) : "";
+    element.replaceChildren(lead, make("span", { class: "counts", role: "gridcell" }, counts), make("span", { class: "delta", role: "gridcell" }, time));
+    element.title = plain(node.label.cmdline || node.label.path).slice(0, 600);
+  }
+
+  spoken(row) {
+    const { node } = row;
+    return `${plain(nameOf(node))}, pid ${node.process_pid}, level ${row.level}, ${row.children} children${node.missing ? `, ${missingText(node)}` : ""}`;
+  }
+
+  // The tree as indented text, for tickets.
+  asText() {
+    return this.list.rows.map(({ node, level }) => `${"  ".repeat(level - 1)}${plain(nameOf(node))} ${node.process_pid} ${node.start ?? ""} ${plain(node.label.cmdline)}`.trimEnd()).join("\n");
+  }
+}

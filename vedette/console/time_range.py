@@ -1,0 +1,86 @@
+"""The time range of a view: `-24h`, `all`, or two times, as its address carries it."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from vedette.errors import BadRequestError
+
+_RELATIVE: Final = re.compile(r"-(\d{1,4})([mhd])", re.ASCII)
+_UNIT_US: Final = {"m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
+_UNIT_WORDS: Final = {"m": "minutes", "h": "hours", "d": "days"}
+CHOICES: Final = ("-15m", "-1h", "-4h", "-24h", "-7d", "-30d", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """`since_us` and `until_us` are 0 for an open end."""
+
+    text: str
+    since_us: int
+    until_us: int
+
+    @property
+    def condition(self) -> str:
+        """The value that a field of time has to match, in the query language; "" for all."""
+        if not self.since_us and not self.until_us:
+            return ""
+        return f"[{_instant(self.since_us)} TO {_instant(self.until_us)}]"
+
+    @property
+    def label(self) -> str:
+        return label_of(self.text)
+
+
+def time_range(text: str, now_us: int) -> TimeRange:
+    """Raises BadRequestError."""
+    if text == "all":
+        return TimeRange(text, 0, 0)
+    relative = _RELATIVE.fullmatch(text)
+    if relative is not None:
+        return TimeRange(text, now_us - int(relative[1]) * _UNIT_US[relative[2]], 0)
+    low, found, high = text.partition("..")
+    if not found:
+        raise BadRequestError(f"t: {text[:40]!r} is no time range")
+    since_us, until_us = _moment(low), _moment(high)
+    if since_us and until_us and since_us > until_us:
+        raise BadRequestError("t: ends before it begins")
+    return TimeRange(text, since_us, until_us)
+
+
+def label_of(text: str) -> str:
+    if text == "all":
+        return "all time"
+    relative = _RELATIVE.fullmatch(text)
+    if relative is None:
+        return text.replace("..", " to ")
+    return f"last {int(relative[1])} {_UNIT_WORDS[relative[2]]}"
+
+
+def span_text(span_us: int) -> str:
+    """A span of time in its largest unit that divides it."""
+    units = (("d", 86_400_000_000), ("h", 3_600_000_000), ("min", 60_000_000), ("s", 1_000_000))
+    for name, unit_us in units:
+        if span_us % unit_us == 0:
+            return f"{span_us // unit_us} {name}"
+    return f"{span_us / 1_000_000:.1f} s"
+
+
+def _moment(text: str) -> int:
+    if not text:
+        return 0
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadRequestError(f"t: {text[:40]!r} is no time") from None
+    return round(found.replace(tzinfo=found.tzinfo or UTC).timestamp() * 1_000_000)
+
+
+def _instant(time_us: int) -> str:
+    if not time_us:
+        return "*"
+    return (
+        datetime.fromtimestamp(time_us / 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")[:-4]
+        + "Z"
+    )

@@ -1,0 +1,83 @@
+"""The results of a process search over time, in intervals that people can read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from vedette.limits import HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS_MAX
+from vedette.model.fields import PROCESS
+from vedette.model.scope import Scope
+from vedette.query import compile_segments
+from vedette.query.compile.processes_sql import compile_processes
+from vedette.query.parse.query_params import carried_query
+from vedette.search.processes.process_search import SearchSettings
+from vedette.search.query_guards import guarded_check
+from vedette.search.search_request import SearchRequest
+from vedette.store.engine.cancel import CancelToken
+from vedette.store.engine.client import Engine
+from vedette.store.partitions.index_build import suffix_indexes
+from vedette.store.plan.search_bounds import Reach
+from vedette.store.read.segment_histogram import count_over_time, span_of
+
+_SECOND_US: Final = 1_000_000
+_STEPS_S: Final = (
+    *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600),
+    *(43_200, 86_400, 2 * 86_400, 7 * 86_400, 30 * 86_400, 365 * 86_400),
+)
+"""Widths of intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Counts by the number of the interval since 1970; intervals without results are left out."""
+
+    field: str
+    width_us: int
+    since_us: int
+    until_us: int
+    counts: Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramRequest:
+    """`since_us` and `until_us` are 0 where the results decide."""
+
+    search: SearchRequest
+    field: str
+    since_us: int = 0
+    until_us: int = 0
+    buckets: int = HISTOGRAM_BUCKETS
+
+
+def process_histogram(
+    engine: Engine,
+    scope: Scope,
+    request: HistogramRequest,
+    settings: SearchSettings,
+    now_us: int,
+    cancel: CancelToken | None = None,
+) -> Histogram:
+    """Raises QueryError, BadRequestError for a field that is no time, and UnavailableError
+    (`reason` "deadline") when it takes longer than a search may."""
+    tree = carried_query(request.search.parts, PROCESS)
+    checked = guarded_check(engine, tree, PROCESS, settings, now_us)
+    compiled = compile_processes if request.search.is_comprehensive else compile_segments
+    where = compiled(checked, indexes=suffix_indexes(engine))
+    reach = Reach.within(settings.search_deadline_s, cancel=cancel)
+    since_us, until_us = request.since_us, request.until_us
+    if not since_us or not until_us:
+        low_us, high_us = span_of(engine, where, scope, request.field, reach=reach)
+        since_us, until_us = since_us or low_us, until_us or max(high_us, since_us)
+    width_us = width_for(until_us - since_us, request.buckets)
+    counts = count_over_time(
+        engine, where, scope, request.field, width_us,
+        by_process=bool(request.search.group), reach=reach,
+    )  # fmt: skip
+    return Histogram(request.field, width_us, since_us, until_us, counts)
+
+
+def width_for(span_us: int, buckets: int) -> int:
+    """The smallest width in microseconds of which at most `buckets` cover a span."""
+    wanted = max(1, min(buckets, HISTOGRAM_BUCKETS_MAX))
+    least_s = span_us / _SECOND_US / wanted
+    return next((step for step in _STEPS_S if step >= least_s), _STEPS_S[-1]) * _SECOND_US

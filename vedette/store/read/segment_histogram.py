@@ -1,0 +1,68 @@
+"""How many results a search has in each interval of time."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from vedette.errors import BadRequestError
+from vedette.limits import HISTOGRAM_BUCKETS_MAX
+from vedette.model.scope import Scope
+from vedette.query.compile.condition import Condition
+from vedette.store.engine.client import Engine
+from vedette.store.plan.search_bounds import EVERYWHERE, Reach
+from vedette.store.sql.scope_filter import scoped
+
+TIME_FIELDS: Final = ("start", "last_update", "last_server_update")
+"""Columns of time that results can be counted by."""
+
+
+def count_over_time(
+    engine: Engine,
+    where: Condition,
+    scope: Scope,
+    field: str,
+    width_us: int,
+    *,
+    by_process: bool = False,
+    reach: Reach = EVERYWHERE,
+) -> Sequence[tuple[int, int]]:
+    """Number of each interval since 1970 that has results, and how many: segments, or processes,
+    which count in each interval that one of their segments is in. The earliest
+    `HISTOGRAM_BUCKETS_MAX`; unknown times are left out.
+
+    Raises BadRequestError for a column that is no time, UnavailableError when it takes longer.
+    """
+    within = scoped(where, scope)
+    counted = "uniqExact(process_id)" if by_process else "count()"
+    found = reach.ask(
+        engine,
+        f"SELECT intDiv(toUnixTimestamp64Micro({_column(field)}), {width_us:d}) AS step, "
+        f"{counted} AS counted FROM segment FINAL {within.clause} "
+        f"GROUP BY step HAVING step > 0 ORDER BY step LIMIT {HISTOGRAM_BUCKETS_MAX:d}",
+        within.params,
+        indexes=within.indexes,
+    )
+    return [(int(step), int(count)) for step, count in found.rows]
+
+
+def span_of(
+    engine: Engine, where: Condition, scope: Scope, field: str, *, reach: Reach = EVERYWHERE
+) -> tuple[int, int]:
+    """The earliest and latest known time of the results in epoch microseconds; 0 without any."""
+    column = _column(field)
+    within = scoped(where, scope)
+    time = f"toUnixTimestamp64Micro({column})"
+    found = reach.ask(
+        engine,
+        f"SELECT minIf({time}, {time} > 0), maxIf({time}, {time} > 0) "
+        f"FROM segment FINAL {within.clause}",
+        within.params,
+        indexes=within.indexes,
+    )
+    low, high = found.rows[0]
+    return int(low), int(high)
+
+
+def _column(field: str) -> str:
+    if field not in TIME_FIELDS:
+        raise BadRequestError(f"histogram: {field[:40]!r} is none of {', '.join(TIME_FIELDS)}")
+    return f"`{field}`"
