@@ -12,6 +12,7 @@ from tests.contract.pipeline.write_path import (
     Json,
     WritePath,
     event_texts,
+    found,
     processes,
     write_path,
 )
@@ -95,6 +96,15 @@ def test_the_record_of_sysmon_names_the_host_of_a_pair_in_one_commit(path: Write
     path.post([story.security(10.0), story.sysmon(10.2, DestinationHostname="c2.example")])
     (text,) = connections(path)
     assert "c2.example" in text
+
+
+def test_a_name_that_comes_with_the_second_record_is_found(path: WritePath) -> None:
+    story = Story("later.example")
+    path.post([story.created])
+    path.post([story.security(10.0)])
+    path.post([story.sysmon(10.2, DestinationHostname="c2.example")])
+    assert len(connections(path)) == counted(path) == 1
+    assert len({process_id for process_id, _ in found(path.engine, "domain:c2.example")}) == 1
 
 
 def test_connections_of_other_times_and_other_ports_stay_apart(path: WritePath) -> None:

@@ -7,8 +7,9 @@ order in which records and requests come changes no count (`connections`). Of a 
 the record of Sysmon counts, which may name the host; of a pair in several commits the one that was
 stored first, as the other sees only that its connection is there.
 
-A record that does not count stays as a time of its process, which keeps the record's key. Not
-thread-safe: owned by the batch processor.
+A record that does not count stays as a time of its process, which keeps the record's key; one with
+a name that no counted record has, as a name that the process asked for, so that searches and
+indicators find it. Not thread-safe: owned by the batch processor.
 """
 
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from collections.abc import Iterable
 from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.record import Record
 from vedette.limits import CONNECTION_PAIR_TIMES_MAX, CONNECTION_PAIR_US, CONNECTIONS_CACHED_MAX
-from vedette.model.event import Facts, Netconn, Outcome
+from vedette.model.event import Dnsquery, Facts, Netconn, Outcome
 from vedette.pipeline.batch.decoded_batch import DecodedBatch
 
 _SECURITY = 5156
@@ -27,14 +28,15 @@ _Told = tuple[int, bool, Netconn, list[Outcome], int]
 """A record of the commit that tells a connection: its time, whether Security tells it, the event,
 and its place in the outcomes of the record."""
 
-_Times = list[tuple[int, bool]]
+_Known = list[tuple[int, bool, str]]
+"""Time, whether Security tells it, and name."""
 
 
 class ConnectionPairs:
     """The times of the connections that were told last, with the log that told each."""
 
     def __init__(self) -> None:
-        self._known: GenerationCache[int, _Times] = GenerationCache(CONNECTIONS_CACHED_MAX)
+        self._known: GenerationCache[int, _Known] = GenerationCache(CONNECTIONS_CACHED_MAX)
 
     def reset(self) -> None:
         """Forgets everything: what is remembered may not have been stored."""
@@ -56,32 +58,37 @@ class ConnectionPairs:
     def _merge(self, key: int, group: list[_Told]) -> None:
         known = self._known.get(key)
         if known is None and len(group) == 1:  # nearly always
-            self._known[key] = [group[0][:2]]
+            time_us, is_security, event, _, _ = group[0]
+            self._known[key] = [(time_us, is_security, event.domain)]
             return
         known = known or []
-        new = [told[:2] for told in group]
-        both = known + new
+        both = known + [(told[0], told[1], told[2].domain) for told in group]
         self._known[key] = sorted(both)[-CONNECTION_PAIR_TIMES_MAX:]
-        surplus = len(new) + connections(known) - connections(both)
+        surplus = len(group) + connections(known) - connections(both)
         if surplus:
             # Security's first, since Sysmon's record may name the host.
             group.sort(key=lambda told: (not told[1], told[0]))
-            _leave_out(group[:surplus], group[surplus:])
+            _leave_out(group[:surplus], group[surplus:], {name for _, _, name in known})
 
 
-def _leave_out(surplus: list[_Told], rest: list[_Told]) -> None:
+def _leave_out(surplus: list[_Told], rest: list[_Told], names: set[str]) -> None:
+    """`names` are those that are stored already."""
     name = next((event.domain for _, _, event, _, _ in surplus if event.domain), "")
-    for time_us, _, event, outcomes, at in surplus:
-        outcomes[at] = Facts(event.process_id, time_us, {})
     for _, _, event, _, _ in rest:
         event.domain = event.domain or name
+    names = {"", *names, *(event.domain for _, _, event, _, _ in rest)}
+    for time_us, _, event, outcomes, at in surplus:
+        outcomes[at] = Facts(event.process_id, time_us, {})
+        if event.domain not in names:
+            names.add(event.domain)
+            outcomes[at] = Dnsquery(event.process_id, time_us, event.domain, 0, "")
 
 
-def connections(told: Iterable[tuple[int, bool]]) -> int:
+def connections(told: Iterable[tuple[int, bool, str]]) -> int:
     """How many connections these times, each with its log, tell: all of them without the greatest
     number of pairs that can be made."""
     times: tuple[list[int], list[int]] = ([], [])
-    for time_us, is_security in told:
+    for time_us, is_security, _ in told:
         times[is_security].append(time_us)
     ours, theirs = map(sorted, times)
     pairs = n = m = 0

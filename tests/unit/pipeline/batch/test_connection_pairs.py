@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from vedette.ingest.record import Record
 from vedette.limits import CONNECTION_PAIR_TIMES_MAX, CONNECTION_PAIR_US
-from vedette.model.event import Facts, Netconn, Outcome
+from vedette.model.event import Dnsquery, Facts, Netconn, Outcome
 from vedette.pipeline.batch.connection_pairs import ConnectionPairs, connections
 from vedette.pipeline.batch.decoded_batch import DecodedBatch
 from vedette.pipeline.submission import Submission
@@ -84,7 +84,8 @@ def most_pairs(sysmon: Sequence[int], security: Sequence[int]) -> int:
 def test_connections_are_those_told_without_as_many_pairs_as_there_can_be(told: list[Told]) -> None:
     sysmon = [time_us for time_us, is_security in told if not is_security]
     security = [time_us for time_us, is_security in told if is_security]
-    assert connections(told) == len(told) - most_pairs(sysmon, security)
+    named = [(*one, "") for one in told]
+    assert connections(named) == len(told) - most_pairs(sysmon, security)
 
 
 @given(told_lists, st.lists(st.integers(0, 7), max_size=3), st.integers(0, 2**31))
@@ -94,7 +95,7 @@ def test_neither_order_nor_division_into_commits_changes_the_count(
     random.Random(seed).shuffle(told)
     places = [0, *sorted(cuts), len(told)]
     divided = [told[begin:end] for begin, end in itertools.pairwise(places)]
-    assert counted(*divided) == connections(itertools.chain(*divided)) == counted(told)
+    assert counted(*divided) == connections((*one, "") for one in told) == counted(told)
 
 
 def test_of_a_pair_in_one_commit_the_record_of_sysmon_counts_with_the_name_that_either_has() -> (
@@ -106,6 +107,20 @@ def test_of_a_pair_in_one_commit_the_record_of_sysmon_counts_with_the_name_that_
         batch = commit(zip(told, events, strict=True))
         ConnectionPairs().merge([batch])
         assert kept(batch) == [connection((NOON_US, False), domain="a.example")]
+
+
+def test_a_name_that_only_the_second_record_has_is_stored_once_as_one_that_was_asked_for() -> None:
+    pairs = ConnectionPairs()
+    first, second, third = (NOON_US, True), (NOON_US + 1, False), (NOON_US + 2, True)
+    pairs.merge([commit([(first, connection(first))])])
+    batch = commit([(second, connection(second, domain="c2.example"))])
+    pairs.merge([batch])
+    assert batch.results == [[Dnsquery("1-p", NOON_US + 1, "c2.example", 0, "")]]
+    more = commit([(third, connection(third, domain="c2.example"))])
+    pairs.merge([more])
+    again = commit([((NOON_US + 3, False), connection(second, domain="c2.example"))])
+    pairs.merge([again])
+    assert again.results == [[Facts("1-p", NOON_US + 1, {})]]
 
 
 def test_other_ends_and_other_directions_are_other_connections() -> None:
