@@ -13,10 +13,17 @@ SEEDED_TESTS = 5
 full disk, overload."""
 
 
-def rounds(short: int) -> int:
-    """The rounds of one test: `short` without VEDETTE_TEST_ROUNDS."""
+WHOLE = 200
+"""VEDETTE_TEST_ROUNDS of `make fault`."""
+
+
+def rounds(short: int, long: int = 0) -> int:
+    """The rounds of one test: `short` without VEDETTE_TEST_ROUNDS; at least `long` in the whole
+    `make fault`."""
     total = int(os.environ.get("VEDETTE_TEST_ROUNDS", "0"))
-    return max(short, -(-total // SEEDED_TESTS)) if total else short
+    if not total:
+        return short
+    return max(short, long if total >= WHOLE else 0, -(-total // SEEDED_TESTS))
 
 
 def is_long() -> bool:

@@ -14,7 +14,8 @@ from tests.fault.senders import Sender, drain, lasting_token, sending
 from tests.support.served import Server, listening, wait_for
 
 ROUNDS = 3
-BATCH_S = 0.12 * rounds(ROUNDS)
+LONG = 100
+BATCH_S = 0.12 * rounds(ROUNDS, LONG)
 """Between two batches of a sender: more alerts of one rule in an hour would be a storm."""
 
 FOLLOWED_S = 2.5
@@ -120,7 +121,7 @@ def test_every_alert_that_is_due_exists_once(tmp_path: Path) -> None:
     dice = seeded()
     senders = [Starter(f"detected-{n}.example", numbered=True) for n in range(3)]
     token = ""
-    for _ in range(rounds(ROUNDS)):
+    for _ in range(rounds(ROUNDS, LONG)):
         with launched(tmp_path) as process:
             server = listening(tmp_path, process)
             if not token:

@@ -1,20 +1,29 @@
 """How often anchors hold, measured on a sample of events: what anchors are chosen by."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final
 
+from vedette import limits
 from vedette.detect.anchors import Anchor, all_anchors
 from vedette.detect.nodes import Text
 from vedette.detect.prefilter import FieldIndex, ValueCaches
 from vedette.detect.rule import Rule
+from vedette.detect.views.answered import ANSWERED
 from vedette.detect.views.event import Event
+
+NOTHING_KNOWN: Final[Mapping[Anchor, float]] = {}
 
 
 class FrequencySample:
-    """Counts, for every anchor of some rules, the events of a sample that pass it."""
+    """Counts, for every anchor of some rules that is not `known`, the events of a sample that pass
+    it."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(
+        self, rules: Iterable[Rule], known: Mapping[Anchor, float] = NOTHING_KNOWN
+    ) -> None:
+        self._known = known
         self._anchors: list[Anchor] = sorted(
-            {anchor for rule in rules for anchor in all_anchors(rule.condition)},
+            {anchor for rule in rules for anchor in all_anchors(rule.condition)} - known.keys(),
             key=lambda anchor: (anchor[0], anchor[1].where, anchor[1].value),
         )
         by_field: dict[str, dict[Text, list[int]]] = {}
@@ -22,25 +31,40 @@ class FrequencySample:
             by_field.setdefault(field, {})[test] = [number]
         caches = ValueCaches()
         self._fields = {field: FieldIndex(tests, caches) for field, tests in by_field.items()}
+        self._anywhere = self._fields.pop("", None)
+        self._answered = [field for field in self._fields if field in ANSWERED]
         self._counts = [0] * len(self._anchors)
         self.events = 0
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is anything to measure."""
+        return bool(self._anchors)
 
     def add(self, event: Event) -> None:
         """Counts one event."""
         self.events += 1
         passed: set[int] = set()
-        for field, index in self._fields.items():
-            fields = (field,) if field else tuple(event.data)
-            for name in fields:
-                passed.update(index.find(event.value(name)))
+        for field in event.data:
+            index = self._fields.get(field)
+            if index is not None:
+                passed.update(index.find(event.value(field)))
+            if self._anywhere is not None:
+                passed.update(self._anywhere.find(event.value(field)))
+        if event.is_answered:
+            for field in self._answered:
+                if event.data.get(field) is None:
+                    passed.update(self._fields[field].find(event.value(field)))
         for number in passed:
             self._counts[number] += 1
 
     def shares(self) -> dict[Anchor, float]:
-        """The share of events that pass, of every anchor; {} before any event was counted."""
+        """The share of events that pass, of every anchor, with what was known; of the others
+        nothing before any event was counted."""
         if not self.events:
-            return {}
-        return {
-            anchor: count / self.events
-            for anchor, count in zip(self._anchors, self._counts, strict=True)
-        }
+            return dict(self._known)
+        room = limits.ANCHORS_KNOWN_MAX - len(self._anchors)
+        found = dict(self._known) if len(self._known) <= room else {}
+        for anchor, count in zip(self._anchors, self._counts, strict=True):
+            found[anchor] = count / self.events
+        return found

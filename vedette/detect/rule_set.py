@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from vedette import limits
-from vedette.detect.anchors import Anchor
+from vedette.detect.anchors import Anchor, anchors_of, assume
 from vedette.detect.expression import Expression, compile_expression
 from vedette.detect.prefilter import Prefilter, ValueCaches
 from vedette.detect.rule import Rule
@@ -28,6 +28,7 @@ class Hit:
 
 NO_FREQUENCIES: Final[Mapping[Anchor, float]] = {}
 _NONE: Final[list[int]] = []
+_EVENT_ID: Final = "EventID"
 
 
 def _never(_event: Event, _values: object, _lower: object) -> bool:
@@ -61,6 +62,8 @@ class RuleSet:
         self._predicates: dict[int, Predicate] = {}
         self._caches = ValueCaches()
         self._frequency = frequency
+        self._chosen: dict[int, frozenset[Anchor] | None] = {}
+        """Anchors by number of the rule."""
         self._by_source: dict[str, list[int]] = {}
         for number, rule in enumerate(self.rules):
             for source in rule.sources:
@@ -71,6 +74,7 @@ class RuleSet:
     def use_frequency(self, frequency: Mapping[Anchor, float]) -> None:
         """Chooses the anchors anew, by what was measured."""
         self._frequency = frequency
+        self._chosen = {}
         self._prefilters = {}
         self._caches.forget()
 
@@ -153,13 +157,27 @@ class RuleSet:
         except KeyError:
             numbers = sorted({n for source in sources for n in self._by_source.get(source, ())})
             chosen = [(number, self.rules[number]) for number in numbers]
-            made = Prefilter(chosen, self._frequency, self._caches, event_id) if chosen else None
+            made = Prefilter(chosen, self._anchors, self._caches, event_id) if chosen else None
             kept = None if made is None or made.is_empty else made
             if len(self._prefilters) >= limits.DETECT_CLASSES_MAX:
                 self._prefilters.clear()
                 self._caches.forget()
             self._prefilters[sources, event_id] = kept
             return kept
+
+    def _anchors(
+        self, number: int, rule: Rule, event_id: int
+    ) -> "frozenset[Anchor] | Literal[False] | None":
+        """Anchors of a rule (`prefilter.AnchorsOf`). Those of one that does not ask for the event's
+        id are chosen once."""
+        if not event_id or _EVENT_ID not in rule.fields:
+            if number not in self._chosen:
+                self._chosen[number] = anchors_of(rule.condition, self._frequency)
+            return self._chosen[number]
+        left = assume(rule.condition, _EVENT_ID, str(event_id))
+        if isinstance(left, bool):
+            return None if left else False
+        return anchors_of(left, self._frequency)
 
     def judge_all(self, event: Event) -> list[Hit]:
         """The same without prefilter and expressions: what tests hold `judge` against."""

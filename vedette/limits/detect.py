@@ -144,6 +144,10 @@ endpoints takes a tenth; a regular expression over long scripts can take any."""
 
 RULE_STOPPED_SEVERITY = 60
 """Severity of the alert that says that a rule was stopped."""
+ANCHORS_KNOWN_MAX = 200_000
+"""Anchors whose frequency a worker remembers over changes of the rules; all public rules have some
+40,000."""
+
 REGEX_LITERAL_CHARS_MAX = 10_000
 """Characters of a pattern that is read for the literals in it."""
 

@@ -24,7 +24,8 @@ def correlation_of(document: dict[Any, Any], id_: str, level: Level) -> Correlat
     name = parsed.type.name.lower()
     kind = _TYPES.get(name)
     if kind is None:
-        raise UnsupportedError("unsupported_correlation", f"correlations of type {name}")
+        message = f"correlations of type {name}: values are counted, not reckoned with"
+        raise UnsupportedError("unsupported_correlation", message)
     rules = tuple(one.reference for one in parsed.rules or ())
     if not rules:
         raise UnsupportedError("malformed", "a correlation names the rules that it is about")

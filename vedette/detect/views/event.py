@@ -82,6 +82,11 @@ class Event:
             found = self._folded[field] = self.value(field).lower()
         return found
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether anything is known that the event itself lacks."""
+        return self._lookup is not no_lookup
+
     def originals(self) -> Texts:
         """The values, to ask for many of them."""
         return Texts(self.value)
@@ -99,10 +104,11 @@ class Event:
         flat records adds, and without the rendered message of a record that has values."""
         if "EventID" not in self.data:
             return self.data
-        return [field for field in self.data if field not in _ADDED]
+        return [field for field in self.data if field not in ADDED]
 
 
-_ADDED: Final = ENVELOPE | {"Message"}
+ADDED: Final = ENVELOPE | {"Message"}
+"""Members of flat records that are not the event's own values."""
 
 _TRUE: Final = {True: "true", False: "false"}
 

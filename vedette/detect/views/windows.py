@@ -248,3 +248,6 @@ _OF_SOURCE: Final = {
     "SourceParentCommandLine": "ParentCommandLine",
 }
 """Metadata of the process that acts on another, as for any event."""
+
+LOOKED_UP: Final = frozenset(_DERIVED) | frozenset(_OF_SOURCE)
+"""Fields that are answered here although the record lacks them."""

@@ -9,7 +9,7 @@ Hits are collapsed by rule and process (or record) within a commit: the first on
 the others are counted. Hits that a correlation is about are told apart by the values it asks for.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import thread_time_ns
 from typing import Final
 
@@ -18,7 +18,8 @@ import xxhash
 from msgspec import Struct
 
 from vedette import limits
-from vedette.detect.frequency import FrequencySample
+from vedette.detect.anchors import Anchor
+from vedette.detect.frequency import NOTHING_KNOWN, FrequencySample
 from vedette.detect.judged_rule import JudgedRule
 from vedette.detect.process_fields import process_lookup
 from vedette.detect.rule import Rule
@@ -70,18 +71,25 @@ class RuleJudge:
         self._told_apart_by: dict[str, tuple[str, ...]] = {}
         self._set: RuleSet | None = None
         self._sample: FrequencySample | None = None
+        self._frequency: Mapping[Anchor, float] = NOTHING_KNOWN
+        """Measured on this worker's events; kept when the rules change."""
         self._is_failing = False
 
     def use(self, generation: int, rules: Sequence[JudgedRule]) -> None:
-        """Sets the rules from the next commit on. They are looked up by guessed anchors until
-        `DETECT_SAMPLE_EVENTS` events have shown which are rare."""
+        """Sets the rules from the next commit on. They are looked up by anchors that were measured
+        for earlier rules, and by guessed ones until `DETECT_SAMPLE_EVENTS` events have shown which
+        are rare."""
         self.generation = generation
         self._rules = tuple(_readable(rules))
         self._told_apart_by = {
             one.id: one.told_apart_by for one in rules if one.told_apart_by is not None
         }
-        self._set = RuleSet(self._rules, cpu_ns=thread_time_ns) if self._rules else None
-        self._sample = FrequencySample(self._rules) if self._rules else None
+        self._set = None
+        self._sample = None
+        if self._rules:
+            self._set = RuleSet(self._rules, self._frequency, thread_time_ns)
+            sample = FrequencySample(self._rules, self._frequency)
+            self._sample = sample if sample.is_needed else None
 
     def take_costs(self) -> list[RuleCost]:
         """What rules cost and found since the last call; without those that nothing led to."""
@@ -143,7 +151,8 @@ class RuleJudge:
         if self._sample is not None:
             self._sample.add(event)
             if self._sample.events >= limits.DETECT_SAMPLE_EVENTS:
-                self._set.use_frequency(self._sample.shares())
+                self._frequency = self._sample.shares()
+                self._set.use_frequency(self._frequency)
                 self._sample = None
         return found
 
