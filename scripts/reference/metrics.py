@@ -11,8 +11,9 @@ from vedette.notify.outbox_metrics import OutboxMetrics
 from vedette.pipeline.ingest_metrics import IngestMetrics
 
 _INTRODUCTION = """
-`GET /metrics` answers them to any user's token, as text or OpenMetrics. They come with the
-metrics of the process and its runtime that every Python program has (`process_*`, `python_*`).
+`GET /metrics` answers them to a global administrator's token, as text or OpenMetrics. They come
+with the metrics of the process and its runtime that every Python program has (`process_*`,
+`python_*`).
 """
 
 _NOTES = """

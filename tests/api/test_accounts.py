@@ -107,10 +107,10 @@ def test_a_team_gives_roles_and_takes_them(server: Server, analyst: httpx.Client
     analyst.post("/api/user", json={"username": user, "teams": [{"id": team["id"]}]})
     secret = analyst.post("/api/v1/token", json={"user": user}).json()["secret"]
     with server.client(**{"X-Auth-Token": secret}) as client:
-        assert client.get("/metrics").status_code == 200
+        assert client.get("/api/v1/banning/bannedlist").status_code == 200
         none = [{"group_id": 1, "access_category": "No Access"}]
         analyst.put(f"/api/team/{team['id']}", json={"group_access": none})
-        assert client.get("/metrics").status_code == 403
+        assert client.get("/api/v1/banning/bannedlist").status_code == 403
     assert analyst.delete(f"/api/team/{team['id']}").json() == {"result": "success"}
     assert analyst.get(f"/api/team/{team['id']}").status_code == 404
 

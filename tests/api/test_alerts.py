@@ -1,5 +1,6 @@
 """Alerts over HTTPS: searched, read, changed one by one and many at once, within one's groups."""
 
+import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -345,3 +346,25 @@ def test_a_query_that_is_a_bomb_is_refused_or_answered_in_time(triage: Triage) -
     assert triage.admin.get("/api/v2/alert", params={"sort": "event"}).status_code == 400
     wrong = {"facet": "true", "facet.field": "nothing"}
     assert triage.admin.get("/api/v2/alert", params=wrong).status_code == 400
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_bulk_change_touches_what_single_changes_of_the_same_alerts_would(
+    triage: Triage, seed: int
+) -> None:
+    draw, everything = random.Random(seed), [*triage.mine, *triage.theirs]
+    chosen = set(draw.sample(everything, draw.randint(1, len(everything))))
+    query = draw.choice(["hostname:mine.alerts.example", "title:odd", "title:bad", ""])
+    body: dict[str, Any] = {"assigned_to": f"round-{seed}"}
+    wanted = set(everything)
+    if query:
+        wanted &= ids(search(triage.admin, q=query))
+        body["query"] = query
+    if draw.random() < 0.7 or not query:
+        wanted &= chosen
+        body["alert_ids"] = sorted(chosen | {"0" * 32})
+    answer = triage.admin.post("/api/v1/alerts", json=body)
+    assert answer.json()["changed"] == len(wanted), answer.text
+    assert ids(search(triage.admin, q=f"assigned_to:round-{seed}")) == wanted
+    for client in (triage.analyst, triage.viewer):
+        assert client.post("/api/v1/alerts", json=body).status_code == 403

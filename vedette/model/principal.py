@@ -43,6 +43,8 @@ class Principal:
     administrators have every role everywhere, whatever stands here."""
     sensor_id: int = 0
     """Which sensor it is; 0 for all others."""
+    is_read_only: bool = False
+    """Whether it is a token that changes nothing, whatever its user may."""
     is_session: bool = False
     """Whether it is a browser that signed in: only its cookie is a credential then."""
 

@@ -14,7 +14,7 @@ from fastapi import Request
 from vedette.api.http.client_address import client_address
 from vedette.api.http.credentials import Credential, credential_of, is_sensor, sensor_credential
 from vedette.api.http.pages import pages_of
-from vedette.api.http.route_rights import ACCESS, Right
+from vedette.api.http.route_rights import ACCESS, READING_POSTS, Right
 from vedette.api.services import Services, services_of
 from vedette.errors import ForbiddenError, UnauthorizedError
 from vedette.model.principal import Principal, PrincipalKind, Role
@@ -30,6 +30,10 @@ _AUTHOR_KINDS: Final[Mapping[PrincipalKind, AuthorKind]] = {
 
 _FROM_ANYWHERE: Final = frozenset({Right.SENSOR, Right.SEND, Right.HANDSHAKE})
 """Rights of sensors and senders, whose addresses nobody approves."""
+
+_OF_PEOPLE: Final = frozenset({Right.READ, Right.VIEW, Right.ACT, Right.ADMINISTER})
+"""Rights whose GET routes tell no secret: what needs `ADMINISTER_GROUP` holds those of
+enrolment."""
 
 _WITHOUT_TOKEN: Final = frozenset({Right.OPEN, Right.IN_BODY})
 
@@ -61,6 +65,10 @@ async def authorize(request: Request) -> None:
     set_author(_author(request, principal))
     if not may(principal, right):
         raise ForbiddenError(f"{principal.name} may not do this")
+    if principal.is_read_only and not reads_only(
+        right, request.method, request.scope["route"].path
+    ):
+        raise ForbiddenError("this token may only read", reason="token_reads_only")
     if right not in _FROM_ANYWHERE:
         _check_address(request, services)
 
@@ -92,6 +100,13 @@ def may(principal: Principal, right: Right) -> bool:
             return principal.kind == "user" and principal.highest_role >= Role.ANALYST
         case Right.ADMINISTER:
             return principal.kind == "user" and principal.is_global_admin
+
+
+def reads_only(right: Right, method: str, path: str) -> bool:
+    """Whether a route changes nothing and tells no secret: a read-only token may call it."""
+    if right not in _OF_PEOPLE:
+        return False
+    return method in ("GET", "HEAD") or (method, path) in READING_POSTS
 
 
 async def sensor_principal(request: Request, services: Services) -> Principal:

@@ -259,7 +259,7 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/docs"): Right.OPEN,
     ("GET", "/docs/{file}"): Right.OPEN,
     ("GET", "/openapi.json"): Right.OPEN,
-    ("GET", "/metrics"): Right.VIEW,
+    ("GET", "/metrics"): Right.ADMINISTER,
     ("GET", "/api/info"): Right.READ,
     ("GET", "/api/v1/binary"): Right.READ,
     ("POST", "/api/v1/binary"): Right.READ,
@@ -348,3 +348,20 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("DELETE", "/api/v1/storage/events/{partition_name}"): Right.ADMINISTER,
 }
 """Every route, by method and path template."""
+
+READING_POSTS: Final = frozenset(
+    {
+        ("POST", "/api/v1/binary"),
+        ("POST", "/api/v1/process"),
+        ("POST", "/api/v2/alert"),
+        ("POST", "/api/v2/alert/group"),
+        ("POST", "/api/v1/alert/suppression/preview"),
+        ("POST", "/api/v1/watchlist/preview"),
+        ("POST", "/api/v1/sigma/test"),
+        # A stream is a place in what is read, and nobody else's.
+        ("POST", "/api/v6/process/stream"),
+        ("PATCH", "/api/v6/process/stream/{stream_id}"),
+        ("POST", "/api/v6/process/stream/{stream_id}"),
+    }
+)
+"""Routes that change nothing though their method says otherwise: open to read-only tokens."""

@@ -1,6 +1,7 @@
 """`vedette token`: works on the state database, also while the server runs (a revocation is in
 force there within a second)."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -37,6 +38,9 @@ def issue(
     group: Annotated[
         str, typer.Option(metavar="NAME", help="Sensor group of an ingest token.")
     ] = "Default Group",
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="API token that may read and change nothing.")
+    ] = False,
     name: Annotated[str, typer.Option(help="What the token is for.")] = "",
     expires_days: Annotated[
         int | None,
@@ -57,6 +61,8 @@ def issue(
     """Issue a token and print its secret. It is shown this once and kept nowhere."""
     if (user is None) is not ingest:
         raise BadRequestError("choose one: --user NAME for an API token, --ingest for a sender's")
+    if read_only and ingest:
+        raise BadRequestError("choose one: --read-only or --ingest")
     now_us = SystemClock().now_us()
     if never_expires and expires_days:
         raise BadRequestError("choose one: --expires-days or --never-expires")
@@ -65,7 +71,7 @@ def issue(
         days = load_settings(data, config).settings.token_lifetime_days
     expires_us = now_us + days * DAY_US if days else 0
     with open_state(data, config) as database:
-        new = _new(database, user, group, name, expires_us)
+        new = replace(_new(database, user, group, name, expires_us), is_read_only=read_only)
         issued = tokens.issue(database, new, now_us)
     if as_json:
         print_json({"id": issued.id, "secret": issued.secret, "kind": new.kind})
@@ -92,6 +98,7 @@ def list_tokens(
             "kind": token.kind,
             "holder": token.holder,
             "name": token.name,
+            "scope": "read" if token.is_read_only else "",
             "state": _state(token, now_us),
             "created": time_text(token.created_us),
             "expires": time_text(token.expires_us),
@@ -102,7 +109,7 @@ def list_tokens(
     if as_json:
         print_json(rows)
         return
-    headings = ("id", "kind", "holder", "name", "state", "created", "expires", "last used")
+    headings = ("id", "kind", "holder", "name", "scope", "state", "created", "expires", "last used")
     print_table(headings, [tuple(row.values()) for row in rows])
 
 

@@ -2,9 +2,10 @@
 
 A secret is 40 hex digits, 160 bits from the system's generator; only its SHA-256 is kept: a fast
 hash is enough for a secret that cannot be guessed, and it is computed for every request. `api`
-tokens act as a user; `ingest` tokens may only send telemetry into one sensor group. The HTTP layer
-reads them from requests (docs/telemetry-formats.md#protocols: Basic `id:secret`, `ApiKey
-base64(id:secret)`, `Bearer secret`; docs/http-api.md#who-may-call-what: X-Auth-Token).
+tokens act as a user, read-only ones as a user who may change nothing; `ingest` tokens may only send
+telemetry into one sensor group. The HTTP layer reads them from requests
+(docs/telemetry-formats.md#protocols: Basic `id:secret`, `ApiKey base64(id:secret)`, `Bearer
+secret`; docs/http-api.md#who-may-call-what: X-Auth-Token).
 
 Authentication reads the database at most once a second and token; a revocation by another program
 takes effect within that second, one by this server at once.
@@ -48,6 +49,8 @@ class NewToken:
     group_id: int | None = None
     expires_us: int | None = None
     """Epoch microseconds; None: `TOKEN_LIFETIME_US` from now; 0: never."""
+    is_read_only: bool = False
+    """Of an `api` token: whether it may read and change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ class Token:
     expires_us: int
     revoked_us: int
     last_used_us: int
+    is_read_only: bool
 
     def is_good(self, now_us: int) -> bool:
         return not self.revoked_us and (not self.expires_us or now_us < self.expires_us)
@@ -113,6 +117,7 @@ def insert_checked(connection: Connection, new: NewToken, now_us: int) -> Issued
         "secret_sha256": _digest(issued.secret),
         "created_us": now_us,
         "expires_us": expires_us,
+        "read_only": new.kind == "api" and new.is_read_only,
     }
     connection.execute(insert(TOKEN).values(row))
     return issued
@@ -275,6 +280,7 @@ def _principal(connection: Connection, row: Any) -> Principal:
         row["id"],
         is_global_admin=row["global_admin"],
         roles=roles_of(connection, row["user_id"]),
+        is_read_only=row["read_only"],
         is_session=row["kind"] == "session",
     )
 
@@ -289,6 +295,7 @@ def _token(row: Any) -> Token:
         expires_us=row["expires_us"],
         revoked_us=row["revoked_us"],
         last_used_us=row["last_used_us"],
+        is_read_only=row["read_only"],
     )
 
 

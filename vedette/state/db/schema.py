@@ -120,10 +120,14 @@ TOKEN = Table(
     _number("expires_us"),  # 0: never
     _number("revoked_us"),  # 0: not revoked
     _number("last_used_us"),  # coarse
+    Column("read_only", Boolean, nullable=False, server_default=false()),
     info=audited(
         "token",
         "id",
-        only=("id", "kind", "name", "user_id", "group_id", "expires_us", "revoked_us"),
+        only=(
+            *("id", "kind", "name", "user_id", "group_id"),
+            *("expires_us", "revoked_us", "read_only"),
+        ),
         secrets=("secret_sha256",),
     ),
 )

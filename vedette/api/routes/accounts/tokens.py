@@ -49,10 +49,12 @@ def listed(request: Request, here: Here, caller: Caller) -> Response:
 
 @router.post("/api/v1/token", summary="Issue a token")
 def issue(here: Here, caller: Caller, body: Body) -> Response:
-    """Takes `name` and `expires_days` (0: never, where the caller is a global administrator), and
-    from global administrators `user` or, for an ingest token, `group_id`. The answer has the
-    `secret`, which is not shown again."""
-    members = Members(body, known=("name", "user", "group_id", "expires_days"), of="a new token")
+    """Takes `name`, `scope` (`full`, or `read` for a token that changes nothing) and
+    `expires_days` (0: never, where the caller is a global administrator), and from global
+    administrators `user` or, for an ingest token, `group_id`. The answer has the `secret`, which is
+    not shown again."""
+    known = ("name", "user", "group_id", "expires_days", "scope")
+    members = Members(body, known=known, of="a new token")
     now_us = here.clock.now_us()
     username = (members.text("user") or caller.name).lower()
     is_own = username == caller.name and body.get("group_id") is None
@@ -64,6 +66,7 @@ def issue(here: Here, caller: Caller, body: Body) -> Response:
         user_id=users.id_of(here.database, username),
         group_id=_group_id(body),
         expires_us=_expires_us(here, caller, body, now_us),
+        is_read_only=_scope(members, is_ingest=body.get("group_id") is not None) == "read",
     )
     issued = tokens.issue(here.database, new, now_us)
     found = next(one for one in tokens.all_tokens(here.database) if one.id == issued.id)
@@ -79,6 +82,14 @@ def revoke(token_id: str, here: Here, caller: Caller) -> Response:
         raise NotFoundError(f"there is no token {token_id[:40]!r}")
     here.tokens.revoke(token_id)
     return json_answer({"result": "success"})
+
+
+def _scope(members: Members, *, is_ingest: bool) -> str:
+    known = ("ingest",) if is_ingest else ("full", "read")
+    scope = members.text("scope") or known[0]
+    if scope not in known:
+        raise BadRequestError(f"scope: {scope[:20]!r} is none of {', '.join(known)}")
+    return scope
 
 
 def _group_id(body: dict[str, Any]) -> int | None:
@@ -103,6 +114,7 @@ def _body(token: Token, now_us: int) -> dict[str, Any]:
     return {
         "id": token.id,
         "kind": token.kind,
+        "scope": "ingest" if token.kind == "ingest" else "read" if token.is_read_only else "full",
         "name": token.name,
         "holder": token.holder,
         "created": instant(token.created_us),

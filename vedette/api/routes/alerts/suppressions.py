@@ -13,6 +13,7 @@ from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.alert_changes import suppression_change
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.schemas.search.alert_results import preview_body
+from vedette.api.schemas.whole_counts import counts_within
 from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
@@ -33,11 +34,14 @@ Body = Annotated[dict[str, Any], Depends(json_object)]
 
 
 @router.get("", summary="All suppressions")
-def listed(here: Here) -> Response:
-    """Also those that are disabled or have expired, by id."""
+def listed(here: Here, scope: Within) -> Response:
+    """Also those that are disabled or have expired, by id; `hits` is 0 for users who do not see all
+    hosts."""
     now_us = here.clock.now_us()
     with here.database.reading() as connection:
-        return json_answer([_body(one, now_us) for one in suppressions.all_rules(connection)])
+        return json_answer(
+            [counts_within(_body(one, now_us), scope) for one in suppressions.all_rules(connection)]
+        )
 
 
 @router.post("", summary="Add a suppression")
@@ -67,10 +71,10 @@ async def preview(request: Request, here: Here, scope: Within, body: Body) -> Re
 
 
 @router.get("/{suppression_id}", summary="One suppression")
-def one(suppression_id: str, here: Here) -> Response:
+def one(suppression_id: str, here: Here, scope: Within) -> Response:
     with here.database.reading() as connection:
         found = suppressions.get(connection, _number(suppression_id))
-    return json_answer(_body(found, here.clock.now_us()))
+    return json_answer(counts_within(_body(found, here.clock.now_us()), scope))
 
 
 @router.put("/{suppression_id}", summary="Change a suppression")

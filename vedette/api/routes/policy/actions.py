@@ -17,7 +17,8 @@ from vedette.api.schemas.action import (
     numbered_type,
 )
 from vedette.api.services import Services, services
-from vedette.model.principal import Principal
+from vedette.model.findings.detection import Source
+from vedette.model.principal import Principal, Role
 from vedette.notify import action_settings
 from vedette.notify.action_settings import Editor
 from vedette.notify.senders import TEMPLATES
@@ -43,15 +44,19 @@ def _editor(here: Services, caller: Principal) -> Editor:
     )
 
 
-def _add_routes(kind: ActionSource) -> None:
-    """The routes of one kind of source."""
+def _changed(kind: ActionSource, here: Services, caller: Principal, source_id: str) -> Source:
+    """A source whose actions the caller may change."""
+    return kind.source(here.database, caller, source_id, Role.ANALYST)
+
+
+def _add_types(kind: ActionSource) -> None:
+    """The routes of one kind of source, by type of action."""
     types = f"{kind.base}/{{source_id}}/action_type"
-    legacy = f"{kind.base}/{{source_id}}/action"
 
     @router.get(types, summary="Which actions are on")
     def listed(source_id: str, here: Here, caller: Caller) -> Response:
         """All four; `email` is that of the caller."""
-        source = kind.source(here.database, source_id)
+        source = kind.source(here.database, caller, source_id)
         user_id = id_of(here.database, caller.name)
         with here.database.reading() as connection:
             found = action_settings.action_types(connection, source, user_id)
@@ -63,7 +68,7 @@ def _add_routes(kind: ActionSource) -> None:
     def one(source_id: str, action: str, here: Here, caller: Caller) -> Response:
         """`email` is that of the caller."""
         wanted = action_type(action)
-        source = kind.source(here.database, source_id)
+        source = kind.source(here.database, caller, source_id)
         user_id = id_of(here.database, caller.name)
         with here.database.reading() as connection:
             found = action_settings.action_types(connection, source, user_id)
@@ -74,7 +79,7 @@ def _add_routes(kind: ActionSource) -> None:
         """Takes `enabled`; for `http` also where it leads: `url`, `template`, `secret`,
         `authorization`, `params` (docs/notifications.md#webhooks)."""
         wanted, is_on = action_type(action), is_enabled(body, needed=True)
-        source, by = kind.source(here.database, source_id), _editor(here, caller)
+        source, by = _changed(kind, here, caller, source_id), _editor(here, caller)
         members = {
             name: value for name, value in body.items() if name not in ("enabled", "action_type")
         }
@@ -82,10 +87,15 @@ def _add_routes(kind: ActionSource) -> None:
             action_settings.switch(connection, source, wanted, bool(is_on), by, members)
         return json_answer(_SUCCESS)
 
+
+def _add_legacy(kind: ActionSource) -> None:
+    """The routes of one kind of source, by stored action."""
+    legacy = f"{kind.base}/{{source_id}}/action"
+
     @router.get(legacy, summary="Stored actions (legacy)")
     def stored(source_id: str, here: Here, caller: Caller) -> Response:
         """Those of the source and of the caller; global administrators see all."""
-        source, by = kind.source(here.database, source_id), _editor(here, caller)
+        source, by = kind.source(here.database, caller, source_id), _editor(here, caller)
         with here.database.reading() as connection:
             found = action_settings.listed(connection, source, by)
         return json_answer([legacy_body(action) for action in found])
@@ -94,7 +104,7 @@ def _add_routes(kind: ActionSource) -> None:
     def create(source_id: str, here: Here, caller: Caller, body: Body) -> Response:
         """Takes `action_type` as a number and `action_data`."""
         wanted, data = numbered_type(body.get("action_type")), action_data(body)
-        source, by = kind.source(here.database, source_id), _editor(here, caller)
+        source, by = _changed(kind, here, caller, source_id), _editor(here, caller)
         with here.database.writing() as connection:
             made = action_settings.add(connection, source, wanted, data, by)
         return json_answer({"action_id": made})
@@ -102,7 +112,7 @@ def _add_routes(kind: ActionSource) -> None:
     @router.get(f"{legacy}/{{action_id}}", summary="One stored action (legacy)")
     def stored_one(source_id: str, action_id: str, here: Here, caller: Caller) -> Response:
         number = number_of(action_id, "action")
-        source, by = kind.source(here.database, source_id), _editor(here, caller)
+        source, by = kind.source(here.database, caller, source_id), _editor(here, caller)
         with here.database.reading() as connection:
             return json_answer(legacy_body(action_settings.get(connection, source, number, by)))
 
@@ -111,7 +121,7 @@ def _add_routes(kind: ActionSource) -> None:
         """Takes `action_data` and `enabled`; its type stays."""
         number, data = number_of(action_id, "action"), action_data(body)
         is_on = is_enabled(body, needed=False)
-        source, by = kind.source(here.database, source_id), _editor(here, caller)
+        source, by = _changed(kind, here, caller, source_id), _editor(here, caller)
         with here.database.writing() as connection:
             action_settings.change(connection, source, number, by, is_on, data)
         return json_answer(_SUCCESS)
@@ -119,11 +129,12 @@ def _add_routes(kind: ActionSource) -> None:
     @router.delete(f"{legacy}/{{action_id}}", summary="Delete an action (legacy)")
     def delete(source_id: str, action_id: str, here: Here, caller: Caller) -> Response:
         number = number_of(action_id, "action")
-        source, by = kind.source(here.database, source_id), _editor(here, caller)
+        source, by = _changed(kind, here, caller, source_id), _editor(here, caller)
         with here.database.writing() as connection:
             action_settings.remove(connection, source, number, by)
         return json_answer(_SUCCESS)
 
 
 for _kind in ACTION_SOURCES:
-    _add_routes(_kind)
+    _add_types(_kind)
+    _add_legacy(_kind)

@@ -17,6 +17,7 @@ from vedette.api.schemas.ban import (
     wanted_hashes,
     without_request_members,
 )
+from vedette.api.schemas.whole_counts import counts_within
 from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ConflictError, ForbiddenError
@@ -58,7 +59,7 @@ _READ_ONLY: Final = frozenset(
 @router.get(_LIST, summary="All bans")
 def listed(here: Here, scope: Within) -> Response:
     """By md5, disabled ones too. The last block is left out where the caller does not see its
-    host."""
+    host, and `block_count` is 0 where they do not see all."""
     return json_answer([_body(ban, scope) for ban in bans.all_bans(here.database)])
 
 
@@ -252,4 +253,4 @@ def _body(ban: Ban, scope: Scope) -> dict[str, Any]:
             "last_block_time": instant(ban.last_block_us),
             "last_block_hostname": ban.last_block_hostname,
         }
-    return body
+    return counts_within(body, scope)

@@ -29,6 +29,7 @@ from vedette.api.schemas.sigma_rule import (
     wanted,
 )
 from vedette.api.schemas.watchlist import preview_bounds
+from vedette.api.schemas.whole_counts import counts_within
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
 from vedette.model.principal import Principal
@@ -60,9 +61,10 @@ _LISTED: Final = described(
 
 
 @router.get(_BASE, summary="Sigma rules", openapi_extra=_LISTED)
-def listed(request: Request, here: Here) -> Response:
+def listed(request: Request, here: Here, scope: Within) -> Response:
     """Rules, correlations and filters by title, without their texts; with what they cost and found.
-    `reasons` counts those that cannot be evaluated."""
+    Both are 0 for users who do not see all hosts. `reasons` counts those that cannot be
+    evaluated."""
     query = request.query_params
     start = whole_number(query, "start", 0)
     rows = whole_number(query, "rows", limits.SIGMA_ROWS, most=limits.SIGMA_ROWS_MAX)
@@ -73,7 +75,8 @@ def listed(request: Request, here: Here) -> Response:
             "total_results": found.total,
             "start": start,
             "results": [
-                rule_body(one, in_force.generation, with_text=False) for one in found.rules
+                counts_within(rule_body(one, in_force.generation, with_text=False), scope)
+                for one in found.rules
             ],
             "in_force": in_force_body(in_force),
             "reasons": rules.reasons(here.database),
@@ -158,10 +161,11 @@ def _on_events(here: Services, body: dict[str, Any]) -> Response:
 
 
 @router.get(f"{_BASE}/{{rule_id}}", summary="One Sigma rule")
-def one(rule_id: str, here: Here) -> Response:
+def one(rule_id: str, here: Here, scope: Within) -> Response:
     """With its text."""
     in_force = rules.in_force(here.database).generation
-    return json_answer(rule_body(rules.get(here.database, rule_id), in_force, with_text=True))
+    body = rule_body(rules.get(here.database, rule_id), in_force, with_text=True)
+    return json_answer(counts_within(body, scope))
 
 
 @router.put(f"{_BASE}/{{rule_id}}", summary="Switch a Sigma rule on or off")

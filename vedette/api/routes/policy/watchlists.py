@@ -8,6 +8,7 @@ from starlette.responses import Response
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.routes.policy.action_sources import sees_group
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import described
 from vedette.api.schemas.watchlist import (
@@ -18,6 +19,7 @@ from vedette.api.schemas.watchlist import (
     watchlist_id,
     watchlist_members,
 )
+from vedette.api.schemas.whole_counts import counts_within
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
 from vedette.limits import WATCHLIST_PREVIEW_DAYS
@@ -44,20 +46,21 @@ _CHOSEN: Final = described(("id", "The id of the new watchlist; without one the 
 
 
 @router.get(_PATH, summary="All watchlists")
-def listed(here: Here, caller: Caller) -> Response:
-    """Those over all sensors, and those of groups that the caller sees, by id."""
+def listed(here: Here, caller: Caller, scope: Within) -> Response:
+    """Those over all sensors, and those of groups that the caller sees, by id. What one over all
+    sensors counts is 0 for users who do not see all."""
     with here.database.reading() as connection:
         found = watchlists.all_watchlists(connection)
-    return json_answer([watchlist_body(one) for one in found if _sees(caller, one)])
+    return json_answer([_body(one, scope) for one in found if sees_group(caller, one.group_id)])
 
 
 @router.get(f"{_PATH}/{{watchlist_id}}", summary="One watchlist")
-def one(watchlist_id: str, here: Here, caller: Caller) -> Response:
+def one(watchlist_id: str, here: Here, caller: Caller, scope: Within) -> Response:
     """By its id, or by one that it had before its query changed; with the queries that it had."""
     found = _known(here, caller, watchlist_id)
     with here.database.reading() as connection:
         formers = watchlists.history(connection, found.key)
-    return json_answer(watchlist_body(found) | {"history": history_body(formers)})
+    return json_answer(_body(found, scope) | {"history": history_body(formers)})
 
 
 @router.post(_PATH, summary="Create a watchlist", openapi_extra=_CHOSEN)
@@ -89,7 +92,7 @@ def create(request: Request, here: Here, caller: Caller, body: Body) -> Response
 
 
 @router.put(f"{_PATH}/{{watchlist_id}}", summary="Change a watchlist")
-def change(watchlist_id: str, here: Here, caller: Caller, body: Body) -> Response:
+def change(watchlist_id: str, here: Here, caller: Caller, scope: Within, body: Body) -> Response:
     """Takes what POST takes, a whole record too; what is not given stays. With another query the
     watchlist gets the next id, takes its actions with it (or those of
     `move_actions_from_watchlist_id`) and starts anew; older ids lead to it. The answer is the
@@ -115,7 +118,7 @@ def change(watchlist_id: str, here: Here, caller: Caller, body: Body) -> Respons
         found = watchlists.change(
             connection, known, values, here.clock.now_us(), members.move_actions_from
         )
-    return json_answer(watchlist_body(found) | {"result": "success"})
+    return json_answer(_body(found, scope) | {"result": "success"})
 
 
 @router.delete(f"{_PATH}/{{watchlist_id}}", summary="Delete a watchlist")
@@ -153,28 +156,29 @@ async def preview(request: Request, here: Here, scope: Within, body: Body) -> Re
     return await run_search(request, here, work)
 
 
+def _body(one: Watchlist, scope: Scope) -> dict[str, Any]:
+    """What a watchlist of a group counts is of hosts that its readers see."""
+    body = watchlist_body(one)
+    return counts_within(body, scope) if one.group_id == ALL_GROUPS else body
+
+
 def _known(here: Services, caller: Principal, text: str) -> Watchlist:
     """A watchlist that the caller sees. Raises BadRequestError, NotFoundError."""
     number = watchlist_id(text)
     with here.database.reading() as connection:
         found = watchlists.get(connection, number)
-    if not _sees(caller, found):
+    if not sees_group(caller, found.group_id):
         raise NotFoundError(f"there is no watchlist {number}")
     return found
 
 
-def _sees(caller: Principal, one: Watchlist) -> bool:
-    if one.group_id == ALL_GROUPS or caller.is_global_admin:
-        return True
-    return caller.role_in(one.group_id) >= Role.VIEWER
-
-
 def _check_may_change(here: Services, caller: Principal, group_id: int) -> None:
     """A watchlist is executed over the sensors of its group, one without a group over all of them:
-    that needs the role of an analyst there. Raises ForbiddenError, NotFoundError."""
-    if group_id != ALL_GROUPS:
-        groups.get(here.database, group_id)
+    that needs the role of an analyst there. Raises ForbiddenError, for those who may not know
+    whether a group exists too, and NotFoundError."""
     if caller.is_global_admin:
+        if group_id != ALL_GROUPS:
+            groups.get(here.database, group_id)
         return
     wanted = (
         [one.id for one in groups.all_groups(here.database)]

@@ -10,6 +10,7 @@ import vedette
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.schemas.whole_counts import counts_within
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
 from vedette.model.scope import Scope
@@ -27,24 +28,29 @@ _NO_END: Final = "9999-12-31"
 
 @router.get("/api/license", summary="The license")
 @router.get("/api/v1/license", summary="The license")
-def status(here: Here) -> Response:
+def status(here: Here, scope: Within) -> Response:
     """A server without a license works: `license_valid` is false then, and nothing else changes.
-    A license that has ended is still valid, and `license_expired`."""
+    A license that has ended is still valid, and `license_expired`. How many sensors there are is
+    for users who see all of them."""
     now_us = here.clock.now_us()
     found = licenses.status(here.database, here.settings.license_provider_key, now_us)
     known = found.license
     end_us = known.end_us if known else 0
     return json_answer(
-        {
-            "license_valid": known is not None,
-            "license_end_date": _day(end_us) if known else None,
-            "licensed_sensor_count": known.sensors if known else 0,
-            "license_expired": bool(end_us) and now_us > end_us,
-            "licensed_sensor_count_exceeded": known is not None and found.sensors > known.sensors,
-            "actual_sensor_count": found.sensors,
-            "server_token": found.server_token,
-            "license_request_block": licenses.request_block(found, vedette.__version__),
-        }
+        counts_within(
+            {
+                "license_valid": known is not None,
+                "license_end_date": _day(end_us) if known else None,
+                "licensed_sensor_count": known.sensors if known else 0,
+                "license_expired": bool(end_us) and now_us > end_us,
+                "licensed_sensor_count_exceeded": known is not None
+                and found.sensors > known.sensors,
+                "actual_sensor_count": found.sensors,
+                "server_token": found.server_token,
+                "license_request_block": licenses.request_block(found, vedette.__version__),
+            },
+            scope,
+        )
     )
 
 

@@ -34,6 +34,7 @@ _TEAM: Final[dict[str, Schema]] = {
 _TOKEN: Final[dict[str, Schema]] = {
     **alike(("id", "name", "holder"), TEXT),
     "kind": {"enum": ["api", "ingest"]},
+    "scope": {"enum": ["full", "read", "ingest"]},
     "created": TIME,
     **alike(("expires", "revoked", "last_used"), nullable(TIME)),
     "is_good": FLAG,

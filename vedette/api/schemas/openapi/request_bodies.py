@@ -229,7 +229,7 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     ("PUT", "/api/v1/secondfactor"): _object(("code",), code=TEXT),
     ("DELETE", "/api/v1/secondfactor"): _object(("password",), password=TEXT),
     ("POST", "/api/v1/token"): _object(
-        name=TEXT, user=TEXT, group_id=_NUMBER, expires_days=_NUMBER
+        name=TEXT, user=TEXT, group_id=_NUMBER, expires_days=_NUMBER, scope=TEXT
     ),
     ("POST", "/api/v1/watchlist"): _WATCHLIST,
     ("PUT", "/api/v1/watchlist/{watchlist_id}"): _WATCHLIST,

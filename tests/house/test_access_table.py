@@ -1,0 +1,44 @@
+"""Every route stands in the table of who may call it, which a test drives a server by."""
+
+from tests.support.access_table import FILE, Row, rows
+from vedette.api.http.access import reads_only
+from vedette.api.http.route_rights import ACCESS, Right
+
+RIGHTS = {
+    "open": {Right.OPEN},
+    "body": {Right.IN_BODY},
+    "sensor": {Right.SENSOR},
+    "send": {Right.SEND, Right.HANDSHAKE},
+    "user": {Right.READ},
+    "own": {Right.READ},
+    "viewer": {Right.VIEW},
+    "analyst": {Right.ACT},
+    "every": {Right.ACT},
+    "analyst/admin": {Right.ACT},
+    "analyst/viewer": {Right.ACT},
+    "admin": {Right.ADMINISTER_GROUP},
+    "global": {Right.ADMINISTER},
+}
+
+
+def key(row: Row) -> tuple[str, str]:
+    return row.method, row.path
+
+
+def test_every_route_has_a_row_and_every_row_a_route() -> None:
+    known = {key(row) for row in rows()}
+    assert set(ACCESS) - known == set(), f"add a row for each to {FILE}"
+    assert known - set(ACCESS) == set(), f"of routes that are gone: remove them from {FILE}"
+
+
+def test_the_rows_say_what_the_server_goes_by() -> None:
+    wrong = [row for row in rows() if ACCESS[key(row)] not in RIGHTS[row.right]]
+    assert wrong == []
+
+
+def test_read_only_tokens_may_call_what_the_rows_say() -> None:
+    of_people = [row for row in rows() if row.right not in ("open", "body", "send", "sensor")]
+    wrong = [
+        row for row in of_people if reads_only(ACCESS[key(row)], *key(row)) is not row.may_be_read
+    ]
+    assert wrong == []
