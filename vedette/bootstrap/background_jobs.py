@@ -8,9 +8,8 @@ servers share. Names are also the names of leases.
 import gc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from vedette.api.services import Services
 from vedette.bootstrap.write_path import WritePath
 from vedette.clock import Clock
 from vedette.jobs.timer import TIMER, Job
@@ -25,6 +24,9 @@ from vedette.store.partitions.index_build import index_next_partition
 from vedette.store.write.alert_retention import delete_alerts_before
 from vedette.store.write.corrections import apply_corrections
 from vedette.store.write.idle_merge import merge_when_idle
+
+if TYPE_CHECKING:  # an import without a server takes half its start for the web framework
+    from vedette.api.services import Services
 
 _DAY_US: Final = 24 * 3600 * 1_000_000
 
@@ -116,14 +118,14 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
 )  # fmt: skip
 
 
-def delete_old_alerts(here: Services) -> None:
+def delete_old_alerts(here: "Services") -> None:
     """Deletes alerts as the settings say."""
     days = here.settings.alert_retention_days
     if days:
         delete_alerts_before(here.engine, here.clock.now_us() - days * _DAY_US)
 
 
-SERVER_JOBS: Final[tuple[BackgroundJob[Services], ...]] = (
+SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     BackgroundJob(
         # Not leased: the lease of a server that was killed would delay alerts by a minute.
         "rule hits", 1, False, "make alerts of what rules hit",
