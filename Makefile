@@ -49,6 +49,10 @@ docs: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench $(PART)
 
+# Every screen of the console in light, dark and on a phone; a demo has to run.
+screenshots: $(VENV)/.dev
+	$(BIN)/python -m scripts.screenshots screenshots
+
 # Pins with hashes; index addresses never enter the files.
 lock:
 	sh scripts/make-venv $(VENV)/lock $(PYTHON) && $(VENV)/lock/bin/pip install -q uv

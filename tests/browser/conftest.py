@@ -92,7 +92,7 @@ def visiting(chromium: Any, server: Server, session: dict[str, Any]) -> Visiting
             if cookie is not None:
                 context.add_cookies([cookie])
             page = context.new_page()
-            page.set_default_timeout(20_000)
+            page.set_default_timeout(60_000)
             page.add_init_script(LISTEN)
             made = Visit(page, server.url)
             page.on("pageerror", lambda error: made.complaints.append(str(error)))

@@ -261,6 +261,7 @@ def _introduce(access: LocalAccess, console: Console, seconds: float) -> None:
         ]
         alerts = _alerts(client)
     console.print(f"\nReady after {seconds:.0f} s.\n")
+    console.print(f"  console      {access.url}/ui/", soft_wrap=True)
     console.print(f"  address      {access.url}", soft_wrap=True)
     console.print(f"  API token    {access.token}   (as long as this server runs)", soft_wrap=True)
     console.print("\nSearch with GET /api/v1/process?q=..., header X-Auth-Token. Worth a try:\n")

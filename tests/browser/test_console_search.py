@@ -1,0 +1,141 @@
+"""Process search and process analysis in a real browser, over telemetry that is hostile."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Visiting
+from tests.support.served import Server
+from tests.support.sysmon import Host
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(2)>",
+    '"><svg onload=alert(3)>',
+    "' onmouseover=alert(4) x='",
+    "javascript:alert(5)",
+    "{{ 7*7 }}{% raw %}${8*8}",
+    "<a hx-get=/ui/_/home/alerts hx-trigger=load>x</a>",
+    "PREPREPRE<b>POSTPOSTPOST",
+    "</textarea></title></template><b>",
+    "&lt;b&gt;&#60;",
+    '{"a":"b"}\\u003cb\\u003e',
+    "expression(alert(6)) url(//x.example/)",
+)
+BIDI = "photo_\u202egnp.exe"
+
+
+@pytest.fixture(scope="module")
+def told(server: Server) -> dict[str, Any]:
+    """A host whose processes have hostile command lines and users, below one that is called like
+    a picture."""
+    host = Host("hostile.example")
+    parent = host.process(900, f"C:\\Users\\{BIDI}", f"C:\\Users\\{BIDI}")
+    children = [
+        host.process(1_000 + at, f"C:\\t{at}.exe", text, 10 + at) for at, text in enumerate(HOSTILE)
+    ]
+    shell = host.process(880, "C:\\Windows\\explorer.exe")
+    records = [host.created(parent, shell), *(host.created(one, parent) for one in children)]
+    records += [
+        host.of(parent, 11, 30 + at, TargetFilename=f"C:\\x\\{text}", CreationUtcTime="")
+        for at, text in enumerate(HOSTILE)
+    ]
+    body = "".join(f'{{"create":{{}}}}\n{json.dumps(one)}\n' for one in records)
+    with server.sender() as sender:
+        answer = sender.post(
+            "/_bulk", content=body, headers={"Content-Type": "application/x-ndjson"}
+        )
+        assert not answer.json()["errors"], answer.text
+    with server.analyst() as analyst:
+        query = {"q": "process_pid:900 hostname:hostile.example", "rows": 1}
+        found = analyst.get("/api/v1/process", params=query).json()["results"]
+    return dict(found[0])
+
+
+def test_hostile_telemetry_is_text_in_the_list_and_beside_it(
+    visiting: Visiting, told: dict[str, Any]
+) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/process?t=all&q=hostname:hostile.example")
+        page.wait_for_load_state("networkidle")
+        shown = page.locator("td.cmdline").all_inner_texts()
+        assert set(HOSTILE) <= set(shown)
+        assert page.locator("#results svg[onload], #results img, #results script").count() == 0
+        for row in page.locator("tr[data-row]").all()[:4]:
+            row.locator("td.time").click()
+            page.wait_for_selector("#flyout-title")
+
+
+def test_a_name_that_reads_backwards_shows_what_turns_it(
+    visiting: Visiting, told: dict[str, Any]
+) -> None:
+    with visiting() as visit:
+        page = visit.open(f"/ui/process/{told['id']}")
+        page.wait_for_selector("[data-loaded]")
+        assert "photo_U+202Egnp.exe" in page.title()
+        assert "photo_U+202Egnp.exe" in page.inner_text("h1")
+        assert "photo_U+202Egnp.exe" in page.inner_text("#tree")
+        assert page.locator("#tree .windowed-row").count() <= 150
+
+
+def test_a_value_is_excluded_included_and_alone_by_keys(
+    visiting: Visiting, told: dict[str, Any]
+) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/process?t=all&q=hostname:hostile.example")
+        page.wait_for_load_state("networkidle")
+        total = page.locator("tr[data-row]").count()
+        page.locator("tr[data-row]").first.focus()
+        for _ in range(4):
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("-")
+        page.wait_for_url("**-process_name**")
+        page.wait_for_load_state("networkidle")
+        assert page.locator("tr[data-row]").count() == total - 1
+        page.go_back()
+        page.wait_for_selector("html[data-ready]")
+        assert page.locator("tr[data-row]").count() == total
+
+
+def test_a_query_that_cannot_be_read_says_where(visiting: Visiting, told: dict[str, Any]) -> None:
+    with visiting() as visit:
+        visit.expected.append("400")
+        page = visit.open("/ui/process?t=all&q=process_name:a%20AND%20(")
+        assert "cannot be read" in page.inner_text("#results")
+
+
+def test_an_event_that_is_selected_is_selected_in_all_panes(
+    visiting: Visiting, told: dict[str, Any]
+) -> None:
+    with visiting() as visit:
+        page = visit.open(f"/ui/process/{told['id']}")
+        page.wait_for_selector("[data-loaded]")
+        page.keyboard.press("2")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        said = page.get_attribute(".timeline-cursor", "aria-valuetext")
+        assert "mark 2 of" in said
+        assert page.locator("#events [aria-selected=true]").count() == 1
+        assert page.inner_text("#details h2") != ""
+        assert "sel=" in page.url
+        page.keyboard.press("v")
+        assert page.locator("#map canvas").count() == 1
+
+
+def test_a_search_page_is_light(visiting: Visiting, told: dict[str, Any]) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/process?t=all")
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.querySelectorAll('*').length") <= 2_500
+        assert len(page.content()) <= 250_000
+
+
+@pytest.mark.parametrize("path", ["/ui/", "/ui/process?t=all", "/ui/process/ID"])
+def test_nothing_scrolls_sideways_on_a_narrow_screen(
+    visiting: Visiting, told: dict[str, Any], path: str
+) -> None:
+    with visiting(width=320, height=700) as visit:
+        page = visit.open(path.replace("ID", told["id"]))
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
