@@ -46,6 +46,8 @@ REQUEST: Final[Mapping[str, str]] = {
     "second_factor_wrong": "The code of the second factor is wrong, or was used before.",
     "stream_expired": "The stream was not used for `stream_ttl_s`, so it ended. Create another.",
     "sequence_conflict": "Another block of events was stored under the same number of its queue.",
+    "too_many_failures": "Too many requests with bad tokens from one address.",
+    "too_many_requests": "The token makes more requests than it may: `requests_per_minute`.",
     "token_reads_only": "A read-only token was used for what changes something or tells a secret.",
     "too_large": "A body over its limit, as sent or inflated.",
     "unauthorized": "No token, or one that is unknown, revoked or expired.",

@@ -12,6 +12,7 @@ from vedette.alerting.response import Responder
 from vedette.alerting.rule_budget import RuleBudget
 from vedette.alerting.rule_hits import RuleHits
 from vedette.api.body_budget import BodyBudget
+from vedette.api.request_rates import RequestRates
 from vedette.api.search_pool import SearchPool
 from vedette.backup.snapshots import Snapshots
 from vedette.blobs.blob_store import BlobStore
@@ -90,6 +91,7 @@ class Services:
     lookups: SearchPool
     """For requests about one process or binary."""
     filtered_counts: FilteredCounts = field(default_factory=FilteredCounts)
+    rates: RequestRates = field(default_factory=RequestRates)
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)
     )

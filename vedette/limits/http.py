@@ -121,3 +121,7 @@ longer ones the query string is passed around it."""
 
 FILE_ANSWER_PIECE_BYTES = 256 * 1024
 """Bytes of a file that are sent at a time: none is held in memory whole."""
+
+RATES_KEPT_MAX = 20_000
+"""Callers and addresses whose requests are counted: a flood from many addresses must not fill the
+memory."""

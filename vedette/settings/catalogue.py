@@ -282,6 +282,24 @@ class Settings:
             most=36_500,
         ),
     ] = 365
+    requests_per_minute: Annotated[
+        int,
+        About(
+            "Requests of one token of a user, or of one session; above it 429. 0: any number. "
+            "Sensors and senders of telemetry are not counted.",
+            unit="requests a minute",
+            most=10_000_000,
+        ),
+    ] = 12_000
+    failures_per_minute: Annotated[
+        int,
+        About(
+            "Requests with bad tokens from one address; above it they get 429 in place of 401. "
+            "0: any number.",
+            unit="requests a minute",
+            most=10_000_000,
+        ),
+    ] = 1_200
     stream_ttl_s: Annotated[
         int, About("Time an unused stream is kept.", unit="seconds", least=1, alias="StreamTTLSecs")
     ] = 3600

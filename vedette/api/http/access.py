@@ -16,7 +16,7 @@ from vedette.api.http.credentials import Credential, credential_of, is_sensor, s
 from vedette.api.http.pages import pages_of
 from vedette.api.http.route_rights import ACCESS, READING_POSTS, Right
 from vedette.api.services import Services, services_of
-from vedette.errors import ForbiddenError, UnauthorizedError
+from vedette.errors import BusyError, ForbiddenError, UnauthorizedError
 from vedette.model.principal import Principal, PrincipalKind, Role
 from vedette.model.scope import Scope
 from vedette.state.db.author import Author, AuthorKind, set_author
@@ -52,11 +52,7 @@ async def authorize(request: Request) -> None:
         set_author(_author(request, request.state.principal))
         return
     credential = credential_of(request)
-    known = _cached(services, credential)
-    if known is None:
-        known = await to_thread.run_sync(
-            _known, services, credential, limiter=services.authentications
-        )
+    known = _cached(services, credential) or await _looked_up(request, services, credential)
     principal, scope = known
     if principal.is_session is not credential.is_session:
         raise UnauthorizedError("the secret of a session is good in its cookie, no other is")
@@ -71,6 +67,7 @@ async def authorize(request: Request) -> None:
         raise ForbiddenError("this token may only read", reason="token_reads_only")
     if right not in _FROM_ANYWHERE:
         _check_address(request, services)
+        _check_rate(services, principal)
 
 
 def _right(request: Request) -> Right:
@@ -169,6 +166,36 @@ def _check_address(request: Request, services: Services) -> None:
             "to add it to the approved list",
             reason="address_not_approved",
         )
+
+
+def _check_rate(services: Services, principal: Principal) -> None:
+    """Raises BusyError for a token that makes more requests than the settings allow."""
+    per_minute = services.settings.requests_per_minute
+    if not services.rates.take(principal.token_id, per_minute, services.clock.now_us()):
+        raise BusyError(
+            f"this token makes more than {per_minute:,} requests a minute",
+            reason="too_many_requests",
+        )
+
+
+async def _looked_up(
+    request: Request, services: Services, credential: Credential
+) -> tuple[Principal, Scope]:
+    """`_known` off the event loop. What fails is counted by address: BusyError above the limit,
+    while good tokens from the same address go on."""
+    try:
+        return await to_thread.run_sync(
+            _known, services, credential, limiter=services.authentications
+        )
+    except UnauthorizedError:
+        address = client_address(request, services.settings.trusted_proxies)
+        per_minute = services.settings.failures_per_minute
+        if services.rates.take(f"failures of {address}", per_minute, services.clock.now_us()):
+            raise
+        raise BusyError(
+            f"more than {per_minute:,} requests with bad tokens in a minute from this address",
+            reason="too_many_failures",
+        ) from None
 
 
 def _cached(services: Services, credential: Credential) -> tuple[Principal, Scope] | None:
