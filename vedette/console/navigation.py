@@ -25,7 +25,20 @@ class Entry:
 
 ENTRIES: Final[tuple[Entry, ...]] = (
     Entry("/ui/", "Home", "home", "h", "Watch"),
+    Entry("/ui/alerts", "Alerts", "bell", "a", "Watch"),
     Entry("/ui/process", "Process search", "search", "p", "Watch"),
+    Entry("/ui/binary", "Programs", "binary", "b", "Watch"),
+    Entry("/ui/watchlists", "Watchlists", "watchlist", "w", "Detect", Right.VIEW),
+    Entry("/ui/sigma", "Sigma rules", "rule", "r", "Detect", Right.VIEW),
+    Entry("/ui/feeds", "Feeds", "feed", "f", "Detect", Right.VIEW),
+    Entry("/ui/sensors", "Sensors", "sensor", "s", "Act"),
+    Entry("/ui/bans", "Bans", "ban", "x", "Act", Right.VIEW),
+    Entry("/ui/filters", "Ingress filters", "filter", "i", "Act", Right.VIEW),
+    Entry("/ui/data", "Data and health", "data", "d", "Run", Right.ADMINISTER),
+    Entry("/ui/access", "Access", "users", "u", "Run", Right.ADMINISTER),
+    Entry("/ui/audit", "Audit log", "audit", "l", "Run", Right.ADMINISTER),
+    Entry("/ui/settings", "Settings", "settings", ",", "Run", Right.ADMINISTER),
+    Entry("/ui/me", "Your preferences", "user", "m", "Run"),
 )
 """In the order shown. A new screen adds its line here."""
 

@@ -9,12 +9,38 @@ from vedette.api.http.pages import Pages
 from vedette.api.http.route_rights import Right
 from vedette.console import static_files
 from vedette.console.failure import failure_page
-from vedette.console.screens import home, process_analysis, process_search, sign_in, unknown
+from vedette.console.screens import (
+    accounts,
+    alerts,
+    bans,
+    binaries,
+    data,
+    feeds,
+    filters,
+    home,
+    process_analysis,
+    process_search,
+    sensors,
+    sigma,
+    sign_in,
+    unknown,
+    watchlists,
+)
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     static_files.router,
     sign_in.router,
     home.router,
+    alerts.router,
+    sensors.router,
+    bans.router,
+    binaries.router,
+    watchlists.router,
+    sigma.router,
+    feeds.router,
+    filters.router,
+    data.router,
+    accounts.router,
     process_search.router,
     process_analysis.router,
     unknown.router,  # last: it matches everything below /ui/
@@ -24,6 +50,15 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
 OTHER_RIGHTS: Final[dict[str, Right]] = {
     "/ui/static/{version}/{name:path}": Right.OPEN,
     "/ui/sign-in": Right.OPEN,
+    **dict.fromkeys(
+        (
+            *("/ui/bans", "/ui/watchlists", "/ui/watchlists/{watchlist}", "/ui/sigma"),
+            *("/ui/sigma/coverage", "/ui/sigma/{rule_id}", "/ui/feeds", "/ui/feeds/{feed_id}"),
+            "/ui/filters",
+        ),
+        Right.VIEW,
+    ),
+    **dict.fromkeys(("/ui/data", "/ui/access", "/ui/audit", "/ui/settings"), Right.ADMINISTER),
 }
 """Pages that need another right than to be a user; what users see on them is their scope."""
 

@@ -34,3 +34,15 @@ HISTOGRAM_BUCKETS: Final = 96
 
 HISTOGRAM_BUCKETS_MAX: Final = 400
 """Most intervals that a histogram has."""
+
+ALERTS_PAGE: Final = 200
+"""Alerts that one page of the queue has; groups say how many more there are."""
+
+ALERT_SECTIONS: Final = 50
+"""Groups that one page of the queue has, the gravest."""
+
+LINEAGE_DEPTH: Final = 3
+"""Generations up and down that an alert shows of its process; the analysis has all."""
+
+LINEAGE_NODES: Final = 40
+"""Processes that an alert shows."""

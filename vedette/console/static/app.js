@@ -6,6 +6,7 @@ import { closeFlyout, startFlyout } from "./flyout.js";
 import { prepareGrids, startGrids } from "./grid.js";
 import { bind, help, startKeys } from "./keys.js";
 import { closeMenu, openMenu, startMenus } from "./menu.js";
+import "./omnibox.js";
 import { prefer, preference } from "./preferences.js";
 import { showTimes, switchZone } from "./time.js";
 

@@ -1,0 +1,114 @@
+"""Who may do what, and who did what: users, teams, tokens, the audit log, one's own settings."""
+
+from typing import Annotated, Any, Final
+
+import orjson
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette import limits
+from vedette.api.http.access import principal_of
+from vedette.api.http.client_address import client_address
+from vedette.api.http.pages import PAGE_TAG
+from vedette.api.schemas.parameters import whole_number
+from vedette.api.services import Services, services
+from vedette.console.render import render
+from vedette.model.principal import ROLE_NAMES, Principal
+from vedette.settings import catalogue, shown
+from vedette.state.accounts import audit_trail, kept_views, teams, tokens, users
+from vedette.state.accounts.audit_trail import Search
+from vedette.state.policy import approved_addresses, groups
+
+router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+
+Here = Annotated[Services, Depends(services)]
+Caller = Annotated[Principal, Depends(principal_of)]
+
+TABS: Final = ("users", "teams", "tokens")
+ACTIONS: Final = ("create", "change", "delete", "read", "run")
+
+
+@router.get("/ui/access", summary="Users, teams, tokens")
+async def access(request: Request, here: Here) -> Response:
+    """For global administrators."""
+    tab = request.query_params.get("tab", "")
+    tab = tab if tab in TABS else TABS[0]
+
+    def work() -> dict[str, Any]:
+        now_us = here.clock.now_us()
+        return {
+            "users": users.all_users(here.database),
+            "teams": teams.all_teams(here.database),
+            "tokens": [
+                (one, one.is_good(now_us))
+                for one in sorted(
+                    tokens.all_tokens(here.database),
+                    key=lambda one: (not one.is_good(now_us), -one.created_us),
+                )
+                if one.kind != "session"
+            ],
+            "sensor_groups": groups.all_groups(here.database),
+        }
+
+    values = await to_thread.run_sync(work)
+    return render(request, "screens/access.html", tab=tab, tabs=TABS, roles=ROLE_NAMES, **values)
+
+
+@router.get("/ui/audit", summary="The audit log")
+async def audit(request: Request, here: Here) -> Response:
+    """For global administrators."""
+    params = request.query_params
+    wanted = Search(
+        author=params.get("author", ""),
+        action=params.get("action", "") if params.get("action", "") in ACTIONS else "",
+        kind=params.get("kind", ""),
+        target=params.get("target", ""),
+        start=whole_number(params, "start", 0),
+        rows=limits.PAGE_ROWS,
+    )
+
+    def work() -> dict[str, Any]:
+        total, entries = audit_trail.search(here.database, wanted)
+        return {"total": total, "found": entries, "head": audit_trail.head(here.database)}
+
+    return render(
+        request, "screens/audit.html", wanted=wanted, actions=ACTIONS,
+        page_rows=limits.PAGE_ROWS, **await to_thread.run_sync(work),
+    )  # fmt: skip
+
+
+@router.get("/ui/settings", summary="What the server runs with")
+async def settings(request: Request, here: Here) -> Response:
+    """For global administrators. Secrets are only said to be set."""
+    address = client_address(request, here.settings.trusted_proxies)
+
+    def work() -> dict[str, Any]:
+        return {"approved": approved_addresses.entries(here.database)}
+
+    return render(
+        request, "screens/settings.html", address=address,
+        shown=_shown(here), **await to_thread.run_sync(work),
+    )  # fmt: skip
+
+
+@router.get("/ui/me", summary="One's preferences")
+async def me(request: Request, here: Here, caller: Caller) -> Response:
+    def work() -> dict[str, Any]:
+        now_us = here.clock.now_us()
+        user_id = users.id_of(here.database, caller.name)
+        with here.database.reading() as connection:
+            body = orjson.loads(kept_views.preferences(connection, user_id))
+            searches = kept_views.searches(connection, user_id)
+        own = [one for one in tokens.all_tokens(here.database, caller.name) if one.is_good(now_us)]
+        return {"preferences": body, "searches": searches, "own_tokens": own}
+
+    return render(request, "screens/me.html", roles=ROLE_NAMES, **await to_thread.run_sync(work))
+
+
+def _shown(here: Services) -> list[tuple[str, Any, str]]:
+    """Settings with their values and meanings; of secrets only whether they are set."""
+    return [
+        (name, shown(setting, getattr(here.settings, name)), setting.about.text)
+        for name, setting in sorted(catalogue().items())
+    ]

@@ -1,0 +1,190 @@
+"""The queue of alerts: grouped, one beside the list, its lineage."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.datastructures import QueryParams
+from starlette.responses import Response
+
+from vedette import limits
+from vedette.api.http.access import scope_of_request
+from vedette.api.http.pages import PAGE_TAG
+from vedette.api.routes.search.processes import suppression_of
+from vedette.api.routes.search.run import run_lookup, run_search
+from vedette.api.schemas.search.alert import whole_alert_body
+from vedette.api.schemas.search.tree import tree_body
+from vedette.api.services import Services, services
+from vedette.console.render import render
+from vedette.errors import NotFoundError, QueryError
+from vedette.model.findings.alert import STATUSES, THOUSAND, AlertRow
+from vedette.model.scope import Scope
+from vedette.search.alerts import alert_search
+from vedette.search.bounded_engine import BoundedEngine
+from vedette.search.search_request import SearchRequest, Sort
+from vedette.search.tree.descendants import TreeRequest
+from vedette.search.tree.tree import tree
+from vedette.store.read.detection.alert_facets import AlertGroup
+
+router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+
+Here = Annotated[Services, Depends(services)]
+Within = Annotated[Scope, Depends(scope_of_request)]
+
+OPEN: Final = '-status:Resolved -status:"False Positive"'
+GROUPS: Final = {
+    "rule": ("source", "source_id"),
+    "host": ("hostname", "hostname"),
+    "process": ("process_name", "process_name"),
+    "user": ("username", "username"),
+    "status": ("status", "status"),
+    "assigned": ("assigned_to", "assigned_to"),
+}
+"""What the queue can be grouped by: the grouping of the search, and the field of its values."""
+
+_FACETS: Final = ("status", "hostname", "assigned_to", "level")
+_SPANS: Final = ("-24h", "-7d", "-30d", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A group of the queue with those of its alerts that this page has."""
+
+    group: AlertGroup
+    value: str
+    query: str
+    """That selects all of its alerts."""
+    rows: list[AlertRow]
+
+
+@router.get("/ui/alerts", summary="The queue of alerts")
+async def alerts(request: Request, here: Here, scope: Within) -> Response:
+    params = request.query_params
+    query = params.get("q", OPEN)
+    span = params.get("t", "") if params.get("t", "") in _SPANS else ""
+    by = params.get("by", "rule") if params.get("by", "rule") in GROUPS else "rule"
+    parts = tuple(
+        ("q", part) for part in (query, f"created_time:[{span} TO *]" if span else "") if part
+    )
+
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        now_us = here.clock.now_us()
+        wanted = SearchRequest(parts, limits.ALERTS_PAGE, 0, _order(params), facets=_FACETS)
+        try:
+            found = alert_search.search(engine, scope, wanted, here.settings, now_us, engine.cancel)
+            groups = _groups(engine, scope, parts, by, here, now_us)
+        except QueryError as error:
+            return {"problem": str(error), "found": None, "sections": []}
+        sections = _sections(groups, found.rows, by)
+        return {"problem": "", "found": found, "sections": sections}
+
+    values = await run_search(request, here, work)
+    return render(
+        request,
+        "screens/alerts.html",
+        q=query,
+        t=span,
+        by=by,
+        spans=_SPANS,
+        groups=list(GROUPS),
+        statuses=STATUSES,
+        thousand=THOUSAND,
+        default_query=OPEN,
+        **values,
+    )
+
+
+@router.get("/ui/_/alerts/{alert_id}", summary="An alert beside the queue")
+async def one(alert_id: str, request: Request, here: Here, scope: Within) -> Response:
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        row = alert_search.alert(engine, scope, alert_id)
+        now_us = here.clock.now_us()
+
+        def count(query: str) -> int:
+            asked = SearchRequest(
+                (("q", query),), 0, 0, (Sort("created_time", is_descending=True),)
+            )
+            return alert_search.search(engine, scope, asked, here.settings, now_us).total
+
+        return {
+            "alert": row,
+            "body": whole_alert_body(row),
+            "of_rule": count(_phrase("source_id", row["source_id"])) if row["source_id"] else 0,
+            "of_host": count(_phrase("hostname", row["hostname"])) if row["hostname"] else 0,
+        }
+
+    found = await run_lookup(request, here, work)
+    return render(request, "fragments/alerts/one.html", thousand=THOUSAND, **found)
+
+
+@router.get("/ui/_/alerts/{alert_id}/lineage", summary="The lineage of an alert's process")
+async def lineage(alert_id: str, request: Request, here: Here, scope: Within) -> Response:
+    def work(engine: BoundedEngine) -> dict[str, Any] | None:
+        row = alert_search.alert(engine, scope, alert_id)
+        if not row["process_id"]:
+            return None
+        wanted = TreeRequest(depth=limits.LINEAGE_DEPTH, max_nodes=limits.LINEAGE_NODES)
+        try:
+            return tree_body(tree(engine, scope, row["process_id"], wanted, suppression_of(here)))
+        except NotFoundError:
+            return None
+
+    found = await run_lookup(request, here, work)
+    rows = [] if found is None else _lines(found)
+    is_cut = found is not None and not found["is_complete"]
+    return render(request, "fragments/alerts/lineage.html", rows=rows, is_cut=is_cut)
+
+
+def _lines(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The processes from the oldest ancestor down, each child below its parent, with their level
+    on the page."""
+    above = list(reversed(body["ancestors"]))
+    lines = [one | {"level": level} for level, one in enumerate(above)]
+    children: dict[str, list[dict[str, Any]]] = {}
+    for node in body["nodes"]:
+        children.setdefault(node["parent_id"], []).append(node)
+    root = next((one for one in body["nodes"] if one["depth"] == 0), None)
+    waiting = [(root, len(above))] if root is not None else []
+    while waiting:
+        node, level = waiting.pop()
+        lines.append(node | {"level": level})
+        below = [one for one in children.get(node["id"], []) if one["depth"] > node["depth"]]
+        waiting += [(one, level + 1) for one in reversed(below)]
+    return lines
+
+
+def _order(params: QueryParams) -> tuple[Sort, ...]:
+    if params.get("sort") == "newest":
+        return (Sort("created_time", is_descending=True),)
+    return Sort("alert_severity", is_descending=True), Sort("created_time", is_descending=True)
+
+
+def _groups(
+    engine: BoundedEngine,
+    scope: Scope,
+    parts: tuple[tuple[str, str], ...],
+    by: str,
+    here: Services,
+    now_us: int,
+) -> list[AlertGroup]:
+    wanted = SearchRequest(parts, limits.ALERT_SECTIONS, 0, (Sort("severity", is_descending=True),))
+    found = alert_search.groups(engine, scope, wanted, GROUPS[by][0], here.settings, now_us)
+    return list(found.groups)
+
+
+def _sections(groups: list[AlertGroup], rows: Any, by: str) -> list[Section]:
+    field = GROUPS[by][1]
+    found = {}
+    for group in groups:
+        value = str(group.values.get(field, ""))
+        found[value] = Section(group, value, _phrase(field, value), [])
+    for row in rows:
+        section = found.get(str(row[field]))
+        if section is not None:
+            section.rows.append(row)
+    return list(found.values())
+
+
+def _phrase(field: str, value: str) -> str:
+    """A query for one value; quotes would end the phrase."""
+    return f'{field}:"{value.replace(chr(34), " ")}"' if value else f"-{field}:*"

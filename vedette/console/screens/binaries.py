@@ -1,0 +1,82 @@
+"""Programs and libraries: the search, and one of them with where it is known."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette import limits
+from vedette.api.http.access import scope_of_request
+from vedette.api.http.pages import PAGE_TAG
+from vedette.api.routes.policy.bans import checked_md5
+from vedette.api.routes.search.run import run_lookup, run_search
+from vedette.api.schemas.parameters import whole_number
+from vedette.api.schemas.search.binary import binary_body
+from vedette.api.services import Services, services
+from vedette.console.render import render
+from vedette.errors import BadRequestError, NotFoundError, QueryError
+from vedette.model.scope import Scope
+from vedette.respond.ban_reach import ban_reach
+from vedette.search.binaries import binary_search
+from vedette.search.bounded_engine import BoundedEngine
+from vedette.search.search_request import SearchRequest, Sort
+from vedette.state.policy import bans
+
+router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+
+Here = Annotated[Services, Depends(services)]
+Within = Annotated[Scope, Depends(scope_of_request)]
+
+_FACETS: Final = ("digsig_result", "digsig_publisher", "company_name", "host_count")
+_SORT: Final = "server_added_timestamp"
+
+
+@router.get("/ui/binary", summary="Programs")
+async def search(request: Request, here: Here, scope: Within) -> Response:
+    params = request.query_params
+    query, start = params.get("q", ""), whole_number(params, "start", 0)
+
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        wanted = SearchRequest(
+            (("q", query),) if query else (),
+            limits.PAGE_ROWS,
+            start,
+            (Sort(_SORT, is_descending=True),),
+        )
+        try:
+            found = binary_search.search(engine, scope, wanted, here.settings, here.clock.now_us())
+        except QueryError as error:
+            return {"problem": str(error), "found": None, "rows": []}
+        copied = here.copies.copied([row["md5"] for row in found.rows], scope)
+        rows = [binary_body(row, copied) for row in found.rows]
+        return {"problem": "", "found": found, "rows": rows}
+
+    return render(
+        request, "screens/binaries.html", q=query, start=start, page_rows=limits.PAGE_ROWS,
+        **await run_search(request, here, work),
+    )  # fmt: skip
+
+
+@router.get("/ui/binary/{md5}", summary="A program")
+async def one(md5: str, request: Request, here: Here, scope: Within) -> Response:
+    try:
+        digest = checked_md5(md5)
+    except BadRequestError:
+        raise NotFoundError(f"there is no program {md5[:40]!r}") from None
+
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        try:
+            row = binary_body(
+                binary_search.summary(engine, scope, digest), here.copies.copied([digest], scope)
+            )
+        except NotFoundError:
+            row = None
+        try:
+            ban = bans.get(here.database, digest)
+        except NotFoundError:
+            ban = None
+        reach = ban_reach(engine, digest, scope, here.clock.now_us())
+        return {"binary": row, "ban": ban, "reach": reach}
+
+    found = await run_lookup(request, here, work)
+    return render(request, "screens/binary.html", md5=digest, scope=scope, **found)

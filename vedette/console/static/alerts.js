@@ -1,0 +1,160 @@
+// The queue: what is selected is counted, changed as counted, and can be taken back.
+
+import { attempt, call, done } from "./api.js";
+import { openDialog } from "./app.js";
+import { number } from "./dom.js";
+import { openFlyout } from "./flyout.js";
+import { focusRow, selected } from "./grid.js";
+
+const grid = document.querySelector("table.queue");
+const dialog = document.getElementById("triage");
+const form = dialog?.querySelector("form");
+const WORDS = { Resolved: "Resolve", "False Positive": "Close as false positive", "In Progress": "Take", Unresolved: "Reopen", "": "Add a note to" };
+let last = null;
+let pending = null;
+
+const alertRows = () => [...grid.querySelectorAll("tr[data-row]:not(.group)")].filter((row) => row.isConnected);
+const groupRows = () => [...grid.querySelectorAll("tr.group")];
+const escaped = (text) => encodeURIComponent(text);
+const everything = () => [grid.dataset.base, grid.dataset.span && `created_time:[${grid.dataset.span} TO *]`].filter(Boolean).map((one) => `(${one})`);
+
+// The alerts that a change is about.
+function chosen() {
+  const ids = selected(grid);
+  if (grid.dataset.all === "true") return { body: { query: `q=${escaped(everything().join(" "))}` }, rows: alertRows() };
+  const focused = document.activeElement.closest?.("tr[data-row]") ?? last;
+  const single = ids.filter((id) => !id.startsWith("group:"));
+  const groups = groupRows().filter((row) => ids.includes(row.dataset.row) || (!ids.length && row === focused));
+  if (groups.length) {
+    const inside = groups.flatMap((row) => [...row.parentElement.querySelectorAll("tr[data-row]:not(.group)")]);
+    const left = inside.filter((row) => row.dataset.left === "true").map((row) => row.dataset.row);
+    const others = single.filter((id) => !inside.some((row) => row.dataset.row === id));
+    const suppress = groups.map((row) => row.dataset.queryPart);
+    const query = [...everything(), `(${[...suppress, ...others.map((id) => `unique_id:${id}`)].join(" OR ")})`].join(" ");
+    const rows = alertRows().filter((row) => others.includes(row.dataset.row) || (inside.includes(row) && !left.includes(row.dataset.row)));
+    return { body: { query: `q=${escaped(query)}`, except_ids: left }, rows, suppress };
+  }
+  const wanted = single.length ? single : [(grid.querySelector("tr.open") ?? focused ?? alertRows()[0])?.dataset.row].filter(Boolean);
+  return { body: { alert_ids: wanted }, rows: alertRows().filter((row) => wanted.includes(row.dataset.row)) };
+}
+
+async function ask(status, assign) {
+  const about = chosen();
+  pending = { ...about, status };
+  form.reset();
+  form.elements.assigned_to.value = assign ?? "";
+  dialog.querySelector("[data-suppress-line]").hidden = !about.suppress || !["Resolved", "False Positive"].includes(status);
+  const title = document.getElementById("triage-title");
+  const counted = dialog.querySelector("[data-counted]");
+  const button = dialog.querySelector("[data-submit]");
+  title.textContent = `${WORDS[status]} …`;
+  counted.textContent = "Counting …";
+  button.disabled = true;
+  openDialog(dialog);
+  pending.counting = attempt(async () => {
+    const found = await call("POST", "/api/v1/alerts", { ...about.body, dry_run: true });
+    Object.assign(pending, { expected: found.alerts, snapshot: found.snapshot });
+    const many = `${number(found.alerts)} ${found.alerts === 1 ? "alert" : "alerts"}`;
+    title.textContent = `${WORDS[status]} ${many}`;
+    counted.textContent = [
+      `${many} on ${number(found.hosts)} ${found.hosts === 1 ? "host" : "hosts"}`,
+      found.oldest && `the oldest of ${found.oldest.slice(0, 16).replace("T", " ")}Z`,
+      found.assigned_to_others && `${number(found.assigned_to_others)} assigned to somebody`,
+      found.not_permitted && `${number(found.not_permitted)} more you may not change`,
+    ].filter(Boolean).join(" · ");
+    button.disabled = !found.alerts;
+    if (pending.suppress) dialog.querySelector("[data-suppressed]").textContent = `(${many} would not have been made)`;
+    return found;
+  });
+}
+
+async function submit() {
+  const about = pending;
+  await about.counting;
+  if (about.expected === undefined) return;
+  const fields = new FormData(form);
+  const body = { ...about.body, snapshot: about.snapshot, expected: about.expected };
+  if (about.status) body.requested_status = about.status;
+  if (fields.get("comment")) body.comment = fields.get("comment");
+  if (fields.get("assigned_to")) body.assigned_to = fields.get("assigned_to");
+  const found = await call("POST", "/api/v1/alerts", body);
+  if (fields.get("suppress") && about.suppress) {
+    await call("POST", "/api/v1/alert/suppression", { query: about.suppress.join(" OR "), name: "From the queue of alerts", reason: fields.get("comment") ?? "" });
+  }
+  dialog.close();
+  leave(about.rows, about.status);
+  const back = found.action_id ? async () => {
+    const undone = await call("POST", `/api/v1/undo/${found.action_id}`);
+    sessionStorage.setItem("done", `${number(undone.restored)} alerts are what they were`);
+    location.reload();
+  } : null;
+  done(`${number(found.changed)} ${found.changed === 1 ? "alert" : "alerts"} changed${about.status ? `: ${about.status.toLowerCase()}` : ""}`, back);
+}
+
+// Closed alerts leave the view; the next one is there at once.
+function leave(rows, status) {
+  const list = alertRows();
+  const at = Math.max(0, list.indexOf(rows[0]));
+  const closes = ["Resolved", "False Positive"].includes(status) && grid.dataset.base.includes("-status:");
+  if (closes) {
+    for (const row of rows) {
+      const part = row.parentElement;
+      row.remove();
+      if (!part.querySelector("tr[data-row]:not(.group)")) part.remove();
+    }
+  }
+  for (const row of grid.querySelectorAll("tr[aria-selected=true]")) row.setAttribute("aria-selected", "false");
+  grid.dataset.all = "false";
+  const next = alertRows()[closes ? at : Math.min(at + 1, alertRows().length - 1)] ?? alertRows().at(-1);
+  if (next) show(next);
+  else location.reload();
+}
+
+function show(row) {
+  last = row;
+  focusRow(row);
+  if (innerWidth >= 1280) openFlyout(row, { focus: false });
+}
+
+if (grid) {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-triage]");
+    if (button) ask(button.dataset.triage, button.dataset.assign);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    attempt(submit);
+  });
+  dialog.addEventListener("close", () => last?.isConnected && focusRow(last));
+  grid.addEventListener("focusin", (event) => (last = event.target.closest("tr[data-row]") ?? last));
+  // A group that is selected selects its alerts; one that is taken out again stays out.
+  grid.addEventListener("change", (event) => mark(event.target.closest("tr")));
+  grid.addEventListener("selection", () => mark(last));
+  const wanted = new URL(location.href).searchParams.get("d");
+  if (!wanted && alertRows().length) show(alertRows()[0]);
+}
+
+function mark(row) {
+  if (!row) return;
+  const on = row.getAttribute("aria-selected") === "true";
+  if (row.classList.contains("group")) {
+    for (const one of row.parentElement.querySelectorAll("tr[data-row]:not(.group)")) {
+      one.setAttribute("aria-selected", String(on));
+      one.querySelector("input").checked = on;
+      one.dataset.left = "false";
+    }
+  } else {
+    const group = row.parentElement.querySelector("tr.group");
+    row.dataset.left = String(group?.getAttribute("aria-selected") === "true" && !on);
+  }
+}
+
+document.addEventListener("narrow", (event) => {
+  const { field, value, how } = event.detail;
+  const url = new URL(location.href);
+  const term = `${field}:"${value.replaceAll('"', " ")}"`;
+  const query = grid.dataset.base;
+  url.searchParams.set("q", how === "only" ? term : `${query} ${how === "exclude" ? "-" : ""}${term}`.trim());
+  url.searchParams.delete("d");
+  location.assign(url);
+});

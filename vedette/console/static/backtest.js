@@ -1,0 +1,69 @@
+// The backtest of a watchlist, at once and after each edit; hits a day as bars with numbers.
+
+import { ApiError, attempt, call } from "./api.js";
+import { make, number } from "./dom.js";
+import { untrusted } from "./untrusted.js";
+
+const form = document.querySelector("form[data-watch]");
+const place = document.querySelector("[data-result]");
+const span = document.querySelector("[data-window]");
+let waiting = 0;
+let latest = 0;
+
+async function run() {
+  const query = form.elements.search_query.value.trim();
+  if (!query) return;
+  const mine = ++latest;
+  place.setAttribute("aria-busy", "true");
+  try {
+    const found = await call("POST", "/api/v1/watchlist/preview", { search_query: query, index_type: form.elements.index_type.value });
+    if (mine === latest) show(found);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (mine === latest) place.replaceChildren(make("p", { class: "bar broken", role: "alert" }, untrusted(error.message)));
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}
+
+function show(found) {
+  span.textContent = `${found.from.slice(0, 10)} to ${found.to.slice(0, 10)}`;
+  const most = Math.max(1, ...found.hits_per_day.map((one) => one.hits));
+  const days = make("table", { "aria-label": "Hits a day" });
+  const body = make("tbody");
+  for (const { day, hits } of found.hits_per_day) {
+    body.append(make("tr", {}, make("td", { class: "time" }, day), make("td", { class: "num" }, number(hits)), make("td", {}, make("meter", { min: 0, max: most, value: hits, "aria-label": `${hits} hits` }))));
+  }
+  days.append(body);
+  const hosts = make("ul", { class: "plain" }, ...found.hosts.slice(0, 10).map((one) => make("li", {}, untrusted(one.hostname), make("span", { class: "meta num" }, number(one.hits)))));
+  const samples = make("ul", { class: "plain" }, ...found.samples.slice(0, 10).map((one) =>
+    make("li", {}, untrusted(one.hostname ?? one.endpoint?.[0] ?? ""), " ", untrusted(one.process_name ?? one.observed_filename?.[0] ?? one.md5 ?? ""), make("span", { class: "mono meta cut" }, untrusted(one.cmdline ?? "")))));
+  place.replaceChildren(
+    make("div", { class: "figures" },
+      figure(number(found.total_hits), "hits"), figure(number(found.total_hosts), "hosts"),
+      figure(number(found.expected_alerts), "alerts to expect"), figure(String(found.expected_alerts_per_day), "alerts a day")),
+    found.incomplete_results ? make("p", { class: "bar partial" }, "Stopped for lack of time: at least so many.") : "",
+    found.total_hits ? make("h3", {}, "Hits a day") : make("p", { class: "good-text" }, "It would not have hit in this time."),
+    found.total_hits ? days : "",
+    found.total_hits ? make("h3", {}, "Hosts") : "", hosts,
+    found.total_hits ? make("h3", {}, "Samples") : "", samples,
+  );
+}
+
+const figure = (value, label) => make("div", {}, make("b", {}, value), make("span", { class: "meta" }, label));
+
+async function alertOn(event) {
+  const box = form.querySelector("[data-alert-action]");
+  if (box?.checked && event.detail.id) await call("PUT", `/api/v1/watchlist/${encodeURIComponent(event.detail.id)}/action_type/alert`, { enabled: true });
+}
+
+if (form) {
+  form.querySelector("[data-backtest]").addEventListener("click", () => attempt(run));
+  form.addEventListener("input", (event) => {
+    if (!event.target.matches("[name=search_query], [name=index_type]")) return;
+    clearTimeout(waiting);
+    waiting = setTimeout(() => attempt(run), 600);
+  });
+  form.addEventListener("sent", (event) => attempt(() => alertOn(event)));
+  attempt(run);
+}

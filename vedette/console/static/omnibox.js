@@ -1,0 +1,77 @@
+// Ctrl+K: paste anything, see what it is and what is known of it, go there.
+
+import { ApiError, attempt, get } from "./api.js";
+import { make, number } from "./dom.js";
+import { bind } from "./keys.js";
+import { untrusted } from "./untrusted.js";
+
+let dialog = null;
+let waiting = 0;
+let latest = 0;
+
+function build() {
+  const field = make("input", { type: "text", class: "mono", "aria-label": "Look up", placeholder: "Hash, address, domain, path, host, process, rule or alert", autocomplete: "off", spellcheck: "false" });
+  const place = make("div", { class: "looked", "aria-live": "polite" });
+  dialog = make("dialog", { id: "omnibox", "aria-label": "Look anything up" }, make("form", { method: "dialog" }, field, place));
+  document.body.append(dialog);
+  field.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => attempt(() => look(field.value, place)), 250);
+  });
+  dialog.querySelector("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    clearTimeout(waiting);
+    attempt(async () => {
+      await look(field.value, place);
+      place.querySelector("a")?.focus();
+      place.querySelector("a")?.click();
+    });
+  });
+  dialog.addEventListener("keydown", (event) => {
+    const links = [field, ...place.querySelectorAll("a")];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    links[(links.indexOf(document.activeElement) + step + links.length) % links.length].focus();
+  });
+  return field;
+}
+
+async function look(text, place) {
+  const mine = ++latest;
+  if (!text.trim()) return place.replaceChildren();
+  try {
+    const found = await get(`/api/v1/lookup?value=${encodeURIComponent(text)}`);
+    if (mine === latest) place.replaceChildren(...show(found));
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (mine === latest) place.replaceChildren(make("p", { class: "bar broken" }, untrusted(error.message)));
+  }
+  return undefined;
+}
+
+const PAGES = { alert: (one) => `/ui/alerts?q=${encodeURIComponent(`unique_id:${one.id}`)}`, rule: (one) => `/ui/sigma/${encodeURIComponent(one.id)}`, sensor: (one) => `/ui/sensors/${encodeURIComponent(one.id)}` };
+
+function show(found) {
+  const links = found.targets.map((one) => make("a", { href: PAGES[one.kind](one) }, make("span", { class: "chip" }, one.kind), " ", untrusted(one.name)));
+  if (found.kind === "process" && found.processes) links.push(make("a", { href: `/ui/process/${encodeURIComponent(found.value.slice(0, 36))}` }, "Analyse the process"));
+  if (found.kind === "md5" && !found.targets.some((one) => one.kind === "alert")) links.push(make("a", { href: `/ui/binary/${found.value}` }, "The program with this MD5"));
+  links.push(make("a", { href: `/ui/process?q=${encodeURIComponent(found.query)}` }, `${number(found.processes)} processes on ${number(found.host_count)} hosts`));
+  if (found.alerts) links.push(make("a", { href: `/ui/alerts?q=${encodeURIComponent(found.alert_query)}` }, `${number(found.alerts)} alerts, ${number(found.open_alerts)} open`));
+  const time = (text) => (text ? `${text.slice(0, 19).replace("T", " ")}Z` : "never");
+  const facts = make("dl", { class: "facts" },
+    make("dt", {}, "Is"), make("dd", {}, found.kind, " ", untrusted(found.value)),
+    make("dt", {}, "Seen"), make("dd", {}, found.processes ? `${time(found.first_seen)} to ${time(found.last_seen)}` : "never, on the hosts that you see"),
+    ...(found.hosts.length ? [make("dt", {}, "Hosts"), make("dd", {}, ...found.hosts.slice(0, 6).flatMap((one) => [untrusted(one.name), " "]))] : []),
+    ...(found.feeds.length ? [make("dt", {}, "Feeds"), make("dd", {}, ...found.feeds.flatMap((one) => [untrusted(one.name), " "]))] : []),
+    ...(found.banned ? [make("dt", {}, "Banned"), make("dd", { class: "warn-text" }, untrusted(found.ban_text || "yes"))] : []));
+  return [facts, make("nav", { "aria-label": "What was found" }, ...links)];
+}
+
+export function openOmnibox() {
+  const field = dialog ? dialog.querySelector("input") : build();
+  dialog.showModal();
+  field.select();
+}
+
+bind("Ctrl+k", "Look anything up", openOmnibox);
