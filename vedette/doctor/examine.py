@@ -9,6 +9,7 @@ from typing import Final
 
 from vedette.clock import Clock
 from vedette.doctor import files, fleet, telemetry
+from vedette.doctor.detection import check_detection
 from vedette.doctor.finding import Finding
 from vedette.errors import VedetteError
 from vedette.settings import Settings
@@ -102,6 +103,12 @@ def _partitions(here: Examined) -> Iterable[Finding]:
     return telemetry.check_partitions(here.telemetry, here.settings, here.clock.now_us())
 
 
+def _detection(here: Examined) -> Iterable[Finding]:
+    if here.telemetry is None or here.state is None or here.intake is None:
+        return ()
+    return check_detection(here.telemetry, here.state, here.clock.now_us())
+
+
 def _identity(here: Examined) -> Iterable[Finding]:
     if here.telemetry is None or here.state is None:
         return ()
@@ -126,4 +133,5 @@ _CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("quotas", _of_state(lambda here, state: fleet.check_quotas(state, here.settings))),
     ("tokens", _of_state(lambda here, state: fleet.check_tokens(state, here.clock.now_us()))),
     ("partitions", _partitions),
+    ("detection", _detection),
 )

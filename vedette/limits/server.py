@@ -83,3 +83,9 @@ CERTIFICATE_LOOK_S = 5.0
 
 CONFIG_CONNECT_S = 5.0
 """How long `vedette config check` waits for a database to accept a connection."""
+
+DOCTOR_LAG_US = 5 * 60 * 1_000_000
+"""How far detection may be behind before `vedette doctor` warns: rounds come every few seconds."""
+
+DOCTOR_LAG_GRAVE_US = 3600 * 1_000_000
+"""From where that is an error: attacks go on in the meantime."""

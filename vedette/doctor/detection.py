@@ -1,0 +1,40 @@
+"""Whether what looks for attacks keeps up with what arrives."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from vedette import limits
+from vedette.alerting.rule_hits import WATERMARK
+from vedette.doctor.finding import Finding, Severity
+from vedette.feeds.indicators import FOLLOWER as INDICATORS
+from vedette.state.db.database import Database
+from vedette.state.jobs import watermarks
+from vedette.store.engine.client import Engine
+from vedette.store.read.detection.lag import oldest_after
+from vedette.watchlists.rounds import FOLLOWER as WATCHLISTS
+
+_FOLLOWERS: Final = (
+    (WATERMARK, "hit", "alerts of Sigma rules", "the job `detection` in the log"),
+    (WATCHLISTS, "segment", "watchlists", "costly watchlists (their times: GET /api/v1/watchlist)"),
+    (INDICATORS, "segment", "indicators of feeds", "the size of feeds, and their errors"),
+)
+"""Names of watermarks, the tables that they follow, what people call them, what to look at."""
+
+
+def check_detection(telemetry: Engine, state: Database, now_us: int) -> Iterator[Finding]:
+    """How long ago the oldest commit came that a follower has not judged."""
+    is_fine = True
+    for name, table, what, look_at in _FOLLOWERS:
+        seq = watermarks.load(state, name)
+        if seq is None:
+            continue  # nothing has asked for it yet
+        oldest_us = oldest_after(telemetry, table, seq)
+        behind_us = now_us - oldest_us if oldest_us else 0
+        if behind_us > limits.DOCTOR_LAG_US:
+            is_fine = False
+            grave: Severity = "error" if behind_us > limits.DOCTOR_LAG_GRAVE_US else "warning"
+            text = f"{what} are {behind_us // 60_000_000} minutes behind what arrives"
+            yield Finding("detection", grave, text, f"look at {look_at}; give the machine more "
+                          "cores, or send less (docs/ingress-filters.md)")  # fmt: skip
+    if is_fine:
+        yield Finding("detection", "ok", "rules, watchlists and indicators keep up")
