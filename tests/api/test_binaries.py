@@ -227,3 +227,15 @@ def test_a_binary_without_md5_is_found_and_keeps_clients_alive(
     assert analyst.get(f"/api/v1/binary/{'c0' * 32}/summary").json()["sha256"] == "C0" * 32
     asked = {"q": "hostname:sha256-host.corp.example observed_filename:only256.exe"}
     assert analyst.get("/api/v1/process", params=asked).json()["total_results"] == 1
+
+
+def test_the_usage_of_a_program_names_hosts_and_parents(
+    analyst: httpx.Client, sent_story: Story
+) -> None:
+    body = analyst.get(f"/api/v1/binary/{sent_story.whoami.md5}/usage").json()
+    assert body["md5"] == sent_story.whoami.md5.upper()
+    assert sent_story.host.name in {one["hostname"] for one in body["hosts"]}
+    assert body["host_count"] == len(body["hosts"])
+    assert "powershell.exe" in {one["name"].lower() for one in body["parents"]}
+    assert sum(one["runs"] for one in body["days"]) == body["run_count"] >= 1
+    assert analyst.get(f"/api/v1/binary/{'fe' * 16}/usage").status_code == 404

@@ -79,3 +79,9 @@ def test_a_process_is_found_by_the_signature_of_a_module(cb: Any, sent_story: St
     (found,) = cb.select(Process).where(query)
     (module,) = found.modloads
     assert module.is_signed
+
+
+def test_an_icon_is_drawn(cb: Any, sent_story: Story) -> None:
+    from cbapi.response import Binary
+
+    assert cb.select(Binary, AMSI).icon.startswith(b"\x89PNG\r\n\x1a\n")

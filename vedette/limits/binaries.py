@@ -54,3 +54,12 @@ TRUST_FILE_BYTES_MAX = 16 * 1024 * 1024
 FILES_READ_A_ROUND = 50
 """Copies that one round of the background job reads: a second or two, so that a stop does not
 wait."""
+
+USAGE_HOSTS_MAX = 1_000
+"""Hosts that the usage of a file lists; there may be more, which are counted."""
+
+USAGE_RUNS_MAX = 200_000
+"""Processes that the usage of a file looks at: shapes of so many command lines take a second."""
+
+USAGE_VALUES_MAX = 50
+"""Paths, parents, command lines, users and days of one usage: what people look through."""

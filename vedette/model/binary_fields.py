@@ -45,6 +45,8 @@ _JOINED: tuple[Field, ...] = (
     Field("build_id", "keyword", ("build_id",)),
     Field("interpreter", "path", ("interpreter",)),
     Field("digsig_countersign_time", "time", ("digsig_countersign_time",)),
+    Field("host_count", "integer", ("host_count",), aliases=("prevalence",)),
+    Field("first_seen", "time", ("added",)),
     Field("endpoint", "endpoint", ("endpoint", "hostname")),
 )
 
@@ -56,7 +58,6 @@ _BINARY_ONLY: tuple[Field, ...] = (
     Field("hostname", "hostname", ("hostname",), True),
     Field("group", "keyword", ("group",), True),
     Field("os_type", "keyword", ("os_type",)),
-    Field("host_count", "integer", ("host_count",)),
     Field("server_added_timestamp", "time", ("added",), aliases=("timestamp",)),
     Field("last_seen", "time", ("last_seen",)),
 )

@@ -22,6 +22,7 @@ from vedette.store.read.binaries import (
     search_binaries,
 )
 from vedette.store.read.binary_facets import Counts, count_binary_facets
+from vedette.store.read.binary_usage import usage_of
 from vedette.store.read.segment_search import search_segments
 from vedette.store.schema.create import create_tables
 from vedette.store.write.commit import BinaryRow, Commit
@@ -203,6 +204,12 @@ JOINED = [
     ("is_64bit:false", []),
     ("digsig_result_parent:*", []),
     ("original_filename:own.exe", [1]),
+    ("host_count:2", [1]),
+    ("prevalence:[1 TO 1]", []),
+    ("prevalence_modload:1", [1, 2]),
+    ("-prevalence:2", [2]),
+    ("first_seen:[2020-01-01 TO *]", []),
+    ("first_seen:[* TO 2020-01-01]", [1]),
 ]
 
 
@@ -221,6 +228,33 @@ def test_a_join_keeps_to_the_scope(contract_engine: ClickHouseEngine) -> None:
     mine = Scope(frozenset({1}))
     assert processes(contract_engine, "digsig_result:Signed", mine) == []
     assert processes(contract_engine, "product_name:visual", mine) == [1]
+
+
+def test_how_common_a_program_is_depends_on_the_scope(contract_engine: ClickHouseEngine) -> None:
+    three(contract_engine)
+    two_processes(contract_engine)
+    mine = Scope(frozenset({1}))
+    assert processes(contract_engine, "prevalence:1", mine) == [1]
+    assert processes(contract_engine, "prevalence:2", mine) == []
+
+
+def test_the_usage_of_a_file_is_counted_by_what_differs(contract_engine: ClickHouseEngine) -> None:
+    three(contract_engine)
+    lines = ("x.exe -p 4711", "X.exe -p 12", "x.exe --id 6f9619ff-8b86-d011-b42d-00c04fc964ff")
+    for number, line in enumerate(lines):
+        row = partial(number, sensor_id=1, process_md5=ONE, cmdline=line, parent_name="a.exe")
+        store(contract_engine, row)
+    store(contract_engine, partial(9, sensor_id=2, process_md5=ONE, parent_name="b.exe"))
+    found = usage_of(contract_engine, [ONE, ""], EVERYTHING)
+    assert (found.host_count, found.run_count) == (2, 4)
+    assert [(one.hostname, list(one.paths)) for one in found.hosts] == [
+        ("ws-2", ["c:\\b.exe"]),
+        ("ws-1", ["c:\\a.exe"]),
+    ]
+    assert list(found.command_lines) == [("x.exe -p <n>", 2, 1), ("x.exe --id <id>", 1, 1)]
+    assert list(found.parents) == [("a.exe", 3, 1), ("b.exe", 1, 1)]
+    mine = usage_of(contract_engine, [ONE], Scope(frozenset({2})))
+    assert (mine.host_count, mine.run_count, list(mine.command_lines)) == (1, 1, [])
 
 
 _ALL = {"segment": "*, key_hash", "binary": "*"}

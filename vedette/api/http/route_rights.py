@@ -266,6 +266,7 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/v1/binary/{md5}"): Right.READ,
     ("GET", "/api/v1/binary/{md5}/icon"): Right.READ,
     ("GET", "/api/v1/binary/{md5}/summary"): Right.READ,
+    ("GET", "/api/v1/binary/{md5}/usage"): Right.READ,
     ("GET", "/api/v1/process/host/count"): Right.READ,
     ("GET", "/api/v1/process"): Right.READ,
     ("POST", "/api/v1/process"): Right.READ,

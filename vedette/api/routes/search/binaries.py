@@ -1,5 +1,6 @@
 """Binaries: search, summary, how common they are (docs/http-api.md#binaries)."""
 
+import base64
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -13,6 +14,7 @@ from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import described
 from vedette.api.schemas.search.binary import binary_summary_body, frequency_body
 from vedette.api.schemas.search.binary_archive import zip_answer
+from vedette.api.schemas.search.binary_usage import usage_body
 from vedette.api.schemas.search.default_icon import default_icon
 from vedette.api.schemas.search.process import Body
 from vedette.api.schemas.search.search_parameters import Pairs, body_pairs, search_request
@@ -24,6 +26,7 @@ from vedette.respond.binary_reading import read_icon
 from vedette.search.binaries import binary_search
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.store.read.binary_facets import FACETS
+from vedette.store.read.binary_usage import usage_of
 
 router = APIRouter(tags=["binaries"])
 
@@ -93,7 +96,14 @@ async def summary(md5: str, request: Request, here: Here, scope: Within) -> Resp
 
 def _described(here: Services, engine: BoundedEngine, scope: Scope, md5: str) -> Body:
     row = binary_search.summary(engine, scope, md5)
-    return binary_summary_body(row, here.copies.copied([row["md5"]], scope))
+    icon = base64.b64encode(_drawn(here, row["icon_sha256"])).decode()
+    copied = here.copies.copied([row["md5"]], scope)
+    return binary_summary_body(row, copied) | {"icon": icon}
+
+
+def _drawn(here: Services, sha256: str) -> bytes:
+    """The icon of a file as PNG, or the one for all without."""
+    return (read_icon(here.blobs, sha256) if sha256 else None) or default_icon()
 
 
 @router.get("/api/v1/binary/{md5}/icon", summary="The icon of a binary")
@@ -101,11 +111,24 @@ async def icon(md5: str, request: Request, here: Here, scope: Within) -> Respons
     """PNG. A drawing for all where the file has none, or its bytes are not stored."""
 
     def work(engine: BoundedEngine) -> Response:
-        sha256 = binary_search.summary(engine, scope, md5)["icon_sha256"]
-        drawn = read_icon(here.blobs, sha256) if sha256 else None
-        return Response(drawn or default_icon(), media_type="image/png")
+        drawn = _drawn(here, binary_search.summary(engine, scope, md5)["icon_sha256"])
+        return Response(drawn, media_type="image/png")
 
     return await run_lookup(request, here, work)
+
+
+@router.get("/api/v1/binary/{md5}/usage", summary="Who has a binary, and how it is run")
+async def usage(md5: str, request: Request, here: Here, scope: Within) -> Response:
+    """Hosts with first and last time and paths; runs by path, parent, shape of the command line,
+    user and day."""
+
+    def work(engine: BoundedEngine) -> Response:
+        row = binary_search.summary(engine, scope, md5)
+        digests = [row["md5"], row["sha256"]]
+        found = usage_of(engine, digests, scope, deadline_s=here.settings.search_deadline_s)
+        return json_answer(usage_body(binary_search.identity(row), found))
+
+    return await run_search(request, here, work)
 
 
 @router.get("/api/v1/binary/{md5}", summary="The bytes of a binary")

@@ -84,6 +84,7 @@ _ONE: Final[Mapping[Route, str]] = {
     ("GET", "/api/v1/binary"): "BinarySearch",
     ("POST", "/api/v1/binary"): "BinarySearch",
     ("GET", "/api/v1/binary/{md5}/summary"): "BinarySummary",
+    ("GET", "/api/v1/binary/{md5}/usage"): "BinaryUsage",
     **_under(
         _ALERTS,
         ("GET", "", "AlertSearch"),

@@ -96,11 +96,28 @@ _BINARY_WHEN_KNOWN: Final[dict[str, Schema]] = {
     **alike(("digsig_sign_time", "digsig_countersign_time"), TIME),
 }
 _BINARY_FACETS: Final[dict[str, Schema]] = {
+    "icon": TEXT,
     "section_entropy": listing(record({"name": TEXT, "entropy": {"type": "number"}})),
     "read_problems": listing(TEXT),
     **alike(("product_name_facet", "file_version_facet", "company_name_facet"), TEXT),
     "digsig_publisher_facet": TEXT,
     "observed_filename_facet": listing(TEXT),
+}
+
+_USAGE_HOST: Final[dict[str, Schema]] = {
+    **alike(("hostname", "group"), TEXT),
+    "sensor_id": INTEGER,
+    **alike(("first_seen", "last_seen"), TIME),
+    "paths": listing(TEXT),
+}
+_USAGE: Final[dict[str, Schema]] = {
+    "md5": TEXT,
+    **alike(("host_count", "run_count"), INTEGER),
+    "hosts": listing(record(_USAGE_HOST)),
+    **alike(
+        ("paths", "parents", "command_lines", "usernames", "days"),
+        listing(record({"name": TEXT, **alike(("runs", "hosts"), INTEGER)})),
+    ),
 }
 
 _NODE_LABEL: Final = record(alike(("path", "process_name", "cmdline"), TEXT))
@@ -266,6 +283,7 @@ SEARCH: Final[dict[str, Schema]] = {
         _BINARY | _BINARY_WHEN_KNOWN | _BINARY_FACETS, _BINARY_WHEN_KNOWN | _BINARY_FACETS
     )
     | _ALLIANCE,
+    "BinaryUsage": record(_USAGE),
     "BinarySearch": record(_PAGE | {"results": listing(reference("Binary"))}),
     "Frequency": record(alike(("hostCount", "globalCount", "numDocs"), INTEGER)),
     "Explanation": record(
