@@ -218,3 +218,29 @@ def test_a_license_is_checked(tmp_path: Path) -> None:
 def test_counts_for_a_dashboard(analyst: httpx.Client) -> None:
     counts = analyst.get("/api/v1/dashboard/statistics").json()
     assert counts["sensor_count"] >= counts["active_sensor_count"] >= 0
+
+
+def test_the_audit_log_says_whether_it_is_whole_and_who_exported_it(analyst: httpx.Client) -> None:
+    name = new_name()
+    analyst.post("/api/user", json={"username": name})
+    analyst.post("/api/user", json={"username": f"{name}-2"})
+    found = analyst.get("/api/v1/audit", params={"object": f"user:{name}", "verify": "true"}).json()
+    assert [one["target"] for one in found["results"]] == [name]
+    assert found["chain"]["is_whole"] is True
+    assert found["chain"]["entries"] >= found["results"][0]["number"]
+    assert analyst.get("/api/v1/audit", params={"rows": "1"}).json()["chain"] is None
+    assert analyst.get("/api/v1/audit", params={"object": name}).status_code == 400
+    exported = analyst.get("/api/v1/audit", params={"format": "ndjson", "target": name})
+    assert exported.headers["content-type"] == "application/x-ndjson"
+    assert len(exported.text.splitlines()) == 2
+    asked = {"object": "audit log:ndjson", "rows": "1"}
+    (entry,) = analyst.get("/api/v1/audit", params=asked).json()["results"]
+    assert (entry["action"], entry["author"]) == ("read", "admin")
+
+
+def test_an_installer_that_is_fetched_is_in_the_audit_log(analyst: httpx.Client) -> None:
+    before = analyst.get("/api/v1/audit", params={"kind": "installer"}).json()["total_results"]
+    assert analyst.get("/api/v1/group/1/installer/linux").status_code == 200
+    found = analyst.get("/api/v1/audit", params={"kind": "installer"}).json()
+    assert found["total_results"] == before + 1
+    assert found["results"][0]["target"].startswith("linux of ")

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from vedette.bootstrap.write_path import WritePath
 from vedette.clock import Clock
 from vedette.jobs.timer import TIMER, Job
-from vedette.limits import INDICATOR_ROUND_S, WATCHLIST_ROUND_S
+from vedette.limits import AUDIT_HEAD_S, INDICATOR_ROUND_S, WATCHLIST_ROUND_S
+from vedette.notify.audit_head import send_audit_head
 from vedette.settings import Settings
 from vedette.state.jobs.streams import remove_dead
 from vedette.state.policy.bans import end_expired as end_expired_bans
@@ -125,6 +126,12 @@ def delete_old_alerts(here: "Services") -> None:
         delete_alerts_before(here.engine, here.clock.now_us() - days * _DAY_US)
 
 
+def audit_head_to_syslog(here: "Services") -> None:
+    """Where the settings name a syslog server."""
+    if here.settings.syslog_host:
+        send_audit_head(here.database, here.clock.now_us())
+
+
 SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     BackgroundJob(
         # Not leased: the lease of a server that was killed would delay alerts by a minute.
@@ -196,6 +203,10 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     BackgroundJob(
         "outbox", 1, False, "begin to send to the targets that are due",
         lambda here: here.outbox.dispatch(), "outbox",
+    ),
+    BackgroundJob(
+        "audit head", AUDIT_HEAD_S, True, "send the head of the audit log to syslog",
+        audit_head_to_syslog, "outbox",
     ),
     BackgroundJob(
         "outbox metrics", 10, False, "count what waits, delete old tombstones",

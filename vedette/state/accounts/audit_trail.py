@@ -23,6 +23,8 @@ class Search:
     kind: str = ""
     target: str = ""
     """Part of the target's name, in any case."""
+    one: tuple[str, str] | None = None
+    """Kind and whole name of one object."""
     from_us: int | None = None
     to_us: int | None = None
     start: int = 0
@@ -159,6 +161,8 @@ def _conditions(wanted: Search) -> Iterator[ColumnElement[bool]]:
             yield column == value
     if wanted.target:
         yield func.lower(AUDIT.c.target).contains(wanted.target.lower(), autoescape=True)
+    if wanted.one is not None:
+        yield (AUDIT.c.kind == wanted.one[0]) & (AUDIT.c.target == wanted.one[1])
     if wanted.from_us is not None:
         yield AUDIT.c.time_us >= wanted.from_us
     if wanted.to_us is not None:

@@ -12,13 +12,14 @@ from starlette.responses import Response, StreamingResponse
 
 from vedette import limits
 from vedette.api.http.responses import json_answer
-from vedette.api.schemas.parameters import described, whole_number
+from vedette.api.schemas.parameters import described, flag, whole_number
 from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
 from vedette.query.check.time import moment_us
 from vedette.state.accounts import audit_trail
 from vedette.state.accounts.audit_trail import AuditEntry, Search
+from vedette.state.db.audit_log import Entry
 
 router = APIRouter(tags=["audit"])
 
@@ -38,6 +39,8 @@ _COLUMNS = (
         ("action", "create, change, delete, read or run"),
         ("kind", "Kind of the object, e.g. user, ban, sensor"),
         ("target", "Part of the object's name"),
+        ("object", "One object, as kind:name, e.g. user:ann"),
+        ("verify", "true to read the whole log and say in `chain` whether it is whole"),
         ("from", "From this time on: a date, a time in ISO 8601, or -24h"),
         ("to", "Before this time"),
         ("start", "Entries to skip"),
@@ -50,9 +53,12 @@ def listed(request: Request, here: Here) -> Response:
     nobody can rewrite the log unnoticed (`vedette audit verify`)."""
     query = request.query_params
     wanted = _search(query, here.clock.now_us())
-    match query.get("format", "json"):
+    match form := query.get("format", "json"):
         case "json":
-            return _page(here, wanted)
+            return _page(here, wanted, flag(query, "verify"))
+        case "csv" | "ndjson":
+            audit_trail.record(here.database, Entry("read", "audit log", form))
+    match form:
         case "csv":
             return StreamingResponse(_csv(here, wanted), media_type="text/csv")
         case "ndjson":
@@ -61,7 +67,7 @@ def listed(request: Request, here: Here) -> Response:
             raise BadRequestError(f"format: {other[:20]!r} is none of json, csv, ndjson")
 
 
-def _page(here: Services, wanted: Search) -> Response:
+def _page(here: Services, wanted: Search, is_verified: bool) -> Response:
     total, found = audit_trail.search(here.database, wanted)
     head = audit_trail.head(here.database)
     return json_answer(
@@ -70,8 +76,19 @@ def _page(here: Services, wanted: Search) -> Response:
             "start": wanted.start,
             "results": [_body(entry) for entry in found],
             "head": {"number": head.number, "hash": head.hash},
+            "chain": _chain(here) if is_verified else None,
         }
     )
+
+
+def _chain(here: Services) -> dict[str, Any]:
+    """What reading the whole log finds."""
+    verdict = audit_trail.verify(here.database)
+    return {
+        "is_whole": not verdict.fault,
+        "entries": verdict.entries,
+        "fault": verdict.fault or None,
+    }
 
 
 def _search(query: QueryParams, now_us: int) -> Search:
@@ -80,11 +97,22 @@ def _search(query: QueryParams, now_us: int) -> Search:
         action=query.get("action", ""),
         kind=query.get("kind", ""),
         target=query.get("target", ""),
+        one=_object(query),
         from_us=_time(query, "from", now_us),
         to_us=_time(query, "to", now_us),
         start=whole_number(query, "start", 0),
         rows=whole_number(query, "rows", 100, most=limits.AUDIT_ROWS_MAX),
     )
+
+
+def _object(query: QueryParams) -> tuple[str, str] | None:
+    text = query.get("object", "")
+    if not text:
+        return None
+    kind, colon, name = text.partition(":")
+    if not kind or not colon:
+        raise BadRequestError("object: write kind:name, e.g. user:ann")
+    return kind, name
 
 
 def _time(query: QueryParams, name: str, now_us: int) -> int | None:

@@ -15,6 +15,8 @@ from vedette.api.services import Services, services
 from vedette.errors import ForbiddenError, NotFoundError
 from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.respond.installers import linux_installer, packaged_installer, sensor_version
+from vedette.state.accounts import audit_trail
+from vedette.state.db.audit_log import Entry
 from vedette.state.policy.groups import Group
 from vedette.state.sensors import installers
 
@@ -59,6 +61,7 @@ def osx(group_id: str, here: Here, caller: Caller, address: Address) -> Response
 def linux(group_id: str, here: Here, caller: Caller, address: Address) -> Response:
     """A tar.gz with the sensor, the group's settings and `install.sh`."""
     group = _administered(here, caller, group_id)
+    audit_trail.record(here.database, Entry("read", "installer", f"linux of {group.name}"))
     archive = linux_installer(here.database, group, _address(group, address), _ca(here))
     made = file_answer(archive, f"vedette-sensor-group-{group.id}.tar.gz", "application/gzip")
     return _warned(made, _address(group, address))
@@ -96,6 +99,7 @@ def _packaged(here: Services, group: Group, os: str, kind: str, address: str) ->
     archive = packaged_installer(
         here.database, here.blobs, group, os, kind, _address(group, address), _ca(here)
     )
+    audit_trail.record(here.database, Entry("read", "installer", f"{os} {kind} of {group.name}"))
     made = file_answer(archive, f"vedette-{os}-{kind}-group-{group.id}.zip", "application/zip")
     return _warned(made, _address(group, address))
 

@@ -25,6 +25,8 @@ from vedette.model.scope import Scope
 from vedette.respond.binary_reading import read_icon
 from vedette.search.binaries import binary_search
 from vedette.search.bounded_engine import BoundedEngine
+from vedette.state.accounts import audit_trail
+from vedette.state.db.audit_log import Entry
 from vedette.store.read.binary_facets import FACETS
 from vedette.store.read.binary_usage import usage_of
 
@@ -141,6 +143,7 @@ async def file(md5: str, request: Request, here: Here, scope: Within) -> Respons
         known = _described(here, engine, scope, md5)
         copy = here.copies.open_copy(str(known["md5"]), scope, here.clock.now_us())
         if copy is not None:
+            audit_trail.record(here.database, Entry("read", "file copy", str(known["md5"])))
             with copy:
                 return zip_answer(copy, known, str(known["md5"]))
         raise NotFoundError(f"the bytes of binary {md5!r} are not stored, only its metadata")

@@ -65,6 +65,9 @@ ACCOUNTS: Final[dict[str, Schema]] = {
             **alike(("total_results", "start"), INTEGER),
             "results": listing(reference("AuditEntry")),
             "head": record({"number": INTEGER, "hash": TEXT}),
+            "chain": nullable(
+                record({"is_whole": FLAG, "entries": INTEGER, "fault": nullable(TEXT)})
+            ),
         }
     ),
     "License": record(
