@@ -107,7 +107,7 @@ class Fetcher:
             document = transfer.begin(etag)
             document.chunks = _bounded(document.chunks, rules.bytes_max, until_s)
             yield document
-        except (*_BROKEN, EgressError) as error:
+        except (*_BROKEN, httpcore.ProxyError, EgressError) as error:
             raise _failed(source.url, error) from None
         finally:
             transfer.close()
