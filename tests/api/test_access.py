@@ -38,6 +38,13 @@ PLACES = {
     "{action}": "alert",
     "{action_id}": "1",
     "{policy_id}": "1",
+    "{org_key}": "VEDETTE",
+    "{role_id}": "999999",
+    "{app_id}": "NOSUCHAPP",
+    "{alert_id}": "00" * 16,
+    "{note_id}": "00" * 16,
+    "{job_id}": "999999",
+    "{device_id}": "999999",
 }
 
 

@@ -11,12 +11,12 @@ RIGHTS = {
     "send": {Right.SEND, Right.HANDSHAKE},
     "user": {Right.READ},
     "own": {Right.READ},
-    "viewer": {Right.VIEW},
-    "analyst": {Right.ACT},
+    "viewer": {Right.VIEW, Right.PERMISSION},
+    "analyst": {Right.ACT, Right.PERMISSION},
     "every": {Right.ACT},
     "analyst/admin": {Right.ACT},
     "analyst/viewer": {Right.ACT},
-    "admin": {Right.ADMINISTER_GROUP},
+    "admin": {Right.ADMINISTER_GROUP, Right.PERMISSION},
     "global": {Right.ADMINISTER},
 }
 

@@ -24,6 +24,8 @@ FEEDLESS_ID = -1
 FEED_NAMES = {"watchlist": "My Watchlists", "rule": "Rules", "server": "Server"}
 """Feed names of alerts that no feed made."""
 
+_MILLI = 1_000
+
 CRITICALITY = 3
 """Of a host that is not known, the usual one."""
 
@@ -84,6 +86,15 @@ def new_alert(detections: Sequence[Detection], context: Context, now_us: int) ->
         "observed_filename": _texts(paths),
         "total_hosts": context.file_hosts,
     }
+
+
+def set_creation_times(rows: Iterable[AlertRow], now_us: int, newest_us: int) -> None:
+    """Gives new alerts whole milliseconds of their own, after those of all alerts before: exports
+    page by them (docs/cloud.md#export). `newest_us` is the latest that was given."""
+    at_us = max(now_us // _MILLI, newest_us // _MILLI + 1) * _MILLI
+    for row in rows:
+        row["created_time"] = row["updated_time"] = row["version"] = at_us
+        at_us += _MILLI
 
 
 def _source(found: Detection) -> AlertRow:

@@ -16,21 +16,34 @@ from typing import Any
 
 import msgspec
 
-from vedette.alerting.alert_rows import Context, new_alert, raised, was_made_for
+from vedette.alerting.alert_rows import (
+    Context,
+    new_alert,
+    raised,
+    set_creation_times,
+    was_made_for,
+)
 from vedette.alerting.alert_storm import Hours, hour_of, hours_of, storms
 from vedette.alerting.hooks import AlertingSources, DetectionHook, WrittenDetection, every_source
 from vedette.alerting.suppressed import Suppressor, suppressor_of
 from vedette.clock import Clock
-from vedette.limits import ALERT_BATCH, ALERT_LISTED_MAX
+from vedette.limits import (
+    ALERT_BATCH,
+    ALERT_LISTED_MAX,
+    ALERT_SETTLED_US,
+    CREATION_LOOKBACK_US,
+)
 from vedette.model.findings.alert import AlertRow
 from vedette.model.findings.detection import Detection, Source
 from vedette.state.db.database import Database, Transaction
-from vedette.state.policy import ignored_reports, suppressions
+from vedette.state.policy import alert_workflow, ignored_reports, suppressions
+from vedette.state.policy.alert_workflow import Settled
 from vedette.state.policy.ignored_reports import ReportKey
 from vedette.state.sensors.host_facts import HostFacts, host_facts
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.alert_context import hosts_by_file, paths_of_files, process_facts
 from vedette.store.read.detection.alerts import alerts_by_id, new_alerts_since
+from vedette.store.read.detection.cloud_alerts import newest_creation_us
 from vedette.store.write.alerts import ALERT_WRITERS, write_alerts
 
 Within = Callable[[Transaction], None]
@@ -63,6 +76,8 @@ class _Batch:
     written: Written = field(default_factory=Written)
     report_hits: Counter[ReportKey] = field(default_factory=Counter)
     rule_hits: Counter[int] = field(default_factory=Counter)
+    settled: dict[str, Settled] = field(default_factory=dict)
+    """Alerts that are raised although they had settled, as they were."""
     held_back: list[Detection] = field(default_factory=list)
 
 
@@ -98,7 +113,7 @@ class DetectionWriter:
             for some in _slices(heard, ALERT_BATCH):
                 self._write_alerts(batch, some)
             # Once for all: what one commit adds to a storm is counted in one go.
-            write_alerts(self._engine, self._storms(batch))
+            self._write(batch, self._storms(batch))
             with self._database.writing() as transaction:
                 for hook in self._hooks:
                     hook(transaction, batch.written.detections)
@@ -158,12 +173,29 @@ class DetectionWriter:
                 batch.written.detections.append(_told(same, row, has_alert=True, is_new=True))
             else:
                 batch.held_back.extend(same)
-        write_alerts(self._engine, changed)
+        self._write(batch, changed)
+
+    def _write(self, batch: _Batch, rows: list[AlertRow]) -> None:
+        """Writes versions of alerts. What search v7 shows of settled ones is kept before, since
+        nobody could tell it afterwards."""
+        if batch.settled:
+            with self._database.writing() as transaction:
+                alert_workflow.keep_settled(transaction, batch.settled)
+            batch.settled = {}
+        new = [row for row in rows if row["version"] == row["created_time"]]
+        if new:
+            newest_us = newest_creation_us(self._engine, batch.now_us - CREATION_LOOKBACK_US)
+            set_creation_times(new, batch.now_us, newest_us)
+        write_alerts(self._engine, rows)
 
     def _raise(self, batch: _Batch, same: list[Detection], known: AlertRow) -> list[AlertRow]:
         """The next version of a stored alert, if its detections are not counted yet."""
         is_new = was_made_for(known, same[0])
         more = raised(known, same, batch.now_us)
+        if more is not None and batch.now_us - known["created_time"] > ALERT_SETTLED_US:
+            batch.settled[known["id"]] = Settled(
+                known["first_event_time"], known["last_event_time"], known["updated_time"]
+            )
         batch.written.raised += more is not None
         batch.written.detections.append(_told(same, more or known, has_alert=True, is_new=is_new))
         return [more] if more is not None else []

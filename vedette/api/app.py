@@ -22,6 +22,9 @@ from vedette.api.routes.accounts import (
     users,
 )
 from vedette.api.routes.alerts import alerts, bulk_triage, suppressions, triage
+from vedette.api.routes.cloud import alert_notes, devices, identity, identity_admin, update_jobs
+from vedette.api.routes.cloud import alerts as cloud_alerts
+from vedette.api.routes.cloud import jobs as cloud_jobs
 from vedette.api.routes.fleet import aliases, groups, installers, live_queries, sensors, sites
 from vedette.api.routes.policy import (
     actions,
@@ -105,6 +108,13 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     tokens.router,
     sessions.router,
     kept_views.router,
+    cloud_alerts.router,
+    alert_notes.router,
+    devices.router,
+    cloud_jobs.router,
+    update_jobs.router,
+    identity.router,
+    identity_admin.router,
     approved_list.router,
     audit.router,
     license.router,

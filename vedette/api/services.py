@@ -11,6 +11,7 @@ from vedette.alerting.detection_writer import DetectionWriter
 from vedette.alerting.response import Responder
 from vedette.alerting.rule_budget import RuleBudget
 from vedette.alerting.rule_hits import RuleHits
+from vedette.alerting.workflow_jobs import WorkflowJobs
 from vedette.api.body_budget import BodyBudget
 from vedette.api.request_rates import RequestRates
 from vedette.api.search_pool import SearchPool
@@ -32,12 +33,14 @@ from vedette.respond.blob_migration import BlobMigration
 from vedette.respond.order_cache import OrderCache
 from vedette.search.streams.filtered_counts import FilteredCounts
 from vedette.settings import Settings
+from vedette.state.accounts.access_tokens import AccessTokens
 from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import Tokens
 from vedette.state.clock.guard import ClockGuard
 from vedette.state.db.database import Database
 from vedette.state.db.group_commit import GroupCommit
 from vedette.state.db.sealing import Sealing
+from vedette.state.devices.update_progress import UpdateTargets
 from vedette.state.policy.approved_addresses import ApprovedAddresses
 from vedette.state.sensors.checkins import CheckinInterval
 from vedette.state.sensors.host_registry import Sensors
@@ -56,6 +59,8 @@ class Services:
     metrics: CollectorRegistry
     database: Database
     tokens: Tokens
+    access_tokens: AccessTokens
+    """And the secrets of apps."""
     scopes: Scopes
     engine: Engine
     ingest_queue: IngestQueue
@@ -65,6 +70,7 @@ class Services:
     rules: RuleReloader
     sensors: Sensors
     sensor_keys: SensorKeys
+    update_targets: UpdateTargets
     commits: GroupCommit
     checkin_interval: CheckinInterval
     blobs: BlobStore
@@ -82,6 +88,7 @@ class Services:
     responder: Responder
     detections: DetectionWriter
     """Through which everything goes that was found."""
+    workflow_jobs: WorkflowJobs
     watchlists: WatchlistRounds
     """For its one thread."""
     rule_hits: RuleHits

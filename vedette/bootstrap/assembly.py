@@ -13,6 +13,7 @@ from vedette.alerting.response import Responder
 from vedette.alerting.rule_budget import RuleBudget
 from vedette.alerting.rule_hits import HitMetrics, RuleHits
 from vedette.alerting.starter_rules import install_starter
+from vedette.alerting.workflow_jobs import WorkflowJobs
 from vedette.api.app import create_app
 from vedette.api.search_pool import SearchPool
 from vedette.api.services import Services
@@ -46,11 +47,13 @@ from vedette.respond.binary_reading import BinaryReading
 from vedette.respond.blob_migration import BlobMigration
 from vedette.respond.order_cache import OrderCache
 from vedette.settings import Settings
+from vedette.state.accounts.access_tokens import AccessTokens
 from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import Tokens
 from vedette.state.db.database import Database
 from vedette.state.db.group_commit import GroupCommit
 from vedette.state.db.sealing import Sealing, open_sealing
+from vedette.state.devices.update_progress import UpdateTargets
 from vedette.state.jobs.leases import Leases
 from vedette.state.policy.approved_addresses import ApprovedAddresses
 from vedette.state.sensors.checkins import CheckinInterval
@@ -99,13 +102,15 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
     detections = DetectionWriter(
         engines.telemetry, database, clock, detection_hooks(settings, clock), alerting_sources
     )
+    tokens = Tokens(database, clock)
     services = Services(
         settings=settings,
         clock=clock,
         clock_guard=path.clock_guard,
         metrics=path.metrics,
         database=database,
-        tokens=Tokens(database, clock),
+        tokens=tokens,
+        access_tokens=AccessTokens(database, sealing, clock, tokens),
         scopes=Scopes(database, clock),
         engine=engines.telemetry,
         ingest_queue=path.ingest_queue,
@@ -115,6 +120,7 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
         rules=path.rules,
         sensors=path.sensors,
         sensor_keys=SensorKeys(database),
+        update_targets=UpdateTargets(database),
         commits=commits,
         checkin_interval=CheckinInterval(database, settings.checkin_interval_s),
         blobs=blobs,
@@ -136,6 +142,7 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
         ),
         outbox=_outbox(settings, clock, engines, sealing, path.metrics, closing),
         responder=Responder(database, engines.telemetry, clock),
+        workflow_jobs=WorkflowJobs(engines.telemetry, database, clock),
         watchlists=WatchlistRounds(
             engines.telemetry,
             database,
@@ -156,6 +163,7 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
         lookups=_lookups(settings, engines.telemetry, closing),
     )
     services.checkin_interval.refresh()
+    services.update_targets.refresh()
     services.approved_addresses.refresh()
     closing.callback(services.tokens.flush)
     context = WritePathContext(path, settings, clock, engines.telemetry)

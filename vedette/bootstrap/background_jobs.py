@@ -16,6 +16,7 @@ from vedette.jobs.timer import TIMER, Job
 from vedette.limits import AUDIT_HEAD_S, INDICATOR_ROUND_S, WATCHLIST_ROUND_S
 from vedette.notify.audit_head import send_audit_head
 from vedette.settings import Settings
+from vedette.state.devices import update_jobs
 from vedette.state.jobs.streams import remove_dead
 from vedette.state.policy.bans import end_expired as end_expired_bans
 from vedette.state.policy.rules import forget_removed
@@ -181,6 +182,23 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     BackgroundJob(
         "tokens", 10, False, "write when tokens were last used",
         lambda here: here.tokens.flush(),
+    ),
+    BackgroundJob(
+        # Not leased: callers wait for these jobs.
+        "workflow jobs", 1, False, "change alerts as jobs of the cloud side say",
+        lambda here: here.workflow_jobs.run(), "outbox",
+    ),
+    BackgroundJob(
+        "update targets", 2, False, "reload which devices wait for an update",
+        lambda here: here.update_targets.refresh(),
+    ),
+    BackgroundJob(
+        "update job ends", 30, True, "end sensor-update jobs whose time is over",
+        lambda here: update_jobs.expire(here.database, here.clock.now_us()),
+    ),
+    BackgroundJob(
+        "signing keys", 3600, True, "make the next key that access tokens are signed with",
+        lambda here: here.access_tokens.rotate_when_due(),
     ),
     BackgroundJob(
         "feeds", 2, True, "synchronise the feeds that are due",

@@ -48,6 +48,7 @@ COMMANDS: Final = {
     "notify": _Command("notify", help="Messages to people and other systems."),
     "config": _Command("config", help="Settings."),
     "clock": _Command("clock", help="The server's clock, when it is in doubt."),
+    "cloud": _Command("cloud.commands", help="Who may use the cloud side."),
     "completeness": _Command("completeness", help="Whether all that was sent is stored."),
     "sigma": _Command("rules.sigma", help="Sigma rules: check them, try them on files."),
     "audit": _Command("accounts.audit", help="Who changed what."),

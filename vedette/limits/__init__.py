@@ -6,6 +6,7 @@ from vedette.limits.backup import *
 from vedette.limits.binaries import *
 from vedette.limits.blobs import *
 from vedette.limits.cli import *
+from vedette.limits.cloud import *
 from vedette.limits.console import *
 from vedette.limits.detect import *
 from vedette.limits.feeds import *

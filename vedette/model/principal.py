@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
 
-PrincipalKind = Literal["user", "ingest", "sensor"]
+PrincipalKind = Literal["user", "ingest", "sensor", "app"]
 
 
 class Role(IntEnum):
@@ -29,11 +29,12 @@ ROLE_NAMES = {
 class Principal:
     """The holder of a token. `kind` is `user` for people and their tools, `ingest` for senders,
     which may send telemetry into `group_id` and nothing else, `sensor` for an enrolled sensor,
-    which may speak of itself and nothing else."""
+    which may speak of itself and nothing else, `app` for an OAuth app or native key of the cloud
+    side, which may do what its permissions say and nothing else."""
 
     kind: PrincipalKind
     name: str
-    """User name, the name of the ingest token, or the host name of the sensor."""
+    """User name, the name of the ingest token or app, or the host name of the sensor."""
     token_id: str
     is_global_admin: bool = False
     group_id: int = 0
@@ -47,6 +48,9 @@ class Principal:
     """Whether it is a token that changes nothing, whatever its user may."""
     is_session: bool = False
     """Whether it is a browser that signed in: only its cookie is a credential then."""
+    grants: tuple[tuple[str, frozenset[int] | None], ...] = ()
+    """Of an app: names of permissions (`permission.py`), each with the sensor groups that it holds
+    in; None for all."""
 
     def role_in(self, group_id: int) -> Role:
         """The role in one sensor group."""

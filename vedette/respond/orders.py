@@ -56,12 +56,17 @@ def update_order(database: Database, sensor: WantedState) -> Body | None:
         return None
     if wanted != package.version and wanted.lower() != LATEST:
         return None
+    return kit_order(database, package.version, package.sha256, package.size)
+
+
+def kit_order(database: Database, version: str, sha256: str, size: int) -> Body:
+    """The order to install a package, signed."""
     return {
-        "version": package.version,
-        "url_path": f"/sensor/v1/packages/{package.sha256}",
-        "sha256": package.sha256,
-        "size": package.size,
-        "signature": sign_update(database, package.version, package.sha256),
+        "version": version,
+        "url_path": f"/sensor/v1/packages/{sha256}",
+        "sha256": sha256,
+        "size": size,
+        "signature": sign_update(database, version, sha256),
     }
 
 

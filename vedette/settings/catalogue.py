@@ -300,6 +300,13 @@ class Settings:
             most=10_000_000,
         ),
     ] = 1_200
+    update_job_days: Annotated[
+        int,
+        About("How long a sensor-update job waits for its devices.", unit="days", least=1),
+    ] = 7
+    org_key: Annotated[
+        str, About("Key of the organization in the paths of the cloud side; letters and digits.")
+    ] = "VEDETTE"
     stream_ttl_s: Annotated[
         int, About("Time an unused stream is kept.", unit="seconds", least=1, alias="StreamTTLSecs")
     ] = 3600

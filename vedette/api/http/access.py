@@ -12,11 +12,13 @@ from anyio import to_thread
 from fastapi import Request
 
 from vedette.api.http.client_address import client_address
+from vedette.api.http.cloud_rights import CLOUD_PERMISSIONS
 from vedette.api.http.credentials import Credential, credential_of, is_sensor, sensor_credential
 from vedette.api.http.pages import pages_of
 from vedette.api.http.route_rights import ACCESS, READING_POSTS, Right
 from vedette.api.services import Services, services_of
-from vedette.errors import BusyError, ForbiddenError, UnauthorizedError
+from vedette.errors import BusyError, ForbiddenError, NotFoundError, UnauthorizedError
+from vedette.model.permission import Groups, groups_with
 from vedette.model.principal import Principal, PrincipalKind, Role
 from vedette.model.scope import Scope
 from vedette.state.db.author import Author, AuthorKind, set_author
@@ -26,6 +28,7 @@ _AUTHOR_KINDS: Final[Mapping[PrincipalKind, AuthorKind]] = {
     "user": "user",
     "ingest": "token",
     "sensor": "sensor",
+    "app": "token",
 }
 
 _FROM_ANYWHERE: Final = frozenset({Right.SENSOR, Right.SEND, Right.HANDSHAKE})
@@ -43,6 +46,7 @@ async def authorize(request: Request) -> None:
 
     Leaves the caller (`principal_of`) and their scope (`scope_of`) with the request.
     """
+    route = request.method, request.scope["route"].path
     right = _right(request)
     if right in _WITHOUT_TOKEN or (right is Right.HANDSHAKE and accepts_html(request)):
         return
@@ -52,22 +56,30 @@ async def authorize(request: Request) -> None:
         set_author(_author(request, request.state.principal))
         return
     credential = credential_of(request)
-    known = _cached(services, credential) or await _looked_up(request, services, credential)
-    principal, scope = known
+    principal = _cached(services, credential) or await _looked_up(request, services, credential)
     if principal.is_session is not credential.is_session:
         raise UnauthorizedError("the secret of a session is good in its cookie, no other is")
     request.state.principal = principal
-    request.state.scope = scope
     set_author(_author(request, principal))
-    if not may(principal, right):
+    groups = _groups(principal, route)
+    if not may(principal, right) or (right is Right.PERMISSION and groups == frozenset()):
         raise ForbiddenError(f"{principal.name} may not do this")
-    if principal.is_read_only and not reads_only(
-        right, request.method, request.scope["route"].path
-    ):
+    if principal.is_read_only and not reads_only(right, *route):
         raise ForbiddenError("this token may only read", reason="token_reads_only")
+    if request.path_params.get("org_key", services.settings.org_key) != services.settings.org_key:
+        raise NotFoundError("there is no such organization")
+    request.state.scope = services.scopes.cached_groups(groups) or await to_thread.run_sync(
+        services.scopes.of_groups, groups, limiter=services.authentications
+    )
     if right not in _FROM_ANYWHERE:
-        _check_address(request, services)
+        check_address(request, services)
         _check_rate(services, principal)
+
+
+def _groups(principal: Principal, route: tuple[str, str]) -> Groups:
+    """The sensor groups that a caller sees through a route."""
+    permission = CLOUD_PERMISSIONS.get(route)
+    return principal.visible_groups if permission is None else groups_with(principal, permission)
 
 
 def _right(request: Request) -> Right:
@@ -83,6 +95,8 @@ def may(principal: Principal, right: Right) -> bool:
     match right:
         case Right.OPEN | Right.IN_BODY:
             return True
+        case Right.PERMISSION:
+            return principal.kind in ("user", "app")
         case Right.SENSOR:
             return principal.kind == "sensor"
         case Right.SEND | Right.HANDSHAKE:
@@ -101,6 +115,8 @@ def may(principal: Principal, right: Right) -> bool:
 
 def reads_only(right: Right, method: str, path: str) -> bool:
     """Whether a route changes nothing and tells no secret: a read-only token may call it."""
+    if right is Right.PERMISSION:
+        return CLOUD_PERMISSIONS[method, path].reads
     if right not in _OF_PEOPLE:
         return False
     return method in ("GET", "HEAD") or (method, path) in READING_POSTS
@@ -157,7 +173,7 @@ def _author(request: Request, principal: Principal) -> Author:
     )
 
 
-def _check_address(request: Request, services: Services) -> None:
+def check_address(request: Request, services: Services) -> None:
     """Raises ForbiddenError for an address that is not approved, while approving is on."""
     address = client_address(request, services.settings.trusted_proxies)
     if not services.approved_addresses.allow(address):
@@ -178,17 +194,15 @@ def _check_rate(services: Services, principal: Principal) -> None:
         )
 
 
-async def _looked_up(
-    request: Request, services: Services, credential: Credential
-) -> tuple[Principal, Scope]:
+async def _looked_up(request: Request, services: Services, credential: Credential) -> Principal:
     """`_known` off the event loop. What fails is counted by address: BusyError above the limit,
     while good tokens from the same address go on."""
+    address = client_address(request, services.settings.trusted_proxies)
     try:
         return await to_thread.run_sync(
-            _known, services, credential, limiter=services.authentications
+            _known, services, credential, address, limiter=services.authentications
         )
     except UnauthorizedError:
-        address = client_address(request, services.settings.trusted_proxies)
         per_minute = services.settings.failures_per_minute
         if services.rates.take(f"failures of {address}", per_minute, services.clock.now_us()):
             raise
@@ -198,15 +212,31 @@ async def _looked_up(
         ) from None
 
 
-def _cached(services: Services, credential: Credential) -> tuple[Principal, Scope] | None:
+def _cached(services: Services, credential: Credential) -> Principal | None:
     """`_known` from the caches alone, for the event loop; None on a cache miss."""
-    principal = services.tokens.cached(credential.secret, credential.token_id)
-    scope = None if principal is None else services.scopes.cached(principal)
-    return None if principal is None or scope is None else (principal, scope)
+    match credential.kind:
+        case "token":
+            return services.tokens.cached(credential.secret, credential.token_id)
+        case "app":
+            return services.access_tokens.cached_secret(
+                credential.token_id or "", credential.secret
+            )
+        case "access token":
+            return services.access_tokens.cached_token(credential.secret)
 
 
-def _known(services: Services, credential: Credential) -> tuple[Principal, Scope]:
-    principal = services.tokens.authenticate(credential.secret, credential.token_id)
+def _known(services: Services, credential: Credential, address: str) -> Principal:
+    """Who presents a credential. Raises UnauthorizedError, and BusyError where secrets are
+    guessed."""
+    match credential.kind:
+        case "token":
+            principal = services.tokens.authenticate(credential.secret, credential.token_id)
+        case "app":
+            return services.access_tokens.with_secret(
+                credential.token_id or "", credential.secret, address
+            )
+        case "access token":
+            principal = services.access_tokens.with_token(credential.secret)
     if principal is None:
         raise UnauthorizedError("the token is unknown, revoked or expired")
-    return principal, services.scopes.of(principal)
+    return principal

@@ -3,16 +3,17 @@
 Tools of analysts send `X-Auth-Token` (docs/http-api.md#who-may-call-what). Senders use what
 Elasticsearch outputs can be configured with: Basic with the secret as the password, `ApiKey` with
 base64 of `id:secret`, or `Bearer`. Wherever a token may stand, `ID:SECRET` as the server prints it
-is understood as well as the secret alone. An id that is given must be that of the token; only the
-user name of Basic may be anything, since some senders insist on one and log it. A browser that
-signed in sends the cookie of its session.
+is understood as well as the secret alone. Of the cloud side come access tokens (JWTs, as Bearer)
+and `SECRET/ID` of an app or key in X-Auth-Token. An id that is given must be that of the token;
+only the user name of Basic may be anything, since some senders insist on one and log it. A browser
+that signed in sends the cookie of its session.
 """
 
 import base64
 import binascii
 import hmac
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from fastapi import Request
 
@@ -27,9 +28,13 @@ class Credential:
     token_id: str | None = None
     is_session: bool = False
     """Whether it came in the cookie of a session."""
+    kind: Literal["token", "app", "access token"] = "token"
+    """`app` for the secret of an app or key, whose id is `token_id`."""
 
 
 _READING: Final = frozenset({"GET", "HEAD"})
+
+_DOTS_OF_JWT: Final = 2
 
 SESSION_COOKIE: Final = "__Host-vedette-session"
 """With this prefix browsers take it over HTTPS only, for this host and all paths."""
@@ -78,6 +83,13 @@ def _check_origin(request: Request, secret: str) -> None:
         )
 
 
+def basic_pair(request: Request) -> tuple[str, str] | None:
+    """User name and password of Basic, as they stand; None without them. Raises
+    UnauthorizedError for what is no base64."""
+    scheme, _, value = request.headers.get("authorization", "").strip().partition(" ")
+    return _pair(value) if scheme.lower() == "basic" else None
+
+
 def is_sensor(request: Request) -> bool:
     """Whether a request presents the key of a sensor."""
     return request.headers.get("authorization", "").strip().lower().startswith("sensor ")
@@ -96,7 +108,13 @@ def sensor_credential(request: Request) -> tuple[int, str]:
 
 
 def _token(text: str) -> Credential:
-    """`ID:SECRET`, or the secret alone: neither holds a colon."""
+    """`ID:SECRET`, or the secret alone: neither holds a colon. `SECRET/ID` is an app's; an access
+    token has two dots."""
+    if text.count(".") == _DOTS_OF_JWT:
+        return Credential(text, kind="access token")
+    secret, slash, app_id = text.partition("/")
+    if slash:
+        return Credential(secret.strip(), app_id.strip(), kind="app")
     before, colon, after = text.rpartition(":")
     return Credential(after, before.strip() or None) if colon else Credential(text)
 

@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Final
 
+from vedette.api.http.cloud_rights import CLOUD_PERMISSIONS
+
 
 class Right(Enum):
     """What a route requires of its caller."""
 
+    PERMISSION = auto()
+    """A permission of the cloud side: `cloud_rights.py` says which."""
     OPEN = auto()
     """Nothing: credentials are ignored."""
     IN_BODY = auto()
@@ -232,6 +236,24 @@ _ALERTS: Final = (
     ("GET", "/api/v1/sensor/{sensor_id}/risk", Right.READ),
 )
 
+_IDENTITY: Final = (
+    ("POST", "/csp/gateway/am/api/auth/token", Right.IN_BODY),
+    ("POST", "/csp/gateway/am/api/auth/api-tokens/authorize", Right.IN_BODY),
+    ("GET", "/.well-known/jwks.json", Right.OPEN),
+    *(
+        (method, f"/api/v1/cloud/{path}", Right.ADMINISTER)
+        for path, methods in (
+            ("permission", ("GET",)),
+            ("role", ("GET", "POST")),
+            ("role/{role_id}", ("GET", "PUT", "DELETE")),
+            ("app", ("GET", "POST")),
+            ("app/{app_id}", ("GET", "PUT", "DELETE")),
+            ("app/{app_id}/secret", ("POST",)),
+        )
+        for method in methods
+    ),
+)
+
 ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/"): Right.HANDSHAKE,
     ("HEAD", "/"): Right.HANDSHAKE,
@@ -306,10 +328,11 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
         for routes in (
             *(_FILTERS, _BANS, _FEEDS, _WATCHLISTS, _SIGMA, _ACTIONS, _NOTIFY),
             *(_PLACES, _GROUP_PARTS),
-            *(_ACCOUNTS, _APPROVED, _ALERTS),
+            *(_ACCOUNTS, _APPROVED, _ALERTS, _IDENTITY),
         )
         for method, path, right in routes
     },
+    **dict.fromkeys(CLOUD_PERMISSIONS, Right.PERMISSION),
     ("GET", "/api/v1/token"): Right.READ,
     ("POST", "/api/v1/token"): Right.READ,
     ("POST", "/api/v1/session"): Right.IN_BODY,

@@ -28,7 +28,7 @@ class Scopes:
     def of(self, principal: Principal) -> Scope:
         """Everything for global administrators; nothing for senders and for users whose teams
         give them no role; else the sensors that are in the groups now."""
-        return self.cached(principal) or self._look(principal.visible_groups or frozenset())
+        return self.of_groups(principal.visible_groups)
 
     def acting(self, principal: Principal) -> Scope:
         """The sensors that the principal may act on: those of groups where they are Analyst."""
@@ -39,7 +39,14 @@ class Scopes:
 
     def cached(self, principal: Principal) -> Scope | None:
         """`of` from the cache alone; None on a cache miss."""
-        groups = principal.visible_groups
+        return self.cached_groups(principal.visible_groups)
+
+    def of_groups(self, groups: frozenset[int] | None) -> Scope:
+        """The sensors that are in some groups now; everything for None."""
+        return self.cached_groups(groups) or self._look(groups or frozenset())
+
+    def cached_groups(self, groups: frozenset[int] | None) -> Scope | None:
+        """`of_groups` from the cache alone; None on a cache miss."""
         if groups is None:
             return EVERYTHING
         if not groups:

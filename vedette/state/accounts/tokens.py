@@ -202,6 +202,15 @@ class Tokens:
         found = self._fresh(_digest(secret), now_us)
         return None if found is None else _good(found, token_id, now_us)
 
+    def holder(self, token_id: str) -> Principal | None:
+        """The user of a good API token, by its id: of access tokens that were issued for it."""
+        now_us = self._clock.now_us()
+        with self._database.reading() as connection:
+            row = _lookup(connection, (TOKEN.c.id == token_id) & (TOKEN.c.kind == "api"))
+            if row is None or (row["expires_us"] and now_us >= row["expires_us"]):
+                return None
+            return _principal(connection, row)
+
     def _fresh(self, digest: bytes, now_us: int) -> _Found | None:
         with self._lock:
             found = self._found.get(digest)

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     Connection,
     Integer,
@@ -215,8 +217,12 @@ def _condition(scope: Scope, query: SensorQuery, now_us: int) -> ColumnElement[b
 
 def _is_one_of(sensors: Iterable[int]) -> ColumnElement[bool]:
     """Written out as numbers: a scope may hold more ids than a statement may have parameters."""
-    ids = bindparam("ids", sorted(sensors), Integer, expanding=True, literal_execute=True)
-    return SENSOR.c.id.in_(ids)
+    return SENSOR.c.id.in_(literal_ids(sensors))
+
+
+def literal_ids(sensors: Iterable[int]) -> BindParameter[Any]:
+    """Ids for IN, written out as numbers."""
+    return bindparam("ids", sorted(sensors), Integer, expanding=True, literal_execute=True)
 
 
 def _contains(column: ColumnElement[str], part: str) -> ColumnElement[bool]:

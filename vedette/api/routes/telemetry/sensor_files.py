@@ -17,6 +17,7 @@ from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
 from vedette.respond.binary_copies import OfferedFile, WrongOffsetError
 from vedette.respond.package_files import open_sensor_package
+from vedette.state.devices.update_progress import note_download
 
 router = APIRouter(prefix="/sensor/v1", tags=["sensor protocol"])
 
@@ -69,6 +70,11 @@ async def put(sha256: str, request: Request, here: Here) -> Response:
 
 
 @router.get("/packages/{sha256}", summary="The package of an update order")
-def package(sha256: str, here: Here) -> Response:
+def package(sha256: str, request: Request, here: Here) -> Response:
     """Its bytes, verified before the first of them is sent."""
-    return file_answer(open_sensor_package(here.database, here.blobs, sha256))
+    file = open_sensor_package(here.database, here.blobs, sha256)
+    sensor_id = principal_of(request).sensor_id
+    if here.update_targets.waits(sensor_id):
+        with here.database.writing() as connection:
+            note_download(connection, sensor_id, sha256)
+    return file_answer(file)

@@ -28,6 +28,7 @@ from vedette.ingest.decode.vedette_sensor import FORMAT
 from vedette.model.principal import Principal
 from vedette.pipeline.submission import Submission, request_key
 from vedette.respond import orders
+from vedette.state.devices.update_progress import Sighting, advance
 from vedette.state.sensors import checkins, enrolment, sensor_queues
 from vedette.state.sensors.checkins import CheckIn, Progress, Report, WantedState
 from vedette.state.sensors.sensor_queues import Block
@@ -127,7 +128,25 @@ async def check_in(request: Request) -> Response:
         lists = await to_thread.run_sync(
             _lists, here, standing, sent, now_us, limiter=here.checkins
         )
+    if here.update_targets.waits(principal.sensor_id):
+        lists = lists | await _update_of_job(here, standing, sent.health_message or "", now_us)
     return json_answer(body | lists)
+
+
+async def _update_of_job(
+    here: Services, standing: WantedState, health_message: str, now_us: int
+) -> dict[str, Any]:
+    """The member `update` of a device that a sensor-update job waits for; nothing where the job
+    wants nothing of it now."""
+    seen = Sighting(standing.id, standing.sensor_version, health_message, now_us)
+    future = here.commits.submit(standing.id, lambda connection: advance(connection, seen))
+    kit = await asyncio.wrap_future(future)
+    if kit is None:
+        return {}
+    order = await to_thread.run_sync(
+        orders.kit_order, here.database, kit.version, kit.sha256, kit.size, limiter=here.checkins
+    )
+    return {"update": order}
 
 
 def _lists(here: Services, standing: WantedState, sent: Checkin, now_us: int) -> dict[str, Any]:

@@ -7,6 +7,8 @@ takes no body.
 from collections.abc import Mapping
 from typing import Final
 
+from vedette.api.schemas.openapi.cloud import IDENTITY_BODIES, IDENTITY_FORMS
+from vedette.api.schemas.openapi.cloud_alerts import CLOUD_ALERTS_BODIES
 from vedette.api.schemas.openapi.terms import (
     OBJECT,
     TEXT,
@@ -277,6 +279,8 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
         )
         for route in (("POST", base), ("PUT", f"{base}/{{{part}}}"))
     },
+    **IDENTITY_BODIES,
+    **CLOUD_ALERTS_BODIES,
 }
 
 _OTHER_BODIES: Final[Mapping[Route, tuple[str, Schema]]] = {
@@ -288,6 +292,7 @@ _OTHER_BODIES: Final[Mapping[Route, tuple[str, Schema]]] = {
     ("POST", "/api/v1/ingest"): ("application/json", {"oneOf": [OBJECT, OBJECTS, TEXT]}),
     ("POST", "/sensor/v1/events"): ("application/x-ndjson", TEXT),
     ("PUT", "/sensor/v1/binaries/{sha256}"): ("application/octet-stream", BYTES),
+    **IDENTITY_FORMS,
 }
 
 

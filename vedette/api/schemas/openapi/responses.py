@@ -9,6 +9,13 @@ from typing import Final
 
 from vedette.api.schemas.openapi.accounts import ACCOUNTS
 from vedette.api.schemas.openapi.alerts import ALERTS
+from vedette.api.schemas.openapi.cloud import IDENTITY, IDENTITY_MANY, IDENTITY_ONE
+from vedette.api.schemas.openapi.cloud_alerts import (
+    CLOUD_ALERTS,
+    CLOUD_ALERTS_ONE,
+    CLOUD_FILES,
+    CLOUD_MANY,
+)
 from vedette.api.schemas.openapi.completeness import COMPLETENESS
 from vedette.api.schemas.openapi.console import CONSOLE
 from vedette.api.schemas.openapi.feeds import FEEDS
@@ -31,6 +38,8 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
     **NOTIFY,
     **COMPLETENESS,
     **CONSOLE,
+    **IDENTITY,
+    **CLOUD_ALERTS,
 }
 """All schemas of the document, by name."""
 
@@ -235,6 +244,8 @@ _ONE: Final[Mapping[Route, str]] = {
     ("PUT", "/sensor/v1/binaries/{sha256}"): "ReceivedBytes",
     ("POST", "/osquery/enroll"): "OsqueryEnrolled",
     ("POST", "/osquery/distributed/read"): "OsqueryQueries",
+    **IDENTITY_ONE,
+    **CLOUD_ALERTS_ONE,
 }
 """Routes that answer one object, and the component that it is."""
 
@@ -265,6 +276,8 @@ _MANY: Final[Mapping[Route, str]] = {
     **_under(_FILTERS, ("GET", "", "IngressFilter"), ("GET", "/legacy", "LegacyIngressFilter")),
     **_under(_GROUPS, ("GET", "", "Group"), ("GET", "/{group_id}", "Group")),
     **_under(_SITES, ("GET", "", "Site"), ("GET", "/{site_id}", "Site")),
+    **IDENTITY_MANY,
+    **CLOUD_MANY,
 }
 """Routes that answer a list, and the component of its items."""
 
@@ -290,10 +303,11 @@ _FILES: Final[Mapping[Route, str]] = {
         ("GET", "/{group_id}/installer/windows/exe", "application/zip"),
         ("GET", "/{group_id}/installer/windows/msi", "application/zip"),
     ),
+    **CLOUD_FILES,
 }
 """Routes that answer no JSON, and their media type."""
 
-_TEXTS: Final = frozenset({"text/plain", "application/x-ndjson"})
+_TEXTS: Final = frozenset({"text/plain", "text/csv", "application/x-ndjson"})
 
 _EMPTY: Final[frozenset[Route]] = frozenset(
     {

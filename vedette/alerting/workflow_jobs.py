@@ -1,0 +1,102 @@
+"""Jobs that change the workflow of alerts, as search v7 lets callers start them.
+
+A job is done by the timer of whichever server takes it first. It may be killed anywhere: done
+again, it changes nothing twice (`change_alerts` leaves alone what is so already).
+"""
+
+import secrets
+from dataclasses import dataclass
+
+import msgspec
+import structlog
+
+from vedette.alerting.triage import Analyst, Wanted, change_alerts_at_once, ids_condition
+from vedette.clock import Clock
+from vedette.errors import VedetteError
+from vedette.limits import ALERT_NOTES_CHARS_MAX
+from vedette.model.scope import Scope
+from vedette.state.db.author import Author, acting_as
+from vedette.state.db.database import Database
+from vedette.state.jobs import cloud_jobs
+from vedette.state.jobs.cloud_jobs import CloudJob
+from vedette.state.policy import alert_workflow
+from vedette.state.policy.alert_workflow import Note, Workflow
+from vedette.store.engine.client import Engine
+
+log = structlog.get_logger(__name__)
+
+_WORKERS = "workflow jobs"
+
+STATUSES = {"OPEN": "Unresolved", "IN_PROGRESS": "In Progress", "CLOSED": "Resolved"}
+"""State of an alert by workflow status; a closed one with FALSE_POSITIVE is a `False Positive`."""
+
+
+class WorkflowRequest(msgspec.Struct, frozen=True):
+    """What a job does to which alerts."""
+
+    ids: list[str]
+    status: str = ""
+    closure_reason: str = ""
+    determination: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowJobs:
+    """Does waiting jobs."""
+
+    engine: Engine
+    database: Database
+    clock: Clock
+
+    def run(self) -> None:
+        """Does all that wait; a job that cannot be done is marked so."""
+        if not cloud_jobs.waiting(self.database):
+            return
+        with self.database.exclusive(_WORKERS):  # servers of a cluster take turns
+            for job in cloud_jobs.waiting(self.database):
+                if job.kind == "alert_workflow":
+                    self._do(job)
+
+    def _do(self, job: CloudJob) -> None:
+        request = msgspec.json.decode(job.request, type=WorkflowRequest)
+        try:
+            with acting_as(Author("token", job.author)):
+                self._change(job, request)
+        except VedetteError as error:
+            if error.reason in ("unavailable", "deadline"):
+                raise  # the next round does it again
+            log.warning("a workflow job failed", job=job.id, reason=error.reason)
+            now_us = self.clock.now_us()
+            cloud_jobs.finish(self.database, job.id, now_us, errors=error.message)
+            return
+        cloud_jobs.finish(self.database, job.id, self.clock.now_us(), completed=len(request.ids))
+
+    def _change(self, job: CloudJob, request: WorkflowRequest) -> None:
+        now_us = self.clock.now_us()
+        by = Analyst(0, job.author, now_us)
+        if wanted := _wanted(request):
+            change_alerts_at_once(
+                self.engine,
+                self.database,
+                Scope(None),  # the ids were chosen within the caller's scope
+                ids_condition(request.ids),
+                f"job {job.id}, {len(request.ids)} ids",
+                wanted,
+                by,
+            )
+        workflow = Workflow(request.closure_reason, request.determination, job.author, now_us)
+        with self.database.writing() as connection:
+            alert_workflow.keep_workflow(connection, request.ids, workflow)
+            for alert_id in request.ids if request.note else ():
+                note = Note(secrets.token_hex(16), request.note, job.author, now_us)
+                alert_workflow.insert_note(connection, alert_id, note)
+
+
+def _wanted(request: WorkflowRequest) -> Wanted | None:
+    """The change of the alerts themselves; None where there is none."""
+    status = STATUSES.get(request.status)
+    if request.determination == "FALSE_POSITIVE" and request.status == "CLOSED":
+        status = "False Positive"
+    notes = request.note[:ALERT_NOTES_CHARS_MAX] or None
+    return None if status is None and notes is None else Wanted(status=status, notes=notes)

@@ -1,0 +1,235 @@
+"""Alert search v7 (docs/cloud.md#alerts)."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
+
+import msgspec
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette.alerting.workflow_jobs import STATUSES, WorkflowRequest
+from vedette.api.http.access import scope_of_request
+from vedette.api.http.cloud_rights import CLOUD_PERMISSIONS
+from vedette.api.http.request_bodies import json_object
+from vedette.api.http.responses import json_answer
+from vedette.api.routes.cloud.organization import caller_of, organization, owner_of
+from vedette.api.routes.search.run import run_lookup, run_search
+from vedette.api.schemas.cloud.alert import cloud_alert_body, clusters_body, facets_body
+from vedette.api.schemas.cloud.alert_request import alert_filter, facet_fields, page_wanted
+from vedette.api.services import Services, services
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.limits import ALERT_NOTE_CHARS_MAX, WORKFLOW_ALERTS_MAX
+from vedette.model.findings.alert import AlertRow
+from vedette.model.permission import groups_with
+from vedette.model.principal import Principal
+from vedette.model.scope import Scope
+from vedette.search.alerts import cloud_search
+from vedette.search.alerts.cloud_search import AlertFilter
+from vedette.search.bounded_engine import BoundedEngine
+from vedette.state.jobs import cloud_jobs
+from vedette.state.policy.alert_workflow import AlertExtras, extras
+from vedette.store.read.detection.cloud_alerts import Span, selected_keys
+
+router = APIRouter(tags=["cloud alerts"])
+
+Here = Annotated[Services, Depends(services)]
+Org = Annotated[str, Depends(organization)]
+Caller = Annotated[Principal, Depends(caller_of)]
+Within = Annotated[Scope, Depends(scope_of_request)]
+Body = Annotated[dict[str, Any], Depends(json_object)]
+
+BASE: Final = "/api/alerts/v7/orgs/{org_key}"
+_REASONS: Final = (
+    *("NO_REASON", "RESOLVED", "RESOLVED_BENIGN_KNOWN_GOOD", "DUPLICATE_CLEANUP", "OTHER"),
+)
+_DETERMINATIONS: Final = ("TRUE_POSITIVE", "FALSE_POSITIVE", "NONE")
+
+
+@router.post(f"{BASE}/alerts/_search", summary="Search alerts (v7)")
+async def search(request: Request, here: Here, org: Org, scope: Within, body: Body) -> Response:
+    """Takes `time_range` (of `backend_timestamp`; default the last two weeks), `criteria`,
+    `exclusions`, `query`, `rows` (at most 10,000), `start` and `sort`."""
+
+    def work(engine: BoundedEngine) -> Response:
+        now_us = here.clock.now_us()
+        wanted, page = alert_filter(body, now_us), page_wanted(body)
+        found = cloud_search.search(
+            engine,
+            scope,
+            wanted,
+            page.sorts,
+            here.settings,
+            now_us,
+            start=page.start,
+            rows=page.rows,
+        )
+        kept = _extras(here, found.rows)
+        records = [cloud_alert_body(row, org, kept) for row in found.rows]
+        return json_answer(
+            {"num_found": found.total, "num_available": found.total, "results": records}
+        )
+
+    return await run_search(request, here, work)
+
+
+@router.post(f"{BASE}/alerts/_facet", summary="Count alerts by values of fields (v7)")
+async def facet(request: Request, here: Here, scope: Within, body: Body) -> Response:
+    """Takes what a search takes, and `terms`: `fields`, and `rows` (values of each; 0 for all)."""
+    return await _facets(request, here, scope, body, keeps_own=True)
+
+
+@router.post(f"{BASE}/grouped_alerts/_facet", summary="Count grouped alerts by values (v7)")
+async def group_facet(request: Request, here: Here, scope: Within, body: Body) -> Response:
+    """As `alerts/_facet`; unless `filter_values` is true, a criterion does not count for the facet
+    of its own field."""
+    return await _facets(request, here, scope, body, keeps_own=body.get("filter_values") is True)
+
+
+async def _facets(
+    request: Request, here: Services, scope: Scope, body: dict[str, Any], *, keeps_own: bool
+) -> Response:
+    def work(engine: BoundedEngine) -> Response:
+        now_us = here.clock.now_us()
+        names, rows = facet_fields(body)
+        counts = cloud_search.facets(
+            engine,
+            scope,
+            alert_filter(body, now_us),
+            names,
+            here.settings,
+            now_us,
+            rows=rows,
+            keeps_own=keeps_own,
+        )
+        return json_answer(facets_body(counts))
+
+    return await run_search(request, here, work)
+
+
+@router.post(f"{BASE}/grouped_alerts/_search", summary="Alerts by groups (v7)")
+@router.post(f"{BASE}/alerts/_group_search", summary="Alerts by groups (v7)")
+async def group_search(
+    request: Request, here: Here, org: Org, scope: Within, body: Body
+) -> Response:
+    """Takes what a search takes, and `group_by`: `field` (default THREAT_ID). Each group has its
+    counts and its newest alert; the newest group stands first."""
+
+    def work(engine: BoundedEngine) -> Response:
+        now_us = here.clock.now_us()
+        page = page_wanted(body)
+        found = cloud_search.groups(
+            engine,
+            scope,
+            alert_filter(body, now_us),
+            _group_field(body),
+            here.settings,
+            now_us,
+            start=page.start,
+            rows=page.rows,
+        )
+        kept = _extras(here, [row for _, row in found.groups])
+        return json_answer(clusters_body(found, org, kept))
+
+    return await run_search(request, here, work)
+
+
+@router.get(f"{BASE}/alerts/{{alert_id}}", summary="An alert (v7)")
+async def one(alert_id: str, request: Request, here: Here, org: Org, scope: Within) -> Response:
+    """404 also for an alert of a group that the caller may not see."""
+
+    def work(engine: BoundedEngine) -> Response:
+        found = known_alert(engine, here, scope, alert_id)
+        return json_answer(cloud_alert_body(found, org, _extras(here, [found])))
+
+    return await run_lookup(request, here, work)
+
+
+@router.post(f"{BASE}/alerts/workflow", summary="Change the workflow of alerts (v7)")
+async def workflow(
+    request: Request, here: Here, scope: Within, caller: Caller, body: Body
+) -> Response:
+    """Takes what a search takes to select alerts, and `status` (OPEN, IN_PROGRESS, CLOSED),
+    `closure_reason`, `determination` and `note`. Begins a job, whose number the answer has as
+    `request_id`; it changes the alerts that are selected now."""
+
+    def work(engine: BoundedEngine) -> list[str]:
+        now_us = here.clock.now_us()
+        wanted = alert_filter(body, now_us)
+        names_ids = any(one.field == "id" and not one.excludes for one in wanted.filters)
+        if wanted.span is None and names_ids:
+            wanted = AlertFilter(Span(0), wanted.filters, wanted.query)
+        where = cloud_search.condition(engine, wanted, here.settings, now_us)
+        return selected_keys(engine, where, scope, WORKFLOW_ALERTS_MAX + 1)
+
+    change = _workflow_request(body)
+    ids = await run_search(request, here, work)
+    if len(ids) > WORKFLOW_ALERTS_MAX:
+        raise BadRequestError(f"a job changes at most {WORKFLOW_ALERTS_MAX:,} alerts")
+    job = msgspec.structs.replace(change, ids=ids)
+    job_id = await to_thread.run_sync(lambda: _begin(here, caller, job))
+    return json_answer({"request_id": str(job_id)})
+
+
+def _begin(here: Services, caller: Principal, job: WorkflowRequest) -> int:
+    permission = CLOUD_PERMISSIONS["POST", f"{BASE}/alerts/workflow"]
+    return cloud_jobs.add(
+        here.database,
+        "alert_workflow",
+        owner=owner_of(caller),
+        author=caller.name,
+        request=msgspec.json.encode(job).decode(),
+        groups=groups_with(caller, permission),
+        now_us=here.clock.now_us(),
+        total=len(job.ids),
+    )
+
+
+def known_alert(engine: BoundedEngine, here: Services, scope: Scope, alert_id: str) -> AlertRow:
+    """One alert. Raises NotFoundError, also outside of the scope."""
+    found = cloud_search.by_id(engine, scope, alert_id.lower(), here.settings)
+    if found is None:
+        raise NotFoundError(f"there is no alert {alert_id[:64]!r}")
+    return found
+
+
+def _extras(here: Services, rows: Sequence[AlertRow]) -> AlertExtras:
+    return extras(here.database, [row["id"] for row in rows])
+
+
+def _group_field(body: dict[str, Any]) -> str:
+    given = body.get("group_by")
+    field = given.get("field", "threat_id") if isinstance(given, dict) else "threat_id"
+    if not isinstance(field, str):
+        raise BadRequestError("group_by.field: must be the name of a field")
+    return field
+
+
+def _workflow_request(body: dict[str, Any]) -> WorkflowRequest:
+    change = WorkflowRequest(
+        [],
+        _word(body, "status", tuple(STATUSES)),
+        _word(body, "closure_reason", _REASONS),
+        _word(body, "determination", _DETERMINATIONS),
+        note_text(body) if body.get("note") is not None else "",
+    )
+    if not (change.status or change.determination or change.note or change.closure_reason):
+        raise BadRequestError("status: is missing, and so are determination and note")
+    return change
+
+
+def _word(body: dict[str, Any], name: str, known: tuple[str, ...]) -> str:
+    given = body.get(name)
+    if given is None:
+        return ""
+    if not isinstance(given, str) or given.upper() not in known:
+        raise BadRequestError(f"{name}: must be one of {', '.join(known)}")
+    return given.upper()
+
+
+def note_text(body: dict[str, Any]) -> str:
+    """The member `note`. Raises BadRequestError."""
+    text = body.get("note")
+    if not isinstance(text, str) or not text.strip() or len(text) > ALERT_NOTE_CHARS_MAX:
+        raise BadRequestError(f"note: must be a text of 1 to {ALERT_NOTE_CHARS_MAX} characters")
+    return text

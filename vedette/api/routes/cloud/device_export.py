@@ -1,0 +1,29 @@
+"""The CSV of devices that a job exports, made when it is downloaded."""
+
+import orjson
+from starlette.responses import Response
+
+from vedette.api.schemas.cloud.device import device_filter, device_page, devices_csv
+from vedette.api.services import Services
+from vedette.state.devices import device_list
+from vedette.state.jobs.cloud_jobs import CloudJob
+
+
+def device_export(here: Services, job: CloudJob) -> Response:
+    """Of the devices that the job may see now."""
+    body = orjson.loads(job.request)
+    now_us = here.clock.now_us()
+    found = device_list.search(
+        here.database,
+        here.scopes.of_groups(job.groups),
+        device_filter(body, job.created_us),
+        device_page(body).sorts,
+        now_us,
+    )
+    return csv_answer(devices_csv(found, here.settings.org_key), "devices.csv")
+
+
+def csv_answer(text: str, name: str = "") -> Response:
+    """CSV; a download with a name."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'} if name else {}
+    return Response(text.encode(), media_type="text/csv", headers=headers)

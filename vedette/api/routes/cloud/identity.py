@@ -1,0 +1,95 @@
+"""The identity platform: access tokens for apps and users, and the keys to check them with."""
+
+from typing import Annotated, Any
+from urllib.parse import parse_qs
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette.api.http.access import check_address
+from vedette.api.http.client_address import client_address
+from vedette.api.http.credential_bodies import unauthenticated_body
+from vedette.api.http.credentials import basic_pair
+from vedette.api.http.responses import json_answer
+from vedette.api.services import Services, services
+from vedette.errors import BadRequestError
+from vedette.limits import FORM_FIELDS_MAX
+from vedette.state.accounts.access_tokens import AccessToken
+
+router = APIRouter(tags=["cloud identity"])
+
+Here = Annotated[Services, Depends(services)]
+
+
+@router.post("/csp/gateway/am/api/auth/token", summary="An access token for an app")
+async def token(request: Request, here: Here) -> Response:
+    """Takes a form with `grant_type=client_credentials`, and the id and secret of an OAuth app as
+    Basic, or as `client_id` and `client_secret` in the form. 401 for wrong ones; 429 `locked_out`
+    after too many."""
+    form = await _form(request)
+    if form.get("grant_type") != "client_credentials":
+        raise BadRequestError("grant_type: must be client_credentials")
+    app_id, secret = basic_pair(request) or (
+        form.get("client_id", ""),
+        form.get("client_secret", ""),
+    )
+    if not app_id or not secret:
+        raise BadRequestError("the app's id and secret are missing: send them as Basic")
+    check_address(request, here)
+    return _answer(
+        await to_thread.run_sync(
+            here.access_tokens.issue,
+            app_id,
+            secret,
+            client_address(request, here.settings.trusted_proxies),
+            limiter=here.authentications,
+        )
+    )
+
+
+@router.post("/csp/gateway/am/api/auth/api-tokens/authorize", summary="An access token for a user")
+async def authorize(request: Request, here: Here) -> Response:
+    """Takes a form with an API token of a user as `api_token` (also `refresh_token`). The access
+    token may do what the user may, and ends with the API token."""
+    form = await _form(request)
+    api_token = form.get("api_token") or form.get("refresh_token") or ""
+    if not api_token:
+        raise BadRequestError("api_token: is missing")
+    check_address(request, here)
+    return _answer(
+        await to_thread.run_sync(
+            here.access_tokens.authorize,
+            api_token,
+            client_address(request, here.settings.trusted_proxies),
+            limiter=here.authentications,
+        )
+    )
+
+
+@router.get("/.well-known/jwks.json", summary="The keys that access tokens are signed with")
+def keys(here: Here) -> Response:
+    """JSON Web Keys (RFC 7517); ES256. The newest first."""
+    return json_answer({"keys": here.access_tokens.public_keys()})
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form, each once. Raises BadRequestError."""
+    body = await unauthenticated_body(request)
+    try:
+        fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=FORM_FIELDS_MAX)
+    except (UnicodeDecodeError, ValueError):
+        raise BadRequestError("the body is no form: application/x-www-form-urlencoded") from None
+    if twice := [name for name, values in fields.items() if len(values) > 1]:
+        raise BadRequestError(f"{twice[0][:40]}: stands more than once")
+    return {name: values[0] for name, values in fields.items()}
+
+
+def _answer(issued: AccessToken) -> Response:
+    body: dict[str, Any] = {
+        "access_token": issued.text,
+        "token_type": "bearer",
+        "expires_in": issued.expires_s,
+        "scope": " ".join(issued.scope),
+    }
+    return json_answer(body)

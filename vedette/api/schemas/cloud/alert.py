@@ -1,0 +1,199 @@
+"""The alert record of search v7 (docs/cloud.md#alert-record)."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Final
+
+from vedette.api.schemas.wire_values import instant
+from vedette.model.address import address_text
+from vedette.model.findings.alert import THOUSAND, AlertRow
+from vedette.search.alerts.cloud_search import AlertClusters
+from vedette.state.policy.alert_workflow import AlertExtras, Note, Settled, Workflow
+
+Body = dict[str, Any]
+
+WORKFLOWS: Final = {"Unresolved": "OPEN", "In Progress": "IN_PROGRESS"}
+"""Workflow status by state of the alert; all others are CLOSED."""
+
+_OS: Final = {"windows": "WINDOWS", "linux": "LINUX", "osx": "MAC"}
+_PRIORITIES: Final = ("LOW", "LOW", "LOW", "MEDIUM", "HIGH", "MISSION_CRITICAL")
+_NOTHING: Final = Workflow("", "", "", 0)
+
+REASON: Final = "reason"
+
+_SAME: Final = {
+    "device_id": "sensor_id",
+    "device_name": "hostname",
+    "device_username": "username",
+    "device_policy": "group",
+    "process_guid": "process_unique_id",
+    "process_name": "process_path",
+    "process_cmdline": "cmdline",
+    "process_username": "username",
+    "process_md5": "md5",
+    "process_sha256": "sha256",
+    "parent_name": "parent_name",
+    "parent_cmdline": "parent_cmdline",
+    REASON: "title",
+    "reason_code": "source_id",
+    "rule_level": "level",
+    "ioc_field": "ioc_type",
+    "ioc_hit": "ioc_value",
+    "report_id": "report_id",
+    "report_link": "link",
+}
+"""Members that are columns of the alert."""
+
+_CONSTANT: Final = {
+    "policy_applied": "NOT_APPLIED",
+    "run_state": "RAN",
+    "sensor_action": "ALLOW",
+    "device_location": "UNKNOWN",
+    "ml_classification_final_verdict": "NOT_CLASSIFIED",
+    "threat_notes_present": False,
+}
+
+
+def milli_instant(time_us: int) -> str:
+    """Epoch microseconds as `2026-03-04T05:06:07.008Z`."""
+    return instant(time_us)[:23] + "Z"
+
+
+def severity_of(row: AlertRow) -> int:
+    """1 to 10, of the alert's 0 to 100."""
+    tenths: int = (row["alert_severity"] + 10 * THOUSAND - 1) // (10 * THOUSAND)
+    return max(1, min(10, tenths))
+
+
+def threat_id(row: AlertRow) -> str:
+    """The same for all alerts of one rule, feed or watchlist (`store`'s THREAT)."""
+    return sha256(f"{row['source_kind']}:{row['source_id']}".encode()).hexdigest()[:32]
+
+
+def cloud_alert_body(row: AlertRow, org_key: str, extras: AlertExtras) -> Body:
+    """One record; every member is always there."""
+    alert_id, kind = row["id"], row["source_kind"]
+    made = milli_instant(row["created_time"])
+    workflow = extras.workflows.get(alert_id, _NOTHING)
+    settled = extras.settled.get(alert_id) or _settled(row)
+    updated_us = max(settled.updated_us, workflow.changed_us)
+    is_watched = kind == "watchlist"
+    return {
+        "org_key": org_key,
+        "id": alert_id,
+        "type": "WATCHLIST" if kind in ("watchlist", "feed") else "CB_ANALYTICS",
+        "alert_url": f"/ui/alerts/{alert_id}",
+        "backend_timestamp": made,
+        "create_time": made,
+        "detection_timestamp": made,
+        "backend_update_timestamp": milli_instant(updated_us),
+        "user_update_timestamp": _moment(workflow.changed_us),
+        "first_event_timestamp": milli_instant(settled.first_event_us),
+        "last_event_timestamp": milli_instant(settled.last_event_us),
+        "is_updated": updated_us > row["created_time"],
+        "severity": severity_of(row),
+        "threat_id": threat_id(row),
+        "primary_event_id": alert_id,
+        "rule_id": row["source_id"] if kind == "rule" else "",
+        "device_os": _OS.get(row["os_type"], "OTHER"),
+        "device_target_value": _PRIORITIES[min(5, row["sensor_criticality"] // THOUSAND)],
+        "device_external_ip": address_text(row["comms_ip"]),
+        "device_internal_ip": address_text(row["interface_ip"]),
+        "ioc_id": f"{row['report_id']}-{row['ioc_value']}" if row["ioc_value"] else "",
+        "report_name": row["title"] if kind == "feed" else "",
+        "report_description": row["description"] if kind == "feed" else "",
+        "watchlists": [{"id": str(row["watchlist_id"]), "name": row["watchlist_name"]}]
+        if is_watched
+        else [],
+        "ttps": row["techniques"],
+        "attack_technique": row["techniques"][0] if row["techniques"] else "",
+        "tags": row["tags"],
+        "alert_notes_present": bool(row["notes"]),
+        "workflow": _workflow(row, workflow),
+        "determination": _determination(row, workflow),
+        **{name: row[column] for name, column in _SAME.items()},
+        **_CONSTANT,
+    }
+
+
+def _settled(row: AlertRow) -> Settled:
+    return Settled(row["first_event_time"], row["last_event_time"], row["updated_time"])
+
+
+def _moment(time_us: int) -> str | None:
+    return milli_instant(time_us) if time_us else None
+
+
+def _changed(workflow: Workflow) -> Body:
+    return {
+        "change_timestamp": _moment(workflow.changed_us),
+        "changed_by_type": "USER" if workflow.changed_us else "SYSTEM",
+        "changed_by": workflow.changed_by or "ALERT_CREATION",
+    }
+
+
+def _workflow(row: AlertRow, workflow: Workflow) -> Body:
+    status = WORKFLOWS.get(row["status"], "CLOSED")
+    return _changed(workflow) | {
+        "status": status,
+        "closure_reason": workflow.closure_reason or "NO_REASON",
+        "assigned_to": row["assigned_to"],
+    }
+
+
+def _determination(row: AlertRow, workflow: Workflow) -> Body:
+    told = workflow.determination or "NONE"
+    value = "FALSE_POSITIVE" if row["status"] == "False Positive" else told
+    return _changed(workflow) | {"value": value}
+
+
+def clusters_body(found: AlertClusters, org_key: str, extras: AlertExtras) -> Body:
+    """An answer of grouped alerts."""
+    return {
+        "num_found": found.total,
+        "num_available": found.total,
+        "group_by_total_count": found.alerts,
+        "results": [
+            {
+                "value": one.value,
+                "count": one.count,
+                "device_count": one.hosts,
+                "highest_severity": one.severity,
+                "workflow_states": dict(one.statuses),
+                "determination_values": dict(one.determinations),
+                "ml_classification_final_verdicts": {},
+                "first_alert_timestamp": milli_instant(one.first_us),
+                "last_alert_timestamp": milli_instant(one.newest_us),
+                "policy_applied": "NOT_APPLIED",
+                "threat_notes_present": False,
+                "tags": newest["tags"],
+                "most_recent_alert": cloud_alert_body(newest, org_key, extras),
+            }
+            for one, newest in found.groups
+        ],
+    }
+
+
+def facets_body(counts: Mapping[str, list[tuple[str, int]]]) -> Body:
+    return {
+        "results": [
+            {
+                "field": name,
+                "values": [{"id": value, "name": value, "total": total} for value, total in values],
+            }
+            for name, values in counts.items()
+        ]
+    }
+
+
+def note_body(note: Note) -> Body:
+    return {
+        "id": note.id,
+        "note": note.note,
+        "author": note.author,
+        "source": "CUSTOMER",
+        "create_timestamp": milli_instant(note.created_us),
+        "last_update_timestamp": milli_instant(note.created_us),
+        "parent_id": None,
+        "thread": [],
+    }

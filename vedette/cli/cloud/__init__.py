@@ -1,0 +1,1 @@
+"""`vedette cloud`: who may use the cloud side."""

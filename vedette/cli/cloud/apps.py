@@ -1,0 +1,155 @@
+"""`vedette cloud app`: apps of the identity platform, native keys, and signing keys. Works on the
+state database, also while the server runs (changes are in force there within a second)."""
+
+from typing import Annotated
+
+import typer
+
+from vedette.cli.options import (
+    ConfigOption,
+    DataOption,
+    JsonOption,
+    load_settings,
+    open_state,
+)
+from vedette.cli.printing import print_json, print_table, time_text
+from vedette.clock import SystemClock
+from vedette.state.accounts import cloud_apps, cloud_roles, signing_keys
+from vedette.state.accounts.cloud_apps import AppChange
+from vedette.state.db.database import Database
+from vedette.state.db.sealing import open_sealing
+
+app = typer.Typer(no_args_is_help=True)
+
+AppArgument = Annotated[str, typer.Argument(metavar="APP", help="Name or id of the app.")]
+RoleOption = Annotated[
+    list[str] | None,
+    typer.Option("--role", metavar="NAME", help="A role of it; may be repeated."),
+]
+TtlOption = Annotated[
+    int | None,
+    typer.Option("--token-ttl", metavar="SECONDS", help="How long its access tokens are good."),
+]
+DescriptionOption = Annotated[str | None, typer.Option(help="What the app is for.")]
+
+
+@app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the app.")],
+    role: RoleOption = None,
+    key: Annotated[
+        bool, typer.Option("--key", help="A native key, which sends its secret each time.")
+    ] = False,
+    token_ttl: TtlOption = None,
+    description: DescriptionOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add an app and print its secret. It is shown this once and kept nowhere."""
+    with open_state(data, config) as database:
+        new = AppChange(name, description, token_ttl_s=token_ttl, roles=_roles(database, role))
+        kind: cloud_apps.AppKind = "key" if key else "oauth"
+        made, issued = cloud_apps.add(database, kind, new, SystemClock().now_us())
+    _print_secret(made.id, issued.secret, as_json=as_json)
+
+
+@app.command("secret")
+def new_secret(
+    name: AppArgument,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Give an app another secret and print it. The old one, and its tokens, end."""
+    with open_state(data, config) as database:
+        issued = cloud_apps.new_secret(database, cloud_apps.named(database, name).id)
+    _print_secret(issued.id, issued.secret, as_json=as_json)
+
+
+@app.command("change")
+def change(
+    name: AppArgument,
+    rename: Annotated[str | None, typer.Option(metavar="NEW", help="A new name.")] = None,
+    role: RoleOption = None,
+    token_ttl: TtlOption = None,
+    enable: Annotated[
+        bool | None, typer.Option("--enable/--disable", help="Whether it may do anything.")
+    ] = None,
+    description: DescriptionOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Change an app; roles that are given replace those it has."""
+    with open_state(data, config) as database:
+        new = AppChange(
+            rename,
+            description,
+            token_ttl_s=token_ttl,
+            is_enabled=enable,
+            roles=_roles(database, role),
+        )
+        cloud_apps.change(database, cloud_apps.named(database, name).id, new)
+    typer.echo(f"changed app {rename or name}")
+
+
+@app.command("delete")
+def delete(name: AppArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+    """Delete an app; its tokens end."""
+    with open_state(data, config) as database:
+        cloud_apps.remove(database, cloud_apps.named(database, name).id)
+    typer.echo(f"deleted app {name}")
+
+
+@app.command("list")
+def list_apps(
+    data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """All apps and keys, without their secrets."""
+    with open_state(data, config) as database:
+        rows = [
+            {
+                "id": one.id,
+                "kind": one.kind,
+                "name": one.name,
+                "enabled": one.is_enabled,
+                "token_ttl_s": one.token_ttl_s,
+                "roles": ", ".join(role.name for role in one.roles),
+                "last_used": time_text(one.last_used_us),
+            }
+            for one in cloud_apps.all_apps(database)
+        ]
+    if as_json:
+        print_json(rows)
+        return
+    headings = ("id", "kind", "name", "enabled", "token ttl", "roles", "last used")
+    print_table(headings, [tuple(row.values()) for row in rows])
+
+
+@app.command("new-signing-key")
+def rotate(
+    at_once: Annotated[
+        bool, typer.Option("--at-once", help="Remove the older ones: every access token ends.")
+    ] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Make the next key that access tokens are signed with."""
+    settings = load_settings(data, config).settings
+    with open_state(data, config) as database:
+        sealing = open_sealing(settings.data)
+        key_id = signing_keys.rotate(database, sealing, SystemClock().now_us(), at_once=at_once)
+    typer.echo(f"signing key {key_id}")
+
+
+def _roles(database: Database, names: list[str] | None) -> list[int] | None:
+    return [cloud_roles.named(database, name).id for name in names] if names else None
+
+
+def _print_secret(app_id: str, secret: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"id": app_id, "secret": secret, "auth_token": f"{secret}/{app_id}"})
+        return
+    typer.echo(f"id      {app_id}")
+    typer.echo(f"secret  {secret}")
+    typer.echo(f"usage   X-Auth-Token: {secret}/{app_id}", err=True)

@@ -1,0 +1,102 @@
+"""`vedette cloud role`: sets of permissions, for the apps and keys of the cloud side."""
+
+from typing import Annotated
+
+import typer
+
+from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
+from vedette.cli.printing import print_json, print_table
+from vedette.model.permission import PERMISSIONS
+from vedette.state.accounts import cloud_roles
+from vedette.state.accounts.cloud_roles import RoleChange
+from vedette.state.db.database import Database
+from vedette.state.policy import groups
+
+app = typer.Typer(no_args_is_help=True)
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the role.")]
+PermissionOption = Annotated[
+    list[str] | None,
+    typer.Option("--permission", metavar="NAME", help="A permission; may be repeated."),
+]
+GroupOption = Annotated[
+    list[str] | None,
+    typer.Option("--group", metavar="NAME", help="Only in this sensor group; may be repeated."),
+]
+DescriptionOption = Annotated[str | None, typer.Option(help="What the role is for.")]
+
+
+@app.command("add")
+def add(
+    name: NameArgument,
+    permission: PermissionOption = None,
+    group: GroupOption = None,
+    description: DescriptionOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Add a role."""
+    with open_state(data, config) as database:
+        new = RoleChange(name, description, permission, _groups(database, group))
+        role = cloud_roles.add(database, new)
+    typer.echo(f"added role {role.id}: {role.name}")
+
+
+@app.command("change")
+def change(
+    name: NameArgument,
+    rename: Annotated[str | None, typer.Option(metavar="NEW", help="A new name.")] = None,
+    permission: PermissionOption = None,
+    group: GroupOption = None,
+    all_groups: Annotated[bool, typer.Option("--all-groups", help="In all sensor groups.")] = False,
+    description: DescriptionOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Change a role; permissions and groups that are given replace those it has."""
+    with open_state(data, config) as database:
+        new = RoleChange(
+            rename, description, permission, _groups(database, group), all_groups or None
+        )
+        cloud_roles.change(database, cloud_roles.named(database, name).id, new)
+    typer.echo(f"changed role {rename or name}")
+
+
+@app.command("delete")
+def delete(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+    """Delete a role; its apps stay, without its permissions."""
+    with open_state(data, config) as database:
+        cloud_roles.remove(database, cloud_roles.named(database, name).id)
+    typer.echo(f"deleted role {name}")
+
+
+@app.command("list")
+def list_roles(
+    data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """All roles."""
+    with open_state(data, config) as database:
+        rows = [
+            {
+                "id": role.id,
+                "name": role.name,
+                "groups": "all" if role.groups is None else ", ".join(map(str, role.groups)),
+                "permissions": ", ".join(role.permissions),
+            }
+            for role in cloud_roles.all_roles(database)
+        ]
+    if as_json:
+        print_json(rows)
+        return
+    print_table(("id", "name", "groups", "permissions"), [tuple(row.values()) for row in rows])
+
+
+@app.command("permissions")
+def permissions() -> None:
+    """All permissions there are, by both of their names."""
+    rows = [(one.name, one.platform_name, one.what) for one in PERMISSIONS.values()]
+    print_table(("permission", "on the platform", "what it permits"), rows)
+
+
+def _groups(database: Database, names: list[str] | None) -> list[int] | None:
+    return [groups.named(database, name).id for name in names] if names else None

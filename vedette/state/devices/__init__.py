@@ -1,0 +1,1 @@
+"""Devices: sensors as the cloud side sees them, and jobs that update them."""

@@ -1,0 +1,353 @@
+"""Sensor-update jobs: one version for many devices, in waves (docs/cloud.md#sensor-updates).
+
+A job is IN_PROGRESS from its creation, and COMPLETED when no device is left waiting. A device goes
+NOT_HINTED -> HINTED -> DOWNLOADED -> UPDATED or FAILED (`update_progress.py` moves it).
+"""
+
+import secrets
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
+
+from vedette.errors import BadRequestError, ConflictError, ForbiddenError, NotFoundError
+from vedette.limits import UPDATE_JOBS_MAX
+from vedette.model.scope import Scope
+from vedette.state.db.database import Database
+from vedette.state.db.schema_updates import UPDATE_JOB, UPDATE_TARGET
+from vedette.state.devices.device_list import Device
+from vedette.state.sensors.sensor_list import literal_ids
+from vedette.state.sensors.sensor_packages import package_of
+
+WAITING: Final = ("NOT_HINTED", "HINTED", "DOWNLOADED")
+FAILURES: Final = ("JOB_CANCELLED", "NO_DATA_FOUND", "JOB_EXPIRED", "JOB_INITIALIZATION")
+_NO_DEVICE: Final = "there is no such device"
+REFUSED: Final = "UPDATE_REFUSED"
+"""A failure that the API does not name: the sensor refused the kit."""
+
+KIT_TYPES: Final[Mapping[str, str]] = {
+    "XP": "windows",
+    "WINDOWS": "windows",
+    "MAC": "osx",
+    "MAC_OSX": "osx",
+    **dict.fromkeys(("RHEL", "UBUNTU", "SUSE", "AMAZON_LINUX", "OTHER"), "linux"),
+}
+"""The operating system of each kit type."""
+
+
+class Kit(msgspec.Struct, frozen=True):
+    """What a job installs on devices of a kit type."""
+
+    version: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Waves:
+    """How a job rolls out: so many percent of each sensor group at a time, and it is cancelled
+    when more than `failures_max` devices failed; -1 for no limit."""
+
+    percent: int = 100
+    failures_max: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job to create. `missing` are ids that name no device of the caller's."""
+
+    login_name: str
+    kits: Mapping[str, Kit]
+    devices: Sequence[Device]
+    missing: Sequence[int]
+    waves: Waves
+    now_us: int
+    expires_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateJob:
+    """A stored job, with how many of its devices are in which state and failed why."""
+
+    id: str
+    login_name: str
+    status: str
+    kits: Mapping[str, Kit]
+    created_us: int
+    ended_us: int
+    states: Mapping[str, int]
+    updated: Sequence[int]
+    failed: Mapping[str, Sequence[int]]
+
+    @property
+    def targeted(self) -> int:
+        return sum(self.states.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One device of a job."""
+
+    device_id: int
+    state: str
+    failure: str
+    reason: str
+    initial_version: str
+    updated_version: str
+    hinted_us: int
+    kit_type: str
+    os: str
+
+
+def kits_for(database: Database, versions: Mapping[str, str]) -> dict[str, Kit]:
+    """The registered packages of some kit types. Raises BadRequestError for a kit type that there
+    is none of, and for a version that is not registered."""
+    found = {}
+    for kit_type, version in versions.items():
+        if kit_type not in KIT_TYPES:
+            names = ", ".join(KIT_TYPES)
+            raise BadRequestError(f"options.sensor_version: {kit_type[:40]!r} is none of {names}")
+        package = package_of(database, KIT_TYPES[kit_type])
+        if package is None or package.version != version:
+            raise BadRequestError(
+                f"options.sensor_version.{kit_type}: there is no kit {version[:40]!r}"
+            )
+        found[kit_type] = Kit(package.version, package.sha256, package.size)
+    if not found:
+        raise BadRequestError("options.sensor_version: names no kit")
+    return found
+
+
+def kit_for(kits: Mapping[str, Kit], kit_type: str) -> Kit | None:
+    """The kit of a device; MAC and MAC_OSX are one."""
+    also = {"MAC": "MAC_OSX"}.get(kit_type, kit_type)
+    return kits.get(kit_type) or kits.get(also)
+
+
+def create(database: Database, new: NewJob) -> str:
+    """The id of the new job."""
+    job_id = secrets.token_hex(12)
+    rows = [*_target_rows(job_id, new), *_missing_rows(job_id, new)]
+    with database.writing() as connection:
+        _forget(connection)
+        connection.execute(
+            insert(UPDATE_JOB).values(
+                id=job_id,
+                login_name=new.login_name,
+                status="IN_PROGRESS",
+                kits=msgspec.json.encode(new.kits).decode(),
+                created_us=new.now_us,
+                expires_us=new.expires_us,
+                failures_max=new.waves.failures_max,
+            )
+        )
+        if rows:
+            connection.execute(insert(UPDATE_TARGET), rows)
+        settle(connection, job_id, new.now_us)
+    return job_id
+
+
+def _target_rows(job_id: str, new: NewJob) -> list[dict[str, object]]:
+    by_group: dict[int, list[Device]] = defaultdict(list)
+    for device in new.devices:
+        by_group[device.sensor.group_id].append(device)
+    return [
+        _target_row(job_id, new, device, place * 100 // (len(some) * new.waves.percent))
+        for some in by_group.values()
+        for place, device in enumerate(some)
+    ]
+
+
+def _target_row(job_id: str, new: NewJob, device: Device, wave: int) -> dict[str, object]:
+    sensor, kit = device.sensor, kit_for(new.kits, device.kit_type)
+    row = _row(job_id, sensor.id) | {
+        "initial_version": sensor.sensor_version,
+        "kit_type": device.kit_type,
+        "os": device.os,
+        "wave": wave,
+    }
+    if kit is None or not sensor.has_sensor or sensor.uninstalled_us:
+        lacks = "no kit of the job is for it" if kit is None else "no sensor takes updates there"
+        return row | {"state": "FAILED", "failure": "JOB_INITIALIZATION", "reason": lacks}
+    if sensor.sensor_version == kit.version:
+        return row | {"state": "UPDATED", "updated_version": kit.version}
+    return row
+
+
+def _missing_rows(job_id: str, new: NewJob) -> list[dict[str, object]]:
+    failed = {"state": "FAILED", "failure": "NO_DATA_FOUND", "reason": _NO_DEVICE}
+    return [_row(job_id, one) | failed for one in new.missing]
+
+
+def _row(job_id: str, device_id: int) -> dict[str, object]:
+    """Every column: rows of one statement must have the same."""
+    texts = ("failure", "reason", "initial_version", "updated_version", "kit_type", "os")
+    row: dict[str, object] = dict.fromkeys(texts, "")
+    numbers = {"job_id": job_id, "device_id": device_id, "state": "NOT_HINTED", "wave": 0}
+    return row | numbers
+
+
+def _forget(connection: Connection) -> None:
+    old = (
+        select(UPDATE_JOB.c.id)
+        .where(UPDATE_JOB.c.status != "IN_PROGRESS")
+        .order_by(UPDATE_JOB.c.created_us.desc())
+        .offset(UPDATE_JOBS_MAX - 1)
+    )
+    for job_id in connection.scalars(old).all():
+        connection.execute(delete(UPDATE_TARGET).where(UPDATE_TARGET.c.job_id == job_id))
+        connection.execute(delete(UPDATE_JOB).where(UPDATE_JOB.c.id == job_id))
+
+
+def settle(connection: Connection, job_id: str, now_us: int) -> None:
+    """Moves a job on after devices of it did: the next wave, a stop after failures, its end."""
+    of_job = UPDATE_JOB.c.id == job_id
+    job = connection.execute(select(UPDATE_JOB).where(of_job).with_for_update()).one()
+    if job.status != "IN_PROGRESS":
+        return
+    failed = (UPDATE_TARGET.c.job_id == job_id) & UPDATE_TARGET.c.failure.in_((REFUSED,))
+    if job.failures_max >= 0:
+        count = connection.scalar(select(func.count()).select_from(UPDATE_TARGET).where(failed))
+        if (count or 0) > job.failures_max:
+            _end(connection, job_id, now_us, "CANCELLED", "JOB_CANCELLED", "too many failures")
+            return
+    waiting = (UPDATE_TARGET.c.job_id == job_id) & UPDATE_TARGET.c.state.in_(WAITING)
+    wave = connection.scalar(select(func.min(UPDATE_TARGET.c.wave)).where(waiting))
+    if wave is None:
+        values = {"status": "COMPLETED", "ended_us": now_us}
+        connection.execute(update(UPDATE_JOB).where(of_job).values(values))
+    elif wave != job.wave:
+        connection.execute(update(UPDATE_JOB).where(of_job).values(wave=wave))
+
+
+def _end(
+    connection: Connection, job_id: str, now_us: int, status: str, failure: str, reason: str
+) -> None:
+    """Ends a job; devices that wait have failed."""
+    connection.execute(
+        update(UPDATE_TARGET)
+        .where(UPDATE_TARGET.c.job_id == job_id, UPDATE_TARGET.c.state.in_(WAITING))
+        .values(state="FAILED", failure=failure, reason=reason)
+    )
+    connection.execute(
+        update(UPDATE_JOB)
+        .where(UPDATE_JOB.c.id == job_id, UPDATE_JOB.c.status == "IN_PROGRESS")
+        .values(status=status, ended_us=now_us)
+    )
+
+
+def cancel(database: Database, scope: Scope, job_id: str, now_us: int) -> None:
+    """Raises NotFoundError for a job without a device in the scope, ForbiddenError for one with
+    devices outside, ConflictError for one that has ended."""
+    with database.writing() as connection:
+        job = _found(connection, scope, job_id)
+        if not scope.sees_all and connection.scalar(_outside(scope, job_id)):
+            raise ForbiddenError("the job has devices that you may not update")
+        if job["status"] != "IN_PROGRESS":
+            raise ConflictError(f"the job is {job['status']} already")
+        _end(connection, job_id, now_us, "CANCELLED", "JOB_CANCELLED", "the job was cancelled")
+
+
+def expire(database: Database, now_us: int) -> None:
+    """Ends the jobs whose time is over."""
+    due = select(UPDATE_JOB.c.id).where(
+        UPDATE_JOB.c.status == "IN_PROGRESS", UPDATE_JOB.c.expires_us <= now_us
+    )
+    with database.reading() as connection:
+        jobs = connection.scalars(due).all()
+    for job_id in jobs:
+        with database.writing() as connection:
+            reason = "the device did not update in time"
+            _end(connection, job_id, now_us, "COMPLETED", "JOB_EXPIRED", reason)
+
+
+def all_jobs(database: Database, scope: Scope) -> list[UpdateJob]:
+    """The newest first; those with a device in the scope, and only what concerns these."""
+    query = select(UPDATE_JOB).order_by(UPDATE_JOB.c.created_us.desc(), UPDATE_JOB.c.id)
+    with database.reading() as connection:
+        rows = connection.execute(query).mappings().all()
+        found = [_job(connection, scope, row) for row in rows]
+    return [one for one in found if one.targeted or scope.sees_all]
+
+
+def get(database: Database, scope: Scope, job_id: str) -> UpdateJob:
+    """Raises NotFoundError, also for a job without a device in the scope."""
+    with database.reading() as connection:
+        return _job(connection, scope, _found(connection, scope, job_id))
+
+
+def targets(database: Database, scope: Scope, job_id: str) -> list[Target]:
+    """The devices of a job within the scope, by id. Raises NotFoundError."""
+    columns = [UPDATE_TARGET.c[name] for name in Target.__slots__]
+    query = select(*columns).where(_condition(scope, job_id)).order_by(UPDATE_TARGET.c.device_id)
+    with database.reading() as connection:
+        _found(connection, scope, job_id)
+        return [Target(*row) for row in connection.execute(query).all()]
+
+
+def _found(connection: Connection, scope: Scope, job_id: str) -> RowMapping:
+    query = select(UPDATE_JOB).where(UPDATE_JOB.c.id == job_id)
+    row = connection.execute(query).mappings().first()
+    is_seen = scope.sees_all or bool(connection.scalar(_within(scope, job_id)))
+    if row is None or not is_seen:
+        raise NotFoundError(f"there is no job {job_id[:64]!r}")
+    return row
+
+
+def _condition(scope: Scope, job_id: str) -> ColumnElement[bool]:
+    condition = UPDATE_TARGET.c.job_id == job_id
+    if scope.sensors is None:
+        return condition
+    return condition & UPDATE_TARGET.c.device_id.in_(literal_ids(scope.sensors))
+
+
+def _within(scope: Scope, job_id: str) -> Select[int]:
+    return select(func.count()).select_from(UPDATE_TARGET).where(_condition(scope, job_id))
+
+
+def _outside(scope: Scope, job_id: str) -> Select[int]:
+    of_job = UPDATE_TARGET.c.job_id == job_id
+    others = of_job & UPDATE_TARGET.c.device_id.not_in(literal_ids(scope.sensors or ()))
+    is_device = UPDATE_TARGET.c.failure != "NO_DATA_FOUND"
+    return select(func.count()).select_from(UPDATE_TARGET).where(others, is_device)
+
+
+def _job(connection: Connection, scope: Scope, row: RowMapping) -> UpdateJob:
+    states: dict[str, int] = defaultdict(int)
+    updated: list[int] = []
+    failed: dict[str, list[int]] = {name: [] for name in FAILURES}
+    query = (
+        select(UPDATE_TARGET.c.device_id, UPDATE_TARGET.c.state, UPDATE_TARGET.c.failure)
+        .where(_condition(scope, row["id"]))
+        .order_by(UPDATE_TARGET.c.device_id)
+    )
+    for device_id, state, failure in connection.execute(query).all():
+        states[state] += 1
+        if state == "UPDATED":
+            updated.append(device_id)
+        elif state == "FAILED":
+            failed.setdefault(failure, []).append(device_id)
+    return UpdateJob(
+        row["id"],
+        row["login_name"],
+        row["status"],
+        msgspec.json.decode(row["kits"], type=dict[str, Kit]),
+        row["created_us"],
+        row["ended_us"],
+        dict(states),
+        updated,
+        failed,
+    )

@@ -1,0 +1,129 @@
+"""Moves devices of update jobs on, by what sensors do: check in, fetch the kit, run it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Connection, select, update
+
+from vedette.limits import UPDATE_REASON_CHARS_MAX
+from vedette.state.db.database import Database
+from vedette.state.db.schema_updates import UPDATE_JOB, UPDATE_TARGET
+from vedette.state.devices.update_jobs import REFUSED, WAITING, Kit, kit_for, settle
+
+_REFUSAL: Final = "update: UpdateError: "
+"""How a sensor says, among its problems, that it refused an update."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A check-in, as far as updates are concerned."""
+
+    device_id: int
+    version: str
+    health_message: str
+    now_us: int
+
+
+class UpdateTargets:
+    """Which devices wait for an update: asked at each check-in, so kept in memory. Safe to share
+    between threads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: frozenset[int] = frozenset()
+
+    def waits(self, device_id: int) -> bool:
+        return device_id in self._waiting
+
+    def refresh(self) -> None:
+        """Reads them again: every two seconds, and after a job was made."""
+        running = select(UPDATE_JOB.c.id).where(UPDATE_JOB.c.status == "IN_PROGRESS")
+        query = select(UPDATE_TARGET.c.device_id).where(
+            UPDATE_TARGET.c.job_id.in_(running), UPDATE_TARGET.c.state.in_(WAITING)
+        )
+        with self._database.reading() as connection:
+            self._waiting = frozenset(connection.scalars(query))
+
+
+def advance(connection: Connection, sighting: Sighting) -> Kit | None:
+    """Moves the targets of a device that checked in; what it should install now, by its newest
+    job."""
+    wanted: Kit | None = None
+    for row in _waiting(connection, sighting.device_id):
+        kit = kit_for(msgspec.json.decode(row.kits, type=dict[str, Kit]), row.kit_type)
+        values: dict[str, object] = {}
+        refusal = _refusal(sighting.health_message)
+        if kit is None:
+            values = {"state": "FAILED", "failure": "JOB_INITIALIZATION"}
+        elif _number(sighting.version) >= _number(kit.version):
+            values = {"state": "UPDATED", "updated_version": sighting.version}
+        elif refusal and row.state != "NOT_HINTED":
+            values = {"state": "FAILED", "failure": REFUSED, "reason": refusal}
+        elif row.wave <= row.job_wave:
+            wanted = wanted or kit
+            if row.state == "NOT_HINTED":
+                values = {"state": "HINTED", "hinted_us": sighting.now_us}
+                if not row.initial_version:
+                    values["initial_version"] = sighting.version
+        if values:
+            _set(connection, row.job_id, sighting.device_id, values)
+        if values.get("state") in ("UPDATED", "FAILED"):
+            settle(connection, row.job_id, sighting.now_us)
+    return wanted
+
+
+def note_download(connection: Connection, device_id: int, sha256: str) -> None:
+    """A device fetches a kit."""
+    for row in _waiting(connection, device_id):
+        kit = kit_for(msgspec.json.decode(row.kits, type=dict[str, Kit]), row.kit_type)
+        if kit is not None and kit.sha256 == sha256 and row.state == "HINTED":
+            _set(connection, row.job_id, device_id, {"state": "DOWNLOADED"})
+
+
+def _waiting(connection: Connection, device_id: int) -> Sequence[Any]:
+    query = (
+        select(
+            UPDATE_TARGET.c.job_id,
+            UPDATE_TARGET.c.state,
+            UPDATE_TARGET.c.kit_type,
+            UPDATE_TARGET.c.initial_version,
+            UPDATE_TARGET.c.wave,
+            UPDATE_JOB.c.kits,
+            UPDATE_JOB.c.wave.label("job_wave"),
+        )
+        .join(UPDATE_JOB, UPDATE_JOB.c.id == UPDATE_TARGET.c.job_id)
+        .where(
+            UPDATE_TARGET.c.device_id == device_id,
+            UPDATE_TARGET.c.state.in_(WAITING),
+            UPDATE_JOB.c.status == "IN_PROGRESS",
+        )
+        .order_by(UPDATE_JOB.c.created_us.desc())
+    )
+    return connection.execute(query).all()
+
+
+def _set(connection: Connection, job_id: str, device_id: int, values: dict[str, object]) -> None:
+    connection.execute(
+        update(UPDATE_TARGET)
+        .where(UPDATE_TARGET.c.job_id == job_id, UPDATE_TARGET.c.device_id == device_id)
+        .values(values)
+    )
+
+
+def _refusal(health_message: str) -> str:
+    """Why the sensor refused an update; "" where it says nothing of it."""
+    _, found, rest = health_message.partition(_REFUSAL)
+    return rest.partition("; ")[0][:UPDATE_REASON_CHARS_MAX] if found else ""
+
+
+def _number(version: str) -> tuple[int, ...]:
+    """A version as numbers that compare; () for one that is none, which is older than all."""
+    parts = version.split(".")
+    if not all(part.isascii() and part.isdecimal() and len(part) <= 9 for part in parts):
+        return ()
+    numbers = [int(part) for part in parts]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)

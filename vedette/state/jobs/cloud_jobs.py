@@ -1,0 +1,127 @@
+"""Jobs that callers of the cloud side start and ask for later: changes of many alerts, exports.
+
+A job belongs to its caller, and sees what the caller saw when it began.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+from sqlalchemy import Connection, RowMapping, delete, insert, select, update
+
+from vedette.errors import NotFoundError
+from vedette.limits import CLOUD_JOBS_PER_OWNER_MAX
+from vedette.model.permission import Groups
+from vedette.state.db.database import Database
+from vedette.state.db.schema_cloud_jobs import CLOUD_JOB
+
+JobKind = Literal["alert_workflow", "device_export"]
+JobStatus = Literal["CREATED", "COMPLETED", "FAILED"]
+
+
+@dataclass(frozen=True, slots=True)
+class CloudJob:
+    """A stored job. `request` is JSON that its kind understands."""
+
+    id: int
+    kind: JobKind
+    owner: str
+    author: str
+    request: str
+    groups: Groups
+    status: JobStatus
+    total: int
+    completed: int
+    errors: str
+    created_us: int
+    updated_us: int
+
+
+def add(
+    database: Database,
+    kind: JobKind,
+    *,
+    owner: str,
+    author: str,
+    request: str,
+    groups: Groups,
+    now_us: int,
+    status: JobStatus = "CREATED",
+    total: int = 0,
+) -> int:
+    """The id of a new job; the owner's oldest ones are forgotten."""
+    values = {
+        "kind": kind,
+        "owner": owner,
+        "author": author,
+        "request": request,
+        "groups": msgspec.json.encode(None if groups is None else sorted(groups)).decode(),
+        "status": status,
+        "total": total,
+        "completed": total if status == "COMPLETED" else 0,
+        "created_us": now_us,
+        "updated_us": now_us,
+    }
+    with database.writing() as connection:
+        statement = insert(CLOUD_JOB).values(values).returning(CLOUD_JOB.c.id)
+        job_id: int = connection.execute(statement).scalar_one()
+        _forget(connection, owner)
+    return job_id
+
+
+def _forget(connection: Connection, owner: str) -> None:
+    old = (
+        select(CLOUD_JOB.c.id)
+        .where(CLOUD_JOB.c.owner == owner, CLOUD_JOB.c.status != "CREATED")
+        .order_by(CLOUD_JOB.c.id.desc())
+        .offset(CLOUD_JOBS_PER_OWNER_MAX)
+    )
+    ids = connection.scalars(old).all()
+    if ids:
+        connection.execute(delete(CLOUD_JOB).where(CLOUD_JOB.c.id.in_(ids)))
+
+
+def get(database: Database, job_id: int, owner: str) -> CloudJob:
+    """Raises NotFoundError, also for the job of somebody else."""
+    query = select(CLOUD_JOB).where(CLOUD_JOB.c.id == job_id, CLOUD_JOB.c.owner == owner)
+    with database.reading() as connection:
+        row = connection.execute(query).mappings().first()
+    if row is None:
+        raise NotFoundError(f"there is no job {job_id}")
+    return _job(row)
+
+
+def of_owner(database: Database, owner: str) -> list[CloudJob]:
+    """The newest first."""
+    query = select(CLOUD_JOB).where(CLOUD_JOB.c.owner == owner).order_by(CLOUD_JOB.c.id.desc())
+    with database.reading() as connection:
+        rows = connection.execute(query.limit(CLOUD_JOBS_PER_OWNER_MAX)).mappings().all()
+    return [_job(row) for row in rows]
+
+
+def waiting(database: Database) -> list[CloudJob]:
+    """Jobs that are not done, in the order they were made."""
+    query = select(CLOUD_JOB).where(CLOUD_JOB.c.status == "CREATED").order_by(CLOUD_JOB.c.id)
+    with database.reading() as connection:
+        return [_job(row) for row in connection.execute(query).mappings().all()]
+
+
+def finish(
+    database: Database, job_id: int, now_us: int, *, completed: int = 0, errors: str = ""
+) -> None:
+    """The job is done, or has failed where there are errors."""
+    values = {
+        "status": "FAILED" if errors else "COMPLETED",
+        "total": completed,
+        "completed": completed,
+        "errors": errors,
+        "updated_us": now_us,
+    }
+    with database.writing() as connection:
+        connection.execute(update(CLOUD_JOB).where(CLOUD_JOB.c.id == job_id).values(values))
+
+
+def _job(row: RowMapping) -> CloudJob:
+    groups = msgspec.json.decode(row["groups"], type=list[int] | None)
+    values = {**row, "groups": None if groups is None else frozenset(groups)}
+    return CloudJob(**values)
