@@ -1,0 +1,97 @@
+"""The queue of alerts in a real browser, by keyboard alone: one after the other, many at once."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.api.test_alerts import RULE, hit
+from tests.browser.conftest import Visiting
+from tests.support.served import Server, open_group
+from tests.support.sysmon import story
+from tests.support.written_detections import alerted_server
+from vedette.model.findings.detection import Detection
+
+HOSTILE = "<img src=x onerror=alert(1)> \u202egpj.exe"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    def detect(server: Server) -> list[Detection]:
+        _, secret = open_group(server, "Queue")
+        tale = story("queue.example")
+        with server.client(Authorization=f"Bearer {secret}") as client:
+            assert client.post("/api/v1/ingest", json=tale.records).status_code == 200
+        with server.analyst() as client:
+            query = {"q": f"hostname:{tale.host.name}", "rows": "50"}
+            rows = client.get("/api/v1/process", params=query).json()["results"]
+        return [hit(row, RULE, HOSTILE) for row in rows]
+
+    with alerted_server(tmp_path_factory.mktemp("queue"), detect) as server:
+        yield server
+
+
+def open_alerts(server: Server) -> int:
+    with server.analyst() as client:
+        query = '-status:Resolved -status:"False Positive"'
+        body = client.get("/api/v2/alert", params={"q": query, "rows": 0}).json()
+    return int(body["total_results"])
+
+
+def test_alerts_are_triaged_by_keyboard_and_taken_back(visiting: Visiting, server: Server) -> None:
+    before = open_alerts(server)
+    with visiting() as visit:
+        page = visit.open("/ui/")
+        page.keyboard.press("g")
+        page.keyboard.press("a")
+        page.wait_for_selector("#flyout .lineage, #flyout .history")
+        assert page.inner_text("#flyout-title").startswith("<img src=x onerror=alert(1)> U+202E")
+        page.keyboard.press("r")
+        page.wait_for_selector("#triage[open] [data-submit]:enabled")
+        page.keyboard.type("seen")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#undo [data-undo]")
+        assert open_alerts(server) == before - 1
+        assert page.evaluate("document.activeElement.matches('tr[data-row]')")
+        page.keyboard.press("Control+z")
+        page.wait_for_selector("text=1 alerts are what they were", timeout=60_000)
+        assert open_alerts(server) == before
+
+
+def test_a_group_is_closed_exactly_as_counted(visiting: Visiting, server: Server) -> None:
+    before = open_alerts(server)
+    with visiting() as visit:
+        page = visit.open("/ui/alerts")
+        page.wait_for_selector("#flyout-title")
+        page.keyboard.press("Home")
+        page.keyboard.press("x")
+        page.keyboard.press("f")
+        page.wait_for_selector("#triage[open] [data-submit]:enabled")
+        assert f"{before} alerts" in page.inner_text("#triage-title")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("text=Queue is clear", timeout=60_000)
+        assert open_alerts(server) == 0
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/ui/alerts?q=", "/ui/sensors", "/ui/bans", "/ui/binary", "/ui/watchlists/new?q=cmd.exe"),
+        *("/ui/sigma", "/ui/sigma/coverage", "/ui/feeds", "/ui/filters", "/ui/data", "/ui/access"),
+        *("/ui/data?tab=messages", "/ui/access?tab=teams", "/ui/access?tab=tokens", "/ui/audit"),
+        *("/ui/settings", "/ui/me", "/ui/sensors/1"),
+    ],
+)
+def test_a_screen_opens_without_a_complaint(visiting: Visiting, path: str) -> None:
+    with visiting() as visit:
+        page = visit.open(path)
+        page.wait_for_timeout(300)
+        assert "This did not work" not in page.inner_text("main")
+
+
+def test_anything_can_be_looked_up(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/")
+        page.keyboard.press("Control+k")
+        page.keyboard.type("queue.example")
+        page.wait_for_selector("#omnibox nav a")
+        assert "queue.example" in page.inner_text("#omnibox nav")
