@@ -65,20 +65,6 @@ def test_an_unknown_token_is_401_everywhere(server: Server) -> None:
     assert wrong == {}
 
 
-def test_a_user_without_a_role_sees_neither_bans_nor_filters_nor_metrics(
-    tokens: dict[str, str], server: Server
-) -> None:
-    paths = ["/metrics"]
-    paths += [f"/api/v1/banning/{name}" for name in ("bannedlist", "blacklist", "restrictedlist")]
-    for name in ("ingress_approvedlist", "ingress_whitelist"):
-        paths += [f"/api/v1/{name}", f"/api/v1/{name}/legacy", f"/api/v1/{name}/any"]
-    paths += [f"{paths[1]}/{'12' * 16}"]
-    for holder, refused in (("nobody", True), ("viewer", False)):
-        with server.client(**{"X-Auth-Token": tokens[holder]}) as client:
-            for path in paths:
-                assert (client.get(path).status_code == 403) is refused, (holder, path)
-
-
 @pytest.mark.parametrize("scheme", ["Bearer {}", "bearer {}"])
 def test_an_api_token_may_come_as_bearer(server: Server, scheme: str) -> None:
     with server.client(Authorization=scheme.format(server.token)) as client:

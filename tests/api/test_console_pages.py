@@ -1,5 +1,6 @@
 """The pages over HTTP: their headers, who may open them, and that they change nothing."""
 
+import html
 import re
 
 import httpx
@@ -18,6 +19,23 @@ def paths() -> list[str]:
 
 def test_pages_are_only_read() -> None:
     assert {method for method, _ in PAGES.access} == {"GET"}
+
+
+@pytest.mark.usefixtures("sent_story")
+def test_every_link_of_every_page_leads_to_a_page(analyst: httpx.Client) -> None:
+    """One link of each form: those to two sensors are of one."""
+    waiting, seen = paths(), set()
+    while waiting:
+        path = waiting.pop()
+        form = re.sub(r"[0-9a-fA-F-]{32,}|\d+", "N", path.partition("?")[0])
+        if form in seen:
+            continue
+        seen.add(form)
+        answer = analyst.get(path, follow_redirects=True)
+        assert answer.status_code == 200, (path, answer.text)
+        links = re.findall(r'(?:href|hx-get|data-flyout)="(/ui/[^"#]*)', answer.text)
+        waiting += [html.unescape(one) for one in links if not one.startswith("/ui/static/")]
+    assert {"/ui/sensors/N", "/ui/binary/N"} <= seen
 
 
 def test_every_page_has_its_policy_with_a_nonce_of_its_own(analyst: httpx.Client) -> None:

@@ -38,7 +38,7 @@ class Expected:
     )
     """Events by process and list."""
     told_twice: Counter[str] = field(default_factory=Counter)
-    """Connections that both Sysmon and Security tell; they are twice in `totals` and `lists`."""
+    """Connections that both Sysmon and Security tell; twice in `totals`, once in `lists`."""
     parents: dict[str, dict[Key, Key]] = field(default_factory=dict)
     """The parent of every process whose creation was reported."""
     tally: Counter[tuple[str, int, str]] = field(default_factory=Counter)
@@ -92,9 +92,10 @@ class _Host:
         self.found.parents[self.host] = self.parents
         for at, record in reported:
             self._count(at, record)
-        self.found.told_twice[self.host] = sum(
-            _pairs(ours, theirs) for ours, theirs in self.connections.values()
-        )
+        for (key, *_), (ours, theirs) in self.connections.items():
+            pairs = _pairs(ours, theirs)
+            self.found.told_twice[self.host] += pairs
+            self.found.lists[self.host][key]["netconn"] -= pairs
 
     # --- what is learned before anything is counted ----------------------------------------
 

@@ -74,8 +74,9 @@ def remember(
 
 def remembered(connection: Transaction, action_id: str, user_id: int, now_us: int) -> Remembered:
     """The change of a user that can still be taken back. Raises NotFoundError."""
-    is_number = action_id.isascii() and action_id.isdecimal() and len(action_id) < 19
-    kept = alert_undo.get(connection, int(action_id)) if is_number else None
+    is_number = action_id.isascii() and action_id.isdecimal() and len(action_id) < 20
+    number = int(action_id) if is_number else -1
+    kept = alert_undo.get(connection, number) if 0 <= number < 1 << 63 else None
     if kept is None or kept.user_id != user_id or kept.expires_us < now_us:
         raise NotFoundError(f"there is no change {action_id[:40]!r} that can be undone any more")
     body = msgspec.json.decode(kept.body, type=_Body)

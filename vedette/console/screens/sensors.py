@@ -94,7 +94,7 @@ async def sensor(sensor_id: str, request: Request, here: Here, scope: Within) ->
         return {
             "risk": host_risk(engine, scope, row.id, now_us),
             "alerts": alert_search.search(engine, scope, wanted, here.settings, now_us),
-            "status": status_of(row, now_us),
+            "health": status_of(row, now_us),
         }
 
     found = await run_lookup(request, here, work)
@@ -106,8 +106,16 @@ async def sensor(sensor_id: str, request: Request, here: Here, scope: Within) ->
         phase=phase_of(row),
         phases=PHASES,
         can_act=can_act,
+        why=_why_no_orders(row, can_act=can_act),
         **found,
     )
+
+
+def _why_no_orders(row: SensorRow, *, can_act: bool) -> str:
+    """Why the reader cannot order anything of a host; "" if they can."""
+    if not can_act:
+        return "You are no analyst of this group"
+    return "" if row.has_sensor else "No sensor of Vedette is on this host that could do it"
 
 
 def phase_of(row: SensorRow) -> int:
