@@ -106,7 +106,6 @@ def test_actions_move_with_the_query(analyst: httpx.Client, server: Server) -> N
         ({"search_query": "q=*"}, "matches everything"),
         ({"search_query": ""}, "search_query"),
         ({"search_query": "start:yesterday"}, "not a date"),
-        ({"search_query": "orig_mod_len:3"}, "orig_mod_len"),
         ({"search_query": "x\x00y"}, "zero byte"),
         ({"search_query": 7}, "search_query"),
         ({"search_query": "a" * 300_000}, "characters"),

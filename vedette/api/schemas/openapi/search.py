@@ -241,7 +241,10 @@ SEARCH: Final[dict[str, Schema]] = {
         }
     ),
     "ProcessMetadata": record(
-        {"process_metadata": record(_METADATA, {"watchlists": listing(OBJECT)}) | _ALLIANCE}
+        {
+            "process_metadata": record(_METADATA | {"watchlists": listing(OBJECT)}, ("watchlists",))
+            | _ALLIANCE
+        }
     ),
     "EventStream": record(
         {
