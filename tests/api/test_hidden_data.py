@@ -89,6 +89,7 @@ POSTS: list[tuple[str, dict[str, Any]]] = [
 ]
 TIMES = re.compile(
     r'"(elapsed|\w+_ms|seconds|weight|risk|last_used|search_timestamp)": ?("[^"]*"|[\d.e-]+)'
+    r'|(?<="store_accepts":true,)"time":"[^"]*"'
 )
 """Members that say when something was, how long it took, and the risk, which fades with time."""
 
