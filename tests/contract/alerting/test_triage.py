@@ -119,10 +119,13 @@ def test_a_bulk_change_counts_exactly_what_it_changed_and_is_audited(
     wanted = Wanted(status="False Positive", assigned_to="bob")
     ids = ids_condition([one.id for one in batch[:10]] + ["0" * 32])
     change = (contract_engine, database, EVERYTHING)
-    assert change_alerts_at_once(*change, ids, "11 ids", wanted, BOB) == 10
-    assert change_alerts_at_once(*change, query("sensor_id:1"), "sensor_id:1", wanted, BOB) == 20
-    assert change_alerts_at_once(*change, query(""), "q=", wanted, BOB) == 0
-    assert change_alerts_at_once(*change, query("hostname:nobody"), "-", wanted, BOB) == 0
+    assert change_alerts_at_once(*change, ids, "11 ids", wanted, BOB).changed == 10
+    assert (
+        change_alerts_at_once(*change, query("sensor_id:1"), "sensor_id:1", wanted, BOB).changed
+        == 20
+    )
+    assert change_alerts_at_once(*change, query(""), "q=", wanted, BOB).changed == 0
+    assert change_alerts_at_once(*change, query("hostname:nobody"), "-", wanted, BOB).changed == 0
     with database.reading() as connection:
         audit = alert_audit.newest(connection)
     assert [one.changed for one in audit] == [0, 0, 20, 10]
@@ -138,12 +141,12 @@ def test_an_ignored_report_makes_no_more_alerts(
     wanted = Wanted(report_ignored=True, status="False Positive")
     where = query("report_id:rep")
     change = (contract_engine, database, EVERYTHING, where, "x")
-    assert change_alerts_at_once(*change, wanted, BOB) == 1
+    assert change_alerts_at_once(*change, wanted, BOB).changed == 1
     assert count_alerts(contract_engine, query("report_ignored:true"), EVERYTHING) == 1
     later = [feed_hit(5, "rep", 2), feed_hit(5, "other", 2)]
     written = writer.write(later)
     assert (written.alerts, written.of_ignored_reports) == (1, 1)
-    assert change_alerts_at_once(*change, Wanted(report_ignored=False), BOB) == 1
+    assert change_alerts_at_once(*change, Wanted(report_ignored=False), BOB).changed == 1
     assert writer.write(later).alerts == 1
 
 
@@ -182,7 +185,7 @@ def test_a_history_keeps_the_newest_changes(
     writer.write([detection()])
     change = (contract_engine, database, EVERYTHING, query(""), "all")
     for number in range(5):
-        assert change_alerts_at_once(*change, Wanted(notes=f"note {number}"), BOB) == 1
+        assert change_alerts_at_once(*change, Wanted(notes=f"note {number}"), BOB).changed == 1
     alert = alerts_by_id(contract_engine, [detection().id])[detection().id]
     entries = [msgspec.json.decode(one, type=HistoryEntry) for one in alert["history"]]
     assert [entry.notes for entry in entries] == ["note 2", "note 3", "note 4"]
@@ -194,7 +197,7 @@ def test_a_hundred_thousand_ids_are_one_statement(
     found = detection()
     writer.write([found])
     ids = [f"{number:032x}" for number in range(limits.ALERT_IDS_MAX - 1)]
-    changed = change_alerts_at_once(
+    done = change_alerts_at_once(
         contract_engine,
         database,
         EVERYTHING,
@@ -203,7 +206,7 @@ def test_a_hundred_thousand_ids_are_one_statement(
         Wanted(status="Resolved"),
         BOB,
     )
-    assert changed == 1
+    assert done.changed == 1
 
 
 def test_the_risk_of_a_host_rises_with_its_open_alerts_and_decays(
@@ -245,4 +248,4 @@ def test_retention_deletes_what_nothing_happened_to_for_long(
     found = alerts_by_id(contract_engine, [old.id, kept.id, detection(3).id])
     assert found.keys() == {kept.id, detection(3).id}
     assert found[kept.id]["count"] == 2
-    assert found[kept.id]["created_time"] == NOW_US
+    assert found[kept.id]["created_time"] // 1_000_000 == NOW_US // 1_000_000
