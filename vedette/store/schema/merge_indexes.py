@@ -63,8 +63,8 @@ def _newest(engine: Engine) -> int:
     """Opening time of the newest partition that has parts, mounted or not; 0 when none has."""
     parts = " UNION ALL ".join(
         f"SELECT partition_id FROM {engine.capabilities.system(name)} "
-        "WHERE database = {database:String} AND table = {segment:String}"
-        for name in ("parts", "detached_parts")
+        f"WHERE {which}database = {{database:String}} AND table = {{segment:String}}"
+        for name, which in (("parts", "active AND "), ("detached_parts", ""))
     )
     newest: int = engine.query(
         f"SELECT max(toUInt64OrZero(ifNull(partition_id, ''))) FROM ({parts})",
