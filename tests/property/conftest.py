@@ -9,6 +9,7 @@ from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.schema.detection_tables import BINARY_TAG, TAG
 from vedette.store.schema.tables import (
+    BINARY_READING,
     BINARY_SEEN,
     INDEXED_PARTITION,
     MERGING,
@@ -26,7 +27,8 @@ def store(
     capabilities: Capabilities = request.param
     database = request.module.__name__.rpartition(".")[2]
     engine = root_engine.sibling(database, capabilities)
-    for table in (SEGMENT, BINARY_SEEN, TAG, BINARY_TAG, PARTITION, INDEXED_PARTITION, MERGING):
+    named = (SEGMENT, BINARY_SEEN, BINARY_READING, TAG, BINARY_TAG)
+    for table in (*named, PARTITION, INDEXED_PARTITION, MERGING):
         for statement in definitions(table, capabilities):
             engine.command(statement)
     for table in (SEGMENT, BINARY_SEEN):

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+import re2
+
 from vedette.errors import BadRequestError, QueryError, UnavailableError
 from vedette.limits import SUGGESTIONS_MAX
 from vedette.model.alert_fields import ALERT
@@ -27,7 +29,7 @@ CATALOGUES: Final[Mapping[str, Catalogue]] = {
     "alert": ALERT,
 }
 
-_WORD: Final = re.compile(r'[-+(]*((?:(\w+):)?("[^"]*|[^\s()"]*))$')
+_WORD: Final = re2.compile(r'[-+(]*((?:(\w+):)?("[^"]*|[^\s()"]*))$')
 _PLAIN: Final = re.compile(r"[\w.@-]+")
 
 

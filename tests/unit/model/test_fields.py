@@ -77,7 +77,7 @@ def test_every_joined_field_leads_to_a_field_of_binaries() -> None:
         assert field.join.source in JOINS
 
 
-@pytest.mark.parametrize("name", ["comments", "host_count", "last_seen", "host_count_modload"])
+@pytest.mark.parametrize("name", ["comments", "last_seen", "comments_modload"])
 def test_what_only_binaries_have_is_no_field_of_processes(name: str) -> None:
     assert PROCESS.find(name) is None
 

@@ -120,6 +120,8 @@ def assert_bound(sql: str) -> None:
         " ",
         r"[^\\x00-\\x7F]+",
         "|",
+        "Unsigned",
+        "2148204800",
         *(rf"\\controlset{number}" for number in ("001", "002")),
         r"\\currentcontrolset",
     }
