@@ -24,17 +24,18 @@ def test_pages_are_only_read() -> None:
 @pytest.mark.usefixtures("sent_story")
 def test_every_link_of_every_page_leads_to_a_page(analyst: httpx.Client) -> None:
     """One link of each form: those to two sensors are of one."""
-    waiting, seen = paths(), set()
+    waiting, seen = [(path, "") for path in paths()], set()
     while waiting:
-        path = waiting.pop()
+        path, linked_from = waiting.pop()
         form = re.sub(r"[0-9a-fA-F-]{32,}|\d+", "N", path.partition("?")[0])
         if form in seen:
             continue
         seen.add(form)
         answer = analyst.get(path, follow_redirects=True)
-        assert answer.status_code == 200, (path, answer.text)
+        assert answer.status_code == 200, (path, linked_from)
         links = re.findall(r'(?:href|hx-get|data-flyout)="(/ui/[^"#]*)', answer.text)
-        waiting += [html.unescape(one) for one in links if not one.startswith("/ui/static/")]
+        found = [html.unescape(one) for one in links if not one.startswith("/ui/static/")]
+        waiting += [(one, path) for one in found]
     assert {"/ui/sensors/N", "/ui/binary/N"} <= seen
 
 

@@ -164,8 +164,8 @@ def test_a_rule_is_tried_on_the_stored_past_before_it_is_on(
         hidden = other.post(f"{SIGMA}/test", json={"text": rule(30, host)}).json()
         assert (hidden["total_hits"], hidden["hosts"], hidden["samples"]) == (0, [], [])
         with server.client(Authorization=f"Bearer {secret}") as their:
-            their.post("/api/v1/ingest", json=story("theirs.corp.example").records)
-        asked = {"text": rule(32, "theirs.corp.example")}
+            their.post("/api/v1/ingest", json=story("tried-by-theirs.corp.example").records)
+        asked = {"text": rule(32, "tried-by-theirs.corp.example")}
         found = wait_for(lambda: other.post(f"{SIGMA}/test", json=asked).json()["total_hits"], 1)
         assert found == 1
 
