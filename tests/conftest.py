@@ -58,7 +58,7 @@ _REPLICA = "<replica><host>127.0.0.1</host><port>{port}</port></replica>"
 
 _MEMORY_FREE_BYTES_MIN = 8 << 30
 
-_BY_MODULE = {"api", "fault", "flow"}
+_BY_MODULE = {"api", "browser", "fault", "flow"}
 """Folders whose modules have servers of their own: all tests of one run in one worker."""
 
 

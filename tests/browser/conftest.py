@@ -42,8 +42,10 @@ class Visit:
 Visiting = Callable[..., Any]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
+    """Ends with its module: while Playwright stands, its event loop counts as the running one of
+    this thread, and no other test of the worker could run one."""
     if CHROMIUM is None:
         pytest.skip("there is no chromium")
     with sync_api.sync_playwright() as playwright:
