@@ -26,7 +26,7 @@ from vedette.pipeline.store_writer import StoreWriter
 from vedette.pipeline.submission import Outcome
 from vedette.store.engine.client import ClickHouseEngine, Engine
 
-RECOVERY_S = 10.0
+RECOVERY_S = 30.0
 
 REQUESTS: list[list[Json]] = [
     [*sysmon(), service(), security(4625, 78)],
