@@ -1,6 +1,6 @@
 """Writes detections into the store of a server that is stopped: its rules are other tests' matter.
 
-`python -m tests.support.written_detections DATA FILE`: FILE holds them as JSON.
+`python -m tests.support.written_detections DATA FILE DAYS`: FILE holds them as JSON.
 """
 
 import subprocess
@@ -14,12 +14,13 @@ import msgspec
 from tests.support.served import Server, start_server
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.bootstrap.write_path import open_engines
-from vedette.clock import SystemClock
+from vedette.clock import DrivenClock, SystemClock
 from vedette.model.findings.detection import Detection
 from vedette.settings.load import load
 
 ROOT = Path(__file__).parents[2]
 WRITE_S = 120
+DAY_US = 86_400_000_000
 
 
 @contextmanager
@@ -31,21 +32,27 @@ def alerted_server(
     running = start_server(data, *flags)
     found = detect(next(running))
     running.close()  # type: ignore[attr-defined]
-    file = data / "detections.json"
-    file.write_bytes(msgspec.json.encode(found))
-    command = [sys.executable, "-m", "tests.support.written_detections", str(data), str(file)]
-    subprocess.run(command, check=True, cwd=ROOT, timeout=WRITE_S)
+    write_detections(data, found)
     yield from start_server(data, *flags)
 
 
+def write_detections(data: Path, found: Sequence[Detection], age_days: int = 0) -> None:
+    """Writes them as if that many days ago, by a process of its own."""
+    file = data / "detections.json"
+    file.write_bytes(msgspec.json.encode(found))
+    command = [sys.executable, "-m", "tests.support.written_detections", str(data), str(file)]
+    subprocess.run([*command, str(age_days)], check=True, cwd=ROOT, timeout=WRITE_S)
+
+
 def main() -> None:
-    data, file = Path(sys.argv[1]), Path(sys.argv[2])
+    data, file, age_days = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
     settings = load(flags={"data": data}, environ={}).settings
     found = msgspec.json.decode(file.read_bytes(), type=list[Detection])
     with ExitStack() as closing:
         clock = SystemClock()
         engines = open_engines(settings, clock, closing)
-        DetectionWriter(engines.telemetry, engines.state, clock).write(found)
+        then = DrivenClock(clock.now_us() - age_days * DAY_US) if age_days else clock
+        DetectionWriter(engines.telemetry, engines.state, then).write(found)
 
 
 if __name__ == "__main__":

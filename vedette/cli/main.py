@@ -49,6 +49,7 @@ COMMANDS: Final = {
     "config": _Command("config", help="Settings."),
     "clock": _Command("clock", help="The server's clock, when it is in doubt."),
     "cloud": _Command("cloud.commands", help="Who may use the cloud side."),
+    "alerts": _Command("cloud.alerts", help="Alerts of the running server."),
     "completeness": _Command("completeness", help="Whether all that was sent is stored."),
     "sigma": _Command("rules.sigma", help="Sigma rules: check them, try them on files."),
     "audit": _Command("accounts.audit", help="Who changed what."),

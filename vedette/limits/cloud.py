@@ -101,3 +101,12 @@ UPDATE_REASON_CHARS_MAX = 300
 
 FORM_FIELDS_MAX = 20
 """Fields of a form that asks for an access token; it has three."""
+
+ALERT_EXPORT_SPAN_DAYS = 30
+"""Days of one search of `vedette alerts export`: longer exports run by month, as the API asks."""
+
+ALERT_EXPORT_LAG_S = 60
+"""Seconds by which an export stays behind the clock: younger alerts may not all be visible."""
+
+ALERT_EXPORT_REQUEST_S = 300.0
+"""Timeout of a request of an export: a full page of a busy server takes seconds."""

@@ -1,0 +1,119 @@
+"""Exports alerts through search v7 to a file of JSON lines, page by page.
+
+After the rows of a page are on disk, the checkpoint says how long the file is and where the search
+goes on. What lies behind that length was left by a run that was killed, and is cut off.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from vedette.errors import BadRequestError
+from vedette.limits import ALERT_EXPORT_SPAN_DAYS
+
+Search = Callable[[dict[str, Any]], list[dict[str, Any]]]
+"""Answers the body of a search with its results."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """How far an export is. `at` is the next start (ISO 8601, UTC), `size` bytes, `rows` lines;
+    `seen` are ids of exported alerts of that very time."""
+
+    at: str
+    size: int = 0
+    rows: int = 0
+    seen: tuple[str, ...] = ()
+
+
+def read_checkpoint(path: Path) -> Checkpoint | None:
+    """None when there is none. Raises BadRequestError for another kind of file."""
+    try:
+        body = json.loads(path.read_bytes())
+        found = Checkpoint(body["at"], int(body["size"]), int(body["rows"]), tuple(body["seen"]))
+        moment(found.at)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise BadRequestError(f"{path}: not the checkpoint of an export") from None
+    return found
+
+
+def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Replaces the file at once, and durably: a reader sees the old one or the new one."""
+    draft = path.with_name(path.name + ".draft")
+    with draft.open("w", encoding="utf-8") as file:
+        json.dump(asdict(checkpoint), file)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    handle = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def export(
+    search: Search, output: Path, kept: Path, begin: Checkpoint, end: datetime, rows: int
+) -> Iterator[Checkpoint]:
+    """Exports up to `end`; yields the checkpoint after each page. Raises BadRequestError when the
+    file is shorter than the checkpoint says."""
+    with output.open("ab") as file:
+        if file.tell() < begin.size:
+            raise BadRequestError(f"{output}: shorter than its checkpoint says")
+        file.truncate(begin.size)
+        write_checkpoint(kept, begin)
+        end = moment(instant(end))  # as exact as the checkpoints that it is compared with
+        now = begin
+        while moment(now.at) < end:
+            until = min(end, moment(now.at) + timedelta(days=ALERT_EXPORT_SPAN_DAYS))
+            for page, following in _pages(search, now, until, rows):
+                lines = b"".join(json.dumps(one).encode() + b"\n" for one in page)
+                file.write(lines)
+                file.flush()
+                os.fsync(file.fileno())
+                now = replace(following, size=now.size + len(lines), rows=now.rows + len(page))
+                write_checkpoint(kept, now)
+                yield now
+
+
+def _pages(
+    search: Search, begin: Checkpoint, until: datetime, rows: int
+) -> Iterator[tuple[list[dict[str, Any]], Checkpoint]]:
+    """New alerts of each page up to `until`, and where to go on after it.
+
+    A full page goes on at the time of its last alert, without those that were there already.
+    """
+    at, seen = begin.at, set(begin.seen)
+    while True:
+        span = {"start": at, "end": instant(until)}
+        order = [{"field": "backend_timestamp", "order": "ASC"}]
+        found = search({"time_range": span, "sort": order, "rows": rows})
+        new = [one for one in found if one["id"] not in seen]
+        if len(found) < rows:
+            yield new, Checkpoint(instant(until))
+            return
+        last = found[-1]["backend_timestamp"]
+        if not new:
+            raise BadRequestError(f"more than {rows} alerts at {last}: ask for more --rows")
+        at, seen = last, {one["id"] for one in found if one["backend_timestamp"] == last}
+        yield new, Checkpoint(at, seen=tuple(sorted(seen)))
+
+
+def moment(text: str) -> datetime:
+    """A time in ISO 8601, UTC where it names no zone. Raises BadRequestError."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadRequestError(f"{text}: not a time such as 2026-01-31T12:00:00Z") from None
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def instant(time: datetime) -> str:
+    """The same in milliseconds, as the search takes it."""
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
