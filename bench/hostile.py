@@ -2,7 +2,8 @@
 the server meanwhile.
 
 The prober is a process of its own and makes a new TLS connection for each probe. The attackers
-share the cores with the server and the prober.
+share the cores with the server and the prober, but run after them, as other machines would not
+take turns at these cores at all.
 """
 
 from pathlib import Path

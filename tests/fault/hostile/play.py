@@ -1,5 +1,6 @@
 """Plays the whole corpus against a server, every attacker in a thread of its own."""
 
+import os
 import random
 import threading
 import time
@@ -26,6 +27,9 @@ ATTACKERS: Final[tuple[Callable[[Attack], None], ...]] = (
     archives.import_archives,
 )
 
+_NICE: Final = 10
+"""Attackers are other machines, whose work takes no turn at the server's cores."""
+
 
 def play(target: Target, folder: Path, seconds: float, seed: int) -> Seen:
     """All attackers for so many seconds; returns when the last one has noticed the end."""
@@ -35,6 +39,7 @@ def play(target: Target, folder: Path, seconds: float, seed: int) -> Seen:
     ends = time.monotonic() + seconds
 
     def work(attacker: Callable[[Attack], None], number: int) -> None:
+        os.setpriority(os.PRIO_PROCESS, 0, _NICE)  # 0: the calling thread on Linux
         room = folder / f"attacker-{number}"
         room.mkdir()
         attack = Attack(
