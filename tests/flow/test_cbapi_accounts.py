@@ -33,9 +33,12 @@ def made(cb: Any) -> Iterator[Any]:
 
 
 def user_named(cb: Any, name: str) -> Any:
+    """The user as the server has it now: the client remembers what it selected for a minute."""
     from cbapi.response import User
 
-    return cb.select(User, name, force_init=True)
+    user = cb.select(User, name, force_init=True)
+    user.refresh()
+    return user
 
 
 def test_a_created_user_is_read_and_listed(cb: Any, made: Any) -> None:
