@@ -125,3 +125,7 @@ FILE_ANSWER_PIECE_BYTES = 256 * 1024
 RATES_KEPT_MAX = 20_000
 """Callers and addresses whose requests are counted: a flood from many addresses must not fill the
 memory."""
+
+UNKNOWN_PATH_LOGGED_CHARS = 16
+"""Characters in the log of a path that is no route's: enough to tell what a scanner looks for, and
+less than half of any secret."""

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vedette.api.body_budget import BodyBudget, BodyLease
 from vedette.api.http.error_responses import unexpected_answer
-from vedette.limits import BODIES_IN_FLIGHT_BYTES_MAX
+from vedette.limits import BODIES_IN_FLIGHT_BYTES_MAX, UNKNOWN_PATH_LOGGED_CHARS
 
 log = structlog.get_logger("vedette.access")
 
@@ -37,6 +37,8 @@ ROUTINE: Final = frozenset(
 """Routes whose successful requests are logged at `debug`: a fleet sends hundreds a second."""
 
 _USABLE_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+_UNMATCHED: Final = "unmatched"
 
 _SECONDS: Final = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
@@ -107,7 +109,7 @@ class RequestMiddleware:
     def _account(self, exchange: "_Exchange") -> None:
         elapsed_s = time.perf_counter() - exchange.began
         method = exchange.scope["method"]
-        route = getattr(exchange.scope.get("route"), "path", "unmatched")
+        route = getattr(exchange.scope.get("route"), "path", _UNMATCHED)
         self.metrics.requests.labels(method, route, str(exchange.status)).inc()
         self.metrics.seconds.labels(method, route).observe(elapsed_s)
         principal = exchange.scope["state"].get("principal")
@@ -115,7 +117,7 @@ class RequestMiddleware:
         log_line(
             "request",
             method=method,
-            path=exchange.scope["path"],
+            path=_shown_path(exchange.scope["path"], route),
             status=exchange.status,
             elapsed_ms=round(elapsed_s * 1_000, 1),
             answer_bytes=exchange.answer_bytes,
@@ -123,6 +125,14 @@ class RequestMiddleware:
             client=(exchange.scope.get("client") or ("",))[0],
             request_id=exchange.request_id,
         )
+
+
+def _shown_path(path: str, route: str) -> str:
+    """The path of a known route; of others the beginning, since a mistyped address may have a
+    secret in it."""
+    if route != _UNMATCHED or len(path) <= UNKNOWN_PATH_LOGGED_CHARS:
+        return path
+    return path[:UNKNOWN_PATH_LOGGED_CHARS] + "…"
 
 
 class _Exchange:

@@ -1,0 +1,153 @@
+"""Secrets of every kind, given where they belong and where they do not: none of them is found in
+the log, an error, the metrics or the audit trail."""
+
+import base64
+import secrets
+import time
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pyotp
+import pytest
+
+from tests.support.sensor import enrol, secret_of
+from tests.support.served import Server, start_server
+from vedette.api.http.credentials import SESSION_COOKIE
+
+APP_CONTROL = "/api/v1/settings/global/platformserver"
+SMTP = "marked-smtp-" + secrets.token_hex(12)
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    yield from start_server(
+        tmp_path_factory.mktemp("secrets"),
+        *("--set", "log_level=debug", "--set", f"smtp_password={SMTP}"),
+        *("--set", "smtp_username=mailer", "--set", "smtp_host=127.0.0.1"),
+    )
+
+
+def ok(answer: httpx.Response) -> httpx.Response:
+    assert answer.is_success, answer.text
+    return answer
+
+
+@pytest.fixture(scope="module")
+def marked(server: Server) -> dict[str, str]:
+    """Secrets by kind, each of which the server has accepted or issued in its proper place."""
+    found = {name: f"marked-{name}-{secrets.token_hex(12)}" for name in ("password", "feed", "app")}
+    enrolment = secret_of(server)
+    with server.analyst() as client:
+        user = {"username": "marked", "first_name": "M", "last_name": "D", "teams": []}
+        user |= {"email": "m@example.test", "global_admin": False}
+        ok(client.post("/api/user", json=user | {"password": found["password"]}))
+        feed = {"feed_url": "https://127.0.0.1:9/feed", "name": "marked", "username": "ann"}
+        ok(client.post("/api/v1/feed", json=feed | {"password": found["feed"]}))
+        control = {"server_url": "control.example", "auth_token": found["app"]}
+        ok(client.post(APP_CONTROL, json=control))
+        api = ok(client.post("/api/v1/token", json={"name": "marked", "user": "marked"})).json()
+        ingest = ok(client.post("/api/v1/token", json={"name": "in", "group_id": 1})).json()
+        app = ok(client.post("/api/v1/cloud/app", json={"name": "marked"})).json()
+    with server.client() as client:
+        sent = {"username": "marked", "password": found["password"]}
+        session = ok(client.post("/api/v1/session", json=sent)).json()
+        (cookie,) = client.cookies.values()
+        client.headers["X-CSRF-Token"] = session["csrf_token"]
+        totp = ok(client.post("/api/v1/secondfactor")).json()
+        pair = (app["id"], app["secret"])
+        grant = {"grant_type": "client_credentials"}
+        access = ok(client.post("/csp/gateway/am/api/auth/token", data=grant, auth=pair)).json()
+    with server.client() as client:
+        sensor = enrol(client, "marked.corp.example", enrolment)
+    return found | {
+        "smtp": SMTP,
+        "api token": api["secret"],
+        "ingest token": ingest["secret"],
+        "app secret": app["secret"],
+        "access token": access["access_token"],
+        "session": cookie,
+        "csrf": session["csrf_token"],
+        "totp": parse_qs(urlsplit(totp["uri"]).query)["secret"][0],
+        "enrolment": enrolment,
+        "sensor key": sensor.key,
+        "administrator": server.token,
+        "first ingest token": server.ingest_token,
+    }
+
+
+def misplaced(client: httpx.Client, secret: str) -> Iterator[httpx.Response]:
+    """Answers to a secret where none belongs, and to one that is wrong or of another type."""
+    basic = base64.b64encode(f"{secret}:{secret}".encode()).decode()
+    for headers in (
+        {"X-Auth-Token": secret + "x"},
+        {"Authorization": f"Bearer {secret}x"},
+        {"Authorization": f"Basic {basic}"},
+        {"Authorization": f"Strange {secret}"},
+        {"Cookie": f"{SESSION_COOKIE}={secret}; {secret}={secret}"},
+        {secret.replace(" ", "-")[:60]: secret},
+    ):
+        yield client.get("/api/v1/sensor", headers=headers)
+        yield client.post("/_bulk", headers=headers | JSON, content=b'{"index": {}}\n{}\n')
+    yield client.get("/api/v1/process", params={"token": secret})
+    yield client.get(f"/nothing/{secret}")
+    yield client.put("/healthz", headers={"X-Auth-Token": secret})
+    for path in (
+        "/api/v1/session",
+        "/sensor/v1/enrol",
+        "/osquery/enroll",
+        "/csp/gateway/am/api/auth/token",
+        "/api/v1/feed",
+        "/api/user",
+        APP_CONTROL,
+    ):
+        for content in (
+            f'{{"password": "{secret}"',
+            f'{{"password": ["{secret}"], "enroll_secret": ["{secret}"], "secret": ["{secret}"]}}',
+            f'{{"username": "nobody", "password": "{secret}", "secret": "{secret}"}}',
+            f"grant_type=client_credentials&client_id=x&client_secret={secret}x",
+        ):
+            yield client.post(path, headers=JSON, content=content.encode())
+
+
+def test_no_secret_is_found_where_others_read(server: Server, marked: dict[str, str]) -> None:
+    answers: list[tuple[str, str, str]] = []
+    with server.client() as client:
+        for kind, secret in marked.items():
+            for answer in misplaced(client, secret):
+                assert answer.status_code < 500, (kind, answer.text)
+                if secret in answer.text or secret in str(answer.headers):
+                    request = answer.request
+                    answers.append((kind, f"{request.method} {request.url.path}", answer.text))
+    assert answers == []
+    with server.analyst() as client:
+        deadline = time.monotonic() + 20
+        while "marked" not in (log := (server.data / "server.log").read_text()):
+            assert time.monotonic() < deadline, log[-2_000:]
+        places = {
+            "log": log.split("This server is new", 1)[-1].partition("{")[2],
+            "metrics": ok(client.get("/metrics")).text,
+            "audit": ok(client.get("/api/v1/audit", params={"format": "ndjson"})).text,
+            "feeds": ok(client.get("/api/v1/feed")).text,
+            "users": ok(client.get("/api/users")).text,
+            "tokens": ok(client.get("/api/v1/token")).text,
+            "app control": ok(client.get(APP_CONTROL)).text,
+        }
+    leaks = [
+        (kind, place, text[max(0, text.index(secret) - 200) :][:300])
+        for kind, secret in marked.items()
+        for place, text in places.items()
+        if secret in text
+    ]
+    assert leaks == []
+    assert "marked" in places["audit"]
+    assert "/nothing/" in places["log"]
+
+
+def test_a_code_of_the_second_factor_is_not_logged(server: Server, marked: dict[str, str]) -> None:
+    code = pyotp.TOTP(marked["totp"]).now()
+    sent = {"username": "marked", "password": marked["password"], "code": code}
+    with server.client() as client:
+        client.post("/api/v1/session", json=sent)
+    assert f'"{code}"' not in (server.data / "server.log").read_text()
