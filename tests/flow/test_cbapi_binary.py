@@ -1,11 +1,16 @@
 """Binaries with the public client `cbapi`, unmodified (docs/clients.md#requests)."""
 
+import hashlib
+import os
 from typing import Any
 
 import pytest
 
+from tests.support.program_files import SYSTEM_PROGRAM
+from tests.support.sensor import enrol, event, secret_of
 from tests.support.served import Server
 from tests.support.sysmon import Story, story
+from vedette.clock import SystemClock
 
 # cbapi 2.0 was written for older urllib3, attrdict and Python: what it warns of is its own.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -85,3 +90,47 @@ def test_an_icon_is_drawn(cb: Any, sent_story: Story) -> None:
     from cbapi.response import Binary
 
     assert cb.select(Binary, AMSI).icon.startswith(b"\x89PNG\r\n\x1a\n")
+
+
+@pytest.fixture(scope="module")
+def copied(server: Server) -> bytes:
+    """A program that a sensor has run and sent."""
+    content = SYSTEM_PROGRAM.read_bytes() + os.urandom(16)
+    md5, sha256 = hashlib.md5(content).hexdigest(), hashlib.sha256(content).hexdigest()
+    with server.client() as client:
+        sensor = enrol(client, "cbapi-copied.corp.example", secret_of(server))
+        now_us = SystemClock().now_us()
+        run = {"path": "/opt/copied", "cmdline": "copied", "md5": md5, "sha256": sha256}
+        sensor.send([event("start", now_us, 4711, now_us, **run)])
+        file = {"sha256": sha256, "md5": md5, "size": len(content), "path": "/opt/copied"}
+        assert sensor.post("binaries/offer", {"files": [file]}).json()["want"]
+        answer = client.put(
+            f"/sensor/v1/binaries/{sha256}",
+            params={"offset": "0"},
+            content=content,
+            headers=sensor.headers,
+        )
+        assert answer.status_code == 200, answer.text
+    return content
+
+
+def test_the_file_of_a_binary_is_what_the_host_has(cb: Any, copied: bytes) -> None:
+    from cbapi.response import Binary
+
+    found = cb.select(Binary, hashlib.md5(copied).hexdigest().upper())
+    assert found.file.read() == copied
+    assert [one.computer_name for one in found.endpoints] == ["cbapi-copied.corp.example"]
+
+
+def test_a_ban_is_seen_at_its_binary(cb: Any, copied: bytes) -> None:
+    from cbapi.response import BannedHash, Binary
+
+    found: Any = cb.select(Binary, hashlib.md5(copied).hexdigest().upper())
+    assert not found.banned
+    ban = cb.create(BannedHash)
+    ban.md5hash, ban.text, ban.enabled = found.md5sum.lower(), "unwanted", True
+    ban.save()
+    assert found.banned.text == "unwanted"
+    assert found.banned.enabled
+    ban.delete()
+    assert not found.banned.enabled  # the record of a ban stays
