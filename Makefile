@@ -5,13 +5,14 @@
 PYTHON ?= /usr/bin/python3 python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# Two cores are enough for two engines at once; each worker has a data directory of its own.
-WORKERS ?= 2
+# Three workers for two cores: one alone waits a third of its time, for servers that start and for
+# clocks. Each has engines and data directories of its own, and takes about 3 GB with its servers.
+WORKERS ?= 3
 
 # Some environments forbid writing compiled modules; every server would then compile all of its own.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test recorded detections fault check docs bench lock package clean
+.PHONY: demo test recorded detections fault fuzz browser check docs bench lock package clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/vedette demo
@@ -32,7 +33,17 @@ detections: $(VENV)/.dev
 
 # Kills, full disks and overload in 200 seeded rounds: a quarter of an hour. `make test` has a short form.
 fault: $(VENV)/.dev
-	VEDETTE_TEST_ROUNDS=$(or $(ROUNDS),200) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/fault $(ARGS)
+	VEDETTE_TEST_ROUNDS=$(or $(ROUNDS),200) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/fault tests/contract/store/test_upgrade.py $(ARGS)
+
+# Damaged files of programs by the ten thousand, and 50,000 requests of schemathesis, made of /openapi.json.
+# `make test` has a few of each.
+fuzz: $(VENV)/.dev
+	VEDETTE_FUZZ_FILES=$(or $(FILES),20000) $(BIN)/python -m pytest -q tests/unit/binaries/test_damaged_files.py $(ARGS)
+	VEDETTE_FUZZ_REQUESTS=$(or $(REQUESTS),50000) $(BIN)/python -m pytest -s tests/flow/test_openapi_fuzz.py $(ARGS)
+
+# The console in a browser, also what takes minutes: every screen, narrow and by keyboard.
+browser: $(VENV)/.dev
+	VEDETTE_TEST_BROWSER=1 $(BIN)/python -m pytest -q tests/browser $(ARGS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -3,13 +3,18 @@
 import sys
 
 from bench import (
+    access_tokens,
+    alert_export,
     alerts,
     analysis,
+    binaries,
+    console,
     demo,
     detect,
     feeds,
     filters,
     fleet,
+    forwarder,
     fuzz,
     hostile,
     imports,
@@ -17,9 +22,11 @@ from bench import (
     query,
     search,
     sensor,
+    servers,
     soak,
     starve,
     tree,
+    update_jobs,
     watchlists,
 )
 from bench.figure import Part
@@ -35,16 +42,22 @@ PARTS: tuple[Part, ...] = (
     query.PART,
     analysis.PART,
     demo.PART,
+    console.PART,
     feeds.PART,
+    binaries.PART,
     fleet.PART,
     hostile.PART,
     starve.PART,
     sensor.PART,
     alerts.PART,
     watchlists.PART,
+    forwarder.PART,
+    alert_export.PART,
+    access_tokens.PART,
+    update_jobs.PART,
 )
 
-LONG: tuple[Part, ...] = (query.LARGE, fuzz.PART, soak.PART)
+LONG: tuple[Part, ...] = (query.LARGE, servers.PART, fuzz.PART, soak.PART)
 """Parts that run only when they are named: a quarter of an hour and more."""
 
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from bench.figure import Figure, Outcome, Part
+from bench.recorded_rules import recorded_figures
 from bench.watch import cpu_seconds
 from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.server_process import ServerProcess, api_client
@@ -103,6 +104,7 @@ def run(room: Path) -> Outcome:
         server.stop()
     if result.errors:
         raise RuntimeError(f"the load generator gave up: {result.errors}")
+    recorded, notes = recorded_figures(room)
     shown = ", ".join(f"{turn.rate:,.0f}" for turn in turns.done)
     return Outcome(
         f"{len(ids):,} Sigma rules, Sysmon JSON from {ENDPOINTS} simulated endpoints,"
@@ -114,10 +116,12 @@ def run(room: Path) -> Outcome:
             Figure("processor time without", turns.median(False, _cpu_us), "us/event"),
             Figure("processor time with", turns.median(True, _cpu_us), "us/event"),
             Figure("commit to alert, p95 at most", latency_s, "s", at_most=10),
+            *recorded,
         ),
         (
             f"events/s, turn by turn, the first without: {shown}",
             f"{hits:,.0f} hits; rules stopped for their cost: {', '.join(stopped) or 'none'}",
+            *notes,
         ),
     )
 

@@ -45,7 +45,7 @@ SERVED: Final = 10_000
 
 def run(room: Path) -> Outcome:
     data = room / "server"
-    _fill(data)
+    fill(data)
     server = ServerProcess(data, 0)
     try:
         access = server.wait_until_ready()
@@ -80,7 +80,7 @@ def run(room: Path) -> Outcome:
     )
 
 
-def _fill(data: Path) -> None:
+def fill(data: Path) -> None:
     """Starts a server once, for its schema, and writes the fleet into it."""
     server = ServerProcess(data, 0)
     server.wait_until_ready()
@@ -89,12 +89,13 @@ def _fill(data: Path) -> None:
     chance, now_us = random.Random(5), SystemClock().now_us()
     with database.writing() as connection:
         for begin in range(1, SENSORS + 1, 5_000):
-            rows = [_row(number, chance, now_us) for number in range(begin, begin + 5_000)]
+            rows = [fleet_row(number, chance, now_us) for number in range(begin, begin + 5_000)]
             connection.execute(insert(SENSOR), rows)
     database.close()
 
 
-def _row(number: int, chance: random.Random, now_us: int) -> dict[str, Any]:
+def fleet_row(number: int, chance: random.Random, now_us: int) -> dict[str, Any]:
+    """A row of an enrolled sensor, whose key is `KEY`."""
     address = f"10.{chance.randrange(256)}.{chance.randrange(256)}.{chance.randrange(256)}"
     return {
         "id": number,

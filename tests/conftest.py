@@ -9,22 +9,25 @@ of one local shard, where every answer must be the same. `doubled_engine` names 
 twice, as a cluster of two would: reads see every row two times.
 """
 
-import shutil
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import settings
 
 from tests.support.indexed import KINDS
+from tests.support.memory import in_memory
 from tests.support.store_pool import StorePool
 from vedette.store.engine.capabilities import EMBEDDED, Capabilities, distributed
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.engine.grants import RIGHTS
 from vedette.store.engine.open import open_engine
 from vedette.store.schema.create import create_tables
+
+# How long one example takes says more about what else the machine does than about the code.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 _CLUSTERS = """
     <tcp_port>{port}</tcp_port>
@@ -56,17 +59,35 @@ _OF_TESTS = (
 _REPLICA = "<replica><host>127.0.0.1</host><port>{port}</port></replica>"
 
 
-_MEMORY_FREE_BYTES_MIN = 8 << 30
-
 _BY_MODULE = {"api", "browser", "fault", "flow"}
 """Folders whose modules have servers of their own: all tests of one run in one worker."""
 
+_IN_TURN = ["recorded", "fault", "flow", "api", "browser", "property", "house", "contract", "unit"]
+"""Folders in the order in which several workers take them: long groups first, and what is quick
+last, so that no worker waits for another at the end. Browsers long after the flows that make
+network interfaces: a browser gives up what it loads when the network changes."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Has pytest-xdist keep the order of the tests, in place of groups of many tests first: a
+    group of three kills takes longer than one of a hundred words."""
+    config.option.loadscopereorder = False
+
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    folders = {item.nodeid: item.nodeid.split("/")[1] for item in items if "/" in item.nodeid}
     for item in items:
-        if item.path.parent.name in _BY_MODULE and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}-{item.path.stem}"))
+        folder = folders.get(item.nodeid, "")
+        # A unit test takes less time than giving it to a worker: by module, too.
+        if (item.path.parent.name in _BY_MODULE or folder == "unit") and item.get_closest_marker(
+            "xdist_group"
+        ) is None:
+            name = item.nodeid.partition("::")[0].removesuffix(".py").replace("/", "-")
+            item.add_marker(pytest.mark.xdist_group(name))
+    if hasattr(config, "workerinput"):
+        turns = {folder: turn for turn, folder in enumerate(_IN_TURN)}
+        items.sort(key=lambda item: turns.get(folders.get(item.nodeid, ""), len(turns)))
 
 
 _ID_BYTES_MAX = 40
@@ -88,20 +109,8 @@ def _free_port() -> int:
 @pytest.fixture(scope="session")
 def root_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouseEngine]:
     """The one engine of this process; its tables are there to be copied."""
-    with _in_memory(tmp_path_factory.mktemp("engine")) as directory:
+    with in_memory(tmp_path_factory.mktemp("engine")) as directory:
         yield from _root_engine(directory)
-
-
-@contextmanager
-def _in_memory(otherwise: Path) -> Iterator[Path]:
-    """A directory in memory where the machine has it to spare: what these tests ask of the engine
-    does not depend on the disk, and making and deleting its many small files takes a fifth less."""
-    memory = Path("/dev/shm")
-    if not memory.is_dir() or shutil.disk_usage(memory).free < _MEMORY_FREE_BYTES_MIN:
-        yield otherwise
-        return
-    with TemporaryDirectory(dir=memory, prefix="vedette-tests-") as name:
-        yield Path(name)
 
 
 def _root_engine(directory: Path) -> Iterator[ClickHouseEngine]:

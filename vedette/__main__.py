@@ -1,15 +1,12 @@
 """`python -m vedette` is the `vedette` command."""
 
-import gc
+from vedette.cli.loading import loading
 
 
 def command() -> None:
     """Imports the program and runs it."""
-    gc.disable()  # of what a program is made of, nothing is ever garbage
-    from vedette.cli.main import app
-
-    gc.freeze()
-    gc.enable()
+    with loading():
+        from vedette.cli.main import app
     app()
 
 

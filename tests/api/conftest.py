@@ -9,24 +9,24 @@ from tests.support.served import Server, start_server
 from tests.support.sysmon import Story, story
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     yield from start_server(tmp_path_factory.mktemp("server"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def analyst(server: Server) -> Iterator[httpx.Client]:
     with server.analyst() as client:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sender(server: Server) -> Iterator[httpx.Client]:
     with server.sender() as client:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sent_story(sender: httpx.Client) -> Story:
     """A story that is stored once its post is answered."""
     tale = story("api-host.corp.example")

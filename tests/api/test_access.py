@@ -27,6 +27,7 @@ PLACES = {
     "{group_id}": "1",
     "{site_id}": "1",
     "{alias}": "no-such-alias",
+    "{name}": "no-such-rules",
     "{username}": "no-such-user",
     "{team_id}": "999999",
     "{token_id}": "NOSUCHTOKEN",
@@ -45,6 +46,8 @@ PLACES = {
     "{note_id}": "00" * 16,
     "{job_id}": "999999",
     "{device_id}": "999999",
+    "{provider_id}": "999999",
+    "{identity_id}": "999999",
 }
 
 
@@ -78,10 +81,27 @@ def test_a_credential_that_holds_no_secret_is_401_and_asks_for_one(
     server: Server, header: str
 ) -> None:
     with server.client(Authorization=header) as client:
-        answer = client.get("/api/info")
-    assert answer.status_code == 401
-    assert answer.headers["www-authenticate"].startswith("Basic")
+        answer, of_sender = client.get("/api/info"), client.get("/_license")
+    assert (answer.status_code, of_sender.status_code) == (401, 401)
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert of_sender.headers["www-authenticate"].startswith("Basic")
     assert answer.json()["reason"] == "unauthorized"
+
+
+def test_basic_is_accepted_from_senders_alone(server: Server) -> None:
+    """A browser remembers it, and would send it with what another site asks."""
+    pair = base64.b64encode(f"any:{server.token}".encode()).decode()
+    with server.client(Authorization=f"Basic {pair}") as client:
+        answered = {one: call(client, *one) for one in WALKED}
+    of_senders = {Right.SEND, Right.HANDSHAKE}
+    let_in = {
+        one
+        for one, answer in answered.items()
+        if answer.status_code != 401 and ACCESS[one] not in WITHOUT_TOKEN | of_senders
+    }
+    assert let_in == set()
+    refused = [one for one in WALKED if ACCESS[one] in of_senders]
+    assert [one for one in refused if answered[one].status_code == 401] == []
 
 
 def _printed(data: Path) -> dict[str, str]:

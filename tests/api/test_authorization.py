@@ -13,10 +13,13 @@ from sqlalchemy import func, select, update
 from tests.api.test_access import PLACES
 from tests.api.test_alerts import RULE, hit
 from tests.support.access_table import REACHED, Caller, Row, rows
+from tests.support.cloud import make_app
+from tests.support.sensor import enrol, secret_of
 from tests.support.served import Server, hire, open_group, state_of
 from tests.support.sysmon import Host
 from tests.support.written_detections import alerted_server
 from vedette.clock import SystemClock
+from vedette.model.permission import PERMISSIONS
 from vedette.model.principal import Role
 from vedette.state.accounts import audit_trail, tokens, users
 from vedette.state.accounts.audit_trail import Search
@@ -36,6 +39,8 @@ CALLERS = [
     Caller("between", roles=((OURS, Role.VIEWER), (THEIRS, Role.ANALYST))),
     Caller("global", kind="global"),
     Caller("sender", kind="ingest"),
+    Caller("sensor", kind="sensor"),
+    Caller("app", kind="app", roles=((OURS, Role.ADMINISTRATOR),)),
     Caller("reader", kind="global", is_read_only=True),
     Caller("scoped-reader", roles=((OURS, Role.ADMINISTRATOR),), is_read_only=True),
 ]
@@ -113,6 +118,13 @@ def credential(
             return {}
         case "ingest":
             return {"Authorization": f"Bearer {objects[OURS]['secret']}"}
+        case "sensor":
+            with server.client() as client:
+                return enrol(client, "sensor.matrix.example", secret_of(server)).headers
+        case "app":
+            ours = [objects[OURS]["group"]]
+            app = make_app(server, caller.name, *PERMISSIONS, groups=ours)
+            return {"X-Auth-Token": app.auth_token}
         case "global":
             token = server.token
         case _:
@@ -156,7 +168,7 @@ def own_objects(grounds: Grounds, caller: Caller) -> None:
     """A token, a session, and a stream of a caller."""
     username = {"global": "admin", "reader": "admin"}.get(caller.name, caller.name)
     grounds.owned["{username}", caller.name] = username
-    if caller.kind in ("none", "ingest"):
+    if caller.kind in ("none", "ingest", "sensor", "app"):
         return
     now_us = SystemClock().now_us()
     with state_of(grounds.server) as database:
@@ -216,6 +228,7 @@ def places_of(grounds: Grounds, call: Call, known: dict[str, Any]) -> dict[str, 
         "{process_id}": known["process"],
         "{segment_id}": known["segment"],
         "{sensor_id}": known["sensor"],
+        "{device_id}": known["sensor"],
         "{group_id}": known["group"],
         "{alert_id}": known["alert"],
         "{query_id}": known["query"],

@@ -13,6 +13,8 @@ AMSI = "AB" * 16
 """Loaded by the story's powershell, signed."""
 NO_MD5 = "0" * 32
 
+PARTS = ["", "/summary", "/icon", "/usage"]
+
 
 def search(client: httpx.Client, **parameters: Any) -> dict[str, Any]:
     answer = client.get("/api/v1/binary", params=parameters)
@@ -152,9 +154,26 @@ def test_a_summary_takes_either_case(analyst: httpx.Client, sent_story: Story, d
     assert body["observed_filename_facet"] == body["observed_filename"]
 
 
-@pytest.mark.parametrize("path", [f"{'fe' * 16}/summary", "xyz/summary", f"{NO_MD5}/summary"])
-def test_an_unknown_binary_is_404(analyst: httpx.Client, path: str) -> None:
-    assert analyst.get(f"/api/v1/binary/{path}").status_code == 404
+@pytest.mark.parametrize("digest", ["fe" * 16, NO_MD5, "fe" * 32])
+@pytest.mark.parametrize("part", PARTS)
+def test_an_unknown_binary_is_404(analyst: httpx.Client, digest: str, part: str) -> None:
+    assert analyst.get(f"/api/v1/binary/{digest}{part}").status_code == 404
+
+
+@pytest.mark.parametrize("digest", ["xyz", "f" * 31, "f" * 33, "g" * 32, "f" * 4_000, "%00" * 32])
+@pytest.mark.parametrize("part", PARTS)
+def test_what_is_no_hash_is_400_and_says_so(analyst: httpx.Client, digest: str, part: str) -> None:
+    answer = analyst.get(f"/api/v1/binary/{digest}{part}")
+    assert (answer.status_code, answer.json()["reason"]) == (400, "bad_request")
+    assert "neither an MD5 nor a SHA-256" in answer.json()["message"]
+
+
+@pytest.mark.parametrize("digest", ["%2F" * 32, "ab%2F..%2F..%2Fsensor%2F1", "..%2F" + "f" * 29])
+@pytest.mark.parametrize("part", PARTS)
+def test_a_slash_in_a_hash_leads_nowhere(analyst: httpx.Client, digest: str, part: str) -> None:
+    answer = analyst.get(f"/api/v1/binary/{digest}{part}")
+    assert answer.status_code in (400, 404)
+    assert answer.json()["reason"] in ("bad_request", "not_found")
 
 
 def test_the_bytes_of_a_binary_are_not_there_and_the_answer_says_so(

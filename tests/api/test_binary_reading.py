@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.pe_file import icon_image, pe_file
 from tests.support.program_files import SYSTEM_PROGRAM
-from tests.support.sensor import PlayedSensor, enrol, event, secret_of
+from tests.support.sensor import PlayedSensor, enrol, event, secret_of, sending_secret
 from tests.support.served import Server, hire, open_group
 from vedette import limits
 from vedette.clock import SystemClock
@@ -30,7 +30,7 @@ def client(server: Server) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="module")
 def sensor(server: Server, client: httpx.Client) -> PlayedSensor:
-    return enrol(client, "reading-host.example", secret_of(server))
+    return enrol(client, "reading-host.example", sending_secret(server))
 
 
 def started(sensor: PlayedSensor, path: str, md5: str, sha256: str) -> None:
@@ -92,6 +92,9 @@ def test_a_system_program_becomes_a_described_record(
     answer = analyst.get(f"/api/v1/binary/{md5}")
     with zipfile.ZipFile(io.BytesIO(answer.content)) as found:
         assert hashlib.md5(found.read("filedata")).hexdigest() == md5
+    asked = {"object": f"file copy:{body['md5']}"}
+    (entry,) = analyst.get("/api/v1/audit", params=asked).json()["results"]
+    assert (entry["action"], entry["author"]) == ("read", "admin")
     queried = analyst.get("/api/v1/binary", params={"q": f"md5:{md5} image_format:elf"}).json()
     assert queried["total_results"] == 1
     assert queried["results"][0]["copied_mod_len"] == len(content)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.object_store import KEY, SECRET, make_bucket, object_store, slow_store
-from tests.support.sensor import enrol, event, secret_of
+from tests.support.sensor import enrol, event, sending_secret
 from tests.support.served import Server, start_server
 from vedette.clock import SystemClock
 
@@ -35,7 +35,7 @@ def sent_copy(server: Server, content: bytes) -> tuple[str, int]:
     }
     now_us = SystemClock().now_us()
     with server.client() as client:
-        sensor = enrol(client, "host.example", secret_of(server))
+        sensor = enrol(client, "host.example", sending_secret(server))
         sensor.send([event("start", now_us, 5, now_us, path="/usr/bin/x", cmdline="x", **hashes)])
         file = {**hashes, "size": len(content), "path": "/usr/bin/x"}
         sensor.post("binaries/offer", {"files": [file]})

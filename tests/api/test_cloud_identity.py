@@ -83,6 +83,26 @@ def test_a_form_of_a_gigabyte_is_refused_unread(server: Server) -> None:
     assert answer.status_code == 413
 
 
+def test_an_app_calls_with_each_of_the_three_headers(server: Server) -> None:
+    app = make_app(server, "three ways", "device:read")
+    key = make_app(server, "one way", "device:read", kind="key")
+    token = made(access_token(server, app))["access_token"]
+    path = "/appservices/v6/orgs/VEDETTE/devices/_search"
+    for headers in (
+        {"Authorization": f"Bearer {token}"},
+        {"X-Auth-Token": f"{app.secret}/{app.id}"},
+        {"X-Auth-Token": f"{key.secret}/{key.id}"},
+    ):
+        with server.client(**headers) as client:
+            assert client.post(path, json={}).status_code == 200
+        # Something is added to the secret, or to the parts of the token.
+        broken = {
+            name: text.replace("/", "0/").replace(".", "0.") for name, text in headers.items()
+        }
+        with server.client(**broken) as client:
+            assert client.post(path, json={}).status_code == 401
+
+
 def test_a_native_key_gets_no_access_tokens(server: Server) -> None:
     key = make_app(server, "native", "device:read", kind="key")
     assert access_token(server, key).status_code == 401

@@ -1,5 +1,7 @@
 """Sensor-update jobs: what is refused, how devices move, what a job of 10,000 shows."""
 
+import csv
+import io
 import time
 from collections.abc import Iterator
 from hashlib import sha256
@@ -7,10 +9,12 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import select, update
 
 from tests.support.cloud import ORG, App, client_of, make_app
 from tests.support.served import Server, blobs_of, open_group, start_server, state_of
 from vedette.respond.package_files import add_sensor_package
+from vedette.state.db.schema_updates import UPDATE_JOB
 from vedette.state.sensors import enrolment
 
 JOBS = f"/sus/v2/orgs/{ORG}/jobs"
@@ -153,11 +157,44 @@ def test_statuses_of_callers(server: Server, hosts: list[Host], client: httpx.Cl
         assert one.get(place).status_code == 403
         assert one.post(f"{place}/status", json={"status": "PAUSED"}).status_code == 400
         assert one.post(f"{place}/status", json={"status": "CANCELLED"}).status_code == 200
-        assert one.post(f"{place}/status", json={"status": "CANCELLED"}).status_code == 409
+        assert one.post(f"{place}/status", json={"status": "CANCELLED"}).status_code == 400
     assert client.get(f"{JOBS}/nothing").status_code == 404
     assert client.get(f"{JOBS}/nothing/sensors").status_code == 404
     assert client.post(f"{JOBS}/nothing/status", json={"status": "CANCELLED"}).status_code == 404
     assert client.get(f"{JOBS}?job_type=OTHER").status_code == 400
+    assert client.post(f"{JOBS}?job_type=OTHER", json=wanted([hosts[0].id])).status_code == 400
+    assert client.post(f"{JOBS}?job_type=ENDPOINT", json=wanted([1])).status_code == 200
+    assert client.get(JOBS.replace(ORG, "OTHER")).status_code == 404
+
+
+def test_a_fault_of_the_server_is_500_without_detail(
+    server: Server, client: httpx.Client, hosts: list[Host]
+) -> None:
+    job = created(client, wanted([hosts[0].id]))
+    of_job = UPDATE_JOB.c.id == job["id"]
+    with state_of(server) as database:
+        with database.writing() as connection:
+            kits = connection.scalar(select(UPDATE_JOB.c.kits).where(of_job))
+            connection.execute(update(UPDATE_JOB).where(of_job).values(kits="damaged"))
+        try:
+            answer = client.get(f"{JOBS}/{job['id']}")
+        finally:
+            with database.writing() as connection:
+                connection.execute(update(UPDATE_JOB).where(of_job).values(kits=kits))
+    assert answer.status_code == 500
+    assert "damaged" not in answer.text
+    assert "Traceback" not in answer.text
+
+
+def test_kits_of_every_type_are_checked(client: httpx.Client) -> None:
+    """Which types there are, and that each needs the package of its operating system."""
+    for kit_type in ("RHEL", "UBUNTU", "SUSE", "AMAZON_LINUX", "OTHER"):
+        job = created(client, wanted([1], sensor_version={kit_type: VERSION}))
+        assert job["sensor_versions"] == {kit_type: VERSION}
+    for kit_type in ("XP", "WINDOWS", "MAC", "MAC_OSX"):
+        answer = client.post(JOBS, json=wanted([1], sensor_version={kit_type: VERSION}))
+        assert answer.status_code == 400
+        assert kit_type in answer.json()["message"]
 
 
 def test_devices_move_by_what_their_sensors_do(client: httpx.Client, hosts: list[Host]) -> None:
@@ -259,6 +296,16 @@ def test_csv_has_its_columns_and_no_formulas(client: httpx.Client, hosts: list[H
     assert "content-disposition" not in plain.headers
     assert plain.headers["content-type"].startswith("application/json")
     assert client.get(f"{JOBS}/{job['id']}/sensors?format=xml").status_code == 400
+
+
+def test_what_a_sensor_says_is_no_formula_in_csv(server: Server, client: httpx.Client) -> None:
+    evil = Host(server, "evil.example", enrolment_secret(server), '=HYPERLINK("http://x","y")')
+    job = created(client, wanted([evil.id]))
+    place = f"{JOBS}/{job['id']}/sensors"
+    (row,) = csv.DictReader(io.StringIO(client.get(f"{place}?format=csv").text))
+    assert row["Initial Device Version"] == '\'=HYPERLINK("http://x","y")'
+    assert client.get(place).json()[str(evil.id)]["initial_version"].startswith("=")
+    evil.client.close()
 
 
 def test_jobs_of_hidden_groups_are_not_there(

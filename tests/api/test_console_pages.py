@@ -121,3 +121,15 @@ def test_a_tile_shows_what_its_reader_may_see(server: Server, analyst: httpx.Cli
         assert client.get("/ui/_/home/storage").status_code == 403
         assert ">0</dd>" in client.get("/ui/_/home/sensors").text
     assert "Storage" in analyst.get("/ui/_/home/storage").text
+
+
+def test_times_in_the_audit_log_are_shown_as_times(analyst: httpx.Client) -> None:
+    made = analyst.post("/api/v1/token", json={"name": "of-the-audit-page", "expires_days": 30})
+    assert made.status_code == 200
+    ban = {"md5hash": "0" * 28 + "a0d1", "text": "of the audit page", "last_ban_time": 0}
+    analyst.post("/api/v1/banning/blacklist", json=ban).raise_for_status()
+    page = analyst.get("/ui/audit", params={"action": "create"}).text
+    assert "of-the-audit-page" in page
+    assert "expires <time" in page
+    assert "expires –" in page
+    assert "expires_us" not in page

@@ -116,6 +116,18 @@ def test_single_events_go_and_the_process_stays(
     assert (row["netconn_count"], row["filemod_count"], row["regmod_count"]) == (0, 1, 1)
 
 
+@pytest.mark.parametrize(("priority", "count"), [(5, 1), (-5, 0)])
+def test_a_pass_through_of_higher_priority_exempts(
+    analyst: httpx.Client, sender: httpx.Client, create: Any, priority: int, count: int
+) -> None:
+    create(path_filters=[NOISE], priority=0)
+    create(path_filters=[NOISE], priority=priority, filter_on_server=False)
+    tale = story(f"pass-through-{count}.corp.example")
+    send(sender, tale)
+    rows = found(analyst, f"hostname:{tale.host.name} process_name:powershell.exe")
+    assert len(rows) == count
+
+
 def test_a_filter_for_another_group_leaves_a_host_alone(
     server: Server, analyst: httpx.Client, sender: httpx.Client, create: Any
 ) -> None:

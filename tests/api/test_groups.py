@@ -156,8 +156,8 @@ def test_an_option_without_effect_is_answered_with_a_warning(
 ) -> None:
     group_id, _ = open_group(server, "warned about options")
     path = f"/api/v1/group/{group_id}"
-    changed = {"filter_known_dlls": True, "datastore_server": "x", "collect_netconns": False}
+    changed = {"tamper_level": 2, "datastore_server": "x", "collect_netconns": False}
     warnings = analyst.put(path, json=changed).json()["warnings"]
-    assert [one.partition(":")[0] for one in warnings] == ["datastore_server", "filter_known_dlls"]
+    assert [one.partition(":")[0] for one in warnings] == ["datastore_server", "tamper_level"]
     (record,) = analyst.get(path).json()
     assert "warnings" not in analyst.put(path, json=record).json()

@@ -9,19 +9,25 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 from sqlalchemy import select, update
 
+from tests.api import hidden_pages
 from tests.api.test_access import PLACES
+from tests.support.cloud import ORG
 from tests.support.served import Server, hire, open_group, start_server, state_of, wait_for
 from tests.support.sysmon import Host, Story, story
-from vedette.api.http.route_rights import ACCESS, Right
+from vedette.api.http.cloud_rights import CLOUD_PERMISSIONS
+from vedette.api.http.route_rights import ACCESS, READING_POSTS, Right
 from vedette.model.principal import Role
 from vedette.state.db.schema import BAN, SENSOR
 
+CLOUD_ALERTS = "/api/alerts/v7/orgs/{org_key}"
+CLOUD_DEVICES = "/appservices/v6/orgs/{org_key}/devices"
 READABLE = {Right.READ, Right.VIEW, Right.ACT, Right.ADMINISTER_GROUP, Right.ADMINISTER}
 KINDS = {"the rule", "the feed", "the watchlist"}
 """Of what found something, as alerts name it."""
@@ -41,7 +47,12 @@ PROCESS_FACETS = (
     *("day_of_week", "start", "host_type", "username_full", "hour_of_day"),
 )
 BINARY_FACETS = ("digsig_publisher", "digsig_result", "observed_filename", "hostname", "group")
+CLOUD_FACETS = ["type", "device_name", "reason", "severity", "policy_id", "process_name"]
 ALERT_FACETS = ("status", "hostname", "group", "username", "feed_name", "watchlist_name", "title")
+AN_HOUR = [
+    (datetime.now(UTC) - timedelta(hours=hours)).strftime("%Y-%m-%dT%H:00:00Z") for hours in (3, 2)
+]
+"""That is over: one that ends so long ago would move with the clock."""
 SEARCHES: list[tuple[str, dict[str, Any]]] = [
     ("/api/v1/process", {"q": "", "facet": "true", "facet.field": PROCESS_FACETS, "rows": 50}),
     ("/api/v1/process", {"q": "whoami", "sort": "process_name asc", "rows": 50}),
@@ -74,7 +85,7 @@ SEARCHES: list[tuple[str, dict[str, Any]]] = [
     ("/api/v1/lookup", {"value": "ab" * 16}),
     ("/api/v1/lookup", {"value": "whoami.exe"}),
     ("/api/v1/query/suggest", {"q": "hostname:", "at": "9"}),
-    ("/api/v1/completeness", {"from": "-2h", "to": "-1h"}),
+    ("/api/v1/completeness", {"from": AN_HOUR[0], "to": AN_HOUR[1]}),
 ]
 POSTS: list[tuple[str, dict[str, Any]]] = [
     ("/api/v1/process", {"q": ["whoami"], "rows": 50}),
@@ -86,7 +97,26 @@ POSTS: list[tuple[str, dict[str, Any]]] = [
         "/api/v1/watchlist/preview",
         {"search_query": "q=" + WHOAMI, "from": "2020-01-01", "to": "2099-01-01"},
     ),
+    ("/api/v1/sigma/test", {"text": RULE, "from": "2020-01-01", "to": "2099-01-01"}),
+    (f"{CLOUD_ALERTS}/alerts/_search", {"rows": 50}),
+    (f"{CLOUD_ALERTS}/alerts/_search", {"query": "device_name:hidden*", "rows": 50}),
+    (f"{CLOUD_ALERTS}/alerts/_search", {"criteria": {"minimum_severity": 1}, "rows": 1}),
+    (f"{CLOUD_ALERTS}/alerts/_facet", {"terms": {"fields": CLOUD_FACETS}}),
+    (f"{CLOUD_ALERTS}/grouped_alerts/_facet", {"terms": {"fields": CLOUD_FACETS}}),
+    (f"{CLOUD_ALERTS}/alerts/_group_search", {"rows": 50}),
+    (f"{CLOUD_ALERTS}/grouped_alerts/_search", {"rows": 50}),
+    (f"{CLOUD_DEVICES}/_search", {"rows": 50}),
+    (f"{CLOUD_DEVICES}/_search", {"query": "hidden", "rows": 50}),
+    (f"{CLOUD_DEVICES}/_scroll", {"rows": 50}),
+    (f"{CLOUD_DEVICES}/_facet", {"terms": {"fields": ["os", "status", "policy_id"]}}),
 ]
+NOT_THERE = ("/ui/x/y", "/ui/jobs/1", "/ui/_/home/storage", "/ui/_/home/changes")
+"""Pages that are not there, or for global administrators."""
+NOT_POSTED = {
+    "/api/v6/process/stream": "each answer has another id; the stream is read with GET",
+    "/api/v6/process/stream/{stream_id}": "ends the stream, which is read with GET",
+    f"{CLOUD_DEVICES}/_export": "makes one more job each time; that of the world is downloaded",
+}
 TIMES = re.compile(
     r'"(elapsed|\w+_ms|seconds|weight|risk|last_used|search_timestamp)": ?("[^"]*"|[\d.e-]+)'
     r'|(?<="store_accepts":true,)"time":"[^"]*"'
@@ -145,7 +175,10 @@ def policy(world: World) -> None:
         assert on.status_code == 200, on.text
     quiet = {"query": "title:nosuch", "name": "n", "reason": "r"}
     suppression = world.admin.post("/api/v1/alert/suppression", json=quiet).json()
+    counted = {"id": "counted", "path_filters": ["*hidden-*.exe"], "filter_on_server": False}
+    assert world.admin.post("/api/v1/ingress_approvedlist", json=counted).status_code == 200
     world.places |= {
+        "{filter_id}": "counted",
         "{watchlist_id}": made["id"],
         "{feed_id}": str(feed_id),
         "{report_id}": "known",
@@ -189,22 +222,41 @@ def learn_places(world: World, group_id: int) -> None:
         "{group_id}": str(group_id),
         "{alert_id}": alert["unique_id"],
         "{stream_id}": stream["stream_id"],
+        "{device_id}": str(row["sensor_id"]),
+        "{job_id}": str(export_of(world.client)),
         "{username}": "scoped",
     }
+
+
+def export_of(client: httpx.Client) -> int:
+    """The id of a job that exports the devices that a caller sees."""
+    answer = client.post(f"{CLOUD_DEVICES}/_export".replace("{org_key}", ORG), json={})
+    assert answer.status_code == 200, answer.text
+    return int(answer.json()["id"])
 
 
 def read(world: World) -> dict[str, tuple[int, str]]:
     """Every answer, by what was asked; without the times that things took."""
     answers: dict[str, tuple[int, str]] = {}
     for method, path in sorted(ACCESS):
-        if method == "GET" and ACCESS[method, path] in READABLE:
+        if method == "GET" and is_read(method, path):
             keep(answers, path, world.client.get(filled(world, path)))
     for path, query in SEARCHES:
         params = {name: filled(world, value) for name, value in query.items()}
         keep(answers, f"{path} {query}", world.client.get(path, params=params))
     for path, body in POSTS:
-        keep(answers, f"POST {path} {body}", world.client.post(path, json=body))
+        keep(answers, f"POST {path} {body}", world.client.post(filled(world, path), json=body))
+    for path in hidden_pages.paths(lambda text: str(filled(world, text))):
+        answer = world.client.get(path)
+        assert answer.status_code < 500, (path, answer.text)
+        answers[path] = (answer.status_code, hidden_pages.comparable(path, answer.text))
     return answers
+
+
+def is_read(method: str, path: str) -> bool:
+    """Whether a user reads with it what their scope lets them see."""
+    permission = CLOUD_PERMISSIONS.get((method, path))
+    return ACCESS[method, path] in READABLE if permission is None else permission.reads
 
 
 def keep(answers: dict[str, tuple[int, str]], asked: str, answer: httpx.Response) -> None:
@@ -232,7 +284,7 @@ def hide(world: World, seed: int) -> Host:
     """Another group with all that is of it: hosts, hits, alerts, people, questions, a block."""
     draw, name = random.Random(seed), f"hidden-{seed}"
     group_id, secret = open_group(world.server, name)
-    hire(world.server, f"of-{name}", {group_id: Role.ADMINISTRATOR})
+    theirs = hire(world.server, f"of-{name}", {group_id: Role.ADMINISTRATOR})
     # One short name with the host that is seen, and the same programs.
     tale = story(draw.choice([f"{name}.corp.example", f"seen.{name}.example"]))
     others = [
@@ -249,6 +301,11 @@ def hide(world: World, seed: int) -> Host:
     watchlist = {"name": name, "search_query": "q=" + WHOAMI, "group_id": group_id}
     assert world.admin.post("/api/v1/watchlist", json=watchlist).status_code == 200
     blocked(world.server, tale.host.name)
+    with world.server.client(**{"X-Auth-Token": theirs}) as client:
+        export_of(client)
+        for row in client.get("/api/v2/alert").json()["results"]:
+            path = f"{CLOUD_ALERTS}/alerts/{row['unique_id']}/notes".replace("{org_key}", ORG)
+            assert client.post(path, json={"note": name}).status_code == 200
     return tale.host
 
 
@@ -272,6 +329,7 @@ def objects_of(world: World, host: Host) -> dict[str, str]:
         "{process_id}": row["id"],
         "{sensor_id}": str(row["sensor_id"]),
         "{alert_id}": alert["unique_id"],
+        "{device_id}": str(row["sensor_id"]),
         "{group_id}": str(watchlist["group_id"]),
         "{watchlist_id}": watchlist["id"],
         "{md5}": "cd" * 16,
@@ -281,6 +339,7 @@ def objects_of(world: World, host: Host) -> dict[str, str]:
 NEVER = {
     "{process_id}": "00ffffff-0000-0000-0000-000000000000",
     "{sensor_id}": "99999",
+    "{device_id}": "99999",
     "{alert_id}": "ab" * 16,
     "{group_id}": "99999",
     "{watchlist_id}": "99999",
@@ -299,6 +358,7 @@ CHANGES: list[tuple[str, str, dict[str, Any]]] = [
     ("DELETE", "/api/v1/watchlist/{watchlist_id}", {}),
     ("PUT", "/api/v1/watchlist/{watchlist_id}/action_type/alert", {"enabled": True}),
     ("POST", "/api/v1/watchlist/{watchlist_id}/action", {"action_type": 3}),
+    ("POST", f"{CLOUD_ALERTS}/alerts/{{alert_id}}/notes", {"note": "n"}),
 ]
 
 
@@ -332,6 +392,22 @@ def with_ids(value: Any, known: dict[str, str]) -> Any:
     for name, one in known.items():
         value = value.replace(name, one)
     return int(value) if value.isdecimal() else value
+
+
+def test_every_page_of_what_is_seen_is_there_to_be_compared(world: World) -> None:
+    """A page that is not found would be alike before and after."""
+    missing = [
+        path for path, (status, _) in read(world).items() if path[:4] == "/ui/" and status != 200
+    ]
+    assert set(missing) <= set(NOT_THERE)
+
+
+def test_every_post_that_reads_is_among_those_that_are_compared() -> None:
+    reads = {path for method, path in READING_POSTS if method == "POST"}
+    reads |= {
+        path for (method, path), one in CLOUD_PERMISSIONS.items() if method == "POST" and one.reads
+    }
+    assert reads - {path for path, _ in POSTS} == set(NOT_POSTED)
 
 
 def test_what_is_hidden_answers_as_what_does_not_exist(world: World) -> None:

@@ -103,6 +103,22 @@ def test_padding_after_a_gzip_member_is_looked_at_once(server: Server) -> None:
     assert answer.json()["reason"] != "bad_compression"
 
 
+@pytest.mark.parametrize("filler", [b" ", b"\0", b"[", b"{}\n"])
+def test_a_body_inflated_beyond_proportion_is_too_large(server: Server, filler: bytes) -> None:
+    """64 MB of 64 kB: each of these took seconds of a core, or all memory of the machine."""
+    bomb = gzip.compress(filler * ((64 << 20) // len(filler)), 9)
+    with server.sender() as sender:
+        answer = sender.post("/api/v1/ingest", content=bomb, headers={"Content-Encoding": "gzip"})
+    assert (answer.status_code, answer.json()["reason"]) == (413, "too_large")
+
+
+def test_blanks_without_end_are_no_records(server: Server) -> None:
+    blank = gzip.compress(b" " * (30 << 20), 9)
+    with server.sender() as sender:
+        answer = sender.post("/api/v1/ingest", content=blank, headers={"Content-Encoding": "gzip"})
+    assert (answer.status_code, answer.json()["reason"]) == (400, "empty_body")
+
+
 def test_the_server_answers_others_while_bodies_are_inflated(server: Server) -> None:
     """Eight bombs of 4 MB at once, in what a sensor sends too: none keeps the event loop."""
     with server.client() as client:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.support.openapi_client import DocumentClient, UndocumentedError
-from tests.support.sensor import enrolment_body, lines, secret_of, session
+from tests.support.sensor import enrolment_body, lines, sending_secret, session
 from tests.support.served import Server
 from tests.support.sysmon import Story, story
 from vedette.clock import SystemClock
@@ -187,7 +187,7 @@ def test_receipts_of_telemetry(document: dict[str, Any], server: Server) -> None
 
 
 def test_a_sensor(document: dict[str, Any], server: Server) -> None:
-    body = enrolment_body("openapi-sensor", secret_of(server))
+    body = enrolment_body("openapi-sensor", sending_secret(server))
     with server.client() as http:
         enrol = DocumentClient(document, http)["POST /sensor/v1/enrol"]
         with pytest.raises(UndocumentedError):

@@ -52,6 +52,22 @@ def test_a_partition_is_unmounted_and_mounted_again(analyst: httpx.Client, warm:
     assert listed(analyst)[warm]["info"]["userMounted"] is True
 
 
+def test_a_process_of_an_unmounted_partition_is_404_with_that_reason(
+    analyst: httpx.Client, warm: str
+) -> None:
+    query = {"q": "process_name:whoami.exe"}
+    (known,) = analyst.get("/api/v1/process", params=query).json()["results"]
+    analyst.post(f"{ROOT}/{warm}/unmount")
+    try:
+        for path in ("/api/v1/process/{id}/0", "/api/v4/process/{id}/0/event"):
+            answer = analyst.get(path.format(**known))
+            assert (answer.status_code, answer.json()["reason"]) == (404, "partition_unmounted")
+        assert analyst.get("/api/v1/process", params=query).json()["all_segments"] is False
+    finally:
+        analyst.post(f"{ROOT}/{warm}/mount")
+    assert analyst.get(f"/api/v1/process/{known['id']}/0").status_code == 200
+
+
 @pytest.mark.parametrize(("method", "path"), [("DELETE", "/writer"), ("POST", "/writer/unmount")])
 def test_the_hot_partition_stays(analyst: httpx.Client, method: str, path: str) -> None:
     answer = analyst.request(method, ROOT + path)
@@ -68,3 +84,17 @@ def test_a_deleted_partition_is_gone(analyst: httpx.Client, warm: str) -> None:
     assert warm not in listed(analyst)
     after = analyst.get("/api/v1/process", params={"rows": 0}).json()["total_results"]
     assert (before, after) == (4, 0)
+
+
+def test_who_changed_and_deleted_which_partition_is_in_the_audit_log(
+    analyst: httpx.Client, warm: str
+) -> None:
+    """After the tests before this one, which did it."""
+    found = analyst.get("/api/v1/audit", params={"kind": "partition"}).json()["results"]
+    told = [(one["action"], one["author"], one["after"]) for one in found if one["target"] == warm]
+    assert ("change", "admin", {"state": "warm"}) in told
+    assert ("change", "admin", {"state": "cold"}) in told
+    (deleted,) = [one for one in found if one["action"] == "delete" and one["target"] == warm]
+    assert deleted["before"]["rows"] > 0
+    assert deleted["before"]["from"] < deleted["before"]["to"]
+    assert not [one for one in found if one["target"] in ("no_such", "writer")]

@@ -195,7 +195,7 @@ def test_a_check_in_is_answered_with_all_orders(sensor: PlayedSensor) -> None:
         "filters": None,
         "update": None,
         "want_binaries": [],
-        "not_collected": ["amsi"],
+        "not_collected": ["amsi", "storefiles"],
         "quotas": {
             "eventlog_bytes": 1 << 30,
             "eventlog_percent": 1,

@@ -15,8 +15,16 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from tests.support.sensor import PlayedSensor, enrol, enrolment_body, event, secret_of
-from tests.support.served import Server, blobs_of, hire, open_group, state_of
+from tests.support.sensor import (
+    PlayedSensor,
+    enrol,
+    enrolment_body,
+    event,
+    secret_of,
+    sending_group,
+    sending_secret,
+)
+from tests.support.served import Server, blobs_of, hire, state_of
 from vedette import limits
 from vedette.blobs.blob_store import BlobKey, open_verified
 from vedette.clock import SystemClock
@@ -34,7 +42,7 @@ def client(server: Server) -> Iterator[httpx.Client]:
 @pytest.fixture
 def sensor(server: Server, client: httpx.Client, request: pytest.FixtureRequest) -> PlayedSensor:
     name = request.node.name.replace("_", "-").replace("[", "-").replace("]", "").lower()[:60]
-    return enrol(client, f"{name}.example", secret_of(server))
+    return enrol(client, f"{name}.example", sending_secret(server))
 
 
 def described(content: bytes, **changes: Any) -> dict[str, Any]:
@@ -134,7 +142,7 @@ def test_of_a_large_file_the_beginning_is_kept_for_its_sensor_alone(
     beginning = hashlib.sha256(bytes(limits.COPIED_FILE_BYTES_MAX)).hexdigest()
     assert blobs_of(server).size(BlobKey("binaries", beginning)) == limits.COPIED_FILE_BYTES_MAX
     assert offer(sensor, file) == []
-    other = enrol(client, "has-it-too.example", secret_of(server))
+    other = enrol(client, "has-it-too.example", sending_secret(server))
     assert offer(other, file) == [{"sha256": sha256, "offset": 0}]
 
 
@@ -174,7 +182,7 @@ def test_a_copy_is_for_those_who_see_a_sensor_that_sent_it(
     file = described(content)
     offer(sensor, file)
     assert send(sensor, file["sha256"], 0, content).status_code == 200
-    group_id, _ = open_group(server, "curious about copies")
+    group_id = sending_group(server, "curious about copies", collect_storefiles=True)
     curious = enrol(client, "curious-copies.example", secret_of(server, group_id))
     now_us = SystemClock().now_us()
     hashes = {"md5": file["md5"], "sha256": file["sha256"]}
@@ -209,8 +217,10 @@ def test_a_damaged_copy_is_503_with_its_reason_and_no_byte_of_it(
     assert analyst.get(f"/api/v1/binary/{file['md5']}").status_code == 200
 
 
-def set_version(analyst: httpx.Client, version: str) -> None:
-    answer = analyst.put("/api/v1/group/1", json={"sensor_version_linux": version})
+def set_version(server: Server, analyst: httpx.Client, version: str) -> None:
+    answer = analyst.put(
+        f"/api/v1/group/{sending_group(server)}", json={"sensor_version_linux": version}
+    )
     assert answer.status_code == 200
 
 
@@ -223,10 +233,10 @@ def test_a_registered_package_is_ordered_and_downloaded(
         blobs_of(server).put(BlobKey("packages", sha256), [content])
         sensor_packages.register(database, Package("linux", "2.0.0", sha256, len(content)))
         for version, is_ordered in (("Manual", False), ("1.9.0", False), ("2.0.0", True)):
-            set_version(analyst, version)
+            set_version(server, analyst, version)
             order = sensor.check_in(sensor_version="1.0.0").json()["update"]
             assert (order is not None) is is_ordered
-        set_version(analyst, "Latest")
+        set_version(server, analyst, "Latest")
         order = sensor.check_in(sensor_version="1.0.0").json()["update"]
         assert (order["version"], order["size"]) == ("2.0.0", 2_000)
         answer = sensor.client.get(order["url_path"], headers=sensor.headers)
@@ -235,23 +245,23 @@ def test_a_registered_package_is_ordered_and_downloaded(
         sensor_packages.withdraw(database, "linux")
     assert sensor.check_in(sensor_version="1.0.0").json()["update"] is None
     assert sensor.client.get(order["url_path"], headers=sensor.headers).status_code == 404
-    set_version(analyst, "Manual")
+    set_version(server, analyst, "Manual")
 
 
 def test_an_update_is_signed_with_the_key_that_sensors_were_given(
     server: Server, client: httpx.Client, analyst: httpx.Client
 ) -> None:
-    body = enrolment_body("signed-update.example", secret_of(server))
+    body = enrolment_body("signed-update.example", sending_secret(server))
     made = client.post("/sensor/v1/enrol", json=body).json()
     sensor = PlayedSensor(client, made["sensor_id"], made["key"], "signed-update.example")
     content = os.urandom(500)
     sha256 = hashlib.sha256(content).hexdigest()
-    set_version(analyst, "Latest")
+    set_version(server, analyst, "Latest")
     with state_of(server) as database:
         sensor_packages.register(database, Package("linux", "3.0.0", sha256, len(content)))
         order = sensor.check_in(sensor_version="1.0.0").json()["update"]
         sensor_packages.withdraw(database, "linux")
-    set_version(analyst, "Manual")
+    set_version(server, analyst, "Manual")
     raw = base64.b64decode(made["update_public_key"])
     assert len(raw) == 32
     key = Ed25519PublicKey.from_public_bytes(raw)

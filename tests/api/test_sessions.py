@@ -1,6 +1,8 @@
 """Sessions of browsers: signing in, changes, lock-out, the second factor."""
 
 import secrets
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -186,6 +188,73 @@ def test_a_second_factor_is_needed_once_it_is_confirmed(own: Server, name: str) 
         assert gone.status_code == 200
     with browser(own) as other:
         assert sign_in(other, name).status_code == 200
+
+
+def test_one_network_of_ipv6_is_one_address(own: Server) -> None:
+    statuses = []
+    for n in range(42):
+        with browser(own, f"2001:db8:0:1::{n:x}") as client:
+            statuses.append(sign_in(client, f"someone-{n}", "x" * 12).status_code)
+    assert statuses == [401] * 40 + [429] * 2
+    with browser(own, "2001:db8:0:2::1") as client:
+        assert sign_in(client, "someone", "x" * 12).status_code == 401
+
+
+def with_second_factor(client: httpx.Client, name: str) -> tuple[dict[str, str], pyotp.TOTP]:
+    """The header of changes, and the authenticator; the code of the step before is used up."""
+    headers = {"X-CSRF-Token": sign_in(client, name).json()["csrf_token"]}
+    uri = client.post("/api/v1/secondfactor", headers=headers).json()["uri"]
+    totp = pyotp.TOTP(parse_qs(urlsplit(uri).query)["secret"][0])
+    code = totp.at(time.time() - 30)
+    client.put("/api/v1/secondfactor", json={"code": code}, headers=headers).raise_for_status()
+    return headers, totp
+
+
+def test_a_session_is_not_enough_to_replace_a_second_factor(own: Server, name: str) -> None:
+    with browser(own) as client:
+        headers, totp = with_second_factor(client, name)
+        for body in (None, {}, {"password": "wrong"}):
+            answer = client.post("/api/v1/secondfactor", json=body, headers=headers)
+            assert answer.status_code == 400, answer.text
+        proof = {"password": PASSWORD}
+        answer = client.post("/api/v1/secondfactor", json=proof, headers=headers)
+        assert answer.status_code == 200
+        with browser(own) as other:
+            assert sign_in(other, name, code=totp.now()).status_code == 200
+
+
+def test_who_lost_the_second_factor_is_let_in_by_the_operator(own: Server, name: str) -> None:
+    with browser(own) as client:
+        with_second_factor(client, name)
+    words = ("user", "change", name.upper(), "--no-second-factor", "--data", str(own.data))
+    subprocess.run([sys.executable, "-m", "vedette", *words], check=True, capture_output=True)
+    with browser(own) as client:
+        assert sign_in(client, name).status_code == 200
+
+
+def test_a_session_does_not_guess_its_users_password(own: Server, name: str) -> None:
+    with browser(own) as client:
+        headers, _ = with_second_factor(client, name)
+        statuses = [
+            client.request(
+                method, "/api/v1/secondfactor", json={"password": f"guess {n}"}, headers=headers
+            ).status_code
+            for n in range(5)
+            for method in ("DELETE", "POST")
+        ]
+        assert statuses == [400] * 8 + [429] * 2
+        right = {"password": PASSWORD}
+        answer = client.request("DELETE", "/api/v1/secondfactor", json=right, headers=headers)
+        assert answer.json()["reason"] == "locked_out"
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_site_signs_nobody_in(own: Server, name: str, site: str) -> None:
+    with browser(own) as client:
+        client.headers["Sec-Fetch-Site"] = site
+        answer = sign_in(client, name)
+        assert (answer.status_code, answer.json()["reason"]) == (403, "other_site")
+        assert "set-cookie" not in answer.headers
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +11,7 @@ import httpx
 import pytest
 
 from tests.api.shared_checks import QUERIES, Check, checks, stored_checks
+from tests.support.commands import program
 from tests.support.served import Server, start_server
 from vedette.errors import QueryError
 from vedette.query import parse
@@ -32,8 +31,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     without a state database."""
     data: Path = tmp_path_factory.mktemp("checks")
     (data / "telemetry").mkdir()
-    command = [sys.executable, "-m", "tests.api.shared_checks", str(data / "telemetry")]
-    subprocess.run(command, check=True, cwd=Path(__file__).parents[2])
+    program("from tests.api.shared_checks import *; main(Path(sys.argv[1]))", data / "telemetry")
     for server in start_server(data, "--accept-store"):
         yield from clients(server)
 

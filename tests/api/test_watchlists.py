@@ -104,6 +104,8 @@ def test_actions_move_with_the_query(analyst: httpx.Client, server: Server) -> N
         ({"search_query": "q=process_name%3A(a"}, ""),
         ({"search_query": "nofield:x"}, "nofield"),
         ({"search_query": "q=*"}, "matches everything"),
+        ({"search_query": "q=-prevalence_pair:2"}, "ask the whole store"),
+        ({"search_query": "q=prevalence_cmdline:1"}, "ask the whole store"),
         ({"search_query": ""}, "search_query"),
         ({"search_query": "start:yesterday"}, "not a date"),
         ({"search_query": "x\x00y"}, "zero byte"),

@@ -1,6 +1,8 @@
 """A browser for the tests of the pages: Debian's Chromium, driven by Playwright, never around the
 pages' policy. What a page complains about fails the test."""
 
+import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +17,7 @@ from vedette.state.accounts import users
 
 sync_api = pytest.importorskip("playwright.sync_api")
 
+PATIENCE_MS = float(os.environ.get("VEDETTE_TEST_BROWSER_PATIENCE_MS", "60000"))
 PASSWORD = "a long enough passphrase 1"
 LISTEN = """addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"""
@@ -40,6 +43,22 @@ class Visit:
 
 
 Visiting = Callable[..., Any]
+
+
+def until(page: Any, script: str, arg: Any = None, patience_s: float = 20.0) -> None:
+    """Waits until a script of the page is true. Playwright's own waiting runs text as script, which
+    the pages' policy refuses."""
+    end = time.monotonic() + patience_s
+
+    def is_true() -> bool:
+        try:
+            return bool(page.evaluate(script, arg))
+        except sync_api.Error:  # the page is being left
+            return False
+
+    while not is_true():
+        assert time.monotonic() < end, f"never true: {script}"
+        page.wait_for_timeout(50)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +113,7 @@ def visiting(chromium: Any, server: Server, session: dict[str, Any]) -> Visiting
             if cookie is not None:
                 context.add_cookies([cookie])
             page = context.new_page()
-            page.set_default_timeout(60_000)
+            page.set_default_timeout(PATIENCE_MS)
             page.add_init_script(LISTEN)
             made = Visit(page, server.url)
             page.on("pageerror", lambda error: made.complaints.append(str(error)))

@@ -92,6 +92,47 @@ def test_anything_can_be_looked_up(visiting: Visiting) -> None:
     with visiting() as visit:
         page = visit.open("/ui/")
         page.keyboard.press("Control+k")
-        page.keyboard.type("queue.example")
+        page.keyboard.insert_text("queue.example")
         page.wait_for_selector("#omnibox nav a")
         assert "queue.example" in page.inner_text("#omnibox nav")
+
+
+def test_a_group_is_suppressed_and_an_alert_assigned_by_keys(
+    visiting: Visiting, server: Server
+) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/alerts?q=")
+        page.wait_for_selector("#flyout-title")
+        page.keyboard.press("a")
+        page.wait_for_selector("#triage[open] [data-submit]:enabled")
+        assert page.inner_text("#triage-title") == "Assign 1 alert"
+        assert page.evaluate("document.activeElement.name") == "assigned_to"
+        page.keyboard.type("bo")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#undo [data-undo]")
+        page.reload()
+        page.wait_for_selector("#flyout-title")
+        total = int(page.inner_text("[data-total]"))
+        page.keyboard.press("S")
+        page.wait_for_selector("#triage[open] [data-submit]:enabled")
+        assert page.inner_text("#triage-title") == f"Resolve and suppress {total} alerts"
+        assert page.is_checked("[name=suppress]")
+        page.fill("[name=comment]", "known")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#undo [data-undo]")
+    with server.analyst() as client:
+        found = client.get("/api/v1/alert/suppression").json()
+        assert any(one["reason"] == "known" for one in found)
+        given = client.get("/api/v2/alert", params={"q": "assigned_to:bo", "rows": 1}).json()
+        assert given["total_results"] == 1
+        assert open_alerts(server) == 0
+
+
+def test_a_host_column_is_one_line(visiting: Visiting) -> None:
+    with visiting(width=1300) as visit:
+        page = visit.open("/ui/alerts?q=")
+        page.wait_for_selector("td.host")
+        style = page.locator("td.host").first.evaluate(
+            "(one) => [getComputedStyle(one).whiteSpace, getComputedStyle(one).textOverflow]"
+        )
+        assert style == ["nowrap", "ellipsis"]

@@ -139,3 +139,44 @@ def test_nothing_scrolls_sideways_on_a_narrow_screen(
         page = visit.open(path.replace("ID", told["id"]))
         page.wait_for_load_state("networkidle")
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_a_process_is_watched_banned_and_its_host_isolated_from_the_analysis(
+    visiting: Visiting, told: dict[str, Any], server: Server
+) -> None:
+    with visiting() as visit:
+        page = visit.open(f"/ui/process/{told['id']}")
+        page.wait_for_selector("[data-loaded]")
+        isolate = page.locator("[data-dialog=isolate]")
+        assert isolate.get_attribute("aria-disabled") == "true"  # only a log shipper is there
+        assert "No sensor" in isolate.get_attribute("title")
+        page.keyboard.press("i")
+        assert page.locator("#isolate[open]").count() == 0
+        page.keyboard.press("b")
+        page.wait_for_selector("#ban[open] [data-reach-of] table")
+        assert page.input_value("#ban [name=md5hashes]") == told["process_md5"]
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#ban:not([open])", state="attached")
+    with server.analyst() as client:
+        bans = client.get("/api/v1/banning/blacklist").json()
+        assert told["process_md5"] in {one["md5hash"] for one in bans}
+    with visiting() as visit:
+        page = visit.open(f"/ui/process/{told['id']}")
+        page.wait_for_selector("[data-loaded]")
+        page.keyboard.press("w")
+        page.wait_for_url("**/ui/watchlists/new**")
+        assert page.input_value("[name=search_query]").startswith('process_name:"photo_')
+        page.wait_for_selector("[data-result] table")
+
+
+def test_starts_are_counted_by_weekday_and_hour(visiting: Visiting, told: dict[str, Any]) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/process?t=all&q=hostname:hostile.example")
+        page.wait_for_selector("summary:text('By weekday and hour')")
+        page.click("summary:text('By weekday and hour')")
+        page.wait_for_selector("table.week")
+        cells = page.locator("table.week td.num").all_inner_texts()
+        rows = page.locator("tr[data-row]").count()
+        assert len(cells) == 7 * 24
+        assert sum(int(cell) for cell in cells if cell != "·") <= rows
+        assert any(cell != "·" for cell in cells)

@@ -1,6 +1,7 @@
 """The shell of the pages in a real browser: policy, sign-in, keys, focus, session."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,19 @@ def test_a_browser_shows_hidden_characters_as_the_server_does(
         assert shown[:3] == [case["parts"], case["mixed"], "BDI"]
         boxes = ["box"] * sum(boxed for boxed, _ in case["parts"])
         assert shown[3] == boxes + ["badge warn"] * case["mixed"]
+
+
+def test_no_part_is_put_into_a_page_before_what_checks_it(visiting: Visiting) -> None:
+    """A slow network must not let htmx begin without its extension: parts would be refused."""
+    with visiting() as visit:
+
+        def slow(route: Any) -> None:
+            time.sleep(1.5)
+            route.continue_()
+
+        visit.page.route("**/vendor/hx-csp.min.js", slow)
+        page = visit.open("/ui/")
+        page.wait_for_selector(".tile-sensors h2 a")
 
 
 def test_help_lists_keys_and_focus_goes_back_to_where_it_was(visiting: Visiting) -> None:

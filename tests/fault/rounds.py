@@ -8,6 +8,9 @@ import os
 import random
 import time
 
+DRAWN: list[int] = []
+"""Seeds of this process that no test has reported yet."""
+
 SEEDED_TESTS = 5
 """Tests that share VEDETTE_TEST_ROUNDS: kills of the server, also while rules fire, and of workers,
 full disk, overload."""
@@ -32,7 +35,9 @@ def is_long() -> bool:
 
 
 def seeded() -> random.Random:
-    """Random numbers with a new seed, which pytest shows when the test fails."""
+    """Random numbers with a new seed. pytest shows it when the test fails, `make fault` at its
+    end."""
     seed = int(os.environ.get("VEDETTE_TEST_SEED", "0")) or time.time_ns() % 1_000_000
     print(f"VEDETTE_TEST_SEED={seed}")
+    DRAWN.append(seed)
     return random.Random(seed)

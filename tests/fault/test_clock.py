@@ -1,7 +1,5 @@
 """A server whose wall clock is set: nothing is deleted, and senders keep their data."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,16 +8,18 @@ from pathlib import Path
 import pytest
 
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token
+from tests.support.commands import done
+from tests.support.forked import Forked
 from tests.support.served import STOP_S, Server, listening, wait_for
+from tests.support.set_clock import serve_with_set_clock
 
 DAY_S = 86_400
 
 
 @contextmanager
 def running(data: Path, offset: Path) -> Iterator[Server]:
-    command = [sys.executable, "-m", "tests.support.set_clock", str(data), str(offset)]
-    with (data / "server.log").open("ab") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
+    words = (str(data), str(offset))
+    process = Forked(words, {}, data / "server.log", serve_with_set_clock)
     try:
         yield listening(data, process)
         process.terminate()
@@ -35,8 +35,7 @@ def set_ahead(offset: Path, days: float) -> None:
 
 
 def confirm(data: Path) -> None:
-    command = [sys.executable, "-m", "vedette", "clock", "confirm", "--data", str(data)]
-    subprocess.run(command, check=True)
+    done("clock", "confirm", "--data", data)
 
 
 def status(server: Server) -> tuple[int, str]:

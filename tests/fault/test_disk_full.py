@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.fault.crash import launched
+from tests.fault.crash import forked
 from tests.fault.rounds import rounds, seeded
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token
 from tests.support.children import children
@@ -61,7 +61,7 @@ def refused(client: httpx.Client, sender: Sender) -> httpx.Response:
 def test_a_full_disk_refuses_and_takes_again_once_there_is_room(small_disk: Path) -> None:
     senders = [Sender(f"disk-{n}.example", numbered=n % 2 == 0) for n in range(2)]
     dice = seeded()
-    with launched(small_disk) as process:
+    with forked(small_disk) as process:
         server = listening(small_disk, process)
         server = replace(server, ingest_token=lasting_token(server))
         drain(senders, server)
@@ -77,7 +77,7 @@ def test_a_full_disk_refuses_and_takes_again_once_there_is_room(small_disk: Path
 
 
 def test_readiness_names_a_full_disk_until_there_is_room(small_disk: Path) -> None:
-    with launched(small_disk) as process:
+    with forked(small_disk) as process:
         server = listening(small_disk, process)
         with server.analyst() as client:
             assert client.get("/readyz").json()["checks"]["disk"] == "ok"

@@ -5,8 +5,6 @@ import os
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.fault.crash import launched
+from tests.fault.crash import forked
 from tests.fault.senders import Sender, drain
 from tests.fault.test_kill import workers
-from tests.fault.test_store_integrity import corrupt, filled, segment_files
+from tests.fault.test_store_integrity import Filled, corrupt, segment_files
+from tests.support.commands import program, vedette
 from tests.support.served import Server, hire, listening, wait_for
 from vedette.api.schemas.openapi.policy import POLICY
 from vedette.limits import WORKER_SILENT_S
@@ -29,7 +28,7 @@ CODES = {"ok": 0, "warning": 1, "error": 2}
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(tmp_path_factory: pytest.TempPathFactory, filled: Filled) -> Path:
     """The data directory of a stopped server that has stored something."""
     data = tmp_path_factory.mktemp("whole") / "data"
     filled(data, "one.example", "two.example", batches=2)
@@ -46,8 +45,7 @@ def data(whole: Path, tmp_path: Path) -> Path:
 
 def doctor(data: Path, *flags: str) -> dict[str, list[dict[str, Any]]]:
     """Findings by check; exit code and severity agree."""
-    command = [sys.executable, "-m", "vedette", "doctor", "--data", str(data), "--json", *flags]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = vedette("doctor", "--data", data, "--json", *flags)
     assert "Traceback" not in done.stderr
     told = json.loads(done.stdout)
     assert done.returncode == CODES[told["severity"]], done.stderr
@@ -90,8 +88,7 @@ def test_nothing_is_wrong_with_a_whole_directory(data: Path) -> None:
 
 
 def test_a_directory_without_a_server_is_refused(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "vedette", "doctor", "--data", str(tmp_path / "none")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = vedette("doctor", "--data", tmp_path / "none")
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no server data" in done.stderr
     assert not (tmp_path / "none").exists()
@@ -201,7 +198,7 @@ engine.close()
 
 
 def test_partitions_that_were_not_closed_or_deleted_in_time_are_named(data: Path) -> None:
-    subprocess.run([sys.executable, "-c", OLD_PARTITIONS, str(data / "telemetry")], check=True)
+    program(OLD_PARTITIONS, data / "telemetry")
     found = doctor(data)
     assert severities(found)["partitions"] == "error"
     said = " ".join(one["text"] for one in found["partitions"])
@@ -226,7 +223,7 @@ def test_damage_of_several_kinds_is_told_at_once(data: Path) -> None:
 
 @pytest.fixture
 def server(data: Path) -> Any:
-    with launched(data) as process:
+    with forked(data) as process:
         yield listening(data, process), process.pid
 
 

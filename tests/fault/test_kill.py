@@ -6,14 +6,14 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from tests.fault.crash import launched
+from tests.fault.crash import forked
 from tests.fault.rounds import rounds, seeded
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token, sending
 from tests.support.children import children, is_running
 from tests.support.served import listening, wait_for
 from vedette.bootstrap.ingest_workers import worker_count
 
-ROUNDS = 4
+ROUNDS = 3
 
 
 def test_what_was_acknowledged_survives_kills_and_is_stored_once(tmp_path: Path) -> None:
@@ -21,15 +21,15 @@ def test_what_was_acknowledged_survives_kills_and_is_stored_once(tmp_path: Path)
     senders = [Sender(f"killed-{n}.example", numbered=n % 2 == 0) for n in range(4)]
     token = ""
     for _ in range(count):
-        with launched(tmp_path) as process:
+        with forked(tmp_path) as process:
             server = listening(tmp_path, process)
             token = token or lasting_token(server)
             with sending(senders, replace(server, ingest_token=token)):
                 time.sleep(dice.uniform(0.0, 1.5))
                 process.kill()
-        with launched(tmp_path):
+        with forked(tmp_path):
             time.sleep(dice.uniform(0.0, 2.0))
-    with launched(tmp_path) as process:
+    with forked(tmp_path) as process:
         server = listening(tmp_path, process)
         drain(senders, replace(server, ingest_token=token))
         assert sum(sender.sent_again for sender in senders) >= count
@@ -42,7 +42,7 @@ def test_what_was_acknowledged_survives_the_end_of_a_worker(
 ) -> None:
     dice = seeded()
     senders = [Sender(f"orphaned-{n}.example", numbered=n % 2 == 0) for n in range(3)]
-    with launched(tmp_path) as process:
+    with forked(tmp_path) as process:
         server = listening(tmp_path, process)
         with sending(senders, server):
             for _ in range(rounds(ROUNDS)):
@@ -55,7 +55,7 @@ def test_what_was_acknowledged_survives_the_end_of_a_worker(
 
 
 def test_workers_end_with_their_server(tmp_path: Path) -> None:
-    with launched(tmp_path) as process:
+    with forked(tmp_path) as process:
         server = listening(tmp_path, process)
         pids = workers(process.pid)
         for pid in pids:

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from tests.fault.crash import launched
+from tests.fault.crash import forked
 from tests.fault.rounds import rounds, seeded
 from tests.fault.senders import Sender, check_stored_once, drain, sending
 from tests.support.served import listening
@@ -16,7 +16,7 @@ SMALL_QUEUE = [word for limit in LIMITS for word in ("--set", limit)]
 def test_what_a_full_queue_refuses_is_stored_once_when_it_comes_again(tmp_path: Path) -> None:
     dice = seeded()
     senders = [Sender(f"busy-{n}.example", numbered=n % 2 == 0) for n in range(8)]
-    with launched(tmp_path, *SMALL_QUEUE) as process:
+    with forked(tmp_path, *SMALL_QUEUE) as process:
         server = listening(tmp_path, process)
         for _ in range(rounds(2)):
             with sending(senders, server):

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import delete
 
-from tests.fault.crash import launched
+from tests.fault.crash import forked
 from tests.support.sensor import PlayedSensor, enrol, secret_of, session
 from tests.support.served import Server, listening, state_of
 from vedette.clock import SystemClock
@@ -22,7 +22,7 @@ def counts(server: Server, sensor: PlayedSensor) -> dict[str, Any]:
 
 def test_a_block_that_was_stored_and_not_noted_is_known_again(tmp_path: Path) -> None:
     block = session(SystemClock().now_us() - 3600 * 1_000_000)
-    with launched(tmp_path) as process:
+    with forked(tmp_path) as process:
         server = listening(tmp_path, process)
         with server.client() as client:
             sensor = enrol(client, "killed-between.example", secret_of(server))
@@ -32,7 +32,7 @@ def test_a_block_that_was_stored_and_not_noted_is_known_again(tmp_path: Path) ->
         process.wait()
         with state_of(server) as database, database.writing() as connection:
             connection.execute(delete(SENSOR_QUEUE))
-    with launched(tmp_path) as process:
+    with forked(tmp_path) as process:
         server = listening(tmp_path, process)
         with server.client() as client:
             sensor.client = client

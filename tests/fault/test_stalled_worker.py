@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.fault.crash import launched
+from tests.fault.crash import forked
 from tests.fault.senders import Sender, check_stored_once, drain, sending
 from tests.fault.test_kill import workers
 from tests.support.children import is_running
@@ -21,7 +21,7 @@ REPLACED_S = WORKER_STALL_S + 30
 @contextmanager
 def a_server(data: Path) -> Iterator[tuple[Server, int]]:
     """A server, and the id of its process."""
-    with launched(data) as process:
+    with forked(data) as process:
         yield listening(data, process), process.pid
 
 
@@ -62,7 +62,7 @@ def test_a_worker_that_ends_on_an_idle_server_is_replaced_before_a_record_comes(
 
 
 def test_a_stopped_worker_does_not_keep_the_server_from_stopping(tmp_path: Path) -> None:
-    with launched(tmp_path) as process:
+    with forked(tmp_path) as process:
         listening(tmp_path, process)
         stopped = workers(process.pid)
         for pid in stopped:

@@ -4,22 +4,20 @@ refuses to start, or says what is missing."""
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import httpx
 import pytest
 
-from tests.fault.crash import launched
+from tests.fault.crash import forked
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token
+from tests.support.commands import program
 from tests.support.served import STOP_S, Server, listening
-
-ROOT = Path(__file__).parents[2]
 
 DELETE_ID = """
 import sys
@@ -41,18 +39,39 @@ engine.close()
 """
 
 
+class Filled(Protocol):
+    def __call__(self, data: Path, *names: str, batches: int = 1) -> list[Sender]: ...
+
+
 @contextmanager
 def running(data: Path, *flags: str) -> Iterator[Server]:
     """A server that is stopped in order at the end."""
     data.mkdir(exist_ok=True)
-    with launched(data, *flags) as process:
+    with forked(data, *flags) as process:
         yield listening(data, process)
         process.terminate()
         assert process.wait(STOP_S) == 0
 
 
-def filled(data: Path, *names: str, batches: int = 1) -> list[Sender]:
-    """A stopped server that has stored something of each of these hosts."""
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Filled:
+    """Makes a stopped server that has stored something of each host, as a copy of one that was
+    made once for all tests."""
+    made: dict[tuple[tuple[str, ...], int], tuple[Path, list[Sender]]] = {}
+
+    def fill(data: Path, *names: str, batches: int = 1) -> list[Sender]:
+        if (names, batches) not in made:
+            original = tmp_path_factory.mktemp("filled")
+            made[names, batches] = original, _stored(original, names, batches)
+        original, senders = made[names, batches]
+        assert not absolute_links(original), "a copy has nothing of its original"
+        shutil.copytree(original, data, symlinks=True, dirs_exist_ok=True)
+        return deepcopy(senders)
+
+    return fill
+
+
+def _stored(data: Path, names: tuple[str, ...], batches: int) -> list[Sender]:
     senders = [Sender(name, numbered=True) for name in names]
     with running(data) as server:
         lasting = replace(server, ingest_token=lasting_token(server))
@@ -61,10 +80,14 @@ def filled(data: Path, *names: str, batches: int = 1) -> list[Sender]:
     return senders
 
 
+def absolute_links(data: Path) -> list[Path]:
+    return [one for one in data.rglob("*") if one.is_symlink() and one.readlink().is_absolute()]
+
+
 def refusal(data: Path, *flags: str) -> str:
     """What a server says that does not start."""
     (data / "server.log").unlink(missing_ok=True)
-    with launched(data, *flags) as process:
+    with forked(data, *flags) as process:
         assert process.wait(STOP_S) != 0
     said = (data / "server.log").read_text()
     assert "Traceback" not in said
@@ -90,7 +113,9 @@ def searched(client: httpx.Client, query: str = "") -> httpx.Response:
     return client.get("/api/v1/process", params={"q": query})
 
 
-def test_telemetry_without_its_state_database_is_not_started_on(tmp_path: Path) -> None:
+def test_telemetry_without_its_state_database_is_not_started_on(
+    tmp_path: Path, filled: Filled
+) -> None:
     (old,) = filled(tmp_path, "old.example")
     remove_state(tmp_path)
     said = refusal(tmp_path)
@@ -108,6 +133,7 @@ def test_telemetry_without_its_state_database_is_not_started_on(tmp_path: Path) 
 
 def test_a_new_server_that_was_refused_still_prints_its_credentials_once_accepted(
     tmp_path: Path,
+    filled: Filled,
 ) -> None:
     filled(tmp_path, "old.example")
     remove_state(tmp_path)
@@ -117,7 +143,9 @@ def test_a_new_server_that_was_refused_still_prints_its_credentials_once_accepte
     assert "This server is new" in (tmp_path / "server.log").read_text()
 
 
-def test_a_state_database_without_its_telemetry_is_not_started_on(tmp_path: Path) -> None:
+def test_a_state_database_without_its_telemetry_is_not_started_on(
+    tmp_path: Path, filled: Filled
+) -> None:
     filled(tmp_path, "old.example")
     shutil.rmtree(tmp_path / "telemetry")
     for _ in range(2):
@@ -129,7 +157,9 @@ def test_a_state_database_without_its_telemetry_is_not_started_on(tmp_path: Path
         pass
 
 
-def test_state_and_telemetry_of_two_servers_are_not_started_on(tmp_path: Path) -> None:
+def test_state_and_telemetry_of_two_servers_are_not_started_on(
+    tmp_path: Path, filled: Filled
+) -> None:
     filled(tmp_path / "one", "one.example")
     filled(tmp_path / "two", "two.example")
     shutil.rmtree(tmp_path / "one/telemetry")
@@ -138,7 +168,9 @@ def test_state_and_telemetry_of_two_servers_are_not_started_on(tmp_path: Path) -
     assert "the state database and the telemetry belong to different servers" in said
 
 
-def test_a_state_database_older_than_the_telemetry_is_not_started_on(tmp_path: Path) -> None:
+def test_a_state_database_older_than_the_telemetry_is_not_started_on(
+    tmp_path: Path, filled: Filled
+) -> None:
     filled(tmp_path, "one.example")
     shutil.copy(tmp_path / "state.db", tmp_path / "backup.db")
     with running(tmp_path) as server:
@@ -148,7 +180,7 @@ def test_a_state_database_older_than_the_telemetry_is_not_started_on(tmp_path: P
     assert "the state database is older than the telemetry" in refusal(tmp_path)
 
 
-def test_a_pair_that_an_older_version_made_gets_an_identity(tmp_path: Path) -> None:
+def test_a_pair_that_an_older_version_made_gets_an_identity(tmp_path: Path, filled: Filled) -> None:
     senders = filled(tmp_path, "old.example")
     _delete_identity(tmp_path)
     with running(tmp_path) as server:
@@ -159,7 +191,7 @@ def test_a_pair_that_an_older_version_made_gets_an_identity(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("lost", ["state", "telemetry"])
 def test_half_of_a_pair_that_an_older_version_made_is_not_started_on(
-    tmp_path: Path, lost: str
+    tmp_path: Path, filled: Filled, lost: str
 ) -> None:
     filled(tmp_path, "old.example")
     _delete_identity(tmp_path)
@@ -171,7 +203,7 @@ def test_half_of_a_pair_that_an_older_version_made_is_not_started_on(
     assert "--accept-store" in refusal(tmp_path)
 
 
-def test_a_first_start_that_was_interrupted_is_completed(tmp_path: Path) -> None:
+def test_a_first_start_that_was_interrupted_is_completed(tmp_path: Path, filled: Filled) -> None:
     filled(tmp_path)
     with sqlite3.connect(tmp_path / "state.db") as state:
         state.execute("UPDATE kept_value SET value = 'pending:' || value WHERE name = 'store_id'")
@@ -190,10 +222,7 @@ def _delete_identity(data: Path) -> None:
 
 def _run(script: str, data: Path) -> list[str]:
     """Lines that a program prints that opens the telemetry of a stopped server."""
-    command = [sys.executable, "-c", script, str(data / "telemetry")]
-    return subprocess.run(
-        command, check=True, cwd=ROOT, capture_output=True, text=True
-    ).stdout.split("\n")
+    return program(script, data / "telemetry").split("\n")
 
 
 def _lose_definition(data: Path) -> None:
@@ -222,7 +251,7 @@ def _lose_database(data: Path) -> None:
     ],
 )
 def test_a_store_that_lost_a_table_says_which(
-    tmp_path: Path, lose: Callable[[Path], None], named: str
+    tmp_path: Path, filled: Filled, lose: Callable[[Path], None], named: str
 ) -> None:
     filled(tmp_path, "old.example")
     lose(tmp_path)
@@ -231,7 +260,9 @@ def test_a_store_that_lost_a_table_says_which(
     assert "backup" in said
 
 
-def test_a_part_whose_files_are_gone_is_named_and_searches_are_incomplete(tmp_path: Path) -> None:
+def test_a_part_whose_files_are_gone_is_named_and_searches_are_incomplete(
+    tmp_path: Path, filled: Filled
+) -> None:
     filled(tmp_path, "old.example", batches=3)
     for path in segment_files(tmp_path, "*/data.bin"):
         path.unlink()
@@ -260,6 +291,7 @@ def test_a_part_whose_files_are_gone_is_named_and_searches_are_incomplete(tmp_pa
 
 def test_a_part_that_is_found_corrupt_by_a_search_is_named_and_the_search_is_503(
     tmp_path: Path,
+    filled: Filled,
 ) -> None:
     filled(tmp_path, "old.example")
     with running(tmp_path) as server, server.analyst() as client:
@@ -274,7 +306,9 @@ def test_a_part_that_is_found_corrupt_by_a_search_is_named_and_the_search_is_503
         assert "(unreadable)" in str(ready.json()["damaged_parts"])
 
 
-def test_verifying_reads_every_part_and_names_the_corrupt_ones(tmp_path: Path) -> None:
+def test_verifying_reads_every_part_and_names_the_corrupt_ones(
+    tmp_path: Path, filled: Filled
+) -> None:
     filled(tmp_path, "old.example")
     assert "".join(_run(VERIFY, tmp_path)) == ""
     corrupt(segment_files(tmp_path, "*/data.bin"), 1_500, 2_500)
@@ -283,7 +317,9 @@ def test_verifying_reads_every_part_and_names_the_corrupt_ones(tmp_path: Path) -
     assert all(re.fullmatch(r"segment checksum mismatch [1-9]\d*", line) for line in found)
 
 
-def test_a_part_without_which_the_server_cannot_start_is_named(tmp_path: Path) -> None:
+def test_a_part_without_which_the_server_cannot_start_is_named(
+    tmp_path: Path, filled: Filled
+) -> None:
     filled(tmp_path, "old.example")
     corrupt(segment_files(tmp_path, "*/data.bin"), 100, 2_500)
     said = refusal(tmp_path)
@@ -299,7 +335,9 @@ def corrupt(files: list[Path], begin: int, end: int) -> None:
         path.write_bytes(content[:begin] + b"x" * (end - begin) + content[end:])
 
 
-def test_a_copy_that_followed_symbolic_links_starts_and_has_everything(tmp_path: Path) -> None:
+def test_a_copy_that_followed_symbolic_links_starts_and_has_everything(
+    tmp_path: Path, filled: Filled
+) -> None:
     senders = filled(tmp_path / "made", "old.example")
     shutil.copytree(tmp_path / "made", tmp_path / "copied", symlinks=False)
     with running(tmp_path / "copied") as server:
@@ -308,7 +346,7 @@ def test_a_copy_that_followed_symbolic_links_starts_and_has_everything(tmp_path:
 
 @pytest.mark.parametrize("target", ["", "/nowhere"])
 def test_a_copy_without_its_symbolic_links_starts_and_has_everything(
-    tmp_path: Path, target: str
+    tmp_path: Path, filled: Filled, target: str
 ) -> None:
     senders = filled(tmp_path / "made", "old.example")
     shutil.copytree(tmp_path / "made", tmp_path / "copied", symlinks=True)
@@ -319,5 +357,4 @@ def test_a_copy_without_its_symbolic_links_starts_and_has_everything(
                 path.symlink_to(target)
     with running(tmp_path / "copied") as server:
         check_stored_once(senders, server)
-    check: Any = list((tmp_path / "copied").rglob("*"))
-    assert not [one for one in check if one.is_symlink() and one.readlink().is_absolute()]
+    assert not absolute_links(tmp_path / "copied")

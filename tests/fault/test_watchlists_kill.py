@@ -4,7 +4,7 @@ import random
 import time
 from pathlib import Path
 
-from tests.fault.crash import launched
+from tests.fault.crash import forked
 from tests.support.served import listening, wait_for
 from tests.support.sysmon import story
 
@@ -18,7 +18,7 @@ def test_killed_in_any_moment_no_hit_is_missed_or_counted_twice(tmp_path: Path) 
     draw = random.Random(7)
     watched = ""
     for life in range(KILLS):
-        with launched(tmp_path) as process:
+        with forked(tmp_path) as process:
             server = listening(tmp_path, process)
             if not watched:
                 body = {"name": "w", "search_query": "q=process_name:powershell.exe"}
@@ -31,7 +31,7 @@ def test_killed_in_any_moment_no_hit_is_missed_or_counted_twice(tmp_path: Path) 
             time.sleep(draw.random() * ROUND_S)
             process.kill()
             process.wait()
-    with launched(tmp_path) as process:
+    with forked(tmp_path) as process:
         server = listening(tmp_path, process)
         expected = KILLS * HOSTS_A_LIFE
         with server.analyst() as client:

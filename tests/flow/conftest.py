@@ -11,9 +11,9 @@ from tests.support.linux_sensor import file_system
 from tests.support.served import Server, start_server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One for all tests of this folder."""
+    """One for all tests of this folder; it ends with the last of them."""
     yield from start_server(tmp_path_factory.mktemp("server"))
 
 

@@ -1,16 +1,25 @@
 """`vedette alerts export` against a real server: months, pages, a killed run, the next run."""
 
 import json
+import os
+import pty
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
-from tests.support.served import Server, start_server
+from tests.support.commands import Ended, vedette
+from tests.support.served import Server, start_server, wait_for
 from tests.support.written_detections import write_detections
 from vedette.model.findings.detection import Detection, Source
 
@@ -52,10 +61,8 @@ def command(server: Server, output: Path, *words: str) -> list[str]:
     return [*base, "--data", str(server.data), "--rows", "10", *words]
 
 
-def run(server: Server, output: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(server, output, *words), capture_output=True, text=True, timeout=120, check=False
-    )
+def run(server: Server, output: Path, *words: str) -> Ended:
+    return vedette(*command(server, output, *words)[3:])
 
 
 def days_ago(days: int) -> str:
@@ -104,3 +111,168 @@ def test_files_of_others_are_not_touched(server: Server, tmp_path: Path) -> None
     assert output.read_text() == "mine\n"
     assert run(server, tmp_path / "new", "--from", "yesterday").returncode == 2
     assert run(server, tmp_path / "new").returncode == 2
+
+
+def test_alerts_are_exported_to_parquet_and_go_on(server: Server, tmp_path: Path) -> None:
+    output = tmp_path / "alerts"
+    words = ("--format", "parquet")
+    first = run(server, output, "--from", days_ago(100), "--to", days_ago(40), *words)
+    assert first.returncode == 0, first.stderr
+    files = sorted(output.glob("*.parquet"))
+    assert len(files) >= ALERTS // 10
+    # What a killed run left behind the checkpoint is written anew.
+    (output / f"alerts-{len(files) + 1:06d}.parquet").write_bytes(b"PAR1 half")
+    assert run(server, output, *words).returncode == 0
+    found = [row for file in sorted(output.iterdir()) for row in pq.read_table(file).to_pylist()]
+    assert len({row["id"] for row in found}) == len(found) == 2 * ALERTS
+    assert {row["severity"] for row in found} == {5}
+    files[-1].unlink()
+    (output / sorted(path.name for path in output.iterdir())[-1]).unlink()
+    assert run(server, output, *words).returncode == 2
+
+
+def test_two_runs_do_not_share_a_checkpoint(server: Server, tmp_path: Path) -> None:
+    output = tmp_path / "alerts.jsonl"
+    following = subprocess.Popen(
+        command(server, output, "--from", days_ago(100), "--follow"), stderr=subprocess.DEVNULL
+    )
+    try:
+        kept = tmp_path / "alerts.jsonl.checkpoint"
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and following.poll() is None:
+            if kept.exists() and json.loads(kept.read_text())["rows"] == 2 * ALERTS:
+                break
+            time.sleep(0.05)
+        # It goes on, and nobody else may.
+        assert following.poll() is None
+        second = run(server, output)
+        assert second.returncode == 2
+        assert "another export is running" in second.stderr
+    finally:
+        following.terminate()
+        following.wait(60)
+    assert run(server, output).returncode == 0
+    assert len(set(ids(output))) == len(ids(output)) == 2 * ALERTS
+
+
+def test_a_busy_server_is_asked_again(tmp_path: Path) -> None:
+    refusals = [(429, "1"), (503, ""), (503, "soon")]
+    asked: list[int] = []
+
+    class Busy(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            status, pause = refusals.pop(0) if refusals else (200, "")
+            asked.append(status)
+            body = b'{"results": []}'
+            self.send_response(status)
+            if pause:
+                self.send_header("Retry-After", pause)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Busy) as receiver:
+        thread = threading.Thread(target=receiver.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{receiver.server_port}"
+        access = {"url": url, "token": "t", "ingest_token": "", "certificate": "", "pid": 1}
+        (tmp_path / "server.json").write_text(json.dumps(access))
+        place = Server(url, "t", "", tmp_path, tmp_path)
+        done = run(place, tmp_path / "out.jsonl", "--from", days_ago(1))
+        receiver.shutdown()
+        thread.join()
+    assert done.returncode == 0, done.stderr
+    assert asked == [429, 503, 503, 200]
+
+
+def test_a_server_that_was_restarted_is_found_again(server: Server, tmp_path: Path) -> None:
+    """It has another port and another token."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # never listens
+        found = json.loads((server.data / "server.json").read_text())
+        address = f"https://127.0.0.1:{nobody.getsockname()[1]}"
+        (tmp_path / "server.json").write_text(json.dumps(found | {"url": address, "token": "old"}))
+        place = Server(address, "old", "", tmp_path, tmp_path)
+        output = tmp_path / "out.jsonl"
+        running = subprocess.Popen(
+            command(place, output, "--from", days_ago(100)), stderr=subprocess.PIPE, text=True
+        )
+        try:
+            kept = tmp_path / "out.jsonl.checkpoint"
+            assert wait_for(kept.exists, True, 60)
+            begun = json.loads(kept.read_text())
+            draft = tmp_path / "server.json.draft"
+            for token in ("an old one of the same server", found["token"]):
+                draft.write_text(json.dumps(found | {"token": token}))
+                draft.replace(tmp_path / "server.json")
+                if token != found["token"]:
+                    time.sleep(1.0)  # it may be asked with it, and answers 401
+            _, problem = running.communicate(timeout=120)
+        finally:
+            running.kill()
+            running.wait()
+    assert begun["rows"] == 0
+    assert running.returncode == 0, problem
+    assert len(set(ids(output))) == len(ids(output)) == 2 * ALERTS
+
+
+def test_on_a_terminal_a_bar_shows_how_far_it_is(server: Server, tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command(server, tmp_path / "alerts.jsonl", "--from", days_ago(100)),
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+    )
+    assert process.wait(120) == 0
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # the other end is closed
+        while piece := os.read(ours, 65_536):
+            shown += piece
+    os.close(ours)
+    assert f"{2 * ALERTS:,} alerts" in shown.decode()
+    assert "100%" in shown.decode()
+
+
+def searched(server: Server, **body: Any) -> Any:
+    path = "/api/alerts/v7/orgs/VEDETTE/alerts/_search"
+    with server.analyst() as client:
+        answer = client.post(path, json=body)
+    return answer.json() if answer.status_code == 200 else answer.status_code
+
+
+def test_a_search_without_a_range_is_of_two_weeks(server: Server) -> None:
+    assert searched(server, rows=1)["num_found"] == ALERTS
+    assert searched(server, rows=1, time_range={"range": "-100d"})["num_found"] == 2 * ALERTS
+    older = {"start": days_ago(100), "end": days_ago(20)}
+    assert searched(server, rows=1, time_range=older)["num_found"] == ALERTS
+    # Further times are criteria, within the range that always applies.
+    assert searched(server, criteria={"backend_update_timestamp": older})["num_found"] == 0
+
+
+def test_pages_have_at_most_ten_thousand_rows_in_an_order_of_several_fields(server: Server) -> None:
+    sort = [{"field": "severity", "order": "DESC"}, {"field": "backend_timestamp", "order": "ASC"}]
+    every = searched(server, rows=10_000, sort=sort)["results"]
+    assert [one["backend_timestamp"] for one in every] == sorted(
+        one["backend_timestamp"] for one in every
+    )
+    pages = [searched(server, rows=40, start=start, sort=sort)["results"] for start in (1, 41, 81)]
+    assert [one for page in pages for one in page] == every[:120]
+    for wrong in ({"rows": 10_001}, {"rows": -1}, {"start": -1}, {"sort": [{"field": "colour"}]}):
+        assert searched(server, **wrong) == 400, wrong
+
+
+def test_words_that_exclude_each_other_are_refused(server: Server, tmp_path: Path) -> None:
+    words = ("--from", days_ago(9))
+    assert run(server, tmp_path / "a", *words, "--format", "csv").returncode == 2
+    assert run(server, tmp_path / "a", *words, "--follow", "--to", days_ago(1)).returncode == 2
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    for output, file_format in (("file", "parquet"), ("folder", "jsonl")):
+        refused = run(server, tmp_path / output, *words, "--format", file_format)
+        assert refused.returncode == 2
+        assert "this is none" in refused.stderr

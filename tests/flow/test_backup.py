@@ -1,6 +1,7 @@
 """Backups of a running server, by the command, restored on an empty directory."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,24 +16,38 @@ import httpx
 import orjson
 import pytest
 
+from tests.support.commands import Ended, vedette
 from tests.support.object_store import KEY, SECRET, make_bucket, object_store
 from tests.support.served import Server, start_server, wait_for
 from tests.support.sysmon import Host
 
-QUERIES = (
-    *("process_name:cmd.exe", "hostname:kept", "cmdline:whoami", "-process_name:cmd.exe"),
-    *("parent_name:explorer.exe", "username:*", "path:*system32*", "childproc_count:[1 TO *]"),
+TERMS = (
+    *("process_name:cmd.exe", "cmdline:whoami", "-process_name:cmd.exe", "username:*"),
+    *("parent_name:explorer.exe", "path:*system32*", "childproc_count:[1 TO *]", '"cmd /c whoami"'),
+    *(
+        "process_pid:[1000 TO 1100]",
+        "start:[2020-01-01T00:00:00 TO *]",
+        "last_update:-1d",
+        "process_name:cmd*",
+    ),
+    *(
+        "cmdline:whoami AND NOT process_pid:1003",
+        "process_md5:" + f"{1007:032x}",
+        "os_type:windows",
+    ),
 )
+FORMS: tuple[dict[str, str], ...] = (
+    {"sort": "start asc", "facet": "true"},
+    {"sort": "process_pid desc", "start": "7", "svc.group": "parent_name"},
+)
+READS = ("{id}/segment", "{id}/{segment}", "{id}/{segment}/preview", "{id}/tree", "{id}/timeline")
+READ_PROCESSES = 4
+NO_DATA = re.compile(rb'"(elapsed|\w*_ms)": ?[\d.e-]+')
+"""How long an answer took."""
 
 
-def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "vedette", *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+def command(*words: str | Path) -> Ended:
+    return vedette(*words)
 
 
 def done(*words: str | Path) -> str:
@@ -86,14 +101,31 @@ def loaded(server: Server) -> Iterator[None]:
         thread.join()
 
 
-def answers(client: httpx.Client) -> list[Any]:
-    found = []
-    for query in QUERIES:
-        params = {"q": f"hostname:kept {query}", "rows": "20", "sort": "start asc", "facet": "true"}
-        body = client.get("/api/v1/process", params=params).json()
-        body.pop("elapsed")
-        found.append(body)
-    return found
+def answers(client: httpx.Client) -> list[tuple[str, int, bytes]]:
+    """What a fixed set of questions about one host is answered with, to the byte."""
+    asked = [
+        ("/api/v1/process", {"q": f"hostname:kept {term}", "rows": "20", **form})
+        for term in TERMS
+        for form in FORMS
+    ]
+    first = {"q": "hostname:kept", "rows": str(READ_PROCESSES), "sort": "start asc"}
+    rows = client.get("/api/v1/process", params=first).json()["results"]
+    for row in rows:
+        ids = {"id": row["id"], "segment": row["segment_id"]}
+        asked += [(f"/api/v1/process/{read.format(**ids)}", {}) for read in READS]
+    found = [(path, params, client.get(path, params=params)) for path, params in asked]
+    return [
+        (f"{path} {params}", answer.status_code, NO_DATA.sub(b"", answer.content))
+        for path, params, answer in found
+    ]
+
+
+def settled(client: httpx.Client) -> list[tuple[str, int, bytes]]:
+    """The answers when the last better metadata has come."""
+    last = answers(client)
+    while (now := answers(client)) != last:
+        last = now
+    return now
 
 
 @contextmanager
@@ -105,8 +137,11 @@ def test_a_backup_under_load_restores_to_a_server_that_answers_the_same(
     kept: Server, tmp_path: Path
 ) -> None:
     with kept.analyst() as client:
-        before = answers(client)
-        assert before[0]["total_results"] == 300
+        before = settled(client)
+    assert len(before) == len(TERMS) * len(FORMS) + len(READS) * READ_PROCESSES == 50
+    assert [asked for asked, status, _ in before if status != 200] == []
+    empty = [asked for asked, _, body in before if re.search(rb'"total_results": ?0\b', body)]
+    assert len(empty) < 10, empty
     with loaded(kept):
         time.sleep(1)
         done("backup", "create", tmp_path / "place", "--data", kept.data)
@@ -210,7 +245,8 @@ def test_a_stopped_server_is_backed_up_as_it_lies(tmp_path: Path) -> None:
     done("backup", "create", tmp_path / "place", "--data", data)
     done("restore", tmp_path / "place", "--data", tmp_path / "copy")
     with restored(tmp_path / "copy") as copy, copy.analyst() as client:
-        assert answers(client)[0]["total_results"] == 20
+        query = {"q": "hostname:kept process_name:cmd.exe"}
+        assert client.get("/api/v1/process", params=query).json()["total_results"] == 20
 
 
 def test_a_bucket_is_a_place_for_backups(kept: Server, tmp_path: Path) -> None:

@@ -4,11 +4,15 @@ answers (docs/clients.md)."""
 import secrets
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tests.support.served import Server, hire
+from tests.support.served import Server, hire, start_server
+from vedette.state.accounts import license as licenses
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -30,6 +34,45 @@ def made(cb: Any) -> Iterator[Any]:
     yield user
     with suppress(ObjectNotFoundError):
         cb.delete_object(f"/api/user/{user.username}")
+
+
+@pytest.fixture
+def team(cb: Any) -> Any:
+    """A team that the client created, without access to any group."""
+    from cbapi.response import Team
+
+    new = cb.create(Team)
+    new.name = f"team-{secrets.token_hex(4)}"
+    new.group_access = []
+    new.save()
+    return new
+
+
+@pytest.fixture(scope="module")
+def provider_key(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The private key of who issues licenses; its public key lies beside it, as `.pub`."""
+    folder = tmp_path_factory.mktemp("provider")
+    key = Ed25519PrivateKey.generate()
+    (folder / "key").write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    (folder / "key.pub").write_bytes(
+        key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+    )
+    return folder / "key"
+
+
+@pytest.fixture(scope="module")
+def licensing(provider_key: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that knows the provider's key."""
+    known = f"license_provider_key={provider_key.with_suffix('.pub')}"
+    yield from start_server(tmp_path_factory.mktemp("licensing"), "--set", known)
 
 
 def user_named(cb: Any, name: str) -> Any:
@@ -79,6 +122,60 @@ def test_a_created_team_is_read_and_a_user_joins_it(cb: Any, made: Any) -> None:
     user.add_team(team.id)
     user.save()
     assert [one["id"] for one in user_named(cb, made.username).teams] == [team.id]
+
+
+def team_with(cb: Any, team_id: int) -> Any:
+    """The team as the server has it now."""
+    from cbapi.response import Team
+
+    found = cb.select(Team, team_id, force_init=True)
+    found.refresh()
+    return found
+
+
+def test_an_edited_team_keeps_its_name_and_access(cb: Any, team: Any) -> None:
+    changed = team_with(cb, team.id)
+    changed.name = f"{team.name}-changed"
+    changed.add_viewer_access(1)
+    changed.save()
+    found = team_with(cb, team.id)
+    assert found.name == f"{team.name}-changed"
+    assert [(one["group_id"], one["access_category"]) for one in found.group_access] == [
+        (1, "Viewer")
+    ]
+    found.add_administrator_access(1)
+    found.save()
+    (access,) = team_with(cb, team.id).group_access
+    assert access["access_category"] == "Administrator"
+
+
+def test_a_deleted_team_is_gone_and_its_members_stay(cb: Any, made: Any, team: Any) -> None:
+    from cbapi.errors import ObjectNotFoundError
+    from cbapi.response import Team
+
+    user = user_named(cb, made.username)
+    user.add_team(team.id)
+    user.save()
+    team_with(cb, team.id).delete()
+    with pytest.raises(ObjectNotFoundError):
+        team_with(cb, team.id)
+    assert team.id not in [one.id for one in cb.select(Team)]
+    assert user_named(cb, made.username).teams == []
+
+
+def test_a_license_is_applied(licensing: Server, provider_key: Path) -> None:
+    from cbapi.errors import ClientError
+    from cbapi.response import CbResponseAPI
+
+    trusted = str(licensing.certificate)
+    client = CbResponseAPI(url=licensing.url, token=licensing.token, ssl_cert_file=trusted)
+    client.update_license(licenses.issue(provider_key, "*", 750, "2099-12-31"))
+    status = client.get_object("/api/license")
+    assert (status["license_valid"], status["licensed_sensor_count"]) == (True, 750)
+    with pytest.raises(ClientError) as refused:
+        client.update_license(licenses.issue(provider_key, "another-server", 9_000, ""))
+    assert refused.value.error_code == 400
+    assert client.get_object("/api/license") == status
 
 
 def test_the_license_is_asked_for(cb: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.program_files import SYSTEM_PROGRAM
-from tests.support.sensor import enrol, event, secret_of
+from tests.support.sensor import enrol, event, sending_secret
 from tests.support.served import Server
 from tests.support.sysmon import Story, story
 from vedette.clock import SystemClock
@@ -98,7 +98,7 @@ def copied(server: Server) -> bytes:
     content = SYSTEM_PROGRAM.read_bytes() + os.urandom(16)
     md5, sha256 = hashlib.md5(content).hexdigest(), hashlib.sha256(content).hexdigest()
     with server.client() as client:
-        sensor = enrol(client, "cbapi-copied.corp.example", secret_of(server))
+        sensor = enrol(client, "cbapi-copied.corp.example", sending_secret(server))
         now_us = SystemClock().now_us()
         run = {"path": "/opt/copied", "cmdline": "copied", "md5": md5, "sha256": sha256}
         sensor.send([event("start", now_us, 4711, now_us, **run)])

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.feed_server import FeedServer, feed_server
 from tests.support.served import Server, start_server, wait_for
+from tests.support.sysmon import story
 
 # cbapi 2.0 was written for older urllib3, attrdict and Python: what it warns of is its own.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -37,12 +38,6 @@ def a_report(name: str, **iocs: list[str]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def publisher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedServer]:
     with feed_server(tmp_path_factory.mktemp("publisher")) as running:
-        reports = [
-            a_report("hash-1", md5=["ab" * 16]),
-            a_report("dns.2", dns=["c2.evil.example"]),
-            a_report("net_3", ipv4=["198.51.100.0/24"]),
-        ]
-        running.publish("/feed", json.dumps({"feedinfo": INFO, "reports": reports}).encode())
         yield running
 
 
@@ -61,6 +56,12 @@ def server(tmp_path_factory: pytest.TempPathFactory, publisher: FeedServer) -> I
 def feed(cb: Any, publisher: FeedServer) -> Iterator[Any]:
     from cbapi.response import Feed
 
+    reports = [
+        a_report("hash-1", md5=["ab" * 16]),
+        a_report("dns.2", dns=["c2.evil.example"]),
+        a_report("net_3", ipv4=["198.51.100.0/24"]),
+    ]
+    publisher.publish("/feed", json.dumps({"feedinfo": INFO, "reports": reports}).encode())
     made = cb.create(Feed, {"feed_url": f"{publisher.url}/feed", "enabled": True})
     made.save()
     yield made
@@ -105,6 +106,53 @@ def test_reports_arrive_and_are_ignored(cb: Any, feed: Any) -> None:
     assert len(cb.select(ThreatReport).where("is_ignored:true")) == 3
     one.enable()
     assert len(cb.select(ThreatReport).where("is_ignored:true")) == 2
+
+
+def test_actions_of_a_feed_are_made_found_and_deleted(cb: Any, feed: Any) -> None:
+    made = feed.create_action()
+    made.type = "alert"
+    made.action_data = json.dumps({"email_recipients": []})
+    made.save()
+    (listed,) = list(feed.actions)
+    assert (listed.type, int(listed.group_id), listed.watchlist_id) == ("alert", feed.id, feed.id)
+    assert listed.feed.name == "fuzzy"
+    types = cb.get_object(f"/api/v1/feed/{feed.id}/action_type")
+    assert {"action_type": "alert", "enabled": True} in types
+    listed.delete()
+    assert list(feed.actions) == []
+
+
+def test_processes_and_binaries_of_a_feed_are_searched(
+    cb: Any, feed: Any, server: Server, publisher: FeedServer
+) -> None:
+    from cbapi.response import Alert, ThreatReport
+
+    tale = story("cbapi-feeds.corp.example")
+    reports = [a_report("ran", md5=[tale.powershell.md5])]
+    publisher.publish("/feed", json.dumps({"feedinfo": INFO, "reports": reports}).encode())
+    action = feed.create_action()
+    action.type = "alert"
+    action.save()
+    feed.local_rating = 4  # the client rounds
+    feed.save()
+    synchronised(cb, feed, full_sync=True)
+    with server.sender() as sender:
+        assert sender.post("/api/v1/ingest", json=tale.records).status_code == 200
+    # The client remembers what a query counted.
+    wait_for(lambda: len(feed.search_processes()) > 0, True, 60)
+    found = feed.search_processes(min_score=50).first()
+    assert found.process_md5 == tale.powershell.md5
+    assert (found.alliance_score_fuzzy, found.alliance_data_fuzzy) == (75, ["ran"])
+    assert len(feed.search_processes(min_score=76)) == 0
+    assert [one.md5 for one in feed.search_binaries()] == [tale.powershell.md5.upper()]
+    wait_for(lambda: len(cb.select(Alert).where(f"feed_id:{feed.id}")) > 1, True, 60)
+    hits = list(cb.select(Alert).where(f"feed_id:{feed.id}"))
+    assert {(one.feed_name, one.feed_rating) for one in hits} == {("fuzzy", 4)}
+    types = {one.alert_type for one in hits}
+    assert types == {"watchlist.hit.ingress.process", "watchlist.hit.ingress.binary"}
+    assert {one.trigger_ioc["md5"] for one in hits} == {tale.powershell.md5}
+    cb.select(Alert).where(f"feed_id:{feed.id}").set_ignored()
+    assert [one.id for one in cb.select(ThreatReport).where("is_ignored:true")] == ["ran"]
 
 
 @pytest.mark.parametrize(

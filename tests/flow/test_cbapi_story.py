@@ -4,8 +4,6 @@ Once for a recorded attack, where the recorded sets are present, and once for wh
 fleet sends. The other side of each comparison is the independent reader of the recorded tests.
 """
 
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from tests.recorded.expected import Expected, expect
 from tests.recorded.lives import Key
 from tests.recorded.raw import Raw, read_set
 from tests.recorded.sets import NEEDED, archive
+from tests.support.commands import done
 from tests.support.served import Server, start_server
 from vedette.simulate.day import iter_batches
 from vedette.simulate.fleet import build_fleet
@@ -103,8 +102,7 @@ def _recorded(server: Server) -> list[Raw]:
 
 
 def _import(data: Path, path: Path) -> None:
-    command = [sys.executable, "-m", "vedette", "import", str(path), "--data", str(data)]
-    subprocess.run(command, check=True, capture_output=True)
+    done("import", path, "--data", data)
 
 
 def _generated(server: Server) -> list[Raw]:

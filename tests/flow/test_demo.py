@@ -10,20 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands import done
 from tests.support.served import Server
 
 READY_S = 120
-
-
-def vedette(*arguments: str) -> str:
-    """Standard output of a command that succeeds."""
-    return subprocess.run(
-        [sys.executable, "-m", "vedette", *arguments],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=READY_S,
-    ).stdout
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +24,7 @@ def demo_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def first_run(demo_directory: Path) -> str:
     arguments = ("--data", str(demo_directory), "--port", "0", "--events", "2000")
-    return vedette("demo", *arguments, "--exit-when-ready")
+    return done("demo", *arguments, "--exit-when-ready")
 
 
 def test_every_query_that_the_demo_prints_finds_its_attack(first_run: str) -> None:
@@ -83,7 +73,7 @@ def test_the_secrets_of_a_first_start_are_printed_and_not_logged(
 
 
 def test_the_load_generator_keeps_its_rate_and_everything_is_stored(server: Server) -> None:
-    printed = vedette(
+    printed = done(
         *("simulate", "--to", server.url, "--token", server.ingest_token),
         *("--ca", str(server.certificate), "--endpoints", "20"),
         *("--rate", "200", "--seconds", "4", "--json"),

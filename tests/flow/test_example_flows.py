@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.sensor import PlayedSensor, enrol, event, secret_of
+from tests.support.sensor import PlayedSensor, enrol, event, sending_secret
 from tests.support.served import Server, wait_for
 from tests.support.sysmon import Story, story
 from vedette.clock import SystemClock
@@ -45,7 +45,7 @@ def tale(server: Server) -> Story:
 def played(server: Server) -> Iterator[PlayedSensor]:
     """An enrolled sensor that sent a copy of a program that it saw run."""
     with server.client() as client:
-        sensor = enrol(client, LINUX, secret_of(server))
+        sensor = enrol(client, LINUX, sending_secret(server))
         hashes = {"md5": MD5, "sha256": hashlib.sha256(CONTENT).hexdigest()}
         now_us = SystemClock().now_us()
         sensor.send([event("start", now_us, 5, now_us, path="/opt/tool", cmdline="tool", **hashes)])

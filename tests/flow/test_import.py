@@ -16,12 +16,14 @@ from typing import Any
 import pytest
 
 from tests.support.children import children, is_running
+from tests.support.commands import Ended, vedette
 from tests.support.fleet_log import written
 from tests.support.served import Server, start_server, wait_for
 from vedette.store.engine.directory_lock import directory_lock
 
 IMPORT_S = 120
 KILLS = 2
+LONG = 12_000
 
 Processes = Counter[tuple[str, str, int, str]]
 """Events by host, program, pid and start of the process."""
@@ -35,15 +37,8 @@ def environment() -> dict[str, str]:
     return {name: text for name, text in os.environ.items() if not name.startswith("VEDETTE_")}
 
 
-def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*words),
-        capture_output=True,
-        text=True,
-        timeout=IMPORT_S,
-        env=environment(),
-        check=False,
-    )
+def run(*words: str | Path) -> Ended:
+    return vedette("import", *words, timeout_s=IMPORT_S)
 
 
 def imported(*words: str | Path) -> dict[str, Any]:
@@ -184,24 +179,33 @@ def interrupt(process: "subprocess.Popen[bytes]") -> None:
     process.wait(IMPORT_S)
 
 
+@pytest.fixture(scope="module")
+def long_log(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Processes]:
+    """A file that takes a second to import, and what a server has of it when nothing happens."""
+    folder = tmp_path_factory.mktemp("long")
+    path = written(folder / "long.json", LONG, 5)
+    imported(path, "--data", folder / "whole")
+    with serving(folder / "whole") as server:
+        return path, processes(server)
+
+
 @pytest.mark.parametrize("end", [kill, interrupt])
 def test_an_import_that_was_cut_short_is_completed_by_the_next(
-    end: Callable[["subprocess.Popen[bytes]"], None], tmp_path: Path
+    end: Callable[["subprocess.Popen[bytes]"], None],
+    long_log: tuple[Path, Processes],
+    tmp_path: Path,
 ) -> None:
+    path, wanted = long_log
     seed = time.time_ns() % 1_000_000
     print(f"seed {seed}")
     dice = random.Random(seed)
-    path = written(tmp_path / "long.json", 25_000, 5)
     for _ in range(KILLS):
         with importing(path, tmp_path / "cut") as process:
             pids = children("ingest_workers", process.pid)
-            time.sleep(dice.uniform(0.0, 3.0))
+            time.sleep(dice.uniform(0.0, 1.2))
             end(process)
         assert wait_for(lambda: any(map(is_running, pids)), False) is False  # noqa: B023
     last = imported(path, "--data", tmp_path / "cut")
-    assert last["read"] == last["stored"] + last["records"] + last["duplicate"] == 25_000
-    imported(path, "--data", tmp_path / "whole")
-    with serving(tmp_path / "whole") as server:
-        wanted = processes(server)
+    assert last["read"] == last["stored"] + last["records"] + last["duplicate"] == LONG
     with serving(tmp_path / "cut") as server:
         assert processes(server) == wanted

@@ -43,7 +43,7 @@ class Bench:
             Collection(folder / "collection.json"),
             Isolation(folder / "isolation.json", dns=True, dhcp=True),
             DiskQueue(folder / "queue", settings.disk_bytes),
-            Binaries(is_wanted=False),
+            Binaries(lambda _: None, is_wanted=False),
             Identity(folder / "identity.json", settings),
             lambda _: None,
             lambda: None,

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from tests.support.archives import unpack
+from tests.support.cloud import ORG
 from tests.support.linux_sensor import (
     ROOT,
     TIMEOUT_S,
@@ -223,6 +224,36 @@ def test_an_update_that_the_server_signed_is_installed(
         client.put("/api/v1/group/1", json={"sensor_version_linux": "Manual"})
     program = sensor.folder / "program" / "vedette-sensor.pyz"
     assert program.read_bytes() == content
+
+
+def test_an_update_job_of_the_cloud_side_runs_to_its_end(
+    client: httpx.Client, fast_server: Server, sensor: Sensor, tmp_path: Path
+) -> None:
+    newer = pack(tmp_path / "newer.pyz", "1.0.1")
+    number = sensor.record(client)["id"]
+    jobs = f"/sus/v2/orgs/{ORG}/jobs"
+    with state_of(fast_server) as database:
+        add_sensor_package(database, blobs_of(fast_server), newer, "linux", "1.0.1")
+    kits = ("UBUNTU", "RHEL", "SUSE", "AMAZON_LINUX", "OTHER")
+    body = {
+        "action_type": "UPDATE_SENSOR_VERSION",
+        "device_id": [number],
+        "options": {"sensor_version": dict.fromkeys(kits, "1.0.1")},
+    }
+    try:
+        answer = client.post(jobs, json=body)
+        assert answer.status_code == 200, answer.text
+        place = f"{jobs}/{answer.json()['job']['id']}"
+        wait_for(lambda: client.get(place).json()["status"], "COMPLETED", TIMEOUT_S)
+        job = client.get(place).json()
+    finally:
+        with state_of(fast_server) as database:
+            withdraw(database, "linux")
+    assert job["status"] == "COMPLETED"
+    target = job["sensors"][str(number)]
+    assert (target["sensor_state"], target["updated_version"]) == ("UPDATED", "1.0.1")
+    program = sensor.folder / "program" / "vedette-sensor.pyz"
+    assert program.read_bytes() == newer.read_bytes()
 
 
 def test_what_the_installer_of_a_group_brings_runs(

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from scripts import package
+from tests.support.systemd_machine import NO_OVERLAY, unit_started
 
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "deploy/systemd/vedette.service"
@@ -135,6 +136,65 @@ exec setpriv --no-new-privs chroot --userspec={USER} {root} /usr/bin/env -i \\
     )
 
 
+INSTALL = """
+set -e
+dpkg -i /package.deb
+dpkg --verify vedette
+getent passwd vedette
+stat -c '%n %U:%G %a' /var/lib/vedette /etc/vedette/vedette.toml
+echo '# ours' >>/etc/vedette/vedette.toml
+touch /var/lib/vedette/evidence
+dpkg -i /package.deb
+grep '# ours' /etc/vedette/vedette.toml
+dpkg -r vedette
+test -e /etc/vedette/vedette.toml && test ! -e /opt/vedette && echo removed but for settings
+dpkg -P vedette
+test ! -e /etc/vedette && test -e /var/lib/vedette/evidence && echo purged but for evidence
+dpkg --audit
+"""
+
+
+@needs_dpkg
+@needs_root
+def test_it_is_installed_upgraded_removed_and_purged_by_dpkg(tmp_path: Path) -> None:
+    """In a copy of this machine's root whose changes are lost. With few libraries, which is quick;
+    the test before this one runs it with all."""
+    built = package.debian_package(tmp_path, "gzip", ["xxhash", "typer"])
+    setup = f"""
+set -e
+mount -t tmpfs -o size=512m none {tmp_path}
+mkdir {tmp_path}/changes {tmp_path}/work {tmp_path}/root
+mount -t overlay overlay {tmp_path}/root \\
+    -o lowerdir=/,upperdir={tmp_path}/changes,workdir={tmp_path}/work || exit 77
+mount -t proc none {tmp_path}/root/proc
+mount --rbind /dev {tmp_path}/root/dev
+cat >{tmp_path}/root/package.deb
+exec chroot {tmp_path}/root /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin /bin/sh -c "$0"
+"""
+    with built.open("rb") as package_file:
+        ran = subprocess.run(
+            ["unshare", "--mount", "--pid", "--net", "--fork", "sh", "-c", setup, INSTALL],
+            stdin=package_file,
+            capture_output=True,
+            timeout=300,
+            check=False,
+            cwd="/",
+        )
+    said = ran.stdout.decode() + ran.stderr.decode()
+    if ran.returncode == 77:
+        pytest.skip(f"this kernel lays no file system over another: {said}")
+    assert ran.returncode == 0, said
+    for line in (
+        "/var/lib/vedette vedette:vedette 700",
+        "/etc/vedette/vedette.toml root:vedette 640",
+        "# ours",
+        "removed but for settings",
+        "purged but for evidence",
+    ):
+        assert line in said, said
+    assert "/var/lib/vedette:/usr/sbin/nologin" in said
+
+
 @needs_dpkg
 def test_it_is_the_same_to_the_byte_whoever_builds_it_and_when(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -188,6 +248,42 @@ def test_the_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
     assert "vedette.service" not in good.stderr
     misspelt = unit_in(tmp_path, ("ProtectSystem=", "ProtectSystems="))
     assert "ProtectSystems" in analyzed("verify", "--man=no", str(misspelt)).stderr
+
+
+@needs_dpkg
+@needs_root
+@pytest.mark.skipif(not Path("/lib/systemd/systemd").exists(), reason="needs systemd")
+def test_the_unit_runs_unchanged_under_systemd(unpacked: Path, tmp_path: Path) -> None:
+    """With its own devices, its capability alone and nothing to write but its data; the event loop
+    has its priority there, too."""
+    status, told = unit_started(unpacked, tmp_path)
+    if status == NO_OVERLAY:
+        pytest.skip(f"this kernel lays no file system over another: {told}")
+    assert status == 7, told
+    for line in (
+        "ActiveState=active",
+        "NRestarts=0",
+        "NoNewPrivs:\t1",
+        "Seccomp:\t2",
+        "CapEff:\t0000000000800000",  # CAP_SYS_NICE
+        "cannot write /opt",
+        "cannot write /etc",
+        "it answers",
+        "Result=success",
+        "ExecMainStatus=0",
+    ):
+        assert line in told, told
+    (devices,) = re.findall("^devices (.*)", told, re.M)
+    assert {"null", "urandom"} <= set(devices.split())
+    assert not {"kmsg", "mem", "port", "vda"} & set(devices.split())
+    assert "Uid:\t0" not in told
+    assert "has no priority" not in told
+
+
+def test_the_unit_runs_nothing_that_a_bare_system_lacks() -> None:
+    """kill(1) is such a program: it is in procps, which nothing of ours depends on."""
+    programs = set(re.findall(r"^Exec\w+=(\S+)", UNIT.read_text(), re.M))
+    assert programs == {"/usr/bin/vedette", "/bin/sh"}
 
 
 @needs_systemd

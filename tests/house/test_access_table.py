@@ -17,7 +17,7 @@ RIGHTS = {
     "analyst/admin": {Right.ACT},
     "analyst/viewer": {Right.ACT},
     "admin": {Right.ADMINISTER_GROUP, Right.PERMISSION},
-    "global": {Right.ADMINISTER},
+    "global": {Right.ADMINISTER, Right.PERMISSION},
 }
 
 

@@ -18,7 +18,9 @@ SOURCES = [
 ]
 
 CITED = re.compile(r"\b((?:docs/[\w/-]+|ARCHITECTURE|CONTRIBUTING|README)\.md)(?:#([\w-]+))?")
-ELSEWHERE = re.compile(r"(?<![\w-])(?:design|console|api)\.md\b|(?<![\w-])query-language [0-9]")
+ELSEWHERE = re.compile(
+    r"(?<![\w-])(?:design|api)\.md\b|(?<![\w-])(?:query-language|console(?:\.md)?) [0-9]"
+)
 """Documents that only the authors had."""
 
 

@@ -4,7 +4,7 @@ empty fields."""
 import random
 from collections.abc import Iterator
 
-from vedette.model.fields import PROCESS
+from vedette.model.fields import PROCESS, RARITIES
 
 _NOTHING = (
     *('""', '" "', '"*"', '"**"', '"?"', '"\\ "', '"."', '".."', '"/"', '"//"', '":"', '"\\\\"'),
@@ -12,7 +12,11 @@ _NOTHING = (
 )
 _SOMETHING = ("cmd.exe", "*.exe", "com", '"a b"', "corp\\bob", ".")
 _REFUSED = frozenset({"join", "tag"})
-_FIELDS = tuple(field.name for field in PROCESS.fields if field.kind not in _REFUSED)
+_FIELDS = tuple(
+    field.name
+    for field in PROCESS.fields
+    if field.kind not in _REFUSED and RARITIES.isdisjoint(field.sources)
+)
 
 
 def empty_queries(seed: int) -> Iterator[str]:

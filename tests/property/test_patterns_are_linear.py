@@ -1,4 +1,5 @@
-"""No regular expression of the product can be made to take more than linear time.
+"""No regular expression of the product can be made to take more than linear time, or memory for
+each byte of a text that one piece of it repeats over.
 
 Every pattern is found in the source, so a new one is covered without a line here. It is run, the
 way the product runs it, on hostile texts made from its own parts, of growing length. The time of
@@ -8,6 +9,7 @@ a linear pattern stays far below the floor at the greatest length; one that goes
 
 import re
 import time
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -21,6 +23,11 @@ _LONG = (1_024, 4_096, 16_384)
 _FLOOR_S = 0.02
 _GROWTH_MAX = 3.0
 """Of the time when the length doubles: 2 for a linear pattern, 4 for a quadratic one."""
+
+_MEMORY_SIZE = 65_536
+_MEMORY_BYTES_MAX = 16
+"""Of memory for a byte of text. A group that is repeated and may be undone takes 100: the longest
+body that is taken, 256 MB of blanks, would take all memory of the machine."""
 
 _TRIES = 2
 _ENDS = ("\x01", "x\n\x01")
@@ -77,12 +84,39 @@ def _growth(use: Use, start: str, pump: str, size: int, end: str) -> float:
     return _took(use, _text(use, start, pump, size * 2, end)) / once
 
 
+def _hungry(use: Use) -> str:
+    """A description of the text for whose bytes a pattern takes memory; "" if none."""
+    starts = beginnings(use.pattern)
+    for start, pump in sorted({(s, p) for p in pumps(use.pattern) for s in ("", starts[-1])}):
+        text = _text(use, start, pump, _MEMORY_SIZE, _ENDS[0])
+        tracemalloc.start()
+        try:
+            getattr(use.pattern, use.method)(text)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        if peak > _MEMORY_BYTES_MAX * _MEMORY_SIZE:
+            return f"{start!r} + {pump!r} * n: {peak / _MEMORY_SIZE:.0f} bytes each"
+    return ""
+
+
 USES = uses()
+SINGLE_USES = [use for use in USES if use.method in {"match", "fullmatch", "search", "finditer"}]
 
 
 @pytest.mark.parametrize("use", USES, ids=lambda use: f"{use.where}-{use.method}")
 def test_a_pattern_takes_time_in_proportion_to_the_text(use: Use) -> None:
     assert _super_linear(use) == ""
+
+
+@pytest.mark.parametrize("use", SINGLE_USES, ids=lambda use: f"{use.where}-{use.method}")
+def test_a_pattern_takes_no_memory_for_each_repetition(use: Use) -> None:
+    assert _hungry(use) == ""
+
+
+def test_the_search_finds_patterns_that_take_memory() -> None:
+    greedy = re.compile(rb"(?:[\s,]|\xef\xbb\xbf)*")
+    assert _hungry(Use("here", greedy, "match")) != ""
 
 
 @pytest.mark.parametrize(

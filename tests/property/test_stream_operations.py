@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.contract.store.rows import process_id, store
+from tests.support.started_state import put_started_state
 from vedette.api.schemas.search.stream_events import stream_body
 from vedette.errors import NotFoundError
 from vedette.model.address import pack_address
@@ -38,7 +39,6 @@ from vedette.search.streams.filtered_counts import FilteredCounts
 from vedette.search.streams.stream import Page, Reader
 from vedette.search.streams.stream_cursor import JumpBy, JumpTo, Seek
 from vedette.state.db.database import Database, open_database
-from vedette.state.start import start
 from vedette.store.engine.client import ClickHouseEngine
 
 NOW_US = 1_700_000_500_000_000
@@ -288,9 +288,8 @@ def servers(
     engine = root_engine.sibling("test_stream_operations", EMBEDDED)
     create_tables(engine)
     folder: Path = tmp_path_factory.mktemp("state")
+    credentials = put_started_state(folder, NOW_US)
     databases: list[Database] = [open_database("", folder) for _ in range(2)]
-    credentials = start(databases[0], NOW_US)
-    assert credentials is not None
     name, views = credentials.username, [FilteredCounts(), FilteredCounts()]
 
     def reader(server: int, now_s: int) -> Reader:

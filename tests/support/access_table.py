@@ -17,7 +17,7 @@ REACHED: Final = 0
 """The handler was reached: any status but 401, 403 and, for an object, 404."""
 
 _LINE: Final = re.compile(
-    r"(?P<right>[a-z/]+)(?P<mark>[*!+]?)(?P<lax>\??)\s+(?P<reading>[r-])\s+"
+    r"(?P<right>[a-z/]+)(?P<mark>[*!+~]?)(?P<lax>\??)\s+(?P<reading>[r-])\s+"
     r"(?P<methods>[A-Z|]+)\s+(?P<path>\S+)(\s+(?P<body>\{.*))?"
 )
 _LEAST: Final = {
@@ -35,7 +35,8 @@ class Caller:
 
     name: str
     kind: str = "user"
-    """none, user, global or ingest."""
+    """none, user, global, ingest, app (of the cloud side, with every permission in the groups of
+    its roles) or sensor (by its own key)."""
     roles: tuple[tuple[str, Role], ...] = ()
     """By name of the group."""
     is_read_only: bool = False
@@ -67,8 +68,12 @@ class Row:
         `REACHED` if they may."""
         if self.right in ("open", "body"):
             return REACHED
+        if caller.kind == "sensor":
+            return REACHED if self.right == "sensor" else 401
         if caller.kind == "none":
             return 401
+        if caller.kind == "app" and not self.is_of_cloud:
+            return 403
         if self.right == "send":
             is_sender = caller.kind in ("ingest", "global")
             return REACHED if is_sender and not caller.is_read_only else 403
@@ -92,7 +97,14 @@ class Row:
         role = caller.role_in(group)
         if self.mark == "*" and role < Role.VIEWER:
             return 404
+        if self.mark == "~" and role < _LEAST[within]:
+            return 404
         return REACHED if role >= _LEAST[within] else 403
+
+    @property
+    def is_of_cloud(self) -> bool:
+        """Whether it is of the cloud side, which alone is open to apps."""
+        return "/{org_key}/" in self.path
 
     @property
     def is_of_object(self) -> bool:

@@ -55,8 +55,11 @@ def redirect(target: str) -> Answer:
 
 
 @contextmanager
-def feed_server(folder: Path, *, tls: bool = True) -> Iterator[FeedServer]:
-    """A server with a certificate of its own for 127.0.0.1 and localhost."""
+def feed_server(
+    folder: Path, *, tls: bool = True, clients_of: Path | None = None
+) -> Iterator[FeedServer]:
+    """A server with a certificate of its own for 127.0.0.1 and localhost. With an authority in
+    `clients_of` it talks only to those who have a certificate of it."""
     known: dict[str, FeedServer] = {}
 
     class Handler(BaseHTTPRequestHandler):
@@ -80,6 +83,9 @@ def feed_server(folder: Path, *, tls: bool = True) -> Iterator[FeedServer]:
     if tls:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(made.cert, made.key)
+        if clients_of is not None:
+            context.load_verify_locations(clients_of)
+            context.verify_mode = ssl.CERT_REQUIRED
         server.socket = context.wrap_socket(server.socket, server_side=True)
     scheme = "https" if tls else "http"
     known["server"] = FeedServer(f"{scheme}://127.0.0.1:{server.server_port}", made.cert)

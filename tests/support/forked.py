@@ -4,22 +4,33 @@ All else is as users have it: a process of its own that runs the command `vedett
 words, its environment and its log. Tests of starts and ends launch the program itself.
 """
 
+import gc
 import multiprocessing
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["vedette.cli.main", "vedette.bootstrap.serving", "uvloop"])
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(
+    ["vedette.cli.main", "vedette.bootstrap.serving", "uvloop", "alembic.command"]
+)
 
 
 class Forked:
-    """A running command; as much of a `subprocess.Popen` as tests need."""
+    """A running command, or another `program` that is given its words and environment; as much of a
+    `subprocess.Popen` as tests need."""
 
-    def __init__(self, words: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
-        self._process = _FORKS.Process(target=_run, args=(list(words), dict(environment), log))
+    def __init__(
+        self,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        log: Path,
+        program: Callable[[list[str], Mapping[str, str]], None] | None = None,
+    ) -> None:
+        arguments = (list(words), dict(environment), log, program or run_program)
+        self._process = FORKS.Process(target=_run, args=arguments)
         self._process.start()
         assert self._process.pid is not None
         self.pid: int = self._process.pid
@@ -36,12 +47,24 @@ class Forked:
         return self._process.exitcode
 
 
-def _run(words: list[str], environment: dict[str, str], log: Path) -> None:
+def _run(
+    words: list[str],
+    environment: dict[str, str],
+    log: Path,
+    program: Callable[[list[str], Mapping[str, str]], None],
+) -> None:
     with log.open("ab") as output:
         os.dup2(output.fileno(), sys.stdout.fileno())
         os.dup2(output.fileno(), sys.stderr.fileno())
+    program(words, environment)
+
+
+def run_program(words: list[str], environment: Mapping[str, str]) -> None:
+    """The command `vedette` with these words; ends by SystemExit."""
     os.environ.clear()
     os.environ.update(environment)
+    sys.argv = ["vedette", *words]
+    gc.freeze()  # what was imported is shared with all servers as long as nobody traverses it
     from vedette.cli.main import app
 
     app(words)

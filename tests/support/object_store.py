@@ -1,5 +1,6 @@
 """Object stores on loopback: a real one in its own process, one that fails, one that is slow."""
 
+import gzip
 import os
 import socket
 import subprocess
@@ -8,10 +9,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import httpx
 import obstore
+import orjson
 import pytest
 from obstore.store import S3Store
 
@@ -39,7 +43,7 @@ def object_store() -> Iterator[str]:
 def make_bucket(url: str) -> str:
     """A new bucket's name."""
     name = "bucket-" + os.urandom(6).hex()
-    httpx.put(f"{url}/{name}").raise_for_status()
+    httpx.put(f"{url}/{name}", timeout=60).raise_for_status()
     return name
 
 
@@ -50,6 +54,41 @@ def overwrite(url: str, bucket: str, path: str, content: bytes) -> None:
         client_options={"allow_http": True},
     )  # fmt: skip
     obstore.put(store, path, content)
+
+
+def records_of(content: bytes) -> list[dict[str, Any]]:
+    """The records of gzipped JSON lines."""
+    return [orjson.loads(line) for line in gzip.decompress(content).splitlines()]
+
+
+@dataclass(frozen=True)
+class RealBucket:
+    """A bucket of a real object store."""
+
+    url: str
+    name: str
+
+    def destination(self, endpoint: str = "") -> dict[str, str]:
+        """As a forwarder has it."""
+        return {
+            "kind": "s3",
+            "bucket": self.name,
+            "endpoint": endpoint or self.url,
+            "access_key_id": KEY,
+            "secret_access_key": SECRET,
+        }
+
+    def objects(self) -> dict[str, bytes]:
+        """Contents by key, read by another client than wrote them."""
+        store = S3Store(
+            self.name, endpoint=self.url, region="us-east-1", access_key_id=KEY,
+            secret_access_key=SECRET, client_options={"allow_http": True},
+        )  # fmt: skip
+        keys = sorted(one["path"] for page in obstore.list(store) for one in page)
+        return {key: bytes(obstore.get(store, key).bytes()) for key in keys}
+
+    def ids(self) -> list[str]:
+        return [one["id"] for content in self.objects().values() for one in records_of(content)]
 
 
 class _Failing(BaseHTTPRequestHandler):

@@ -38,8 +38,6 @@ class Answers:
         """The JSON value of an answer, else its bytes. Raises UndocumentedError."""
         place = f"{call['operationId']}: {answer.status_code}"
         said = call["responses"].get(str(answer.status_code))
-        if said is None and answer.status_code >= 400:
-            said = call["responses"]["default"]
         if said is None:
             raise UndocumentedError(f"{place}: status")
         if "content" not in said:

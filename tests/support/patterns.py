@@ -16,6 +16,8 @@ parser: Any = importlib.import_module("re._parser")
 
 ROOT = Path(__file__).parents[2] / "vedette"
 _METHODS = ("search", "match", "fullmatch", "sub", "subn", "findall", "finditer", "split")
+_CALLS = re.compile(rf"\.(?:{'|'.join(_METHODS)}|compile)\b")
+_OF_RE = re.compile(r"\bre\.")
 
 
 class Use(NamedTuple):
@@ -29,11 +31,13 @@ class Use(NamedTuple):
 def uses() -> list[Use]:
     """Each `re.compile` and each call such as `re.search` of the product, with every method that
     is called on it; `search`, the dearest, where the calls cannot be seen."""
-    trees = {path: ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
+    texts = {path: path.read_text() for path in sorted(ROOT.rglob("*.py"))}
+    # Looking at every node of every module took longer than running half of the patterns.
+    trees = {path: ast.parse(text) for path, text in texts.items() if _CALLS.search(text)}
     called = _called_methods(trees.values())
     found: list[Use] = []
     for path, tree in trees.items():
-        if str(path.relative_to(ROOT)) in _MADE_AT_RUN_TIME:
+        if str(path.relative_to(ROOT)) in _MADE_AT_RUN_TIME or not _OF_RE.search(texts[path]):
             continue
         handed_on = _methods_of_parameters(tree)
         for call, name in _compile_sites(tree):

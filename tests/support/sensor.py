@@ -9,6 +9,8 @@ import httpx
 
 from tests.support.served import Server, state_of
 from vedette.clock import SystemClock
+from vedette.model.group import GroupOptions
+from vedette.state.policy import groups
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 from vedette.state.sensors import enrolment
 
@@ -20,6 +22,20 @@ def secret_of(server: Server, group_id: int = DEFAULT_GROUP_ID) -> str:
     """The enrolment secret of a group, as its installers get it."""
     with state_of(server) as database:
         return enrolment.current_secret(database, group_id)
+
+
+def sending_group(server: Server, name: str = "Sends programs", **options: Any) -> int:
+    """The group of a name with these options, else one whose sensors send every program; made when
+    there is none."""
+    with state_of(server) as database:
+        known = {one.name: one.id for one in groups.all_groups(database)}
+        wanted = GroupOptions(**(options or {"collect_storefiles": True}))
+        return known.get(name) or groups.add(database, name, options=wanted).id
+
+
+def sending_secret(server: Server) -> str:
+    """The enrolment secret of a group whose sensors send every program."""
+    return secret_of(server, sending_group(server))
 
 
 @dataclass

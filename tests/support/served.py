@@ -84,8 +84,7 @@ def open_group(server: Server, name: str) -> tuple[int, str]:
 
 def start_server(data: Path, *flags: str) -> Generator[Server, None, None]:
     """Runs `vedette serve` on a data directory until the generator is closed."""
-    words = ["serve", "--data", str(data), "--port", "0", *flags]
-    process = Forked(words, _environment(), data / "server.log")
+    process = forked(data, *flags)
     try:
         yield listening(data, process)
     finally:
@@ -95,6 +94,16 @@ def start_server(data: Path, *flags: str) -> Generator[Server, None, None]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+serving = contextmanager(start_server)
+"""The same for a block."""
+
+
+def forked(data: Path, *flags: str) -> Forked:
+    """The same as `launch`, in half of the time."""
+    words = ["serve", "--data", str(data), "--port", "0", *flags]
+    return Forked(words, _environment(), data / "server.log")
 
 
 def launch(data: Path, *flags: str, descriptors: int = 0) -> subprocess.Popen[bytes]:
@@ -115,7 +124,7 @@ def wait_for(ask: Any, wanted: Any, patience_s: float = 20.0) -> Any:
     """Ask until the answer is the wanted one; the last answer at the deadline."""
     deadline = time.monotonic() + patience_s
     while (answer := ask()) != wanted and time.monotonic() < deadline:
-        time.sleep(0.2)
+        time.sleep(0.05)
     return answer
 
 
@@ -134,7 +143,7 @@ def listening(data: Path, process: "subprocess.Popen[bytes] | Forked") -> Server
         except (FileNotFoundError, json.JSONDecodeError):
             found = {}
         if found.get("pid") != process.pid:  # none yet, or left behind by one that was killed
-            time.sleep(0.1)
+            time.sleep(0.05)
             continue
         certificate = Path(found["certificate"])
         return Server(found["url"], found["token"], found["ingest_token"], certificate, data)

@@ -1,9 +1,6 @@
-"""`vedette serve` with a wall clock that a test sets.
+"""A server with a wall clock that a test sets."""
 
-`python -m tests.support.set_clock DATA FILE`: FILE holds the seconds that the clock is ahead of the
-machine's."""
-
-import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from vedette.bootstrap.serving import serve
@@ -21,11 +18,9 @@ class SetClock(SystemClock):
         return super().now_us() + int(float(self._offset.read_text()) * 1_000_000)
 
 
-def main() -> None:
-    data, offset = Path(sys.argv[1]), Path(sys.argv[2])
-    flags = {"data": data, "listen_port": 0, "retention_days": 30}
+def serve_with_set_clock(words: list[str], _environment: Mapping[str, str]) -> None:
+    """A server on the data directory that is the first word. The second is a file with the seconds
+    that its clock is ahead of the machine's."""
+    data, offset = Path(words[0]), Path(words[1])
+    flags = {"data": data, "listen_port": 0, "retention_days": 30, "starter_rules": False}
     serve(load(flags=flags, environ={}).settings, SetClock(offset))
-
-
-if __name__ == "__main__":
-    main()

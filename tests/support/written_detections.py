@@ -1,16 +1,13 @@
-"""Writes detections into the store of a server that is stopped: its rules are other tests' matter.
+"""Writes detections into the store of a server that is stopped: its rules are other tests'
+matter."""
 
-`python -m tests.support.written_detections DATA FILE DAYS`: FILE holds them as JSON.
-"""
-
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
 
+from tests.support.forked import FORKS
 from tests.support.served import Server, start_server
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.bootstrap.write_path import open_engines
@@ -18,7 +15,6 @@ from vedette.clock import DrivenClock, SystemClock
 from vedette.model.findings.detection import Detection
 from vedette.settings.load import load
 
-ROOT = Path(__file__).parents[2]
 WRITE_S = 120
 DAY_US = 86_400_000_000
 
@@ -40,12 +36,13 @@ def write_detections(data: Path, found: Sequence[Detection], age_days: int = 0) 
     """Writes them as if that many days ago, by a process of its own."""
     file = data / "detections.json"
     file.write_bytes(msgspec.json.encode(found))
-    command = [sys.executable, "-m", "tests.support.written_detections", str(data), str(file)]
-    subprocess.run([*command, str(age_days)], check=True, cwd=ROOT, timeout=WRITE_S)
+    process = FORKS.Process(target=_write, args=(data, file, age_days))
+    process.start()
+    process.join(WRITE_S)
+    assert process.exitcode == 0
 
 
-def main() -> None:
-    data, file, age_days = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+def _write(data: Path, file: Path, age_days: int) -> None:
     settings = load(flags={"data": data}, environ={}).settings
     found = msgspec.json.decode(file.read_bytes(), type=list[Detection])
     with ExitStack() as closing:
@@ -53,7 +50,3 @@ def main() -> None:
         engines = open_engines(settings, clock, closing)
         then = DrivenClock(clock.now_us() - age_days * DAY_US) if age_days else clock
         DetectionWriter(engines.telemetry, engines.state, then).write(found)
-
-
-if __name__ == "__main__":
-    main()

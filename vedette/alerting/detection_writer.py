@@ -12,7 +12,7 @@ number of the commit (`Detection.seq`), and what nobody was told of by being mad
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -47,6 +47,12 @@ from vedette.store.read.detection.cloud_alerts import newest_creation_us
 from vedette.store.write.alerts import ALERT_WRITERS, write_alerts
 
 Within = Callable[[Transaction], None]
+
+_Kind = Literal["silent", "known", "new", "held back"]
+"""What becomes of a detection: its source makes no alerts; it has one already; it gets one; it is
+counted in the alert of a storm."""
+
+_WITH_ROW: Final[Collection[_Kind]] = ("silent", "new")
 
 
 @dataclass(slots=True)
@@ -109,8 +115,8 @@ class DetectionWriter:
         """
         with self._database.exclusive(ALERT_WRITERS):
             batch = self._begin(detections)
-            heard = self._heard(batch, detections)
-            for some in _slices(heard, ALERT_BATCH):
+            grouped = self._by_id_without_ignored(batch, detections)
+            for some in _slices(grouped, ALERT_BATCH):
                 self._write_alerts(batch, some)
             # Once for all: what one commit adds to a storm is counted in one go.
             self._write(batch, self._storms(batch))
@@ -130,7 +136,9 @@ class DetectionWriter:
             rules = suppressor_of(suppressions.rules_in_force(transaction, now_us), now_us)
             return _Batch(now_us, frozenset(self._alerting(transaction, sources)), rules)
 
-    def _heard(self, batch: _Batch, detections: Sequence[Detection]) -> list[list[Detection]]:
+    def _by_id_without_ignored(
+        self, batch: _Batch, detections: Sequence[Detection]
+    ) -> list[list[Detection]]:
         """The detections that are not of ignored reports, those with the same id together, in the
         order of their commits."""
         reports = {key for one in detections if (key := _report_of(one)) is not None}
@@ -148,29 +156,30 @@ class DetectionWriter:
 
     def _write_alerts(self, batch: _Batch, found: Sequence[list[Detection]]) -> None:
         """Writes the alerts of some detections, which are grouped by id."""
-        rows = self._rows(found, batch.now_us)
-        heard: list[tuple[list[Detection], AlertRow]] = []
-        for same, row in zip(found, rows, strict=True):
-            rule_id = batch.rules.rule_for(row)
-            if rule_id is None:
-                heard.append((same, row))
-            else:
-                batch.rule_hits[rule_id] += 1
-                batch.written.suppressed += 1
-        alerting = [same[0].id for same, _ in heard if same[0].source in batch.sources]
+        rows: dict[str, AlertRow] = {}
+        if batch.rules.rules:
+            rows = self._rows(found, batch.now_us)
+            found = [same for same in found if not _suppressed(batch, rows[same[0].id])]
+        alerting = [same[0].id for same in found if same[0].source in batch.sources]
         known = alerts_by_id(self._engine, alerting)
-        hours = self._hours(batch, (same[0] for same, _ in heard if same[0].id not in known))
+        hours = self._hours(batch, (same[0] for same in found if same[0].id not in known))
+        kinds = [_kind(batch, same[0], known, hours) for same in found]
+        # In a storm nearly all is held back: what an alert keeps is read for those that are made.
+        made = [same for same, kind in zip(found, kinds, strict=True) if kind in _WITH_ROW]
+        rows = rows or self._rows(made, batch.now_us)
         changed: list[AlertRow] = []
-        for same, row in heard:
-            first = same[0]
-            if first.source not in batch.sources:
-                batch.written.detections.append(_told(same, row, has_alert=False, is_new=True))
-            elif first.id in known:
-                changed.extend(self._raise(batch, same, known[first.id]))
-            elif hours.admits(first):
-                changed.append(row)
+        for same, kind in zip(found, kinds, strict=True):
+            key = same[0].id
+            if kind == "silent":
+                said = _written(same, rows[key], has_alert=False, is_new=True)
+                batch.written.detections.append(said)
+            elif kind == "known":
+                changed.extend(self._raise(batch, same, known[key]))
+            elif kind == "new":
+                changed.append(rows[key])
                 batch.written.alerts += 1
-                batch.written.detections.append(_told(same, row, has_alert=True, is_new=True))
+                said = _written(same, rows[key], has_alert=True, is_new=True)
+                batch.written.detections.append(said)
             else:
                 batch.held_back.extend(same)
         self._write(batch, changed)
@@ -197,7 +206,9 @@ class DetectionWriter:
                 known["first_event_time"], known["last_event_time"], known["updated_time"]
             )
         batch.written.raised += more is not None
-        batch.written.detections.append(_told(same, more or known, has_alert=True, is_new=is_new))
+        batch.written.detections.append(
+            _written(same, more or known, has_alert=True, is_new=is_new)
+        )
         return [more] if more is not None else []
 
     def _storms(self, batch: _Batch) -> list[AlertRow]:
@@ -215,7 +226,7 @@ class DetectionWriter:
                 continue
             row = new_alert(same, Context(), batch.now_us)
             batch.written.alerts += 1
-            batch.written.detections.append(_told(same, row, has_alert=True, is_new=True))
+            batch.written.detections.append(_written(same, row, has_alert=True, is_new=True))
             rows.append(row)
         return rows
 
@@ -224,8 +235,8 @@ class DetectionWriter:
         counted = new_alerts_since(self._engine, hour_of(batch.now_us), ids) if ids else {}
         return hours_of(counted)
 
-    def _rows(self, found: Sequence[list[Detection]], now_us: int) -> list[AlertRow]:
-        """The alerts that the detections would make, with all that is known of them."""
+    def _rows(self, found: Sequence[list[Detection]], now_us: int) -> dict[str, AlertRow]:
+        """The alerts that the detections would make, with all that is known of them, by id."""
         firsts = [same[0] for same in found]
         with self._database.reading() as transaction:
             hosts = host_facts(transaction, {one.sensor_id for one in firsts if one.sensor_id})
@@ -234,9 +245,10 @@ class DetectionWriter:
             Context(hosts.get(one.sensor_id), processes.get(one.process_id, {})) for one in firsts
         ]
         contexts = self._with_files(firsts, contexts)
-        return [
-            new_alert(same, context, now_us) for same, context in zip(found, contexts, strict=True)
-        ]
+        return {
+            same[0].id: new_alert(same, context, now_us)
+            for same, context in zip(found, contexts, strict=True)
+        }
 
     def _with_files(self, found: Sequence[Detection], contexts: Sequence[Context]) -> list[Context]:
         """The contexts with what is known of the files."""
@@ -259,7 +271,26 @@ class DetectionWriter:
         ]
 
 
-def _told(
+def _suppressed(batch: _Batch, row: AlertRow) -> bool:
+    """Whether a suppression keeps an alert quiet; counts it."""
+    rule_id = batch.rules.rule_for(row)
+    if rule_id is None:
+        return False
+    batch.rule_hits[rule_id] += 1
+    batch.written.suppressed += 1
+    return True
+
+
+def _kind(batch: _Batch, first: Detection, known: Collection[str], hours: Hours) -> _Kind:
+    """What becomes of detections of one id, of which this is the first."""
+    if first.source not in batch.sources:
+        return "silent"
+    if first.id in known:
+        return "known"
+    return "new" if hours.admits(first) else "held back"
+
+
+def _written(
     same: list[Detection], row: AlertRow, *, has_alert: bool, is_new: bool
 ) -> WrittenDetection:
     found = same[0]

@@ -95,19 +95,19 @@ class RuleHits:
             settled = self._settled_seq()
             while self._looked_at != settled:
                 with self._database.exclusive(WATERMARK):
-                    hits = self._write_next(settled)
-                if not hits:
+                    page = self._write_next(settled)
+                if not page.hits or page.until_seq == settled:
                     self._looked_at = settled
-                done += hits
+                done += len(page.hits)
         return done
 
-    def _write_next(self, settled: int) -> int:
-        """Writes the detections of the next commits; returns how many hits they had."""
+    def _write_next(self, settled: int) -> HitPage:
+        """Writes the detections of the next commits, which are returned."""
         since = watermarks.load(self._database, WATERMARK) or 0
         page = hits_after(self._engine, since, settled, limits.RULE_HITS_A_ROUND)
         if page.hits:
             self._write(page)
-        return len(page.hits)
+        return page
 
     def _write(self, page: HitPage) -> None:
         known = self._known({one.hit.rule_id for one in page.hits})

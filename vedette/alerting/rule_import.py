@@ -4,7 +4,7 @@ One bad document costs only itself: it is kept and listed with the reason, so th
 for a rule that is in force.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import BoundedSemaphore
@@ -17,13 +17,17 @@ from vedette.alerting.rule_loader import RuleLoader
 from vedette.alerting.rule_messages import RuleFile
 from vedette.detect.judged_rule import JudgedRule
 from vedette.detect.rule_codec import CODEC_VERSION
+from vedette.detect.sigma.placeholders import NO_VALUES, Placeholders, placeholders_of
 from vedette.errors import BadRequestError, BusyError
 from vedette.pipeline.rule_reload import judged_rules
 from vedette.state.db.database import Database
-from vedette.state.policy import rules
+from vedette.state.policy import rule_placeholders, rules
 from vedette.state.policy.sigma_rule import NewSigmaRule
 
 log = structlog.get_logger(__name__)
+
+_COMPILED_TIMES: Final = 5
+"""How often somebody may change a placeholder while rules are compiled with it."""
 
 _PARSERS: Final = BoundedSemaphore(limits.SIGMA_PARSERS_MAX)
 
@@ -47,28 +51,36 @@ def import_rules(
 ) -> list[Imported]:
     """Adds or replaces the documents of some files, in one transaction. `enabled` None: new rules
     are on unless their level is low. Raises BadRequestError, ConflictError."""
-    documents = load_files(files)
+    values = rule_placeholders.load(database)
+    documents = load_files(files, values.by_name)
     first: dict[str, NewSigmaRule] = {}
     for one in documents:
         first.setdefault(one.id, one)
     changes = dict(
         zip(
             first,
-            rules.put(database, list(first.values()), by, now_us, enabled=enabled),
+            rules.put(
+                *(database, list(first.values()), by, now_us),
+                enabled=enabled,
+                placeholders=values.version,
+            ),
             strict=True,
         )
     )
+    compile_anew(database)
     return [
         Imported(one, changes[one.id] if first[one.id] is one else "duplicate") for one in documents
     ]
 
 
-def load_files(files: Iterable[RuleFile]) -> list[NewSigmaRule]:
-    """The documents of some files, in order. Raises BadRequestError for too many, BusyError when
-    others have rules parsed for long."""
+def load_files(
+    files: Iterable[RuleFile], placeholders: Placeholders = NO_VALUES
+) -> list[NewSigmaRule]:
+    """The documents of some files, in order, with the values of `placeholders`. Raises
+    BadRequestError for too many, BusyError when others have rules parsed for long."""
     found: list[NewSigmaRule] = []
     with _turn(), RuleLoader() as loader:
-        for documents in loader.load(files):
+        for documents in loader.load(_with(files, placeholders)):
             found += documents
             if len(found) > limits.SIGMA_RULES_MAX:
                 raise BadRequestError(f"more than {limits.SIGMA_RULES_MAX} documents at once")
@@ -92,18 +104,34 @@ def _turn() -> Iterator[None]:
 
 
 def compile_anew(database: Database) -> int:
-    """Compiles what another version of the server compiled, from its text; returns how many."""
-    old = rules.outdated(database, CODEC_VERSION)
-    if not old:
-        return 0
+    """Compiles what was compiled by another version of the server or with other values of
+    placeholders, from its text; returns how many."""
+    for _ in range(_COMPILED_TIMES):
+        values = rule_placeholders.load(database)
+        old = rules.outdated(database, CODEC_VERSION)
+        if not old:
+            return 0
+        made = list(_compiled(old, values.by_name))
+        if rules.recompiled(database, made, values.version):
+            log.info("detection rules compiled anew", rules=len(made))
+            return len(made)
+    raise BusyError("placeholders change all the time")
+
+
+def _compiled(old: Sequence[NewSigmaRule], placeholders: Placeholders) -> Iterator[NewSigmaRule]:
     files = [RuleFile(one.origin, one.text, one.origin) for one in old]
-    made: list[NewSigmaRule] = []
     with RuleLoader() as loader:
         try:
-            for before, documents in zip(old, loader.load(files), strict=True):
-                made += [replace(one, id=before.id, text=before.text) for one in documents[:1]]
+            loaded = loader.load(_with(files, placeholders))
+            for before, documents in zip(old, loaded, strict=True):
+                yield from (replace(one, id=before.id, text=before.text) for one in documents[:1])
         except BadRequestError as error:
             log.error("some detection rules are not compiled anew", reason=error.message)
-    rules.recompiled(database, made)
-    log.info("detection rules compiled anew", rules=len(made))
-    return len(made)
+
+
+def _with(files: Iterable[RuleFile], placeholders: Placeholders) -> Iterator[RuleFile]:
+    """The files with those values that they may name."""
+    for one in files:
+        named = placeholders_of(one.text) & placeholders.keys()
+        given = {name: tuple(placeholders[name]) for name in named}
+        yield RuleFile(one.name, one.text, one.origin, given)

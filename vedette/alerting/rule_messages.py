@@ -2,6 +2,7 @@
 its length in 8 bytes. A `RuleFile` on its standard input, the file's documents on standard output.
 """
 
+from collections.abc import Mapping
 from typing import BinaryIO, Final
 
 import msgspec
@@ -10,11 +11,13 @@ LENGTH_BYTES: Final = 8
 
 
 class RuleFile(msgspec.Struct):
-    """A file of rules. `origin` is kept with each of its documents."""
+    """A file of rules. `origin` is kept with each of its documents; `placeholders` are the values
+    that it is read with."""
 
     name: str
     text: str
     origin: str
+    placeholders: Mapping[str, tuple[str, ...]] = {}
 
 
 def read_message(stream: BinaryIO) -> bytes | None:

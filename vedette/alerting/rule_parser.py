@@ -27,7 +27,8 @@ from vedette.state.policy.sigma_rule import NewSigmaRule
 
 def documents_of(file: RuleFile) -> list[NewSigmaRule]:
     """The documents of a file, as they are kept."""
-    return [_kept(one, file.origin) for one in load_documents(file.text, file.name)]
+    documents = load_documents(file.text, file.name, file.placeholders)
+    return [_kept(one, file.origin) for one in documents]
 
 
 def _kept(document: Document, origin: str) -> NewSigmaRule:

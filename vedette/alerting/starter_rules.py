@@ -10,7 +10,7 @@ from vedette.alerting.rule_import import load_files
 from vedette.alerting.rule_messages import RuleFile
 from vedette.detect.starter_pack import starter_texts
 from vedette.state.db.database import Database
-from vedette.state.policy import rules
+from vedette.state.policy import rule_placeholders, rules
 from vedette.state.policy.rules import StarterPack
 
 log = structlog.get_logger(__name__)
@@ -27,14 +27,15 @@ def install_starter(database: Database, now_us: int) -> int:
     before = rules.starter_pack(database)
     if before.digest == digest:
         return 0
-    documents = load_files(files)
+    placeholders = rule_placeholders.load(database)
+    documents = load_files(files, placeholders.by_name)
     origins = rules.origins(database, [one.id for one in documents])
     wanted = [
         one
         for one in documents
         if origins.get(one.id) == ORIGIN or (one.id not in origins and one.id not in before.ids)
     ]
-    changes = rules.put(database, wanted, "starter pack", now_us)
+    changes = rules.put(database, wanted, "starter pack", now_us, placeholders=placeholders.version)
     ids = sorted({*before.ids, *(one.id for one in documents)})
     rules.note_starter_pack(database, StarterPack(digest, tuple(ids)))
     count = sum(change != "unchanged" for change in changes)

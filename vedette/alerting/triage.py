@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import msgspec
 
@@ -13,9 +13,11 @@ from vedette.model.findings.alert import AlertRow, HistoryEntry
 from vedette.model.scope import Scope
 from vedette.query import Condition
 from vedette.query.compile.alerts_sql import all_conditions
+from vedette.state.accounts import audit_trail
+from vedette.state.db.audit_log import Entry
 from vedette.state.db.database import Database
 from vedette.state.policy import alert_audit, ignored_reports
-from vedette.state.policy.ignored_reports import Ignorer
+from vedette.state.policy.ignored_reports import Ignorer, ReportKey
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.alert_selection import summary
 from vedette.store.read.detection.alerts import alerts_by_id, reports_of
@@ -50,18 +52,36 @@ class BulkChanged:
     """Alerts that were not so already."""
     action_id: str
     """By which it can be undone, "" where it cannot."""
+    reports: Sequence[ReportKey]
+    """Those that are ignored or heard now: searches of reports should say so too."""
 
 
 def change_alert(
     engine: Engine, database: Database, scope: Scope, alert_id: str, wanted: Wanted, by: Analyst
 ) -> AlertRow:
-    """Changes one alert of the scope and returns it. Raises NotFoundError."""
+    """Changes one alert of the scope and returns it. Raises NotFoundError.
+
+    Alerts lie in another store than the audit log: its entry is written before the change."""
     with database.exclusive(ALERT_WRITERS):
+        _note(database, _known(engine, scope, alert_id), wanted)
         change_alerts(engine, ids_condition([alert_id]), scope, _change(wanted, by))
+    return _known(engine, scope, alert_id)
+
+
+def _known(engine: Engine, scope: Scope, alert_id: str) -> AlertRow:
     found = alerts_by_id(engine, [alert_id], scope).get(alert_id)
     if found is None:
         raise NotFoundError(f"there is no alert {alert_id[:64]!r}")
     return found
+
+
+def _note(database: Database, alert: AlertRow, wanted: Wanted) -> None:
+    """Nothing of what is so already."""
+    given = {name: value for name, value in asdict(wanted).items() if value is not None}
+    after = {name: value for name, value in given.items() if value != alert[name]}
+    if after:
+        before = {name: alert[name] for name in after}
+        audit_trail.record(database, Entry("change", "alert", str(alert["id"]), before, after))
 
 
 def change_alerts_at_once(
@@ -98,15 +118,13 @@ def change_alerts_at_once(
         changed = change_alerts(engine, where, scope, change)
         with database.writing() as transaction:
             alert_audit.finish(transaction, audit_id, changed)
-            action_id = undo.remember(
-                transaction, change, earlier, changed, (by.user_id, by.username)
-            )
+            action_id = undo.save(transaction, change, earlier, changed, (by.user_id, by.username))
             if wanted.report_ignored is not None:
                 ignorer = Ignorer(by.user_id, by.username, by.time_us)
                 ignored_reports.set_ignored(
                     transaction, reports, ignored=wanted.report_ignored, by=ignorer
                 )
-    return BulkChanged(changed, action_id)
+    return BulkChanged(changed, action_id, reports)
 
 
 def undo_change(
@@ -116,7 +134,7 @@ def undo_change(
     Those that were changed since stay. Raises NotFoundError, also after the time for it."""
     with database.exclusive(ALERT_WRITERS):
         with database.reading() as connection:
-            known = undo.remembered(connection, action_id, by.user_id, by.time_us)
+            known = undo.load(connection, action_id, by.user_id, by.time_us)
         with database.writing() as transaction:
             audit_id = alert_audit.begin(
                 transaction,

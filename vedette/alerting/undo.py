@@ -28,7 +28,7 @@ class _Body(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class UndoRecord:
     """A change that can be taken back."""
 
     change_id: int
@@ -50,7 +50,7 @@ def before(
     return earlier_states(engine, differ, scope)
 
 
-def remember(
+def save(
     connection: Transaction,
     change: AlertChange,
     states: Sequence[EarlierState] | None,
@@ -72,7 +72,7 @@ def remember(
     return str(change.change_id)
 
 
-def remembered(connection: Transaction, action_id: str, user_id: int, now_us: int) -> Remembered:
+def load(connection: Transaction, action_id: str, user_id: int, now_us: int) -> UndoRecord:
     """The change of a user that can still be taken back. Raises NotFoundError."""
     is_number = action_id.isascii() and action_id.isdecimal() and len(action_id) < 20
     number = int(action_id) if is_number else -1
@@ -80,7 +80,7 @@ def remembered(connection: Transaction, action_id: str, user_id: int, now_us: in
     if kept is None or kept.user_id != user_id or kept.expires_us < now_us:
         raise NotFoundError(f"there is no change {action_id[:40]!r} that can be undone any more")
     body = msgspec.json.decode(kept.body, type=_Body)
-    return Remembered(kept.change_id, body.entry, body.states)
+    return UndoRecord(kept.change_id, body.entry, body.states)
 
 
 def forget(connection: Transaction, change_id: int, now_us: int) -> None:
@@ -88,7 +88,7 @@ def forget(connection: Transaction, change_id: int, now_us: int) -> None:
     alert_undo.remove(connection, change_id, now_us)
 
 
-def still_as_changed(known: Remembered) -> Condition:
+def still_as_changed(known: UndoRecord) -> Condition:
     """Alerts whose latest change by a person is that one; they may have been hit again."""
     return Condition(
         "notEmpty(history) AND history[-1] = {undone_entry:String}", {"undone_entry": known.entry}

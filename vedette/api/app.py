@@ -15,6 +15,7 @@ from vedette.api.http.pages import Pages
 from vedette.api.routes.accounts import (
     approved_list,
     audit,
+    identities,
     kept_views,
     sessions,
     teams,
@@ -22,10 +23,25 @@ from vedette.api.routes.accounts import (
     users,
 )
 from vedette.api.routes.alerts import alerts, bulk_triage, suppressions, triage
-from vedette.api.routes.cloud import alert_notes, devices, identity, identity_admin, update_jobs
+from vedette.api.routes.cloud import (
+    alert_notes,
+    devices,
+    forwarders,
+    identity,
+    identity_admin,
+    update_jobs,
+)
 from vedette.api.routes.cloud import alerts as cloud_alerts
 from vedette.api.routes.cloud import jobs as cloud_jobs
-from vedette.api.routes.fleet import aliases, groups, installers, live_queries, sensors, sites
+from vedette.api.routes.fleet import (
+    aliases,
+    bulk_sensors,
+    groups,
+    installers,
+    live_queries,
+    sensors,
+    sites,
+)
 from vedette.api.routes.policy import (
     actions,
     app_control,
@@ -34,12 +50,15 @@ from vedette.api.routes.policy import (
     filters,
     outbox,
     responses,
+    rule_placeholders,
     rules,
     watchlists,
+    yara,
 )
 from vedette.api.routes.search import (
     analysis,
     binaries,
+    binary_requests,
     completeness,
     lookups,
     process_views,
@@ -56,6 +75,7 @@ from vedette.api.routes.server import (
     license,
     partitions,
     pulse,
+    servers,
 )
 from vedette.api.routes.telemetry import (
     bulk,
@@ -73,6 +93,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     health.router,
     docs.router,
     info.router,
+    yara.router,
+    binary_requests.router,
     binaries.router,  # before the processes, whose summary matches any two path segments
     process_views.router,  # likewise
     processes.router,
@@ -84,8 +106,11 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     triage.router,
     bulk_triage.router,
     sensors.router,
+    bulk_sensors.router,
     aliases.router,
     filters.router,
+    # Before the routes of single rules, one of which it would be.
+    rule_placeholders.router,
     rules.router,
     bans.router,
     feeds.router,
@@ -107,12 +132,14 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     teams.router,
     tokens.router,
     sessions.router,
+    identities.router,
     kept_views.router,
     cloud_alerts.router,
     alert_notes.router,
     devices.router,
     cloud_jobs.router,
     update_jobs.router,
+    forwarders.router,
     identity.router,
     identity_admin.router,
     approved_list.router,
@@ -121,6 +148,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     backup.router,
     doctor.router,
     pulse.router,
+    servers.router,
     ingest.router,
     bulk.router,
     elastic_setup.router,  # last: it matches any path segment
@@ -165,6 +193,7 @@ def all_routes(pages: Pages | None = None) -> Iterator[APIRoute]:
 def _add(app: FastAPI, route: APIRoute) -> None:
     """Add a route to the application itself: the framework searches included routers twice for
     each request."""
+    assert not route.dependencies, f"{route.path}: dependencies of a route would be left out"
     app.add_api_route(
         route.path,
         route.endpoint,

@@ -19,6 +19,7 @@ import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect
@@ -175,7 +176,9 @@ class SearchPool:
         engine = BoundedEngine(self._engine, self._readers, until_s, token, threads, self._nice)
         self._tokens.add(token)
         loop = asyncio.get_running_loop()
-        worker = asyncio.ensure_future(loop.run_in_executor(self._threads, work, engine))
+        # With the caller's context: the audit log has who reads a file.
+        run = copy_context().run
+        worker = asyncio.ensure_future(loop.run_in_executor(self._threads, run, work, engine))
 
         def ended(finished: asyncio.Future[T]) -> None:
             self._tokens.discard(token)

@@ -20,9 +20,12 @@ from vedette.blobs.blob_store import BlobStore
 from vedette.clock import Clock
 from vedette.feeds.indicators import IndicatorRounds
 from vedette.feeds.schedule import Schedule
+from vedette.forwarder.configuration import Forwarders
+from vedette.forwarder.rounds import ForwarderRounds
 from vedette.notify.outbox_loop import OutboxLoop
+from vedette.oidc.code_flow import CodeFlow
 from vedette.pipeline.filter_reload import FilterReloader
-from vedette.pipeline.ingest_queue import IngestQueue
+from vedette.pipeline.ingest_queue import IngestQueue, Intake
 from vedette.pipeline.part_sequencer import PartSequencer
 from vedette.pipeline.partition_control import PartitionControl
 from vedette.pipeline.privacy_reload import PrivacyReloader
@@ -32,6 +35,7 @@ from vedette.respond.binary_reading import BinaryReading
 from vedette.respond.blob_migration import BlobMigration
 from vedette.respond.order_cache import OrderCache
 from vedette.search.streams.filtered_counts import FilteredCounts
+from vedette.servers.cluster import Cluster
 from vedette.settings import Settings
 from vedette.state.accounts.access_tokens import AccessTokens
 from vedette.state.accounts.scopes import Scopes
@@ -41,6 +45,7 @@ from vedette.state.db.database import Database
 from vedette.state.db.group_commit import GroupCommit
 from vedette.state.db.sealing import Sealing
 from vedette.state.devices.update_progress import UpdateTargets
+from vedette.state.files.binary_orders import WaitingSensors
 from vedette.state.policy.approved_addresses import ApprovedAddresses
 from vedette.state.sensors.checkins import CheckinInterval
 from vedette.state.sensors.host_registry import Sensors
@@ -61,9 +66,15 @@ class Services:
     tokens: Tokens
     access_tokens: AccessTokens
     """And the secrets of apps."""
+    code_flow: CodeFlow
+    """Sign-in with identities of other servers."""
     scopes: Scopes
     engine: Engine
     ingest_queue: IngestQueue
+    intake: Intake
+    """Which senders use: the queue, or the servers of the cluster."""
+    cluster: Cluster | None
+    """This server among others; None for the only one."""
     partitions: PartitionControl
     filters: FilterReloader
     privacy: PrivacyReloader
@@ -71,6 +82,8 @@ class Services:
     sensors: Sensors
     sensor_keys: SensorKeys
     update_targets: UpdateTargets
+    ordering_sensors: WaitingSensors
+    """Which sensors are to send files."""
     commits: GroupCommit
     checkin_interval: CheckinInterval
     blobs: BlobStore
@@ -85,6 +98,8 @@ class Services:
     feeds: Schedule
     indicators: IndicatorRounds
     outbox: OutboxLoop
+    forwarders: Forwarders
+    forwarder_rounds: ForwarderRounds
     responder: Responder
     detections: DetectionWriter
     """Through which everything goes that was found."""
@@ -105,6 +120,18 @@ class Services:
     checkins: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CHECKIN_THREADS)
     )
+    copy_threads: CapacityLimiter = field(
+        default_factory=lambda: CapacityLimiter(limits.COPY_THREADS)
+    )
+    """Threads that take copies of programs, and may wait for a bucket."""
+    rule_checks: CapacityLimiter = field(
+        default_factory=lambda: CapacityLimiter(limits.YARA_CHECKS_MAX)
+    )
+    """Threads that wait for YARA rules to be compiled."""
+    provider_requests: CapacityLimiter = field(
+        default_factory=lambda: CapacityLimiter(limits.PROVIDER_REQUESTS_MAX)
+    )
+    """Threads that wait for identity providers."""
     health_checks: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
     """One thread for `/readyz`, which nothing else can hold."""
     part_sequencer: PartSequencer = field(default_factory=PartSequencer)

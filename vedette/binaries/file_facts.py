@@ -4,6 +4,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from vedette.binaries.yara_result import YaraResult
 from vedette.limits import FILE_PROBLEMS_MAX, FILE_TEXT_CHARS_MAX
 
 READER_VERSION: Final = 1
@@ -52,6 +53,7 @@ class FileFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of an ELF file, hexadecimal; the UUID of a Mach-O file."""
     interpreter: str = ""
     """The program that loads an ELF file, or a Mach-O one."""
+    yara: YaraResult = YaraResult()
     icon: bytes = b""
     """The largest icon as PNG."""
     problems: list[str] = []

@@ -5,23 +5,41 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO, Final
 
 import msgspec
 
 from vedette.binaries.file_facts import FileFacts
-from vedette.binaries.reader_messages import ReadRequest, Setup, read_message, write_message
+from vedette.binaries.reader_messages import (
+    ReadRequest,
+    Scanned,
+    Setup,
+    read_message,
+    write_message,
+)
 from vedette.binaries.trust_store import TrustStore
+from vedette.binaries.yara_result import YaraResult, YaraText
 from vedette.errors import UnavailableError
-from vedette.limits import BLOB_PIECE_BYTES, FILE_READ_S, FILE_READER_FILES_MAX, FILE_READER_START_S
+from vedette.limits import (
+    BLOB_PIECE_BYTES,
+    FILE_READ_S,
+    FILE_READER_FILES_MAX,
+    FILE_READER_START_S,
+    YARA_FILE_S,
+    YARA_START_S,
+)
 
 _PROGRAM: Final = "vedette.binaries.reader_main"
 _ENVIRONMENT: Final = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG")
 """What the process gets of the server's environment: no secrets."""
 
 LOST: Final = "file: reading it took too much time or memory, or crashed the reader"
+
+
+class RulesRefusedError(UnavailableError):
+    """A reading process starts without the YARA rules only: they take too much time or memory."""
 
 
 class FileReader:
@@ -32,6 +50,7 @@ class FileReader:
     ) -> None:
         """`file_s` is how long one file may take; `program` is the module to run."""
         self.trust = trust
+        self._rules: tuple[YaraText, ...] = ()
         self._file_s = file_s
         self._program = program
         self._process: subprocess.Popen[bytes] | None = None
@@ -39,18 +58,42 @@ class FileReader:
         self._lock = threading.Lock()
 
     def read(self, file: IO[bytes], size: int, *, is_whole: bool = True) -> FileFacts:
-        """The facts of `size` bytes of an open file. Raises UnavailableError when no process can
-        be started; whatever the file does is a problem among its facts."""
+        """The facts of `size` bytes of an open file that can be read again. Raises UnavailableError
+        when no process can be started, RulesRefusedError when the rules are why; whatever the file
+        does is a problem among its facts."""
         with self._lock:
             if self._files >= FILE_READER_FILES_MAX:
                 self._end()
-            process = self._process or self._start()
-            self._files += 1
-            answer = _within(self._file_s, process, lambda: _ask(process, file, size, is_whole))
-            if answer:
-                return msgspec.msgpack.decode(answer, type=FileFacts)
+            facts, found = self._ask(file, ReadRequest(size, is_whole))
+            if found is None:  # the rules together ended the process: which of them?
+                file.seek(0)
+                _, found = self._ask(file, ReadRequest(size, is_whole, is_apart=True))
+            return msgspec.structs.replace(facts, yara=found or YaraResult())
+
+    def _ask(self, file: IO[bytes], request: ReadRequest) -> tuple[FileFacts, YaraResult | None]:
+        """The facts, and what the rules say; None when they ended the process, nobody knows which
+        of them."""
+        process = self._process or self._start()
+        self._files += 1
+        answer = _within(self._file_s, process, lambda: _send(process, file, request))
+        if not answer:
             self._end()
-            return FileFacts(problems=[LOST])
+            return FileFacts(problems=[LOST]), YaraResult()
+        facts = msgspec.msgpack.decode(answer, type=FileFacts)
+        if not (self._rules and request.is_whole):
+            return facts, YaraResult()
+        asked: list[str] = []
+        answer = _within(YARA_FILE_S, process, lambda: _scanned(process, asked))
+        if answer:
+            return facts, msgspec.msgpack.decode(answer, type=Scanned).result
+        self._end()
+        return facts, YaraResult(stopped=asked[-1:]) if asked else None
+
+    def use_rules(self, rules: Sequence[YaraText]) -> None:
+        """The YARA rules for the files that follow."""
+        with self._lock:
+            self._rules = tuple(rules)
+            self._end()
 
     @property
     def pid(self) -> int:
@@ -63,6 +106,17 @@ class FileReader:
             self._end()
 
     def _start(self) -> subprocess.Popen[bytes]:
+        process = self._started(self._rules)
+        if process is None and self._rules and (without := self._started(())):
+            _kill(without)
+            raise RulesRefusedError("the process that reads files does not start with these rules")
+        if process is None:
+            raise UnavailableError("the process that reads files does not start")
+        self._process, self._files = process, 0
+        return process
+
+    def _started(self, rules: tuple[YaraText, ...]) -> subprocess.Popen[bytes] | None:
+        """A process that is ready; None when it did not get there."""
         process = subprocess.Popen(  # noqa: S603 - this very program
             [sys.executable, "-m", self._program],
             stdin=subprocess.PIPE,
@@ -70,12 +124,12 @@ class FileReader:
             stderr=subprocess.DEVNULL,
             env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
         )
-        setup = Setup(self.trust.roots, self.trust.distrusted)
-        if not _within(FILE_READER_START_S, process, lambda: _begin(process, setup)):
-            _kill(process)
-            raise UnavailableError("the process that reads files does not start")
-        self._process, self._files = process, 0
-        return process
+        setup = Setup(self.trust.roots, self.trust.distrusted, rules)
+        seconds = FILE_READER_START_S + (YARA_START_S if rules else 0)
+        if _within(seconds, process, lambda: _begin(process, setup)):
+            return process
+        _kill(process)
+        return None
 
     def _end(self) -> None:
         if self._process is not None:
@@ -103,16 +157,28 @@ def _begin(process: subprocess.Popen[bytes], setup: Setup) -> bytes:
     return read_message(process.stdout)
 
 
-def _ask(process: subprocess.Popen[bytes], file: IO[bytes], size: int, is_whole: bool) -> bytes:
+def _send(process: subprocess.Popen[bytes], file: IO[bytes], request: ReadRequest) -> bytes:
+    """Sends a file; the message with its facts."""
     assert process.stdin is not None
     assert process.stdout is not None
-    write_message(process.stdin, ReadRequest(size, is_whole))
-    left = size
+    write_message(process.stdin, request)
+    left = request.size
     while left and (piece := file.read(min(left, BLOB_PIECE_BYTES))):
         process.stdin.write(piece)
         left -= len(piece)
     process.stdin.flush()
     return read_message(process.stdout)
+
+
+def _scanned(process: subprocess.Popen[bytes], asked: list[str]) -> bytes:
+    """The message with the result of the rules; `asked` gets the texts that were asked alone."""
+    assert process.stdout is not None
+    while answer := read_message(process.stdout):
+        step = msgspec.msgpack.decode(answer, type=Scanned)
+        if step.result is not None:
+            break
+        asked.append(step.asking)
+    return answer
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

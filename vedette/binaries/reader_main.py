@@ -15,9 +15,16 @@ import msgspec
 
 from vedette.binaries.file_facts import FileFacts
 from vedette.binaries.read_file import read_file
-from vedette.binaries.reader_messages import ReadRequest, Setup, read_message, write_message
+from vedette.binaries.reader_messages import (
+    ReadRequest,
+    Scanned,
+    Setup,
+    read_message,
+    write_message,
+)
 from vedette.binaries.trust_store import TrustStore
-from vedette.limits import FILE_READ_S, FILE_READER_MEMORY_BYTES
+from vedette.binaries.yara_rules import YaraRules
+from vedette.limits import FILE_READ_S, FILE_READER_MEMORY_BYTES, YARA_FILE_S
 
 
 def main() -> None:
@@ -31,12 +38,21 @@ def main() -> None:
     source, answers = sys.stdin.buffer, sys.stdout.buffer
     setup = msgspec.msgpack.decode(read_message(source), type=Setup)
     trust = TrustStore(setup.roots, setup.distrusted)
+    rules = YaraRules(setup.rules)
     write_message(answers, FileFacts())  # ready
     for request, content in _requests(source):
         signal.alarm(FILE_READ_S)
-        facts = read_file(content, request.is_whole, trust)
+        # Told before the rules are asked: one that ends this process costs no facts.
+        write_message(answers, read_file(content, request.is_whole, trust))
+        if setup.rules and request.is_whole:
+            signal.alarm(YARA_FILE_S)
+            result = rules.scan(
+                content,
+                lambda name: write_message(answers, Scanned(asking=name)),
+                is_apart=request.is_apart,
+            )
+            write_message(answers, Scanned(result=result))
         signal.alarm(0)
-        write_message(answers, facts)
 
 
 def _requests(source: IO[bytes]) -> Iterator[tuple[ReadRequest, bytes]]:

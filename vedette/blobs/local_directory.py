@@ -45,7 +45,7 @@ class LocalDirectory:
             draft.replace(kept)
             # A rename is durable once its folder is, and a new folder once those above it are.
             for folder in (kept.parent, kept.parent.parent, self.root):
-                _sync(folder)
+                sync_folder(folder)
         return hashing.size
 
     def read(self, key: BlobKey, start: int = 0, length: int | None = None) -> Iterator[bytes]:
@@ -107,7 +107,8 @@ class LocalDirectory:
                 continue
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Makes the names in a folder durable, as those of files that were just moved there."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

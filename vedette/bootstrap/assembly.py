@@ -29,23 +29,30 @@ from vedette.bootstrap.background_jobs import (
 )
 from vedette.bootstrap.detection_hooks import alerting_sources, detection_hooks
 from vedette.bootstrap.open_blobs import open_blobs
-from vedette.bootstrap.write_path import Engines, open_engines, start_write_path
+from vedette.bootstrap.open_forwarders import open_forwarders
+from vedette.bootstrap.write_path import Engines, is_cluster, open_engines, start_write_path
 from vedette.clock import Clock
 from vedette.console.pages import PAGES
 from vedette.feeds.fetch import Fetcher, FetchRules
 from vedette.feeds.indicators import IndicatorRounds
 from vedette.feeds.schedule import Schedule
 from vedette.feeds.synchronise import Parts
+from vedette.forwarder.configuration import Forwarders
+from vedette.forwarder.rounds import ForwarderRounds
 from vedette.jobs.timer import timers
 from vedette.notify.egress import EgressPolicy
+from vedette.notify.http_post import PostRules
 from vedette.notify.outbox_loop import OutboxLoop
 from vedette.notify.outbox_metrics import OutboxMetrics
 from vedette.notify.senders import SenderContext, all_senders
+from vedette.oidc.code_flow import CodeFlow
+from vedette.oidc.documents import ProviderDocuments
 from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.respond.binary_copies import BinaryCopies
 from vedette.respond.binary_reading import BinaryReading
 from vedette.respond.blob_migration import BlobMigration
 from vedette.respond.order_cache import OrderCache
+from vedette.servers.joining import check_shared_key, intake_of
 from vedette.settings import Settings
 from vedette.state.accounts.access_tokens import AccessTokens
 from vedette.state.accounts.scopes import Scopes
@@ -54,6 +61,7 @@ from vedette.state.db.database import Database
 from vedette.state.db.group_commit import GroupCommit
 from vedette.state.db.sealing import Sealing, open_sealing
 from vedette.state.devices.update_progress import UpdateTargets
+from vedette.state.files.binary_orders import WaitingSensors
 from vedette.state.jobs.leases import Leases
 from vedette.state.policy.approved_addresses import ApprovedAddresses
 from vedette.state.sensors.checkins import CheckinInterval
@@ -76,20 +84,24 @@ class Assembly:
     """Closes everything: what accepts requests first, the engines last."""
 
 
-def assemble(settings: Settings, clock: Clock, *, accept_store: bool = False) -> Assembly:
+def assemble(
+    settings: Settings, clock: Clock, *, accept_store: bool = False, url: str = ""
+) -> Assembly:
     """Opens the engines and starts the write path and the timer. `accept_store` is for
-    `bootstrap/store_identity.py`.
+    `bootstrap/store_identity.py`; `url` is where other servers reach this one.
 
     Raises StartError with advice for the operator; nothing stays open then.
     """
     with ExitStack() as closing:
         engines = open_engines(settings, clock, closing, accept_store=accept_store)
         credentials = start(engines.state, clock.now_us(), settings.token_lifetime_days * _DAY_US)
-        app = _connect(settings, clock, engines, closing)
+        app = _connect(settings, clock, engines, closing, url)
         return Assembly(app, engines.state, credentials, closing.pop_all())
 
 
-def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitStack) -> FastAPI:
+def _connect(
+    settings: Settings, clock: Clock, engines: Engines, closing: ExitStack, url: str
+) -> FastAPI:
     """Write path, timer and application over open engines."""
     database = engines.state
     commits = GroupCommit(database)
@@ -97,12 +109,17 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
     blobs = open_blobs(settings, database)
     if settings.starter_rules:
         install_starter(database, clock.now_us())
-    path = start_write_path(settings, clock, engines, closing)
     sealing = open_sealing(settings.data)
+    if is_cluster(engines):
+        check_shared_key(database, sealing)
+    path = start_write_path(settings, clock, engines, closing, url)
     detections = DetectionWriter(
         engines.telemetry, database, clock, detection_hooks(settings, clock), alerting_sources
     )
     tokens = Tokens(database, clock)
+    forwarders = open_forwarders(
+        settings, clock, engines, sealing, lambda: path.ingest_queue.settled_seq
+    )
     services = Services(
         settings=settings,
         clock=clock,
@@ -111,9 +128,14 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
         database=database,
         tokens=tokens,
         access_tokens=AccessTokens(database, sealing, clock, tokens),
+        code_flow=_code_flow(settings, clock, database, sealing),
         scopes=Scopes(database, clock),
         engine=engines.telemetry,
         ingest_queue=path.ingest_queue,
+        intake=path.ingest_queue
+        if path.cluster is None
+        else intake_of(path.ingest_queue, path.cluster),
+        cluster=path.cluster,
         partitions=path.partitions,
         filters=path.filters,
         privacy=path.privacy,
@@ -121,6 +143,7 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
         sensors=path.sensors,
         sensor_keys=SensorKeys(database),
         update_targets=UpdateTargets(database),
+        ordering_sensors=WaitingSensors(database),
         commits=commits,
         checkin_interval=CheckinInterval(database, settings.checkin_interval_s),
         blobs=blobs,
@@ -141,6 +164,8 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
             lambda: path.ingest_queue.settled_seq,
         ),
         outbox=_outbox(settings, clock, engines, sealing, path.metrics, closing),
+        forwarders=forwarders,
+        forwarder_rounds=_forwarder_rounds(settings, clock, forwarders, closing),
         responder=Responder(database, engines.telemetry, clock),
         workflow_jobs=WorkflowJobs(engines.telemetry, database, clock),
         watchlists=WatchlistRounds(
@@ -164,6 +189,7 @@ def _connect(settings: Settings, clock: Clock, engines: Engines, closing: ExitSt
     )
     services.checkin_interval.refresh()
     services.update_targets.refresh()
+    services.ordering_sensors.refresh(clock.now_us())
     services.approved_addresses.refresh()
     closing.callback(services.tokens.flush)
     context = WritePathContext(path, settings, clock, engines.telemetry)
@@ -190,6 +216,12 @@ def _reading(
     reader = FileReader(load_trust(settings.signature_roots, settings.signature_distrusted))
     closing.callback(reader.close)
     return BinaryReading(engines.telemetry, engines.state, blobs, reader, clock)
+
+
+def _code_flow(settings: Settings, clock: Clock, database: Database, sealing: Sealing) -> CodeFlow:
+    rules = PostRules(EgressPolicy.of(settings.egress_allow), settings.oidc_ca_file)
+    documents = ProviderDocuments(rules, clock)
+    return CodeFlow(database, sealing, clock, documents, settings.public_url)
 
 
 def _feeds(settings: Settings, clock: Clock, engines: Engines, sealing: Sealing) -> Schedule:
@@ -219,6 +251,15 @@ def _outbox(
     loop = OutboxLoop(engines.state, clock, senders, OutboxMetrics(metrics, list(senders)))
     closing.callback(loop.close)
     return loop
+
+
+def _forwarder_rounds(
+    settings: Settings, clock: Clock, parts: Forwarders, closing: ExitStack
+) -> ForwarderRounds:
+    leases = Leases(parts.database, clock)
+    rounds = ForwarderRounds(parts, leases, clock, settings.org_key)
+    closing.callback(rounds.close)
+    return rounds
 
 
 def _searches(

@@ -13,17 +13,29 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from vedette.bootstrap.write_path import WritePath
 from vedette.clock import Clock
 from vedette.jobs.timer import TIMER, Job
-from vedette.limits import AUDIT_HEAD_S, INDICATOR_ROUND_S, WATCHLIST_ROUND_S
+from vedette.limits import (
+    AUDIT_HEAD_S,
+    BINARY_MERGE_ROUND_S,
+    BINARY_RULE_ROUND_S,
+    INDICATOR_ROUND_S,
+    PARTITIONS_FOLLOWED_S,
+    REQUEST_COUNTS_S,
+    WATCHLIST_ROUND_S,
+)
 from vedette.notify.audit_head import send_audit_head
+from vedette.respond.first_sightings import order_first_sightings
 from vedette.settings import Settings
 from vedette.state.devices import update_jobs
+from vedette.state.jobs import forwarded_hits
 from vedette.state.jobs.streams import remove_dead
 from vedette.state.policy.bans import end_expired as end_expired_bans
 from vedette.state.policy.rules import forget_removed
 from vedette.state.sensors.isolation import end_expired as end_expired_isolations
+from vedette.state.servers import request_counts
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.index_build import index_next_partition
 from vedette.store.write.alert_retention import delete_alerts_before
+from vedette.store.write.binary_merge import merge_known_files
 from vedette.store.write.corrections import apply_corrections
 from vedette.store.write.idle_merge import merge_when_idle
 
@@ -93,8 +105,9 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
         "rule costs", 5, False, "write what detection rules cost and found",
         lambda here: here.path.rules.flush(),
     ),
+    # Often, since it keeps the event loop waiting: objects of 10 s under attack took 0.2 s.
     BackgroundJob(
-        "young garbage", 10, False, "collect garbage of the two young generations",
+        "young garbage", 1, False, "collect garbage of the two young generations",
         lambda _: gc.collect(1),
     ),
     BackgroundJob(
@@ -104,6 +117,11 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
     BackgroundJob(
         "partitions", 60, True, "roll and delete partitions as the settings say",
         lambda here: here.path.partitions.maintain(here.settings),
+    ),
+    BackgroundJob(
+        "partitions of others", PARTITIONS_FOLLOWED_S, False,
+        "go along with partitions that other servers changed",
+        lambda here: here.path.partitions.follow(),
     ),
     BackgroundJob(
         "suffix index", 600, True, "build the suffix index of data that no longer changes",
@@ -125,6 +143,13 @@ def delete_old_alerts(here: "Services") -> None:
     days = here.settings.alert_retention_days
     if days:
         delete_alerts_before(here.engine, here.clock.now_us() - days * _DAY_US)
+
+
+def share_request_counts(here: "Services") -> None:
+    """In a cluster, where a limit of requests holds for all servers together."""
+    if here.cluster is not None:
+        used, own_id = here.rates.changed(), here.cluster.membership.id
+        here.rates.note_others(request_counts.exchange(here.database, own_id, used))
 
 
 def audit_head_to_syslog(here: "Services") -> None:
@@ -176,6 +201,10 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
         lambda here: here.blob_migration.move_some(), "blobs",
     ),
     BackgroundJob(
+        "request counts", REQUEST_COUNTS_S, False, "tell other servers what tokens were let do",
+        share_request_counts,
+    ),
+    BackgroundJob(
         "check-in interval", 60, False, "adapt the check-in interval to the number of sensors",
         lambda here: here.checkin_interval.refresh(),
     ),
@@ -191,6 +220,20 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     BackgroundJob(
         "update targets", 2, False, "reload which devices wait for an update",
         lambda here: here.update_targets.refresh(),
+    ),
+    BackgroundJob(
+        "binary orders", 2, False, "reload which sensors are to send files",
+        lambda here: here.ordering_sensors.refresh(here.clock.now_us()),
+    ),
+    BackgroundJob(
+        "first sightings", BINARY_RULE_ROUND_S, True, "order programs as the rules of groups say",
+        # Files that hang their reader must not hold it up until it has forgotten what was new.
+        lambda here: order_first_sightings(here.engine, here.database, here.clock.now_us()),
+        "first sightings",
+    ),
+    BackgroundJob(
+        "binary merging", BINARY_MERGE_ROUND_S, True, "merge records of files by their hashes",
+        lambda here: merge_known_files(here.engine), "first sightings",
     ),
     BackgroundJob(
         "update job ends", 30, True, "end sensor-update jobs whose time is over",
@@ -221,6 +264,14 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     BackgroundJob(
         "outbox", 1, False, "begin to send to the targets that are due",
         lambda here: here.outbox.dispatch(), "outbox",
+    ),
+    BackgroundJob(
+        "forwarders", 1, False, "begin to send what forwarders have to send",
+        lambda here: here.forwarder_rounds.dispatch(), "outbox",
+    ),
+    BackgroundJob(
+        "forwarded hits", 30, True, "delete hits that all forwarders have sent",
+        lambda here: forwarded_hits.purge(here.database),
     ),
     BackgroundJob(
         "audit head", AUDIT_HEAD_S, True, "send the head of the audit log to syslog",

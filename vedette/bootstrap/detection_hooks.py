@@ -7,7 +7,9 @@ from typing import Final
 from vedette.alerting.hooks import DetectionHook
 from vedette.alerting.outbox_hook import OutboxHook
 from vedette.alerting.response import ResponseHook
+from vedette.api.schemas.cloud.forwarded_records import hit_record
 from vedette.clock import Clock
+from vedette.forwarder.hit_source import HitHook
 from vedette.model.findings.detection import Source
 from vedette.settings import Settings
 from vedette.state.db.database import Transaction
@@ -16,6 +18,7 @@ from vedette.state.policy.actions import enabled_actions
 DETECTION_HOOKS: Final[tuple[Callable[[Settings, Clock], DetectionHook], ...]] = (
     lambda settings, clock: OutboxHook(clock, settings.mail_digest_s),
     lambda _, clock: ResponseHook(clock),
+    lambda settings, clock: HitHook(clock, hit_record(settings.org_key)),
 )
 """Run in this order, in one transaction."""
 

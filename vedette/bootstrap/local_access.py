@@ -7,7 +7,9 @@ tokens, are renewed while the server runs, and are revoked when it stops.
 
 import json
 import os
+import socket
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from vedette.errors import StartError
@@ -36,10 +38,11 @@ class LocalAccess:
 class LocalTokens:
     """The tokens of `server.json`: issued at start, renewed, revoked at shutdown."""
 
-    def __init__(self, database: Database, now_us: int, lifetime_us: int) -> None:
-        """Revokes tokens that a killed server left behind, and issues new ones. They are good for
-        `lifetime_us`; 0: until they are revoked."""
+    def __init__(self, database: Database, now_us: int, lifetime_us: int, data: Path) -> None:
+        """Revokes tokens that a killed server left behind on this data directory, and issues new
+        ones. They are good for `lifetime_us`; 0: until they are revoked."""
         self._database = database
+        self._name = _token_name(database, data)
         self._lifetime_us = lifetime_us
         self._revoke_all(now_us)
         self._issue(now_us)
@@ -52,10 +55,10 @@ class LocalTokens:
         )
         self.api = ""
         if admin is not None:
-            new = tokens.NewToken("api", TOKEN_NAME, user_id=admin.id, expires_us=expires_us)
+            new = tokens.NewToken("api", self._name, user_id=admin.id, expires_us=expires_us)
             self.api = tokens.issue(self._database, new, now_us).secret
         group_id = groups.DEFAULT_GROUP_ID
-        new = tokens.NewToken("ingest", TOKEN_NAME, group_id=group_id, expires_us=expires_us)
+        new = tokens.NewToken("ingest", self._name, group_id=group_id, expires_us=expires_us)
         self.ingest = tokens.issue(self._database, new, now_us).secret
 
     def renew(self, now_us: int) -> bool:
@@ -71,8 +74,16 @@ class LocalTokens:
 
     def _revoke_all(self, now_us: int) -> None:
         for token in tokens.all_tokens(self._database):
-            if token.name == TOKEN_NAME and token.is_good(now_us):
+            if token.name == self._name and token.is_good(now_us):
                 tokens.revoke(self._database, token.id, now_us)
+
+
+def _token_name(database: Database, data: Path) -> str:
+    """Servers that share a database have tokens of their own."""
+    if not database.name:
+        return TOKEN_NAME
+    place = f"{socket.gethostname()}:{data.resolve()}"
+    return f"{TOKEN_NAME}, {sha256(place.encode()).hexdigest()[:12]}"
 
 
 def write_access(data: Path, access: LocalAccess) -> None:

@@ -2,30 +2,128 @@
 
 `structlog.get_logger()` and the standard library's loggers (uvicorn, alembic) have the same format.
 Values bound with `structlog.contextvars.bind_contextvars(request_id=...)` are on every line of the
-request. Values under the names of secrets are masked.
+request. Values under the names of secrets are masked, however deep they lie.
+
+`queued_logs` is for a server: lines are written by a thread of their own, so that a disk or a pipe
+that hangs keeps nobody waiting. Lines above `LOG_WAITING_CHARS_MAX` are lost, and counted.
 """
 
 import logging
 import sys
-from collections.abc import MutableMapping
-from typing import Any, TextIO
+import threading
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import structlog
 from structlog.typing import Processor
 
+from vedette.limits import LOG_CLOSE_S, LOG_DEPTH_MAX, LOG_WAITING_CHARS_MAX
 from vedette.settings.catalogue import LogFormat, LogLevel
 
+log = structlog.get_logger(__name__)
+
 SECRET_NAMES = frozenset(
-    ("token", "secret", "password", "authorization", "x_auth_token", "api_key", "cookie")
+    ("token", "secret", "password", "authorization", "api_key", "private_key", "cookie", "csrf")
 )
+"""Also what ends with one of them after a separator: `client_secret`, `Set-Cookie`."""
+
+_ENDINGS = tuple(f"_{name}" for name in sorted(SECRET_NAMES))
+_MASK = "***"
 
 _QUIET = ("uvicorn.access", "alembic", "httpx", "httpcore", "asyncio")
 """Loggers with a line per request or step, of which only warnings are kept."""
 
 
-def configure_logs(level: LogLevel, form: LogFormat, stream: TextIO | None = None) -> None:
+class Stream(Protocol):
+    """What log lines are written to."""
+
+    def write(self, text: str, /) -> object: ...
+
+    def flush(self) -> object: ...
+
+    def isatty(self) -> bool: ...
+
+
+@contextmanager
+def queued_logs(level: LogLevel, form: LogFormat) -> Iterator[None]:
+    """Routes all logging to standard error by a thread; directly again, at the end."""
+    queue = QueuedStream(sys.stderr)
+    configure_logs(level, form, queue)
+    try:
+        yield
+    finally:
+        configure_logs(level, form)
+        queue.close()
+
+
+class QueuedStream:
+    """Writes to another stream in a thread of its own. Lines that come faster than that takes them
+    are kept in memory up to a limit, then lost; the log says how many, once it goes on."""
+
+    def __init__(self, target: Stream, chars_max: int = LOG_WAITING_CHARS_MAX) -> None:
+        self._target = target
+        self._chars_max = chars_max
+        self._changed = threading.Condition()
+        self._waiting: list[str] = []
+        self._chars = 0
+        self.lost = 0
+        """Lines that are lost and not told of yet."""
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._work, name="log", daemon=True)
+        self._thread.start()
+
+    def write(self, text: str, /) -> int:
+        with self._changed:
+            is_full = self._chars + len(text) > self._chars_max or self._is_closed
+            if is_full and threading.current_thread() is not self._thread:  # which tells of losses
+                self.lost += 1
+            else:
+                self._waiting.append(text)
+                self._chars += len(text)
+                self._changed.notify()
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing: the thread flushes what it writes."""
+
+    def isatty(self) -> bool:
+        return self._target.isatty()
+
+    def close(self) -> None:
+        """Waits until all is written, `LOG_CLOSE_S` at most."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+        self._thread.join(LOG_CLOSE_S)
+        self._report_losses()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._is_closed)
+                if not self._waiting:
+                    return
+                lines, self._waiting, self._chars = self._waiting, [], 0
+            try:
+                self._target.write("".join(lines))
+                self._target.flush()
+            except (OSError, ValueError):  # a full disk, a reader that is gone
+                with self._changed:
+                    self.lost += len(lines)
+            else:
+                self._report_losses()
+
+    def _report_losses(self) -> None:
+        with self._changed:
+            lost, self.lost = self.lost, 0
+        if lost:
+            log.warning("log lines were lost: what reads or stores them is too slow", lines=lost)
+
+
+def configure_logs(level: LogLevel, form: LogFormat, stream: Stream | None = None) -> None:
     """Routes all logging to `stream` (standard error when None). May be called again."""
-    target = sys.stderr if stream is None else stream
+    target: Stream = sys.stderr if stream is None else stream
     threshold = getattr(logging, level.upper())
     shared = _common_processors()
     handler = logging.StreamHandler(target)
@@ -66,7 +164,7 @@ def _common_processors() -> list[Processor]:
     ]
 
 
-def _renderers(form: LogFormat, stream: TextIO) -> list[Processor]:
+def _renderers(form: LogFormat, stream: Stream) -> list[Processor]:
     is_console = form == "console" or (form == "auto" and stream.isatty())
     if is_console:
         return [structlog.dev.ConsoleRenderer(colors=stream.isatty())]
@@ -76,7 +174,28 @@ def _renderers(form: LogFormat, stream: TextIO) -> list[Processor]:
 def _hide_secrets(
     _logger: Any, _method: str, line: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    for name in line:
-        if name.lower().replace("-", "_") in SECRET_NAMES:
-            line[name] = "***"
+    for name, value in line.items():
+        line[name] = _MASK if _names_secret(name) else _without_secrets(value)
     return line
+
+
+def _without_secrets(value: Any, depth: int = 0) -> Any:
+    """A copy without them: the caller's value goes on being used."""
+    if not isinstance(value, Mapping | list | tuple | set | frozenset):
+        return value
+    if depth == LOG_DEPTH_MAX:
+        return "…"
+    if isinstance(value, Mapping):
+        return {
+            name: _MASK if _names_secret(name) else _without_secrets(one, depth + 1)
+            for name, one in value.items()
+        }
+    if isinstance(value, tuple) and len(value) == 2 and _names_secret(value[0]):  # a header
+        return (value[0], _MASK)
+    return [_without_secrets(one, depth + 1) for one in value]
+
+
+def _names_secret(name: object) -> bool:
+    text = name.decode("latin-1") if isinstance(name, bytes) else str(name)
+    plain = text.lower().replace("-", "_")
+    return plain in SECRET_NAMES or plain.endswith(_ENDINGS)

@@ -5,6 +5,7 @@ telemetry is stored, then the write path and the engines are closed.
 """
 
 import asyncio
+import errno
 import gc
 import ipaddress
 import os
@@ -27,7 +28,7 @@ from vedette.bootstrap.certificate import Certificate, certificate
 from vedette.bootstrap.descriptors import raise_descriptor_limit, socket_limits
 from vedette.bootstrap.http_protocol import BoundedHttpProtocol
 from vedette.bootstrap.local_access import LocalAccess, LocalTokens, remove_access, write_access
-from vedette.bootstrap.logs import configure_logs
+from vedette.bootstrap.logs import queued_logs
 from vedette.bootstrap.loop_priority import prefer_this_thread
 from vedette.bootstrap.tls import CertificateReload, tls_context
 from vedette.clock import Clock, SystemClock
@@ -119,20 +120,23 @@ def _closing(_number: int, _frame: object) -> None:
 def serve(settings: Settings, clock: Clock | None = None, *, accept_store: bool = False) -> None:
     """Runs until SIGTERM or SIGINT. Raises StartError when it cannot start; `accept_store` starts
     on a state database and telemetry that do not belong together."""
-    configure_logs(settings.log_level, settings.log_format)
-    clock = clock or SystemClock()
+    with queued_logs(settings.log_level, settings.log_format):
+        _serve(settings, clock or SystemClock(), accept_store)
+
+
+def _serve(settings: Settings, clock: Clock, accept_store: bool) -> None:
     _check_plain_http(settings)
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL_S)
     raise_descriptor_limit()
     listener = _listen(settings)
-    assembly = assemble(settings, clock, accept_store=accept_store)
+    url = _url(settings, listener)
+    assembly = assemble(settings, clock, accept_store=accept_store, url=settings.server_url or url)
     with listener, assembly.closing:
         pair = None if settings.http else certificate(settings, clock.now_us())
-        tokens = LocalTokens(
-            assembly.database, clock.now_us(), settings.token_lifetime_days * _DAY_US
-        )
+        lifetime_us = settings.token_lifetime_days * _DAY_US
+        tokens = LocalTokens(assembly.database, clock.now_us(), lifetime_us, settings.data)
 
-        access = _local_access(_url(settings, listener), pair, tokens)
+        access = _local_access(url, pair, tokens)
         if assembly.first_credentials is not None:
             _print_once(assembly.first_credentials, access.url, pair)
         # Objects that exist now live until the end, so the collector can skip them. Garbage is
@@ -226,7 +230,10 @@ def _listen(settings: Settings) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
     except OSError as error:
-        raise StartError(f"cannot listen on {host} port {port}: {error.strerror}") from None
+        is_taken = error.errno == errno.EADDRINUSE
+        hint = ": stop what listens there, or choose another port with --port" if is_taken else ""
+        why = f"cannot listen on {host} port {port}: {error.strerror}{hint}"
+        raise StartError(why) from None
     listener.listen(LISTEN_BACKLOG)
     return listener
 
@@ -248,6 +255,7 @@ def _print_once(credentials: FirstCredentials, url: str, pair: Certificate | Non
         "  This server is new. The following is shown once and kept nowhere:",
         "",
         f"    address         {url}",
+        f"    console         {url}/ui/",
         f"    user            {credentials.username}",
         f"    password        {credentials.password}",
         f"    API token       {credentials.api_token.secret}",

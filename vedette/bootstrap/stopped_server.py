@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
+from vedette.bootstrap.write_path import open_telemetry
 from vedette.clock import Clock
 from vedette.doctor.examine import Examined
 from vedette.doctor.finding import Finding
@@ -13,9 +13,7 @@ from vedette.state.clock.guard import ClockGuard
 from vedette.state.clock.record import load_reading
 from vedette.state.db.database import Database, open_database
 from vedette.state.start import check_current
-from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.client import Engine
-from vedette.store.engine.open import connect_engine, open_engine
 from vedette.store.integrity.identity import check_tables
 from vedette.store.schema.create import check_schema
 
@@ -54,7 +52,7 @@ def _telemetry(settings: Settings, closing: ExitStack, findings: list[Finding]) 
         findings.append(Finding("telemetry", "error", f"{folder} holds no store", _RESTORE))
         return None
     try:
-        engine = _open(settings, folder)
+        engine = open_telemetry(settings)
         closing.callback(engine.close)
         check_tables(engine)
         check_schema(engine)
@@ -65,12 +63,6 @@ def _telemetry(settings: Settings, closing: ExitStack, findings: list[Finding]) 
         findings.append(Finding("telemetry", "error", error.message, "see the message"))
         return None
     return engine
-
-
-def _open(settings: Settings, folder: Path) -> Engine:
-    if settings.clickhouse_dsn:
-        return connect_engine(settings.clickhouse_dsn, replicated("vedette", quorum=2))
-    return open_engine(folder)
 
 
 def _guard(clock: Clock, state: Database, findings: list[Finding]) -> ClockGuard | None:

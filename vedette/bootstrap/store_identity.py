@@ -22,6 +22,8 @@ import structlog
 from vedette.clock import Clock
 from vedette.doctor.identity import mismatch
 from vedette.errors import StartError
+from vedette.state.accounts import audit_trail
+from vedette.state.db.audit_log import Entry
 from vedette.state.db.database import Database
 from vedette.state.store_identity import (
     StateIdentity,
@@ -80,6 +82,7 @@ def _accept(telemetry: Engine, state: Database, clock: Clock, problem: str) -> N
     }
     refused = restore_sensors(state, hosts, clock.now_us())
     _write(telemetry, state, uuid4().hex)
+    audit_trail.record(state, Entry("run", "store", "accept", None, {"problem": problem}))
     log.warning("store accepted", problem=problem, sensors=len(hosts), sensors_without_name=refused)
 
 
@@ -88,4 +91,7 @@ def _report_damage(telemetry: Engine, state: Database, *, accept: bool) -> None:
     for part in parts:
         log.error("damaged part", part=part.text())
     if accept:
+        if parts:
+            taken = {"damaged_parts": len(parts)}
+            audit_trail.record(state, Entry("run", "store", "accept", None, taken))
         save_accepted_damage(state, {part.key for part in parts} | load_accepted_damage(state))

@@ -16,16 +16,21 @@ from vedette.bootstrap.store_identity import check_store
 from vedette.clock import Clock
 from vedette.limits import STORE_PARTS_MERGED, WORKERS_PROCESSES_CACHED_MAX
 from vedette.pipeline.clock_watch import ClockWatch
+from vedette.pipeline.commit_numbers import LocalNumbers
 from vedette.pipeline.filter_reload import FilterReloader
 from vedette.pipeline.ingest_metrics import IngestMetrics
 from vedette.pipeline.ingest_queue import IngestQueue
-from vedette.pipeline.partition_control import PartitionControl
+from vedette.pipeline.partition_control import PARTITION_CHANGES, PartitionControl
 from vedette.pipeline.privacy_reload import PrivacyReloader
 from vedette.pipeline.rule_reload import RuleReloader
 from vedette.pipeline.store_writer import StoreWriter
+from vedette.pipeline.time_windows import TimeWindows
 from vedette.pipeline.workers.lookup_server import LookupServer
 from vedette.pipeline.workers.store_lookup import StoreLookup
 from vedette.pipeline.workers.worker_pool import WorkerPool
+from vedette.servers.cluster import Cluster
+from vedette.servers.joining import join_cluster, only_one_opens, open_cluster
+from vedette.servers.shared_numbers import SharedNumbers
 from vedette.settings import Settings
 from vedette.state.clock.guard import ClockGuard
 from vedette.state.clock.record import load_confirmation, load_reading
@@ -35,8 +40,7 @@ from vedette.state.sensors.channel_codes import Channels
 from vedette.state.sensors.host_registry import Sensors
 from vedette.state.start import migrate
 from vedette.store.engine.capabilities import replicated
-from vedette.store.engine.client import Engine
-from vedette.store.engine.grants import check_rights
+from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.engine.open import connect_engine, open_engine
 from vedette.store.integrity.identity import check_tables
 from vedette.store.partitions.lifecycle import recover, unmounted
@@ -65,6 +69,8 @@ class WritePath:
     rules: RuleReloader
     clock_guard: ClockGuard
     clock_watch: ClockWatch
+    cluster: Cluster | None = None
+    """This server among others; None for the only one."""
 
 
 def open_engines(
@@ -81,28 +87,65 @@ def open_engines(
     Raises StartError with advice for the operator.
     """
     make_private(settings.data)
-    telemetry = _telemetry(settings, parts_merged)
+    telemetry = open_telemetry(settings, parts_merged)
     closing.callback(telemetry.close)
     state = open_database(settings.state_dsn, settings.data)
     closing.callback(state.close)
+    if not telemetry.capabilities.cluster:
+        _prepare(telemetry)
+        migrate(state)
+        check_store(telemetry, state, clock, accept=accept_store)
+        return Engines(telemetry, state)
     migrate(state)
-    check_store(telemetry, state, clock, accept=accept_store)
+    with only_one_opens(state):
+        join_cluster(telemetry, state)
+        with state.exclusive(PARTITION_CHANGES):
+            _prepare(telemetry)
+        check_store(telemetry, state, clock, accept=accept_store)
     return Engines(telemetry, state)
 
 
 def start_write_path(
-    settings: Settings, clock: Clock, engines: Engines, closing: ExitStack
+    settings: Settings, clock: Clock, engines: Engines, closing: ExitStack, url: str = ""
 ) -> WritePath:
-    """Starts accepting submissions. Closing `closing` stores what was accepted."""
+    """Starts accepting submissions. Closing `closing` stores what was accepted. `url` is where
+    other servers reach this one.
+
+    Raises StartError with advice for the operator.
+    """
     metrics = _metrics()
     sensors = Sensors(engines.state)
-    processor = _processor(settings, clock, engines, sensors, closing)
+    newest_seq = _newest_seq(engines, clock)
+    cluster = None
+    if is_cluster(engines):
+        cluster = open_cluster(settings, clock, engines.state, newest_seq, url, closing)
+    processor = _processor(settings, clock, engines, sensors, closing, cluster is not None)
     guard = ClockGuard(clock, load_reading(engines.state))
     watch = ClockWatch(guard, engines.state, load_confirmation(engines.state))
     watch.look()
     closing.callback(watch.save)
-    ingest_queue = _ingest_queue(settings, clock, guard, engines, processor, metrics)
-    partitions = PartitionControl(engines.telemetry, ingest_queue, processor, clock, guard)
+    numbers: LocalNumbers | SharedNumbers = (
+        LocalNumbers(newest_seq + 1) if cluster is None else cluster.numbers
+    )
+    fence_us = None if cluster is None else cluster.membership.fence_us
+    ingest_queue = IngestQueue(
+        processor,
+        StoreWriter(engines.telemetry, fence_us),
+        clock,
+        settings,
+        IngestMetrics(metrics),
+        numbers,
+        guard,
+    )
+    partitions = PartitionControl(
+        engines.telemetry,
+        ingest_queue,
+        processor,
+        clock,
+        engines.state,
+        guard,
+        None if cluster is None else cluster.numbers,
+    )
     filters = FilterReloader(engines.state, processor, clock)
     filters.reload()
     closing.callback(filters.flush)
@@ -115,22 +158,33 @@ def start_write_path(
     closing.callback(lambda: sensors.flush(clock.now_us()))
     ingest_queue.start()
     closing.callback(ingest_queue.close)
+    if cluster is not None:
+        cluster.membership.start(processor, ingest_queue)
     return WritePath(
-        metrics, sensors, ingest_queue, partitions, filters, privacy, rules, guard, watch
+        metrics, sensors, ingest_queue, partitions, filters, privacy, rules, guard, watch, cluster
     )
 
 
-def _telemetry(settings: Settings, parts_merged: int) -> Engine:
+def first_windows(engines: Engines, clock: Clock) -> TimeWindows:
+    """Of the first commit. Of servers that start at once one opens the first partition."""
+    with engines.state.exclusive(PARTITION_CHANGES):
+        return StoreLookup(engines.telemetry, clock).windows()
+
+
+def open_telemetry(settings: Settings, parts_merged: int = STORE_PARTS_MERGED) -> ClickHouseEngine:
+    """The embedded store or the cluster of the settings. Makes the database where it is missing,
+    and no tables. `parts_merged` is for an embedded engine. Raises StartError."""
     if settings.clickhouse_dsn:
-        engine = connect_engine(settings.clickhouse_dsn, replicated("vedette", quorum=2))
-        check_rights(engine)
-    else:
-        engine = open_engine(settings.data / "telemetry", parts_merged=parts_merged)
+        capabilities = replicated(settings.clickhouse_cluster, settings.clickhouse_quorum)
+        return connect_engine(settings.clickhouse_dsn, capabilities)
+    return open_engine(settings.data / "telemetry", parts_merged=parts_merged)
+
+
+def _prepare(engine: Engine) -> None:
     check_tables(engine)
     create_tables(engine)
     recover(engine)
     apply_corrections(engine)
-    return engine
 
 
 def _metrics() -> CollectorRegistry:
@@ -141,7 +195,12 @@ def _metrics() -> CollectorRegistry:
 
 
 def _processor(
-    settings: Settings, clock: Clock, engines: Engines, sensors: Sensors, closing: ExitStack
+    settings: Settings,
+    clock: Clock,
+    engines: Engines,
+    sensors: Sensors,
+    closing: ExitStack,
+    shares_hosts: bool,
 ) -> WorkerPool:
     """The worker pool, with state restored from the store."""
     lookup = StoreLookup(engines.telemetry, clock)
@@ -149,11 +208,12 @@ def _processor(
     processor = WorkerPool(
         launcher,
         LookupServer(sensors, Channels(engines.state), lookup),
-        lookup.windows(),
+        first_windows(engines, clock),
         clock,
         keep_of(settings.keep),
         WORKERS_PROCESSES_CACHED_MAX,
         settings.preparing_processes or worker_count(),
+        shares_hosts=shares_hosts,
     )
     closing.callback(launcher.close)
     closing.callback(processor.close)
@@ -161,18 +221,13 @@ def _processor(
     return processor
 
 
-def _ingest_queue(
-    settings: Settings,
-    clock: Clock,
-    guard: ClockGuard,
-    engines: Engines,
-    processor: WorkerPool,
-    metrics: CollectorRegistry,
-) -> IngestQueue:
-    """The ingest queue, not started yet."""
-    writer = StoreWriter(engines.telemetry)
-    # Not a number that a follower has seen already: its rows may have been deleted since.
+def is_cluster(engines: Engines) -> bool:
+    """Whether other servers may store into the same engines."""
+    return bool(engines.telemetry.capabilities.cluster and engines.state.name)
+
+
+def _newest_seq(engines: Engines, clock: Clock) -> int:
+    """Of all commits. Not less than a follower has seen already: its rows may have been deleted
+    since."""
     followed = watermarks.highest(engines.state)
-    next_seq = max(StoreLookup(engines.telemetry, clock).newest_seq(), followed) + 1
-    meter = IngestMetrics(metrics)
-    return IngestQueue(processor, writer, clock, settings, meter, next_seq, guard)
+    return max(StoreLookup(engines.telemetry, clock).newest_seq(), followed)

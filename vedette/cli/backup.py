@@ -60,6 +60,11 @@ def create(
 ) -> None:
     """Back up a server, running or not. What an earlier backup holds is not copied again."""
     settings = load_settings(data, config).settings
+    if settings.clickhouse_dsn or settings.state_dsn:
+        raise BadRequestError(
+            "telemetry or state of this server are not in its data directory: back up the "
+            "ClickHouse cluster and PostgreSQL with their own tools, telemetry first"
+        )
     repository = _repository(target, key, endpoint, region, credentials)
     copied = [0, 0]
 
@@ -177,11 +182,11 @@ def _source(data: Path) -> Iterator[Path]:
             yield data
         return
     with _client(access) as client:
-        answer = _answer(client.post("/api/v1/backup/snapshot"))
+        answer = _asked(client, "POST", "/api/v1/backup/snapshot")
         try:
             yield Path(str(answer["path"]))
         finally:
-            _answer(client.delete(f"/api/v1/backup/snapshot/{answer['id']}"))
+            _remove(client, str(answer["id"]))
 
 
 def _client(access: LocalAccess) -> httpx.Client:
@@ -194,11 +199,25 @@ def _client(access: LocalAccess) -> httpx.Client:
     )
 
 
-def _answer(response: httpx.Response) -> dict[str, object]:
-    body = response.json()
+def _asked(client: httpx.Client, method: str, path: str) -> dict[str, object]:
+    """Raises UnavailableError, also where the server ends meanwhile."""
+    try:
+        response = client.request(method, path)
+        body = response.json()
+    except (httpx.HTTPError, ValueError) as error:
+        raise UnavailableError(f"the server takes no snapshot: {error}") from None
     if response.status_code != httpx.codes.OK or not isinstance(body, dict):
         raise UnavailableError(f"the server takes no snapshot: {body}")
     return body
+
+
+def _remove(client: httpx.Client, snapshot_id: str) -> None:
+    """What is copied is whole, also where the server has ended since: it removes the snapshot
+    itself, later."""
+    try:
+        _asked(client, "DELETE", f"/api/v1/backup/snapshot/{snapshot_id}")
+    except UnavailableError as error:
+        typer.echo(f"snapshot {snapshot_id} stays for a day: {error.message}", err=True)
 
 
 def _repository(

@@ -1,18 +1,22 @@
 """`vedette binary`: files of programs."""
 
 import base64
+import ssl
 from pathlib import Path
 from typing import Annotated, Any
 
+import httpx
 import msgspec
 import typer
 
 from vedette.binaries.file_facts import FileFacts
 from vedette.binaries.file_reader import FileReader
 from vedette.binaries.trust_store import load_trust
+from vedette.bootstrap.local_access import LocalAccess, read_access
 from vedette.cli.options import ConfigOption, DataOption, load_settings
 from vedette.cli.printing import print_json
-from vedette.limits import COPIED_FILE_BYTES_MAX
+from vedette.errors import BadRequestError, StartError, UnavailableError, VedetteError
+from vedette.limits import BINARY_ADD_S, COPIED_FILE_BYTES_MAX
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -40,6 +44,64 @@ def read(
             print_json({"path": str(path), **_shown(facts)})
     finally:
         reader.close()
+
+
+@app.command("add")
+def add(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Programs.", exists=True, dir_okay=False)
+    ],
+    shared: Annotated[
+        bool,
+        typer.Option(
+            "--shared", help="All who see a host that reports a file may download this copy."
+        ),
+    ] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Give the running server files to keep and read, as if a sensor had sent them. Without
+    --shared they are for global administrators."""
+    access = read_access(load_settings(data, config).settings.data)
+    if access is None or not access.token:
+        raise StartError("there is no running server with an administrator: start vedette serve")
+    failed = 0
+    with _client(access) as client:
+        for path in files:
+            try:
+                typer.echo(f"{_add(client, path, shared)} {path}")
+            except VedetteError as error:
+                typer.echo(f"{path}: {error}", err=True)
+                failed += 1
+    if failed:
+        raise typer.Exit(1)
+
+
+def _add(client: httpx.Client, path: Path, shared: bool) -> str:
+    """Sends one file; its MD5. Raises BadRequestError, UnavailableError."""
+    with path.open("rb") as file:
+        content = file.read(COPIED_FILE_BYTES_MAX + 1) if path.is_file() else b""
+    if len(content) > COPIED_FILE_BYTES_MAX:
+        raise BadRequestError(f"over {COPIED_FILE_BYTES_MAX >> 20} MiB")
+    asked = {"name": path.name, "shared": str(shared).lower()}
+    try:
+        answer = client.post("/api/v1/binary/file", params=asked, content=content)
+    except httpx.TransportError as error:
+        raise UnavailableError(f"the server does not answer: {error}") from None
+    if answer.status_code != httpx.codes.OK:
+        raise BadRequestError(answer.json()["message"])
+    return str(answer.json()["md5"])
+
+
+def _client(access: LocalAccess) -> httpx.Client:
+    trust = ssl.create_default_context(cafile=access.certificate) if access.certificate else False
+    return httpx.Client(
+        base_url=access.url,
+        headers={"X-Auth-Token": access.token},
+        verify=trust,
+        timeout=BINARY_ADD_S,
+        trust_env=False,
+    )
 
 
 def _shown(facts: FileFacts) -> dict[str, Any]:

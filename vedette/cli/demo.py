@@ -25,8 +25,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from vedette.bootstrap.local_access import LocalAccess
+from vedette.cli.accounts.users import sign_in_address
+from vedette.cli.demo_sensors import simulated_sensors
+from vedette.cli.options import open_state
 from vedette.cli.printing import print_table
 from vedette.cli.server_process import ServerProcess, api_client
+from vedette.clock import SystemClock
 from vedette.errors import StartError, UnavailableError, VedetteError
 from vedette.limits import (
     DEMO_ALERTS,
@@ -44,6 +48,7 @@ from vedette.simulate.bulk_client import BulkConnection, Target
 from vedette.simulate.day import Batch, iter_batches
 from vedette.simulate.fleet import build_fleet
 from vedette.simulate.stories import STORIES
+from vedette.state.accounts import sign_in, users
 
 FILE_NAME = "demo.json"
 DIRECTORY = Path("demo-data")
@@ -104,8 +109,10 @@ def demo(
             if server.printed:
                 console.print(server.printed, soft_wrap=True, markup=False, emoji=False)
             _introduce(access, console, time.monotonic() - begin)
+            console.print(_sign_in_text(data, access), soft_wrap=True, highlight=False)
             if not exit_when_ready:
-                _stay(server, console)
+                with simulated_sensors(data, access):
+                    _stay(server, console)
         except KeyboardInterrupt:
             console.print("\nstopping ...")
         finally:
@@ -273,6 +280,18 @@ def _introduce(access: LocalAccess, console: Console, seconds: float) -> None:
         console.print("\nThe starter pack of rules has made alerts of it (GET /api/v2/alert):\n")
         print_table(("alerts", "hosts", "severity", "rule"), alerts)
         console.print(f"\n  {curl} '{access.url}/api/v2/alert?rows=3'", soft_wrap=True)
+
+
+def _sign_in_text(data: Path, access: LocalAccess) -> str:
+    """The link that signs the first administrator in; "" where there is none."""
+    with open_state(data, None) as database:
+        admins = (one for one in users.all_users(database) if one.is_global_admin)
+        first = next((one.username for one in admins if one.is_enabled), None)
+        if first is None:
+            return ""
+        secret = sign_in.issue_link(database, first, SystemClock().now_us())
+    address = sign_in_address(access.url, secret)
+    return f"\nSee the alerts in a browser; this link signs {first} in once:\n\n  {address}"
 
 
 def _alerts(client: httpx.Client) -> list[tuple[str, ...]]:

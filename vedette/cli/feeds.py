@@ -3,29 +3,26 @@
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import httpx
 import typer
 
-from vedette.bootstrap.local_access import read_access
-from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_settings
+from vedette.cli.options import ConfigOption, DataOption, JsonOption
 from vedette.cli.printing import print_json, print_table
-from vedette.errors import BadRequestError, StartError, UnavailableError
+from vedette.cli.running_server import answered, running_server
+from vedette.errors import BadRequestError
 from vedette.feeds.export import exported_info, exported_reports
 from vedette.feeds.formats.documents import read_items
 from vedette.feeds.formats.json_pieces import BrokenDocumentError
 from vedette.limits import (
     FEED_ERRORS_SHOWN,
     FEED_PIECE_BYTES,
-    FEED_REQUEST_S,
     REPORT_EXPORT_ROWS,
     REPORT_IOCS_SHOWN_MAX,
 )
 from vedette.model.threat.feed import BrokenPart, FeedInfo, Report
-from vedette.simulate.bulk_client import tls_context
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -58,8 +55,8 @@ def add(
         body["validate_server_cert"] = False
     if password_file is not None:
         body["password"] = _first_line(password_file)
-    with _server(data, config) as server:
-        made = _json(server.post("/api/v1/feed", json=body))
+    with running_server(data, config) as server:
+        made = answered(server.post("/api/v1/feed", json=body))
     typer.echo(f"added feed {made['id']}: {made['name']}")
 
 
@@ -68,8 +65,8 @@ def list_feeds(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
     """All feeds, and how their synchronisation went."""
-    with _server(data, config) as server:
-        found = _json(server.get("/api/v1/feed"))
+    with running_server(data, config) as server:
+        found = answered(server.get("/api/v1/feed"))
     if as_json:
         print_json(found)
         return
@@ -97,9 +94,9 @@ def sync(
     config: ConfigOption = None,
 ) -> None:
     """Have a feed synchronised soon."""
-    with _server(data, config) as server:
+    with running_server(data, config) as server:
         known = _feed(server, feed)
-        _json(server.post(f"/api/v1/feed/{known['id']}/synchronize", json={"full_sync": full}))
+        answered(server.post(f"/api/v1/feed/{known['id']}/synchronize", json={"full_sync": full}))
     typer.echo(f"feed {known['name']} will be synchronised")
 
 
@@ -113,7 +110,7 @@ def export(
     config: ConfigOption = None,
 ) -> None:
     """Write the stored reports of a feed as a document that other servers read (cbfeeds)."""
-    with _server(data, config) as server:
+    with running_server(data, config) as server:
         known = _feed(server, feed)
         if output is None:
             left_out = _export(server, known, sys.stdout)
@@ -169,10 +166,10 @@ def _reports(server: httpx.Client, feed_id: int) -> Iterator[dict[str, Any]]:
     base, after = f"/api/v1/feed/{feed_id}/report", ""
     while True:
         params: dict[str, str | int] = {"rows": REPORT_EXPORT_ROWS, "after": after}
-        page = _json(server.get(base, params=params))
+        page = answered(server.get(base, params=params))
         for one in page:
             is_cut = one["ioc_count"] > REPORT_IOCS_SHOWN_MAX
-            yield _json(server.get(f"{base}/{one['id']}")) if is_cut else one
+            yield answered(server.get(f"{base}/{one['id']}")) if is_cut else one
         if len(page) < REPORT_EXPORT_ROWS:
             return
         after = page[-1]["id"]
@@ -180,39 +177,11 @@ def _reports(server: httpx.Client, feed_id: int) -> Iterator[dict[str, Any]]:
 
 def _feed(server: httpx.Client, text: str) -> dict[str, Any]:
     """By id or by name, in any case. Raises BadRequestError."""
-    for one in _json(server.get("/api/v1/feed")):
+    for one in answered(server.get("/api/v1/feed")):
         if text in (str(one["id"]), one["name"]) or text.lower() == one["name"].lower():
             found: dict[str, Any] = one
             return found
     raise BadRequestError(f"there is no feed {text[:80]!r}")
-
-
-@contextmanager
-def _server(data: Path | None, config: Path | None) -> Iterator[httpx.Client]:
-    """The server that runs on a data directory. Raises StartError when none does."""
-    settings = load_settings(data, config).settings
-    access = read_access(settings.data)
-    if access is None:
-        raise StartError(f"no server runs on {settings.data}: start one with vedette serve")
-    ca = Path(access.certificate) if access.certificate else None
-    with httpx.Client(
-        base_url=access.url,
-        headers={"X-Auth-Token": access.token},
-        verify=tls_context(ca),
-        timeout=FEED_REQUEST_S,
-    ) as client:
-        try:
-            yield client
-        except httpx.HTTPError as error:
-            raise UnavailableError(f"the server does not answer: {error}") from None
-
-
-def _json(answer: httpx.Response) -> Any:
-    """The body of a good answer. Raises BadRequestError with the server's words."""
-    body = answer.json()
-    if answer.is_success:
-        return body
-    raise BadRequestError(str(body.get("message", body)))
 
 
 def _first_line(path: Path) -> str:

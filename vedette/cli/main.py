@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from vedette import __version__
+from vedette.cli.loading import loading
 from vedette.errors import VedetteError
 
 EXIT_REFUSED = 2
@@ -25,7 +26,8 @@ class _Command(NamedTuple):
     help: str = ""
 
     def load(self, name: str) -> Any:
-        module = import_module(f"vedette.cli.{self.module}")
+        with loading():
+            module = import_module(f"vedette.cli.{self.module}")
         if self.function:
             single = typer.Typer(add_completion=False)
             single.command(name)(getattr(module, self.function))
@@ -49,19 +51,23 @@ COMMANDS: Final = {
     "config": _Command("config", help="Settings."),
     "clock": _Command("clock", help="The server's clock, when it is in doubt."),
     "cloud": _Command("cloud.commands", help="Who may use the cloud side."),
+    "forwarder": _Command("cloud.forwarders", help="Forwarders: alerts to other systems."),
     "alerts": _Command("cloud.alerts", help="Alerts of the running server."),
     "completeness": _Command("completeness", help="Whether all that was sent is stored."),
     "sigma": _Command("rules.sigma", help="Sigma rules: check them, try them on files."),
     "audit": _Command("accounts.audit", help="Who changed what."),
+    "oidc": _Command("accounts.oidc", help="Sign-in with identities of other servers."),
     "approvedlist": _Command("accounts.approved_list", help="Addresses that may call the API."),
     "license": _Command("accounts.license", help="The license of this server."),
     "binary": _Command("binaries", help="Files of programs."),
+    "yara": _Command("yara", help="YARA rules over the copies of programs."),
     "backup": _Command("backup", help="Copies of a server, made while it runs."),
     "restore": _Command("backup", function="restore"),
+    "cluster": _Command("cluster.commands", help="A ClickHouse cluster for telemetry."),
     "serve": _Command("serve", function="serve"),
     "demo": _Command("demo", function="demo"),
     "doctor": _Command("doctor", function="doctor"),
-    "import": _Command("import_files", function="import_files"),
+    "import": _Command("importing.import_files", function="import_files"),
     "simulate": _Command("simulate", function="simulate"),
 }
 

@@ -12,8 +12,8 @@ from vedette.notify.delivery import Envelope, Sender
 from vedette.notify.egress import EgressPolicy
 from vedette.notify.http_post import PostRules, checked_url, place_of
 from vedette.notify.mail import MailSender, mail_server
+from vedette.notify.mail_page import TEMPLATES
 from vedette.notify.notice import Notice
-from vedette.notify.senders import TEMPLATES
 from vedette.notify.syslog import SyslogSender, syslog_server
 from vedette.notify.webhook import Receiver, WebhookSender
 from vedette.settings import Settings

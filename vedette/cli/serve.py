@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from vedette.cli.loading import loading
 from vedette.cli.options import ConfigOption, DataOption, SetOption, load_settings
 
 
@@ -26,7 +27,8 @@ def serve(
     assignments: SetOption = None,
 ) -> None:
     """Run the server. The first start prints an administrator's token, once."""
-    from vedette.bootstrap.serving import serve as run_server
+    with loading():
+        from vedette.bootstrap.serving import serve as run_server
 
     loaded = load_settings(
         data,

@@ -1,8 +1,11 @@
 """A histogram as bars: heights of an SVG, with a table beside it that says the same."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from vedette.console.severity import LEVELS
+from vedette.limits import HISTOGRAM_BUCKETS_LEAST
 from vedette.search.processes.histogram import Histogram
 
 HEIGHT: Final = 56
@@ -30,11 +33,68 @@ class Bars:
     width_us: int
 
 
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One interval with its parts by level, the gravest on top. Places as in `Bar`."""
+
+    time_us: int
+    left: float
+    width: float
+    counts: tuple[int, ...]
+    """As `LEVELS`."""
+    parts: tuple[tuple[str, float, float], ...]
+    """Level, top and height of each part that is not empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stacks:
+    stacks: tuple[Stack, ...]
+    most: int
+    total: int
+
+
+def stacks_of(
+    counts: Sequence[tuple[int, int, int]], since_us: int, until_us: int, width_us: int
+) -> Stacks:
+    """Counts by interval and fifth of severity as stacked bars; empty intervals too."""
+    first, last = since_us // width_us, until_us // width_us
+    by_step = {step: [0] * len(LEVELS) for step in range(first, last + 1)}
+    for step, fifth, count in counts:
+        if step in by_step:
+            by_step[step][len(LEVELS) - 1 - fifth] += count
+    totals = [sum(one) for one in by_step.values()]
+    most = max(totals, default=0)
+    width = 1_000 / len(by_step)
+    stacks = tuple(
+        Stack(
+            step * width_us,
+            round((step - first) * width, 2),
+            round(width * 0.86, 2),
+            tuple(of_step),
+            tuple(_parts(of_step, most)),
+        )
+        for step, of_step in by_step.items()
+    )
+    return Stacks(stacks, most, sum(totals))
+
+
+def _parts(counts: Sequence[int], most: int) -> Iterator[tuple[str, float, float]]:
+    """From the floor up: the least level first."""
+    top = float(HEIGHT)
+    for level, count in reversed(list(zip(LEVELS, counts, strict=True))):
+        if count:
+            height = max(1.5, round(HEIGHT * count / most, 1))
+            top = round(top - height, 1)
+            yield level, top, height
+
+
 def bars_of(found: Histogram) -> Bars:
     """The bars of a histogram; none without counts."""
     width_us = found.width_us
     first, last = found.since_us // width_us, found.until_us // width_us
     counts = [(step, count) for step, count in found.counts if first <= step <= last]
+    room = max(0, HISTOGRAM_BUCKETS_LEAST - (last - first + 1))  # one moment is a bar, not a wall
+    first, last = first - room // 2, last + room - room // 2
     steps = max(1, min(last - first + 1, _MOST_BARS))
     most = max((count for _, count in counts), default=0)
     bars = tuple(

@@ -1,4 +1,4 @@
-"""What templates may write beside plain text: telemetry, symbols, htmx attributes, times.
+"""What templates may write besides plain text: telemetry, symbols, htmx attributes, times.
 
 This module alone makes markup in Python, always by `Markup.format`, which escapes what it fills in.
 """
@@ -38,6 +38,12 @@ def untrusted(value: object, *, short: bool = False) -> Markup:
     shown = _pieces(head) + (_GAP + _pieces(tail) if tail else Markup())
     title = _TITLE.format(plain(text)) if tail else Markup()
     return _VALUE.format(title, shown, _MIXED if mixes_scripts(text) else "")
+
+
+def untrusted_lines(value: str) -> Markup:
+    """A text from outside that is meant to have lines, such as a rule: each is isolated, and what
+    else is hidden in it is named."""
+    return Markup("\n").join(untrusted(line) for line in value.replace("\r\n", "\n").split("\n"))
 
 
 def plain(value: object) -> str:
@@ -86,6 +92,14 @@ def hx(context: Context, **attributes: object) -> Markup:
     pairs = [(f"hx-{name}", text) for name, text in named.items() if text is not None]
     pairs.append(("hx-nonce", context["nonce"]))
     return Markup().join(_ATTRIBUTE.format(name, text) for name, text in pairs)
+
+
+@pass_context
+def whole(context: Context, count: int) -> int | None:
+    """A count or time over all hosts; None for readers who do not see them all, whom it would tell
+    what hidden hosts do."""
+    user = context["user"]
+    return count if user is not None and user.visible_groups is None else None
 
 
 def when_short(time_us: int | None) -> Markup:

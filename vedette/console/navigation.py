@@ -32,6 +32,7 @@ ENTRIES: Final[tuple[Entry, ...]] = (
     Entry("/ui/sigma", "Sigma rules", "rule", "r", "Detect", Right.VIEW),
     Entry("/ui/feeds", "Feeds", "feed", "f", "Detect", Right.VIEW),
     Entry("/ui/sensors", "Sensors", "sensor", "s", "Act"),
+    Entry("/ui/jobs", "Update jobs", "job", "j", "Act", Right.VIEW),
     Entry("/ui/bans", "Bans", "ban", "x", "Act", Right.VIEW),
     Entry("/ui/filters", "Ingress filters", "filter", "i", "Act", Right.VIEW),
     Entry("/ui/data", "Data and health", "data", "d", "Run", Right.ADMINISTER),
@@ -45,15 +46,3 @@ ENTRIES: Final[tuple[Entry, ...]] = (
 
 def may_open(user: Principal, entry: Entry) -> bool:
     return may(user, entry.right)
-
-
-def entry_of(path: str) -> Entry | None:
-    """The entry that a page belongs to: the one with the longest path that it begins with."""
-    fitting = [one for one in ENTRIES if _is_below(path, one.path)]
-    return max(fitting, key=lambda one: len(one.path), default=None)
-
-
-def _is_below(path: str, base: str) -> bool:
-    if base == "/ui/":
-        return path == base
-    return path == base or path.startswith(f"{base}/")

@@ -10,6 +10,11 @@ Narrowing = Literal["included", "excluded"]
 Narrowed = dict[tuple[str, str], Narrowing]
 
 
+def phrase(field: str, value: str) -> str:
+    """A query for one value; quotes would end the phrase."""
+    return f'{field}:"{value.replace(chr(34), " ")}"' if value else f"-{field}:*"
+
+
 def narrowed(tree: Tree) -> Narrowed:
     """By field and value, both in lower case."""
     found: Narrowed = {}

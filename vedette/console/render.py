@@ -74,9 +74,11 @@ def templates() -> Environment:
         "severity": html.severity,
         "static": static_url,
         "version": vedette.__version__,
+        "whole": html.whole,
     }
     environment.filters |= {
         "untrusted": html.untrusted,
+        "untrusted_lines": html.untrusted_lines,
         "short": lambda value: html.untrusted(value, short=True),
         "number": number,
         "bytes": byte_size,

@@ -12,7 +12,3 @@ _LEAST: Final = {"critical": 80, "high": 60, "medium": 40, "low": 20, "info": 0}
 
 def level_of(score: float) -> str:
     return next((level for level in LEVELS if score >= _LEAST[level]), "info")
-
-
-def least_of(level: str) -> int:
-    return _LEAST[level]

@@ -18,22 +18,22 @@ class JudgedRule(Struct, frozen=True):
     sources: tuple[str, ...]
     condition: list[Any]
     """Of `rule_codec`."""
-    told_apart_by: tuple[str, ...] | None = None
+    grouping_fields: tuple[str, ...] | None = None
     """Where correlations are about the rule: the fields whose values they ask of its hits, each of
     which is then kept by itself. None where its hits on one process are collapsed."""
 
     def rule(self) -> Rule:
         """The rule to judge by."""
         condition = decoded_condition(self.condition)
-        fields = fields_of(condition).union(self.told_apart_by or ())
+        fields = fields_of(condition).union(self.grouping_fields or ())
         return Rule(self.id, self.id, "medium", self.sources, condition, fields=fields)
 
 
 def judged_rule(
-    rule: Rule, condition: Node, told_apart_by: tuple[str, ...] | None = None
+    rule: Rule, condition: Node, grouping_fields: tuple[str, ...] | None = None
 ) -> JudgedRule:
     """What judging needs of a rule; `condition` is its own, or a narrower one."""
-    return JudgedRule(rule.id, rule.sources, encoded_condition(condition), told_apart_by)
+    return JudgedRule(rule.id, rule.sources, encoded_condition(condition), grouping_fields)
 
 
 def encoded_rules(rules: Iterable[JudgedRule]) -> bytes:

@@ -17,7 +17,7 @@ def narrowed_rules(
 ) -> list[JudgedRule]:
     """What judging needs of each rule."""
     return [
-        judged_rule(rule, _narrowed(rule, filters), _told_apart_by(rule, correlations))
+        judged_rule(rule, _narrowed(rule, filters), _grouping_fields(rule, correlations))
         for rule in rules
     ]
 
@@ -27,7 +27,7 @@ def _narrowed(rule: Rule, filters: Sequence[RuleFilter]) -> Node:
     return And((rule.condition, *conditions)) if conditions else rule.condition
 
 
-def _told_apart_by(rule: Rule, correlations: Sequence[Correlation]) -> tuple[str, ...] | None:
+def _grouping_fields(rule: Rule, correlations: Sequence[Correlation]) -> tuple[str, ...] | None:
     """The fields that correlations ask of the rule's hits; None where none is about it."""
     about = [one for one in correlations if one.concerns(rule.id, rule.name)]
     if not about:

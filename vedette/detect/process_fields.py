@@ -1,4 +1,4 @@
-"""What rules may ask of an event's process, and of its parent, beside the event itself.
+"""What rules may ask of an event's process, and of its parent, besides the event itself.
 
 A selection holds within one event: a sender that writes the command line only when a process
 starts still answers `CommandLine` for each of its later events. What names the *file* of the event

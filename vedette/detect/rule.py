@@ -36,7 +36,7 @@ class Rule:
     false_positives: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     name: str = ""
-    """What correlations and filters may call it, beside its id."""
+    """What correlations and filters may call it, besides its id."""
     fields: frozenset[str] = field(default_factory=frozenset)
     """Every field that the condition names."""
 

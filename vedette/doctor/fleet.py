@@ -49,7 +49,7 @@ def check_quotas(state: Database, settings: Settings) -> Iterator[Finding]:
         ("channel names", used.channels, limits.CHANNELS_MAX,
          "records of further channels are recognised by their request alone"),
         ("bytes of copied programs", used.copied_bytes, settings.copied_files_bytes_max,
-         "no further programs are copied; raise copied_files_bytes_max"),
+         "copies that were asked for least go for new ones; raise copied_files_bytes_max"),
     ]  # fmt: skip
     names = {one.id: one.name for one in groups.all_groups(state)}
     full += [

@@ -12,6 +12,7 @@ from vedette.feeds.formats.documents import read_items
 from vedette.feeds.formats.json_pieces import BrokenDocumentError
 from vedette.feeds.taxii import is_taxii
 from vedette.limits import FEED_HEAD_BYTES_MAX, FEED_HEAD_S, FEED_NAME_CHARS_MAX
+from vedette.model.findings.tag import YARA_FEED
 from vedette.model.threat.feed import FeedInfo, Report
 
 _OTHERS: Final = re.compile(r"[^a-z0-9]")
@@ -48,7 +49,7 @@ def with_name(info: FeedInfo, url: str, taken: Iterable[str]) -> FeedInfo:
         _OTHERS.sub("", f"{split.hostname or ''}{split.path}".lower())[:FEED_NAME_CHARS_MAX]
         or "feed"
     )
-    known = {name.lower() for name in taken}
+    known = {YARA_FEED, *(name.lower() for name in taken)}
     name, number = base, 1
     while name in known:
         number += 1

@@ -1,14 +1,25 @@
 """Feeds and reports in the cbfeeds format, by the rules of its public validator: what these rules
-do not allow is left out, and counted."""
+do not allow is written otherwise where that means the same, else left out and counted."""
 
 import re
+from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
+from urllib.parse import parse_qsl, quote, unquote
+
+from vedette.query.parse.query_params import is_part_of_query
 
 _WORD: Final = re.compile(r"[a-zA-Z0-9]{1,32}")
 _ID: Final = re.compile(r"[a-zA-Z0-9\-_.]+")
 _PARAMETER: Final = re.compile(r"(?:^|&)(?:q=|cb\.q\.)")
 _OTHERS: Final = re.compile(r"[^a-zA-Z0-9]")
+_LABEL: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,61}[a-z0-9]?")
+_UNRESERVED: Final = "*()"
+"""May stand in a query as they are, besides letters, digits, `-`, `_`, `.` and `~`."""
+_IMAGE: Final = re.compile(
+    rb"\x89PNG\r\n\x1a\n|GIF8[79]a|\xff\xd8\xff\xdb|\xff\xd8\xff...(?:JFIF|Exif)", re.DOTALL
+)
 
 Body = dict[str, Any]
 
@@ -24,40 +35,62 @@ def exported_info(feed: Mapping[str, Any]) -> Body:
         "tech_data": feed.get("tech_data") or "There are no requirements to use this feed.",
         "category": feed.get("category") or "Other",
     }
-    icons = {one: feed[one] for one in ("icon", "icon_small") if feed.get(one)}
+    if feed.get("provider_rating") is not None:
+        info["provider_rating"] = feed["provider_rating"]
+    icons = {one: feed[one] for one in ("icon", "icon_small") if _is_image(feed.get(one))}
     return info | icons
 
 
 def exported_reports(report: Mapping[str, Any]) -> tuple[list[Body], int]:
     """The reports that an object of the API becomes, and how many of its indicators are left out:
-    networks, and queries without `q=`. A report with queries on processes and on binaries becomes
-    two."""
-    iocs, left_out = dict(report["iocs"]), 0
-    for kind in ("ipv4", "ipv6"):
-        if kind in iocs:
-            single = [one for one in iocs[kind] if "/" not in one]
-            left_out += len(iocs[kind]) - len(single)
-            iocs[kind] = single
-    queries = iocs.pop("query", [])
-    good = [one for one in queries if _PARAMETER.search(one["search_query"])]
-    left_out += len(queries) - len(good)
-    groups = list(_query_groups(good))
-    values = {kind: found for kind, found in iocs.items() if found}
-    groups = [values, *groups] if values else groups
+    networks, names with `_`, and queries that are no `q=`. A report with queries on processes and
+    on binaries becomes two."""
+    iocs = dict(report["iocs"])
+    asked = iocs.pop("query", [])
+    total = len(asked) + sum(map(len, iocs.values()))
     if not _ID.fullmatch(report["id"]):
-        return [], left_out + sum(map(len, values.values())) + len(good)
+        return [], total
+    values = {kind: good for kind, some in iocs.items() if (good := _allowed(kind, some))}
+    groups = [*([values] if values else ()), *_query_groups(asked)]
+    kept = sum(_count(group) for group in groups)
     found = []
     for number, group in enumerate(groups):
-        suffix = f".{number}" if number else ""
+        suffix = f".{group['query']['index_type']}-queries" if number else ""
         found.append(_report(report, group) | {"id": f"{report['id']}{suffix}"})
-    return found, left_out
+    return found, total - kept
+
+
+def _count(group: Body) -> int:
+    if "query" in group:
+        return len(group["query"]["search_query"])
+    return sum(map(len, group.values()))
+
+
+def _allowed(kind: str, values: list[str]) -> list[str]:
+    if kind in ("ipv4", "ipv6"):
+        return [one for one in values if "/" not in one]
+    if kind == "dns":
+        return [one for one in values if all(map(_LABEL.fullmatch, one.split(".")))]
+    return values
 
 
 def _query_groups(queries: list[Mapping[str, str]]) -> Iterator[Body]:
     for index_type in ("events", "modules"):
-        texts = [one["search_query"] for one in queries if one["index_type"] == index_type]
+        asked = (one["search_query"] for one in queries if one["index_type"] == index_type)
+        texts = [text for one in asked if (text := _encoded(one))]
         if texts:
             yield {"query": {"index_type": index_type, "search_query": texts}}
+
+
+def _encoded(query: str) -> str:
+    """A stored query with everything in it percent-encoded; "" for one that cannot be said with
+    `q=` or `cb.q.`."""
+    pairs = parse_qsl(query, keep_blank_values=True)
+    if not any(is_part_of_query(key) for key, _ in pairs):
+        return f"q={quote(unquote(query), safe=_UNRESERVED)}"
+    named = ((key.replace("svc.", "cb.", 1), value) for key, value in pairs)
+    text = "&".join(f"{quote(key)}={quote(value, safe=_UNRESERVED)}" for key, value in named)
+    return text if _PARAMETER.search(text) else ""
 
 
 def _report(report: Mapping[str, Any], iocs: Body) -> Body:
@@ -76,3 +109,14 @@ def _report(report: Mapping[str, Any], iocs: Body) -> Body:
 
 def _description(report: Mapping[str, Any]) -> Body:
     return {"description": report["description"]} if report["description"] else {}
+
+
+def _is_image(icon: object) -> bool:
+    """Whether it is a picture in the one spelling of base64 that the rules take."""
+    if not isinstance(icon, str):
+        return False
+    try:
+        data = b64decode(icon, validate=True)
+    except (Base64Error, ValueError):
+        return False
+    return b64encode(data).decode() == icon and _IMAGE.match(data) is not None

@@ -30,6 +30,18 @@ def ignore_reports(
     """Ignore reports from now on, or hear them again; all of them or none."""
     with database.writing() as connection:
         set_ignored(connection, reports, ignored=ignored, by=by)
+    show_ignored(engine, database, clock, reports, ignored=ignored)
+
+
+def show_ignored(
+    engine: Engine,
+    database: Database,
+    clock: Clock,
+    reports: Sequence[ReportKey],
+    *,
+    ignored: bool,
+) -> None:
+    """Have searches show reports as ignored, or heard, which the state database says they are."""
     with database.exclusive(REPORT_WRITERS):
         version = max(latest_version(engine) + 1, clock.now_us())
         for start in range(0, len(reports), REPORTS_CHANGED_BATCH):

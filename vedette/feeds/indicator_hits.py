@@ -8,6 +8,7 @@ from vedette.limits import INDICATOR_HITS_PAGE, IOC_CHARS_SHOWN
 from vedette.model.findings.detection import Detection, Source
 from vedette.model.findings.tag import Tag
 from vedette.store.read.threat.indicator_matches import BinaryHit, SegmentHit
+from vedette.store.read.threat.record_matches import RecordHit
 
 _FIELDS: Final = {
     "md5": "md5", "sha256": "sha256", "ja3": "ja3", "ja3s": "ja3s",
@@ -27,14 +28,17 @@ class Hits:
     """Indicators by the key that rows have."""
     segments: list[SegmentHit] = field(default_factory=list)
     binaries: list[BinaryHit] = field(default_factory=list)
+    records: list[RecordHit] = field(default_factory=list)
     names: Mapping[int, str] = field(default_factory=dict)
     """Names of feeds."""
+    ratings: Mapping[int, float] = field(default_factory=dict)
+    """What feeds are worth, 0 to 5; those without a rating are left out."""
     reports: Mapping[tuple[int, str], Mapping[str, Any]] = field(default_factory=dict)
-    told: set[tuple[str, int, str, str, str]] = field(default_factory=set)
-    """Tags of rounds that were saved (`told_tags`)."""
+    written: set[tuple[str, int, str, str, str]] = field(default_factory=set)
+    """Tags of rounds that were saved (`written_tags`)."""
 
     tagged: set[tuple[str, str, str, str]] = field(default_factory=set)
-    """Tags that binaries have (`told_binary_tags`)."""
+    """Tags that binaries have (`written_binary_tags`)."""
 
     def has_room_for(self, other: "Hits") -> bool:
         """Whether both fit into one page."""
@@ -42,7 +46,7 @@ class Hits:
 
     @property
     def count(self) -> int:
-        return len(self.segments) + len(self.binaries)
+        return len(self.segments) + len(self.binaries) + len(self.records)
 
     def joined(self, other: "Hits") -> "Hits":
         """The hits of both, before anything else is known of them."""
@@ -50,9 +54,10 @@ class Hits:
             self.by_key | other.by_key,
             [*self.segments, *other.segments],
             [*self.binaries, *other.binaries],
+            [*self.records, *other.records],
         )
 
-    def asked_reports(self) -> list[tuple[int, str]]:
+    def report_keys(self) -> list[tuple[int, str]]:
         return [(one["feed_id"], one["report_id"]) for some in self.by_key.values() for one in some]
 
     def indicators(self, keys: tuple[int, ...]) -> Iterator[tuple[Indicator, Mapping[str, Any]]]:
@@ -65,7 +70,7 @@ class Hits:
 
 
 def tags_of(hits: Hits) -> list[Tag]:
-    """The tags of segments that are not told yet, and of binaries that do not have them."""
+    """The tags of segments that are not written yet, and of binaries that do not have them."""
     tags = [_tag(hits, hit.segment.key, one, report) for hit, one, report in _new(hits)]
     found: dict[tuple[str, str, str, str], Tag] = {}
     for hit in hits.binaries:
@@ -75,24 +80,30 @@ def tags_of(hits: Hits) -> list[Tag]:
 
 
 def detections_of(hits: Hits) -> list[Detection]:
-    """One for each process, report and indicator, and for each binary on a host."""
-    found = [_detection(hit, one, report) for hit, one, report in _new(hits)]
+    """One for each process, report and indicator, for each binary on a host, and for what a commit
+    has of each kind of records of a host."""
+    found = [_detection(hits, hit, one, report) for hit, one, report in _new(hits)]
     of_binaries = {
-        (hit.digest, hit.sensor_id, *_said(hits, one)): _of_binary(hit, one, report)
+        (hit.digest, hit.sensor_id, *_said(hits, one)): _of_binary(hits, hit, one, report)
         for hit in hits.binaries
         for one, report in hits.indicators(hit.keys)
     }
-    return [*found, *of_binaries.values()]
+    of_records = [
+        _of_record(hits, hit, one, report)
+        for hit in hits.records
+        for one, report in hits.indicators((hit.key,))
+    ]
+    return [*found, *of_binaries.values(), *of_records]
 
 
 def _new(hits: Hits) -> Iterator[tuple[SegmentHit, Indicator, Mapping[str, Any]]]:
-    told = set(hits.told)
+    written = set(hits.written)
     for hit in hits.segments:
         key = hit.segment.key
         for one, report in hits.indicators(hit.keys):
             said = (key.process_id, key.segment_id, *_said(hits, one))
-            if said not in told:
-                told.add(said)
+            if said not in written:
+                written.add(said)
                 yield hit, one, report
 
 
@@ -118,10 +129,10 @@ def _tag(hits: Hits, document: Any, one: Indicator, report: Mapping[str, Any]) -
     )
 
 
-def _detection(hit: SegmentHit, one: Indicator, report: Mapping[str, Any]) -> Detection:
+def _detection(hits: Hits, hit: SegmentHit, one: Indicator, report: Mapping[str, Any]) -> Detection:
     key, is_query = hit.segment.key, one["ioc_type"] == "query"
     return Detection(
-        **_of_report(one, report),
+        **_of_report(hits, one, report),
         alert_type="watchlist.hit.query.process" if is_query else "watchlist.hit.ingress.process",
         subject=key.process_id,
         time_us=hit.last_update_us,
@@ -135,10 +146,10 @@ def _detection(hit: SegmentHit, one: Indicator, report: Mapping[str, Any]) -> De
     )
 
 
-def _of_binary(hit: BinaryHit, one: Indicator, report: Mapping[str, Any]) -> Detection:
+def _of_binary(hits: Hits, hit: BinaryHit, one: Indicator, report: Mapping[str, Any]) -> Detection:
     is_query = one["ioc_type"] == "query"
     return Detection(
-        **_of_report(one, report),
+        **_of_report(hits, one, report),
         alert_type="watchlist.hit.query.binary" if is_query else "watchlist.hit.ingress.binary",
         subject=hit.digest,
         time_us=hit.last_seen_us,
@@ -150,11 +161,29 @@ def _of_binary(hit: BinaryHit, one: Indicator, report: Mapping[str, Any]) -> Det
     )
 
 
-def _of_report(one: Indicator, report: Mapping[str, Any]) -> dict[str, Any]:
-    """What detections of an indicator have of its report."""
+def _of_record(hits: Hits, hit: RecordHit, one: Indicator, report: Mapping[str, Any]) -> Detection:
+    """Records of one kind are one alert of the host a day: whoever guesses passwords makes
+    thousands."""
+    known = {"Channel": hit.channel, "EventID": str(hit.event_id), "Provider_Name": hit.provider}
+    return Detection(
+        **_of_report(hits, one, report),
+        alert_type="watchlist.hit.ingress.host",
+        subject=f"records:{hit.channel}/{hit.event_id}/{hit.day}",
+        time_us=hit.first_us,
+        sensor_id=hit.sensor_id,
+        event={name: text for name, text in (known | dict(hit.fields)).items() if text},
+        count=hit.count,
+        seq=hit.seq,
+    )
+
+
+def _of_report(hits: Hits, one: Indicator, report: Mapping[str, Any]) -> dict[str, Any]:
+    """What detections of an indicator have of its feed and report."""
     value = _shown(one["value"])
     return {
         "source": Source("feed", str(one["feed_id"])),
+        "source_name": hits.names[one["feed_id"]],
+        "feed_rating": hits.ratings.get(one["feed_id"], 0.0),
         "title": report["title"],
         "description": report["description"],
         "link": report["link"],

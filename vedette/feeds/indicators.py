@@ -40,14 +40,15 @@ from vedette.store.read.threat.indicator_matches import (
     common_keys,
     indicator_keys,
     indicators_with,
+    kept_records_with,
     keys_of_rows,
     network_lengths,
     newest_added,
     next_windows,
     reports_of,
     segments_with,
-    told_binary_tags,
-    told_tags,
+    written_binary_tags,
+    written_tags,
 )
 from vedette.store.write.tags import write_tags
 
@@ -61,6 +62,14 @@ SAVED: Final = "indicators saved"
 
 _COMMITS: Final = "seq > {after:UInt64} AND seq <= {until:UInt64}"
 _WINDOWS: Final = "window_ms > {after:UInt64} AND window_ms <= {until:UInt64}"
+_STORED: Final = (
+    "toUnixTimestamp64Milli(committed) > {after:UInt64} "
+    "AND toUnixTimestamp64Milli(committed) <= {until:UInt64}"
+)
+"""Kept records belong to the windows that follow the one before: all have their turn once."""
+_NO_SEGMENTS: Final = "0"
+_END_MS: Final = 2**62
+"""After all that is stored."""
 _NO_KEYS: Final[Keys] = np.zeros(0, np.uint64)
 
 Within = Callable[[Transaction], None]
@@ -74,6 +83,7 @@ class _Known:
     read_s: float = 0.0
     names: dict[int, str] = field(default_factory=dict)
     """Enabled feeds."""
+    ratings: dict[int, float] = field(default_factory=dict)
     keys: Keys = field(default_factory=lambda: _NO_KEYS)
     bits: list[int] = field(default_factory=list)
 
@@ -116,7 +126,7 @@ class IndicatorRounds:
             commits = next_commits(self._engine, after, settled, limits.INDICATOR_ROWS_A_ROUND)
             if commits is None:
                 break
-            rows = Rows(_COMMITS, commits.params, _COMMITS)
+            rows = Rows(_COMMITS, commits.params, _COMMITS, _COMMITS)
             after = commits.until
             save = partial(watermarks.save, name=FOLLOWER, seq=after)
             found += self._match(rows, self._known.keys, 0, save)
@@ -135,16 +145,18 @@ class IndicatorRounds:
         )
         for _ in range(limits.INDICATOR_PAST_STEPS):
             until = next_windows(self._engine, past.window_ms, limits.INDICATOR_PAST_ROWS)
-            if not until and past.window_ms:
-                self._save_past(PastSearch(past.target, past.target))
-                break
-            until = until or 1  # without segments there may be binaries
             # All binaries are asked with the first windows.
             binaries = "" if past.window_ms else "1"
-            rows = Rows(_WINDOWS, {"after": past.window_ms, "until": until}, binaries)
-            past = replace(past, window_ms=until)
+            params = {"after": past.window_ms, "until": until or _END_MS}
+            # After the last windows there are only records left.
+            windows = _WINDOWS if until or not past.window_ms else _NO_SEGMENTS
+            rows = Rows(windows, params, binaries, _STORED)
+            done = past.done
+            past = replace(past, window_ms=until) if until else PastSearch(past.target, past.target)
             save = partial(past_search.save, past=past)
-            found += self._match(rows, keys, past.done, save)
+            found += self._match(rows, keys, done, save)
+            if not past.is_running:
+                break
         return found
 
     def _match(self, rows: Rows, keys: Keys, added_after: int, within: Within) -> int:
@@ -153,9 +165,10 @@ class IndicatorRounds:
         now_us, found = self._clock.now_us(), 0
         saved_us = watermarks.load(self._database, SAVED) or 0
         waiting: Hits | None = None
-        for hits in chain(
-            self._of_values(rows, keys, now_us), self._queries.find(rows, added_after, now_us)
-        ):
+        asked: Iterator[Hits] = iter(())
+        if rows.condition != _NO_SEGMENTS:
+            asked = self._queries.find(rows, added_after, now_us)
+        for hits in chain(self._of_values(rows, keys, now_us), asked):
             if waiting is not None and not waiting.has_room_for(hits):
                 found += self._finish(waiting, saved_us)
                 waiting = None
@@ -183,15 +196,18 @@ class IndicatorRounds:
         if rows.binaries:
             for some in binaries_with(self._engine, rows, wanted):
                 yield Hits(by_key=dict(by_key), binaries=some)
+        if rows.records:
+            for records in kept_records_with(self._engine, rows, wanted, known.bits):
+                yield Hits(by_key=dict(by_key), records=records)
 
     def _finish(self, hits: Hits, saved_us: int, within: Within | None = None) -> int:
         """Tags and tells of a page; the last one is saved with all before it."""
         segments = [hit.segment for hit in hits.segments]
-        hits.names = self._known.names
-        hits.reports = reports_of(self._engine, hits.asked_reports())
-        hits.told = told_tags(self._engine, segments, saved_us)
+        hits.names, hits.ratings = self._known.names, self._known.ratings
+        hits.reports = reports_of(self._engine, hits.report_keys())
+        hits.written = written_tags(self._engine, segments, saved_us)
         digests = sorted({hit.digest for hit in hits.binaries})
-        hits.tagged = told_binary_tags(self._engine, digests)
+        hits.tagged = written_binary_tags(self._engine, digests)
         tags, detections = tags_of(hits), detections_of(hits)
         if tags:
             write_tags(self._engine, tags)
@@ -211,17 +227,15 @@ class IndicatorRounds:
         is_old = time.monotonic() - known.read_s > limits.INDICATOR_RELOAD_S
         if version == known.version and not is_old:
             return
-        names = {feed.id: feed.name for feed in feeds.all_feeds(self._database) if feed.enabled}
+        enabled = [feed for feed in feeds.all_feeds(self._database) if feed.enabled]
+        names = {feed.id: feed.name for feed in enabled}
+        ratings = {feed.id: rated for feed in enabled if (rated := feed.rating) is not None}
         keys = indicator_keys(self._engine, sorted(names), self._clock.now_us())
         bits = network_lengths(self._engine)
         self._queries.reload(names, self._clock.now_us())
-        self._known = _Known(version, time.monotonic(), names, keys, bits)
+        self._known = _Known(version, time.monotonic(), names, ratings, keys, bits)
 
     def _save(self, seq: int) -> None:
         if (watermarks.load(self._database, FOLLOWER) or -1) < seq:
             with self._database.writing() as connection:
                 watermarks.save(connection, FOLLOWER, seq)
-
-    def _save_past(self, past: PastSearch) -> None:
-        with self._database.writing() as connection:
-            past_search.save(connection, past)

@@ -3,7 +3,8 @@ thread.
 
 A leased job runs on one server of a cluster: the one that holds the job's lease. A job that raises
 is logged and runs again at its next time. A slow job delays the others of its thread; it is never
-run twice at once.
+run twice at once, and rests after it was slow, so that what comes in meanwhile is done in one go:
+most of what followers of commits cost is a round, not what they find in it.
 """
 
 import threading
@@ -14,7 +15,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from vedette.limits import JOB_LEASE_MARGIN_S
+from vedette.limits import JOB_LEASE_MARGIN_S, JOB_REST_MAX_S, JOB_REST_SHARE
 from vedette.state.db.author import Author, acting_as
 
 log = structlog.get_logger(__name__)
@@ -75,8 +76,11 @@ class Timer:
             name, (due_s, job) = min(self._due.items(), key=lambda item: item[1][0])
             if self._stopping.wait(max(0.0, due_s - time.monotonic())):
                 return
-            self._due[name] = (time.monotonic() + job.every_s, job)
+            begun_s = time.monotonic()
             self._run(job)
+            ended_s = time.monotonic()
+            rest_s = min(JOB_REST_SHARE * (ended_s - begun_s), JOB_REST_MAX_S)
+            self._due[name] = (max(begun_s + job.every_s, ended_s + rest_s), job)
 
     def _run(self, job: Job) -> None:
         try:

@@ -10,11 +10,13 @@ from vedette.limits.cloud import *
 from vedette.limits.console import *
 from vedette.limits.detect import *
 from vedette.limits.feeds import *
+from vedette.limits.forwarder import *
 from vedette.limits.http import *
 from vedette.limits.importer import *
 from vedette.limits.ingest import *
 from vedette.limits.kept_views import *
 from vedette.limits.notify import *
+from vedette.limits.oidc import *
 from vedette.limits.policy import *
 from vedette.limits.query import *
 from vedette.limits.search import *

@@ -31,6 +31,13 @@ ALERTS_AN_HOUR_MAX = 200
 """New alerts of one source in an hour; nobody reads more. Further detections are counted in one
 alert, except those on hosts that have none yet."""
 
+ALERT_TITLES_MAX = 20_000
+"""Different titles of alerts that a search for words of a title tests before it looks at alerts:
+10 ms. Rules and watchlists have thousands at most; beyond it those of all alerts are tested."""
+
+ALERT_TITLES_MATCHED_MAX = 1_000
+"""Titles that such a search then looks for; words of more are as good as all."""
+
 ALERT_HOSTS_AN_HOUR_MAX = 1_000
 """New alerts of one source in an hour on hosts that have none yet: a rule that fires on every host
 of a fleet must not fill the store."""
@@ -46,6 +53,9 @@ SUPPRESSIONS_MAX = 500
 
 SUPPRESSION_QUERY_CHARS_MAX = 16_384
 """Characters of the query of a suppression; one that excuses more should be another rule."""
+
+ALERT_GROUP_FIELDS_MAX = 3
+"""Groupings one within the other: rule, then host, then user."""
 
 ALERT_GROUP_VALUES_MAX = 1_000
 """Groups of alerts in one answer."""

@@ -6,6 +6,12 @@ DEMO_HOSTS_MIN = 50
 DEMO_SENDERS = 40
 """Requests in flight of the demo: enough to fill one commit while another is prepared."""
 
+DEMO_SENSORS = 8
+"""Simulated sensors of a demo: the hosts of its six attacks, and no load to speak of."""
+
+DEMO_CHECKIN_S = 3.0
+"""Between two rounds of check-ins of a demo, so that a newcomer sees a host become isolated."""
+
 DEMO_REFRESHES_A_SECOND = 4
 """Refreshes of the progress bar a second; each delays sending by a millisecond and more."""
 

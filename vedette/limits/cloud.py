@@ -18,7 +18,7 @@ ACCESS_TOKEN_CHARS_MAX = 4_096
 SIGNING_KEY_AGE_S = 30 * 24 * 3600
 """Seconds for which a key signs; then the next is made."""
 
-SIGNING_KEY_STALE_US = 5_000_000
+SIGNING_KEY_STALE_US = 1_000_000
 """For how long the list of signing keys is believed unread; an unknown key id reads at once."""
 
 APP_GUESSES_OF_ADDRESS_MAX = 20
@@ -91,13 +91,16 @@ DEVICE_QUERY_CHARS_MAX = 1_000
 """Characters of a plain text query over devices."""
 
 DEVICE_INACTIVE_US = 30 * 24 * 3600 * 1_000_000
-"""A device that was not heard of for so long is INACTIVE."""
+"""A device that has sent nothing for so long is INACTIVE."""
 
 UPDATE_JOBS_MAX = 1_000
 """Sensor-update jobs that are kept; the oldest that are done are forgotten."""
 
 UPDATE_REASON_CHARS_MAX = 300
 """Characters of the reason that a sensor gives for refusing an update."""
+
+THREAT_IDS_CACHED_MAX = 10_000
+"""Ids of rules, feeds and watchlists that are kept in the form of records: a hash of each."""
 
 FORM_FIELDS_MAX = 20
 """Fields of a form that asks for an access token; it has three."""
@@ -110,3 +113,15 @@ ALERT_EXPORT_LAG_S = 60
 
 ALERT_EXPORT_REQUEST_S = 300.0
 """Timeout of a request of an export: a full page of a busy server takes seconds."""
+
+ALERT_EXPORT_FOLLOW_S = 60.0
+"""Seconds between two looks of `vedette alerts export --follow`."""
+
+ALERT_EXPORT_REFUSED_S = 600.0
+"""Seconds for which an export asks a busy server again (429, 503)."""
+
+ALERT_EXPORT_PAUSE_S = 1.0
+"""Seconds before an export asks again, at least."""
+
+ALERT_EXPORT_PAUSE_MAX_S = 60.0
+"""Seconds that an export waits when a server asks it to, at most."""

@@ -14,6 +14,9 @@ SHOWN_VALUE_CHARS_MAX: Final = 4_096
 STATIC_FILE_S: Final = 365 * 24 * 3600
 """Seconds that browsers keep a file; its address changes with its content."""
 
+CONSOLE_USAGE_S: Final = 3.0
+"""Seconds that the page of a program counts how it is run; then the page stands without it."""
+
 PAGE_ROWS: Final = 100
 """Rows of a page of a list: 100 take a browser 60 ms to lay out, 500 take 260."""
 
@@ -32,14 +35,23 @@ FACET_VALUES_SHOWN: Final = 10
 HISTOGRAM_BUCKETS: Final = 96
 """Intervals of a histogram: a quarter of an hour of a day; a bar is at least 8 pixels wide."""
 
+HISTOGRAM_BUCKETS_LEAST: Final = 24
+"""Intervals that a histogram shows at least: one moment is a bar, not a wall."""
+
 HISTOGRAM_BUCKETS_MAX: Final = 400
 """Most intervals that a histogram has."""
 
-ALERTS_PAGE: Final = 200
+ALERTS_PAGE: Final = 120
 """Alerts that one page of the queue has; groups say how many more there are."""
+
+DIFF_LINES_MAX: Final = 2_000
+"""Lines of two texts together that a page compares: texts made for it take a second then."""
 
 ALERT_SECTIONS: Final = 50
 """Groups that one page of the queue has, the gravest."""
+
+ALERT_INNER_SECTIONS: Final = 200
+"""Groups within groups that one page of the queue has, the gravest."""
 
 LINEAGE_DEPTH: Final = 3
 """Generations up and down that an alert shows of its process; the analysis has all."""

@@ -19,13 +19,25 @@ DETECT_CACHE_CHARS_MAX = 16 * 1024 * 1024
 """Characters of all values whose candidate rules are cached, in each process that judges events."""
 
 DETECT_CACHED_VALUE_COST_CHARS = 100
-"""What a cached value costs beside its characters."""
+"""What a cached value costs in addition to its characters."""
 
 DETECT_SAMPLE_EVENTS = 4_096
 """Events from whose values rules choose what they are looked up by."""
 
 SIGMA_RULE_TESTS_MAX = 20_000
 """Tests of one rule's condition; the largest public rule has about 1,500."""
+
+SIGMA_EXPANSIONS_MAX = 2_000
+"""Combinations of the values of placeholders in one value of a rule, or in one selection."""
+
+SIGMA_PLACEHOLDERS_MAX = 200
+"""Placeholders that have values; public rules know about 20."""
+
+SIGMA_PLACEHOLDER_VALUES_MAX = 1_000
+"""Values of one placeholder, such as the names of all administrators."""
+
+SIGMA_VERSIONS_KEPT = 20
+"""Earlier texts of one rule; a set of rules changes each of them a few times a year."""
 
 SIGMA_TITLE_CHARS_MAX = 500
 """Characters of a title; pySigma allows rules 256."""

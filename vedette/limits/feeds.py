@@ -27,6 +27,12 @@ FEED_READ_S = 60.0
 FEED_HEAD_S = 20.0
 """Time to read the description of a new feed, while the request that adds it waits."""
 
+FEED_TRIAL_ERRORS = 20
+"""Broken parts that the trial of a feed names; all are counted."""
+
+FEED_TRIAL_REPORTS = 5
+"""Titles of reports that the trial of a feed shows."""
+
 FEED_REDIRECTS_MAX = 5
 """Redirects that are followed from a feed's URL."""
 
@@ -34,7 +40,7 @@ FEED_RESUMES_MAX = 3
 """How often a broken transfer is resumed where it ended."""
 
 FEED_PIECE_BYTES = 64 * 1024
-"""Piece in which a document is read: small beside a report, large beside the cost of a call."""
+"""Piece in which a document is read: far less than a report, far more than a call costs."""
 
 FEED_PAGES_MAX = 100_000
 """Pages of one TAXII collection or MISP feed; a server that never ends is given up."""
@@ -124,6 +130,10 @@ INDICATOR_PAST_STEPS = 5
 INDICATOR_HITS_PAGE = 20_000
 """Hits that are in memory at once: tagged and told together; those of one group of rows may be many
 such pages."""
+
+RECORD_VALUE_CHARS_MATCHED = 512
+"""Characters of a value of a kept record that indicators are looked for in; longer ones are scripts
+and messages."""
 
 INDICATOR_RELOAD_S = 60.0
 """Time after which keys are read anew although no feed changed: indicators expire."""

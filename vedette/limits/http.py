@@ -108,6 +108,13 @@ WRITE_DEADLINE_S = 60.0
 CONNECTION_CHECK_S = 5.0
 """How often the deadlines of a connection are checked; they are late by at most that."""
 
+BODY_INFLATION_RATIO_MAX = 100
+"""How many times its size a compressed body may have at most, above `BODY_INFLATED_BYTES_FREE`;
+413 beyond. A bomb of 200 kB would keep a core for a minute otherwise."""
+
+BODY_INFLATED_BYTES_FREE = 32 * 1024 * 1024
+"""Bytes that a compressed body may have whatever its ratio: equal lines compress without end."""
+
 BODY_INFLATION_RATIO_EXPECTED = 32
 """How many times its size a compressed body is expected to have at most; JSON logs reach 25. What
 has more is inflated a second time, with the full limit charged."""

@@ -107,6 +107,13 @@ HOST_PREFILTER_NAME_BYTES_MAX = 256
 INFLATE_PIECE_BYTES = 256 * 1024
 """Input bytes per step; small, so that the rest after a gzip member is cheap to copy."""
 
+INFLATE_STEP_BYTES = 1024 * 1024
+"""Output bytes per step. A step is copied under the interpreter lock, which the event loop needs;
+256 MB of output at once kept it for half a second."""
+
+GAP_STEP_BYTES = 1024 * 1024
+"""Bytes of blank space that are skipped at once, under the interpreter lock as well."""
+
 INFLATE_ZSTD_PIECE_BYTES = 1024
 """Input bytes per step of zstd, whose decompressor does not bound its output: 4 bytes can expand to
 128 kB, so a step exceeds the limit by at most 32 MB."""

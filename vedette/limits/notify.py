@@ -135,6 +135,6 @@ RESPONSE_HOURS_MAX = 24 * 365
 RESPONSE_NAMES_MAX = 1_000
 """Rules, or hosts that are never isolated, of one policy."""
 
-AUDIT_HEAD_S = 3600
+AUDIT_HEAD_S = 300
 """Seconds between two times that the head of the audit log is sent to syslog: what was written
 since could be rewritten unnoticed."""

@@ -164,3 +164,7 @@ COMPLETENESS_DAYS_MAX = 31
 COMPLETENESS_AROUND_DAYS = 7
 """How long before and after a time numbers are looked for that continue or fill it: a laptop is
 away for a week, and what a shipper kept comes late."""
+
+PARTITION_HOT_US_MAX = 366 * 86_400_000_000
+"""Longer than a partition is written to. Ids that are not made of a start hold other numbers in its
+place, most of them centuries ahead."""

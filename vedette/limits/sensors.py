@@ -7,10 +7,14 @@ CHANNELS_MAX = 32_767
 """Channel names with a code of their own: the code and a 48-bit record id share 63 bits."""
 
 SENSOR_ONLINE_US = 15 * 60 * 1_000_000
-"""A sensor heard of within this time is Online; shippers of quiet hosts post every few minutes."""
+"""A sensor that sent something within this time is Online; shippers of quiet hosts post every few
+minutes."""
 
 SENSORS_PAGE_MAX = 10_000
 """Rows of one page of `GET /api/v2/sensor`."""
+
+SENSORS_CHANGED_MAX = 1_000
+"""Sensors of one `PUT /api/v1/sensor`: each is a transaction of a few milliseconds."""
 
 SENSOR_KEY_STALE_US = 3600 * 1_000_000
 """For how long a sensor's key is believed unread; changes end it within seconds."""

@@ -40,6 +40,13 @@ whose connection does not fit tries again after 1, 3 and 7 seconds."""
 JOB_LEASE_MARGIN_S = 60
 """How much longer a lease lasts than two intervals of its job, so that the holder keeps it."""
 
+JOB_REST_SHARE = 2
+"""How long a background job rests after a run, in durations of the run: under load it takes at most
+a third of a core, and of what it reads and writes."""
+
+JOB_REST_MAX_S = 3.0
+"""Seconds that a background job rests at most, whatever its run took: alerts wait for such jobs."""
+
 LOCAL_TOKENS_RENEWED_S = 600
 """How often the age of the tokens in `server.json` is looked at; the shortest lifetime is a day."""
 DOCTOR_DISK_LOW_BYTES = 20_000_000_000
@@ -89,3 +96,70 @@ DOCTOR_LAG_US = 5 * 60 * 1_000_000
 
 DOCTOR_LAG_GRAVE_US = 3600 * 1_000_000
 """From where that is an error: attacks go on in the meantime."""
+
+LOG_WAITING_CHARS_MAX = 4 * 1024**2
+"""Characters of log lines that wait for a slow disk or reader: some ten thousand lines. More are
+lost rather than keep requests waiting."""
+
+LOG_CLOSE_S = 5.0
+"""How long a server that stops waits for its last log lines to be written."""
+
+LOG_DEPTH_MAX = 8
+"""Levels of values within values that the log has; what lies deeper is left out."""
+
+HOST_SLOTS = 128
+"""Parts into which hosts are divided, which servers share out: a dozen servers differ by a tenth
+in what they have, and a restart reads back the keys of one part in a moment."""
+
+SERVER_LEASE_S = 10
+"""(setting) For how long a server has its hosts after it was last heard of: a pause of the
+database or of the machine that is shorter costs nothing."""
+
+SERVER_GRACE_S = 3
+"""After the end of a lease, before others take what it covered: how far the clock of ClickHouse
+may differ from that of the state database, and how long an insert that it has let in may take."""
+
+SERVER_BEATS_A_LEASE = 5
+"""Renewals in the time of a lease: some may fail."""
+
+SERVER_SHARING_S = 0.5
+"""Between two looks at what servers should give up or take."""
+
+FORWARD_INGEST_S = 60.0
+"""For the answer of the server that has a host: less than shippers wait."""
+
+FORWARD_INGEST_CONNECT_S = 3.0
+"""For a connection to another server: it is near."""
+
+FORWARD_CONNECTIONS_MAX = 64
+"""Connections to another server; more requests at once wait for each other."""
+
+FORWARD_ROUNDS_MAX = 3
+"""How often records of one request are sent to another server than before, since their hosts turned
+out to be elsewhere: more often only while servers come and go."""
+
+FORWARD_OVERHEAD_BYTES_MAX = 1 << 20
+"""Of a forwarded request beside its records."""
+
+FORWARDED_NAMES_MAX = 500_000
+"""Names of hosts that other servers have, by which records are forwarded undecoded; about 100
+bytes each."""
+
+SERVER_TOKEN_S = 60
+"""For how long a server's signature of a request is good: clocks of servers differ."""
+
+REQUEST_COUNTS_S = 1.0
+"""Between two exchanges of how many requests tokens have made."""
+
+REQUEST_COUNTS_KEPT_S = 120
+"""How long the counts of an idle key are kept: its bucket is full again after a minute."""
+
+STORE_OPENING_WAIT_S = 120
+"""For which a server that starts waits for another one that is making or upgrading the tables of a
+cluster: adding a column or an index takes seconds, and one that hangs must not be waited for."""
+
+PARTITIONS_FOLLOWED_S = 2
+"""Between two looks at which partition the servers of a cluster write to, and which not."""
+
+PARTITIONS_FOLLOW_WAIT_S = 60
+"""How long a change of a partition waits for commits of other servers that may write to it."""

@@ -48,6 +48,16 @@ SQLITE_BUSY_MS = 10_000
 POSTGRES_CONNECT_S = 10
 """How long a connection to PostgreSQL may take."""
 
+POSTGRES_SILENT_S = 5
+"""For how long PostgreSQL may leave packets unanswered before its connection is given up: less than
+a lease of a server."""
+
+POSTGRES_KEEPALIVE_S = 2
+"""Between two packets that ask a silent connection whether it lives."""
+
+POSTGRES_KEEPALIVES = 3
+"""Of those, how many may stay unanswered."""
+
 STATE_CONNECTIONS_MAX = 10
 """Connections of one server to the state database: more requests at once wait for each other."""
 
@@ -95,6 +105,13 @@ locks a user out from a single one."""
 SIGN_INS_OF_ADDRESS_MAX = 40
 """Attempts of one address for all users: an office has one address for many people."""
 
+SIGN_IN_LINK_S = 15 * 60
+"""Seconds that a link signs in: long enough to carry it from a terminal to a browser."""
+
+SIGN_INS_OF_LINK_MAX = 8
+"""Attempts with one link, from all addresses together: codes of a second factor are mistyped; who
+found the link guesses them."""
+
 SESSION_S_MAX = 12 * 3600
 """Seconds after which a session ends, used or not: a working day."""
 
@@ -109,3 +126,6 @@ SESSION_KEPT_US = 7 * 24 * 3600 * 1_000_000
 
 SESSION_NAME_CHARS_MAX = 100
 """Characters of what a browser calls itself, in the list of sessions."""
+
+STATE_MOVE_ROWS = 5_000
+"""Rows that a move to PostgreSQL has in memory at once."""

@@ -23,6 +23,20 @@ CORRECTION_STATEMENT_BYTES = 64 * 1024 * 1024
 """Text of such a mutation at most: a character takes up to 8 hexadecimal digits, and what one
 process has at most are some command lines of `TEXT_CHARS_MAX`."""
 
+CLUSTER_CONNECT_S = 5
+"""How long connecting to a ClickHouse server may take: on a network that works, milliseconds."""
+
+CLUSTER_ANSWER_S = 120
+"""How long a ClickHouse server may send nothing: longer than any search may run, and than an insert
+waits for its quorum."""
+
+INSERT_ATTEMPTS = 4
+"""How often an insert into a cluster is tried: a server that restarts behind a balancer, or a
+replica that is elected, is there again within a second."""
+
+INSERT_RETRY_S = 0.25
+"""Seconds before the second attempt; longer by as much before each further one."""
+
 STORE_WAIT_S = 30
 """How long a read waits for a free client before it is refused with 503."""
 
@@ -169,7 +183,7 @@ IDLE_MERGE_PARTS_MIN = 2
 merge with."""
 
 INSERT_ASIDE_THREADS = 3
-"""Threads that insert into the tables beside `segment`: one for each table."""
+"""Threads that insert into the tables other than `segment`: one for each table."""
 
 TAG_TEXT_CHARS_MAX = 2_048
 """Characters of a tag's report, indicator and link that are kept: links are URLs, which browsers
@@ -181,3 +195,45 @@ name is shown with some of them."""
 
 TAG_BYTES = 512
 """Size of a tag in the cache of processes, about."""
+
+SHARD_RANGE_MARGIN = 100_000
+"""Sensor numbers left unused before a new range of shards: more than transactions under way may
+have drawn meanwhile. There are 4 billion."""
+
+SKIP_SHARDS_SENSORS_MAX = 5_000
+"""Sensors of a condition up to which the shards that hold them are looked up, instead of asking
+all: of more, some are on every shard."""
+
+MIGRATION_UNIT_ROWS = 20_000
+"""Rows of an embedded store that move to a cluster as one block: some 30 MB of segments, and what a
+run that is killed repeats."""
+
+CLUSTER_CLOCK_MS_MAX = 1_000
+"""How far the clocks of a cluster may be apart: NTP holds a few milliseconds, and a second is less
+than anything that is decided by time."""
+
+CLUSTER_QUERY_CLOCK_MS = 2_000
+"""How long the question for the time may be on its way."""
+
+MISPLACED_SENSORS_SHOWN = 20
+"""Sensors that a report names: what is wrong with one is wrong with all."""
+
+SHARD_LOAD_RATIO_MAX = 1.5
+"""Share of the events that a shard may hold, of a fair one: above it, it answers last and fills
+first."""
+
+ONE_MACHINE_EVENTS_S = 20_000
+"""Events a second that two cores acknowledged in a busy hour, less a tenth: what one machine is
+planned for."""
+
+SHARD_OPEN_EVENTS_MAX = 500_000_000
+"""Events of the open partition of a shard, of which searches answer in a second or two."""
+
+PLANNED_OPEN_DAYS = 3
+"""Days of the open partition in plans: `partition_roll_hours` as it is by default."""
+
+SIMULATION_TICK_S = 0.05
+"""Between two arrivals of events in a simulation of a cluster: short beside a commit."""
+
+SIMULATED_HOST_EVENTS = 20
+"""Events that one host sends at a time there."""

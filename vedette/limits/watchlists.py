@@ -28,7 +28,7 @@ WATCHLIST_PAST_ROUND_S = 2
 and steps that find nothing cost little."""
 
 WATCHLIST_ROUND_S = 5.0
-"""Seconds between rounds: how long a hit may be unknown, beside the time of a round."""
+"""Seconds between rounds: how long a hit may be unknown, plus the time of a round."""
 
 WATCHLIST_ROWS_A_ROUND = 50_000
 """Partial rows of the commits that are judged at once, about: what is saved together."""

@@ -49,6 +49,7 @@ HOST: tuple[Column, ...] = (
     Column("interface_ip", "ip"),
     Column("comms_ip", "ip"),
     Column("host_clock", "u16"),  # what the host's clock shows: see model/host.py
+    Column("filtering_known_dlls", "u8"),  # its group left out loads of known DLLs
 )
 
 PROCESS: tuple[Column, ...] = (

@@ -118,6 +118,8 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "process_id": "the process",
         "process_guid": "the process, also as its sender names it",
         "parent_id": "the parent",
+        "prevalence_pair": "on how many hosts you may see the program ran with that parent",
+        "prevalence_cmdline": "on how many hosts you may see it ran with such a command line",
         "process_pid": "process number of the operating system",
         "parent_pid": "process number of the parent",
         "segment_id": "the segment",
@@ -130,7 +132,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "terminated": "whether the end was recorded",
         "exit_status": "exit code",
         "tampered": "whether its image was changed while it ran",
-        "filtering_known_dlls": "always false: nothing of the kind is recorded",
+        "filtering_known_dlls": "whether its group left out loads of known DLLs",
         "has_emet_config": "always false: nothing of the kind is recorded",
         "has_emet_event": "always false: nothing of the kind is recorded",
     }

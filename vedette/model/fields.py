@@ -45,12 +45,17 @@ OPERATION = "filemod_operation"
 NOT_WRITTEN = int(FileOperation.DELETED)
 """The operation that `WRITTEN` leaves out."""
 
+SHAPE_COLUMN = "cmdline_shape"
+"""Which command lines are alike: a column that the store computes (`store/schema/tables.py`)."""
+
 DERIVED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "destination_port": ("netconn_outbound", "netconn_remote_port", "netconn_local_port"),
         "cross_code": ("crossproc_kind", "crossproc_is_target"),
         "start_hour": ("start",),
         "start_weekday": ("start",),
+        "pair_hosts": ("process_name", "parent_name"),
+        "shape_hosts": ("process_name", SHAPE_COLUMN),
         **{name: (column, OPERATION) for name, column in WRITTEN.items()},
         **JOINS,
         WRITTEN_JOIN: (*JOINS[WRITTEN_JOIN], OPERATION),
@@ -59,7 +64,13 @@ DERIVED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """What is computed from columns of one row, or from parallel arrays of one kind. Numbers:
 `destination_port` is the remote port of an outbound connection and the local port of an inbound
 one; `cross_code` is 2 * kind + is_target; `start_hour` 0-23 and `start_weekday` 0 (Sunday) to 6
-are those of the start in UTC. The rest are `WRITTEN` and `JOINS`."""
+are those of the start in UTC; `pair_hosts` and `shape_hosts` are of `RARITIES`. The rest are
+`WRITTEN` and `JOINS`."""
+
+RARITIES: frozenset[str] = frozenset({"pair_hosts", "shape_hosts"})
+"""Numbers of `DERIVED` that all segments of the scope decide: on how many hosts a program of the
+name ran with a parent of that name, and with a command line of that shape. A segment alone cannot
+answer them."""
 
 CROSS_CODES: Mapping[str, int] = MappingProxyType(
     {"remotethread": 2, "remotethreadtarget": 3, "processopen": 4, "processopentarget": 5}
@@ -198,6 +209,9 @@ _PROCESS: tuple[Field, ...] = (
     Field("process_id", "process_id", ("process_id",), aliases=("id", "unique_id")),
     Field("process_guid", "process_id", ("process_id", "process_guid")),
     Field("parent_id", "process_id", ("parent_id",), aliases=("parent_unique_id", "parent_guid")),
+    # How common it is.
+    Field("prevalence_pair", "integer", ("pair_hosts",)),
+    Field("prevalence_cmdline", "integer", ("shape_hosts",)),
     Field("process_pid", "integer", ("process_pid",)),
     Field("parent_pid", "integer", ("parent_pid",)),
     Field("segment_id", "integer", ("segment_id",)),
@@ -216,7 +230,7 @@ _PROCESS: tuple[Field, ...] = (
     Field("terminated", "bool", ("terminated",)),
     Field("exit_status", "keyword", ("exit_status",)),
     Field("tampered", "bool", ("tampered",)),
-    Field("filtering_known_dlls", "bool"),
+    Field("filtering_known_dlls", "bool", ("filtering_known_dlls",)),
     Field("has_emet_config", "bool"),
     Field("has_emet_event", "bool"),
 )

@@ -10,6 +10,13 @@ LATEST: Final = "latest"
 """Sensor version, in any letter case, of a group whose sensors install whatever package is
 registered."""
 
+ORDERS_OFF: Final = "off"
+ORDERS_ASKED: Final = "asked"
+ORDERS_UNSIGNED: Final = "unsigned"
+BINARY_ORDERS: Final = (ORDERS_OFF, ORDERS_ASKED, ORDERS_UNSIGNED)
+"""Programs leave the hosts of a group never, when somebody asks for one, and by themselves too when
+a program without a signature is first seen."""
+
 
 @dataclass(frozen=True, slots=True)
 class IsolationExclusion:
@@ -57,8 +64,13 @@ class GroupOptions:
     collect_nonbinary_filewrites: bool = True
     collect_processes: bool = True
     collect_regmods: bool = True
-    collect_storefiles: bool = True
+    collect_storefiles: bool = False
+    """Whether sensors send every program that is new to the server."""
     collect_usercontext: bool = True
+    binary_orders: str = ORDERS_OFF
+    """Whether sensors send programs that they are asked for: one of `BINARY_ORDERS`."""
+    binary_quota_bytes: int = 0
+    """Bytes of copies of programs that the server keeps of the group; 0: as many as fit."""
     filter_known_dlls: bool = False
     process_filter_level: int = 0
     """Which children of known programs are suppressed (docs/api-objects.md#process-events); 0:

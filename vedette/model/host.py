@@ -1,6 +1,15 @@
-"""Sensors (the reporting programs) and the hosts they stand for, as values."""
+"""Sensors (the reporting programs), the hosts they stand for and the shards that hold them, as
+values.
 
-from dataclasses import dataclass
+All that a sensor reports lies on one shard of a cluster, so that processes stay whole there. Shards
+that are added take sensors that are new: sensors up to a number stay where they are. The map is
+kept in the state database (`state/sensors/sensor_shards.py`) and follows into the definitions of
+the Distributed tables (`store/engine/shard_routing.py`).
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 UTC_CLOCK: Final = 1_441
@@ -37,6 +46,8 @@ class SensorRef:
     """SID of the host, "" until a program or a record reports it."""
     network_adapters: str = ""
     """`addresses` with their hardware addresses (docs/api-objects.md#sensor)."""
+    filtering_known_dlls: bool = False
+    """Whether its group leaves out loads of known DLLs (`model/group_filters.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +72,48 @@ class HostProcess:
     sha256: str
     username: str
     parent_id: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ShardRange:
+    """Sensors from a number on are shared out among some shards, in turn."""
+
+    first_sensor_id: int
+    shards: tuple[int, ...]
+    """Numbers of shards, from 1 on."""
+
+    def __post_init__(self) -> None:
+        if not self.shards or min(self.shards) < 1:
+            raise ValueError(f"{self.shards} are no shards")
+
+
+@dataclass(frozen=True, slots=True)
+class ShardMap:
+    """The ranges in order, the first from 0 on; and sensors that were moved."""
+
+    ranges: tuple[ShardRange, ...]
+    moved: Mapping[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        firsts = [one.first_sensor_id for one in self.ranges]
+        if not firsts or firsts[0] or firsts != sorted(set(firsts)):
+            raise ValueError(f"ranges of sensors begin at {firsts}")
+
+    def shard_of(self, sensor_id: int) -> int:
+        moved = self.moved.get(sensor_id)
+        if moved is not None:
+            return moved
+        place = bisect_right(self.ranges, sensor_id, key=lambda one: one.first_sensor_id) - 1
+        shards = self.ranges[place].shards
+        return shards[sensor_id % len(shards)]
+
+    @property
+    def shard_count(self) -> int:
+        """How many shards a cluster has at least."""
+        highest = max(max(one.shards) for one in self.ranges)
+        return max([highest, *self.moved.values()])
+
+
+def first_map(shard_count: int) -> ShardMap:
+    """That of a cluster without history: all sensors in turn."""
+    return ShardMap((ShardRange(0, tuple(range(1, shard_count + 1))),))

@@ -1,4 +1,4 @@
-"""Names of processes and segments on the wire (docs/clients.md#ids-and-times).
+"""Names of processes and segments on the wire (docs/clients.md#ids-and-times), and hosts' slots.
 
 A process id is 36 characters, `%08x-%04x-%04x-%04x-%012x`: the sensor's id first, then what
 makes the process unique on its host. From a Sysmon ProcessGuid that is the GUID without its
@@ -11,7 +11,7 @@ import zlib
 from typing import Final
 
 from vedette.errors import BadRequestError
-from vedette.limits import GUID_START_US_MAX, GUID_START_US_MIN
+from vedette.limits import GUID_START_US_MAX, GUID_START_US_MIN, HOST_SLOTS
 
 _NO_PROCESS: Final = "-ffff-ffff-0000-000000000000"
 _PROCESS_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -98,3 +98,9 @@ def sensor_of(process_id: str) -> int | None:
         return int(process_id[:8], 16)
     except ValueError:
         return None
+
+
+def slot_of(sensor_id: int) -> int:
+    """The slot that a sensor's host belongs to: servers of a cluster share out whole slots
+    (`state/servers/slots.py`)."""
+    return sensor_id % HOST_SLOTS

@@ -128,6 +128,13 @@ def groups_with(principal: Principal, permission: Permission) -> Groups:
             return frozenset()
 
 
+def within_both(one: Groups, other: Groups) -> Groups:
+    """The sensor groups that are in both."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other
+
+
 def has(principal: Principal, permission: Permission) -> bool:
     """Whether a caller has a permission anywhere."""
     return groups_with(principal, permission) != frozenset()

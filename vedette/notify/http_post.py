@@ -59,6 +59,56 @@ def place_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The beginning of an answer."""
+
+    status: int
+    said: bytes
+    headers: Mapping[str, str]
+    """By name in lower case."""
+
+    @property
+    def wanted_pause_s(self) -> float:
+        """What the receiver asks to wait (`Retry-After`), 0 if nothing."""
+        return _seconds(self.headers.get("retry-after", ""), self.headers.get("date", ""))
+
+
+def exchange(
+    method: str,
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    rules: PostRules,
+    *,
+    is_verified: bool = True,
+    seconds: float | None = None,
+    answer_bytes: int = POST_ANSWER_BYTES,
+) -> Answer:
+    """One request, over in `seconds` (None: `POST_TOTAL_S`). Raises TargetError where there is no
+    whole answer."""
+    parts = urlsplit(url)
+    place = place_of(url)
+    try:
+        connection = _connection(parts, rules, is_verified)
+        try:
+            with time_bound(lambda: connection.sock, POST_TOTAL_S if seconds is None else seconds):
+                if isinstance(connection.sock, ssl.SSLSocket):
+                    connection.sock.do_handshake()
+                path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+                connection.request(method, path, body, dict(headers))
+                with connection.getresponse() as answer:  # may outlive the connection
+                    said = answer.read(answer_bytes)
+        finally:
+            connection.close()
+    except EgressError as error:
+        raise TargetError(error.message) from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise TargetError(f"{place}: {error or type(error).__name__}") from None
+    found = {name.lower(): text for name, text in answer.getheaders()}
+    return Answer(answer.status, said, found)
+
+
 def post(
     url: str,
     body: bytes,
@@ -68,27 +118,9 @@ def post(
     is_verified: bool = True,
 ) -> None:
     """Returns when the receiver has answered 2xx. Raises TargetError, RefusedError."""
-    parts = urlsplit(url)
-    place = place_of(url)
-    try:
-        connection = _connection(parts, rules, is_verified)
-        try:
-            with time_bound(lambda: connection.sock, POST_TOTAL_S):
-                if isinstance(connection.sock, ssl.SSLSocket):
-                    connection.sock.do_handshake()
-                path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-                connection.request(
-                    "POST", path, body, {"Content-Type": "application/json", **headers}
-                )
-                with connection.getresponse() as answer:  # may outlive the connection
-                    said = answer.read(POST_ANSWER_BYTES)
-        finally:
-            connection.close()
-    except EgressError as error:
-        raise TargetError(error.message) from None
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        raise TargetError(f"{place}: {error or type(error).__name__}") from None
-    _judge(place, answer.status, said, answer.getheader("Retry-After") or "", answer)
+    headers = {"Content-Type": "application/json", **headers}
+    answer = exchange("POST", url, body, headers, rules, is_verified=is_verified)
+    _judge(place_of(url), answer)
 
 
 def _connection(
@@ -122,18 +154,17 @@ def _context(rules: PostRules, is_verified: bool) -> ssl.SSLContext:
     return context
 
 
-def _judge(
-    place: str, status: int, said: bytes, retry_after: str, answer: http.client.HTTPResponse
-) -> None:
+def _judge(place: str, answer: Answer) -> None:
+    status = answer.status
     if 200 <= status < 300:
         return
-    text = said.decode("utf-8", "replace").strip()
+    text = answer.said.decode("utf-8", "replace").strip()
     message = f"{place}: HTTP {status} {text}".strip()
     if status in _REFUSED:
         raise RefusedError(message)
     if 300 <= status < 400:
         raise TargetError(f"{place}: HTTP {status}: redirects are not followed")
-    raise TargetError(message, _seconds(retry_after, answer.getheader("Date") or ""))
+    raise TargetError(message, answer.wanted_pause_s)
 
 
 def _seconds(retry_after: str, date: str) -> float:

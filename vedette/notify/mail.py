@@ -7,7 +7,6 @@ Everything in it is foreign text: in headers control characters are replaced, so
 add a header; in HTML all of it is escaped; there is no link but the one to this server.
 """
 
-import html
 import smtplib
 import ssl
 from collections.abc import Callable, Sequence
@@ -19,14 +18,12 @@ from email.policy import SMTP as SMTP_POLICY
 from email.utils import format_datetime
 from itertools import takewhile
 from pathlib import Path
-from string import Template
 from typing import Final
 from urllib.parse import quote
 
 from vedette.limits import (
     MAIL_CONNECT_S,
     MAIL_DETECTIONS_MAX,
-    MAIL_SUBJECT_CHARS_MAX,
     MAIL_TOTAL_S,
 )
 from vedette.notify.delivery import (
@@ -36,13 +33,9 @@ from vedette.notify.delivery import (
     UnwantedError,
     time_bound,
 )
+from vedette.notify.mail_page import TEMPLATES, MailPage, one_line
 from vedette.notify.notice import Notice
 from vedette.settings import Settings
-
-_FOLDER: Final = Path(__file__).parent / "templates"
-_PAGE: Final = Template((_FOLDER / "mail.html").read_text("utf-8"))
-_SECTION: Final = Template((_FOLDER / "mail_section.html").read_text("utf-8"))
-_ROW: Final = Template((_FOLDER / "mail_row.html").read_text("utf-8"))
 
 _PERMANENT: Final = range(500, 600)
 _OF_LOGIN: Final = frozenset({530, 534, 535, 538})
@@ -65,6 +58,8 @@ class MailServer:
     sender: str
     ca: Path | None = None
     public_url: str = ""
+    templates: Path | None = None
+    """Folder with templates of the operator."""
 
 
 def mail_server(settings: Settings) -> MailServer:
@@ -78,6 +73,7 @@ def mail_server(settings: Settings) -> MailServer:
         settings.smtp_from,
         settings.smtp_ca,
         settings.public_url,
+        settings.data / TEMPLATES,
     )
 
 
@@ -108,12 +104,13 @@ class MailSender:
 def compose(
     server: MailServer, to: str, notices: Sequence[Notice], key: str, now_us: int = 0
 ) -> EmailMessage:
-    """The mail. Raises RefusedError for an address that is none."""
+    """The mail. Raises RefusedError for an address that is none, TargetError for a template that
+    cannot be filled in."""
     message = EmailMessage(policy=SMTP_POLICY)
-    first = notices[0]
+    page = MailPage(server.templates)
     more = f" and {len(notices) - 1} more" if len(notices) > 1 else ""
-    subject = f"[Vedette] {_clean(first.title)} on {_clean(first.hostname or 'the server')}"
-    message["Subject"] = subject[:MAIL_SUBJECT_CHARS_MAX] + more
+    subject = page.subject(_values(notices[0])) + more
+    message["Subject"] = subject
     try:
         message["From"] = Address("Vedette", addr_spec=server.sender)
         message["To"] = Address(addr_spec=to)
@@ -125,9 +122,11 @@ def compose(
     message["Message-ID"] = f"<{_message_id(key)}@{_domain(server.sender)}>"
     message["Auto-Submitted"] = "auto-generated"
     message.set_content("\n\n".join(_text(server, one) for one in notices) + "\n")
-    sections = "\n".join(_html(server, one) for one in notices)
-    page = _PAGE.substitute(title=html.escape(subject + more), sections=sections)
-    message.add_alternative(page, subtype="html")
+    sections = [
+        page.section(_values(one), facts(one), alert_link(server.public_url, one))
+        for one in notices
+    ]
+    message.add_alternative(page.page(subject, sections), subtype="html")
     return message
 
 
@@ -182,6 +181,25 @@ def facts(notice: Notice) -> list[tuple[str, str]]:
     return [(label, text) for label, text in found if text]
 
 
+def _values(notice: Notice) -> dict[str, str]:
+    """What templates may show of a notice."""
+    return {
+        "title": notice.title,
+        "description": notice.description,
+        "hostname": notice.hostname or "the server",
+        "group": notice.group,
+        "username": notice.username,
+        "severity": str(notice.severity),
+        "level": notice.level,
+        "process_name": notice.process_name,
+        "cmdline": notice.cmdline,
+        "source_kind": notice.source_kind,
+        "source_name": notice.source_name,
+        "tags": ", ".join(notice.tags),
+        "techniques": ", ".join(notice.techniques),
+    }
+
+
 def _session(server: MailServer) -> smtplib.SMTP:
     if server.security == "tls":
         context = _context(server)
@@ -212,28 +230,9 @@ def _failure(place: str, code: int, text: bytes | str) -> TargetError | RefusedE
 
 def _text(server: MailServer, notice: Notice) -> str:
     link = alert_link(server.public_url, notice)
-    lines = [_clean(notice.title), *([_clean(notice.description)] if notice.description else [])]
-    lines += [f"  {_clean(label)}: {_clean(text)}" for label, text in facts(notice)]
+    lines = [one_line(text) for text in (notice.title, notice.description) if text]
+    lines += [f"  {one_line(label)}: {one_line(text)}" for label, text in facts(notice)]
     return "\n".join([*lines, *([f"  {link}"] if link else [])])
-
-
-def _html(server: MailServer, notice: Notice) -> str:
-    link = alert_link(server.public_url, notice)
-    rows = "".join(
-        _ROW.substitute(label=html.escape(_clean(label)), text=html.escape(_clean(text)))
-        for label, text in facts(notice)
-    )
-    return _SECTION.substitute(
-        title=html.escape(_clean(notice.title)),
-        description=html.escape(_clean(notice.description)),
-        rows=rows,
-        link=f'<p><a href="{html.escape(link)}">The alert</a></p>' if link else "",
-    )
-
-
-def _clean(text: str) -> str:
-    """On one line, without what changes how the rest is shown (controls, text direction)."""
-    return "".join(one if one.isprintable() else " " for one in text)
 
 
 def _message_id(key: str) -> str:

@@ -45,7 +45,7 @@ class OutboxLoop:
         self._clock = clock
         self._senders = senders
         self._metrics = metrics
-        self._holder = secrets.token_hex(8)
+        self._holder = f"{database.name}/{secrets.token_hex(8)}"
         self._lock = threading.Lock()
         self._running: dict[str, bool] = {}
         """Targets that are sent to, and whether they were failing."""

@@ -11,6 +11,7 @@ from vedette.notify.delivery import Sender
 from vedette.notify.egress import EgressPolicy
 from vedette.notify.http_post import PostRules
 from vedette.notify.mail import MailSender, mail_server
+from vedette.notify.mail_page import TEMPLATES
 from vedette.notify.syslog import SyslogSender, syslog_server
 from vedette.notify.targets import APP_CONTROL, MAIL, SYSLOG, WEBHOOK
 from vedette.notify.webhook import WebhookSender
@@ -20,9 +21,6 @@ from vedette.state.accounts.readers import mail_address
 from vedette.state.db.database import Database
 from vedette.state.db.sealing import Sealing
 from vedette.state.policy import app_control
-
-TEMPLATES: Final = "templates"
-"""Folder in the data directory with templates of the operator."""
 
 APP_CONTROL_PURPOSE: Final = "app_control token"
 """What the token of the application-control server is sealed for."""

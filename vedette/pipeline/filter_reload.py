@@ -26,7 +26,7 @@ class FilterReloader:
         """Loads the filters if their version changed. They apply to commits that begin later."""
         with self._lock:
             if filters.version(self._database) != self._version:
-                version, found = filters.load(self._database)
+                version, found = filters.in_force(self._database)
                 self._processor.use_filters(found)
                 self._version = version
 

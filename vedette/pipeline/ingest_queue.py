@@ -25,11 +25,22 @@ from vedette.clock import Clock
 from vedette.errors import BusyError, UnavailableError, VedetteError
 from vedette.limits import INGEST_RECOVER_INTERVAL_S
 from vedette.pipeline.batch.pack import PackedCommit
+from vedette.pipeline.commit_numbers import CommitNumbers
 from vedette.pipeline.submission import Receipt, Submission
 from vedette.pipeline.workers.processor import CommitProcessor
 from vedette.state.clock.guard import ClockGuard
 
 log = structlog.get_logger(__name__)
+
+
+class Intake(Protocol):
+    """Takes submissions: the queue of this server, or all servers together."""
+
+    async def submit(self, submission: Submission) -> Receipt: ...
+
+    async def submit_in_order(
+        self, submission: Submission, queued: Callable[[], None]
+    ) -> Receipt: ...
 
 
 class CommitWriter(Protocol):
@@ -95,7 +106,7 @@ class IngestQueue:
         clock: Clock,
         limits: QueueLimits,
         meter: QueueMetrics,
-        first_seq: int,
+        numbers: CommitNumbers,
         clock_guard: ClockGuard | None = None,
     ) -> None:
         self._processor = processor
@@ -103,8 +114,7 @@ class IngestQueue:
         self._clock = clock
         self._limits = limits
         self._meter = meter
-        self._seq = first_seq
-        self._settled_seq = first_seq - 1
+        self._numbers = numbers
         self._clock_guard = clock_guard
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._expected: queue.SimpleQueue[_Item] = queue.SimpleQueue()
@@ -155,6 +165,12 @@ class IngestQueue:
         """
         return await asyncio.wrap_future(self.enqueue(submission))
 
+    async def submit_in_order(self, submission: Submission, queued: Callable[[], None]) -> Receipt:
+        """`submit`, which calls `queued` once what is submitted later will be stored later."""
+        answer = self.enqueue(submission)
+        queued()
+        return await asyncio.wrap_future(answer)
+
     def enqueue(self, submission: Submission) -> Future[Receipt]:
         """`submit` for callers without an event loop."""
         if self._clock_guard is not None:
@@ -179,8 +195,8 @@ class IngestQueue:
     @property
     def settled_seq(self) -> int:
         """The newest commit that is over: no row with its number or a lower one will be stored any
-        more by this server."""
-        return self._settled_seq
+        more. Raises UnavailableError where others have to be asked and do not answer."""
+        return self._numbers.settled
 
     def between_commits(self, order: _Order) -> None:
         """Runs `order` on the commit thread while no commit is under way, and waits for it.
@@ -225,6 +241,7 @@ class IngestQueue:
                 self._prepare(group)
             else:
                 self._outbox.join()
+                self._mark_durable()
                 first()
         self._outbox.put(None)
 
@@ -263,16 +280,20 @@ class IngestQueue:
             return
         self._mark_durable()
         began = time.perf_counter()
+        seq = 0
         try:
+            seq = self._numbers.begin()
             submissions = [waiting.submission for waiting in group]
-            packed = self._processor.prepare(submissions, self._seq, self._clock.now_us())
+            packed = self._processor.prepare(submissions, seq, self._clock.now_us())
         except Exception as error:
             # State may be changed in part; recovery from the store is always right.
-            log.exception("processing a commit failed")
+            if not (isinstance(error, VedetteError) and not seq):
+                log.exception("processing a commit failed")
             self._failed.set()
+            if seq:
+                self._numbers.ended(seq)
             self._answer(group, error)
             return
-        self._seq += 1
         self._outbox.put((packed, group, time.perf_counter() - began))
 
     def _mark_durable(self) -> None:
@@ -283,9 +304,11 @@ class IngestQueue:
         while (item := self._outbox.get()) is not None:
             packed, group, prepare_s = item
             began = time.perf_counter()
+            is_sent = not self._failed.is_set()
             try:
                 self._write(packed)
             except Exception as error:
+                self._end(packed.seq, is_uncertain=is_sent)
                 if not isinstance(error, VedetteError):
                     log.exception("writing a commit failed")
                 self._failed.set()
@@ -294,12 +317,18 @@ class IngestQueue:
                 self._meter.failed()
                 self._answer(group, error)
             else:
+                self._end(packed.seq, is_uncertain=False)
                 self._done.put(packed.seq)
                 self._meter.committed(packed, prepare_s, time.perf_counter() - began)
                 self._return_receipts(packed, group)
             finally:
-                self._settled_seq = packed.seq
                 self._outbox.task_done()
+
+    def _end(self, seq: int, *, is_uncertain: bool) -> None:
+        if is_uncertain:
+            self._numbers.failed(seq)
+        else:
+            self._numbers.ended(seq)
 
     def _write(self, packed: PackedCommit) -> None:
         if self._failed.is_set():
@@ -316,17 +345,14 @@ class IngestQueue:
         self._outbox.join()
         self._mark_durable()
         try:
-            self._processor.recover(self._first_uncertain())
+            self._processor.recover(self._numbers.first_uncertain())
         except VedetteError as error:
             log.warning("ingest is still unavailable", reason=str(error))
         except Exception:
             log.exception("recovering from the store failed")
         else:
+            self._numbers.recovered()
             self._failed.clear()
-
-    def _first_uncertain(self) -> int:
-        # At most three commits are under way: one written, one waiting, one just processed.
-        return max(0, self._seq - 3)
 
     def _return_receipts(self, packed: PackedCommit, group: list[_Waiting]) -> None:
         self._release(group)

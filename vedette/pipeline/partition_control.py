@@ -3,10 +3,16 @@
 Nothing may be written to a partition that is being closed, detached or dropped: rows would recreate
 it. So every change runs on the commit thread while no commit is under way, and the processor is
 given the detached partitions.
+
+Telemetry and the audit log lie in different stores. So an entry is written before the change: what
+is deleted is known to have been, also where the server is killed in the middle. One more entry says
+so where the change failed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from typing import Literal, Protocol
 
 import structlog
 
@@ -14,16 +20,33 @@ from vedette.clock import Clock
 from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.workers.processor import CommitProcessor
 from vedette.settings import Settings
+from vedette.state.accounts import audit_trail
 from vedette.state.clock.guard import ClockGuard
+from vedette.state.db.audit_log import Entry
+from vedette.state.db.database import Database
 from vedette.store.engine.client import Engine
 from vedette.store.partitions import lifecycle as stored
-from vedette.store.partitions.partition import Partition, partition_name
+from vedette.store.partitions.partition import Partition, State, partition_name, time_text
 from vedette.store.partitions.retention import Policy, Roll, decide
 
 log = structlog.get_logger(__name__)
 
+_KIND = "partition"
+
+PARTITION_CHANGES = "partition changes"
+"""Taken by whoever opens, mounts, unmounts or deletes partitions, and by a server that starts while
+it completes what was interrupted: it must not complete what another one has under way."""
+
 _HOUR_MS = 3600 * 1_000
 _DAY_MS = 24 * _HOUR_MS
+
+
+class OtherWriters(Protocol):
+    """Servers that write to the same partitions (`vedette/servers/shared_numbers.py`)."""
+
+    def wait_until_followed(self) -> None:
+        """Returns when all have called `follow`, and what they were writing before is over. Blocks
+        for seconds; raises UnavailableError."""
 
 
 class PartitionControl:
@@ -35,8 +58,14 @@ class PartitionControl:
         ingest_queue: IngestQueue,
         processor: CommitProcessor,
         clock: Clock,
+        database: Database,
         clock_guard: ClockGuard | None = None,
+        others: OtherWriters | None = None,
     ) -> None:
+        """`others` write to the same partitions; None where nobody does."""
+        self._others = others
+        self._unmounted: frozenset[int] | None = None
+        self._database = database
         self._engine = engine
         self._ingest_queue = ingest_queue
         self._processor = processor
@@ -45,21 +74,43 @@ class PartitionControl:
 
     def roll(self) -> str:
         """Closes the hot partition and opens a new one; returns the name of the closed one."""
-        closed_ms = self._processor.windows.partition_ms
-        self._ingest_queue.between_commits(self._roll)
-        return partition_name(closed_ms)
+        name = partition_name(self._processor.windows.partition_ms)
+        entry = Entry("change", _KIND, name, {"state": "hot"}, {"state": "warm"})
+        with self._database.exclusive(PARTITION_CHANGES), self._audited(entry):
+            self._ingest_queue.between_commits(self._roll)
+        return name
 
     def mount(self, name: str) -> Partition:
         """Raises NotFoundError, ConflictError for the hot partition."""
-        return self._change(stored.mount, name)
+        return self._change(stored.mount, name, "warm")
 
     def unmount(self, name: str) -> Partition:
         """Raises NotFoundError, ConflictError for the hot partition."""
-        return self._change(stored.unmount, name)
+        return self._change(stored.unmount, name, "cold")
 
     def delete(self, name: str) -> Partition:
         """Raises NotFoundError, ConflictError for the hot partition."""
-        return self._change(stored.delete, name)
+        return self._change(stored.delete, name, "deleted")
+
+    def follow(self) -> None:
+        """Goes along with what other servers have changed: the partition that is written to, and
+        those that must not be."""
+        if self._others is None:
+            return
+        hot_ms, unmounted = stored.hot_partition(self._engine) or 0, stored.unmounted(self._engine)
+        if hot_ms > self._processor.windows.partition_ms:
+            self._ingest_queue.between_commits(lambda: self._processor.windows.roll(hot_ms))
+        if unmounted != self._unmounted:
+            self._ingest_queue.between_commits(
+                lambda: self._processor.without_partitions(unmounted)
+            )
+            self._unmounted = unmounted
+
+    def _announce(self, name: str, state: Literal["cold", "deleted"]) -> None:
+        """Returns when no other server writes to a partition any more."""
+        if self._others is not None:
+            stored.announce(self._engine, name, state)
+            self._others.wait_until_followed()
 
     def maintain(self, settings: Settings) -> None:
         """Rolls and deletes partitions that are due by age, size or free disk space; by age nothing
@@ -85,7 +136,9 @@ class PartitionControl:
         stored.open_partition(self._engine, opened_ms)
         self._processor.windows.roll(opened_ms)
 
-    def _change(self, change: Callable[[Engine, str], Partition], name: str) -> Partition:
+    def _change(
+        self, change: Callable[[Engine, str], Partition], name: str, state: State
+    ) -> Partition:
         changed: list[Partition] = []
 
         def order() -> None:
@@ -95,8 +148,41 @@ class PartitionControl:
                 # Also after a partial change: detached partitions must get no late metadata.
                 self._processor.without_partitions(stored.unmounted(self._engine))
 
-        self._ingest_queue.between_commits(order)
+        with ExitStack() as held:
+            held.enter_context(self._database.exclusive(PARTITION_CHANGES))
+            entries = list(self._entries(name, state))
+            if state in ("cold", "deleted"):
+                self._announce(name, state)
+            for entry in entries:
+                held.enter_context(self._audited(entry))
+            self._ingest_queue.between_commits(order)
         return changed[0]
+
+    def _entries(self, name: str, state: State) -> Iterator[Entry]:
+        """What the audit log says of a change; nothing of one that changes nothing."""
+        for one in stored.list_partitions(self._engine):
+            if one.name == name and one.state not in ("hot", state):
+                before: dict[str, object] = {"state": one.state}
+                if state == "deleted":
+                    before |= {
+                        "from": time_text(one.opened_ms),
+                        "to": time_text(one.closed_ms),
+                        "rows": one.row_count,
+                        "bytes": one.byte_count,
+                    }
+                    yield Entry("delete", _KIND, name, before)
+                else:
+                    yield Entry("change", _KIND, name, before, {"state": state})
+
+    @contextmanager
+    def _audited(self, entry: Entry) -> Iterator[None]:
+        audit_trail.record(self._database, entry)
+        try:
+            yield
+        except BaseException as error:
+            failed = {"failed": type(error).__name__}
+            audit_trail.record(self._database, Entry("change", _KIND, entry.target, None, failed))
+            raise
 
 
 def policy_of(settings: Settings) -> Policy:

@@ -66,6 +66,8 @@ class Submission(Struct):
     any_group: bool = False
     """Whether the sender may write for hosts of every group: a global administrator, or an import
     by the operator. Otherwise records of hosts in another group are rejected."""
+    parts: list[int] = []
+    """In a cluster, the part of the request that each text belongs to (`request_parts.py`)."""
 
 
 class Refusal(Struct):
@@ -94,3 +96,6 @@ class Receipt(Struct):
     """Stored records whose number was used by a record with other content before."""
     hosts: HostCounts = field(default_factory=dict)
     """Hosts of the records that were not rejected; only for parts of an import."""
+    elsewhere: dict[int, list[int]] = field(default_factory=dict)
+    """In a cluster, by position of the text, the sensors in it that another server has: nothing of
+    their records was stored here."""

@@ -13,7 +13,7 @@ from typing import Any, assert_never
 import re2
 
 from vedette.model import tokens
-from vedette.model.fields import JOINS, NOT_WRITTEN, OPERATION, WRITTEN, WRITTEN_JOIN
+from vedette.model.fields import JOINS, NOT_WRITTEN, OPERATION, RARITIES, WRITTEN, WRITTEN_JOIN
 from vedette.model.findings.tag import TAGS, Tag
 from vedette.model.host import minutes_ahead
 from vedette.query.compile.document import BINARY, SEGMENT, TAG, Document
@@ -132,6 +132,8 @@ class Prepared:
                 return [self._of_start(lambda us: us // HOUR_US % 24)]
             case "start_weekday":
                 return [self._of_start(lambda us: (us // DAY_US + _THURSDAY) % 7)]
+        if source in RARITIES:
+            return ()  # watchlists refuse them
         found = self.values(source)
         return found if found or source in self._lists else (0,)
 

@@ -6,14 +6,16 @@ against the hash of the whole: it is for the sensor that reported it, so that a 
 no other's copy. Unfinished files lie in a directory of this server, `SENSOR-abcdef...`, each with a
 `.offer` that holds what the sensor said of it.
 
-A copy is given to those who see a sensor that sent it: naming the MD5 of another group's file is
-not enough. So a group whose sensors never sent a file is asked for it again, and a sensor may fill
-only part of the space.
+A copy is given to those who see a sensor that sent it: naming the MD5 of another group's file, or
+of one that an operator added and did not share, is not enough. So a group whose sensors never sent
+a file is asked for it again, and a sensor may fill only part of the space.
 """
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
@@ -24,8 +26,11 @@ from vedette import limits
 from vedette.blobs.blob_store import BlobKey, BlobStore, open_verified, pieces_of
 from vedette.errors import BadRequestError, BusyError, NotFoundError, UnavailableError
 from vedette.model.scope import Scope
+from vedette.respond.copies_room import Arrived, CopiesRoom
 from vedette.state.db.database import Database
-from vedette.state.sensors import stored_files
+from vedette.state.files import binary_orders, stored_files
+from vedette.state.files.binary_orders import OrderedFile
+from vedette.state.files.stored_files import Added, StoredFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +76,20 @@ class BinaryCopies:
         self._blobs = blobs
         self._arriving = arriving
         self._bytes_max = bytes_max
+        self._space = CopiesRoom(database, blobs, bytes_max)
 
-    def offer(self, sensor_id: int, files: list[OfferedFile]) -> list[Wanted]:
-        """Which of the files to send: none that the sensor's group sent before, and no more than
-        the room that is left to the sensor."""
+    def offer(self, sensor_id: int, files: list[OfferedFile], now_us: int) -> list[Wanted]:
+        """Which of the files to send: what was ordered of the sensor, and all where its group sends
+        every program; none that the group sent before, and no more than the room that is left to
+        the sensor."""
         self._arriving.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not stored_files.sends_all(self._database, sensor_id):
+            ordered = binary_orders.ordered_of(self._database, sensor_id, now_us)
+            files = [file for file in files if not ordered.isdisjoint((file.md5, file.sha256))]
         known = stored_files.sent_by_group(
             self._database, sensor_id, [file.sha256 for file in files]
         )
-        room = self._room(sensor_id)
+        room, refused = self._room(sensor_id), list[OrderedFile]()
         places = limits.COPIED_FILES_ARRIVING - sum(1 for _ in self._of_sensor(sensor_id))
         wanted: dict[str, Wanted] = {}
         for file in files:
@@ -87,7 +97,11 @@ class BinaryCopies:
             is_new = not draft.exists()
             if file.sha256 in known or file.sha256 in wanted or not file.size:
                 continue
+            if is_new and places > 0 and room < file.copied:
+                self._space.make(sensor_id, file.copied, self._arrived())
+                room = self._room(sensor_id)
             if is_new and (places <= 0 or room < file.copied):
+                refused += [OrderedFile(file.md5, file.sha256)] if places > 0 else []
                 continue
             if is_new:
                 draft.with_suffix(".offer").write_bytes(orjson.dumps(asdict(file)))
@@ -98,16 +112,19 @@ class BinaryCopies:
                 os.truncate(draft, 0)
                 received = 0
             wanted[file.sha256] = Wanted(file.sha256, received)
+        binary_orders.note_no_room(self._database, sensor_id, refused)
         return list(wanted.values())
 
     def put(self, sensor_id: int, sha256: str, offset: int, piece: bytes, now_us: int) -> int:
         """Takes the next piece; returns how many bytes are here, synced.
 
-        Raises NotFoundError for a file that was not offered, WrongOffsetError, BadRequestError
-        `hash_mismatch` when the whole is not what was offered: then nothing is kept,
-        BusyError when the room was used up since the offer.
+        Raises NotFoundError for a file that was not offered, or whose group was switched off,
+        WrongOffsetError, BadRequestError `hash_mismatch` when the whole is not what was offered:
+        then nothing is kept, BusyError when the room was used up since the offer.
         """
         draft = self._draft(sensor_id, sha256)
+        if not binary_orders.may_send(self._database, sensor_id):
+            self._drop(draft)
         try:
             offered = OfferedFile(**orjson.loads(draft.with_suffix(".offer").read_bytes()))
         except FileNotFoundError:
@@ -118,12 +135,16 @@ class BinaryCopies:
         if received + len(piece) > offered.copied:
             raise BadRequestError(f"{offered.copied} bytes of this file are wanted, and no more")
         if len(piece) > self._room(sensor_id):
+            self._space.make(sensor_id, len(piece), self._arrived())
+        if len(piece) > self._room(sensor_id):
             raise BusyError("there is no room for more copies of programs")
         with draft.open("ab") as file:
             file.write(piece)
             file.flush()
             os.fsync(file.fileno())
         received += len(piece)
+        ordered = OrderedFile(offered.md5, offered.sha256)
+        binary_orders.note_received(self._database, sensor_id, ordered, received)
         if received == offered.copied:
             try:
                 self._finish(sensor_id, offered, draft, now_us)
@@ -132,32 +153,55 @@ class BinaryCopies:
                 raise
         return received
 
-    def copied(self, md5s: Collection[str], scope: Scope) -> dict[str, int]:
-        """How many bytes of these files (MD5, lower case) the scope can download; without those of
-        which there is no copy."""
+    def add(self, content: bytes, name: str, now_us: int, *, shared: bool = False) -> StoredFile:
+        """Keeps a file that no sensor sent; once. It is for those who see everything, `shared` for
+        all who see a host that reports it: any host can report any hash. Raises BadRequestError
+        for an empty one, BusyError when there is no room, UnavailableError."""
+        if not content:
+            raise BadRequestError("the file is empty")
+        key = BlobKey("binaries", hashlib.sha256(content).hexdigest())
+        wanted = 0 if stored_files.is_known(self._database, key.sha256) else len(content)
+        if wanted and self._space.make_for_all(wanted, self._arrived()) < wanted:
+            raise BusyError("there is no room for more copies of programs")
+        md5 = hashlib.md5(content, usedforsecurity=False).hexdigest()
+        size = len(content)
+        whose = Added.SHARED if shared else Added.FOR_ADMINISTRATORS
+        file = StoredFile(key.sha256, 0, md5, name, size, size, key.sha256, now_us, whose)
+        for _ in range(limits.COPY_STORES_MAX):
+            self._blobs.put(key, [content])
+            stored_files.add_by_operator(self._database, file, now_us)
+            if self._is_kept(file):
+                return file
+        raise BusyError("copies of this file make room for others all the time")
+
+    def copied(self, digests: Collection[str], scope: Scope) -> dict[str, int]:
+        """How many bytes of these files (MD5 or SHA-256, lower case) the scope can download;
+        without those of which there is no copy."""
         found: dict[str, int] = {}
-        for file, senders in stored_files.copies_of(self._database, md5s):
-            if _is_visible(senders, scope):
-                found[file.md5] = max(found.get(file.md5, 0), file.copied)
+        for file, senders in stored_files.copies_of(self._database, digests):
+            if _is_visible(file, senders, scope):
+                for digest in {file.md5, file.sha256}.intersection(digests):
+                    found[digest] = max(found.get(digest, 0), file.copied)
         return found
 
-    def open_copy(self, md5: str, scope: Scope, now_us: int) -> IO[bytes] | None:
-        """The whole verified copy with this MD5, else the beginning of a large file; None where
-        there is none that a sensor of the scope sent. Copies of older versions, whose sender is
-        unknown, are for those who see everything. Counts as a download. Raises UnavailableError,
-        also for a copy that is damaged."""
-        copies = stored_files.copies_of(self._database, [md5.lower()])
-        file = next((file for file, senders in copies if _is_visible(senders, scope)), None)
-        if file is None:
-            return None
-        try:
-            opened = open_verified(
-                self._blobs, BlobKey("binaries", file.content_sha256 or file.sha256)
-            )
-        except NotFoundError:
-            return None
-        stored_files.note_asked(self._database, file, now_us)
-        return opened
+    def open_copy(self, digest: str, scope: Scope, now_us: int) -> IO[bytes] | None:
+        """The whole verified copy with this MD5 or SHA-256, else the beginning of a large file;
+        None where there is none that a sensor of the scope sent. Copies of older versions, whose
+        sender is unknown, are for those who see everything. Counts as a download. Raises
+        UnavailableError, also for a copy that is damaged."""
+        for file, senders in stored_files.copies_of(self._database, [digest.lower()]):
+            if not _is_visible(file, senders, scope):
+                continue
+            try:
+                opened = open_verified(
+                    self._blobs, BlobKey("binaries", file.content_sha256 or file.sha256)
+                )
+            except NotFoundError:  # it made room
+                stored_files.forget(self._database, file)
+                continue
+            stored_files.note_request(self._database, file, now_us)
+            return opened
+        return None
 
     def delete_stale(self, now_us: int) -> None:
         """Remove unfinished files that got no piece for a week."""
@@ -172,38 +216,41 @@ class BinaryCopies:
         if is_whole and (sha256 != offered.sha256 or offered.md5 not in ("", md5)):
             self._drop(draft)
             raise BadRequestError("the file is not what was offered", reason="hash_mismatch")
-        content = BlobKey("binaries", sha256)
-        with draft.open("rb") as file:
-            self._blobs.put(content, pieces_of(file))
-        stored_files.add(
-            self._database,
-            stored_files.StoredFile(
-                sha256=offered.sha256,
-                sensor_id=0 if is_whole else sensor_id,
-                md5=md5 if is_whole else offered.md5,
-                path=offered.path,
-                size=offered.size,
-                copied=offered.copied,
-                content_sha256=content.sha256,
-            ),
-            sensor_id,
-            now_us,
+        stored = StoredFile(
+            sha256=offered.sha256,
+            sensor_id=0 if is_whole else sensor_id,
+            md5=md5 if is_whole else offered.md5,
+            path=offered.path,
+            size=offered.size,
+            copied=offered.copied,
+            content_sha256=sha256,
         )
+        for _ in range(limits.COPY_STORES_MAX):
+            with draft.open("rb") as file:
+                self._blobs.put(BlobKey("binaries", sha256), pieces_of(file))
+            stored_files.add(self._database, stored, sensor_id, now_us)
+            if self._is_kept(stored):
+                break
         self._drop(draft)
 
-    def _room(self, sensor_id: int) -> int:
-        """Bytes that the sensor may still send: of all room, and of its own share."""
-        used = stored_files.usage(self._database, sensor_id)
-        arriving, own = self._arrived("*"), self._arrived(f"{sensor_id}-*")
-        sensor_bytes_max = max(
-            self._bytes_max // limits.SENSOR_COPIES_SHARE, 2 * limits.COPIED_FILE_BYTES_MAX
-        )
-        return min(self._bytes_max - used.total - arriving, sensor_bytes_max - used.of_sensor - own)
+    def _is_kept(self, file: StoredFile) -> bool:
+        """Whether a copy that was just stored is: an older one of the same bytes may have made room
+        in between, and taken them along."""
+        key = BlobKey("binaries", file.content_sha256)
+        return self._blobs.size(key) is not None and stored_files.is_noted(self._database, file)
 
-    def _arrived(self, pattern: str) -> int:
-        """Bytes of unfinished files."""
-        paths = self._arriving.glob(pattern)
-        return sum(path.stat().st_size for path in paths if path.suffix != ".offer")
+    def _room(self, sensor_id: int) -> int:
+        """Bytes that the sensor may still send."""
+        return self._space.left(sensor_id, self._arrived())
+
+    def _arrived(self) -> Arrived:
+        """Bytes of unfinished files by sensor; another thread may finish one meanwhile."""
+        found = Counter[int]()
+        for path in self._arriving.glob("*-*"):
+            sensor_id, _, name = path.name.partition("-")
+            with suppress(FileNotFoundError):
+                found[int(sensor_id)] += path.stat().st_size if "." not in name else 0
+        return found
 
     def _of_sensor(self, sensor_id: int) -> Iterator[Path]:
         return self._arriving.glob(f"{sensor_id}-*.offer")
@@ -216,8 +263,11 @@ class BinaryCopies:
         draft.with_suffix(".offer").unlink(missing_ok=True)
 
 
-def _is_visible(senders: Collection[int], scope: Scope) -> bool:
-    return scope.sees_all or any(map(scope.allows, senders))
+def _is_visible(file: StoredFile, senders: Collection[int], scope: Scope) -> bool:
+    """Callers ask only for records that they see, so a shared copy is for those who see a host
+    that reports the file."""
+    is_shared = file.added == Added.SHARED
+    return scope.sees_all or is_shared or any(map(scope.allows, senders))
 
 
 def _hashes(path: Path) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Reads the copies of files in the background, and stores what they say beside the telemetry.
+"""Reads the copies of files in the background, and stores what they say with the telemetry.
 
 A copy is read once by each reader: when the reader learns more, or the trusted certificates change,
 every copy is read again. What a reading says is written before the copy is noted as read, so a
@@ -6,25 +6,35 @@ server that is killed between the two reads it once more.
 """
 
 import hashlib
+import json
 import threading
-from typing import Any
+import time
+from collections.abc import Sequence
+from typing import Any, Final
 
 import msgspec
 import structlog
 
 from vedette.binaries.file_facts import READER_VERSION, FileFacts
-from vedette.binaries.file_reader import FileReader
+from vedette.binaries.file_reader import FileReader, RulesRefusedError
+from vedette.binaries.yara_result import YaraResult, YaraText
 from vedette.blobs.blob_store import BlobKey, BlobStore, DamagedBlobError, open_verified
 from vedette.clock import Clock
 from vedette.errors import NotFoundError
-from vedette.limits import FILES_READ_A_ROUND
+from vedette.limits import BINARY_READING_ROUND_S, FILES_READ_A_ROUND, YARA_RULE_S
+from vedette.state.db import key_values
 from vedette.state.db.database import Database
-from vedette.state.sensors import stored_files
-from vedette.state.sensors.stored_files import StoredFile
+from vedette.state.files import stored_files, yara_rules
+from vedette.state.files.stored_files import Added, StoredFile
+from vedette.state.files.yara_rules import YaraRule
 from vedette.store.engine.client import Engine
 from vedette.store.write.binary_readings import write_readings
+from vedette.store.write.yara_tags import delete_yara_tags, write_yara_tags
 
 log = structlog.get_logger(__name__)
+
+_APPLIED: Final = "yara rules applied"
+"""Name and digest of the rules that copies were last read with."""
 
 
 class BinaryReading:
@@ -38,23 +48,65 @@ class BinaryReading:
         self._blobs = blobs
         self._reader = reader
         self._clock = clock
+        self._rules: list[YaraRule] = []
+        self._marks: list[tuple[object, ...]] | None = None
         self.stopping = threading.Event()
 
     @property
     def read_by(self) -> str:
-        """Names the reader: its version and what it trusts."""
-        return f"{READER_VERSION}:{self._reader.trust.digest}"
+        """Names the reader: its version, what it trusts, and the YARA rules that it asks."""
+        return reader_name(self._reader.trust.digest, self._rules)
+
+    @property
+    def trust_digest(self) -> str:
+        """Names the trusted certificates."""
+        return self._reader.trust.digest
+
+    def _use_rules(self) -> None:
+        """Takes over changed YARA rules. What a rule said that was changed or is gone is deleted
+        before any file is read with the new ones; copies are read again."""
+        marks = yara_rules.marks(self._database)
+        if marks == self._marks:
+            return
+        rules = [one for one in yara_rules.all_rules(self._database) if one.is_in_force]
+        known = json.loads(key_values.load(self._database, _APPLIED) or "{}")
+        wanted = {one.name: one.digest for one in rules}
+        if known != wanted:
+            changed = [name for name, digest in known.items() if wanted.get(name) != digest]
+            delete_yara_tags(self._engine, changed)
+            key_values.save(self._database, _APPLIED, json.dumps(wanted, sort_keys=True))
+        if [(one.name, one.digest) for one in rules] != [
+            (one.name, one.digest) for one in self._rules
+        ]:
+            self._rules = rules
+            self._reader.use_rules([YaraText(one.name, one.text) for one in rules])
+        self._marks = marks
 
     def run(self) -> int:
         """Reads some of the copies that wait; how many."""
+        self._use_rules()
         files = stored_files.unread(self._database, self.read_by, FILES_READ_A_ROUND)
+        deadline_s = time.monotonic() + BINARY_READING_ROUND_S
         for file in files:
-            if self.stopping.is_set():
+            if self.stopping.is_set() or time.monotonic() > deadline_s:
                 break
-            self._read(file)
+            try:
+                if self._read(file):
+                    break  # the next round goes on without the rules that were stopped
+            except RulesRefusedError as error:
+                self._stop_newest(str(error))
+                break
         return len(files)
 
-    def _read(self, file: StoredFile) -> None:
+    def _stop_newest(self, why: str) -> None:
+        """Stops the text of rules that was changed last, when a reader does not start with all."""
+        newest = max(self._rules, key=lambda one: one.changed_us)
+        log.warning("YARA rules are stopped", name=newest.name, why=why)
+        yara_rules.stop(self._database, newest.name, newest.digest, f"stopped: {why}")
+
+    def _read(self, file: StoredFile) -> bool:
+        """Reads one copy; whether a YARA rule was stopped by it."""
+        has_stopped = False
         try:
             with open_verified(
                 self._blobs, BlobKey("binaries", file.content_sha256 or file.sha256)
@@ -66,7 +118,25 @@ class BinaryReading:
             icon = self._store_icon(facts.icon)
             now_us = self._clock.now_us()
             write_readings(self._engine, _rows(file, facts, icon, now_us))
+            self._note_matches(file, facts.yara, now_us)
+            has_stopped = bool(facts.yara.stopped)
         stored_files.note_reading(self._database, file, self.read_by)
+        return has_stopped
+
+    def _note_matches(self, file: StoredFile, found: YaraResult, now_us: int) -> None:
+        """Tags a whole file, whose hashes are verified; stops the rules that did not end."""
+        if found.matches and not file.sensor_id:
+            hashes = [digest for digest in (file.md5, file.sha256) if digest]
+            matches = [(one.text, one.rule, one.score) for one in found.matches]
+            write_yara_tags(self._engine, hashes, matches, now_us)
+        digests = {one.name: one.digest for one in self._rules}
+        for name in found.stopped:
+            problem = (
+                f"stopped: it took over {YARA_RULE_S} s, or too much memory, on the file "
+                f"{file.sha256}"
+            )
+            log.warning("YARA rules are stopped", name=name, sha256=file.sha256)
+            yara_rules.stop(self._database, name, digests[name], problem)
 
     def _store_icon(self, icon: bytes) -> str:
         if not icon:
@@ -74,6 +144,14 @@ class BinaryReading:
         sha256 = hashlib.sha256(icon).hexdigest()
         self._blobs.put(BlobKey("icons", sha256), [icon])
         return sha256
+
+
+def reader_name(trust: str, rules: Sequence[YaraRule]) -> str:
+    """Changes when copies have to be read again: with the reader's version, the trusted
+    certificates (their digest), and the YARA rules in force."""
+    named = [f"{one.name}:{one.digest}" for one in rules]
+    digest = hashlib.sha256("\n".join(named).encode()).hexdigest()[:16] if named else ""
+    return f"{READER_VERSION}:{trust}" + (f":{digest}" if digest else "")
 
 
 def read_icon(blobs: BlobStore, sha256: str) -> bytes | None:
@@ -116,7 +194,9 @@ def _rows(file: StoredFile, facts: FileFacts, icon: str, now_us: int) -> list[di
         "icon_sha256": icon,
     }
     keys = [key for key in (file.md5, file.sha256) if key]
-    return [{**row, "hash": key} for key in keys]
+    # An added file without sightings is a record of its own: once.
+    is_added = file.added != Added.NO
+    return [{**row, "hash": key, "is_added": int(is_added and key == keys[0])} for key in keys]
 
 
 def _entropy_text(facts: FileFacts) -> str:

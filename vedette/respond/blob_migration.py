@@ -22,7 +22,7 @@ from vedette.blobs.fallback_store import FallbackStore
 from vedette.blobs.older_directories import OlderDirectories
 from vedette.errors import NotFoundError, UnavailableError
 from vedette.state.db.database import Database
-from vedette.state.sensors import stored_files
+from vedette.state.files import stored_files
 
 log = structlog.get_logger(__name__)
 

@@ -34,7 +34,7 @@ class SensorFilters:
         """`{"version", "filters"}` with all filters of the sensor, the highest priority first, as
         they are at `version` or after it."""
         if self._read[0] < version:
-            newest, known = filters.load(self._database)
+            newest, known = filters.in_force(self._database)
             sent = [one for one in known if one.enabled and one.filter_on_sensor]
             self._read = newest, [(one, order_body(one)) for one in sent]
         newest, bodies = self._read

@@ -63,11 +63,11 @@ class OrderCache:
 
     def _ask(self, sensor: WantedState, ban_version: int) -> _CachedOrders:
         bans = orders.ban_orders(self._database, sensor, ban_version)
-        body = {
+        body: dict[str, Any] = {
             "bans": bans,
             "filters": None,
             "update": orders.update_order(self._database, sensor),
-            "want_binaries": orders.wanted_binaries(self._database, sensor),
+            "want_binaries": [],  # added for the sensors that have orders
         }
         entry = _CachedOrders(body, filters.version(self._database))
         if bans is None or len(bans["add"]) + len(bans["remove"]) <= limits.SHARED_BANS_MAX:

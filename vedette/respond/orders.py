@@ -1,4 +1,4 @@
-"""The orders of one check-in that are not columns of the sensor: bans, updates, files.
+"""The orders of one check-in that are not columns of the sensor: bans and updates.
 
 Each function gives one member of the check-in's answer (docs/sensor-protocol.md), and None or
 nothing when the sensor is up to date. All of them may read the database.
@@ -68,9 +68,3 @@ def kit_order(database: Database, version: str, sha256: str, size: int) -> Body:
         "size": size,
         "signature": sign_update(database, version, sha256),
     }
-
-
-def wanted_binaries(_database: Database, _sensor: WantedState) -> list[Body]:
-    """Programs that somebody requested: `{md5, sha256}`. None: sensors offer what they see without
-    being asked."""
-    return []

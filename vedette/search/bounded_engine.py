@@ -131,9 +131,11 @@ class BoundedEngine:
         ):
             yield blocks
 
-    def insert_arrow(self, table: str, data: pa.Table) -> None:
+    def insert_arrow(
+        self, table: str, data: pa.Table, until_us: int | None = None, *, token: str = ""
+    ) -> None:
         """Not bounded: requests that search do not write."""
-        self._engine.insert_arrow(table, data)
+        self._engine.insert_arrow(table, data, until_us, token=token)
 
     def command(self, sql: str, params: Params | None = None) -> None:
         """Not bounded: requests that search do not change tables."""

@@ -132,6 +132,7 @@ class CheckIn:
             "ban_version": parts.bans.version,
             "filter_version": parts.filters.version,
             "blocks": blocks,
+            "unsent": parts.binaries.take_refused(),
             "sequence": {
                 "epoch": parts.queue.epoch,
                 "next": parts.queue.next,

@@ -257,6 +257,12 @@ release it."""
 SOURCES_MOUNTS_S = 30.0
 """Interval at which the file sources look for new mounts, seconds."""
 
+BINARY_PATHS_MAX = 8
+"""Places where a program that the server orders is looked for."""
+
+BINARY_REFUSALS_MAX = 100
+"""Orders for programs that a check-in refuses; those beyond it are refused with the next one."""
+
 BINARIES_OFFERED_MAX = 100
 """Program files in one offer to the server."""
 

@@ -71,10 +71,10 @@ class Program:
         self._isolation = Isolation(
             folder / "isolation.json", dns=settings.isolation_dns, dhcp=settings.isolation_dhcp
         )
-        self._binaries = Binaries(is_wanted=settings.send_binaries)
+        self._hashes = FileHashes(self._on_file)
+        self._binaries = Binaries(self._hashes.of, is_wanted=settings.send_binaries)
         self._blocks = BlockCounts()
         self._inbox = Inbox()
-        self._hashes = FileHashes(self._on_file)
         self._sources = Sources(settings, self._boot, self._hashes, self._inbox.put)
         self._assembler = self._new_assembler()
         self._guard = GuardSupervisor(self._bans, list(settings.mounts), self._on_block)
@@ -209,8 +209,8 @@ class Program:
         self.end(ExitReason.FAIL)
 
     def _on_file(self, path: str, hashed: Hashed) -> None:
-        if self._collection.includes("storefiles"):
-            self._binaries.add_file(path, hashed)
+        is_offered = self._collection.includes("storefiles")
+        self._binaries.add_file(path, hashed, is_offered=is_offered)
 
     def _on_block(self, body: dict[str, object]) -> None:
         self._blocks.count(body)

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, get_args, get_type_hints
 
+from vedette.settings.engine_settings import EngineSettings
 from vedette.settings.setting import About, Origin, Setting
 
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -23,7 +24,7 @@ SyslogFormat = Literal["cef", "leef", "json"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(EngineSettings):
     """The value of every setting."""
 
     data: Annotated[Path, About("Directory that holds all data of a server on one machine.")] = (
@@ -58,22 +59,6 @@ class Settings:
     log_format: Annotated[
         LogFormat, About("Form of log lines; auto is console on a terminal and json elsewhere.")
     ] = "auto"
-    state_dsn: Annotated[
-        str,
-        About(
-            "Database of users, tokens and sensors: postgresql://user:password@host/name. "
-            "Empty: SQLite in the data directory.",
-            secret=True,
-        ),
-    ] = ""
-    clickhouse_dsn: Annotated[
-        str,
-        About(
-            "ClickHouse for telemetry: clickhouse://user:password@host:8123/database. "
-            "Empty: embedded, in the data directory.",
-            secret=True,
-        ),
-    ] = ""
     body_bytes_max: Annotated[
         int, About("Largest request body as sent.", unit="bytes", least=1024)
     ] = 64 * 2**20
@@ -334,8 +319,8 @@ class Settings:
     egress_allow: Annotated[
         tuple[str, ...],
         About(
-            "Addresses and networks that webhooks and feeds may reach although they are loopback, "
-            "link-local or of a metadata service."
+            "Addresses and networks that webhooks, feeds and identity providers may have although "
+            "they are loopback, link-local or of a metadata service."
         ),
     ] = ()
     feed_files: Annotated[
@@ -362,6 +347,10 @@ class Settings:
     feed_ca_file: Annotated[
         Path | None,
         About("Certificates, PEM, that servers of feeds may have besides public ones."),
+    ] = None
+    oidc_ca_file: Annotated[
+        Path | None,
+        About("Certificates, PEM, that identity providers may have besides public ones."),
     ] = None
     smtp_host: Annotated[str, About("Mail server; without one no mail is sent.")] = ""
     smtp_port: Annotated[int, About("Port of the mail server.", least=1, most=65_535)] = 587
@@ -403,6 +392,17 @@ class Settings:
     webhook_ca: Annotated[
         Path | None,
         About("Certificates that receivers of webhooks may have besides the system's, PEM."),
+    ] = None
+    forwarder_files: Annotated[
+        Path | None,
+        About(
+            "Directory below which forwarders write files. Without one: forwarded in the data "
+            "directory."
+        ),
+    ] = None
+    forwarder_ca: Annotated[
+        Path | None,
+        About("Certificates that destinations of forwarders may have besides the system's, PEM."),
     ] = None
     webhook_template: Annotated[
         str, About("Template of those: vedette, slack, teams, pagerduty or jira.")

@@ -22,7 +22,7 @@ CONFIG_VARIABLE = "VEDETTE_CONFIG"
 FILE_NAME = "vedette.toml"
 
 FOREIGN_VARIABLE = re.compile(
-    r"VEDETTE_(CONFIG|TOKEN|INGEST_TOKEN|SHARED|TEST_.*|SERVICE_.*|PORT|PORT_.*)"
+    r"VEDETTE_(CONFIG|TOKEN|CLUSTER_ADMIN_DSN|INGEST_TOKEN|SHARED|TEST_.*|SERVICE_.*|PORT|PORT_.*)"
 )
 """Variables that begin like ours and are no settings: the secrets that commands take, the test
 suite's, and the links that Kubernetes makes for a service called vedette."""
@@ -165,7 +165,8 @@ def _known(name: str, origin: Origin) -> Setting:
             return setting
     nearest = difflib.get_close_matches(name, catalogue(), n=1)
     hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    raise SettingsError(f"{origin.place}: {name}: there is no such setting{hint}")
+    place = origin.place if origin.place.endswith(f" {name}") else f"{origin.place}: {name}"
+    raise SettingsError(f"{place}: there is no such setting{hint}")
 
 
 def _typed(setting: Setting, value: object, origin: Origin) -> Any:

@@ -11,11 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, func, inspect, select, text
 from sqlalchemy.exc import DBAPIError
 
 from vedette import limits
@@ -29,8 +25,13 @@ log = structlog.get_logger(__name__)
 
 FIRST_USERNAME = "admin"
 
-_LOCK = {"postgresql": "SELECT pg_advisory_xact_lock(7310014021)", "sqlite": "SELECT 1"}
+_MIGRATIONS = Path(__file__).parent / "migrations"
+
+START_LOCK = {"postgresql": "SELECT pg_advisory_xact_lock(7310014021)", "sqlite": "SELECT 1"}
 """Excludes other servers until the transaction ends; SQLite's writers exclude each other."""
+
+MOVE_TABLE = "state_move"
+"""Is there while the state of another database is being moved into this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,8 @@ def _current(database: Database) -> Iterator[Connection]:
     """An exclusive transaction in a database of this version's schema."""
     try:
         with database.writing() as connection:
-            connection.execute(text(_LOCK[connection.dialect.name]))
+            connection.execute(text(START_LOCK[connection.dialect.name]))
+            _refuse_half(connection)
             _migrate(connection)
             groups.create_defaults(connection)
             yield connection
@@ -87,21 +89,37 @@ def check_current(database: Database) -> None:
     while a server does, and must not migrate its database."""
     try:
         with database.reading() as connection:
-            found, wanted = _revision(connection), _scripts().get_current_head()
+            found = _revision(connection)
     except (UnavailableError, DBAPIError) as error:
         raise StartError(f"the state database cannot be used: {_cause(error)}") from error
     if found is None:
         raise StartError("the state database is empty: start the server on it once")
     _refuse_newer(found)
-    if found != wanted:
+    if found != max(_revisions()):
         raise StartError("the state database is of an older version: start the server on it once")
+
+
+def _refuse_half(connection: Connection) -> None:
+    if inspect(connection).has_table(MOVE_TABLE):
+        raise StartError(
+            "a state is being moved into this database, and not all of it is there: run `vedette "
+            "cluster migrate-state` again"
+        )
 
 
 def _migrate(connection: Connection) -> None:
     found = _revision(connection)
     if found is not None:
         _refuse_newer(found)
-    config = _config()
+    if found == max(_revisions()):
+        return
+    # A tenth of a second to import, which most starts and every other command can do without.
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
 
@@ -123,28 +141,29 @@ def _first_credentials(connection: Connection, now_us: int, expires_us: int) -> 
 
 
 def _revision(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
+    """The newest migration that the database has; None for one without a schema."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return found
+
+
+def _revisions() -> set[str]:
+    """Of all migrations. They are one chain in the order of their names, which begin with them."""
+    return {path.name.partition("_")[0] for path in _MIGRATIONS.glob("versions/[0-9]*.py")}
+
+
+def newest_revision() -> str:
+    """The newest migration of this version."""
+    return max(_revisions())
 
 
 def _refuse_newer(revision: str) -> None:
-    known = {script.revision for script in _scripts().walk_revisions()}
-    if revision not in known:
+    if revision not in _revisions():
         raise StartError(
             f"the state database is of a newer version of Vedette (schema {revision}); "
             "run that version, or restore the backup made before the upgrade"
         )
-
-
-def _config() -> Config:
-    config = Config()
-    scripts = str(Path(__file__).parent / "migrations").replace("%", "%%")
-    config.set_main_option("script_location", scripts)
-    config.set_main_option("path_separator", "os")
-    return config
-
-
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())
 
 
 def _cause(error: Exception) -> object:

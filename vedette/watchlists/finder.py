@@ -57,7 +57,7 @@ class HitFinder:
         self._database = database
         self._judges: OrderedDict[tuple[tuple[int, int], ...], tuple[list[WatchQuery], Judge]]
         self._judges = OrderedDict()
-        self._told: OrderedDict[tuple[int, str, int], None] = OrderedDict()
+        self._reported: OrderedDict[tuple[int, str, int], None] = OrderedDict()
 
     def find(self, active: Sequence[Active], touched: Touched, at: RoundTime) -> list[Tally]:
         """A tally for each watchlist."""
@@ -85,7 +85,7 @@ class HitFinder:
                 if not is_tagged(batch.tags_of(place), one.watchlist, at):
                     tally.tag(segment.key, at)
                     values = batch.prepared(place).segment
-                    tally.tell(
+                    tally.report(
                         partial(process_detection, one.watchlist, checked, segment.key, values, 0)
                     )
         rows, binaries = binary_batch(self._engine, past.hashes, scope)
@@ -93,7 +93,7 @@ class HitFinder:
         for place, row in enumerate(rows):
             if not is_tagged(binaries.tags_of(place), one.watchlist, at):
                 tally.tag(row["hash"], at)
-                tally.tell(partial(binary_detection, one.watchlist, checked, row, 0, 0))
+                tally.report(partial(binary_detection, one.watchlist, checked, row, 0, 0))
         return tally
 
     def scope(self, group_id: int) -> Scope:
@@ -125,7 +125,7 @@ class HitFinder:
                     segment = found[place]
                     tally.tag(segment.key, at)
                     values = batch.prepared(place).segment
-                    tally.tell(
+                    tally.report(
                         partial(
                             process_detection,
                             tally.watchlist,
@@ -158,8 +158,8 @@ class HitFinder:
                     if not is_tagged(batch.tags_of(place), tally.watchlist, at):
                         tally.tag(row["hash"], at)
                     sensors = [one for one in touched.binaries[row["hash"]] if scope.allows(one)]
-                    for sensor_id in self._untold(tally.watchlist.id, row["hash"], sensors):
-                        tally.tell(
+                    for sensor_id in self._unreported(tally.watchlist.id, row["hash"], sensors):
+                        tally.report(
                             partial(
                                 binary_detection,
                                 tally.watchlist,
@@ -170,17 +170,17 @@ class HitFinder:
                             )
                         )
 
-    def _untold(self, watchlist_id: int, digest: str, sensors: Iterable[int]) -> list[int]:
+    def _unreported(self, watchlist_id: int, digest: str, sensors: Iterable[int]) -> list[int]:
         """The sensors on which a binary was not told of yet. What was told before a restart is
         told again, to an alert that exists."""
         found = []
         for sensor_id in sensors:
             known = (watchlist_id, digest, sensor_id)
-            if known not in self._told:
+            if known not in self._reported:
                 found.append(sensor_id)
-                self._told[known] = None
-        while len(self._told) > WATCHLIST_SIGHTINGS_KNOWN:
-            self._told.popitem(last=False)
+                self._reported[known] = None
+        while len(self._reported) > WATCHLIST_SIGHTINGS_KNOWN:
+            self._reported.popitem(last=False)
         return found
 
     def _judge(self, active: Sequence[Active]) -> Judge:

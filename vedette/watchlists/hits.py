@@ -50,7 +50,7 @@ class Tally:
     hits: int = 0
     tags: list[Tag] = field(default_factory=list)
     detections: list[Detection] = field(default_factory=list)
-    untold: int = 0
+    unreported: int = 0
     """New hits beyond `WATCHLIST_HITS_A_GROUP`."""
     seconds: float = 0.0
     error: str = ""
@@ -64,12 +64,12 @@ class Tally:
         name = str(self.watchlist.id)
         self.tags.append(Tag(document=document, family="watchlist", name=name, time_us=at.now_us))
 
-    def tell(self, detection: Callable[[], Detection]) -> None:
+    def report(self, detection: Callable[[], Detection]) -> None:
         """Adds a detection, unless there are too many: then it is not even made."""
         if len(self.detections) < limits.WATCHLIST_HITS_A_GROUP:
             self.detections.append(detection())
         else:
-            self.untold += 1
+            self.unreported += 1
 
     def executed(self, stopped: str) -> Executed:
         return Executed(

@@ -228,7 +228,7 @@ def _of_server(
     for tally in tallies:
         if reason := stopped[tally.watchlist.key]:
             found.append(server_detection(tally.watchlist, "stopped", reason, now_us))
-        if tally.untold:
-            text = f"{tally.untold:,} more new hits at once, which are tagged"
+        if tally.unreported:
+            text = f"{tally.unreported:,} more new hits at once, which are tagged"
             found.append(server_detection(tally.watchlist, "hits", text, now_us))
     return found

@@ -7,7 +7,7 @@ from typing import Final, assert_never
 from vedette.errors import BadRequestError, QueryError
 from vedette.model.binary_fields import BINARY
 from vedette.model.field import Catalogue
-from vedette.model.fields import PROCESS
+from vedette.model.fields import PROCESS, RARITIES
 from vedette.query import Checked, Tree, check, parse_stored
 from vedette.query.compile.predicate_sql import asked_columns
 from vedette.query.nodes import And, Everything, Not, Or
@@ -45,6 +45,13 @@ def stored_query(search_query: str, index_type: str, now_us: int) -> WatchQuery:
     checked = check(tree, catalogue, now_us=now_us)
     if isinstance(checked, Everything):
         raise QueryError("search_query: matches everything", 0, len(search_query))
+    if any(source_of(test) in RARITIES for test in tests_of(checked)):
+        raise QueryError(
+            "search_query: prevalence_pair and prevalence_cmdline ask the whole store: search for "
+            "them instead",
+            0,
+            len(search_query),
+        )
     later = check(tree, catalogue, now_us=now_us + _DAY_US)
     return WatchQuery(tree, checked, is_relative=checked != later)
 

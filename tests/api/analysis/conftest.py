@@ -124,7 +124,7 @@ def launch_analysed(data: Path, *flags: str) -> Iterator[Analysed]:
             yield Analysed(server, client, host, process, child, rows[0]["id"], segments)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def analysed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Analysed]:
     """Read by all tests, changed by none."""
     yield from launch_analysed(tmp_path_factory.mktemp("analysed"))

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert
 
+from tests.support.started_state import open_started_state
 from vedette.clock import DrivenClock
-from vedette.state.db.database import Database, open_database
+from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, SENSOR
-from vedette.state.start import start
 
 NOW_US = 1_700_000_400_000_000
 
@@ -22,8 +22,7 @@ def clock() -> DrivenClock:
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     """The state of a server with three sensors: two in the default group, one in another."""
-    opened = open_database("", tmp_path)
-    start(opened, NOW_US)
+    opened = open_started_state(tmp_path, NOW_US)
     with opened.writing() as connection:
         connection.execute(insert(GROUP).values(id=2, name="Finance", site_id=1))
         for number, group in ((1, 1), (2, 1), (3, 2)):

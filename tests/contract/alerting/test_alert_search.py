@@ -6,17 +6,21 @@ import pytest
 
 from tests.contract.alerting.detections import NOW_US, detection
 from vedette.alerting.alert_rows import Context, new_alert
+from vedette.api.schemas.search.search_parameters import search_request
 from vedette.errors import BadRequestError
 from vedette.model.address import pack_address
 from vedette.model.alert_fields import ALERT
 from vedette.model.findings.alert import AlertRow
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import check, compile_match, parse
-from vedette.query.compile.alerts_sql import compile_alerts
+from vedette.query.compile.alerts_sql import compile_alerts, title_tests
 from vedette.query.compile.document import ALERT as ALERT_DOCUMENT
 from vedette.query.match import Prepared
+from vedette.search.alerts import alert_search
+from vedette.settings import Settings
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.plan.plan import Order
+from vedette.store.read.detection import alert_texts
 from vedette.store.read.detection.alert_facets import (
     FACETS,
     GROUPINGS,
@@ -242,3 +246,50 @@ def test_groups_tell_how_many_how_bad_and_how_far(stored: ClickHouseEngine) -> N
         assert group_alerts(stored, EVERY, EVERYTHING, by, ("newest", True)).total >= 1
     with pytest.raises(BadRequestError, match=r"group\.field"):
         group_alerts(stored, EVERY, EVERYTHING, "event", ("count", True))
+
+
+def ids_by_words(engine: ClickHouseEngine, query: str, scope: Scope = EVERYTHING) -> list[str]:
+    asked = search_request([("q", query), ("rows", "50")], alert_search.ALERT_SORT_DEFAULT)
+    answer = alert_search.search(engine, scope, asked, Settings(), NOW_US)
+    assert answer.total == len(answer.rows)
+    return [NAMES[row["id"]] for row in answer.rows]
+
+
+@pytest.mark.parametrize("titles_max", [1_000, 2])
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("title:shell", "title:no-such-word", "-title:shell", "title:shell OR title:storm"),
+        *("title:shell title:reverse", "title:shell status:Unresolved", 'title:"reverse shell"'),
+        *("title:*", "title:shell hostname:ws-2", "(title:shell OR username:root) -title:bad"),
+    ],
+)
+def test_words_of_a_title_find_what_its_text_says_however_they_are_looked_up(
+    stored: ClickHouseEngine, query: str, titles_max: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alert_texts, "ALERT_TITLES_MATCHED_MAX", titles_max)
+    monkeypatch.setattr(alert_texts, "ALERT_TITLES_MAX", titles_max)
+    where = compile_alerts(check(parse(query, ALERT), ALERT, now_us=NOW_US))
+    for scope in (EVERYTHING, Scope(frozenset({2}))):
+        plain = search_alerts(stored, where, scope, NEWEST, rows=50)
+        assert ids_by_words(stored, query, scope) == [NAMES[row["id"]] for row in plain.rows]
+
+
+def test_a_title_is_tested_once_however_many_alerts_have_it(stored: ClickHouseEngine) -> None:
+    (match,) = title_tests(check(parse("title:shell", ALERT), ALERT, now_us=NOW_US))
+    found = alert_texts.titles_where(stored, compile_alerts(match), None)
+    assert found == ["<b>Reverse</b> shell"]
+
+
+def test_groups_lie_within_groups_as_every_alert_is_in_one(stored: ClickHouseEngine) -> None:
+    every = group_alerts(stored, EVERY, EVERYTHING, "rule", ("count", True), rows=99)
+    nested = group_alerts(stored, EVERY, EVERYTHING, "rule,hostname,user", ("count", True), rows=99)
+    assert {"hostname", "username"} < set(nested.groups[0].values)
+    assert nested.total >= every.total
+    assert sum(one.count for one in nested.groups) == sum(one.count for one in every.groups)
+    mine = Scope(frozenset({1}))
+    inner = group_alerts(stored, EVERY, mine, "rule,hostname", ("count", True), rows=99)
+    assert {one.hosts for one in inner.groups} == {1}
+    for by in ("rule,hostname,user,md5", "rule,", ",", "rule,nonsense", "rule;DROP"):
+        with pytest.raises(BadRequestError, match=r"group\.field"):
+            group_alerts(stored, EVERY, EVERYTHING, by, ("count", True))

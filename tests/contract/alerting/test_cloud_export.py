@@ -3,6 +3,8 @@ paging (docs/cloud.md#export)."""
 
 import random
 from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
 
 import pytest
 
@@ -14,13 +16,15 @@ from vedette.clock import DrivenClock
 from vedette.limits import ALERT_SETTLED_US
 from vedette.model.findings.detection import Source
 from vedette.model.scope import EVERYTHING, Scope
+from vedette.query.compile.condition import Condition
 from vedette.search.alerts import cloud_search
 from vedette.search.alerts.cloud_search import AlertFilter, AlertPage
 from vedette.settings import Settings
 from vedette.state.db.database import Database
 from vedette.state.policy.alert_workflow import extras
 from vedette.store.engine.client import Engine
-from vedette.store.read.detection.cloud_alerts import FieldFilter, Span
+from vedette.store.read.detection.alerts import alerts_by_id, search_alerts
+from vedette.store.read.detection.cloud_alerts import FieldFilter, Span, oldest_alerts
 
 SECOND_US = 1_000_000
 LAG_US = 60 * SECOND_US
@@ -103,6 +107,47 @@ def test_an_export_misses_none_and_doubles_none(
     exported += [row["id"] for row in remaining.rows]
     assert len(exported) == len(set(exported))
     assert set(exported) == set(written)
+
+
+class Interrupted:
+    """An engine that something else writes to after a page's keys were read."""
+
+    def __init__(self, engine: Engine, between: Between) -> None:
+        self._engine = engine
+        self._between = between
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def query(self, sql: str, *arguments: Any, **options: Any) -> Any:
+        found = self._engine.query(sql, *arguments, **options)
+        if sql.startswith(("SELECT created_time, id", "SELECT DISTINCT created_time, id")):
+            self._between()
+        return found
+
+
+def test_an_alert_that_changes_while_its_page_is_read_is_not_left_out(
+    engine: Engine, database: Database, clock: DrivenClock
+) -> None:
+    writer = DetectionWriter(engine, database, clock)
+    writer.write([detection(number, seq=1) for number in range(3)])
+
+    commits = count(2)
+
+    def change() -> None:
+        clock.advance(1)
+        seq = next(commits)
+        writer.write([detection(1, seq=seq, time_us=NOW_US + seq * SECOND_US)])
+        engine.command("OPTIMIZE TABLE alert FINAL")
+
+    found: Any = Interrupted(engine, change)
+    assert len(page(found, Span(0), 10, clock.now_us()).rows) == 3
+    where = Condition("1", {})
+    assert len(oldest_alerts(found, where, EVERYTHING, 10)) == 3
+    shown = search_alerts(found, where, EVERYTHING, (("created_time", True),))
+    assert (shown.total, len(shown.rows)) == (3, 3)
+    ids = [row["id"] for row in shown.rows]
+    assert alerts_by_id(found, ids).keys() == set(ids)
 
 
 def test_every_alert_has_a_millisecond_of_its_own(

@@ -24,6 +24,9 @@ from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, check, parse
 from vedette.query.compile.alerts_sql import compile_alerts
 from vedette.search.alerts.host_risk import host_risk
+from vedette.state.accounts import audit_trail
+from vedette.state.accounts.audit_trail import Search
+from vedette.state.db.author import Author, acting_as
 from vedette.state.db.database import Database
 from vedette.state.policy import alert_audit
 from vedette.store.engine.client import ClickHouseEngine
@@ -80,6 +83,24 @@ def test_a_change_is_kept_with_who_made_it(
     assert reopened["event"] == alert["event"]
     assert reopened["matched"] == alert["matched"]
     assert len(reopened["history"]) == 2
+
+
+def test_a_change_of_one_alert_is_in_the_audit_log_once(
+    contract_engine: ClickHouseEngine, database: Database, writer: DetectionWriter
+) -> None:
+    found = detection()
+    writer.write([found])
+    wanted = Wanted(status="Resolved", notes="seen")
+    with acting_as(Author("user", "bob", "192.0.2.7")):
+        for _ in range(2):
+            change_alert(contract_engine, database, EVERYTHING, found.id, wanted, BOB)
+        with pytest.raises(NotFoundError):
+            change_alert(contract_engine, database, EVERYTHING, "0" * 32, wanted, BOB)
+    _, entries = audit_trail.search(database, Search(kind="alert"))
+    (entry,) = entries
+    assert (entry.author, entry.address, entry.target) == ("bob", "192.0.2.7", found.id)
+    assert entry.before == {"status": "Unresolved", "notes": ""}
+    assert entry.after == {"status": "Resolved", "notes": "seen"}
 
 
 def test_closing_another_way_keeps_when_it_was_closed(

@@ -6,15 +6,14 @@ from pathlib import Path
 import pytest
 
 from tests.contract.feeds.publisher import NOW_US, Publisher
-from vedette.state.db.database import Database, open_database
-from vedette.state.start import start
+from tests.support.started_state import open_started_state
+from vedette.state.db.database import Database
 from vedette.store.engine.client import ClickHouseEngine
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    opened = open_database("", tmp_path)
-    start(opened, NOW_US)
+    opened = open_started_state(tmp_path, NOW_US)
     yield opened
     opened.close()
 

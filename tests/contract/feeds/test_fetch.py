@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from tests.support.code_signing import Identity, identity
 from tests.support.feed_server import FeedServer, feed_server, redirect, send
 from vedette.feeds.egress import FeedUnreachableError
 from vedette.feeds.fetch import Fetcher, FetchRules, Source
@@ -246,3 +248,56 @@ def test_an_answer_that_is_none_says_so(server: FeedServer) -> None:
             Source(server.publish("/plain", BODY), certificate="no PEM", key="none"),
             rules(server),
         )
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Identity:
+    return identity(tmp_path_factory.mktemp("authority"), "Readers")
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory, authority: Identity) -> Iterator[FeedServer]:
+    """A server that asks who its readers are."""
+    folder = tmp_path_factory.mktemp("closed")
+    with feed_server(folder, clients_of=authority.chain) as running:
+        running.publish("/plain", BODY)
+        yield running
+
+
+def as_reader(url: str, who: Identity, **more: Any) -> Source:
+    return Source(url, certificate=who.chain.read_text(), key=who.key_file.read_text(), **more)
+
+
+def test_a_publisher_that_asks_for_a_certificate_gets_that_of_the_feed(
+    closed: FeedServer, authority: Identity, tmp_path: Path
+) -> None:
+    client = ExtendedKeyUsageOID.CLIENT_AUTH
+    known = identity(tmp_path, "known", authority, usage=client)
+    url = f"{closed.url}/plain"
+    assert fetched(as_reader(url, known), rules(closed)) == BODY
+    expired = identity(tmp_path, "expired", authority, usage=client, days=(-10, -1))
+    for stranger in (
+        Source(url),
+        as_reader(url, identity(tmp_path, "stranger", usage=client)),
+        as_reader(url, expired),
+    ):
+        asked = len(closed.asked)
+        with pytest.raises(FeedUnreachableError):
+            fetched(stranger, rules(closed))
+        assert len(closed.asked) == asked
+    mixed = Source(url, certificate=known.chain.read_text(), key=expired.key_file.read_text())
+    with pytest.raises(FeedUnreachableError, match="ssl_client_crt") as refused:
+        fetched(mixed, rules(closed))
+    assert "PRIVATE KEY" not in str(refused.value)
+
+
+def test_a_redirect_to_another_server_gets_no_certificate(
+    closed: FeedServer, authority: Identity, tmp_path: Path
+) -> None:
+    known = identity(tmp_path, "known", authority, usage=ExtendedKeyUsageOID.CLIENT_AUTH)
+    with feed_server(tmp_path, tls=False) as other:
+        other.answers["/begin"] = redirect(f"{closed.url}/plain")
+        asked = len(closed.asked)
+        with pytest.raises(FeedUnreachableError):
+            fetched(as_reader(f"{other.url}/begin", known), rules(closed))
+        assert len(closed.asked) == asked

@@ -262,6 +262,8 @@ def test_a_binary_that_an_indicator_names_is_an_alert_of_each_host(
     binary(follower, MD5, 3)
     follower.rounds.run()
     assert binary_alerts(follower)[-1] == (kind, MD5, 3)
+    named = follower.engine.query("SELECT DISTINCT feed_name, source_name FROM alert").rows
+    assert [tuple(row) for row in named] == [("Intel", "Intel")]
     assert [tag.name for tag in tags_of_binaries(follower.engine, [MD5])[MD5]] == ["intel"]
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -118,6 +119,38 @@ def test_a_title_adds_no_header_and_no_markup() -> None:
     assert message["Subject"].strip().startswith("[Vedette] x  Bcc: all@corp.example")
     assert "<script>" not in part(message, "html")
     assert "\u202e" not in part(message, "html")
+
+
+def test_an_operators_templates_come_first_and_escape_what_hosts_say(tmp_path: Path) -> None:
+    (tmp_path / "mail_subject.txt").write_text("$level\n$title ($hostname) for $$5\n")
+    (tmp_path / "mail_section.html").write_text("<h1>$hostname: $title</h1>$rows$link")
+    with mail_server() as box:
+        hostile = [envelope(title="<b>x</b>\r\nBcc: a@b.example")]
+        send(replace(server_at(box.port), templates=tmp_path), hostile)
+    message = parsed(box)
+    assert message["Bcc"] is None
+    assert message["Subject"].endswith("<b>x</b>  Bcc: a@b.example (pc.corp) for $5")
+    body = part(message, "html")
+    assert "<h1>pc.corp: &lt;b&gt;x&lt;/b&gt;" in body
+    assert "<!doctype html>" in body, "the others are those that come with the server"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("mail_row.html", "$colour", "no fact 'colour'"),
+        ("mail.html", "100$", "Invalid placeholder"),
+        ("mail_section.html", "x" * 70_000, "more than"),
+    ],
+)
+def test_a_template_that_cannot_be_filled_in_is_named(
+    tmp_path: Path, name: str, text: str, said: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with mail_server() as box:
+        with pytest.raises(TargetError, match=f"{name}: .*{said}"):
+            send(replace(server_at(box.port), templates=tmp_path), [envelope()])
+        assert box.mails == []
 
 
 @pytest.mark.parametrize("to", ["ann@corp.example\r\nBcc: x@y.example", "no address", "a@b, c@d"])

@@ -20,6 +20,7 @@ from tests.support.receivers import (
     http_receiver,
     mail_server,
 )
+from tests.support.started_state import open_started_state
 from vedette import limits
 from vedette.clock import DrivenClock
 from vedette.model.findings.action import ActionType
@@ -34,13 +35,12 @@ from vedette.notify.webhook import Receiver
 from vedette.notify.webhook_receivers import sealed
 from vedette.settings import Settings
 from vedette.state.accounts import users
-from vedette.state.db.database import Database, open_database
+from vedette.state.db.database import Database
 from vedette.state.db.sealing import Sealing, open_sealing
 from vedette.state.jobs import outbox
 from vedette.state.jobs.outbox import MessageState, NewMessage
 from vedette.state.policy import actions
 from vedette.state.policy.actions import NewAction
-from vedette.state.start import start
 
 NOW_US = 1_700_000_000_000_000
 PATIENCE_S = 15.0
@@ -48,8 +48,7 @@ PATIENCE_S = 15.0
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    opened = open_database("", tmp_path)
-    start(opened, NOW_US)
+    opened = open_started_state(tmp_path, NOW_US)
     users.change(opened, "admin", users.Changes(email="admin@corp.example"))
     yield opened
     opened.close()

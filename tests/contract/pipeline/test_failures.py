@@ -48,10 +48,10 @@ class Refusing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
-    def insert_arrow(self, table: str, data: Any) -> None:
+    def insert_arrow(self, table: str, data: Any, until_us: int | None = None) -> None:
         refuses = table == self.table
         if not refuses or self._after:
-            self._engine.insert_arrow(table, data)
+            self._engine.insert_arrow(table, data, until_us)
         if refuses:
             self.table = ""
             raise UnavailableError("the disk is full")

@@ -15,11 +15,10 @@ from tests.contract.pipeline.write_path import (
     worker_processor,
     write_path,
 )
+from tests.support.started_state import open_started_state
 from vedette.clock import DrivenClock
 from vedette.pipeline.submission import Outcome, Receipt, Submission
-from vedette.state.db.database import open_database
 from vedette.state.policy import groups
-from vedette.state.start import start
 from vedette.store.engine.client import ClickHouseEngine
 
 DUPLICATE, EVENTS, REJECTED = Outcome.DUPLICATE, Outcome.EVENTS, Outcome.REJECTED
@@ -27,9 +26,8 @@ DUPLICATE, EVENTS, REJECTED = Outcome.DUPLICATE, Outcome.EVENTS, Outcome.REJECTE
 
 @pytest.fixture
 def other_group(tmp_path: Path, clock: DrivenClock) -> int:
-    database = open_database("", tmp_path)
+    database = open_started_state(tmp_path, clock.now_us())
     try:
-        start(database, clock.now_us())
         return groups.add(database, "Others").id
     finally:
         database.close()

@@ -11,6 +11,7 @@ from zlib import crc32
 
 from prometheus_client import CollectorRegistry
 
+from tests.support.started_state import FILE_NAME, open_started_state
 from vedette.api.schemas.search.search_parameters import search_request
 from vedette.bootstrap.ingest_workers import PROGRAM, WorkerLauncher
 from vedette.bootstrap.record_policy import keep_of
@@ -21,6 +22,7 @@ from vedette.pipeline.batch.batch_processor import BatchProcessor
 from vedette.pipeline.batch.deduplicate import Deduplicator
 from vedette.pipeline.batch.host_cache import HostCache
 from vedette.pipeline.batch.segment_assigner import SegmentAssigner
+from vedette.pipeline.commit_numbers import LocalNumbers
 from vedette.pipeline.ingest_metrics import IngestMetrics
 from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.partition_control import PartitionControl
@@ -159,8 +161,7 @@ def write_path(
 ) -> Iterator[WritePath]:
     """A write path that begins with what `engine` and the state in `state` hold; opening it a
     second time is a restart. `cached_processes` is how many processes the registry holds."""
-    with closing(open_database("", state)) as database:
-        start(database, clock.now_us())
+    with closing(_opened(state, clock.now_us())) as database:
         lookup = StoreLookup(engine, clock)
         metrics = CollectorRegistry()
         with prepared(lookup, database, clock, cached_processes) as processor:
@@ -170,14 +171,22 @@ def write_path(
                 clock,
                 limits or Limits(),
                 IngestMetrics(metrics),
-                lookup.newest_seq() + 1,
+                LocalNumbers(lookup.newest_seq() + 1),
             )
             ingest_queue.start()
             try:
-                partitions = PartitionControl(engine, ingest_queue, processor, clock)
+                partitions = PartitionControl(engine, ingest_queue, processor, clock, database)
                 yield WritePath(engine, clock, processor, ingest_queue, partitions, metrics)
             finally:
                 ingest_queue.close()
+
+
+def _opened(state: Path, now_us: int) -> Database:
+    if not (state / FILE_NAME).exists():
+        return open_started_state(state, now_us)
+    database = open_database("", state)
+    start(database, now_us)
+    return database
 
 
 def found(engine: Engine, query: str) -> list[tuple[str, int]]:

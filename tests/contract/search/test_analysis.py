@@ -16,6 +16,7 @@ from tests.contract.store.rows import (
     store,
 )
 from tests.contract.store.rows import process_id as name
+from tests.support.started_state import put_started_state
 from vedette import limits
 from vedette.api.schemas.search.analysis import event_facets_body, metadata_body
 from vedette.errors import NotFoundError
@@ -43,7 +44,6 @@ from vedette.search.streams.stream import (
 )
 from vedette.search.streams.stream_cursor import JumpBy, Seek
 from vedette.state.db.database import open_database
-from vedette.state.start import start
 from vedette.store.engine.capabilities import BY_PROCESS
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.read.segment_counts import load_segment_counts, of_process, present_segment
@@ -64,9 +64,8 @@ def many(engine: ClickHouseEngine, segments: int) -> list[int]:
 
 @pytest.fixture
 def reader(contract_engine: ClickHouseEngine, tmp_path: Path) -> Reader:
+    credentials = put_started_state(tmp_path, NOW_US)
     database = open_database("", tmp_path)
-    credentials = start(database, NOW_US)
-    assert credentials is not None
     return Reader(
         contract_engine, database, FilteredCounts(), EVERYTHING, credentials.username, 100, NOW_US
     )

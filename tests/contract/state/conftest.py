@@ -6,24 +6,20 @@ server that `VEDETTE_TEST_POSTGRES` names (its user must be allowed to create da
 
 import os
 import shutil
-import signal
-import subprocess
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 from sqlalchemy import make_url
 
+from tests.support.postgres_server import postgres_server
 from vedette.state.db.database import Database, open_database
 from vedette.state.start import FirstCredentials, start
 
 NOW_US = 1_700_000_000_000_000
-START_S = 20
-INITDB_OPTIONS = ("-U", "postgres", "-A", "trust", "-N", "-E", "UTF8", "--no-locale")
+_STRATEGY_SINCE = 150_000
+"""The version of PostgreSQL that lets one choose how a template is copied."""
 
 
 @pytest.fixture(scope="session")
@@ -33,22 +29,8 @@ def postgres() -> Iterator[str]:
     if given:
         yield given
         return
-    programs = _programs()
-    if programs is None:
-        pytest.skip("no PostgreSQL programs (initdb, postgres) on this machine")
-    folder = Path(tempfile.mkdtemp(prefix="vedette-pg-", dir="/tmp"))  # sockets need short paths
-    owner = _unprivileged(folder)
-    try:
-        subprocess.run(
-            [programs / "initdb", "-D", folder / "data", *INITDB_OPTIONS],
-            check=True,
-            capture_output=True,
-            cwd=folder,
-            **owner,
-        )
-        yield from _serving(programs, folder, owner)
-    finally:
-        shutil.rmtree(folder)
+    with postgres_server() as server:
+        yield server.dsn
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -58,11 +40,14 @@ def engine_name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def dsn(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def dsn(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """An empty database of each engine."""
     if engine_name == "sqlite":
-        return f"sqlite:///{tmp_path / 'empty.db'}"
-    return _create(request.getfixturevalue("postgres"))
+        yield f"sqlite:///{tmp_path / 'empty.db'}"
+    else:
+        made = _create(request.getfixturevalue("postgres"))
+        yield made
+        _drop(request.getfixturevalue("postgres"), made)
 
 
 @pytest.fixture
@@ -114,7 +99,7 @@ def another(
         shutil.copy(str(template.database), tmp_path / "state.db")
         dsn = f"sqlite:///{tmp_path / 'state.db'}"
     else:
-        dsn = _create(request.getfixturevalue("postgres"), f"TEMPLATE {template.database}")
+        dsn = _create(request.getfixturevalue("postgres"), str(template.database))
     opened: list[Database] = []
 
     def open_again() -> Database:
@@ -124,6 +109,8 @@ def another(
     yield open_again
     for database in opened:
         database.close()
+    if engine_name != "sqlite":
+        _drop(request.getfixturevalue("postgres"), dsn)
 
 
 @pytest.fixture
@@ -132,56 +119,17 @@ def database(another: Callable[[], Database]) -> Database:
     return another()
 
 
-def _create(server: str, options: str = "") -> str:
-    url = make_url(server)
+def _create(server: str, template: str = "") -> str:
+    """A new database, empty or as its template is. Files are copied, not logged page by page."""
     name = "test_" + os.urandom(8).hex()
-    with psycopg.connect(url.render_as_string(hide_password=False), autocommit=True) as connection:
+    with psycopg.connect(server, autocommit=True) as connection:
+        options = f"TEMPLATE {template}" if template else ""
+        if template and connection.info.server_version >= _STRATEGY_SINCE:
+            options += " STRATEGY FILE_COPY"
         connection.execute(f"CREATE DATABASE {name} {options}".encode())
-    return url.set(database=name).render_as_string(hide_password=False)
+    return make_url(server).set(database=name).render_as_string(hide_password=False)
 
 
-def _programs() -> Path | None:
-    on_path = shutil.which("initdb")
-    folders = [Path(on_path).resolve().parent] if on_path else []
-    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    return next((folder for folder in folders if (folder / "postgres").exists()), None)
-
-
-def _unprivileged(folder: Path) -> dict[str, Any]:
-    """PostgreSQL refuses to run as root."""
-    if os.geteuid() != 0:
-        return {}
-    import pwd
-
-    known = {entry.pw_name: entry for entry in pwd.getpwall()}
-    entry = known.get("postgres", known["nobody"])
-    os.chown(folder, entry.pw_uid, entry.pw_gid)
-    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-
-
-def _serving(programs: Path, folder: Path, owner: dict[str, Any]) -> Iterator[str]:
-    settings = ["listen_addresses=", f"unix_socket_directories={folder}", "fsync=off"]
-    command: list[str | Path] = [programs / "postgres", "-D", folder / "data"]
-    for setting in settings:
-        command += ["-c", setting]
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, **owner)
-        try:
-            dsn = f"postgresql://postgres@/postgres?host={folder}"
-            _wait_until_ready(dsn, server)
-            yield dsn
-        finally:
-            server.send_signal(signal.SIGQUIT)
-            server.wait(START_S)
-
-
-def _wait_until_ready(dsn: str, server: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + START_S
-    while True:
-        try:
-            psycopg.connect(dsn).close()
-            return
-        except psycopg.OperationalError:
-            if time.monotonic() > deadline or server.poll() is not None:
-                raise
-            time.sleep(0.1)
+def _drop(server: str, dsn: str) -> None:
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {make_url(dsn).database} WITH (FORCE)".encode())

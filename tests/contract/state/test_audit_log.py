@@ -14,6 +14,7 @@ from vedette.state.db.author import Author, acting_as
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR, TOKEN, USER
 from vedette.state.db.schema_audit import AUDIT
+from vedette.state.db.schema_console import SAVED_SEARCH
 from vedette.state.policy import bans, groups
 
 NOW_US = 1_700_000_000_000_000
@@ -159,3 +160,20 @@ def test_pages_hold_every_entry_once(database: Database) -> None:
     last = audit_trail.head(database).number
     found = [one.number for page in audit_trail.pages(database, Search(), last) for one in page]
     assert found == list(range(last, 0, -1))
+
+
+def test_a_row_is_named_by_the_key_that_the_database_gave_it(database: Database) -> None:
+    user = users.add(database, users.NewUser("bob"), NOW_US)
+    row = {"user_id": user.id, "name": "odd", "view": "process", "shared": False, "changed_us": 1}
+    query = insert(SAVED_SEARCH).values(row | {"params": ""})
+    with database.writing() as connection:
+        first = connection.execute(query).inserted_primary_key
+        second = connection.execute(query.returning(SAVED_SEARCH.c.id)).scalar_one()
+        third = connection.execute(query.values(id=77).returning(SAVED_SEARCH.c.name)).scalar_one()
+    assert first is not None
+    assert third == "odd"
+    found = entries(database, kind="saved search", action="create")
+    assert [one.target for one in found] == [str(first.id), str(second), "77"]
+    assert [one.after["id"] for one in found] == [first.id, second, 77]
+    (made,) = entries(database, kind="user", target="bob")
+    assert made.after["id"] == user.id

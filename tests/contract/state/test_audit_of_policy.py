@@ -16,6 +16,8 @@ from vedette.state.accounts.audit_trail import AuditEntry, Search
 from vedette.state.db.database import Database
 from vedette.state.db.schema_audit import AUDIT
 from vedette.state.db.sealing import open_sealing
+from vedette.state.jobs import outbox
+from vedette.state.jobs.outbox import NewMessage
 from vedette.state.policy import (
     actions,
     feeds,
@@ -118,7 +120,7 @@ def test_a_sigma_rule(database: Database) -> None:
     assert [(one.action, one.target) for one in made] == [("create", "r-1"), ("create", "r-2")]
     assert noted(database, lambda state: rules.put(state, add, "ann", NOW_US)) == []
     compiled = [replace(rule(), compiled='{"a": 1}')]
-    assert noted(database, lambda state: rules.recompiled(state, compiled)) == []
+    assert noted(database, lambda state: rules.recompiled(state, compiled, 0)) == []
     (entry,) = noted(
         database, lambda state: rules.switch(state, ["r-1"], "ann", NOW_US, enabled=False)
     )
@@ -240,3 +242,29 @@ def test_what_is_rolled_back_is_not_in_it(database: Database) -> None:
             interrupted(state)
 
     assert noted(database, fail) == []
+
+
+def test_messages_that_are_retried_or_given_up(database: Database) -> None:
+    def send(state: Database) -> None:
+        new = [NewMessage(key, "mail", '"told"') for key in ("a", "b")]
+        with state.writing() as connection:
+            outbox.enqueue(connection, new, NOW_US)
+        ids.extend(one.id for one in outbox.take(state, "mail", "me", NOW_US, 1, 10))
+        outbox.give_up(state, "mail", ids, "refused", NOW_US)
+
+    ids: list[int] = []
+    assert noted(database, send) == []  # no person did it
+    (retried,) = noted(database, lambda state: outbox.retry(state, ids[:1], NOW_US))
+    assert (retried.action, retried.kind, retried.target) == (
+        *("change", "outbox message"),
+        str(ids[0]),
+    )
+    assert retried.before == {"target": "mail", "state": "dead"}
+    assert retried.after == {"target": "mail", "state": "waiting"}
+    given_up = noted(database, lambda state: outbox.discard(state, ids, NOW_US))
+    assert [one.target for one in given_up] == [str(one) for one in ids]
+    assert [one.before and one.before["state"] for one in given_up] == ["waiting", "dead"]
+    assert "told" not in str(given_up)
+    assert noted(database, lambda state: outbox.discard(state, ids, NOW_US)) == []
+    (hurried,) = noted(database, lambda state: outbox.retry(state, [], NOW_US, "mail"))
+    assert (hurried.action, hurried.kind, hurried.target) == ("run", "outbox target", "mail")

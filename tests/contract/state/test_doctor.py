@@ -14,8 +14,8 @@ from vedette.settings import Settings
 from vedette.state.accounts import tokens
 from vedette.state.db.database import Database
 from vedette.state.db.schema import CHANNEL, SENSOR, TOKEN
+from vedette.state.files.stored_files import StoredFile, add
 from vedette.state.sensors.host_registry import Sensors
-from vedette.state.sensors.stored_files import StoredFile, add
 
 DAY_US = 86_400 * 1_000_000
 HOSTS = limits.DOCTOR_NAMES_MAX + 5

@@ -43,6 +43,16 @@ def add(database: Database, sealing: Sealing, **members: object) -> Feed:
     return feeds.add(database, known | members, sealing, NOW_US)
 
 
+def test_the_name_of_yara_matches_is_no_name_of_a_feed(ready: Database, sealing: Sealing) -> None:
+    for name in ("yara", "YARA"):
+        with pytest.raises(BadRequestError, match="YARA"):
+            add(ready, sealing, name=name)
+    other = add(ready, sealing, name="other")
+    with pytest.raises(BadRequestError, match="YARA"):
+        feeds.change(ready, other.id, {"name": "Yara"}, sealing, NOW_US)
+    assert feeds.get(ready, other.id).name == "other"
+
+
 def test_a_name_is_taken_in_any_case(ready: Database, sealing: Sealing) -> None:
     feed = add(ready, sealing)
     with pytest.raises(ConflictError):

@@ -281,7 +281,7 @@ def test_a_group_says_how_often_its_sensors_come(database: Database) -> None:
     groups.change(database, groups.DEFAULT_GROUP_ID, groups.Changes(options=options))
     standing = check_in(database, sensor_id)
     assert standing.interval_s == 300
-    assert standing.group.settings.not_collected == ("amsi", "netconns")
+    assert standing.group.settings.not_collected == ("amsi", "netconns", "storefiles")
     row = sensor_list.get(database, EVERYTHING, sensor_id)
     assert row.next_checkin_us == NOW_US + 300 * SECOND_US
 

@@ -171,7 +171,8 @@ def test_hurrying_ends_a_backoff(database: Database) -> None:
     take(database)
     outbox.mark_failed(database, "mail", "down", NOW_US, NOW_US + HOLD_US)
     outbox.release(database, "mail", "me")
-    outbox.hurry(database, "mail")
+    assert outbox.retry(database, [], NOW_US, "mail") == 0
+    assert outbox.retry(database, [], NOW_US, "nobody") == 0
     assert due(database) == ["mail"]
 
 

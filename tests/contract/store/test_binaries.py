@@ -11,6 +11,9 @@ from vedette.model.binary_fields import BINARY
 from vedette.model.event import BinarySeen
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import check, compile_binaries, compile_segments, parse
+from vedette.search.processes.process_search import search_processes
+from vedette.search.search_request import SearchRequest, Sort
+from vedette.settings import Settings
 from vedette.store.engine.capabilities import EMBEDDED, distributed
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.plan.plan import Order
@@ -20,13 +23,15 @@ from vedette.store.read.binaries import (
     estimate_binaries,
     frequency_of,
     search_binaries,
+    standings_of,
 )
 from vedette.store.read.binary_facets import Counts, count_binary_facets
-from vedette.store.read.binary_usage import usage_of
+from vedette.store.read.binary_usage import first_unsigned, usage_of
 from vedette.store.read.segment_search import search_segments
 from vedette.store.schema.create import create_tables
 from vedette.store.write.commit import BinaryRow, Commit
 from vedette.store.write.insert import write_commit
+from vedette.store.write.yara_tags import delete_yara_tags, write_yara_tags
 
 NOW_US = 1_700_000_000_000_000
 DAY_US = 24 * 3600 * 1_000_000
@@ -124,10 +129,35 @@ def test_frequency_counts_hosts_and_processes(contract_engine: ClickHouseEngine)
     assert frequency_of(contract_engine, "md5", "ff" * 16, EVERYTHING) == Frequency(0, 0, 4)
 
 
+def test_programs_of_a_list_stand_as_the_hosts_of_the_scope_say(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    three(contract_engine)
+    found = standings_of(contract_engine, [ONE, TWO, "ff" * 16], EVERYTHING)
+    assert {digest: one.hosts for digest, one in found.items()} == {ONE: 2, TWO: 1}
+    within = standings_of(contract_engine, [ONE, TWO], Scope(frozenset({2})))
+    assert {digest: one.hosts for digest, one in within.items()} == {ONE: 1}
+    assert standings_of(contract_engine, [ONE], Scope(frozenset())) == {}
+    assert standings_of(contract_engine, [], EVERYTHING) == {}
+
+
 def processes(engine: ClickHouseEngine, query: str, scope: Scope = EVERYTHING) -> list[int]:
     where = compile_segments(check(parse(query), now_us=0))
     rows = search_segments(engine, where, scope, [("process_id", False)]).rows
     return [int(row["process_id"][-12:], 16) for row in rows]
+
+
+def test_a_file_that_a_segment_names_by_sha256_alone_has_the_hosts_of_its_record(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    rows = [seen(ONE, 1, "c:\\a.exe"), seen(TWO, 1, "c:\\b.exe"), seen(TWO, 2, "c:\\b.exe")]
+    write_commit(contract_engine, Commit(binaries=rows))
+    store(contract_engine, partial(1, process_sha256=ONE * 2))
+    store(contract_engine, partial(2, process_md5=TWO, process_sha256=TWO * 2))
+    store(contract_engine, partial(3, process_sha256="ee" * 32))
+    assert processes(contract_engine, "prevalence:1") == [1]
+    assert processes(contract_engine, "prevalence:2") == [2]
+    assert processes(contract_engine, "prevalence:[1 TO *]") == [1, 2]
 
 
 def two_processes(engine: ClickHouseEngine) -> None:
@@ -238,6 +268,41 @@ def test_how_common_a_program_is_depends_on_the_scope(contract_engine: ClickHous
     assert processes(contract_engine, "prevalence:2", mine) == []
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("prevalence_pair:1", [3, 5]),
+        ("prevalence_pair:[2 TO *]", [1, 2, 4]),
+        ("-prevalence_pair:[2 TO *]", [3, 5, 6]),
+        ("prevalence_cmdline:[1 TO 1]", [3, 4]),
+        ("prevalence_cmdline:2", [1, 2, 5]),
+        ("prevalence_cmdline:2 prevalence_pair:1", [5]),
+        ("prevalence_pair:0", []),
+    ],
+)
+def test_how_a_program_is_run_is_common_or_rare(
+    contract_engine: ClickHouseEngine, query: str, expected: list[int]
+) -> None:
+    """The fourth runs on a host of its own; the sixth has neither parent nor command line."""
+    runs = [
+        (1, "PS.exe", "x.exe", "ps -p 4711 a"),
+        (2, "ps.exe", "X.EXE", "PS -p 12ab a"),
+        (1, "ps.exe", "word.exe", "ps -enc a"),
+        (3, "ps.exe", "x.exe", "ps -file b"),
+        (2, "ps.exe", "rare.exe", "ps -p 9 a"),
+        (2, "ps.exe", "", ""),
+    ]
+    for number, (sensor_id, name, parent, line) in enumerate(runs, 1):
+        row = partial(
+            number, sensor_id=sensor_id, process_name=name, parent_name=parent, cmdline=line
+        )
+        store(contract_engine, row)
+    assert processes(contract_engine, query) == expected
+    mine = Scope(frozenset({1}))
+    assert processes(contract_engine, "prevalence_pair:[2 TO *]", mine) == []
+    assert processes(contract_engine, "prevalence_cmdline:1", mine) == [1, 3]
+
+
 def test_the_usage_of_a_file_is_counted_by_what_differs(contract_engine: ClickHouseEngine) -> None:
     three(contract_engine)
     lines = ("x.exe -p 4711", "X.exe -p 12", "x.exe --id 6f9619ff-8b86-d011-b42d-00c04fc964ff")
@@ -251,10 +316,66 @@ def test_the_usage_of_a_file_is_counted_by_what_differs(contract_engine: ClickHo
         ("ws-2", ["c:\\b.exe"]),
         ("ws-1", ["c:\\a.exe"]),
     ]
-    assert list(found.command_lines) == [("x.exe -p <n>", 2, 1), ("x.exe --id <id>", 1, 1)]
+    assert list(found.command_lines) == [("x.exe -p <n>", 2, 1), ("x.exe --id <n>", 1, 1)]
     assert list(found.parents) == [("a.exe", 3, 1), ("b.exe", 1, 1)]
     mine = usage_of(contract_engine, [ONE], Scope(frozenset({2})))
     assert (mine.host_count, mine.run_count, list(mine.command_lines)) == (1, 1, [])
+
+
+RARE_BESIDE = [
+    ("process_name:ps.exe prevalence_cmdline:1", [2]),
+    ("process_name:ps.exe prevalence_cmdline:1 -prevalence_pair:1", []),
+    ("prevalence_pair:1 OR process_name:nobody.exe", [2]),
+    ("parent_name:y.exe prevalence_cmdline:1 netconn_count:[* TO 5]", [2]),
+    ("prevalence_cmdline:2 -domain:example.com", [0, 1]),
+]
+
+
+def test_rarity_beside_other_words_is_answered_by_every_plan(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    lines = (("x.exe", "ps -p 1"), ("x.exe", "ps -p 2"), ("y.exe", "ps -enc a"))
+    for number, (parent, line) in enumerate(lines):
+        columns = {"process_name": "ps.exe", "parent_name": parent, "cmdline": line}
+        store(contract_engine, partial(number, sensor_id=1 + number, **columns))
+        store(contract_engine, partial(number, sensor_id=1 + number, last_update=NOW_US))
+    newest = (Sort("last_update", is_descending=True),)
+    for query, expected in RARE_BESIDE:
+        for group, is_whole in (("", False), ("", True), ("id", False)):
+            request = SearchRequest((("q", query),), 10, 0, newest, group, is_whole)
+            answer = search_processes(contract_engine, EVERYTHING, request, Settings(), NOW_US)
+            found_ids = sorted(int(row["process_id"][-12:], 16) for row in answer.rows)
+            assert (found_ids, answer.total) == (expected, len(expected)), (query, group, is_whole)
+
+
+def test_programs_that_somebody_signed_are_no_first_sights_of_unsigned_ones(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    rows = [
+        seen(ONE, 1, "/a", 5, digsig_result="Unsigned"),
+        seen(ONE, 2, "/a", 5, digsig_result="Signed"),
+        seen(TWO, 1, "/b", 6, digsig_result="Unsigned"),
+        seen(TWO, 2, "/b", 7),
+        seen(THREE, 1, "/c", 8, digsig_result="Untrusted Root"),
+    ]
+    write_commit(contract_engine, Commit(binaries=rows))
+    (sight,) = first_unsigned(contract_engine, [1, 2], 0, 10)
+    assert (sight.md5, list(sight.sensors)) == (TWO, [1, 2])
+    assert first_unsigned(contract_engine, [1, 2], 10_000, 10) == []
+    assert first_unsigned(contract_engine, [3], 0, 10) == []
+
+
+def test_matches_of_changed_rules_are_deleted_and_others_stay(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    three(contract_engine)
+    write_yara_tags(contract_engine, [ONE], [("mine", "rule_a", 60), ("other", "rule_b", 7)], 5)
+    write_yara_tags(contract_engine, [TWO], [("mine", "rule_a", 60)], 5)
+    assert found(contract_engine, "alliance_data_yara:rule_a") == [TWO, ONE]
+    for _ in range(2):
+        delete_yara_tags(contract_engine, ["mine"])
+    assert found(contract_engine, "alliance_data_yara:rule_a") == []
+    assert found(contract_engine, "alliance_score_yara:7") == [ONE]
 
 
 _ALL = {"segment": "*, key_hash", "binary": "*"}

@@ -7,6 +7,7 @@ import json
 import lzma
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,10 @@ from typing import Any
 
 import pytest
 
+from scripts.old_store import asked
+from tests.fault.rounds import is_long
+from tests.support.served import serving
+from tests.support.upgrades import killed_upgrade, opened_answers
 from vedette.errors import StartError
 from vedette.model.metadata_rank import RANK_COLUMNS
 from vedette.store.engine.capabilities import EMBEDDED, Capabilities, distributed, replicated
@@ -28,6 +33,7 @@ ROOT = Path(__file__).parents[3]
 STORES = ROOT / "tests" / "data" / "stores"
 EARLIER = [f"v{number}" for number in range(1, SCHEMA_VERSION)]
 RUN_S = 180
+STATEMENTS_MAX = 1_000
 
 
 def unpacked(version: str, directory: Path) -> Path:
@@ -49,6 +55,11 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def own_statements(began: int) -> int:
+    """How many statements lead from a version to the next, with the one that writes it."""
+    return len(STEPS[began - 1].statements(EMBEDDED)) + 1
+
+
 def shared(found: Any, wanted: Any) -> Any:
     """An answer without the members of objects that the earlier version did not have."""
     if isinstance(found, dict) and isinstance(wanted, dict):
@@ -58,13 +69,23 @@ def shared(found: Any, wanted: Any) -> Any:
     return found
 
 
+def asked_by_the_script(directory: Path) -> Any:
+    ran = python("scripts/old_store.py", "answers", str(directory))
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def asked_of_a_server(directory: Path) -> Any:
+    """The same without the imports of two programs."""
+    with serving(directory, "--set", "retention_days=0") as server, server.analyst() as client:
+        return json.loads(json.dumps(asked(client)))
+
+
 @pytest.mark.parametrize("version", EARLIER)
 def test_a_store_of_an_earlier_version_answers_the_same(version: str, tmp_path: Path) -> None:
     directory = unpacked(version, tmp_path / "data")
-    ran = python("scripts/old_store.py", "answers", str(directory))
-    assert ran.returncode == 0, ran.stderr
+    found = (asked_by_the_script if version == "v1" else asked_of_a_server)(directory)
     wanted = json.loads(lzma.decompress((STORES / f"{version}.answers.json.xz").read_bytes()))
-    found = json.loads(ran.stdout)
     assert found.keys() == wanted.keys()
     for question, answer in wanted.items():
         assert shared(found[question], answer) == answer, question
@@ -73,55 +94,27 @@ def test_a_store_of_an_earlier_version_answers_the_same(version: str, tmp_path: 
     assert '"expected_s"' in log
 
 
-_KILLED = """
-import os, signal, sys
-from pathlib import Path
-from vedette.store.engine.open import open_engine
-from vedette.store.schema.upgrade import upgrade
-engine = open_engine(Path(sys.argv[1]))
-for number, _ in enumerate(upgrade(engine, int(sys.argv[2])), 1):
-    if number == int(sys.argv[3]):
-        os.kill(os.getpid(), signal.SIGKILL)
-engine.close()
-"""
-
-_OPENED = """
-import json, sys
-from pathlib import Path
-from vedette.store.engine.open import open_engine
-from vedette.store.schema.create import create_tables
-engine = open_engine(Path(sys.argv[1]))
-create_tables(engine)
-segments = "SELECT count(), sum(cityHash64(process_id, path, username)) FROM segment FINAL"
-ranks = "SELECT groupArray(name) FROM system.columns WHERE table = 'segment' AND name LIKE '%_rank'"
-print(json.dumps([
-    engine.query(segments).rows[0],
-    engine.query("SELECT max(version), count() FROM schema").rows[0],
-    engine.query(ranks).rows[0][0],
-    engine.query("SELECT count() FROM correction").rows[0],
-]))
-engine.close()
-"""
-
-
 @pytest.mark.parametrize("version", EARLIER)
 def test_an_upgrade_that_is_killed_after_any_statement_is_completed(
     version: str, tmp_path: Path
 ) -> None:
+    """In the short form after those of the store's own next step: the steps after it are those of
+    the stores of later versions."""
     began = int(version[1:])
+    original = unpacked(version, tmp_path / "original")
     found = set()
-    for number in range(1, 100):
-        directory = unpacked(version, tmp_path / str(number)) / "telemetry"
-        killed = python("-c", _KILLED, str(directory), str(began), str(number))
-        opened = python("-c", _OPENED, str(directory))
-        assert opened.returncode == 0, opened.stderr
-        found.add(opened.stdout.splitlines()[-1])
-        if killed.returncode == 0:
+    for number in range(1, STATEMENTS_MAX if is_long() else own_statements(began) + 1):
+        telemetry = tmp_path / str(number) / "telemetry"
+        shutil.copytree(original / "telemetry", telemetry, symlinks=True)
+        ended = killed_upgrade(telemetry, began, number)
+        found.add(json.dumps(opened_answers(telemetry)))
+        if not ended:
             break  # it has fewer statements
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert number > len(STEPS[began - 1 :])
+        assert ended == signal.SIGKILL
+    assert number > 1
+    assert ended == 0 or not is_long()
     (answer,) = found
-    segments, written, ranks, corrections = json.loads(answer)
+    segments, written, (ranks,), corrections = json.loads(answer)
     assert segments[0] > 0
     assert written == [SCHEMA_VERSION, 1 + SCHEMA_VERSION - began]
     assert sorted(ranks) == sorted(RANK_COLUMNS)
@@ -173,7 +166,8 @@ def test_there_is_a_step_for_every_version_after_the_first() -> None:
 
 _ADDITION = re.compile(
     r"CREATE TABLE IF NOT EXISTS |"
-    r"ALTER TABLE `\w+`(?: ON CLUSTER '\w+')? (?:ADD (?:COLUMN|INDEX|PROJECTION) IF NOT EXISTS )"
+    r"ALTER TABLE `\w+`(?: ON CLUSTER '\w+')? "
+    r"(?:ADD (?:COLUMN|INDEX|PROJECTION) IF NOT EXISTS |MATERIALIZE INDEX )"
 )
 
 

@@ -8,15 +8,15 @@ import pytest
 from sqlalchemy import insert
 
 from tests.contract.store.rows import HOUR_MS, partial, store
+from tests.support.started_state import open_started_state
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.alerting.hooks import WrittenDetection
 from vedette.clock import DrivenClock
 from vedette.model.event import BinarySeen, ProcessEvent
-from vedette.state.db.database import Database, Transaction, open_database
+from vedette.state.db.database import Database, Transaction
 from vedette.state.db.schema import GROUP, SENSOR
 from vedette.state.policy import watchlists
 from vedette.state.policy.watchlists import NewWatchlist, Watchlist
-from vedette.state.start import start
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.write.commit import BinaryRow, Commit
 from vedette.store.write.insert import write_commit
@@ -101,8 +101,7 @@ class Bench:
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     """The state of a server with three sensors: two in the default group, one in another."""
-    opened = open_database("", tmp_path)
-    start(opened, NOW_US)
+    opened = open_started_state(tmp_path, NOW_US)
     with opened.writing() as connection:
         connection.execute(insert(GROUP).values(id=2, name="Finance", site_id=1))
         for number, group in ((1, 1), (2, 1), (3, 2)):

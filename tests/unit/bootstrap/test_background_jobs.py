@@ -1,13 +1,16 @@
 """The table of background jobs, and the timer that runs them."""
 
 import threading
+import time
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from vedette.bootstrap.background_jobs import BACKGROUND_JOBS, BackgroundJob, bind
 from vedette.jobs.timer import Job, Timer
+from vedette.limits import JOB_REST_SHARE
 
 WAIT_S = 10.0
 
@@ -59,6 +62,22 @@ def test_a_leased_job_runs_only_where_the_lease_is_held(
     for _ in running([Job("some", 0.01, leased, "sets an event", ran.set)], lease):
         assert (ran if runs else lease.asked).wait(WAIT_S)
     assert ran.is_set() == runs
+
+
+def test_a_job_that_was_slow_rests_before_it_runs_again(ran: threading.Event) -> None:
+    runs: list[tuple[float, float]] = []
+
+    def work() -> None:
+        begun_s = time.monotonic()
+        time.sleep(0.05)
+        runs.append((begun_s, time.monotonic()))
+        if len(runs) == 3:
+            ran.set()
+
+    for _ in running([Job("slow", 0.01, False, "takes its time", work)], Lease(True)):
+        assert ran.wait(WAIT_S)
+    for (begun_s, ended_s), (next_s, _) in pairwise(runs):
+        assert next_s - ended_s >= JOB_REST_SHARE * (ended_s - begun_s)
 
 
 def test_a_job_that_fails_runs_again_and_stops_no_other(ran: threading.Event) -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.started_state import open_started_state
 from vedette.bootstrap.local_access import LocalTokens
 from vedette.clock import DrivenClock
 from vedette.state.accounts import tokens
 from vedette.state.accounts.tokens import Tokens
-from vedette.state.db.database import Database, open_database
-from vedette.state.start import start
+from vedette.state.db.database import Database
 
 NOW_US = 1_700_000_000_000_000
 DAY_US = 24 * 3600 * 1_000_000
@@ -18,25 +18,26 @@ DAY_US = 24 * 3600 * 1_000_000
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    opened = open_database("", tmp_path)
-    start(opened, NOW_US)
+    opened = open_started_state(tmp_path, NOW_US)
     yield opened
     opened.close()
 
 
 @pytest.mark.parametrize("days", [0, 1, 30])
-def test_they_live_as_long_as_the_setting_says(database: Database, days: int) -> None:
-    local = LocalTokens(database, NOW_US, days * DAY_US)
+def test_they_live_as_long_as_the_setting_says(
+    database: Database, days: int, tmp_path: Path
+) -> None:
+    local = LocalTokens(database, NOW_US, days * DAY_US, tmp_path)
     own = [one for one in tokens.all_tokens(database) if one.name == "programs on this machine"]
     assert [one.expires_us for one in own] == [NOW_US + days * DAY_US if days else 0] * 2
     assert local.api
     assert local.ingest
 
 
-def test_a_server_that_runs_longer_renews_them(database: Database) -> None:
+def test_a_server_that_runs_longer_renews_them(database: Database, tmp_path: Path) -> None:
     """Good tokens are there at any time, and all are revoked at the end."""
     clock = DrivenClock(NOW_US)
-    local = LocalTokens(database, NOW_US, DAY_US)
+    local = LocalTokens(database, NOW_US, DAY_US, tmp_path)
     cache = Tokens(database, clock)
     secrets = set()
     for _ in range(20):
@@ -51,8 +52,8 @@ def test_a_server_that_runs_longer_renews_them(database: Database) -> None:
     assert cache.authenticate(local.api) is None
 
 
-def test_those_without_an_end_are_never_renewed(database: Database) -> None:
-    local = LocalTokens(database, NOW_US, 0)
+def test_those_without_an_end_are_never_renewed(database: Database, tmp_path: Path) -> None:
+    local = LocalTokens(database, NOW_US, 0, tmp_path)
     before = local.api
     assert local.renew(NOW_US + 1_000 * DAY_US) is False
     assert local.api == before

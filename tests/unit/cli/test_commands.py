@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from tests.support.started_state import put_started_state
 from vedette import __version__
 from vedette.cli.main import app
 from vedette.clock import SystemClock
@@ -16,15 +17,12 @@ from vedette.model.principal import Role
 from vedette.settings import Settings
 from vedette.state.accounts.tokens import Tokens
 from vedette.state.db.database import open_database
-from vedette.state.start import start
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """A data directory that a server was started on."""
-    database = open_database("", tmp_path)
-    start(database, 1_700_000_000_000_000)
-    database.close()
+    put_started_state(tmp_path, 1_700_000_000_000_000)
     return tmp_path
 
 
@@ -54,6 +52,17 @@ def test_only_the_command_that_is_typed_is_imported() -> None:
     modules = set(ended.stdout.split())
     assert "vedette.cli.main" in modules
     assert not {"sqlalchemy", "pyarrow", "chdb", "fastapi", "httpx"} & modules
+
+
+def test_a_command_on_a_current_database_does_without_its_migrations(data: Path) -> None:
+    code = (
+        "import sys\nfrom vedette.cli.main import app\n"
+        "try:\n    app(sys.argv[1:])\nexcept SystemExit as end:\n"
+        "    print(end.code, 'sqlalchemy' in sys.modules, 'alembic' in sys.modules)"
+    )
+    words = [sys.executable, "-c", code, "token", "list", "--data", str(data)]
+    ended = subprocess.run(words, check=True, capture_output=True, text=True)
+    assert ended.stdout.splitlines()[-1] == "0 True False"
 
 
 def test_a_user_can_be_added_shown_listed_and_removed(data: Path) -> None:
@@ -207,7 +216,7 @@ def test_config_show_says_meaning_unit_and_default(tmp_path: Path) -> None:
         (("--port", "99999"), "--port: listen_port: must be at most"),
         (("--host", "0.0.0.0", "--http"), "http: tokens would cross"),
         (("--set", "listen_port=x"), "--set listen_port: listen_port: must be"),
-        (("--set", "nope=1"), "--set nope: nope: there is no such setting"),
+        (("--set", "nope=1"), "--set nope: there is no such setting"),
         (("--set", "listen-port=1", "--port", "99999"), "--port: listen_port"),
     ],
 )

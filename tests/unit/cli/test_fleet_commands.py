@@ -7,20 +7,18 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from tests.support.started_state import put_started_state
 from vedette.cli.main import app
 from vedette.model.host import Sighting
 from vedette.state.db.database import open_database
 from vedette.state.sensors import enrolment, key_replacement, sensor_packages
 from vedette.state.sensors.host_registry import Sensors
-from vedette.state.start import start
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """A data directory that a server was started on."""
-    database = open_database("", tmp_path)
-    start(database, 1_700_000_000_000_000)
-    database.close()
+    put_started_state(tmp_path, 1_700_000_000_000_000)
     return tmp_path
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from vedette.cli.import_sender import Connection
-from vedette.cli.import_summary import Summary
+from vedette.cli.importing.import_sender import Connection
+from vedette.cli.importing.import_summary import Summary
 from vedette.errors import BadRequestError, UnauthorizedError
 from vedette.importer.file_sequence import Chunk
 

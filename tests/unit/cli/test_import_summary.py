@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from vedette.cli.import_summary import Summary, show
+from vedette.cli.importing.import_summary import Summary, show
 
 
 @pytest.mark.parametrize("conflicts", [0, 3])

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from tests.support.started_state import put_started_state
 from vedette.cli.main import app
-from vedette.state.db.database import open_database
-from vedette.state.start import start
 
 RULE = """title: Rule {number}
 id: 6f1c2a3b-8498-4b5b-8100-00000000000{number}
@@ -33,9 +32,7 @@ def rule(number: int, level: str = "high", category: str = "process_creation") -
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """The data directory of a server that has been started once."""
-    database = open_database("", tmp_path)
-    start(database, 1)
-    database.close()
+    put_started_state(tmp_path, 1)
     return tmp_path
 
 

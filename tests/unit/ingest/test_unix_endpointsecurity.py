@@ -7,6 +7,7 @@ import pytest
 from tests.unit.ingest.unix_records import normalised, of_path, only, records_of
 from vedette.ingest.record import RecordError
 from vedette.model.event import (
+    BinarySeen,
     ChildKind,
     Childproc,
     CrossKind,
@@ -144,6 +145,94 @@ def test_a_file_mapped_to_be_executed_is_a_modload() -> None:
         event("mmap", {"source": {"path": "/data"}, "protection": 1}),
     )
     assert [m.path for m in only(Modload, out)] == ["/l.dylib"]
+
+
+SHA256, SHA1 = "ab" * 32, "cd" * 20
+SIGNED = 0x2200_0001
+"""Flags of a process whose signature the kernel checked: valid, runtime, signed."""
+
+CURL: dict[str, Any] = {
+    **process(51, 402, "/opt/curl", parent=50),
+    "codesigning_flags": SIGNED,
+    "is_platform_binary": False,
+    "is_es_client": False,
+    "signing_id": "org.curl",
+    "team_id": "EQHXZ8M8AV",
+    "cdhash": "12" * 20,
+}
+STAT = {"st_size": 4_711, "st_ino": 9}
+
+
+def image_of(target: dict[str, Any], **file: Any) -> BinarySeen:
+    """What an exec of Jamf Protect, which adds hashes, says of the image."""
+    path = target["executable"]["path"]
+    executable = {"path": path, "stat": STAT, "sha256": SHA256, "sha1": SHA1, **file}
+    content = {"target": {**target, "executable": executable}, "image_cputype": 0x0100_000C}
+    (seen,) = only(BinarySeen, normalised(event("exec", content)))
+    return seen
+
+
+def test_the_image_of_an_exec_with_hashes_is_a_binary_with_its_signature() -> None:
+    seen = image_of(CURL)
+    assert (seen.sha256, seen.sha1, seen.md5, seen.path) == (SHA256, SHA1, "", "/opt/curl")
+    assert seen.values == {
+        "is_executable_image": "1",
+        "is_64bit": "1",
+        "orig_mod_len": "4711",
+        "digsig_result": "Signed",
+        "digsig_publisher": "EQHXZ8M8AV",
+        "digsig_prog_name": "org.curl",
+    }
+
+
+def test_a_process_has_the_hashes_of_its_image() -> None:
+    content = {"target": {**CURL, "executable": {"path": "/opt/curl", "sha256": SHA256}}}
+    out = normalised(event("exec", content, process(51, 401, "/bin/zsh", parent=50)))
+    assert of_path(out, "/opt/curl")[1]["process_sha256"] == SHA256
+    (child,) = only(Childproc, out)
+    assert child.sha256 == SHA256
+
+
+def test_a_platform_binary_is_apples() -> None:
+    seen = image_of({**CURL, "is_platform_binary": True, "team_id": None})
+    assert seen.values["digsig_publisher"] == "Apple Inc."
+
+
+@pytest.mark.parametrize(
+    ("flags", "result"),
+    [
+        (SIGNED, "Signed"),
+        (0x2000_0003, "Unsigned"),  # ad hoc
+        (0x0000_0000, "Unsigned"),
+        (0x2000_0000, "Bad Signature"),  # no longer valid
+        (None, None),
+        ("x", None),
+    ],
+)
+def test_what_a_signature_is_worth_is_read_from_the_kernels_flags(
+    flags: Any, result: str | None
+) -> None:
+    assert image_of({**CURL, "codesigning_flags": flags}).values.get("digsig_result") == result
+
+
+def test_eslogger_has_no_hash_of_the_file_so_there_is_no_record_of_the_binary() -> None:
+    out = normalised(event("exec", {"target": CURL, "args": ["curl"]}))
+    assert only(BinarySeen, out) == []
+    assert "process_sha256" not in of_path(out, "/opt/curl")[1]
+
+
+@pytest.mark.parametrize("wrong", ["../../x", "ab", "0" * 64, 7, None, ["ab" * 32], {"x": 1}])
+def test_what_is_no_hash_names_no_binary(wrong: Any) -> None:
+    executable = {"path": "/opt/curl", "sha256": wrong}
+    out = normalised(event("exec", {"target": {**CURL, "executable": executable}}))
+    assert only(BinarySeen, out) == []
+    assert of_path(out, "/opt/curl")
+
+
+def test_a_mapped_file_has_the_hashes_that_the_sender_adds() -> None:
+    source = {"path": "/l.dylib", "sha256": SHA256, "sha1": SHA1}
+    (loaded,) = only(Modload, normalised(event("mmap", {"source": source, "protection": 5})))
+    assert (loaded.sha256, loaded.sha1) == (SHA256, SHA1)
 
 
 def test_launch_items_are_kept_as_records() -> None:

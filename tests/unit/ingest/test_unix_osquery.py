@@ -10,6 +10,7 @@ from vedette.ingest.platform import os_type_of
 from vedette.ingest.record import RecordError
 from vedette.model.address import address_text
 from vedette.model.event import (
+    BinarySeen,
     ChildKind,
     Childproc,
     Dnsquery,
@@ -50,6 +51,80 @@ def test_process_events_start_processes_by_pid_and_time() -> None:
     assert (values["cmdline"], values["process_pid"], values["uid"]) == ("ls -l", 20, "5")
     assert values["start"] == 1_700_000_000_000_000
     assert [c.kind for c in only(Childproc, out)] == [ChildKind.OTHER_EXEC]
+
+
+SIGNED_BY = {"subject_name": "Corp Ltd", "issuer_name": "Corp CA"}
+
+
+@pytest.mark.parametrize(
+    ("joined", "known"),
+    [
+        ({**SIGNED_BY, "result": "trusted"}, "Signed"),
+        ({"subject_name": "", "result": "missing"}, "Unsigned"),
+        ({**SIGNED_BY, "result": "untrusted"}, "Untrusted Root"),
+        ({**SIGNED_BY, "result": "distrusted"}, "Explicit Distrust"),
+        ({**SIGNED_BY, "result": "invalid"}, "Bad Signature"),
+        ({**SIGNED_BY, "result": "valid"}, ""),
+        ({**SIGNED_BY, "result": "no such word"}, ""),
+        ({"result": "trusted"}, ""),
+        ({"signed": 1, "authority": "Corp Ltd"}, "Signed"),
+        ({"signed": 0, "authority": ""}, "Unsigned"),
+        ({"signed": 1, "authority": ""}, "Unsigned"),  # ad hoc
+        ({}, ""),
+    ],
+)
+def test_joined_tables_tell_of_signature_and_version(joined: dict[str, Any], known: str) -> None:
+    (seen,) = only(BinarySeen, normalised(started(md5="ab" * 16, file_version="1.2", **joined)))
+    assert seen.values.get("digsig_result", "") == known
+    assert seen.values["file_version"] == "1.2"
+    assert seen.values.get("digsig_publisher", "") == (
+        joined.get("subject_name") or joined.get("authority", "")
+    )
+
+
+def executed(**more: Any) -> dict[str, Any]:
+    columns: dict[str, Any] = {
+        "event_type": "exec", "pid": 20, "pidversion": 7, "parent": 10, "path": "/opt/curl",
+        "cmdline": "curl", "time": 1_700_000_000, "signing_id": "org.curl", "cdhash": "12" * 20,
+    }  # fmt: skip
+    return result("es_process_events", **columns | more)
+
+
+@pytest.mark.parametrize(
+    ("told", "known"),
+    [
+        ({"team_id": "EQHXZ8M8AV"}, ("Signed", "EQHXZ8M8AV")),
+        ({"team_id": "", "platform_binary": 1}, ("Signed", "Apple Inc.")),
+        ({"team_id": "", "platform_binary": 0}, ("", "")),
+        (
+            {"team_id": "EQHXZ8M8AV", "codesigning_flags": "NOT_VALID"},
+            ("Bad Signature", "EQHXZ8M8AV"),
+        ),
+        ({"codesigning_flags": "ADHOC, NOT_RUNTIME"}, ("Unsigned", "")),
+        ({"cdhash": "0" * 40}, ("Unsigned", "")),
+        ({"cdhash": ""}, ("Unsigned", "")),
+    ],
+)
+def test_endpoint_security_rows_tell_of_the_signature_where_hashes_are_joined(
+    told: dict[str, Any], known: tuple[str, str]
+) -> None:
+    out = normalised(executed(sha256="ab" * 32, **told))
+    (seen,) = only(BinarySeen, out)
+    assert (seen.sha256, seen.path) == ("ab" * 32, "/opt/curl")
+    worth, publisher = known
+    assert seen.values.get("digsig_result", "") == worth
+    assert seen.values.get("digsig_publisher", "") == publisher
+    assert (seen.values["digsig_prog_name"], seen.values["is_executable_image"]) == (
+        "org.curl",
+        "1",
+    )
+    assert of_path(out, "/opt/curl")[1]["process_sha256"] == "ab" * 32
+
+
+def test_without_a_hash_of_the_file_a_row_makes_no_binary() -> None:
+    out = normalised(executed(team_id="EQHXZ8M8AV"))
+    assert only(BinarySeen, out) == []
+    assert of_path(out, "/opt/curl")[1]["creation_observed"] == 1
 
 
 def test_the_host_is_the_name_that_decorations_give() -> None:

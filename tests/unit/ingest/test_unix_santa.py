@@ -37,7 +37,7 @@ def test_exec_starts_a_process_with_its_hash() -> None:
     assert values["process_guid"] == "12:90"
     (seen,) = only(BinarySeen, out)
     assert (seen.sha256, seen.path) == (SHA, "/bin/ls")
-    assert seen.values == {"digsig_publisher": "Software Signing"}
+    assert seen.values == {"digsig_publisher": "Software Signing", "is_executable_image": "1"}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from tests.unit.ingest.unix_records import normalised, of_path, only, records_of
 from vedette.ingest.decode import decode
 from vedette.model.address import address_text
 from vedette.model.event import (
+    BinarySeen,
     ChildKind,
     Childproc,
     Filemod,
@@ -116,6 +117,64 @@ def test_file_probes_become_filemods(
 def test_libraries_are_modloads() -> None:
     out = normalised(event("process_loader", process=CURL, path="/lib/x.so"))
     assert [m.path for m in only(Modload, out)] == ["/lib/x.so"]
+
+
+SHA256, SHA1 = "73" * 32, "0b" * 20
+
+
+def hook(function: str, argument: dict[str, Any], ima_hash: Any) -> dict[str, Any]:
+    args = [argument, {"uint_arg": 4}]
+    return event(
+        "process_lsm", process=CURL, parent=SHELL, function_name=function, args=args,
+        ima_hash=ima_hash,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("written", "hashes"), [(f"sha256:{SHA256}", (SHA256, "")), (f"sha1:{SHA1}", ("", SHA1))]
+)
+def test_a_program_that_the_kernel_measures_is_a_binary(
+    written: str, hashes: tuple[str, str]
+) -> None:
+    out = normalised(
+        hook("bprm_check_security", {"linux_binprm_arg": {"path": "/usr/bin/nc"}}, written)
+    )
+    (seen,) = only(BinarySeen, out)
+    assert (seen.sha256, seen.sha1) == hashes
+    assert (seen.path, seen.md5, seen.values) == ("/usr/bin/nc", "", {"is_executable_image": "1"})
+    (kept,) = only(Kept, out)
+    assert kept.fields["event.ima_hash"] == written
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, "", "sha256", "sha512:" + "0" * 128, "sha256:../../etc", f"sha256:{'0' * 64}", 7],
+)
+def test_what_is_no_hash_of_a_file_makes_no_binary(wrong: Any) -> None:
+    argument = {"linux_binprm_arg": {"path": "/usr/bin/nc"}}
+    out = normalised(hook("bprm_check_security", argument, wrong))
+    assert only(BinarySeen, out) == []
+    assert len(only(Kept, out)) == 1
+
+
+def test_an_lsm_hook_is_known_by_its_name_without_a_prefix() -> None:
+    out = normalised(hook("path_unlink", {"path_arg": {"path": "/etc/shadow"}}, None))
+    assert [(f.operation, f.path) for f in only(Filemod, out)] == [
+        (FileOperation.DELETED, "/etc/shadow")
+    ]
+
+
+def test_a_measured_library_has_its_hash() -> None:
+    out = normalised(hook("mmap_file", {"file_arg": {"path": "/lib/x.so"}}, f"sha256:{SHA256}"))
+    assert [(m.path, m.sha256, m.sha1) for m in only(Modload, out)] == [("/lib/x.so", SHA256, "")]
+
+
+def test_properties_of_a_binary_name_no_content_so_there_is_no_record() -> None:
+    file = {"inode": {"number": "7", "links": 0}, "path": "/memfd:x"}
+    process = {**CURL, "binary_properties": {"setuid": 0, "file": file}}
+    out = normalised(event("process_exec", process=process, parent=SHELL))
+    assert only(BinarySeen, out) == []
+    assert of_path(out, "/usr/bin/curl")[1]["creation_observed"] == 1
 
 
 def test_other_probes_are_kept_as_records() -> None:

@@ -21,6 +21,7 @@ from vedette.errors import BusyError, ForbiddenError, NotFoundError, Unauthorize
 from vedette.model.permission import Groups, groups_with
 from vedette.model.principal import Principal, PrincipalKind, Role
 from vedette.model.scope import Scope
+from vedette.state.accounts.sign_in import network_of
 from vedette.state.db.author import Author, AuthorKind, set_author
 from vedette.state.sensors.key_replacement import KeyKind
 
@@ -33,6 +34,8 @@ _AUTHOR_KINDS: Final[Mapping[PrincipalKind, AuthorKind]] = {
 
 _FROM_ANYWHERE: Final = frozenset({Right.SENSOR, Right.SEND, Right.HANDSHAKE})
 """Rights of sensors and senders, whose addresses nobody approves."""
+
+_OF_SENDERS: Final = frozenset({Right.SEND, Right.HANDSHAKE})
 
 _OF_PEOPLE: Final = frozenset({Right.READ, Right.VIEW, Right.ACT, Right.ADMINISTER})
 """Rights whose GET routes tell no secret: what needs `ADMINISTER_GROUP` holds those of
@@ -56,13 +59,18 @@ async def authorize(request: Request) -> None:
         set_author(_author(request, request.state.principal))
         return
     credential = credential_of(request)
+    if credential.is_basic and right not in _OF_SENDERS:
+        raise UnauthorizedError(
+            "Basic is for senders of telemetry: send the token as X-Auth-Token or Bearer",
+            reason="basic_not_accepted",
+        )
     principal = _cached(services, credential) or await _looked_up(request, services, credential)
     if principal.is_session is not credential.is_session:
         raise UnauthorizedError("the secret of a session is good in its cookie, no other is")
     request.state.principal = principal
     set_author(_author(request, principal))
     groups = _groups(principal, route)
-    if not may(principal, right) or (right is Right.PERMISSION and groups == frozenset()):
+    if not may(principal, right) or (right is Right.PERMISSION and not _suffices(groups, route)):
         raise ForbiddenError(f"{principal.name} may not do this")
     if principal.is_read_only and not reads_only(right, *route):
         raise ForbiddenError("this token may only read", reason="token_reads_only")
@@ -80,6 +88,12 @@ def _groups(principal: Principal, route: tuple[str, str]) -> Groups:
     """The sensor groups that a caller sees through a route."""
     permission = CLOUD_PERMISSIONS.get(route)
     return principal.visible_groups if permission is None else groups_with(principal, permission)
+
+
+def _suffices(groups: Groups, route: tuple[str, str]) -> bool:
+    """Whether a permission in some groups is enough for a route: what belongs to no group needs it
+    in all of them, also where there is one only."""
+    return groups is None if CLOUD_PERMISSIONS[route].is_global else groups != frozenset()
 
 
 def _right(request: Request) -> Right:
@@ -204,7 +218,9 @@ async def _looked_up(request: Request, services: Services, credential: Credentia
         )
     except UnauthorizedError:
         per_minute = services.settings.failures_per_minute
-        if services.rates.take(f"failures of {address}", per_minute, services.clock.now_us()):
+        if services.rates.take(
+            f"failures of {network_of(address)}", per_minute, services.clock.now_us()
+        ):
             raise
         raise BusyError(
             f"more than {per_minute:,} requests with bad tokens in a minute from this address",

@@ -13,6 +13,7 @@ _ALERTS: Final = "/api/alerts/v7/orgs/{org_key}"
 _NOTES: Final = f"{_ALERTS}/alerts/{{alert_id}}/notes"
 _DEVICES: Final = "/appservices/v6/orgs/{org_key}/devices"
 _UPDATES: Final = "/sus/v2/orgs/{org_key}/jobs"
+_FORWARDERS: Final = "/data_forwarder/v2/orgs/{org_key}/configs"
 _JOBS: Final = "/jobs/v1/orgs/{org_key}/jobs"
 
 CLOUD_PERMISSIONS: Final[Mapping[tuple[str, str], Permission]] = {
@@ -41,5 +42,11 @@ CLOUD_PERMISSIONS: Final[Mapping[tuple[str, str], Permission]] = {
     ("GET", f"{_UPDATES}/{{job_id}}"): permission.DEVICE_READ,
     ("GET", f"{_UPDATES}/{{job_id}}/sensors"): permission.DEVICE_READ,
     ("POST", f"{_UPDATES}/{{job_id}}/status"): permission.KITS_EXECUTE,
+    ("GET", _FORWARDERS): permission.FORWARDERS_READ,
+    ("POST", _FORWARDERS): permission.FORWARDERS_CREATE,
+    ("GET", f"{_FORWARDERS}/{{forwarder_id}}"): permission.FORWARDERS_READ,
+    ("PUT", f"{_FORWARDERS}/{{forwarder_id}}"): permission.FORWARDERS_UPDATE,
+    ("DELETE", f"{_FORWARDERS}/{{forwarder_id}}"): permission.FORWARDERS_DELETE,
+    ("POST", f"{_FORWARDERS}/{{forwarder_id}}/healthcheck"): permission.FORWARDERS_CREATE,
 }
 """By method and path template."""

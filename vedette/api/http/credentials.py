@@ -30,6 +30,9 @@ class Credential:
     """Whether it came in the cookie of a session."""
     kind: Literal["token", "app", "access token"] = "token"
     """`app` for the secret of an app or key, whose id is `token_id`."""
+    is_basic: bool = False
+    """Whether it came as Basic, which is for senders of telemetry alone: browsers remember it, and
+    send it along with what another site makes them ask."""
 
 
 _READING: Final = frozenset({"GET", "HEAD"})
@@ -58,7 +61,7 @@ def credential_of(request: Request) -> Credential:
         case "bearer":
             credential = _token(value.strip())
         case "basic":
-            credential = Credential(_token(_pair(value)[1]).secret)
+            credential = Credential(_token(_pair(value)[1]).secret, is_basic=True)
         case "apikey":
             plain = value.strip()
             credential = _token(plain if ":" in plain else ":".join(_pair(plain)))
@@ -73,11 +76,18 @@ def credential_of(request: Request) -> Credential:
     return credential
 
 
+def is_of_own_site(request: Request) -> bool:
+    """Whether a page of this server makes a request, or somebody who typed its address: no page of
+    another site, as far as the browser says it."""
+    return request.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+
+
 def _check_origin(request: Request, secret: str) -> None:
     """Raises ForbiddenError for a change that another site may have made the browser send."""
     sent = request.headers.get(CSRF_HEADER, "")
-    is_own = request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
-    if not is_own or not hmac.compare_digest(csrf_token(secret).encode(), sent.encode()):
+    if not is_of_own_site(request) or not hmac.compare_digest(
+        csrf_token(secret).encode(), sent.encode()
+    ):
         raise ForbiddenError(
             "a session's changes need the header X-CSRF-Token", reason="csrf_token_needed"
         )

@@ -19,6 +19,7 @@ from starlette.responses import Response
 from vedette import limits
 from vedette.api.http.pages import PAGE_TAG, pages_of
 from vedette.api.http.responses import json_answer
+from vedette.api.http.route_rights import ACCESS, Right
 from vedette.errors import (
     BadRequestError,
     BusyError,
@@ -63,10 +64,15 @@ REASONS: Final[Mapping[int, str]] = {
 """Reasons for the errors that the framework raises."""
 
 HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
-    401: {"WWW-Authenticate": 'Basic realm="vedette", charset="UTF-8"'},
+    401: {"WWW-Authenticate": 'Bearer realm="vedette"'},
     429: {"Retry-After": str(limits.RETRY_AFTER_S)},
     503: {"Retry-After": str(limits.RETRY_AFTER_S)},
 }
+
+BASIC: Final[Mapping[str, str]] = {"WWW-Authenticate": 'Basic realm="vedette", charset="UTF-8"'}
+"""Asked for where it is accepted: by routes of senders, and for access tokens of apps."""
+
+_BASIC_RIGHTS: Final = frozenset({Right.SEND, Right.HANDSHAKE, Right.IN_BODY})
 
 ELASTIC_TAG: Final = "elasticsearch"
 """Tag of the routes whose callers expect Elasticsearch's error bodies."""
@@ -97,6 +103,8 @@ def failure_answer(request: Request, status: int, body: dict[str, Any]) -> Respo
     if status == 401 and request.headers.get("sec-fetch-mode", "navigate") != "navigate":
         # A page asked: it has a sign-in of its own, and a browser would show one before it.
         headers.pop("WWW-Authenticate")
+    elif status == 401 and _takes_basic(request):
+        headers |= BASIC
     if status == 401 and OSQUERY_TAG in tags:
         body = {**body, "node_invalid": True}
     if ELASTIC_TAG in tags:
@@ -104,6 +112,11 @@ def failure_answer(request: Request, status: int, body: dict[str, Any]) -> Respo
         body = {**body, "error": {**cause, "root_cause": [cause]}, "status": status}
         headers |= ELASTIC_HEADERS
     return json_answer(body, status, headers)
+
+
+def _takes_basic(request: Request) -> bool:
+    path = getattr(request.scope.get("route"), "path", "")
+    return ACCESS.get((request.method, path)) in _BASIC_RIGHTS
 
 
 EXHAUSTED: Final = frozenset(
@@ -118,10 +131,10 @@ def unexpected_answer(request: Request, error: Exception, request_id: str) -> Re
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in EXHAUSTED:
-            log.warning("request refused", request_id=request_id, text=str(cause))
+            log.warning("request refused", text=str(cause))
             return _on_domain_error(request, UnavailableError(f"the system: {cause.strerror}"))
         cause = cause.__cause__ or cause.__context__
-    log.exception("request failed", request_id=request_id, path=request.url.path, exc_info=error)
+    log.exception("request failed", path=request.url.path, exc_info=error)
     body = {"reason": REASONS[500], "message": f"internal error; request id {request_id}"}
     return failure_answer(request, 500, body)
 

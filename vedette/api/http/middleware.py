@@ -123,7 +123,6 @@ class RequestMiddleware:
             answer_bytes=exchange.answer_bytes,
             caller=getattr(principal, "name", ""),
             client=(exchange.scope.get("client") or ("",))[0],
-            request_id=exchange.request_id,
         )
 
 
@@ -146,6 +145,8 @@ class _Exchange:
         self.request_id = _request_id(scope)
         self._send = send
         scope.setdefault("state", {})["request_id"] = self.request_id
+        # A request is a task of its own, so its lines alone have the id.
+        structlog.contextvars.bind_contextvars(request_id=self.request_id)
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":

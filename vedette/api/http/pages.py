@@ -1,5 +1,6 @@
-"""Pages for people that an application serves beside the API: their routes, the rights these need,
-and how their failures look. The package above the API makes them, so the API knows only this."""
+"""Pages for people that an application serves in addition to the API: their routes, the rights
+these need, and how their failures look. The package above the API makes them, so the API knows
+only this."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

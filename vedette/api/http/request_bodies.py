@@ -55,6 +55,9 @@ def inflate_within(lease: BodyLease, raw: bytes, encoding: str, bytes_max: int) 
     """`inflate`, charged to a lease. Raises as `inflate` does, and BusyError. Blocks."""
     if encoding.strip().lower() in ("", "identity"):
         return inflate(raw, "", bytes_max)
+    bytes_max = min(
+        bytes_max, max(limits.BODY_INFLATED_BYTES_FREE, limits.BODY_INFLATION_RATIO_MAX * len(raw))
+    )
     expected = min(
         bytes_max, BODY_INFLATION_RATIO_EXPECTED * len(raw) + limits.SMALL_BODY_BYTES_MAX
     )

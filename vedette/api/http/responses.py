@@ -11,15 +11,6 @@ from vedette.limits import FILE_ANSWER_PIECE_BYTES
 JSON: Final = "application/json; charset=utf-8"
 
 
-class JsonResponse(Response):
-    """Any JSON value, encoded at once."""
-
-    media_type = JSON
-
-    def render(self, content: Any) -> bytes:
-        return orjson.dumps(content)
-
-
 def json_answer(
     body: dict[str, Any] | list[Any], status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:

@@ -85,6 +85,7 @@ _FEEDS: Final = tuple(
     (method, path, Right.VIEW if method == "GET" else Right.ADMINISTER)
     for path, methods in (
         ("/api/v1/feed", ("GET", "POST")),
+        ("/api/v1/feed/preview", ("POST",)),
         ("/api/v1/feed/{feed_id}", ("GET", "PUT", "DELETE")),
         ("/api/v1/feed/{feed_id}/synchronize", ("POST",)),
         ("/api/v1/feed/{feed_id}/errors", ("GET",)),
@@ -109,7 +110,11 @@ _SIGMA: Final = (
     ("POST", "/api/v1/sigma", Right.ADMINISTER),
     ("PUT", "/api/v1/sigma", Right.ADMINISTER),
     ("POST", "/api/v1/sigma/test", Right.ACT),
+    ("GET", "/api/v1/sigma/placeholder", Right.VIEW),
+    ("PUT", "/api/v1/sigma/placeholder/{name}", Right.ADMINISTER),
+    ("DELETE", "/api/v1/sigma/placeholder/{name}", Right.ADMINISTER),
     ("GET", "/api/v1/sigma/{rule_id}", Right.VIEW),
+    ("GET", "/api/v1/sigma/{rule_id}/versions", Right.VIEW),
     ("PUT", "/api/v1/sigma/{rule_id}", Right.ADMINISTER),
     ("DELETE", "/api/v1/sigma/{rule_id}", Right.ADMINISTER),
 )
@@ -252,6 +257,16 @@ _IDENTITY: Final = (
         )
         for method in methods
     ),
+    *(
+        (method, f"/api/v1/{path}", Right.ADMINISTER)
+        for path, methods in (
+            ("identity_provider", ("GET", "POST")),
+            ("identity_provider/{provider_id}", ("GET", "PUT", "DELETE")),
+            ("identity", ("GET", "POST")),
+            ("identity/{identity_id}", ("DELETE",)),
+        )
+        for method in methods
+    ),
 )
 
 ACCESS: Final[Mapping[tuple[str, str], Right]] = {
@@ -263,6 +278,8 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("PUT", "/{index}/_bulk"): Right.SEND,
     **dict.fromkeys(_ELASTIC_SETUP, Right.SEND),
     ("POST", "/api/v1/ingest"): Right.SEND,
+    # Signed by another server of the cluster.
+    ("POST", "/servers/v1/records"): Right.IN_BODY,
     ("POST", "/sensor/v1/enrol"): Right.IN_BODY,
     ("POST", "/sensor/v1/checkin"): Right.SENSOR,
     ("POST", "/sensor/v1/events"): Right.SENSOR,
@@ -289,6 +306,14 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/v1/binary/{md5}/icon"): Right.READ,
     ("GET", "/api/v1/binary/{md5}/summary"): Right.READ,
     ("GET", "/api/v1/binary/{md5}/usage"): Right.READ,
+    ("GET", "/api/v1/yara"): Right.VIEW,
+    ("GET", "/api/v1/yara/{name}"): Right.VIEW,
+    ("PUT", "/api/v1/yara/{name}"): Right.ADMINISTER,
+    ("DELETE", "/api/v1/yara/{name}"): Right.ADMINISTER,
+    ("POST", "/api/v1/binary/file"): Right.ADMINISTER,
+    ("GET", "/api/v1/binary/{md5}/request"): Right.READ,
+    ("POST", "/api/v1/binary/{md5}/request"): Right.ACT,
+    ("DELETE", "/api/v1/binary/{md5}/request"): Right.ACT,
     ("GET", "/api/v1/process/host/count"): Right.READ,
     ("GET", "/api/v1/process"): Right.READ,
     ("POST", "/api/v1/process"): Right.READ,
@@ -314,6 +339,7 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/v1/sensor/statistics"): Right.READ,
     ("GET", "/api/v1/sensor/{sensor_id}"): Right.READ,
     ("PUT", "/api/v1/sensor/{sensor_id}"): Right.ACT,
+    ("PUT", "/api/v1/sensor"): Right.ACT,
     ("GET", "/api/v1/sensor/{sensor_id}/queued"): Right.READ,
     ("GET", "/api/v1/sensor/{sensor_id}/activity"): Right.READ,
     ("GET", "/api/v1/sensor/{sensor_id}/resourcestatus"): Right.READ,

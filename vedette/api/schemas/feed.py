@@ -10,6 +10,7 @@ from typing import Any, Final
 from vedette.api.schemas.parameters import bounded_number
 from vedette.api.schemas.wire_values import known_instant
 from vedette.errors import BadRequestError
+from vedette.feeds.trial import Trial
 from vedette.limits import (
     FEED_ICON_CHARS_MAX,
     FEED_NAME_CHARS_MAX,
@@ -103,6 +104,21 @@ def feed_body(feed: Feed, counts: tuple[int, int], secrets: Mapping[str, bool]) 
 def error_body(part: BrokenPart) -> Body:
     """What could not be read."""
     return {"place": part.place, "report_id": part.report_id or None, "problem": part.problem}
+
+
+def trial_body(found: Trial) -> Body:
+    """What a feed would bring."""
+    return {
+        "name": found.info.name,
+        "display_name": found.info.display_name,
+        "format": found.format,
+        "reports": found.reports,
+        "indicators": dict(found.indicators),
+        "titles": found.titles,
+        "error_count": found.errors,
+        "errors": [error_body(one) for one in found.broken],
+        "complete": found.is_whole,
+    }
 
 
 def _text(chars_max: int, *, nullable: bool = True) -> Check:

@@ -17,10 +17,12 @@ from vedette.limits import (
     GROUP_CHECKIN_MAX_S,
     GROUP_CHECKIN_MIN_S,
     GROUP_LIST_MAX,
+    INGRESS_PATTERNS_MAX,
     SECRET_PATTERN_CHARS_MAX,
     SECRET_PATTERNS_MAX,
 )
-from vedette.model.group import EventExclusion, GroupOptions, IsolationExclusion
+from vedette.model.group import BINARY_ORDERS, EventExclusion, GroupOptions, IsolationExclusion
+from vedette.model.group_filters import LIST_OF_EVENT, WITHOUT_EFFECT, is_excluded_path
 from vedette.model.principal import ROLE_NAMES, Role
 from vedette.state.policy.groups import Changes, Group
 
@@ -33,9 +35,7 @@ _READ_ONLY: Final = frozenset(("id", "number_of_hosts", "datasharing", "warnings
 _OWN: Final = ("name", "site_id", "sensorbackend_server", "suppress_children")
 """Members that are not options."""
 
-_EVENTS: Final = frozenset(
-    ("crossproc", "filemod", "filemod-non-binary", "modload", "netconn", "process-info", "regmod")
-)
+_EVENTS: Final = frozenset((*LIST_OF_EVENT, WITHOUT_EFFECT))
 
 TeamRoles = list[tuple[int, str, Role]]
 
@@ -86,8 +86,7 @@ def group_changes(body: Mapping[str, Any], known: GroupOptions) -> Changes:
 
 UNUSED: Final = frozenset(
     (
-        "address_resolution_hint", "alert_criticality", "collect_emet_events",
-        "collect_moduleinfo", "datastore_server", "event_exclusions", "filter_known_dlls",
+        "address_resolution_hint", "collect_emet_events", "collect_moduleinfo", "datastore_server",
         "process_filter_level", "server_cert_id", "tamper_level", "vdi_enabled",
     )
 )  # fmt: skip
@@ -96,13 +95,15 @@ UNUSED: Final = frozenset(
 
 def unused_options(changes: Changes, known: GroupOptions) -> list[str]:
     """A warning for every option that was changed and has no effect."""
-    if changes.options is None:
+    wanted = changes.options
+    if wanted is None:
         return []
-    return [
-        f"{name}: is stored and has no effect on this server"
-        for name in sorted(UNUSED)
-        if getattr(changes.options, name) != getattr(known, name)
-    ]
+    unused = [name for name in sorted(UNUSED) if getattr(wanted, name) != getattr(known, name)]
+    if wanted.event_exclusions != known.event_exclusions and any(
+        WITHOUT_EFFECT in one.events_to_ignore for one in wanted.event_exclusions
+    ):
+        unused.append(f"event_exclusions of {WITHOUT_EFFECT}")
+    return [f"{name}: is stored and has no effect on this server" for name in unused]
 
 
 def _one_line(value: Any) -> str:
@@ -196,7 +197,12 @@ def _exclusions(value: Any) -> tuple[EventExclusion, ...]:
             raise ValueError(f"eventsToIgnore: must be of {', '.join(sorted(_EVENTS))}")
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
             raise ValueError("paths: must be texts")
-        found.append(EventExclusion(tuple(events), tuple(map(as_text, paths))))
+        for path in map(as_text, paths):
+            if not is_excluded_path(path):
+                raise ValueError(f"paths: {path[:60]!r} is no path, with * and ? for what varies")
+        found.append(EventExclusion(tuple(events), tuple(paths)))
+    if sum(len(one.paths) for one in found) > INGRESS_PATTERNS_MAX:
+        raise ValueError(f"must have at most {INGRESS_PATTERNS_MAX} paths in all")
     return tuple(found)
 
 
@@ -250,6 +256,8 @@ _MEMBERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "sensor_version_linux": _one_line,
     "datastore_server": _one_line,
     "max_licenses": _number(-1),
+    "binary_orders": _one_of(*BINARY_ORDERS),
+    "binary_quota_bytes": _number(0),
     "process_filter_level": _number(0, 100),
     "quota_eventlog_bytes": _number(0),
     "quota_eventlog_percent": _number(0, 100),

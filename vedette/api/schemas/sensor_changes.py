@@ -26,6 +26,12 @@ _IDENTITY = ("id", "computer_name", "computer_dns_name")
 ISOLATION_MEMBERS = ("isolation_reason", "isolation_expires")
 """What is said with an order to isolate; kept apart from the order."""
 
+MANY_MEMBERS = (
+    *("network_isolation_enabled", "restart_queued", "uninstall", "group_id", "notes"),
+    *("event_log_flush_time", *ISOLATION_MEMBERS),
+)
+"""What many sensors may be told at once."""
+
 _LAST_US = 253_402_300_799_000_000
 
 

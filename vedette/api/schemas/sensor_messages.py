@@ -77,6 +77,14 @@ class Sequence(Struct):
     """Idempotency key of the list of blocks; 0 without one."""
 
 
+class Unsent(Struct, kw_only=True):
+    """A file that the sensor was asked for and cannot send; at least one hash."""
+
+    sha256: Annotated[str, Meta(pattern="^([0-9a-fA-F]{64})?$")] = ""
+    md5: Md5 = ""
+    reason: Text = ""
+
+
 class Checkin(Message, kw_only=True):
     """A check-in. Sizes are in bytes; None is unknown."""
 
@@ -104,6 +112,7 @@ class Checkin(Message, kw_only=True):
     filter_version: Number = 0
     blocks: Annotated[list[Blocked], Meta(max_length=limits.SENSOR_LIST_MAX)] = []
     sequence: Sequence | None = None
+    unsent: Annotated[list[Unsent], Meta(max_length=limits.SENSOR_LIST_MAX)] = []
 
 
 class OfferedFile(Struct, kw_only=True):

@@ -11,8 +11,9 @@ from vedette.alerting.rule_trial import TrialHit
 from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.detect.rule import SEVERITY
 from vedette.errors import BadRequestError
+from vedette.state.policy.rule_placeholders import Placeholder
 from vedette.state.policy.rules import InForce, Wanted
-from vedette.state.policy.sigma_rule import NewSigmaRule, RuleState, SigmaRule
+from vedette.state.policy.sigma_rule import EarlierText, NewSigmaRule, RuleState, SigmaRule
 
 _PLACE: Final = "document"
 
@@ -67,6 +68,52 @@ def document_body(number: int, rule: NewSigmaRule) -> dict[str, Any]:
         "reason": rule.problem_reason,
         "message": rule.problem_message,
     }
+
+
+def placeholder_body(name: str, known: Placeholder | None, ids: Sequence[str]) -> dict[str, Any]:
+    """A placeholder with the rules that name it. None: nobody gave it a value."""
+    return {
+        "name": name,
+        "values": list(known.values) if known else [],
+        "rules": sorted(ids),
+        "modified": known_instant(known.modified_us if known else 0),
+        "modified_by": known.modified_by if known else "",
+    }
+
+
+def placeholder_values(name: str, body: Mapping[str, Any]) -> list[str]:
+    """The `values` of a request. Raises BadRequestError."""
+    if len(name) > limits.MEMBER_CHARS_MAX or not name.strip() or "%" in name or "\\" in name:
+        raise BadRequestError("name: what stands between the % of a placeholder")
+    found, most = body.get("values"), limits.SIGMA_PLACEHOLDER_VALUES_MAX
+    if not isinstance(found, list) or not 0 < len(found) <= most:
+        raise BadRequestError(f"values: must be a list of 1 to {most:,} texts")
+    for number, one in enumerate(found):
+        if not isinstance(one, str) or not 0 < len(one) <= limits.MEMBER_CHARS_MAX:
+            raise BadRequestError(
+                f"values[{number}]: must be a text of 1 to {limits.MEMBER_CHARS_MAX:,} characters"
+            )
+    return list(dict.fromkeys(found))
+
+
+def versions_body(present: SigmaRule, earlier: Sequence[EarlierText]) -> list[dict[str, Any]]:
+    """What a rule says and said, the newest first."""
+    rule = present.rule
+    now = EarlierText(
+        *(present.revision, rule.text, rule.title, rule.level),
+        *(present.text_us, present.text_by),
+    )
+    return [
+        {
+            "revision": one.revision,
+            "text": one.text,
+            "title": one.title,
+            "level": one.level,
+            "modified": instant(one.text_us),
+            "modified_by": one.text_by,
+        }
+        for one in (now, *earlier)
+    ]
 
 
 def hit_body(hit: TrialHit | PastHit, titles: Mapping[str, str]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ _NOTHING: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("block_count", "last_hit_count", "actual_sensor_count"), 0),
     **dict.fromkeys(("total_hits", "total_tags", "last_execution_time_ms"), "0"),
     "last_hit": None,
+    "hit_rate": 0.0,
     "licensed_sensor_count_exceeded": False,
     "license_request_block": "",
 }

@@ -27,6 +27,12 @@ def known_instant(time_us: int) -> str | None:
     return instant(time_us) if time_us else None
 
 
+def milli_instant(time_us: int) -> str:
+    """Epoch microseconds as `2026-03-04T05:06:07.008Z`. Cut, not rounded."""
+    second, micros = divmod(time_us, 1_000_000)
+    return f"{_second_text(second, 'T')}.{micros // 1_000:03d}Z"
+
+
 def event_time(time_us: int) -> str:
     """Epoch microseconds as `2026-03-04 05:06:07.000008`, the form inside event strings."""
     second, micros = divmod(time_us, 1_000_000)

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
+from vedette.bootstrap.local_access import read_access
+from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_settings, open_state
 from vedette.cli.printing import print_json, print_table, time_text
 from vedette.clock import SystemClock
 from vedette.errors import BadRequestError
-from vedette.state.accounts import teams, users
+from vedette.state.accounts import second_factor, sign_in, teams, users
 from vedette.state.db.database import Database
 
 app = typer.Typer(no_args_is_help=True)
@@ -109,6 +110,10 @@ def change(
         list[str] | None, typer.Option(help="The teams, in place of those before; repeatable.")
     ] = None,
     no_teams: Annotated[bool, typer.Option("--no-teams", help="Leave all teams.")] = False,
+    no_second_factor: Annotated[
+        bool,
+        typer.Option("--no-second-factor", help="A password is enough again: the device is lost."),
+    ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -124,6 +129,8 @@ def change(
             team_ids=_team_ids(database, team or ()) if team or no_teams else None,
         )
         users.change(database, name, changes)
+        if no_second_factor:
+            second_factor.remove(database, name.lower())
     typer.echo(f"changed user {name.lower()}")
 
 
@@ -167,6 +174,21 @@ def passwd(
             password = typer.prompt("New password", hide_input=True, confirmation_prompt=True)
         users.change(database, name, users.Changes(password=password))
     typer.echo(f"changed the password of {name.lower()}")
+
+
+@app.command("link")
+def link(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+    """Print an address that signs a user into the console once, within 15 minutes."""
+    directory = load_settings(data, config).settings.data
+    with open_state(data, config) as database:
+        secret = sign_in.issue_link(database, name, SystemClock().now_us())
+    access = read_access(directory)
+    typer.echo(sign_in_address(access.url if access else "", secret))
+
+
+def sign_in_address(url: str, secret: str, path: str = "/ui/alerts") -> str:
+    """Where a link leads: browsers send nobody what stands behind the `#`."""
+    return f"{url}/ui/sign-in?next={path}#link={secret}"
 
 
 def _team_ids(database: Database, names: Sequence[str]) -> tuple[int, ...]:

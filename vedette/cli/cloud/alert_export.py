@@ -1,7 +1,7 @@
-"""Exports alerts through search v7 to a file of JSON lines, page by page.
+"""Exports alerts through search v7 to files, page by page.
 
-After the rows of a page are on disk, the checkpoint says how long the file is and where the search
-goes on. What lies behind that length was left by a run that was killed, and is cut off.
+After the rows of a page are on disk, the checkpoint says how much the files hold and where the
+search goes on. What lies behind that was left by a run that was killed, and is cut off.
 """
 
 import json
@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from vedette.blobs.local_directory import sync_folder
+from vedette.cli.cloud.export_files import ExportFiles
 from vedette.errors import BadRequestError
 from vedette.limits import ALERT_EXPORT_SPAN_DAYS
 
@@ -21,8 +23,9 @@ Search = Callable[[dict[str, Any]], list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """How far an export is. `at` is the next start (ISO 8601, UTC), `size` bytes, `rows` lines;
-    `seen` are ids of exported alerts of that very time."""
+    """How far an export is. `at` is the next start (ISO 8601, UTC), `size` that of the files
+    (`export_files.py`), `rows` how many alerts they have; `seen` are ids of exported alerts of that
+    very time."""
 
     at: str
     size: int = 0
@@ -51,35 +54,23 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
-    handle = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_folder(path.parent)
 
 
 def export(
-    search: Search, output: Path, kept: Path, begin: Checkpoint, end: datetime, rows: int
+    search: Search, files: ExportFiles, kept: Path, begin: Checkpoint, end: datetime, rows: int
 ) -> Iterator[Checkpoint]:
-    """Exports up to `end`; yields the checkpoint after each page. Raises BadRequestError when the
-    file is shorter than the checkpoint says."""
-    with output.open("ab") as file:
-        if file.tell() < begin.size:
-            raise BadRequestError(f"{output}: shorter than its checkpoint says")
-        file.truncate(begin.size)
-        write_checkpoint(kept, begin)
-        end = moment(instant(end))  # as exact as the checkpoints that it is compared with
-        now = begin
-        while moment(now.at) < end:
-            until = min(end, moment(now.at) + timedelta(days=ALERT_EXPORT_SPAN_DAYS))
-            for page, following in _pages(search, now, until, rows):
-                lines = b"".join(json.dumps(one).encode() + b"\n" for one in page)
-                file.write(lines)
-                file.flush()
-                os.fsync(file.fileno())
-                now = replace(following, size=now.size + len(lines), rows=now.rows + len(page))
-                write_checkpoint(kept, now)
-                yield now
+    """Exports up to `end`; yields the checkpoint after each page."""
+    write_checkpoint(kept, begin)
+    end = moment(instant(end))  # as exact as the checkpoints that it is compared with
+    now = begin
+    while moment(now.at) < end:
+        until = min(end, moment(now.at) + timedelta(days=ALERT_EXPORT_SPAN_DAYS))
+        for page, following in _pages(search, now, until, rows):
+            size = files.append(page, now.size)
+            now = replace(following, size=size, rows=now.rows + len(page))
+            write_checkpoint(kept, now)
+            yield now
 
 
 def _pages(

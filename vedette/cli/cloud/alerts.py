@@ -1,17 +1,15 @@
 """`vedette alerts`: alerts of the running server."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Final
 
-import httpx
 import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from vedette.bootstrap.local_access import read_access
 from vedette.cli.cloud.alert_export import (
     Checkpoint,
     Search,
@@ -20,12 +18,19 @@ from vedette.cli.cloud.alert_export import (
     moment,
     read_checkpoint,
 )
+from vedette.cli.cloud.alert_search import AlertSearch
+from vedette.cli.cloud.export_files import ExportFiles, locked, open_files
 from vedette.cli.options import ConfigOption, DataOption, load_settings
-from vedette.errors import BadRequestError, StartError, UnavailableError
-from vedette.limits import ALERT_EXPORT_LAG_S, ALERT_EXPORT_REQUEST_S, ALERT_V7_ROWS_MAX
-from vedette.simulate.bulk_client import tls_context
+from vedette.errors import BadRequestError
+from vedette.limits import (
+    ALERT_EXPORT_FOLLOW_S,
+    ALERT_EXPORT_LAG_S,
+    ALERT_V7_ROWS_MAX,
+)
 
 app = typer.Typer(no_args_is_help=True)
+
+_KINDS: Final = {"jsonl": "file", "parquet": "directory"}
 
 
 @app.callback()
@@ -35,7 +40,9 @@ def alerts() -> None:
 
 @app.command("export")
 def export_alerts(
-    output: Annotated[Path, typer.Argument(metavar="FILE", help="File of JSON lines.")],
+    output: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File of JSON lines, or directory of Parquet.")
+    ],
     begin: Annotated[
         str, typer.Option("--from", metavar="TIME", help="ISO 8601, UTC; the first time only.")
     ] = "",
@@ -45,6 +52,10 @@ def export_alerts(
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Default: FILE.checkpoint.")
     ] = None,
+    file_format: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="jsonl or parquet.")
+    ] = "jsonl",
+    follow: Annotated[bool, typer.Option("--follow", help="Go on until it is stopped.")] = False,
     rows: Annotated[
         int, typer.Option(min=2, max=ALERT_V7_ROWS_MAX, help="Alerts a request.")
     ] = ALERT_V7_ROWS_MAX,
@@ -52,57 +63,52 @@ def export_alerts(
     config: ConfigOption = None,
 ) -> None:
     """Export alerts by the time they were made; the same command again goes on."""
+    if file_format not in ("jsonl", "parquet"):
+        raise BadRequestError("--format: must be jsonl or parquet")
+    if follow and end:
+        raise BadRequestError("--follow has no --to")
+    if output.exists() and output.is_dir() is (file_format == "jsonl"):
+        raise BadRequestError(
+            f"{output}: {file_format} is a {_KINDS[file_format]}, and this is none"
+        )
     kept = checkpoint or output.with_name(output.name + ".checkpoint")
-    first = _first(output, kept, begin)
+    settings = load_settings(data, config).settings
+    with locked(kept):
+        first = last = _first(output, kept, begin)
+        with (
+            closing(AlertSearch(settings.data, settings.org_key, is_patient=follow)) as search,
+            open_files(output, file_format, first.size) as files,
+        ):
+            while True:
+                last = _export(search, files, kept, last, end, rows)
+                if not follow:
+                    break
+                time.sleep(ALERT_EXPORT_FOLLOW_S)
+    typer.echo(f"{last.rows - first.rows} alerts, up to {last.at}", err=True)
+
+
+def _export(
+    search: Search, files: ExportFiles, kept: Path, first: Checkpoint, end: str, rows: int
+) -> Checkpoint:
+    """Exports up to a minute ago, or to `end`; where it goes on from there."""
     settled = datetime.now(UTC) - timedelta(seconds=ALERT_EXPORT_LAG_S)
     until = min(moment(end), settled) if end else settled
     since, last = moment(first.at), first
     console = Console(stderr=True)
-    with (
-        _search(data, config) as search,
-        Progress(console=console, disable=not console.is_terminal) as bar,
-    ):
+    with Progress(console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("alerts", total=max((until - since).total_seconds(), 0))
-        for last in export(search, output, kept, first, until, rows):
+        for last in export(search, files, kept, first, until, rows):
             done = (moment(last.at) - since).total_seconds()
             bar.update(task, completed=done, description=f"{last.rows:,} alerts")
-    typer.echo(f"{last.rows - first.rows} alerts, up to {last.at}", err=True)
+    return last
 
 
 def _first(output: Path, kept: Path, begin: str) -> Checkpoint:
     found = read_checkpoint(kept)
     if found is not None:
         return found
-    if output.exists() and output.stat().st_size:
+    if (output.is_dir() and any(output.iterdir())) or (output.is_file() and output.stat().st_size):
         raise BadRequestError(f"{output} exists, and has no checkpoint in {kept}")
     if not begin:
         raise BadRequestError("a new export needs --from")
     return Checkpoint(instant(moment(begin)))
-
-
-@contextmanager
-def _search(data: Path | None, config: Path | None) -> Iterator[Search]:
-    """Asks the server that runs on a data directory. Raises StartError when none does."""
-    settings = load_settings(data, config).settings
-    access = read_access(settings.data)
-    if access is None:
-        raise StartError(f"no server runs on {settings.data}: start one with vedette serve")
-    path = f"/api/alerts/v7/orgs/{settings.org_key}/alerts/_search"
-    with httpx.Client(
-        base_url=access.url,
-        headers={"X-Auth-Token": access.token},
-        verify=tls_context(Path(access.certificate) if access.certificate else None),
-        timeout=ALERT_EXPORT_REQUEST_S,
-    ) as client:
-
-        def search(body: dict[str, Any]) -> list[dict[str, Any]]:
-            answer = client.post(path, json=body)
-            if not answer.is_success:
-                raise BadRequestError(f"the server answered {answer.status_code}: {answer.text}")
-            found: list[dict[str, Any]] = answer.json()["results"]
-            return found
-
-        try:
-            yield search
-        except httpx.HTTPError as error:
-            raise UnavailableError(f"the server does not answer: {error}") from None

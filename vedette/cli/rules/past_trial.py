@@ -21,7 +21,7 @@ from vedette.clock import SystemClock
 from vedette.errors import StartError
 from vedette.model.scope import EVERYTHING
 from vedette.settings import Settings
-from vedette.state.policy import rules
+from vedette.state.policy import rule_placeholders, rules
 from vedette.store.plan.search_bounds import Reach
 
 _DAY_MS: Final = 24 * 3600 * 1_000
@@ -72,11 +72,12 @@ def _of_running(
 
 def _of_stopped(settings: Settings, path: Path, days: int) -> dict[str, Any]:
     clock = SystemClock()
-    documents = load_files(rule_files(path))
     until_ms = clock.now_us() // 1_000
     with stopped_server(settings, clock) as (here, findings):
         if here.telemetry is None or here.state is None:
             raise StartError("; ".join(one.text for one in findings))
+        values = rule_placeholders.load(here.state).by_name
+        documents = load_files(rule_files(path), values)
         filters = [one for one in rules.evaluated(here.state)[1] if one.kind == "filter"]
         judged = trial_rules([*documents, *filters])
         reach = Reach.within(settings.search_deadline_s)

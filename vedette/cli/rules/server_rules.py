@@ -10,6 +10,7 @@ import typer
 from vedette.alerting.rule_import import Imported, import_rules
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table, time_text
+from vedette.cli.rules.placeholders import placeholder
 from vedette.cli.rules.rule_files import rule_files
 from vedette.clock import SystemClock
 from vedette.limits import SIGMA_RULES_MAX
@@ -29,6 +30,7 @@ def register(app: typer.Typer) -> None:
     app.command("enable")(enable)
     app.command("disable")(disable)
     app.command("delete")(delete)
+    app.command("placeholder")(placeholder)
 
 
 def import_files(

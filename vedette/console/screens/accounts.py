@@ -1,5 +1,6 @@
 """Who may do what, and who did what: users, teams, tokens, the audit log, one's own settings."""
 
+from ipaddress import ip_network
 from typing import Annotated, Any, Final
 
 import orjson
@@ -17,8 +18,10 @@ from vedette.console.render import render
 from vedette.model.principal import ROLE_NAMES, Principal
 from vedette.settings import catalogue, shown
 from vedette.state.accounts import audit_trail, kept_views, teams, tokens, users
+from vedette.state.accounts import license as licenses
 from vedette.state.accounts.audit_trail import Search
-from vedette.state.policy import approved_addresses, groups
+from vedette.state.policy import app_control, approved_addresses, groups
+from vedette.state.policy.approved_addresses import is_in
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
@@ -46,7 +49,7 @@ async def access(request: Request, here: Here) -> Response:
                     tokens.all_tokens(here.database),
                     key=lambda one: (not one.is_good(now_us), -one.created_us),
                 )
-                if one.kind != "session"
+                if one.kind not in ("session", "link")
             ],
             "sensor_groups": groups.all_groups(here.database),
         }
@@ -84,7 +87,18 @@ async def settings(request: Request, here: Here) -> Response:
     address = client_address(request, here.settings.trusted_proxies)
 
     def work() -> dict[str, Any]:
-        return {"approved": approved_addresses.entries(here.database)}
+        approved = approved_addresses.entries(here.database)
+        covering = [one.id for one in approved if is_in(address, [ip_network(one.network)])]
+        with here.database.reading() as connection:
+            control = app_control.load(connection)
+        license_key = here.settings.license_provider_key
+        return {
+            "approved": approved,
+            "covering": covering,
+            "is_approving": approved_addresses.is_enabled(here.database),
+            "control": control,
+            "license": licenses.status(here.database, license_key, here.clock.now_us()),
+        }
 
     return render(
         request, "screens/settings.html", address=address,
@@ -100,7 +114,11 @@ async def me(request: Request, here: Here, caller: Caller) -> Response:
         with here.database.reading() as connection:
             body = orjson.loads(kept_views.preferences(connection, user_id))
             searches = kept_views.searches(connection, user_id)
-        own = [one for one in tokens.all_tokens(here.database, caller.name) if one.is_good(now_us)]
+        own = [
+            one
+            for one in tokens.all_tokens(here.database, caller.name)
+            if one.is_good(now_us) and one.kind != "link"
+        ]
         return {"preferences": body, "searches": searches, "own_tokens": own}
 
     return render(request, "screens/me.html", roles=ROLE_NAMES, **await to_thread.run_sync(work))

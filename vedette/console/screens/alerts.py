@@ -1,6 +1,6 @@
 """The queue of alerts: grouped, one beside the list, its lineage."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -15,7 +15,9 @@ from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.search.alert import whole_alert_body
 from vedette.api.schemas.search.tree import tree_body
 from vedette.api.services import Services, services
+from vedette.console.query_terms import phrase
 from vedette.console.render import render
+from vedette.console.screens.sensors import why_not_isolated
 from vedette.errors import NotFoundError, QueryError
 from vedette.model.findings.alert import STATUSES, THOUSAND, AlertRow
 from vedette.model.scope import Scope
@@ -46,7 +48,7 @@ _FACETS: Final = ("status", "hostname", "assigned_to", "level")
 _SPANS: Final = ("-24h", "-7d", "-30d", "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Section:
     """A group of the queue with those of its alerts that this page has."""
 
@@ -55,6 +57,8 @@ class Section:
     query: str
     """That selects all of its alerts."""
     rows: list[AlertRow]
+    parts: list["Section"] = field(default_factory=list)
+    """Groups within it."""
 
 
 @router.get("/ui/alerts", summary="The queue of alerts")
@@ -63,6 +67,8 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
     query = params.get("q", OPEN)
     span = params.get("t", "") if params.get("t", "") in _SPANS else ""
     by = params.get("by", "rule") if params.get("by", "rule") in GROUPS else "rule"
+    then = params.get("then", "") if params.get("then", "") in GROUPS else ""
+    then = "" if then == by else then
     parts = tuple(
         ("q", part) for part in (query, f"created_time:[{span} TO *]" if span else "") if part
     )
@@ -73,9 +79,10 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         try:
             found = alert_search.search(engine, scope, wanted, here.settings, now_us, engine.cancel)
             groups = _groups(engine, scope, parts, by, here, now_us)
+            inner = _groups(engine, scope, parts, by, here, now_us, then) if then else []
         except QueryError as error:
             return {"problem": str(error), "found": None, "sections": []}
-        sections = _sections(groups, found.rows, by)
+        sections = _sections(groups, inner, found.rows, by, then)
         return {"problem": "", "found": found, "sections": sections}
 
     values = await run_search(request, here, work)
@@ -85,6 +92,7 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         q=query,
         t=span,
         by=by,
+        then=then,
         spans=_SPANS,
         groups=list(GROUPS),
         statuses=STATUSES,
@@ -109,8 +117,9 @@ async def one(alert_id: str, request: Request, here: Here, scope: Within) -> Res
         return {
             "alert": row,
             "body": whole_alert_body(row),
-            "of_rule": count(_phrase("source_id", row["source_id"])) if row["source_id"] else 0,
-            "of_host": count(_phrase("hostname", row["hostname"])) if row["hostname"] else 0,
+            "why": why_not_isolated(request, here, scope, row["sensor_id"]),
+            "of_rule": count(phrase("source_id", row["source_id"])) if row["source_id"] else 0,
+            "of_host": count(phrase("hostname", row["hostname"])) if row["hostname"] else 0,
         }
 
     found = await run_lookup(request, here, work)
@@ -166,25 +175,39 @@ def _groups(
     by: str,
     here: Services,
     now_us: int,
+    then: str = "",
 ) -> list[AlertGroup]:
-    wanted = SearchRequest(parts, limits.ALERT_SECTIONS, 0, (Sort("severity", is_descending=True),))
-    found = alert_search.groups(engine, scope, wanted, GROUPS[by][0], here.settings, now_us)
+    """The gravest groups; `then`: those within them."""
+    rows = limits.ALERT_INNER_SECTIONS if then else limits.ALERT_SECTIONS
+    wanted = SearchRequest(parts, rows, 0, (Sort("severity", is_descending=True),))
+    names = ",".join(GROUPS[one][0] for one in (by, then) if one)
+    found = alert_search.groups(engine, scope, wanted, names, here.settings, now_us)
     return list(found.groups)
 
 
-def _sections(groups: list[AlertGroup], rows: Any, by: str) -> list[Section]:
-    field = GROUPS[by][1]
-    found = {}
-    for group in groups:
-        value = str(group.values.get(field, ""))
-        found[value] = Section(group, value, _phrase(field, value), [])
+def _sections(
+    groups: list[AlertGroup], inner: list[AlertGroup], rows: Any, by: str, then: str
+) -> list[Section]:
+    """Groups with their alerts; with `then`, these are in the groups within."""
+    found = {value: _section(one, value, GROUPS[by][1]) for one, value in _by_value(groups, by)}
+    places = {(value, ""): one for value, one in found.items()}
+    for group, value in _by_value(inner, by):
+        if (outer := found.get(value)) is not None:
+            within = str(group.values.get(GROUPS[then][1], ""))
+            part = _section(group, within, GROUPS[then][1])
+            part.query = f"({outer.query}) ({part.query})"
+            outer.parts.append(part)
+            places[value, within] = part
     for row in rows:
-        section = found.get(str(row[field]))
-        if section is not None:
-            section.rows.append(row)
+        key = str(row[GROUPS[by][1]]), str(row[GROUPS[then][1]]) if then else ""
+        if (place := places.get(key)) is not None:
+            place.rows.append(row)
     return list(found.values())
 
 
-def _phrase(field: str, value: str) -> str:
-    """A query for one value; quotes would end the phrase."""
-    return f'{field}:"{value.replace(chr(34), " ")}"' if value else f"-{field}:*"
+def _by_value(groups: list[AlertGroup], by: str) -> list[tuple[AlertGroup, str]]:
+    return [(one, str(one.values.get(GROUPS[by][1], ""))) for one in groups]
+
+
+def _section(group: AlertGroup, value: str, field: str) -> Section:
+    return Section(group, value, phrase(field, value), [])

@@ -1,6 +1,6 @@
-"""Banned programs: what is banned, why, until when, and what it blocked."""
+"""Banned programs: what is banned, why, until when, what it blocked, and what one ban hits."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
@@ -8,21 +8,26 @@ from starlette.responses import Response
 
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.routes.policy.bans import checked_md5
+from vedette.api.routes.search.run import run_lookup
 from vedette.api.services import Services, services
 from vedette.console.render import render
+from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.scope import Scope
+from vedette.respond.ban_reach import ban_reach
+from vedette.search.bounded_engine import BoundedEngine
 from vedette.state.policy import bans
 from vedette.state.policy.bans import Ban
+from vedette.state.sensors import sensor_list
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
+Here = Annotated[Services, Depends(services)]
+Within = Annotated[Scope, Depends(scope_of_request)]
+
 
 @router.get("/ui/bans", summary="Banned programs")
-async def banned(
-    request: Request,
-    here: Annotated[Services, Depends(services)],
-    scope: Annotated[Scope, Depends(scope_of_request)],
-) -> Response:
+async def banned(request: Request, here: Here, scope: Within) -> Response:
     text = request.query_params.get("q", "").strip().lower()
 
     def work() -> list[Ban]:
@@ -32,3 +37,23 @@ async def banned(
 
     found = await to_thread.run_sync(work)
     return render(request, "screens/bans.html", q=text, bans=found, scope=scope)
+
+
+@router.get("/ui/bans/{md5}", summary="A ban")
+async def one(md5: str, request: Request, here: Here, scope: Within) -> Response:
+    """Its blast radius: hosts that have the program, where it runs now, and which of these have no
+    sensor that could stop it."""
+    try:
+        digest = checked_md5(md5)
+    except BadRequestError:
+        raise NotFoundError(f"there is no ban of {md5[:40]!r}") from None
+
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        ban = bans.get(here.database, digest)
+        reach = ban_reach(engine, digest, scope, here.clock.now_us())
+        ids = [one.sensor_id for one in reach.running]
+        known = sensor_list.some(here.database, scope, ids)
+        return {"ban": ban, "reach": reach, "known": known}
+
+    found = await run_lookup(request, here, work)
+    return render(request, "screens/ban.html", scope=scope, **found)

@@ -1,5 +1,6 @@
 """Programs and libraries: the search, and one of them with where it is known."""
 
+from contextlib import suppress
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -9,18 +10,22 @@ from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.policy.bans import checked_md5
+from vedette.api.routes.search.binary_requests import order_of
 from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import whole_number
-from vedette.api.schemas.search.binary import binary_body
+from vedette.api.schemas.search.binary import binary_body, binary_summary_body
 from vedette.api.services import Services, services
 from vedette.console.render import render
-from vedette.errors import BadRequestError, NotFoundError, QueryError
+from vedette.errors import BadRequestError, NotFoundError, QueryError, UnavailableError
+from vedette.limits import CONSOLE_USAGE_S
 from vedette.model.scope import Scope
 from vedette.respond.ban_reach import ban_reach
 from vedette.search.binaries import binary_search
+from vedette.search.binaries.binary_search import copy_name
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.search.search_request import SearchRequest, Sort
 from vedette.state.policy import bans
+from vedette.store.read.binary_usage import Usage, usage_of
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
@@ -47,7 +52,7 @@ async def search(request: Request, here: Here, scope: Within) -> Response:
             found = binary_search.search(engine, scope, wanted, here.settings, here.clock.now_us())
         except QueryError as error:
             return {"problem": str(error), "found": None, "rows": []}
-        copied = here.copies.copied([row["md5"] for row in found.rows], scope)
+        copied = here.copies.copied(list(map(copy_name, found.rows)), scope)
         rows = [binary_body(row, copied) for row in found.rows]
         return {"problem": "", "found": found, "rows": rows}
 
@@ -65,18 +70,32 @@ async def one(md5: str, request: Request, here: Here, scope: Within) -> Response
         raise NotFoundError(f"there is no program {md5[:40]!r}") from None
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
-        try:
-            row = binary_body(
-                binary_search.summary(engine, scope, digest), here.copies.copied([digest], scope)
-            )
-        except NotFoundError:
-            row = None
+        row: dict[str, Any] | None = None
+        order: dict[str, Any] | None = None
+        with suppress(NotFoundError):
+            known = binary_search.summary(engine, scope, digest)
+            row = binary_summary_body(known, here.copies.copied([copy_name(known)], scope))
+            order = order_of(here, scope, known)
         try:
             ban = bans.get(here.database, digest)
         except NotFoundError:
             ban = None
         reach = ban_reach(engine, digest, scope, here.clock.now_us())
-        return {"binary": row, "ban": ban, "reach": reach}
+        return {
+            "binary": row,
+            "ban": ban,
+            "reach": reach,
+            "order": order,
+            "usage": _usage(engine, scope, digest),
+        }
 
     found = await run_lookup(request, here, work)
     return render(request, "screens/binary.html", md5=digest, scope=scope, **found)
+
+
+def _usage(engine: BoundedEngine, scope: Scope, digest: str) -> Usage | None:
+    """None where counting takes too long: the page says what it knows."""
+    try:
+        return usage_of(engine, [digest], scope, deadline_s=CONSOLE_USAGE_S)
+    except UnavailableError:
+        return None

@@ -10,10 +10,12 @@ from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.services import Services, services
 from vedette.console.render import render
-from vedette.model.ingress_filter import IngressFilter
-from vedette.model.principal import Principal
+from vedette.errors import NotFoundError
+from vedette.model.ingress_filter import EVENT_LISTS, IngressFilter
+from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
-from vedette.state.policy import filters
+from vedette.state.policy import filters, groups
+from vedette.state.sensors import sensor_list
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
@@ -33,8 +35,46 @@ async def listed(request: Request, here: Here, scope: Within) -> Response:
         rates = filters.hit_rates(here.database, here.clock.now_us())
         return {"filters": shown, "rates": rates}
 
-    begun = {name: params.get(name, "") for name in ("name", "path", "cmdline")}
+    begun = IngressFilter(
+        "",
+        name=params.get("name", ""),
+        path_filters=tuple(filter(None, [params.get("path")])),
+        cmdline_filters=tuple(filter(None, [params.get("cmdline")])),
+    )
     return render(request, "screens/filters.html", begun=begun, **await to_thread.run_sync(work))
+
+
+@router.get("/ui/filters/{filter_id}", summary="An ingress filter")
+async def one(filter_id: str, request: Request, here: Here, scope: Within) -> Response:
+    """What it means and drops, and for those who may change it what would go blind by it."""
+    caller = principal_of(request)
+
+    def work() -> dict[str, Any]:
+        found = filters.get(here.database, filter_id)
+        if not _is_visible(found, caller, scope):
+            raise NotFoundError(f"there is no ingress filter {filter_id[:80]!r}")
+        names = {one.id: one.name for one in groups.all_groups(here.database)}
+        return {
+            "filter": found,
+            "kept": _kept(found),
+            "rate": filters.hit_rates(here.database, here.clock.now_us()).get(found.id, 0.0),
+            "groups": [names.get(one, str(one)) for one in found.group_ids if _sees(caller, one)],
+            "sensors": sensor_list.some(here.database, scope, found.sensor_ids),
+        }
+
+    return render(
+        request, "screens/filter.html", event_lists=EVENT_LISTS, **await to_thread.run_sync(work)
+    )
+
+
+def _kept(one: IngressFilter) -> dict[str, Any]:
+    """What the form does not show, so that the check is of the whole filter."""
+    where = {"global": one.is_global, "group_ids": one.group_ids, "sensor_ids": one.sensor_ids}
+    return where | {"os_mask": one.os_mask} | {name: getattr(one, name) for name in EVENT_LISTS}
+
+
+def _sees(caller: Principal, group_id: int) -> bool:
+    return caller.role_in(group_id) >= Role.VIEWER
 
 
 def _is_visible(one: IngressFilter, caller: Principal, scope: Scope) -> bool:

@@ -2,7 +2,9 @@
 itself, so that one that fails or is not permitted leaves the others."""
 
 import shutil
+from functools import partial
 from typing import Annotated, Any, Final
+from urllib.parse import parse_qsl, urlencode
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
@@ -12,30 +14,66 @@ from vedette import limits
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.search.run import run_search
+from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.services import Services, services
+from vedette.console.histogram import HEIGHT, bars_of, stacks_of
+from vedette.console.query_terms import phrase
 from vedette.console.render import render
 from vedette.console.severity import LEVELS, level_of
 from vedette.errors import ForbiddenError
 from vedette.model.findings.alert import THOUSAND
+from vedette.model.principal import Role
 from vedette.model.scope import Scope
 from vedette.search.alerts import alert_search
+from vedette.search.alerts.host_risk import host_risk
 from vedette.search.bounded_engine import BoundedEngine
+from vedette.search.processes.histogram import HistogramRequest, process_histogram
 from vedette.search.search_request import SearchRequest, Sort
+from vedette.state.accounts import audit_trail
+from vedette.state.policy import groups
+from vedette.state.policy.groups import Group
 from vedette.state.sensors import sensor_list
+from vedette.state.sensors.sensor_list import SensorQuery
 from vedette.store.partitions.lifecycle import list_partitions
+from vedette.store.read.detection.alert_facets import AlertGroups
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
-Within = Annotated[Scope, Depends(scope_of_request)]
+
+
+def scope_of_tile(
+    request: Request, here: Here, scope: Annotated[Scope, Depends(scope_of_request)]
+) -> Scope:
+    """What the reader sees, of one sensor group where the address names it. Raises BadRequestError
+    for what is no id."""
+    group = request.query_params.get("group", "")
+    if not group:
+        return scope
+    wanted = SensorQuery(group_id=bounded_number("group", group, most=ID_MAX))
+    return Scope(frozenset(sensor_list.ids(here.database, scope, wanted, here.clock.now_us())))
+
+
+Within = Annotated[Scope, Depends(scope_of_tile)]
 
 OPEN_ALERTS: Final = '-status:Resolved -status:"False Positive"'
-_TILES: Final = ("alerts", "rules", "hosts", "sensors", "storage")
+_TILES: Final = ("alerts", "over-time", "rules", "hosts", "starts", "sensors")
+_TILES_OF_ADMINISTRATORS: Final = ("storage", "changes")
+_DAY_US: Final = 24 * 3600 * 1_000_000
+_HOUR_US: Final = 3600 * 1_000_000
 
 
 @router.get("/ui/", summary="Home")
-async def home(request: Request) -> Response:
-    return render(request, "screens/home.html", tiles=_TILES)
+async def home(request: Request, here: Here) -> Response:
+    """`group` is the id of a sensor group, whose hosts alone are counted then."""
+    caller = principal_of(request)
+    found = await to_thread.run_sync(groups.all_groups, here.database)
+    seen = [one for one in found if caller.role_in(one.id) >= Role.VIEWER]
+    group = request.query_params.get("group", "")
+    chosen = next((one for one in seen if str(one.id) == group), None)
+    is_admin = caller.is_global_admin and chosen is None
+    tiles = _TILES + (_TILES_OF_ADMINISTRATORS if is_admin else ())
+    return render(request, "screens/home.html", tiles=tiles, groups=seen, chosen=chosen)
 
 
 @router.get("/ui/_/home/alerts", summary="Open alerts by severity")
@@ -55,23 +93,66 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         return {
             "counts": counts,
             "total": found.total,
+            "open": OPEN_ALERTS,
             "mine": assigned.get(name, 0),
             "unassigned": unassigned,
             "oldest_us": found.rows[0]["created_time"] if found.rows else 0,
             "is_incomplete": found.is_incomplete,
         }
 
-    return render(request, "fragments/home/alerts.html", **await run_search(request, here, work))
+    return await _tile(request, here, "alerts", **await run_search(request, here, work))
 
 
 @router.get("/ui/_/home/rules", summary="What made the gravest open alerts")
 async def rules(request: Request, here: Here, scope: Within) -> Response:
-    return await _groups(request, here, scope, "title", "fragments/home/rules.html")
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        return {"found": _grouped(engine, here, scope, "title")}
+
+    found = await run_search(request, here, work)
+    return await _tile(request, here, "rules", thousand=THOUSAND, **found)
 
 
-@router.get("/ui/_/home/hosts", summary="The hosts with most open alerts")
+@router.get("/ui/_/home/over-time", summary="Alerts of a day by the hour")
+async def over_time(request: Request, here: Here, scope: Within) -> Response:
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        now_us = here.clock.now_us()
+        since_us = now_us - _DAY_US
+        newest = (Sort("created_time", is_descending=True),)
+        asked = SearchRequest((("q", "created_time:[-24h TO *]"),), 0, 0, newest)
+        counts = alert_search.over_time(engine, scope, asked, _HOUR_US, here.settings, now_us)
+        return {"found": stacks_of(counts, since_us, now_us, _HOUR_US), "since_us": since_us}
+
+    found = await run_search(request, here, work)
+    return await _tile(request, here, "over_time", levels=LEVELS, height=HEIGHT, **found)
+
+
+@router.get("/ui/_/home/starts", summary="Processes of a day by their start")
+async def starts(request: Request, here: Here, scope: Within) -> Response:
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        now_us = here.clock.now_us()
+        began = Sort("start", is_descending=True)
+        asked = SearchRequest((("q", "start:[-24h TO *]"),), 0, 0, (began,), group="id")
+        wanted = HistogramRequest(asked, "start", now_us - _DAY_US, now_us)
+        found = process_histogram(engine, scope, wanted, here.settings, now_us, engine.cancel)
+        return {"bars": bars_of(found), "total": sum(count for _, count in found.counts)}
+
+    found = await run_search(request, here, work)
+    return await _tile(request, here, "starts", height=HEIGHT, **found)
+
+
+@router.get("/ui/_/home/hosts", summary="The hosts with most open alerts, and their risk")
 async def hosts(request: Request, here: Here, scope: Within) -> Response:
-    return await _groups(request, here, scope, "host", "fragments/home/hosts.html")
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        found = _grouped(engine, here, scope, "host")
+        now_us = here.clock.now_us()
+        risks = [
+            host_risk(engine, scope, one.values["sensor_id"], now_us).score for one in found.groups
+        ]
+        rows = sorted(zip(found.groups, risks, strict=True), key=lambda one: -one[1])
+        return {"found": found, "rows": rows}
+
+    found = await run_search(request, here, work)
+    return await _tile(request, here, "hosts", thousand=THOUSAND, **found)
 
 
 @router.get("/ui/_/home/sensors", summary="Sensors")
@@ -81,7 +162,7 @@ async def sensors(request: Request, here: Here, scope: Within) -> Response:
         totals = sensor_list.totals(here.database, scope, now_us)
         return {"totals": totals, "silent": totals.sensors - totals.active}
 
-    return render(request, "fragments/home/sensors.html", **await to_thread.run_sync(work))
+    return await _tile(request, here, "sensors", **await to_thread.run_sync(work))
 
 
 @router.get("/ui/_/home/storage", summary="Storage")
@@ -92,28 +173,56 @@ async def storage(request: Request, here: Here) -> Response:
     def work() -> dict[str, Any]:
         partitions = list_partitions(here.engine)
         disk = shutil.disk_usage(here.settings.data)
+        byte_count = sum(one.byte_count for one in partitions)
+        age_us = here.clock.now_us() - min((one.opened_ms for one in partitions), default=0) * 1_000
+        a_day = byte_count * _DAY_US / age_us if age_us > _DAY_US else 0
         return {
             "partitions": partitions,
             "rows": sum(one.row_count for one in partitions),
-            "bytes": sum(one.byte_count for one in partitions),
+            "bytes": byte_count,
+            "days_left": disk.free / a_day if a_day else None,
             "free": disk.free,
             "size": disk.total,
             "takes": here.ingest_queue.available,
         }
 
-    return render(request, "fragments/home/storage.html", **await to_thread.run_sync(work))
+    return await _tile(request, here, "storage", **await to_thread.run_sync(work))
 
 
-async def _groups(
-    request: Request, here: Services, scope: Scope, by: str, template: str
-) -> Response:
-    def work(engine: BoundedEngine) -> dict[str, Any]:
-        wanted = _open(rows=limits.HOME_ROWS, sort=Sort("severity", is_descending=True))
-        now_us = here.clock.now_us()
-        found = alert_search.groups(engine, scope, wanted, by, here.settings, now_us)
-        return {"found": found, "thousand": THOUSAND}
+@router.get("/ui/_/home/changes", summary="What changed last")
+async def changes(request: Request, here: Here) -> Response:
+    if not principal_of(request).is_global_admin:
+        raise ForbiddenError("changes are shown to global administrators")
+    wanted = audit_trail.Search(rows=limits.HOME_ROWS)
+    _, entries = await to_thread.run_sync(audit_trail.search, here.database, wanted)
+    return await _tile(request, here, "changes", entries=entries)
 
-    return render(request, template, **await run_search(request, here, work))
+
+async def _tile(request: Request, here: Services, name: str, **values: Any) -> Response:
+    """A tile, whose links lead to what it counts."""
+    text = request.query_params.get("group", "")
+    found = await to_thread.run_sync(groups.get, here.database, int(text)) if text else None
+    within = partial(_within, found)
+    return render(request, f"fragments/home/{name}.html", within=within, **values)
+
+
+def _within(group: Group | None, href: str) -> str:
+    """The address of a list, of the hosts of one sensor group."""
+    if group is None:
+        return href
+    path, _, query = href.partition("?")
+    pairs = dict(parse_qsl(query, keep_blank_values=True))
+    if path == "/ui/sensors":
+        pairs["group"] = str(group.id)
+    else:
+        asked = pairs.get("q", OPEN_ALERTS if path == "/ui/alerts" else "")
+        pairs["q"] = f"{asked} {phrase('group', group.name)}".strip()
+    return f"{path}?{urlencode(pairs)}"
+
+
+def _grouped(engine: BoundedEngine, here: Services, scope: Scope, by: str) -> AlertGroups:
+    wanted = _open(rows=limits.HOME_ROWS, sort=Sort("severity", is_descending=True))
+    return alert_search.groups(engine, scope, wanted, by, here.settings, here.clock.now_us())
 
 
 def _open(

@@ -11,13 +11,16 @@ from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.search.run import run_lookup
 from vedette.api.schemas.parameters import whole_number
 from vedette.api.services import Services, services
+from vedette.console.query_terms import phrase
 from vedette.console.render import render
+from vedette.console.screens.sensors import why_not_isolated
 from vedette.errors import NotFoundError
 from vedette.model.ids import checked_process_id, names_process
 from vedette.model.scope import Scope
 from vedette.search.binaries import binary_search
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.search.processes import process
+from vedette.search.processes.process_columns import Row
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
@@ -34,7 +37,8 @@ async def process_analysis(
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
         row = process.flat_summary(engine, scope, named, segment)
-        return {"row": row, **_binary(engine, scope, row["process_md5"])}
+        why = why_not_isolated(request, here, scope, row["sensor_id"])
+        return {"row": row, "why": why, **_binary(engine, scope, row["process_md5"])}
 
     found = await run_lookup(request, here, work)
     parent_id = found["row"]["parent_id"]
@@ -44,8 +48,17 @@ async def process_analysis(
         segment=segment,
         has_parent=names_process(parent_id),
         parent_href=f"/ui/process/{parent_id}",
+        watched=_watched(found["row"]),
         **found,
     )
+
+
+def _watched(row: Row) -> str:
+    """A query that finds processes like this one, to begin a watchlist with."""
+    parts = [phrase("process_name", row["process_name"])]
+    if row["parent_name"]:
+        parts.append(phrase("parent_name", row["parent_name"]))
+    return " ".join(parts)
 
 
 def _binary(engine: BoundedEngine, scope: Scope, md5: str) -> dict[str, Any]:

@@ -2,22 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, Final
 
 import re2
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
-from vedette.api.http.access import scope_of_request
+from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import bounded_number
 from vedette.api.services import Services, services
 from vedette.console.event_lines import event_line
 from vedette.console.histogram import HEIGHT, bars_of
+from vedette.console.process_columns import columns_of, signature_class
 from vedette.console.query_terms import narrowed
 from vedette.console.render import render
+from vedette.console.screens.sensors import why_not_isolated
 from vedette.console.time_range import CHOICES, TimeRange, label_of, span_text, time_range
 from vedette.console.view import View, view_of
 from vedette.errors import QueryError
@@ -35,10 +40,12 @@ from vedette.search.processes.histogram import (
     Histogram,
     HistogramRequest,
     process_histogram,
+    process_week,
 )
 from vedette.search.processes.process_columns import Row
 from vedette.search.processes.process_search import SearchResults, search_processes
 from vedette.search.search_request import SearchRequest, Sort
+from vedette.store.read.binaries import Standing, standings_of
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
@@ -79,6 +86,7 @@ _MARKED: Final = ("process_name", "path", "cmdline", "parent_name", "username", 
 class _Asked:
     """What the address asks for."""
 
+    now_us: int
     view: View
     range: TimeRange
     time_field: str
@@ -97,7 +105,15 @@ async def process_search(request: Request, here: Here, scope: Within) -> Respons
     except QueryError as problem:
         return _page(request, asked, found=None, problem=problem)
     tree = carried_query(asked.parts, PROCESS)
-    return _page(request, asked, found=found, problem=None, **_marking(tree))
+    return _page(
+        request,
+        asked,
+        found=found,
+        problem=None,
+        columns=await to_thread.run_sync(columns_of, here.database, principal_of(request).name),
+        standings=await run_lookup(request, here, partial(_standings, scope, found.rows)),
+        **_marking(tree),
+    )
 
 
 @router.get("/ui/_/process/histogram", summary="The results over time")
@@ -114,11 +130,28 @@ async def histogram(request: Request, here: Here, scope: Within) -> Response:
     return render(
         request,
         "fragments/process/histogram.html",
+        view=asked.view,
         bars=bars,
         height=HEIGHT,
         steps=(bars.until_us - bars.since_us) // bars.width_us,
         field=asked.time_field,
         width_text=span_text(bars.width_us),
+    )
+
+
+@router.get("/ui/_/process/week", summary="The results by weekday and hour")
+async def week(request: Request, here: Here, scope: Within) -> Response:
+    asked = _asked(request, here.clock.now_us())
+
+    def work(engine: BoundedEngine) -> Sequence[tuple[int, int, int]]:
+        now_us = here.clock.now_us()
+        return process_week(engine, scope, asked.request, here.settings, now_us, engine.cancel)
+
+    found = await run_search(request, here, work)
+    most = max((count for _, _, count in found), default=0)
+    counts = {(weekday, hour): count for weekday, hour, count in found}
+    return render(
+        request, "fragments/process/week.html", counts=counts, most=most, weekdays=WEEKDAYS
     )
 
 
@@ -154,9 +187,10 @@ async def beside(
 
     def work(engine: BoundedEngine) -> Any:
         now_us = here.clock.now_us()
-        return preview(engine, scope, wanted, here.settings, now_us, engine.cancel)
+        found = preview(engine, scope, wanted, here.settings, now_us, engine.cancel)
+        return found, why_not_isolated(request, here, scope, found.row["sensor_id"])
 
-    found = await run_lookup(request, here, work)
+    found, why = await run_lookup(request, here, work)
     try:
         tree = carried_query(asked.parts, PROCESS)
         patterns = _patterns(tree)
@@ -167,6 +201,8 @@ async def beside(
         request,
         "fragments/process/preview.html",
         row=row,
+        sensor_id=row["sensor_id"],
+        why=why,
         segment_id=wanted.segment,
         marks=lambda name: spans(patterns.get(name, ()), row[name]),
         by_kind=found.by_kind,
@@ -192,7 +228,7 @@ def _asked(request: Request, now_us: int) -> _Asked:
         sorts=(Sort(sort_field if sort_field in SORTS else "start", direction != "asc"),),
         group="" if group == "none" else "id",
     )
-    return _Asked(view, span, field, wanted)
+    return _Asked(now_us, view, span, field, wanted)
 
 
 async def _find(
@@ -264,8 +300,14 @@ def _page(
         choices=CHOICES,
         label_of=label_of,
         values_shown=limits.FACET_VALUES_SHOWN,
+        signature_class=signature_class,
+        as_of=datetime.fromtimestamp(asked.now_us / 1_000_000, UTC).isoformat(),
         **values,
     )
+
+
+def _standings(scope: Scope, rows: Sequence[Row], engine: BoundedEngine) -> dict[str, Standing]:
+    return standings_of(engine, sorted({row["process_md5"] for row in rows} - {""}), scope)
 
 
 def _value_text(name: str, value: str | int) -> str:

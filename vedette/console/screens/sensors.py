@@ -21,9 +21,11 @@ from vedette.search.alerts import alert_search
 from vedette.search.alerts.host_risk import host_risk
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.search.search_request import SearchRequest, Sort
+from vedette.state.devices.update_jobs import KIT_TYPES
 from vedette.state.policy import groups
 from vedette.state.sensors import sensor_list
 from vedette.state.sensors.sensor_list import SensorQuery
+from vedette.state.sensors.sensor_packages import OS_TYPES, package_of
 from vedette.state.sensors.sensor_row import SensorRow
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
@@ -39,18 +41,7 @@ _SORTS: Final = ("last_checkin_time", "hostname", "status", "sensor_health_statu
 
 @router.get("/ui/sensors", summary="Hosts")
 async def sensors(request: Request, here: Here, scope: Within) -> Response:
-    params = request.query_params
-    start = whole_number(params, "start", 0)
-    sort = params.get("sort", "") if params.get("sort", "") in _SORTS else _SORTS[0]
-    group = params.get("group", "")
-    query = SensorQuery(
-        hostname=params.get("q", "").strip(),
-        group_id=bounded_number("group", group, most=ID_MAX) if group else None,
-        sort=sort,
-        is_descending=sort == _SORTS[0],
-        start=start,
-        rows=limits.PAGE_ROWS,
-    )
+    query = _query(request)
 
     def work() -> dict[str, Any]:
         now_us = here.clock.now_us()
@@ -64,19 +55,56 @@ async def sensors(request: Request, here: Here, scope: Within) -> Response:
                 for one in groups.all_groups(here.database)
                 if principal_of(request).role_in(one.id) >= Role.VIEWER
             ],
+            "kits": _kits(here),
         }
 
     return render(
         request,
         "screens/sensors.html",
         q=query.hostname,
-        group=group,
-        sort=sort,
-        start=start,
+        group=query.group_id or "",
+        silent=query.silent_days or "",
+        sort=query.sort,
+        start=query.start,
+        org=here.settings.org_key,
         page_rows=limits.PAGE_ROWS,
         phases=PHASES,
         **await to_thread.run_sync(work),
     )
+
+
+@router.get("/ui/_/sensors/ids", summary="The hosts that a list of hosts has, by id")
+async def ids(request: Request, here: Here, scope: Within) -> Response:
+    """All that match, not the page alone, for a change of all of them."""
+    query, now_us = _query(request), here.clock.now_us()
+    found = await to_thread.run_sync(sensor_list.ids, here.database, scope, query, now_us)
+    if len(found) > limits.SENSORS_PAGE_MAX:
+        most = limits.SENSORS_PAGE_MAX
+        raise BadRequestError(f"{len(found):,} hosts match; at most {most:,} change at a time")
+    return render(request, "fragments/sensors/ids.html", ids=found)
+
+
+def _query(request: Request) -> SensorQuery:
+    params = request.query_params
+    sort = params.get("sort", "") if params.get("sort", "") in _SORTS else _SORTS[0]
+    group, silent = params.get("group", ""), params.get("silent", "")
+    return SensorQuery(
+        hostname=params.get("q", "").strip(),
+        group_id=bounded_number("group", group, most=ID_MAX) if group else None,
+        silent_days=bounded_number("silent", silent, most=limits.PARAMETER_DAYS_MAX)
+        if silent
+        else None,
+        sort=sort,
+        is_descending=sort == _SORTS[0],
+        start=whole_number(params, "start", 0),
+        rows=limits.PAGE_ROWS,
+    )
+
+
+def _kits(here: Services) -> dict[str, str]:
+    """The version that an update job would install, by kit type."""
+    found = {os: package_of(here.database, os) for os in OS_TYPES}
+    return {kit: one.version for kit, os in KIT_TYPES.items() if (one := found[os]) is not None}
 
 
 @router.get("/ui/sensors/{sensor_id}", summary="A host")
@@ -109,6 +137,16 @@ async def sensor(sensor_id: str, request: Request, here: Here, scope: Within) ->
         why=_why_no_orders(row, can_act=can_act),
         **found,
     )
+
+
+def why_not_isolated(request: Request, here: Services, scope: Scope, sensor_id: int) -> str:
+    """Why the reader cannot isolate a host; "" if they can."""
+    try:
+        row = sensor_list.get(here.database, scope, sensor_id)
+    except NotFoundError:
+        return "The host is not in the list of sensors any more"
+    can_act = principal_of(request).role_in(row.group_id) >= Role.ANALYST
+    return _why_no_orders(row, can_act=can_act)
 
 
 def _why_no_orders(row: SensorRow, *, can_act: bool) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
@@ -14,9 +15,10 @@ from vedette.api.schemas.parameters import whole_number
 from vedette.api.schemas.sigma_rule import wanted
 from vedette.api.services import Services, services
 from vedette.console.render import render
-from vedette.state.policy import rules
+from vedette.console.text_changes import Line, differences
+from vedette.state.policy import rule_versions, rules
 from vedette.state.policy.rules import Wanted
-from vedette.state.policy.sigma_rule import SigmaRule
+from vedette.state.policy.sigma_rule import EarlierText, SigmaRule
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
@@ -73,6 +75,28 @@ async def one(rule_id: str, request: Request, here: Here) -> Response:
     found = await to_thread.run_sync(rules.get, here.database, rule_id)
     state = found.state(rules.in_force(here.database).generation)
     return render(request, "screens/sigma_rule.html", kept=found, state=state)
+
+
+@router.get("/ui/sigma/{rule_id}/versions", summary="What a Sigma rule said")
+async def versions(rule_id: str, request: Request, here: Here) -> Response:
+    """Each text with what it changed of the one before; the first that is kept is whole."""
+
+    def work() -> dict[str, Any]:
+        kept = rules.get(here.database, rule_id)
+        present = EarlierText(
+            revision=kept.revision, text=kept.rule.text, title=kept.rule.title,
+            level=kept.rule.level, text_us=kept.text_us, text_by=kept.text_by,
+        )  # fmt: skip
+        texts = [present, *rule_versions.earlier(here.database, rule_id)]
+        return {"kept": kept, "versions": _changes(texts)}
+
+    return render(request, "screens/sigma_versions.html", **await to_thread.run_sync(work))
+
+
+def _changes(texts: Sequence[EarlierText]) -> list[tuple[EarlierText, Sequence[Line] | None]]:
+    """Texts, the newest first, with the lines in which each differs from the next; None: whole."""
+    pairs = zip(texts, [*texts[1:], None], strict=True)
+    return [(one, differences(before.text, one.text) if before else None) for one, before in pairs]
 
 
 def _coverage(found: tuple[SigmaRule, ...]) -> dict[str, list[tuple[str, int, int]]]:

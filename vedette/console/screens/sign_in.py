@@ -1,19 +1,43 @@
 """The sign-in. The form speaks to the API; this is only the page around it."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.services import Services, services
 from vedette.console.render import render
 from vedette.limits import NEXT_CHARS_MAX
+from vedette.state.accounts import identity_providers
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
+Here = Annotated[Services, Depends(services)]
+
 
 @router.get("/ui/sign-in", summary="Sign in")
-async def sign_in(request: Request) -> Response:
-    wanted = request.query_params.get("next", "")
-    return render(request, "screens/sign_in.html", next=own_path(wanted))
+async def sign_in(request: Request, here: Here) -> Response:
+    return await sign_in_page(request, here)
+
+
+async def sign_in_page(
+    request: Request, here: Services, *, problem: str = "", status: int = 200
+) -> Response:
+    """The page, with what went wrong before."""
+    wanted = own_path(request.query_params.get("next", ""))
+    known = await to_thread.run_sync(
+        identity_providers.all_providers, here.database, limiter=here.authentications
+    )
+    return render(
+        request,
+        "screens/sign_in.html",
+        status=status,
+        next=wanted,
+        problem=problem,
+        providers=[one for one in known if one.is_enabled],
+    )
 
 
 def own_path(text: str) -> str:

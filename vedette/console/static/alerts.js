@@ -4,7 +4,8 @@ import { attempt, call, done } from "./api.js";
 import { openDialog } from "./app.js";
 import { number } from "./dom.js";
 import { openFlyout } from "./flyout.js";
-import { focusRow, selected } from "./grid.js";
+import { focusRow, select, selected } from "./grid.js";
+import { bind } from "./keys.js";
 
 const grid = document.querySelector("table.queue");
 const dialog = document.getElementById("triage");
@@ -14,19 +15,23 @@ let last = null;
 let pending = null;
 
 const alertRows = () => [...grid.querySelectorAll("tr[data-row]:not(.group)")].filter((row) => row.isConnected);
+const section = (row) => row.closest("tbody").dataset.section;
+const partsOf = (row) => [...grid.querySelectorAll(`tbody[data-section="${section(row)}"]`)];
+// The alerts of a group, with those of the groups within it.
+const insideOf = (row) => (row.matches(".outer") ? partsOf(row) : [row.parentElement]).flatMap((part) => [...part.querySelectorAll("tr[data-row]:not(.group)")]);
 const groupRows = () => [...grid.querySelectorAll("tr.group")];
 const escaped = (text) => encodeURIComponent(text);
 const everything = () => [grid.dataset.base, grid.dataset.span && `created_time:[${grid.dataset.span} TO *]`].filter(Boolean).map((one) => `(${one})`);
 
-// The alerts that a change is about.
-function chosen() {
+// The alerts that a change is about; `whole`: the group of the one that has the focus.
+function chosen(whole) {
   const ids = selected(grid);
   if (grid.dataset.all === "true") return { body: { query: `q=${escaped(everything().join(" "))}` }, rows: alertRows() };
-  const focused = document.activeElement.closest?.("tr[data-row]") ?? last;
+  const focused = document.activeElement.closest?.("tr[data-row]") ?? last ?? grid.querySelector("tr.open");
   const single = ids.filter((id) => !id.startsWith("group:"));
-  const groups = groupRows().filter((row) => ids.includes(row.dataset.row) || (!ids.length && row === focused));
+  const groups = groupRows().filter((row) => ids.includes(row.dataset.row) || (!ids.length && (whole ? row.parentElement.contains(focused) : row === focused)));
   if (groups.length) {
-    const inside = groups.flatMap((row) => [...row.parentElement.querySelectorAll("tr[data-row]:not(.group)")]);
+    const inside = [...new Set(groups.flatMap(insideOf))];
     const left = inside.filter((row) => row.dataset.left === "true").map((row) => row.dataset.row);
     const others = single.filter((id) => !inside.some((row) => row.dataset.row === id));
     const suppress = groups.map((row) => row.dataset.queryPart);
@@ -38,24 +43,26 @@ function chosen() {
   return { body: { alert_ids: wanted }, rows: alertRows().filter((row) => wanted.includes(row.dataset.row)) };
 }
 
-async function ask(status, assign) {
-  const about = chosen();
+async function ask({ triage: status, assign, word = WORDS[status], ask: field, suppress }) {
+  const about = chosen(suppress);
   pending = { ...about, status };
   form.reset();
   form.elements.assigned_to.value = assign ?? "";
+  form.elements.suppress.checked = Boolean(suppress && about.suppress);
   dialog.querySelector("[data-suppress-line]").hidden = !about.suppress || !["Resolved", "False Positive"].includes(status);
   const title = document.getElementById("triage-title");
   const counted = dialog.querySelector("[data-counted]");
   const button = dialog.querySelector("[data-submit]");
-  title.textContent = `${WORDS[status]} …`;
+  title.textContent = `${word} …`;
   counted.textContent = "Counting …";
   button.disabled = true;
   openDialog(dialog);
+  if (field) form.elements[field].focus();
   pending.counting = attempt(async () => {
     const found = await call("POST", "/api/v1/alerts", { ...about.body, dry_run: true });
     Object.assign(pending, { expected: found.alerts, snapshot: found.snapshot });
     const many = `${number(found.alerts)} ${found.alerts === 1 ? "alert" : "alerts"}`;
-    title.textContent = `${WORDS[status]} ${many}`;
+    title.textContent = `${word} ${many}`;
     counted.textContent = [
       `${many} on ${number(found.hosts)} ${found.hosts === 1 ? "host" : "hosts"}`,
       found.oldest && `the oldest of ${found.oldest.slice(0, 16).replace("T", " ")}Z`,
@@ -102,6 +109,7 @@ function leave(rows, status) {
       row.remove();
       if (!part.querySelector("tr[data-row]:not(.group)")) part.remove();
     }
+    for (const row of grid.querySelectorAll("tr.outer")) if (!insideOf(row).length) row.parentElement.remove();
   }
   for (const row of grid.querySelectorAll("tr[aria-selected=true]")) row.setAttribute("aria-selected", "false");
   grid.dataset.all = "false";
@@ -111,6 +119,7 @@ function leave(rows, status) {
 }
 
 function show(row) {
+  if (row.hidden) fold(row.parentElement.querySelector("tr.group"), true);
   last = row;
   focusRow(row);
   if (innerWidth >= 1280) openFlyout(row, { focus: false });
@@ -119,7 +128,7 @@ function show(row) {
 if (grid) {
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-triage]");
-    if (button) ask(button.dataset.triage, button.dataset.assign);
+    if (button) ask(button.dataset);
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -134,20 +143,75 @@ if (grid) {
   if (!wanted && alertRows().length) show(alertRows()[0]);
 }
 
+bind("X", "Select the group of the row", () => {
+  const row = (last ?? grid?.querySelector("tr.open"))?.parentElement.querySelector("tr.group");
+  if (row) {
+    select(row);
+    mark(row);
+  }
+  return Boolean(row);
+});
+
+function choose(row, on) {
+  row.setAttribute("aria-selected", String(on));
+  row.querySelector("input").checked = on;
+}
+
 function mark(row) {
   if (!row) return;
   const on = row.getAttribute("aria-selected") === "true";
   if (row.classList.contains("group")) {
-    for (const one of row.parentElement.querySelectorAll("tr[data-row]:not(.group)")) {
-      one.setAttribute("aria-selected", String(on));
-      one.querySelector("input").checked = on;
+    for (const one of insideOf(row)) {
+      choose(one, on);
       one.dataset.left = "false";
     }
+    if (row.matches(".outer")) for (const part of partsOf(row)) choose(part.querySelector("tr.group"), on);
+    else if (!on && row.matches(".inner")) choose(partsOf(row)[0].querySelector("tr.group"), false); // not all of it any more
   } else {
     const group = row.parentElement.querySelector("tr.group");
     row.dataset.left = String(group?.getAttribute("aria-selected") === "true" && !on);
   }
 }
+
+// A folded group keeps its alerts, out of sight and out of the way of j and k.
+function fold(row, open) {
+  const button = row.querySelector("[data-fold]");
+  button.setAttribute("aria-expanded", String(open));
+  const parts = row.matches(".outer") ? partsOf(row).slice(1) : [];
+  for (const part of parts) {
+    const inner = part.querySelector("tr.group");
+    inner.hidden = !open;
+    if (!open) fold(inner, false);
+  }
+  for (const one of row.parentElement.querySelectorAll("tr[data-row]:not(.group)")) one.hidden = !open;
+  if (open && row.matches(".inner")) fold(partsOf(row)[0].querySelector("tr.group"), true);
+}
+
+const isOpen = (row) => row.querySelector("[data-fold]").getAttribute("aria-expanded") === "true";
+
+function startFolding() {
+  grid.addEventListener("click", (event) => {
+    const row = event.target.closest("[data-fold]")?.closest("tr");
+    if (row) fold(row, !isOpen(row));
+  });
+  grid.addEventListener("keydown", (event) => {
+    const open = { ArrowRight: true, ArrowLeft: false }[event.key];
+    const row = event.target;
+    if (open === undefined || !row.matches("tr.group") || isOpen(row) === open) return;
+    fold(row, open);
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  document.querySelector("[data-fold-all]").addEventListener("click", ({ currentTarget: button }) => {
+    const open = button.getAttribute("aria-pressed") === "true";
+    const at = document.activeElement.closest("tr[data-row]") ?? last;
+    for (const row of groupRows()) fold(row, open);
+    button.setAttribute("aria-pressed", String(!open));
+    if (at?.hidden) focusRow(partsOf(at)[0].querySelector("tr.group"));
+  });
+}
+
+if (grid) startFolding();
 
 document.addEventListener("narrow", (event) => {
   const { field, value, how } = event.detail;

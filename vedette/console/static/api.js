@@ -74,7 +74,8 @@ export async function signIn(form) {
   const problem = form.querySelector("[data-problem]");
   const second = form.querySelector("[data-second-factor]");
   const fields = new FormData(form);
-  const body = { username: fields.get("username"), password: fields.get("password") };
+  const { link } = form.dataset;
+  const body = link ? { link } : { username: fields.get("username"), password: fields.get("password") };
   if (!second.hidden && fields.get("code")) body.code = fields.get("code");
   problem.hidden = true;
   try {
@@ -87,7 +88,7 @@ export async function signIn(form) {
     } else {
       problem.replaceChildren(untrusted(error.message));
       problem.hidden = false;
-      form.querySelector("[name=password]").focus();
+      (link ? form.querySelector("button.primary") : form.elements.password).focus();
     }
     return false;
   }

@@ -1,13 +1,15 @@
 // What every page does: keys, times, lists, flyout, menus, what happens when an answer fails.
 
-import { attempt, signInAgain, signOut } from "./api.js";
+import { attempt, call, failed, get, signInAgain, signOut } from "./api.js";
 import { copyMenu } from "./copy.js";
+import { make, meta } from "./dom.js";
 import { closeFlyout, startFlyout } from "./flyout.js";
 import { prepareGrids, startGrids } from "./grid.js";
 import { bind, help, startKeys } from "./keys.js";
 import { closeMenu, openMenu, startMenus } from "./menu.js";
-import "./omnibox.js";
-import { prefer, preference } from "./preferences.js";
+import { openOmnibox } from "./omnibox.js";
+import { adopt, all, prefer, preference } from "./preferences.js";
+import "./pulse.js";
 import { showTimes, switchZone } from "./time.js";
 
 const next = (name, values) => () => prefer(name, values[(values.indexOf(preference(name)) + 1) % values.length]);
@@ -16,6 +18,7 @@ const ACTIONS = {
   zone: () => switchZone(),
   "copy-menu": (anchor) => copyMenu(anchor),
   help: () => help(),
+  omnibox: () => openOmnibox(),
   reload: () => location.reload(),
   print: () => print(),
   "user-menu": (anchor) =>
@@ -45,14 +48,33 @@ export function openDialog(dialog) {
   dialog.dispatchEvent(new CustomEvent("opened", { bubbles: true }));
 }
 
+// No answer at all: said where it was waited for, with a way on; what is there stays.
+function unanswered(place) {
+  const text = `The server did not answer${navigator.onLine ? "" : ": this computer is offline"}`;
+  if (!place) failed(new Error(text));
+  else place.replaceWith(make("div", { class: "state error", role: "alert" }, make("p", {}, text), make("button", { type: "button", "data-action": "reload" }, "Try again")));
+}
+
 function startAnswers() {
   document.addEventListener("htmx:after:swap", () => {
     showTimes();
     prepareGrids();
     document.dispatchEvent(new CustomEvent("content"));
   });
+  document.addEventListener("htmx:error", ({ detail }) => unanswered(detail.ctx?.sourceElement?.querySelector(".skeleton")));
   document.addEventListener("session-ended", () => signInAgain().then(() => location.reload()));
   addEventListener("pageshow", (event) => event.persisted && location.reload());
+}
+
+// Preferences follow the user: what is set is kept by the server, and read once for each tab.
+function startPreferences() {
+  document.addEventListener("preference", () => attempt(() => call("PUT", "/api/v1/me/preferences", all())));
+  if (!meta("user") || sessionStorage.getItem("adopted") === meta("user")) return;
+  sessionStorage.setItem("adopted", meta("user"));
+  get("/api/v1/me/preferences").then((kept) => {
+    adopt(kept);
+    showTimes();
+  }, () => {});
 }
 
 function undoLast() {
@@ -68,6 +90,7 @@ startGrids();
 startActions();
 startAnswers();
 startFlyout();
+startPreferences();
 showTimes();
 bind("Escape", "", () => {
   if (document.querySelector("dialog[open]")) return false;

@@ -1,22 +1,26 @@
-// The backtest of a watchlist, at once and after each edit; hits a day as bars with numbers.
+// The backtest of a watchlist, at once and after each edit, and of a rule; hits a day as bars with
+// numbers.
 
 import { ApiError, attempt, call } from "./api.js";
 import { make, number } from "./dom.js";
 import { untrusted } from "./untrusted.js";
 
 const form = document.querySelector("form[data-watch]");
+const rule = document.querySelector("[data-rule]");
 const place = document.querySelector("[data-result]");
 const span = document.querySelector("[data-window]");
 let waiting = 0;
 let latest = 0;
 
 async function run() {
-  const query = form.elements.search_query.value.trim();
-  if (!query) return;
+  const query = form?.elements.search_query.value.trim();
+  if (form && !query) return;
   const mine = ++latest;
   place.setAttribute("aria-busy", "true");
   try {
-    const found = await call("POST", "/api/v1/watchlist/preview", { search_query: query, index_type: form.elements.index_type.value });
+    const found = form
+      ? await call("POST", "/api/v1/watchlist/preview", { search_query: query, index_type: form.elements.index_type.value })
+      : await call("POST", "/api/v1/sigma/test", { ids: [rule.dataset.rule] });
     if (mine === latest) show(found);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -37,7 +41,7 @@ function show(found) {
   days.append(body);
   const hosts = make("ul", { class: "plain" }, ...found.hosts.slice(0, 10).map((one) => make("li", {}, untrusted(one.hostname), make("span", { class: "meta num" }, number(one.hits)))));
   const samples = make("ul", { class: "plain" }, ...found.samples.slice(0, 10).map((one) =>
-    make("li", {}, untrusted(one.hostname ?? one.endpoint?.[0] ?? ""), " ", untrusted(one.process_name ?? one.observed_filename?.[0] ?? one.md5 ?? ""), make("span", { class: "mono meta cut" }, untrusted(one.cmdline ?? "")))));
+    make("li", {}, untrusted(one.hostname ?? one.endpoint?.[0] ?? ""), " ", untrusted(one.process_name ?? one.observed_filename?.[0] ?? one.md5 ?? ""), make("span", { class: "mono meta cut" }, untrusted(one.cmdline ?? (one.matched ? JSON.stringify(one.matched) : ""))))));
   place.replaceChildren(
     make("div", { class: "figures" },
       figure(number(found.total_hits), "hits"), figure(number(found.total_hosts), "hosts"),
@@ -45,6 +49,7 @@ function show(found) {
     found.incomplete_results ? make("p", { class: "bar partial" }, "Stopped for lack of time: at least so many.") : "",
     found.total_hits ? make("h3", {}, "Hits a day") : make("p", { class: "good-text" }, "It would not have hit in this time."),
     found.total_hits ? days : "",
+    ...(found.rules ?? []).filter((one) => one.not_stored.length).map((one) => make("p", { class: "bar partial" }, `What it looks at is not all stored: ${one.not_stored.join(", ")}. Events that come in have it.`)),
     found.total_hits ? make("h3", {}, "Hosts") : "", hosts,
     found.total_hits ? make("h3", {}, "Samples") : "", samples,
   );
@@ -67,3 +72,4 @@ if (form) {
   form.addEventListener("sent", (event) => attempt(() => alertOn(event)));
   attempt(run);
 }
+rule?.addEventListener("click", () => attempt(run));

@@ -29,6 +29,8 @@ export function number(value) {
   return value == null ? "–" : String(Math.round(value)).replace(/\B(?=(\d{3})+(?!\d))/g, "\u2009");
 }
 
+export const many = (count, one, more = `${one}s`) => `${number(count)} ${count === 1 ? one : more}`;
+
 // Said by screen readers, once.
 export function say(text) {
   const place = document.getElementById("said");

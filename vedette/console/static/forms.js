@@ -3,10 +3,13 @@
 
 import { attempt, call, done } from "./api.js";
 import "./contain.js";
+import { make, number } from "./dom.js";
+import { untrusted } from "./untrusted.js";
 
 const READERS = {
   number: (field) => Number(field.value),
   flag: (field) => field.checked,
+  rows: (field) => field.value.split("\n").map((one) => one.trim()).filter(Boolean),
   lines: (field) => field.value.split(/[\s,;]+/).filter(Boolean),
   json: (field) => JSON.parse(field.value),
   hours: (field) => new Date(Date.now() + Number(field.value) * 3_600_000).toISOString(),
@@ -17,7 +20,7 @@ export function bodyOf(form) {
   const body = JSON.parse(form.dataset.body ?? "{}");
   for (const field of form.querySelectorAll("[name]")) {
     const type = field.dataset.type ?? "text";
-    if (type === "flag" || field.value !== "") body[field.name] = READERS[type](field);
+    if (type === "flag" || type === "rows" || field.value !== "") body[field.name] = READERS[type](field);
   }
   return form.hasAttribute("data-list") ? [body] : body;
 }
@@ -40,10 +43,12 @@ export async function send(element, body) {
     : null;
   element.closest("dialog")?.close();
   if (element.dataset.secret) return showSecret(found[element.dataset.secret]);
-  sessionStorage.setItem("done", element.dataset.done ?? "Done");
   element.dispatchEvent(new CustomEvent("sent", { bubbles: true, detail: found }));
-  if (back) done(element.dataset.done, back);
-  else if (!element.hasAttribute("data-stay")) location.assign(element.dataset.then ?? location.href);
+  if (back || element.hasAttribute("data-stay")) done(element.dataset.done ?? "Done", back);
+  else {
+    sessionStorage.setItem("done", element.dataset.done ?? "Done");
+    location.assign(element.dataset.then ?? location.href);
+  }
   return found;
 }
 
@@ -80,11 +85,31 @@ document.addEventListener(
   true,
 );
 
+// A form with data-try is tried first: what its call answers is shown, and sent with the next submit.
+async function tried(form) {
+  const place = form.querySelector("[data-tried]");
+  const [method, path] = form.dataset.try.split(" ");
+  place.textContent = "Reading …";
+  const found = await call(method, path, bodyOf(form)).catch((error) => {
+    place.textContent = "";
+    throw error;
+  });
+  const counts = Object.entries(found.indicators).map(([type, count]) => `${number(count)} ${type}`).join(", ");
+  place.replaceChildren(
+    make("p", {}, make("b", {}, untrusted(found.display_name || found.name || "Without a name")), ` ${found.format}: ${number(found.reports)} reports, ${counts || "no indicator"}${found.complete ? "" : ", and more than there was time for"}`),
+    found.error_count ? make("p", { class: "warn-text" }, `${number(found.error_count)} parts cannot be read, the first: `, untrusted(`${found.errors[0].place}: ${found.errors[0].problem}`)) : "",
+    make("ul", { class: "plain" }, ...found.titles.map((one) => make("li", {}, untrusted(one)))));
+  form.dataset.ready = "true";
+  form.querySelector("[data-submit-word]").textContent = "Add";
+}
+
+document.addEventListener("input", ({ target: { form } }) => form?.dataset.try && delete form.dataset.ready);
+
 document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-call]");
   if (!form || event.defaultPrevented) return;
   event.preventDefault();
-  attempt(() => send(form, bodyOf(form)));
+  attempt(() => (form.dataset.try && !form.dataset.ready ? tried(form) : send(form, bodyOf(form))));
 });
 
 const said = sessionStorage.getItem("done");

@@ -43,7 +43,7 @@ export function select(row, on = row.getAttribute("aria-selected") !== "true") {
 
 const changed = (grid) => grid.dispatchEvent(new CustomEvent("selection", { bubbles: true, detail: { ids: selected(grid), all: grid.dataset.all === "true" } }));
 
-export const selected = (grid) => rowsOf(grid).filter((row) => row.getAttribute("aria-selected") === "true").map((row) => row.dataset.row);
+export const selected = (grid) => [...grid.querySelectorAll("tr[data-row][aria-selected=true]")].map((row) => row.dataset.row); // folded ones too
 
 // All rows that are loaded; a second time, all that match, which the screen takes from data-all.
 function selectAll(grid) {
@@ -94,6 +94,7 @@ function onKey(event) {
   const cell = event.target.closest("td");
   const grid = row.closest("[data-grid]");
   const key = event.key;
+  const main = cell ?? row.querySelector("td[data-main]") ?? row; // of a row: what it is first of all
   const on = {
     ArrowDown: () => step(row, 1, event.shiftKey), ArrowUp: () => step(row, -1, event.shiftKey),
     j: () => step(row, 1), k: () => step(row, -1), PageDown: () => step(row, 20), PageUp: () => step(row, -20),
@@ -101,7 +102,7 @@ function onKey(event) {
     ArrowRight: () => focusRow(row, { cell: cellsOf(row)[cell ? Math.min(cellsOf(row).indexOf(cell) + 1, cellsOf(row).length - 1) : 0] }),
     ArrowLeft: () => focusRow(row, { cell: cell && cellsOf(row).indexOf(cell) > 0 ? cellsOf(row)[cellsOf(row).indexOf(cell) - 1] : null }),
     x: () => select(row), " ": () => select(row),
-    "+": () => cell && narrow(cell, "include"), "-": () => cell && narrow(cell, "exclude"), o: () => cell && narrow(cell, "only"),
+    "+": () => narrow(main, "include"), "-": () => narrow(main, "exclude"), o: () => narrow(main, "only"),
     c: () => cell?.dataset.value !== undefined && copyText(cell.dataset.value, "Value copied"),
     ".": () => cellMenu(row, cell), F10: () => event.shiftKey && cellMenu(row, cell), ContextMenu: () => cellMenu(row, cell),
     ">": () => page(grid, "next"), "<": () => page(grid, "prev"),
@@ -124,6 +125,11 @@ function onKey(event) {
 }
 
 function onClick(event) {
+  const every = event.target.closest("[data-select-all]");
+  if (every) {
+    selectAll(every.closest("[data-grid]"));
+    event.preventDefault();
+  }
   const row = event.target.closest("tr[data-row]");
   if (!row || event.target.closest("a, button, label")) return;
   if (event.target.matches("input[type=checkbox]")) {

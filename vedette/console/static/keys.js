@@ -28,7 +28,8 @@ function visible(name, key) {
   const found = [...(dialog ?? document).querySelectorAll(`[data-${name}]`)].filter(
     (one) => one.dataset[name] === key && one.checkVisibility(),
   );
-  return found.find((one) => one.closest("#flyout")) ?? found[0];
+  const row = document.activeElement?.closest("tr");
+  return found.find((one) => row?.contains(one)) ?? found.find((one) => one.closest("#flyout")) ?? found[0];
 }
 
 function press(element) {
@@ -45,7 +46,8 @@ function onKey(event) {
   const key = name(event);
   if (key === "Ctrl+Enter") {
     const form = event.target.closest?.("form") ?? document.querySelector("dialog[open] form:not([method=dialog])");
-    if (form && (form.closest("dialog") || form.matches("[data-submit]"))) {
+    if (form?.querySelector("[data-save]:disabled")) event.preventDefault(); // not checked yet
+    else if (form && (form.closest("dialog") || form.matches("[data-submit]"))) {
       event.preventDefault();
       form.requestSubmit();
     }

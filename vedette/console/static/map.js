@@ -30,9 +30,8 @@ export class ProcessMap {
     for (const node of [...tree.nodes.values()].slice(0, MOST)) made.set(node.id, { id: node.id, node, children: [] });
     for (const one of made.values()) (made.get(one.node.parent_id) ?? top).children.push(one);
     const only = top.children.length === 1 ? top.children[0] : top;
-    const root = d3.tree().nodeSize([ROW, COLUMN])(d3.hierarchy(only));
-    this.nodes = root.descendants().filter((one) => one.data.node);
-    this.byId = new Map(this.nodes.map((one) => [one.data.id, one]));
+    this.nodes = placed(only).filter((one) => one.node);
+    this.byId = new Map(this.nodes.map((one) => [one.id, one]));
     this.rows = [...this.nodes].sort((a, b) => a.x - b.x);
     this.selected ||= tree.selected;
     this.fit();
@@ -44,7 +43,7 @@ export class ProcessMap {
     const width = Math.max(0, ...this.nodes.map((one) => one.y)) + COLUMN;
     const [top, bottom] = xs.reduce(([low, high], x) => [Math.min(low, x), Math.max(high, x)], [0, 0]);
     const scale = Math.min(1, (this.width - 24) / width, (this.height - 40) / (bottom - top + ROW));
-    if (scale < 0.5) {
+    if (scale < 0.8) { // names would cover each other
       this.follow(this.selected, true);
       return;
     }
@@ -104,7 +103,7 @@ export class ProcessMap {
     context.lineWidth = 1;
     context.beginPath();
     for (const one of seen) {
-      if (!one.parent?.data.node) continue;
+      if (!one.parent?.node) continue;
       const [x, y] = this.spot(one);
       const [px, py] = this.spot(one.parent);
       if (x < -COLUMN * scale || px > width) continue;
@@ -117,13 +116,20 @@ export class ProcessMap {
     for (const one of seen) {
       const [x, y] = this.spot(one);
       if (x < -COLUMN || x > width) continue;
-      const chosen = one.data.id === this.selected;
+      const chosen = one.id === this.selected;
       context.fillStyle = chosen ? colour.accent : colour.fg;
       context.beginPath();
       context.arc(x, y, chosen ? 5 : 3.5, 0, 7);
-      if (one.data.node.missing) context.stroke();
+      if (one.node.missing) context.stroke();
       else context.fill();
-      if (scale > 0.45) context.fillText(plain(nameOf(one.data.node)).slice(0, 26), x + 9, y);
+      if (scale <= 0.45) continue;
+      const text = plain(nameOf(one.node)).slice(0, 26);
+      context.strokeStyle = colour.bg;
+      context.lineWidth = 4;
+      context.strokeText(text, x + 9, y);
+      context.fillText(text, x + 9, y);
+      context.strokeStyle = colour.line;
+      context.lineWidth = 1;
     }
   }
 
@@ -166,8 +172,26 @@ export class ProcessMap {
       const [nx, ny] = this.spot(one);
       return x > nx - 8 && x < nx + 150 * Math.min(1, this.scale) && Math.abs(ny - y) < 10;
     });
-    if (near) this.onSelect(near.data.node);
+    if (near) this.onSelect(near.node);
   }
+}
+
+// Leaves one below the other, a parent in the middle of its children; the parent stands first.
+function placed(root) {
+  const order = [];
+  const stack = [root];
+  let leaves = 0;
+  while (stack.length) {
+    const one = stack.pop();
+    one.y = one.parent?.node ? one.parent.y + COLUMN : 0;
+    if (!one.children.length) one.x = ROW * leaves++;
+    order.push(one);
+    for (const child of [...one.children].reverse()) stack.push(Object.assign(child, { parent: one }));
+  }
+  for (const one of [...order].reverse()) {
+    if (one.children.length) one.x = (one.children[0].x + one.children.at(-1).x) / 2;
+  }
+  return order;
 }
 
 function first(rows, x) {

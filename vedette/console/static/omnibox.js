@@ -1,13 +1,14 @@
 // Ctrl+K: paste anything, see what it is and what is known of it, go there.
 
 import { ApiError, attempt, get } from "./api.js";
-import { make, number } from "./dom.js";
+import { make, many, number } from "./dom.js";
 import { bind } from "./keys.js";
 import { untrusted } from "./untrusted.js";
 
 let dialog = null;
 let waiting = 0;
 let latest = 0;
+let shown = null; // the text that the answer on the page is about
 
 function build() {
   const field = make("input", { type: "text", class: "mono", "aria-label": "Look up", placeholder: "Hash, address, domain, path, host, process, rule or alert", autocomplete: "off", spellcheck: "false" });
@@ -22,7 +23,7 @@ function build() {
     event.preventDefault();
     clearTimeout(waiting);
     attempt(async () => {
-      await look(field.value, place);
+      if (shown !== field.value) await look(field.value, place);
       place.querySelector("a")?.focus();
       place.querySelector("a")?.click();
     });
@@ -42,7 +43,9 @@ async function look(text, place) {
   if (!text.trim()) return place.replaceChildren();
   try {
     const found = await get(`/api/v1/lookup?value=${encodeURIComponent(text)}`);
-    if (mine === latest) place.replaceChildren(...show(found));
+    if (mine !== latest) return undefined;
+    place.replaceChildren(...show(found));
+    shown = text;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (mine === latest) place.replaceChildren(make("p", { class: "bar broken" }, untrusted(error.message)));
@@ -56,14 +59,14 @@ function show(found) {
   const links = found.targets.map((one) => make("a", { href: PAGES[one.kind](one) }, make("span", { class: "chip" }, one.kind), " ", untrusted(one.name)));
   if (found.kind === "process" && found.processes) links.push(make("a", { href: `/ui/process/${encodeURIComponent(found.value.slice(0, 36))}` }, "Analyse the process"));
   if (found.kind === "md5" && !found.targets.some((one) => one.kind === "alert")) links.push(make("a", { href: `/ui/binary/${found.value}` }, "The program with this MD5"));
-  links.push(make("a", { href: `/ui/process?q=${encodeURIComponent(found.query)}` }, `${number(found.processes)} processes on ${number(found.host_count)} hosts`));
-  if (found.alerts) links.push(make("a", { href: `/ui/alerts?q=${encodeURIComponent(found.alert_query)}` }, `${number(found.alerts)} alerts, ${number(found.open_alerts)} open`));
+  links.push(make("a", { href: `/ui/process?q=${encodeURIComponent(found.query)}` }, `${many(found.processes, "process", "processes")} on ${many(found.host_count, "host")}`));
+  if (found.alerts) links.push(make("a", { href: `/ui/alerts?q=${encodeURIComponent(found.alert_query)}` }, `${many(found.alerts, "alert")}, ${number(found.open_alerts)} open`));
   const time = (text) => (text ? `${text.slice(0, 19).replace("T", " ")}Z` : "never");
   const facts = make("dl", { class: "facts" },
     make("dt", {}, "Is"), make("dd", {}, found.kind, " ", untrusted(found.value)),
     make("dt", {}, "Seen"), make("dd", {}, found.processes ? `${time(found.first_seen)} to ${time(found.last_seen)}` : "never, on the hosts that you see"),
-    ...(found.hosts.length ? [make("dt", {}, "Hosts"), make("dd", {}, ...found.hosts.slice(0, 6).flatMap((one) => [untrusted(one.name), " "]))] : []),
-    ...(found.feeds.length ? [make("dt", {}, "Feeds"), make("dd", {}, ...found.feeds.flatMap((one) => [untrusted(one.name), " "]))] : []),
+    ...(found.hosts.length ? [make("dt", {}, "Hosts"), make("dd", {}, ...found.hosts.slice(0, 6).flatMap((one) => [untrusted(one.name), ", "]).slice(0, -1))] : []),
+    ...(found.feeds.length ? [make("dt", {}, "Feeds"), make("dd", {}, ...found.feeds.flatMap((one) => [untrusted(one.name), ", "]).slice(0, -1))] : []),
     ...(found.banned ? [make("dt", {}, "Banned"), make("dd", { class: "warn-text" }, untrusted(found.ban_text || "yes"))] : []));
   return [facts, make("nav", { "aria-label": "What was found" }, ...links)];
 }

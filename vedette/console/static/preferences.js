@@ -1,7 +1,9 @@
-// What a reader prefers: theme, density, time zone, single keys.
+// What a reader prefers: theme, density, time zone, single keys, columns left out.
+
+import { call } from "./api.js";
 
 const NAME = "vedette.preferences";
-const DEFAULTS = { theme: "system", density: "default", zone: "utc", keys: true };
+const DEFAULTS = { theme: "system", density: "default", zone: "utc", keys: true, hidden: "", columns: "" };
 
 let known = read();
 
@@ -15,16 +17,31 @@ function read() {
 
 export const preference = (name) => known[name];
 
-export function prefer(name, value) {
-  known = { ...known, [name]: value };
+function keep(values) {
+  known = { ...known, ...values };
   localStorage.setItem(NAME, JSON.stringify(known));
   apply();
+}
+
+export function prefer(name, value) {
+  keep({ [name]: value });
   document.dispatchEvent(new CustomEvent("preference", { detail: { name, value } }));
 }
 
+// Several at once; resolves when the server has them.
+export async function keepAll(values) {
+  keep(values);
+  await call("PUT", "/api/v1/me/preferences", known);
+}
+
+// What the server keeps of them, once for each tab.
+export const adopt = (values) => keep(Object.fromEntries(Object.keys(DEFAULTS).filter((name) => name in values).map((name) => [name, values[name]])));
+
+export const all = () => known;
+
 export function apply() {
   const root = document.documentElement;
-  for (const name of ["theme", "density"]) root.dataset[name] = known[name];
+  for (const name of ["theme", "density", "hidden"]) root.dataset[name] = known[name];
 }
 
 apply();

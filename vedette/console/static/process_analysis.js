@@ -266,7 +266,7 @@ function fact(name, value, { time = false } = {}) {
 
 function details(title, facts, links, raw) {
   const place = part("details");
-  const json = make("details", { class: "twin" }, make("summary", {}, "As JSON"), make("pre", { class: "mono wrap" }, untrusted(JSON.stringify(raw, null, 2))));
+  const json = make("details", { class: "twin" }, make("summary", {}, "As JSON"), make("pre", { class: "mono wrap" }, ...JSON.stringify(raw, null, 2).split("\n").flatMap((one) => [untrusted(one), "\n"])));
   place.replaceChildren(make("h2", { tabindex: "-1" }, title), make("p", { class: "actions" }, ...links), make("dl", { class: "facts" }, ...facts.flat()), json);
   part("details-pane").hidden = false;
 }

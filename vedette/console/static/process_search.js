@@ -1,9 +1,12 @@
 // Process search: narrowing by values, sorting, time steps, saving, keys of the focused row.
 
-import { attempt, call, done } from "./api.js";
+import { attempt, call, done, get } from "./api.js";
+import { pageCall } from "./copy.js";
 import { startHistogram } from "./histogram.js";
+import { focusRow } from "./grid.js";
 import { bind } from "./keys.js";
-import { isTyping } from "./dom.js";
+import { isTyping, make, many, say } from "./dom.js";
+import { keepAll, preference } from "./preferences.js";
 import { narrowedQuery, startQuery, term } from "./query.js";
 
 const form = document.getElementById("search");
@@ -30,6 +33,11 @@ document.addEventListener("click", (event) => {
     toggle.setAttribute("aria-pressed", String(on));
     document.getElementById("facets").hidden = !on;
   }
+  const following = event.target.closest("[data-action=follow]");
+  if (following) follow(following.getAttribute("aria-pressed") !== "true");
+  if (event.target.closest("[data-action=show-news]")) form.requestSubmit();
+  const chooser = event.target.closest("[data-action=columns]");
+  if (chooser) columns(chooser);
   const rare = event.target.closest("[data-rare]");
   if (rare) rare.setAttribute("aria-pressed", "true");
 });
@@ -52,6 +60,19 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   event.stopPropagation();
 });
+
+// The results have the focus once they are there, so that the next key acts on them.
+let before = null;
+form.addEventListener("submit", () => (before = document.getElementById("results")));
+document.addEventListener("content", () => {
+  const results = document.getElementById("results");
+  if (!before || results === before) return;
+  before = null;
+  began();
+  const row = results.querySelector("tr[data-row]");
+  if (row && [field, document.body].includes(document.activeElement)) focusRow(row);
+});
+bind("r", "Rare values of the first facet", () => document.querySelector(".facet [data-rare]")?.click());
 
 const focused = () => document.querySelector("tr[data-row]:focus, tr[data-row]:focus-within, tr.open");
 
@@ -98,6 +119,75 @@ function setRange(since, until) {
   select.append(new Option(text.replace("..", " to "), text, true, true));
   form.requestSubmit();
 }
+
+const COLUMNS = { hostname: "Host", username: "User", process_name: "Process", standing: "Signature and hosts", parent_name: "Parent", cmdline: "Command line", counts: "Events" };
+const HIDES = { parent_name: "parent" }; // as it is kept since the first version
+
+// The columns: which are shown, and their order by buttons.
+function columns(opener) {
+  const dialog = document.getElementById("columns");
+  const list = dialog.querySelector("ul");
+  const hidden = new Set(preference("hidden").split(" ").filter(Boolean));
+  const move = (item, by) => {
+    const other = by < 0 ? item.previousElementSibling : item.nextElementSibling;
+    if (other) list.insertBefore(by < 0 ? item : other, by < 0 ? other : item);
+    item.querySelector(`[data-by="${by}"]`).focus();
+    say(`${COLUMNS[item.dataset.column]}, ${[...list.children].indexOf(item) + 1} of ${list.children.length}`);
+  };
+  list.replaceChildren(...opener.dataset.columns.split(" ").map((name) => {
+    const box = make("input", { type: "checkbox", checked: !hidden.has(HIDES[name] ?? name), disabled: name === "process_name" });
+    const item = make("li", { "data-column": name }, make("label", { class: "check" }, box, COLUMNS[name]));
+    for (const [by, word, symbol] of [[-1, "earlier", "↑"], [1, "later", "↓"]]) {
+      item.append(make("button", { type: "button", class: "quiet", "data-by": by, "aria-label": `${COLUMNS[name]} ${word}`, onclick: () => move(item, by) }, symbol));
+    }
+    return item;
+  }));
+  dialog.showModal();
+  list.querySelector("input").focus();
+}
+
+document.getElementById("columns").querySelector("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const items = [...event.target.querySelectorAll("li")];
+  const left = items.filter((item) => !item.querySelector("input").checked).map((item) => HIDES[item.dataset.column] ?? item.dataset.column);
+  event.target.closest("dialog").close();
+  attempt(async () => {
+    await keepAll({ hidden: left.join(" "), columns: items.map((item) => item.dataset.column).join(" ") });
+    form.requestSubmit();
+  });
+});
+
+// Following: what is new since the list was made is counted, and shown when its reader says so.
+const FOLLOW_MS = 5_000;
+
+async function news() {
+  const button = document.querySelector("[data-action=follow]");
+  if (!button || document.hidden || form.elements.follow.value !== "1") return;
+  const since = form.dataset.since;
+  const params = pageCall().params.filter(([name]) => !["rows", "start", "sort"].includes(name));
+  const found = await get(`/api/v1/process?${new URLSearchParams([...params, ["rows", 0], ["svc.min_last_server_update", since]])}`);
+  if (since !== form.dataset.since || !found.total_results) return;
+  document.getElementById("news").replaceChildren(make("button", { type: "button", "data-action": "show-news" }, `${many(found.total_results, "process is", "processes are")} new or changed: show`));
+}
+
+function follow(on) {
+  form.elements.follow.value = on ? "1" : "";
+  const url = new URL(location.href);
+  if (on) url.searchParams.set("follow", "1");
+  else url.searchParams.delete("follow");
+  history.replaceState(history.state, "", url);
+  began(on);
+}
+
+// From now on; the button of a list that came in says whether it is followed.
+function began(on = form.elements.follow.value === "1") {
+  form.dataset.since = document.getElementById("results").dataset.asOf ?? form.dataset.since;
+  document.getElementById("news").replaceChildren();
+  document.querySelector("[data-action=follow]")?.setAttribute("aria-pressed", String(on));
+}
+
+began();
+setInterval(() => news().catch(() => {}), FOLLOW_MS);
 
 bind("[", "Earlier time range", () => shift(-1));
 bind("]", "Later time range", () => shift(1));

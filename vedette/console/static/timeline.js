@@ -18,7 +18,7 @@ export class Timeline {
   constructor(place, { onSelect, onRange, describe }) {
     Object.assign(this, { place, onSelect, onRange, describe });
     this.canvas = make("canvas", { "aria-hidden": "true" });
-    this.cursor = make("div", { class: "timeline-cursor", role: "slider", tabindex: "0", "aria-label": "Event on the timeline", "aria-valuemin": "1" });
+    this.cursor = make("div", { class: "timeline-cursor", role: "slider", tabindex: "0", "aria-label": "Event on the timeline", "aria-valuemin": "1", "aria-valuenow": "1" });
     place.append(this.canvas, this.cursor);
     this.height = LANES.length * LANE + AXIS;
     this.times = new Float64Array(0);
@@ -174,7 +174,7 @@ export class Timeline {
     for (let at = Math.ceil(this.view[0] / step) * step; at < this.view[1]; at += step) {
       const x = this.x(at);
       context.fillRect(x, LANES.length * LANE, 1, 4);
-      context.fillText(timeText(at, { day: step >= 864e5, seconds: step < 6e4, milliseconds: step < 1000 }), x + 4, y);
+      if (x < width - 72) context.fillText(timeText(at, { day: step >= 864e5, seconds: step < 6e4, milliseconds: step < 1000 }), x + 4, y);
     }
   }
 

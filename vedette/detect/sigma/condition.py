@@ -29,6 +29,7 @@ from vedette.detect.nodes import (
     Text,
     Where,
 )
+from vedette.detect.sigma.errors import UnsupportedError
 
 _COMPARISONS: Final[dict[types.CompareOperators, Comparison]] = {
     types.CompareOperators.LT: "lt",
@@ -39,14 +40,6 @@ _COMPARISONS: Final[dict[types.CompareOperators, Comparison]] = {
 _FLAGS: Final = types.SigmaRegularExpression.sigma_to_re_flag
 _ANY: Final = types.SpecialChars.WILDCARD_MULTI
 _ONE: Final = types.SpecialChars.WILDCARD_SINGLE
-
-
-class UnsupportedError(Exception):
-    """What cannot be evaluated; `reason` is a stable word."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
 
 
 def node_of(parsed: Any) -> Node:

@@ -7,7 +7,7 @@ from sigma.correlations import SigmaCorrelationRule
 from vedette import limits
 from vedette.detect.correlation import Correlation, CorrelationType, Operator
 from vedette.detect.rule import Level
-from vedette.detect.sigma.condition import UnsupportedError
+from vedette.detect.sigma.errors import UnsupportedError
 
 _TYPES: Final[dict[str, CorrelationType]] = {
     "event_count": "event_count",

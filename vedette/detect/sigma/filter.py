@@ -5,7 +5,8 @@ from typing import Any
 from sigma.filters import SigmaFilter
 
 from vedette.detect.rule_filter import RuleFilter
-from vedette.detect.sigma.condition import UnsupportedError, any_of, node_of
+from vedette.detect.sigma.condition import any_of, node_of
+from vedette.detect.sigma.errors import UnsupportedError
 from vedette.detect.views.sources import sources_of
 
 

@@ -19,9 +19,11 @@ from vedette.detect.correlation import Correlation
 from vedette.detect.nodes import Node, fields_of, size_of
 from vedette.detect.rule import SEVERITY, Level, Problem, Rule
 from vedette.detect.rule_filter import RuleFilter
-from vedette.detect.sigma.condition import UnsupportedError, any_of, node_of
+from vedette.detect.sigma.condition import any_of, node_of
 from vedette.detect.sigma.correlation import correlation_of
+from vedette.detect.sigma.errors import UnsupportedError
 from vedette.detect.sigma.filter import filter_of
+from vedette.detect.sigma.placeholders import NO_VALUES, Placeholders, resolved
 from vedette.detect.views.sources import sources_of
 
 _NOT_YAML: Final = (yaml.YAMLError, RecursionError, ValueError)
@@ -51,11 +53,11 @@ class Document:
     problem: Problem | None = None
 
 
-def load_rules(text: str, name: str) -> Loaded:
+def load_rules(text: str, name: str, placeholders: Placeholders = NO_VALUES) -> Loaded:
     """The rules over single events of one file; `name` is the file's, for problems."""
     rules: list[Rule] = []
     problems: list[Problem] = []
-    for document in load_documents(text, name):
+    for document in load_documents(text, name, placeholders):
         if isinstance(document.rule, Rule):
             rules.append(document.rule)
         elif document.rule is not None:
@@ -67,9 +69,11 @@ def load_rules(text: str, name: str) -> Loaded:
     return Loaded(tuple(rules), tuple(problems))
 
 
-def load_documents(text: str, name: str) -> Iterator[Document]:
-    """The documents of one file, in order. A document without an id gets one made of its text, so
-    that the same text has the same id wherever it is loaded."""
+def load_documents(
+    text: str, name: str, placeholders: Placeholders = NO_VALUES
+) -> Iterator[Document]:
+    """The documents of one file, in order, with the values of `placeholders`. A document without an
+    id gets one made of its text, so that the same text has the same id wherever it is loaded."""
     if len(text) > limits.SIGMA_FILE_CHARS_MAX:
         message = f"longer than {limits.SIGMA_FILE_CHARS_MAX} characters"
         yield _refused(name, "", Problem(name, "", "too_large", message))
@@ -79,7 +83,7 @@ def load_documents(text: str, name: str) -> Iterator[Document]:
         if isinstance(document, Problem):
             yield _refused(place, source, Problem(place, "", document.reason, document.message))
         elif isinstance(document, dict):
-            yield _document(place, source, document)
+            yield _document(place, source, document, placeholders)
         elif document is not None:
             problem = Problem(place, "", "malformed", "a rule is a mapping")
             yield _refused(place, source, problem)
@@ -92,7 +96,9 @@ def _refused(
     return Document(place, text, id_, problem.title, level, problem=problem)
 
 
-def _document(place: str, text: str, document: dict[Any, Any]) -> Document:
+def _document(
+    place: str, text: str, document: dict[Any, Any], placeholders: Placeholders
+) -> Document:
     title = str(document.get("title", ""))[: limits.SIGMA_TITLE_CHARS_MAX]
     level = _level_named(document.get("level"))
     id_ = _id_of(document) or str(uuid5(NAMESPACE_URL, text))
@@ -101,9 +107,11 @@ def _document(place: str, text: str, document: dict[Any, Any]) -> Document:
         if "correlation" in document:
             made = correlation_of(document, id_, level)
         elif "filter" in document:
-            made = filter_of(document, id_)
+            given = {"filter": resolved(document["filter"], placeholders)}
+            made = filter_of(document | given, id_)
         else:
-            made = _rule(document)
+            given = {"detection": resolved(document.get("detection"), placeholders)}
+            made = _rule(document | given if "detection" in document else document)
             id_ = made.id
     except UnsupportedError as error:
         problem = Problem(place, title, error.reason, str(error)[:500])

@@ -39,7 +39,7 @@ _PATHS: Final[dict[str, IocType | None]] = {
     "file:hashes.ssdeep": None,
     "network-traffic:dst_ref.value": None,
 }
-"""What paths of patterns are; None for what has other means to be found beside it."""
+"""What paths of patterns are; None for what has other means to be found besides it."""
 
 _OTHER_HASHES: Final = frozenset(name for name in _PATHS if name.startswith("file:hashes."))
 _SCORE_UNKNOWN: Final = 50

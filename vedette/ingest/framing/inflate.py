@@ -1,8 +1,9 @@
 """Bounded decompression of request bodies: gzip, zlib and zstd.
 
-Output never exceeds the limit by more than one piece, whatever the header declares.
+Output never exceeds the limit by more than one step, whatever the header declares.
 """
 
+import io
 import zlib
 
 import zstandard
@@ -12,6 +13,7 @@ from vedette.limits import (
     BODY_INFLATED_BYTES_MAX,
     COMPRESSED_MEMBERS_MAX,
     INFLATE_PIECE_BYTES,
+    INFLATE_STEP_BYTES,
     INFLATE_ZSTD_PIECE_BYTES,
     ZSTD_WINDOW_BYTES_MAX,
 )
@@ -44,14 +46,14 @@ def inflate(body: bytes, encoding: str, limit: int = BODY_INFLATED_BYTES_MAX) ->
 
 
 def _inflate_zlib(body: bytes, limit: int) -> bytes:
-    out = bytearray()
+    out = io.BytesIO()  # gives its bytes away without a copy
     view = memoryview(body)
     position = 0
     for _ in range(COMPRESSED_MEMBERS_MAX):
         wbits = _EITHER_WBITS if position == 0 else _GZIP_WBITS
         position = _inflate_member(view, position, wbits, out, limit)
         if position == len(body) or _is_padding(view[position:]):
-            return bytes(out)
+            return out.getvalue()
     raise _too_many()
 
 
@@ -61,19 +63,24 @@ def _is_padding(rest: memoryview) -> bool:
     return rest[0] == 0 and not bytes(rest).strip(b"\0")
 
 
-def _inflate_member(view: memoryview, position: int, wbits: int, out: bytearray, limit: int) -> int:
-    """Decompress one member into `out`; returns the offset of the next."""
+def _inflate_member(
+    view: memoryview, position: int, wbits: int, out: io.BytesIO, limit: int
+) -> int:
+    """Decompress one member into `out`, in steps; returns the offset of the next."""
     inflater = zlib.decompressobj(wbits)
+    is_drained = True
     try:
         while not inflater.eof:
             piece: bytes | memoryview = inflater.unconsumed_tail
-            if not piece:
+            if not piece and is_drained:
                 piece = view[position : position + INFLATE_PIECE_BYTES]
                 position += len(piece)
-            if not piece:
-                raise _damaged("it ends too early")
-            out += inflater.decompress(piece, limit - len(out) + 1)
-            if len(out) > limit:
+                if not piece:
+                    raise _damaged("it ends too early")
+            made = inflater.decompress(piece, INFLATE_STEP_BYTES)
+            is_drained = len(made) < INFLATE_STEP_BYTES
+            out.write(made)
+            if out.tell() > limit:
                 raise _too_large(limit)
     except zlib.error as error:
         raise _damaged(str(error)) from error
@@ -98,7 +105,7 @@ def _inflate_frame(
 
 
 def _inflate_frames(decompressor: zstandard.ZstdDecompressor, body: bytes, limit: int) -> bytes:
-    out = bytearray()
+    out = io.BytesIO()
     view = memoryview(body)
     position = 0
     for _ in range(COMPRESSED_MEMBERS_MAX):
@@ -109,14 +116,14 @@ def _inflate_frames(decompressor: zstandard.ZstdDecompressor, body: bytes, limit
                 position += len(piece)
                 if not piece:
                     raise _damaged("it ends too early")
-                out += inflater.decompress(piece)
-                if len(out) > limit:
+                out.write(inflater.decompress(piece))
+                if out.tell() > limit:
                     raise _too_large(limit)
         except zstandard.ZstdError as error:
             raise _damaged(str(error)) from error
         position -= len(inflater.unused_data)
         if position == len(body):
-            return bytes(out)
+            return out.getvalue()
     raise _too_many()
 
 

@@ -7,11 +7,12 @@ and log lines. A broken piece is returned unchanged for `decode` to reject, and 
 the next line that can begin a record.
 """
 
+import codecs
 import re
 
 import msgspec
 
-from vedette.limits import RECORD_BYTES_MAX, RECORD_NESTING_MAX, XML_TAG_BYTES_MAX
+from vedette.limits import GAP_STEP_BYTES, RECORD_BYTES_MAX, RECORD_NESTING_MAX, XML_TAG_BYTES_MAX
 
 _TOKEN = re.compile(
     rb'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+(")?+'  # no group 1 if unterminated
@@ -22,7 +23,8 @@ _SEVERAL = re.compile(rb"\}[ \t\r,]*\{")
 _LOG_LINE = re.compile(rb"\[\d{4}-\d\d-\d\d")
 _LOG_LINE_BYTES = 11
 _OWN_FORMAT = re.compile(rb"audit\(|santad: action=|<Event")
-_GAP = re.compile(rb"(?:[\s,\x00]|\xef\xbb\xbf)*")
+_GAP = re.compile(rb"(?:[\s,\x00]++|\xef\xbb\xbf)*+")  # possessive: no memory for each repetition
+_BRACKETS = re.compile(rb"\[++|\]++")
 _EVENT_START = re.compile(rb"<Event(?=[\s>])")
 _EVENT_END = re.compile(rb"</Event\s*>")
 _BEFORE_VALUE = frozenset(b"{[,:")
@@ -89,9 +91,13 @@ class _Scan:
     def _skip_gap(self) -> bool:
         """Advance to the next piece; returns whether it begins a line."""
         before = self.position
-        gap = _GAP.match(self.data, before)
-        after = self.position = gap.end() if gap else before
-        return before == 0 or self.data.rfind(b"\n", before - 1, after) >= 0
+        while True:
+            bound = self.position + GAP_STEP_BYTES
+            gap = _GAP.match(self.data, self.position, bound)
+            self.position = gap.end() if gap else self.position
+            if self.position <= bound - len(codecs.BOM_UTF8):  # or a step may have cut one
+                break
+        return before == 0 or self.data.rfind(b"\n", before - 1, self.position) >= 0
 
     def _object_line(self) -> bool:
         """Consume the line at the position if it is one object. Only called at the beginning of
@@ -134,9 +140,15 @@ class _Scan:
         if first == 91 and not self.last and len(data) - start < _LOG_LINE_BYTES:
             return False
         if (first == 91 and not _LOG_LINE.match(data, start)) or first == 93:
-            self.position = start + 1
+            self.position = self._brackets_end(start)
             return True
         return self._line(start)
+
+    def _brackets_end(self, start: int) -> int:
+        """End of a run of equal brackets; its last `[` is left, since a log line may begin so."""
+        run = _BRACKETS.match(self.data, start, start + GAP_STEP_BYTES)
+        end = run.end() if run else start
+        return max(start + 1, end - (self.data[start] == 91))
 
     def _object(self, start: int) -> bool:
         end = self._pretty_end(start)

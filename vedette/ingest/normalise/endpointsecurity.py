@@ -1,6 +1,6 @@
 """Normaliser of macOS Endpoint Security events (eslogger, Jamf Protect).
 
-Images carry a cdhash, which is not a hash of the file, so events have no file hashes.
+Only Jamf Protect adds hashes of files (`macos_image.py`).
 """
 
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.decode.shipper import member
 from vedette.ingest.normalise import macos
+from vedette.ingest.normalise.macos_image import executed_image, hashes_of_file
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
 from vedette.ingest.normalise.unix import (
     WRONG_TYPE,
@@ -26,6 +27,7 @@ from vedette.ingest.normalise.values import number
 from vedette.ingest.record import Record
 from vedette.ingest.times import any_time_us
 from vedette.model.event import (
+    BinarySeen,
     ChildKind,
     CrossKind,
     Crossproc,
@@ -96,9 +98,12 @@ def _learn(record: Record, ctx: HostContext) -> None:
             target = _process(event["target"])
             if target.parent_pid:
                 mention(ctx, target.parent_pid, time_us)
-            macos.learn_exec(
+            known = macos.learn_exec(
                 ctx, target.pid, target.version, time_us, target.path, "", target.parent_pid
             )
+            hashes = hashes_of_file(event["target"].get("executable"))
+            ctx.learn_hashes(hashes.md5, hashes.sha256)
+            known.learn(sha256=hashes.sha256, md5=hashes.md5)
         case "fork":
             forked = _process(event["child"])
             macos.learn_fork(ctx, forked.pid, forked.version, time_us, forked.path or by.path)
@@ -131,15 +136,25 @@ def _exec(record: Record, _by: _Process, event: Any, ctx: HostContext) -> list[O
         parent = macos.actor(ctx, target.parent_pid, target.parent_version, time_us)
     arguments = event.get("args") or []
     extra = {"uid": target.uid, "current_directory": str(member(event, ("cwd", "path")) or "")}
+    hashes = hashes_of_file(event["target"].get("executable"))
+    if md5 := hashes.md5 or ctx.md5_of(hashes.sha256):
+        extra["process_md5"] = md5
     facts = start_facts(
         known,
         time_us,
         cmdline=" ".join(str(argument) for argument in arguments),
         parent=parent,
         parent_pid=target.parent_pid,
+        hashes=hashes,
         extra=extra,
     )
-    return executed(ctx, known, facts, time_us, parent=parent, parent_pid=target.parent_pid)
+    out = executed(
+        ctx, known, facts, time_us, parent=parent, parent_pid=target.parent_pid, hashes=hashes
+    )
+    if hashes.any_known():
+        known_as = (hashes.md5, hashes.sha256, hashes.sha1, target.path)
+        out.append(BinarySeen(time_us, *known_as, executed_image(event)))
+    return out
 
 
 def _fork(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[Outcome]:
@@ -238,8 +253,11 @@ def _mapped(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[
     path = str(member(event, ("source", "path")) or event.get("identifier") or "")
     if record.data["name"] == "mmap" and not number(event.get("protection")) & _EXECUTABLE_MAPPING:
         return []
-    known = _actor(by, ctx, record.time_us)
-    return with_metadata(Modload(known.id, record.time_us, path), of=(known,)) if path else []
+    if not path:
+        return []
+    known, hashes = _actor(by, ctx, record.time_us), hashes_of_file(event.get("source"))
+    loaded = Modload(known.id, record.time_us, path, hashes.md5, hashes.sha256, hashes.sha1)
+    return with_metadata(loaded, of=(known,))
 
 
 _Make = Callable[[Record, _Process, Any, HostContext], list[Outcome]]

@@ -11,6 +11,7 @@ from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.hashes import Hashes, hashes_of
 from vedette.ingest.normalise import macos
+from vedette.ingest.normalise.macos_image import executed_row
 from vedette.ingest.normalise.network import TCP
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
 from vedette.ingest.normalise.unix import (
@@ -131,7 +132,7 @@ def _process(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
         extra=extra,
     )
     out = executed(ctx, known, facts, time_us, parent=parent, parent_pid=parent_pid, hashes=hashes)
-    return [*out, *_seen(row, time_us, hashes)]
+    return [*out, *_seen(row, time_us, hashes, _image(row))]
 
 
 def _hashes(row: Row) -> Hashes:
@@ -139,10 +140,41 @@ def _hashes(row: Row) -> Hashes:
     return hashes_of(f"md5={_text(row, 'md5')},sha256={_text(row, 'sha256')}")
 
 
-def _seen(row: Row, time_us: int, hashes: Hashes) -> list[Outcome]:
+def _seen(row: Row, time_us: int, hashes: Hashes, image: dict[str, str]) -> list[Outcome]:
     if not hashes.any_known():
         return []
-    return [BinarySeen(time_us, hashes.md5, hashes.sha256, hashes.sha1, _text(row, "path"), {})]
+    path, values = _text(row, "path"), {"is_executable_image": "1", **image}
+    return [BinarySeen(time_us, hashes.md5, hashes.sha256, hashes.sha1, path, values)]
+
+
+_AUTHENTICODE: dict[str, str] = {
+    "trusted": "Signed",
+    "missing": "Unsigned",
+    "invalid": "Bad Signature",
+    "untrusted": "Untrusted Root",
+    "distrusted": "Explicit Distrust",
+}
+"""`result` of the table `authenticode`; "valid" says nothing of the chain."""
+
+_IMAGE_COLUMNS: dict[str, str] = {
+    "subject_name": "digsig_publisher",  # authenticode
+    "issuer_name": "digsig_issuer",
+    "original_program_name": "digsig_prog_name",
+    "authority": "digsig_publisher",  # signature, of macOS
+    "file_version": "file_version",  # file
+    "product_version": "product_version",
+    "original_filename": "original_filename",
+}
+
+
+def _image(row: Row) -> dict[str, str]:
+    """Signature and version, where a query joins the tables `authenticode`, `signature`, `file`."""
+    found = {column: text for name, column in _IMAGE_COLUMNS.items() if (text := _text(row, name))}
+    result = _AUTHENTICODE.get(_text(row, "result"), "") if "subject_name" in row else ""
+    if "signed" in row and "authority" in row:
+        # An ad-hoc signature has no authority: nobody signed.
+        result = "Signed" if _text(row, "signed") == "1" and _text(row, "authority") else "Unsigned"
+    return found | ({"digsig_result": result} if result else {})
 
 
 # --- socket_events, process_file_events -------------------------------------------------
@@ -209,16 +241,7 @@ def _es(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
         case "exec":
             known = ctx.started(pid, time_us)
             parent = process_at(ctx, parent_pid, time_us) if parent_pid else None
-            extra = {"uid": _text(row, "uid"), "current_directory": _text(row, "cwd")}
-            facts = start_facts(
-                known,
-                time_us,
-                cmdline=_text(row, "cmdline"),
-                parent=parent,
-                parent_pid=parent_pid,
-                extra=extra,
-            )
-            return executed(ctx, known, facts, time_us, parent=parent, parent_pid=parent_pid)
+            return _es_exec(row, ctx, time_us, known, parent)
         case "fork":
             forked = ctx.started(number(row.get("child_pid")), time_us)
             return with_metadata(child(known, forked, time_us, ChildKind.FORK), of=(known,))
@@ -226,6 +249,24 @@ def _es(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
             return _ended(known, ctx, time_us, _text(row, "exit_code"), parent_pid)
         case _:
             return []
+
+
+def _es_exec(
+    row: Row, ctx: HostContext, time_us: int, known: ProcessState, parent: ProcessState | None
+) -> list[Outcome]:
+    parent_pid, hashes = number(row.get("parent")), _hashes(row)
+    extra = {"uid": _text(row, "uid"), "current_directory": _text(row, "cwd")}
+    facts = start_facts(
+        known,
+        time_us,
+        cmdline=_text(row, "cmdline"),
+        parent=parent,
+        parent_pid=parent_pid,
+        hashes=hashes,
+        extra=extra,
+    )
+    out = executed(ctx, known, facts, time_us, parent=parent, parent_pid=parent_pid, hashes=hashes)
+    return [*out, *_seen(row, time_us, hashes, {**executed_row(row), **_image(row)})]
 
 
 def _ended(

@@ -60,6 +60,7 @@ def _learn(data: Data, ctx: HostContext, time_us: int) -> None:
             )
             image = ctx.learn_image(path, f"SHA256={sha256}", time_us)
             publisher = data.get("cert_cn", "")
+            image.learn({"is_executable_image": "1"})
             image.learn({"digsig_publisher": publisher} if publisher else {})
             known.learn(sha256=image.hashes.sha256, md5=ctx.md5_of(image.hashes.sha256))
         case "FORK":

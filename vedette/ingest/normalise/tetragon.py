@@ -10,6 +10,8 @@ from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import ProcessState
+from vedette.ingest.decode.shipper import member
+from vedette.ingest.hashes import Hashes, hashes_of
 from vedette.ingest.normalise.network import TCP, UDP, protocol_number
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
 from vedette.ingest.normalise.unix import (
@@ -27,6 +29,7 @@ from vedette.ingest.times import any_time_us
 from vedette.model.address import pack_address
 from vedette.model.event import (
     UNKNOWN_IP,
+    BinarySeen,
     ChildKind,
     FileOperation,
     Modload,
@@ -71,6 +74,8 @@ def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
             made = make(event, known, ctx, record.time_us)
             if made is not None:
                 return made
+            about = _measured(event, known, record.time_us)
+            return [*about, *kept_or_not(record, record.data, keep)]
     except WRONG_TYPE:
         pass
     return kept_or_not(record, record.data, keep)
@@ -123,12 +128,39 @@ def _loader(
 def _probe(event: Any, known: ProcessState, ctx: HostContext, time_us: int) -> list[Outcome] | None:
     """Events of a kernel probe; None if it maps to no event kind."""
     name = str(event.get("function_name") or "").removeprefix("bpf_lsm_")
-    arguments = [argument for argument in event.get("args") or [] if isinstance(argument, dict)]
-    make = _PROBES.get(name) or _PROBES.get(f"security_{name}")
-    return make(known, arguments, ctx, time_us, name) if make else None
+    if name not in _PROBES:  # LSM hooks are named without it
+        name = f"security_{name}"
+    make = _PROBES.get(name)
+    made = make(known, _arguments(event), ctx, time_us, name) if make else None
+    hashes = _ima_hashes(event)
+    for loaded in made or ():
+        if isinstance(loaded, Modload):
+            loaded.sha256, loaded.sha1 = hashes.sha256, hashes.sha1
+    return made
+
+
+def _arguments(event: Any) -> list[dict[str, Any]]:
+    return [argument for argument in event.get("args") or [] if isinstance(argument, dict)]
 
 
 _Arguments = list[dict[str, Any]]
+
+
+def _ima_hashes(event: Any) -> Hashes:
+    """The hash of the file of an LSM hook with `imaHash`: `sha256:...` or `sha1:...`."""
+    return hashes_of(str(event.get("ima_hash") or "").replace(":", "="))
+
+
+def _measured(event: Any, known: ProcessState, time_us: int) -> list[Outcome]:
+    """The program that is about to be executed, where the policy has its hash measured."""
+    hashes = _ima_hashes(event)
+    file = _argument(_arguments(event), "linux_binprm_arg")
+    path = member(file, ("path",))
+    if not hashes.any_known() or not path:
+        return []
+    image = {"is_executable_image": "1"}
+    seen = BinarySeen(time_us, hashes.md5, hashes.sha256, hashes.sha1, str(path), image)
+    return with_metadata(seen, of=(known,))
 
 
 def _argument(arguments: _Arguments, *names: str) -> Any:

@@ -202,11 +202,11 @@ def _suppressed(
 
 
 def _seen(event: Event, time_us: int, hashes: Hashes) -> list[Outcome]:
-    """The image file as a binary, if it was hashed."""
+    """The image file as a binary, if it was hashed: a host runs or loads it, or was about to."""
     if not hashes.any_known():
         return []
     size = number(event.get("size"), 1 << 62)
-    values = {"orig_mod_len": str(size)} if size else {}
+    values = {"is_executable_image": "1"} | ({"orig_mod_len": str(size)} if size else {})
     path = _text(event, "path")
     return [BinarySeen(time_us, hashes.md5, hashes.sha256, hashes.sha1, path, values)]
 

@@ -7,11 +7,14 @@ of its document.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
 TagFamily = Literal["watchlist", "alliance"]
+
+YARA_FEED: Final = "yara"
+"""What YARA rules say of files is tagged like hits of a feed with this name, so no feed has it."""
 
 
 class SegmentKey(Struct, frozen=True, gc=False):

@@ -13,7 +13,7 @@ asked last, when the metadata of processes is at hand, of records as they came. 
 raise because of a record's content: that would fail the commit for all senders.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from operator import attrgetter
 from typing import Any, Final
 
@@ -138,6 +138,17 @@ class BatchProcessor:
         self._connections = ConnectionPairs()
         self._progress = progress or NoProgress()
 
+    def forget_slots(self, slots: Collection[int]) -> None:
+        """Drops all that is known of hosts in these slots (`state/servers/slots.py`)."""
+        gone = frozenset(slots)
+        self.seen.forget_slots(gone)
+        self._hosts.forget_slots(gone)
+        self.assigner.forget_slots(gone)
+        self._binaries.reset()
+        self._connections.reset()
+        if self._ownership is not None:
+            self._ownership.forget_slots(gone)
+
     def use_privacy(self, privacy: Privacy) -> None:
         """Sets what is hidden from the next commit on, by sensor group."""
         self._pseudonyms = {
@@ -242,8 +253,9 @@ class BatchProcessor:
             for batch in group:
                 self._normalise(batch, until_us)
                 # Before the next batch: the same request may occur twice in one commit.
-                self.seen.add_request(SEGMENT_TABLE, batch.request_key)
-                self.seen.add_request(RECORD_TABLE, batch.request_key)
+                for key in _seen_keys(batch):
+                    self.seen.add_request(SEGMENT_TABLE, key)
+                    self.seen.add_request(RECORD_TABLE, key)
 
     def pair_connections(self, commit: Commit) -> None:
         """Leaves one event of each connection that two logs tell."""
@@ -291,7 +303,8 @@ class BatchProcessor:
     def _normalise(self, batch: DecodedBatch, until_us: int) -> None:
         """Sets the result of each record: duplicate, rejected, not kept, or its outcomes."""
         results, keys = batch.results, batch.keys
-        sent_before = self._tables_with(batch.request_key)
+        sent_before = {key: self._tables_with(key) for key in _seen_keys(batch)}
+        alone = None if batch.parts else sent_before[batch.request_key]
         self._progress.submission(batch.number)
         report = self._progress.position
         for n, (record, host, position) in enumerate(
@@ -313,9 +326,11 @@ class BatchProcessor:
                     host.taken.add(key)
                     if self.seen.has_half(host.sensor.id, key):
                         result = _without(result, RECORD_TABLE)
-                elif sent_before:
+                elif tables := (
+                    sent_before[batch.seen_key(host, position)] if alone is None else alone
+                ):
                     host.reset_facts(result)
-                    result = _without(result, *sent_before)
+                    result = _without(result, *tables)
                 if key:
                     host.prints.add(print_)
                 batch.receipt.conflicts += is_conflict and bool(result)
@@ -367,6 +382,13 @@ STAGES: Final[tuple[Stage, ...]] = (
 into tables after (`pack.py`)."""
 
 
+def _seen_keys(batch: DecodedBatch) -> Collection[int]:
+    """The keys by which records of a batch without a number are recognised."""
+    if not batch.parts:
+        return (batch.request_key,)
+    return {batch.seen_key(*one) for one in zip(batch.hosts, batch.positions, strict=True)}
+
+
 def _learning_groups(batches: list[DecodedBatch]) -> Iterator[list[DecodedBatch]]:
     """Batches that are all learned from before any of them is normalised: those that arrived
     together, but each part of an import alone."""
@@ -380,6 +402,7 @@ def _fold(batch: DecodedBatch, folded: Folded, verdicts: FilterVerdicts | None) 
     """Folds the outcomes of one submission and completes its receipt; gives its outcomes."""
     outcomes: list[int] = []
     request_key = batch.request_key
+    parts = batch.parts
     for n, (host, key, position, result) in enumerate(
         zip(batch.hosts, batch.keys, batch.positions, batch.results, strict=True)
     ):
@@ -389,6 +412,8 @@ def _fold(batch: DecodedBatch, folded: Folded, verdicts: FilterVerdicts | None) 
                 kept = verdicts.kept(result)
                 # What filters drop is asked of no rule.
                 batch.results[n] = kept if kept or not result else FILTERED
+            if parts:
+                request_key = batch.stored_key(position)
             if fold(folded, kept, host.sensor.id, key, request_key):
                 outcomes.append(EVENTS)
             else:

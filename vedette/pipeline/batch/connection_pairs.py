@@ -2,10 +2,10 @@
 direction, protocol, addresses and ports, within `CONNECTION_PAIR_US`.
 
 Records of one log are never taken for each other. Of n records of Sysmon and m of Security, of
-which p can be paired at most, n + m - p are connections: a function of what was told, so that the
-order in which records and requests come changes no count (`connections`). Of a pair in one commit
-the record of Sysmon counts, which may name the host; of a pair in several commits the one that was
-stored first, as the other sees only that its connection is there.
+which p can be paired at most, n + m - p are connections: a function of what was reported, so that
+the order in which records and requests come changes no count (`connections`). Of a pair in one
+commit the record of Sysmon counts, which may name the host; of a pair in several commits the one
+that was stored first, as the other sees only that its connection is there.
 
 A record that does not count stays as a time of its process, which keeps the record's key; one with
 a name that no counted record has, as a name that the process asked for, so that searches and
@@ -24,7 +24,7 @@ _SECURITY = 5156
 _EVENT_IDS = frozenset({3, _SECURITY})
 
 
-_Told = tuple[int, bool, Netconn, list[Outcome], int]
+_Connection = tuple[int, bool, Netconn, list[Outcome], int]
 """A record of the commit that tells a connection: its time, whether Security tells it, the event,
 and its place in the outcomes of the record."""
 
@@ -33,7 +33,7 @@ _Known = list[tuple[int, bool, str]]
 
 
 class ConnectionPairs:
-    """The times of the connections that were told last, with the log that told each."""
+    """The times of the last connections, with the log that reported each."""
 
     def __init__(self) -> None:
         self._known: GenerationCache[int, _Known] = GenerationCache(CONNECTIONS_CACHED_MAX)
@@ -45,17 +45,17 @@ class ConnectionPairs:
     def merge(self, batches: Iterable[DecodedBatch]) -> None:
         """Replaces, in the results of a commit, connections that its other records or those of
         earlier commits tell as well."""
-        groups: dict[int, list[_Told]] = {}
+        groups: dict[int, list[_Connection]] = {}
         for batch in batches:
             for record, result in zip(batch.records, batch.results, strict=True):
                 if record.event_id in _EVENT_IDS and type(result) is list:
-                    told = _told(record, result)
-                    if told is not None:
-                        groups.setdefault(_key(told[2]), []).append(told)
+                    found = _connection_of(record, result)
+                    if found is not None:
+                        groups.setdefault(_key(found[2]), []).append(found)
         for key, group in groups.items():
             self._merge(key, group)
 
-    def _merge(self, key: int, group: list[_Told]) -> None:
+    def _merge(self, key: int, group: list[_Connection]) -> None:
         known = self._known.get(key)
         if known is None and len(group) == 1:  # nearly always
             time_us, is_security, event, _, _ = group[0]
@@ -71,7 +71,7 @@ class ConnectionPairs:
             _leave_out(group[:surplus], group[surplus:], {name for _, _, name in known})
 
 
-def _leave_out(surplus: list[_Told], rest: list[_Told], names: set[str]) -> None:
+def _leave_out(surplus: list[_Connection], rest: list[_Connection], names: set[str]) -> None:
     """`names` are those that are stored already."""
     name = next((event.domain for _, _, event, _, _ in surplus if event.domain), "")
     for _, _, event, _, _ in rest:
@@ -102,7 +102,7 @@ def connections(told: Iterable[tuple[int, bool, str]]) -> int:
     return len(ours) + len(theirs) - pairs
 
 
-def _told(record: Record, outcomes: list[Outcome]) -> _Told | None:
+def _connection_of(record: Record, outcomes: list[Outcome]) -> _Connection | None:
     if record.vedette_record == "windows":
         for at, outcome in enumerate(outcomes):
             if type(outcome) is Netconn:

@@ -9,9 +9,11 @@ from vedette.ingest.decode import decode
 from vedette.ingest.record import Record, RecordError
 from vedette.model.address import pack_address
 from vedette.model.event import Outcome
+from vedette.model.ids import slot_of
 from vedette.pipeline.batch.deduplicate import record_key
 from vedette.pipeline.batch.host_cache import Host, HostCache
 from vedette.pipeline.receipt_outcomes import NOT_KEPT, note_refusal
+from vedette.pipeline.request_parts import key_in_slot, key_of_part
 from vedette.pipeline.submission import NO_OUTCOME, Receipt, Submission
 from vedette.pipeline.workers.progress import NoProgress, ProgressReporter
 
@@ -43,6 +45,7 @@ class DecodedBatch:
         "in_sequence",
         "keys",
         "number",
+        "parts",
         "peer_ip",
         "positions",
         "receipt",
@@ -63,6 +66,7 @@ class DecodedBatch:
         self.comms_ip = submission.comms_ip
         self.peer_ip = submission.peer_ip
         self.request_key = submission.request_key
+        self.parts = submission.parts
         self.in_sequence = submission.in_sequence
         self.reported_elsewhere = frozenset(submission.reported_elsewhere)
         self.records: list[Record] = []
@@ -72,6 +76,17 @@ class DecodedBatch:
         self.keys: list[int] = []
         """Record keys; 0 for records without a number."""
         self.results: list[Result] = []
+
+    def stored_key(self, position: int) -> int:
+        """The key of the request, or of its part in a cluster, that rows of a text name."""
+        if not self.parts:
+            return self.request_key
+        return key_of_part(self.request_key, self.parts[position])
+
+    def seen_key(self, host: Host, position: int) -> int:
+        """The key by which records of a host in a text are recognised."""
+        stored = self.stored_key(position)
+        return key_in_slot(stored, slot_of(host.sensor.id)) if self.parts else stored
 
     def refuse(
         self, position: int, error: RecordError, channel: str = "", event_id: int = 0

@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from pyroaring import BitMap64
 
 from vedette.limits import SEEN_HOURS
+from vedette.model.ids import slot_of
 from vedette.pipeline.batch.fingerprints import FingerprintSet
 
 RECORD_ID_BITS = 48
@@ -140,6 +141,14 @@ class Deduplicator:
         """Drops pending commits: none became durable. The caller reads back what they did store."""
         self._pending.clear()
         self._open = _Pending()
+
+    def forget_slots(self, slots: frozenset[int]) -> None:
+        """Drops the keys of sensors in these slots. Keys of requests stay: they name their slot,
+        and are those of records that were stored. No commit may be pending."""
+        for generation in (self._recent, self._old):
+            for sensor_id in [one for one in generation.records if slot_of(one) in slots]:
+                del generation.records[sensor_id]
+        self._halves = {one for one in self._halves if slot_of(one[0]) not in slots}
 
     def restore_records(self, sensor_id: int, keys: Iterable[int]) -> None:
         bitmap = self._recent.records.get(sensor_id)

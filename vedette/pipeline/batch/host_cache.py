@@ -17,6 +17,7 @@ from vedette.limits import HOST_CONTEXTS_CACHED_MAX, HOSTS_WHOLE_MAX
 from vedette.model.address import address_text, is_ipv4, pack_address
 from vedette.model.event import UNKNOWN_IP, Facts, Outcome
 from vedette.model.host import UTC_CLOCK, HostProcess, SensorRef, Sighting
+from vedette.model.ids import slot_of
 
 _NO_KEYS: frozenset[int] = frozenset()
 
@@ -76,6 +77,7 @@ class Host:
             "comms_ip": self.comms_ip,
             "host_clock": UTC_CLOCK + self.sensor.utc_offset_min,
             "interface_ip": self._interface_ip(),
+            "filtering_known_dlls": int(self.sensor.filtering_known_dlls),
         }
 
     def _interface_ip(self) -> bytes:
@@ -189,6 +191,12 @@ class HostCache:
             self._divisor = divisor
             for host in self._by_sensor.values():
                 host.context.divide_capacity(divisor)
+
+    def forget_slots(self, slots: frozenset[int]) -> None:
+        """Drops the hosts whose sensors are in these slots."""
+        self._named.clear()
+        for sensor_id in [one for one in self._by_sensor if slot_of(one) in slots]:
+            del self._by_sensor[sensor_id]
 
     def evict(self) -> None:
         """Evicts the oldest hosts beyond `HOST_CONTEXTS_CACHED_MAX`. Only between commits: a

@@ -68,7 +68,7 @@ class RuleJudge:
         self.generation = 0
         self._assigner = assigner
         self._rules: tuple[Rule, ...] = ()
-        self._told_apart_by: dict[str, tuple[str, ...]] = {}
+        self._grouping_fields: dict[str, tuple[str, ...]] = {}
         self._set: RuleSet | None = None
         self._sample: FrequencySample | None = None
         self._frequency: Mapping[Anchor, float] = NOTHING_KNOWN
@@ -81,8 +81,8 @@ class RuleJudge:
         are rare."""
         self.generation = generation
         self._rules = tuple(_readable(rules))
-        self._told_apart_by = {
-            one.id: one.told_apart_by for one in rules if one.told_apart_by is not None
+        self._grouping_fields = {
+            one.id: one.grouping_fields for one in rules if one.grouping_fields is not None
         }
         self._set = None
         self._sample = None
@@ -194,7 +194,7 @@ class RuleJudge:
         process_id: str,
         subject: str,
     ) -> None:
-        apart = self._told_apart_by.get(rule.id)
+        apart = self._grouping_fields.get(rule.id)
         values = () if apart is None else (event.time_us, *map(event.value, apart))
         key = (rule.id, host.sensor.id, subject, values)
         known = judged.hits.get(key)

@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from vedette.ingest.context.process_state import interned
 from vedette.limits import SEGMENT_EVENTS_MAX
 from vedette.model.columns import METADATA
+from vedette.model.ids import sensor_of, slot_of
 from vedette.model.metadata_rank import (
     RANK_COLUMN_OF,
     RANK_COLUMNS,
@@ -101,6 +102,12 @@ class SegmentAssigner:
         self._process_filter.note(self._known)
         self._known.clear()
         self._parents.reset()
+
+    def forget_slots(self, slots: frozenset[int]) -> None:
+        """Drops the processes of sensors in these slots."""
+        for process_id in [one for one in self._known if slot_of(sensor_of(one) or 0) in slots]:
+            known = self._known.pop(process_id)
+            self._parents.drop(process_id, known.facts)
 
     def recall(self, process_ids: Iterable[str]) -> list[str]:
         """Loads these processes into the cache; returns those that were not in it."""

@@ -8,7 +8,7 @@ are distributed by a guess (`likely_hosts`), and the workers then claim the sens
 
 import threading
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import reduce
 from operator import attrgetter, or_
 from weakref import WeakValueDictionary
@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 from vedette.ingest.framing.host_prefilter import likely_hosts
 from vedette.ingest.record import RecordError
 from vedette.limits import SHARDED_HOST_NAMES_MAX
+from vedette.model.ids import slot_of
 from vedette.pipeline.receipt_outcomes import merge_hosts, note_refusal
 from vedette.pipeline.submission import NO_OUTCOME, Receipt, Submission
 from vedette.pipeline.workers.ownership import UnownedSensors
@@ -39,6 +40,8 @@ class ShardedSubmission:
         self.submission = submission
         self.stuck = stuck
         """Positions of texts that no worker gets: they are rejected."""
+        self.elsewhere: dict[int, list[int]] = {}
+        """By position, sensors that another server has (`Receipt.elsewhere`)."""
         self._names = names
         self._bits = bits
         """For each text, the workers that get it, as a bit mask."""
@@ -59,6 +62,14 @@ class ShardedSubmission:
         positions = range(len(self.submission.records)) if portion is None else portion
         return positions[position] if position < len(positions) else None
 
+    def note_elsewhere(self, worker: int, position: int, sensor_id: int) -> None:
+        """Another server has a sensor in the text at `position` of a worker's portion."""
+        positions = self.portions[worker]
+        there = position if positions is None else positions[position]
+        sensors = self.elsewhere.setdefault(there, [])
+        if sensor_id not in sensors:
+            sensors.append(sensor_id)
+
     def portion(self, worker: int) -> Submission:
         """A worker's portion. For a text that several workers get, the first one reports the
         outcome; for the others its position is in `reported_elsewhere`."""
@@ -74,9 +85,14 @@ class ShardedSubmission:
             whole.in_sequence,
             whole.host,
             whole.comms_ip,
-            [n for n, position in enumerate(positions) if self._bits[position] & earlier],
+            [
+                n
+                for n, position in enumerate(positions)
+                if self._bits[position] & earlier or position in whole.reported_elsewhere
+            ],
             whole.peer_ip,
             whole.any_group,
+            [whole.parts[position] for position in positions] if whole.parts else [],
         )
 
     def add_workers(self, to: list[tuple[int, int]]) -> None:
@@ -134,6 +150,12 @@ class HostSharding:
         with self._lock:
             return self._owner.setdefault(sensor_id, worker)
 
+    def forget_slots(self, slots: Collection[int]) -> None:
+        """Sensors in these slots belong to no worker."""
+        with self._lock:
+            for sensor_id in [one for one in self._owner if slot_of(one) in slots]:
+                del self._owner[sensor_id]
+
     def learn(self, name: bytes, worker: int) -> None:
         """Corrects a guess: texts with this guessed host belong to `worker`."""
         if name:
@@ -163,12 +185,24 @@ class HostSharding:
             self._bit_of_name[name] = 1 << worker
 
 
+def _all_are_ours(_sensor_id: int) -> bool:
+    """For the only server."""
+    return True
+
+
 class ShardedCommit:
     """The submissions of one commit, and which worker gets which of their texts."""
 
-    def __init__(self, sharded: list[ShardedSubmission], sharding: HostSharding) -> None:
+    def __init__(
+        self,
+        sharded: list[ShardedSubmission],
+        sharding: HostSharding,
+        is_ours: Callable[[int], bool] = _all_are_ours,
+    ) -> None:
+        """`is_ours` tells whether this server has a sensor, of the servers there are."""
         self._sharded = sharded
         self._sharding = sharding
+        self._is_ours = is_ours
         self._granted: dict[int, list[int]] | None = None
 
     @property
@@ -181,13 +215,19 @@ class ShardedCommit:
         return [one for one in self._sharded if worker in one.portions]
 
     def resolve_claims(self, claims: Mapping[int, UnownedSensors]) -> dict[int, list[int]] | None:
-        """By worker, the claimed sensors that it owns. None where a guess was wrong; the portions
-        are changed then, and the commit has to be sent again."""
+        """By worker, the claimed sensors that it owns. None where a guess was wrong, or another
+        server has a sensor; the portions are changed then, and the commit has to be sent again."""
         granted: dict[int, list[int]] = {worker: [] for worker in claims}
         wrong: dict[ShardedSubmission, list[tuple[int, int]]] = {}
+        is_elsewhere = False
         for worker, sensors in claims.items():
             portions = self.portions(worker)
             for sensor_id, where in sensors.items():
+                if not self._is_ours(sensor_id):
+                    is_elsewhere = True
+                    for number, position in where:
+                        portions[number].note_elsewhere(worker, position, sensor_id)
+                    continue
                 owner = self._sharding.claim(sensor_id, worker)
                 if owner == worker:
                     granted[worker].append(sensor_id)
@@ -196,7 +236,7 @@ class ShardedCommit:
                     positions = portions[number].portions[worker]
                     there = position if positions is None else positions[position]
                     wrong.setdefault(portions[number], []).append((there, owner))
-        if not wrong:
+        if not wrong and not is_elsewhere:
             return granted
         for sharded, to in wrong.items():
             for position, owner in to:
@@ -224,6 +264,7 @@ class ShardedCommit:
                 else:
                     _merge(merged[one.number], receipt, positions)
         for one in self._sharded:
+            merged[one.number].elsewhere = one.elsewhere
             for position in one.stuck:
                 note_refusal(merged[one.number], position, _STUCK, "", 0)
             if one.stuck:

@@ -4,7 +4,7 @@ Workers have no connection to either (`protocol.py`). An error is returned as `F
 worker can fail its commit instead of waiting forever.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, assert_never
 
@@ -45,7 +45,9 @@ class StoreReader(ProcessHashes, Protocol):
 
     def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]: ...
 
-    def restore_seen(self, keys: StoredKeys, since_seq: int) -> None: ...
+    def restore_seen(
+        self, keys: StoredKeys, since_seq: int, slots: Collection[int] | None = None
+    ) -> None: ...
 
 
 class SharedSensors(SensorDirectory, Protocol):

@@ -9,6 +9,7 @@ and each worker drops records of sensors that it does not own.
 
 from collections.abc import Callable
 
+from vedette.model.ids import slot_of
 from vedette.pipeline.batch.decoded_batch import DecodedBatch
 
 UnownedSensors = dict[int, list[tuple[int, int]]]
@@ -33,6 +34,10 @@ class HostOwnership:
         distributed by ownership; None where it was distributed by guesses."""
         self._is_final = granted is not None
         self._owned.update(granted or ())
+
+    def forget_slots(self, slots: frozenset[int]) -> None:
+        """Claims the sensors in these slots again when they come."""
+        self._owned = {one for one in self._owned if slot_of(one) not in slots}
 
     def resolve_claims(self, batches: list[DecodedBatch]) -> None:
         """Removes the records of sensors that other workers own. Raises ReshardError."""

@@ -5,7 +5,7 @@ the cost of ingest and holds the interpreter lock. `LocalProcessor` does the sam
 tests of the write path use it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from vedette.detect.judged_rule import decoded_rules
@@ -33,8 +33,11 @@ class StoredKeys(Protocol):
 class KeyRecovery(Protocol):
     """Reads the keys of stored records from the store (`StoreLookup`)."""
 
-    def restore_seen(self, keys: StoredKeys, since_seq: int) -> None:
-        """Passes on the keys that commits from `since_seq` on stored, also in part."""
+    def restore_seen(
+        self, keys: StoredKeys, since_seq: int, slots: Collection[int] | None = None
+    ) -> None:
+        """Passes on the keys that commits from `since_seq` on stored, also in part; of hosts in
+        these slots only (`state/servers/slots.py`), where some are given."""
 
 
 class CommitProcessor(Protocol):
@@ -68,9 +71,10 @@ class CommitProcessor(Protocol):
     def durable(self, seq: int) -> None:
         """Commit `seq` is stored: its records are duplicates from now on."""
 
-    def recover(self, since_seq: int) -> None:
+    def recover(self, since_seq: int | None) -> None:
         """Drops state that may describe rows that were not stored, and reads back what commits
-        from `since_seq` on stored. Raises UnavailableError."""
+        from `since_seq` on stored; None: none has stored anything unnoticed. Raises
+        UnavailableError."""
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
         """Sets the detached partitions: their segments get no late metadata."""
@@ -125,9 +129,10 @@ class LocalProcessor:
     def durable(self, seq: int) -> None:
         self.batch_processor.seen.durable(seq)
 
-    def recover(self, since_seq: int) -> None:
+    def recover(self, since_seq: int | None) -> None:
         self.batch_processor.reset()
-        self._recovery.restore_seen(self.batch_processor.seen, since_seq)
+        if since_seq is not None:
+            self._recovery.restore_seen(self.batch_processor.seen, since_seq)
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
         self.batch_processor.assigner.without_partitions(unmounted)

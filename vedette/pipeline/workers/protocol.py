@@ -35,6 +35,8 @@ class Begin(Struct, tag=True):
     """Nothing is stored, and no other server stores anything: lookups can be skipped."""
     workers: int
     """How many workers divide the hosts, and the memory for them."""
+    shares_hosts: bool = False
+    """Other servers have hosts too."""
 
 
 class WithoutPartitions(Struct, tag=True):
@@ -55,6 +57,14 @@ class Reset(Struct, tag=True):
     """Order after a failed commit: drop state that may describe rows that were not stored, and all
     delivered submissions. `durable` are commits that were stored."""
 
+    durable: list[int]
+
+
+class ForgetSlots(Struct, tag=True):
+    """Order: drop all that is known of hosts in these slots (`state/servers/slots.py`). `durable`
+    are commits that were stored."""
+
+    slots: list[int]
     durable: list[int]
 
 
@@ -220,6 +230,6 @@ LookupAnswer = (
     | SensorsOwned
     | Failed
 )
-Order = Begin | WithoutPartitions | Restore | Reset | Deliver | Ping | ProcessCommit
+Order = Begin | WithoutPartitions | Restore | Reset | ForgetSlots | Deliver | Ping | ProcessCommit
 FromServer = Order | LookupAnswer
 FromWorker = Processed | Failed | ClaimSensors | Lookup

@@ -1,7 +1,7 @@
 """Reads of the write path from the store: at start, after a failed commit, and when a process or a
 host is not in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
 from pyroaring import BitMap
@@ -9,8 +9,10 @@ from pyroaring import BitMap
 from vedette.clock import Clock
 from vedette.limits import HOST_CONTEXT_HOURS, SEEN_HOURS, STORED_HASHES_MAX
 from vedette.model.host import HostProcess
+from vedette.model.ids import slot_of
 from vedette.pipeline.batch.batch_processor import RECORD_TABLE, SEGMENT_TABLE
 from vedette.pipeline.batch.segment_assigner import SegmentPlace
+from vedette.pipeline.request_parts import key_in_slot
 from vedette.pipeline.time_windows import TimeWindows
 from vedette.pipeline.workers.processor import StoredKeys
 from vedette.store.engine.client import Engine
@@ -59,19 +61,25 @@ class StoreLookup:
             return None
         return process_hashes(self.engine, STORED_HASHES_MAX)
 
-    def restore_seen(self, keys: StoredKeys, since_seq: int) -> None:
+    def restore_seen(
+        self, keys: StoredKeys, since_seq: int, slots: Collection[int] | None = None
+    ) -> None:
         """Passes to `keys` the keys of records stored by commits from `since_seq` on, in the last
-        `SEEN_HOURS`."""
+        `SEEN_HOURS`; those of hosts in some slots, where `slots` says which."""
         since_us = max(0, self._clock.now_us() - SEEN_HOURS * _HOUR_US)
         for table in _TABLES:
             for sensor_id, records, requests in seen_keys(
-                self.engine, table, since_us=since_us, since_seq=since_seq
+                self.engine, table, since_us=since_us, since_seq=since_seq, slots=slots
             ):
                 if table == RECORD_TABLE:
                     keys.restore_kept(sensor_id, records)
                 else:
                     keys.restore_records(sensor_id, records)
-                keys.restore_requests(table, requests)
+                if slots is None:
+                    keys.restore_requests(table, requests)
+                else:
+                    slot = slot_of(sensor_id)
+                    keys.restore_requests(table, [key_in_slot(key, slot) for key in requests])
 
     def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]:
         """The processes of these hosts in the last `HOST_CONTEXT_HOURS` (`HostCache`)."""

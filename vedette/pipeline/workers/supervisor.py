@@ -5,6 +5,7 @@ Progress is read from shared memory (`progress.py`), so that a large commit on a
 taken for a stall: the deadline is one for each step, not for the whole commit.
 """
 
+import os
 import select
 import threading
 import time
@@ -41,16 +42,23 @@ class WorkerSupervisor:
         self._reported: Workers | None = None
         self._checked_s = time.monotonic()
         self._stopping = threading.Event()
+        self._wake_fd = os.eventfd(0, os.EFD_CLOEXEC)
+        """Readable when it is to stop: it would go on waiting for workers, half a second of every
+        stop and import."""
         self._thread = threading.Thread(target=self._loop, name="worker-watch", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def close(self) -> None:
-        """Stops watching. Safe to call when it was never started."""
+        """Stops watching. Idempotent; safe to call when it was never started."""
+        if self._stopping.is_set():
+            return
         self._stopping.set()
+        os.eventfd_write(self._wake_fd, 1)
         if self._thread.is_alive():
             self._thread.join()
+        os.close(self._wake_fd)
 
     def _loop(self) -> None:
         while not self._stopping.is_set():
@@ -65,7 +73,9 @@ class WorkerSupervisor:
                 self._stopping.wait(WORKER_CHECK_S)
 
     def _check(self, workers: Workers) -> None:
-        has_ended = _wait_for_hang_up(workers)
+        has_ended = _wait_for_hang_up(workers, self._wake_fd)
+        if self._stopping.is_set():
+            return
         now_s = time.monotonic()
         elapsed_s, self._checked_s = now_s - self._checked_s, now_s
         silent = [
@@ -79,9 +89,11 @@ class WorkerSupervisor:
             self._on_failure(workers, silent)
 
 
-def _wait_for_hang_up(workers: Workers) -> bool:
-    """Whether a worker disconnects within WORKER_CHECK_S."""
+def _wait_for_hang_up(workers: Workers, wake_fd: int) -> bool:
+    """Whether a worker disconnects within WORKER_CHECK_S. Returns sooner when `wake_fd` can be
+    read."""
     poller = select.poll()
+    poller.register(wake_fd, select.POLLIN)
     for worker in workers:
         descriptor = worker.fileno()
         if descriptor < 0:  # closed by the pool in this very moment

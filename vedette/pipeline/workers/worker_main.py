@@ -36,6 +36,7 @@ from vedette.pipeline.workers.protocol import (
     ClaimSensors,
     Deliver,
     Failed,
+    ForgetSlots,
     FromServer,
     HostProcessesFound,
     Lookup,
@@ -176,7 +177,7 @@ class WorkerProcess:
         registry = SegmentAssigner(self._lookups, begin.process_cache_size // begin.workers)
         if begin.is_empty:
             registry.begin_empty()
-        if begin.workers > 1:
+        if begin.workers > 1 or begin.shares_hosts:
             self._ownership = HostOwnership(self._lookups.claim)
         return BatchProcessor(
             HostCache(self._lookups, self._lookups, begin.workers),
@@ -205,6 +206,9 @@ class WorkerProcess:
                 _mark_durable(processor, durable)
                 processor.reset()
                 self._delivered.clear()
+            case ForgetSlots(slots, durable):
+                _mark_durable(processor, durable)
+                processor.forget_slots(slots)
             case WithoutPartitions(unmounted):
                 processor.assigner.without_partitions(unmounted)
             case Ping():

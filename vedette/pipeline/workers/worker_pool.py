@@ -15,7 +15,7 @@ end by themselves when the server's process ends, however it ends.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -25,6 +25,7 @@ from vedette.clock import Clock
 from vedette.errors import UnavailableError
 from vedette.ingest.normalise.normaliser import Keep
 from vedette.limits import WORKER_SILENT_S, WORKER_STALL_S
+from vedette.model.ids import slot_of
 from vedette.model.ingress_filter import IngressFilter
 from vedette.model.privacy import Privacy
 from vedette.pipeline.batch.pack import PackedCommit
@@ -37,6 +38,7 @@ from vedette.pipeline.workers.protocol import (
     Begin,
     Deliver,
     Failed,
+    ForgetSlots,
     ProcessCommit,
     Processed,
     Reset,
@@ -77,7 +79,11 @@ class WorkerPool:
         process_cache_size: int,
         count: int,
         stall_s: float = WORKER_STALL_S,
+        *,
+        shares_hosts: bool = False,
     ) -> None:
+        """`shares_hosts`: other servers have hosts too, and this one has only those of the slots
+        that `take_slots` gave it."""
         self.windows = windows
         self._launcher = launcher
         self._lookups = lookups
@@ -95,6 +101,8 @@ class WorkerPool:
         self._participants: dict[int, list[WorkerHandle]] = {}
         """Workers of each commit that is not known to be durable."""
         self._unmounted: list[int] = []
+        self._slots: frozenset[int] | None = frozenset() if shares_hosts else None
+        """Slots of the hosts that this server has; None for all."""
         self._stuck = StuckRecords()
         self._supervisor = WorkerSupervisor(lambda: self._workers, self._replace_failed, stall_s)
         self._on_failure: Callable[[], None] = _ignore
@@ -130,7 +138,7 @@ class WorkerPool:
         if not self._workers:
             raise UnavailableError("no worker processes commits at the moment")
         self.windows.advance(now_us)
-        commit = ShardedCommit(self._take(submissions), self._sharding)
+        commit = ShardedCommit(self._take(submissions), self._sharding, self._is_ours)
         results = self._process(commit, seq, now_us)
         if results is None:  # a host was guessed wrong; its owner is known now
             results = self._process(commit, seq, now_us)
@@ -145,7 +153,7 @@ class WorkerPool:
         for worker in self._participants.pop(seq, ()):
             worker.durable.append(seq)
 
-    def recover(self, since_seq: int) -> None:
+    def recover(self, since_seq: int | None) -> None:
         self._participants.clear()
         if not self._workers or not all(worker.is_connected for worker in self._workers):
             self._close_workers()
@@ -155,7 +163,28 @@ class WorkerPool:
             self._delivered.clear()
             for worker in self._workers:
                 worker.send(Reset(worker.take_durable()))
-        self._restore_seen(since_seq)
+        if since_seq is not None:
+            self._restore_seen(since_seq)
+
+    def take_slots(self, taken: Collection[int]) -> None:
+        """Accepts records of hosts in these slots from now on, with what the store knows of them.
+        Raises UnavailableError; then nothing has changed."""
+        self._forget_slots(taken)
+        self._restore_seen(0, taken)
+        self._slots = (self._slots or frozenset()) | frozenset(taken)
+
+    def drop_slots(self, dropped: Collection[int]) -> None:
+        """Accepts no records of hosts in these slots any more."""
+        self._slots = (self._slots or frozenset()) - frozenset(dropped)
+        self._forget_slots(dropped)
+
+    def _forget_slots(self, slots: Collection[int]) -> None:
+        self._sharding.forget_slots(slots)
+        for worker in self._workers:
+            worker.send(ForgetSlots(sorted(slots), worker.take_durable()))
+
+    def _is_ours(self, sensor_id: int) -> bool:
+        return self._slots is None or slot_of(sensor_id) in self._slots
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
         self._unmounted = list(unmounted)
@@ -192,7 +221,14 @@ class WorkerPool:
     def _start(self, *, is_empty: bool) -> None:
         """Launches workers and restores the keys of all stored records."""
         now_us = self._clock.now_us()
-        begin = Begin(self._keep, self._process_cache_size, now_us, is_empty, self._count)
+        begin = Begin(
+            self._keep,
+            self._process_cache_size,
+            now_us,
+            is_empty,
+            self._count,
+            self._slots is not None,
+        )
         workers = self._launcher.launch(self._count)
         with self._delivery:
             self._workers = workers
@@ -244,10 +280,13 @@ class WorkerPool:
             self._workers[number].send(Deliver(sharded.number, sharded.portion(number)))
         return sharded
 
-    def _restore_seen(self, since_seq: int) -> None:
-        """Every worker gets the keys of all hosts: ownership is decided when a host appears."""
+    def _restore_seen(self, since_seq: int, slots: Collection[int] | None = None) -> None:
+        """Every worker gets the keys of all hosts of this server, or of those in some slots: which
+        worker owns a host is decided when it appears."""
         transfer = KeyTransfer(self._send_and_flush)
-        self._lookups.stored.restore_seen(transfer, since_seq)
+        wanted = self._slots if slots is None else slots
+        if wanted is None or wanted:
+            self._lookups.stored.restore_seen(transfer, since_seq, wanted)
         transfer.flush()
 
     def _process(self, commit: ShardedCommit, seq: int, now_us: int) -> dict[int, Processed] | None:

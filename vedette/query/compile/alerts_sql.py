@@ -4,7 +4,9 @@ What tests only columns that all versions of an alert share is tested before ver
 (`Condition.before`): then only what it leaves has to be merged.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 from vedette.model.findings.alert import ALERT_CHANGING
 from vedette.query.compile.binder import Binder
@@ -12,7 +14,9 @@ from vedette.query.compile.condition import Condition
 from vedette.query.compile.document import ALERT
 from vedette.query.compile.segments_sql import SegmentCompiler
 from vedette.query.nodes import And, Everything, Not, Or, all_of
-from vedette.query.typed import Checked, Match, source_of
+from vedette.query.typed import Checked, Match, TextTest, source_of
+
+_TITLE: Final = "title"
 
 
 def compile_alerts(tree: Checked, *, prefix: str = "q") -> Condition:
@@ -26,6 +30,27 @@ def compile_alerts(tree: Checked, *, prefix: str = "q") -> Condition:
         f"({compiler.node(all_of(changing))})" if changing else "1",
         compiler.bind.params,
         before="" if before == "1" else before,
+    )
+
+
+def title_tests(tree: Checked) -> list[Match]:
+    """The conjuncts that test nothing but titles."""
+    parts = tree.children if isinstance(tree, And) else (tree,)
+    return [
+        part
+        for part in parts
+        if isinstance(part, Match) and {source_of(test) for test in part.tests} == {_TITLE}
+    ]
+
+
+def with_titles(tree: Checked, titles: Mapping[Match, Sequence[str]]) -> Checked:
+    """The tree with such conjuncts replaced by the titles for which they are true."""
+    parts = tree.children if isinstance(tree, And) else (tree,)
+    return all_of(
+        replace(part, tests=tuple(TextTest(_TITLE, "exact", "equals", one) for one in titles[part]))
+        if isinstance(part, Match) and part in titles
+        else part
+        for part in parts
     )
 
 

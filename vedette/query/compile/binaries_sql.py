@@ -1,6 +1,7 @@
 """Compile a typed tree to a condition on binaries, which have no partial rows: they are tested as
 aggregates (`binary_sql.py`)."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from vedette.model.findings.tag import TAGS
@@ -9,24 +10,51 @@ from vedette.query.compile.binder import Binder
 from vedette.query.compile.condition import BinaryCondition
 from vedette.query.compile.document import BINARY
 from vedette.query.compile.segments_sql import SegmentCompiler
-from vedette.query.nodes import And, Or
+from vedette.query.nodes import And, Not, Or
 from vedette.query.typed import Checked, Match, Test, source_of
 
 _OF_ROWS: Final = ROW_COLUMNS | {TAGS}
 """Sources of tests that single rows answer."""
 
+_BROAD: Final = frozenset(
+    (
+        *("digsig_result", "digsig_result_code", "is_executable_image", "is_64bit", "tampered"),
+        *("os_type", "image_format", "orig_mod_len", "first_seen", "last_seen", "added"),
+    )
+)
+"""Columns of which many files share each value, or of which queries ask for ranges."""
+
 
 def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
     """The condition that a binary matches."""
     compiler = SegmentCompiler(BINARY, Binder(prefix))
-    required = map(_required_tests, tree.children if isinstance(tree, And) else (tree,))
-    rows = [
+    rows = tuple(
         seen_sql(compiler.any_test(tests), {source_of(test) for test in tests} - {TAGS})
-        for tests in required
-        if tests and _OF_ROWS.issuperset(map(source_of, tests))
-    ]
+        for tests in _narrowing(tree)
+    )
     sql = compiler.node(tree)
-    return BinaryCondition(" AND ".join(rows) or "1", sql, compiler.bind.params)
+    columns = frozenset(map(source_of, _all_tests(tree))) - {TAGS}
+    return BinaryCondition(rows, sql, compiler.bind.params, columns)
+
+
+def _narrowing(tree: Checked) -> list[list[Test]]:
+    """The conjuncts that single rows answer: without those that most files meet, where there are
+    others, since a set of so many hashes costs more than it saves."""
+    required = map(_required_tests, tree.children if isinstance(tree, And) else (tree,))
+    found = [tests for tests in required if tests and _OF_ROWS.issuperset(map(source_of, tests))]
+    rare = [tests for tests in found if _BROAD.isdisjoint(map(source_of, tests))]
+    return rare or found
+
+
+def _all_tests(node: Checked) -> Iterator[Test]:
+    match node:
+        case Match(tests):
+            yield from tests
+        case Not(child):
+            yield from _all_tests(child)
+        case And(children) | Or(children):
+            for child in children:
+                yield from _all_tests(child)
 
 
 def _required_tests(node: Checked) -> list[Test]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from vedette.model.indexes import IndexKind
-from vedette.query.compile.binary_sql import binaries_sql
+from vedette.query.compile.binary_sql import binaries_sql, seen_in_sql
 
 SETTINGS: Mapping[str, str | int] = {
     # Under FINAL a skipping index loses rows of parts that are not merged (`segments_sql.py`).
@@ -150,13 +150,23 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class BinaryCondition:
-    """A query on binaries: `rows` is the prefilter for `binaries_sql`, `sql` decides."""
+    """A query on binaries: `sql` decides, by values of `columns`. `rows` are prefilters: SELECTs
+    of `hash`, each of which has all matching binaries."""
 
-    rows: str
+    rows: tuple[str, ...]
     sql: str
     params: dict[str, Any]
+    columns: frozenset[str]
+
+    def matching(self, columns: Iterable[str], which: str = "") -> str:
+        """A SELECT of `hash` and some of `BINARY_COLUMNS`, at least one, of the matching binaries:
+        to plan and aggregate few columns is much faster than all. `which` on `hash` is true of all
+        that match and replaces the prefilters."""
+        named = dict.fromkeys((*columns, *sorted(self.columns)))
+        rows = binaries_sql(which or seen_in_sql(self.rows), named)
+        return f"SELECT * FROM ({rows}) WHERE {self.sql}"
 
     @property
     def binaries(self) -> str:
         """A SELECT of `BINARY_COLUMNS` of the matching binaries."""
-        return f"SELECT * FROM ({binaries_sql(self.rows)}) WHERE {self.sql}"
+        return f"SELECT * FROM ({binaries_sql(seen_in_sql(self.rows))}) WHERE {self.sql}"

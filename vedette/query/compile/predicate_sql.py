@@ -16,7 +16,7 @@ from vedette.model.fields import (
 )
 from vedette.model.findings.tag import TAGS
 from vedette.model.host import UTC_CLOCK
-from vedette.query.compile.binary_sql import hashes_sql
+from vedette.query.compile.binary_sql import IN_SCOPE, hashes_sql
 from vedette.query.compile.binder import Binder, either
 from vedette.query.compile.document import BINARY, Document
 from vedette.query.compile.prefilter import Substring, prefilter_substrings
@@ -27,7 +27,23 @@ from vedette.query.typed import JoinTest, PresentTest, Test, TextTest, source_of
 LOCAL_START: Final = f"addMinutes(start, if(host_clock = 0, 0, toInt32(host_clock) - {UTC_CLOCK}))"
 """SQL: start time in the host's local time."""
 
+_KNOWN_SCOPE: Final = IN_SCOPE.replace("{", "{{").replace("}", "}}")
+
+
+def _common(key: str, known: str) -> tuple[str, str]:
+    """SQL of a number of `fields.RARITIES`: hosts of the scope with rows of the same key."""
+    counted = (
+        f"SELECT {key} AS place, uniqExact(sensor_id) AS hosts FROM segment "
+        f"WHERE {_KNOWN_SCOPE} AND process_name != '' AND {known} GROUP BY place"
+    )
+    return f"{key} GLOBAL IN (SELECT place FROM ({counted}) WHERE {{}})", "hosts"
+
+
 DERIVED_SQL: dict[str, tuple[str, str]] = {
+    "pair_hosts": _common(
+        "cityHash64(lower(process_name), lower(parent_name))", "parent_name != ''"
+    ),
+    "shape_hosts": _common("cityHash64(lower(process_name), cmdline_shape)", "cmdline_shape != 0"),
     "destination_port": (
         "arrayExists((o, r, l) -> {}, netconn_outbound, netconn_remote_port, netconn_local_port)",
         "if(o = 1, r, l)",
@@ -131,7 +147,8 @@ def _substring_sql(value: str, trait: Substring, bind: Binder) -> str:
 def _joined(source: str, tests: Sequence[Test], bind: Binder, document: Document) -> str:
     """One of the joined hashes belongs to a binary for which one of the tests is true. The columns
     repeat the same subquery, which the engine runs once."""
-    hashes = _hashes(tests, bind)
+    used = "" if document.lists.intersection(JOINS[source]) else _used(*JOINS[source])
+    hashes = _hashes(tests, bind, used)
     return either(
         _one_joined(column, hashes, document, is_written=source == WRITTEN_JOIN)
         for column in JOINS[source]
@@ -147,12 +164,23 @@ def _one_joined(column: str, hashes: str, document: Document, *, is_written: boo
     return f"`{column}` GLOBAL IN ({hashes})"
 
 
-def _hashes(tests: Sequence[Test], bind: Binder) -> str:
-    """A SELECT of the hashes of the matching binaries."""
+def _used(md5: str, sha256: str) -> str:
+    """SQL on the `hash` of a binary: a segment may lead to it. A file is stored by its MD5 where
+    that is known, so those that segments name by SHA-256 alone are looked up."""
+    sha256s = f"SELECT DISTINCT `{sha256}` FROM segment WHERE `{md5}` = '' AND `{sha256}` != ''"
+    return (
+        f"(hash GLOBAL IN (SELECT DISTINCT `{md5}` FROM segment "
+        f"UNION ALL SELECT DISTINCT `{sha256}` FROM segment) "
+        f"OR hash GLOBAL IN (SELECT hash FROM binary WHERE sha256 GLOBAL IN ({sha256s})))"
+    )
+
+
+def _hashes(tests: Sequence[Test], bind: Binder, used: str = "") -> str:
+    """A SELECT of the hashes of the matching binaries, at least of those that are used."""
     asked = [one for test in tests if isinstance(test, JoinTest) for one in test.tests]
     grouped = by_source(asked)
     of_binary = either(tests_sql(*found, bind, BINARY) for found in grouped)
-    return hashes_sql(of_binary, [source for source, _ in grouped])
+    return hashes_sql(of_binary, [source for source, _ in grouped], used)
 
 
 def on_column(source: str, tests: Sequence[Test]) -> tuple[str, Sequence[Test]]:

@@ -5,10 +5,20 @@ from collections.abc import Sequence
 from vedette.limits import QUERY_INDEX_TOKEN_CHARS_MIN
 from vedette.model.fields import JOINS, WRITTEN
 from vedette.model.indexes import EXACT, INDEX_OF, IndexKind
+from vedette.query.compile.binary_sql import ROW_COLUMNS
 from vedette.query.compile.document import SEGMENT
 from vedette.query.compile.value_sql import few_addresses, is_whole
 from vedette.query.nodes import And, Or
-from vedette.query.typed import AddressTest, Checked, JoinTest, Match, TagTest, Test, TextTest
+from vedette.query.typed import (
+    AddressTest,
+    Checked,
+    JoinTest,
+    Match,
+    TagTest,
+    Test,
+    TextTest,
+    source_of,
+)
 
 WORD_INDEXES = frozenset({"words", "pieces"})
 
@@ -43,6 +53,8 @@ def estimated_selectivity(node: Checked) -> int:
 
 def _test_selectivity(test: Test) -> int:
     if isinstance(test, JoinTest):
+        if not ROW_COLUMNS.issuperset(map(source_of, test.tests)):
+            return 0  # Counting hosts of files takes longer than what it narrows.
         is_of_program = not SEGMENT.lists.intersection(JOINS[test.source])
         return QUERY_INDEX_TOKEN_CHARS_MIN if is_of_program else 1
     if isinstance(test, TagTest):

@@ -1,4 +1,4 @@
-"""SQL of tags (`model/findings/tag.py`): tables beside the documents, with the same keys.
+"""SQL of tags (`model/findings/tag.py`): tables next to the documents, with the same keys.
 
 A document may have been tagged again: of a watchlist, and of an indicator of a report, the newest
 tag counts, so rows are grouped before they are tested. All tags of a watchlist or feed lie

@@ -43,8 +43,8 @@ class Word:
 
 _OPERATORS: Final = {"and": Mark.AND, "or": Mark.OR, "not": Mark.NOT}
 _SPACE = re.compile(r"\s*")
-_TERM = re.compile(r'(?:[^\s()"\\]|\\[^\s])+')
-_STRICT_PHRASE = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_TERM = re.compile(r'(?:[^\s()"\\]|\\[^\s])++')
+_STRICT_PHRASE = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _RAW_PHRASE = re.compile(r'"([^"]*)"')
 _END = r'("[^"]*"|[^\s"]+?)'
 _RANGE = re.compile(rf"([\[{{])\s*{_END}\s+TO\s+{_END}\s*([\]}}])(?=[\s)]|$)", re.IGNORECASE)

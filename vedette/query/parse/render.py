@@ -11,7 +11,7 @@ from vedette.query.nodes import And, Everything, Exact, Leaf, Not, Or, Range, Te
 from vedette.query.parse.escape import escape, unescape
 from vedette.query.parse.field_names import NEAR_COLON
 
-_PLAIN = re.compile(r'(?:[^\s()"\\]|\\[^\s])+')
+_PLAIN = re.compile(r'(?:[^\s()"\\]|\\[^\s])++')
 _BARE_QUOTE = re.compile(r'\\.|"', re.DOTALL)
 _OPERATORS = frozenset({"and", "or", "not"})
 

@@ -11,10 +11,11 @@ from vedette.model.alert_fields import ALERT, ALERT_LISTS
 from vedette.model.findings.alert import AlertRow
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, Tree, parse_stored, terms
-from vedette.query.compile.alerts_sql import compile_alerts
+from vedette.query.compile.alerts_sql import compile_alerts, title_tests, with_titles
 from vedette.query.compile.document import Document
 from vedette.query.highlight import markers
 from vedette.query.parse.query_params import carried_query
+from vedette.query.typed import Checked, Match
 from vedette.search.processes.highlights import Highlight, Highlights, patterns_by_column
 from vedette.search.processes.process_search import SearchSettings
 from vedette.search.query_guards import guarded_check
@@ -30,6 +31,8 @@ from vedette.store.read.detection.alert_facets import (
     count_alert_facets,
     group_alerts,
 )
+from vedette.store.read.detection.alert_histogram import alerts_over_time
+from vedette.store.read.detection.alert_texts import titles_where
 from vedette.store.read.detection.alerts import SORTABLE, alerts_by_id, count_alerts, search_alerts
 from vedette.store.read.segment_search import Found
 
@@ -84,9 +87,10 @@ def search(
     """
     began = time.monotonic()
     tree = carried_query(request.parts, ALERT)
-    where = _condition(engine, tree, settings, now_us)
+    checked = guarded_check(engine, tree, ALERT, settings, now_us)
     reach = Reach.within(settings.search_deadline_s)
     try:
+        where = _with_known_titles(engine, checked, reach)
         findings = _find(engine, scope, request, where, reach, settings.count_filtered_results)
         is_incomplete = any(part.table == "alert" for part in damaged_parts(engine))
     except UnavailableError as error:
@@ -127,10 +131,13 @@ def groups(
 ) -> AlertGroups:
     """The alerts of a query by the values of a grouping. Raises QueryError, BadRequestError, and
     UnavailableError (`reason` "deadline") when it takes longer than a search may."""
-    where = _condition(engine, carried_query(request.parts, ALERT), settings, now_us)
+    tree = carried_query(request.parts, ALERT)
+    checked = guarded_check(engine, tree, ALERT, settings, now_us)
     if len(request.sorts) != 1:
         raise BadRequestError("sort: groups are sorted by one value")
     (sort,) = request.sorts
+    reach = Reach.within(settings.search_deadline_s)
+    where = _with_known_titles(engine, checked, reach)
     return group_alerts(
         engine,
         where,
@@ -139,8 +146,23 @@ def groups(
         (sort.field, sort.is_descending),
         start=request.start,
         rows=request.rows,
-        reach=Reach.within(settings.search_deadline_s),
+        reach=reach,
     )
+
+
+def over_time(
+    engine: Engine,
+    scope: Scope,
+    request: SearchRequest,
+    width_us: int,
+    settings: SearchSettings,
+    now_us: int,
+) -> Sequence[tuple[int, int, int]]:
+    """The alerts of a query by interval and fifth of severity (`alerts_over_time`). Raises
+    QueryError, and UnavailableError when it takes longer than a search may."""
+    where = _condition(engine, carried_query(request.parts, ALERT), settings, now_us)
+    reach = Reach.within(settings.search_deadline_s)
+    return alerts_over_time(engine, where, scope, width_us, reach=reach)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +210,17 @@ def selected_by_query(
 
 def _condition(engine: Engine, tree: Tree, settings: SearchSettings, now_us: int) -> Condition:
     return compile_alerts(guarded_check(engine, tree, ALERT, settings, now_us))
+
+
+def _with_known_titles(engine: Engine, checked: Checked, reach: Reach) -> Condition:
+    """The condition of a search: words of titles are looked up among the titles that there are. A
+    title that comes while it runs is found by the next one."""
+    known: dict[Match, list[str]] = {}
+    for match in title_tests(checked):
+        titles = titles_where(engine, compile_alerts(match, prefix="title"), reach.left_s())
+        if titles is not None:
+            known[match] = titles
+    return compile_alerts(with_titles(checked, known))
 
 
 def _highlights(tree: Tree, rows: Sequence[AlertRow], reach: Reach) -> list[Highlight]:

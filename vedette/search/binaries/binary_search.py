@@ -126,6 +126,11 @@ def identity(row: Row) -> str:
     return row["md5"].upper() or NO_MD5
 
 
+def copy_name(row: Row) -> str:
+    """The hash by which copies of a binary are asked for: its MD5, else its SHA-256."""
+    return str(row["md5"] or row["sha256"])
+
+
 def _highlights(tree: Tree, rows: Sequence[Row], reach: Reach) -> list[Highlight]:
     """The highlights of a page of binaries (docs/query-language.md#one-segment-at-a-time)."""
     by_column = patterns_by_column(markers(tree, BINARY, document=_COMPLETE_ROWS)) if rows else {}
@@ -140,21 +145,28 @@ def _highlights(tree: Tree, rows: Sequence[Row], reach: Reach) -> list[Highlight
 
 
 def summary(engine: Engine, scope: Scope, digest: str) -> Row:
-    """One binary by its MD5 or SHA-256, in upper or lower case. Raises NotFoundError."""
-    found = binaries_of(engine, [digest.lower()], scope) if len(digest) in _HASH_CHARS else []
+    """One binary by its MD5 or SHA-256, in upper or lower case. Raises NotFoundError, and
+    BadRequestError for what is no hash."""
+    hash_column("md5", digest)
+    found = binaries_of(engine, [digest.lower()], scope)
     if not found:
         raise NotFoundError(f"there is no binary {digest[:64]!r}")
     return with_binary_tags(engine, found)[0]
 
 
-def frequency(engine: Engine, scope: Scope, name: str, digest: str) -> Frequency:
-    """How common a program is, by its MD5 or SHA-256 (docs/clients.md#requests). `name` is the
-    parameter
-    that BadRequestError names. An unknown program has counts of 0."""
+def hash_column(name: str, digest: str) -> str:
+    """Which column holds such a hash: `md5` or `sha256`. Raises BadRequestError, which names the
+    parameter, for what is neither."""
     column = _HASH_CHARS.get(len(digest)) if _HEX.fullmatch(digest) else None
     if column is None:
         raise BadRequestError(f"{name}: {digest[:80]!r} is neither an MD5 nor a SHA-256")
-    return frequency_of(engine, column, digest.lower(), scope)
+    return column
+
+
+def frequency(engine: Engine, scope: Scope, name: str, digest: str) -> Frequency:
+    """How common a program is, by its MD5 or SHA-256 (docs/clients.md#requests). `name` is the
+    parameter that BadRequestError names. An unknown program has counts of 0."""
+    return frequency_of(engine, hash_column(name, digest), digest.lower(), scope)
 
 
 def sort_columns(sorts: tuple[Sort, ...]) -> Order:

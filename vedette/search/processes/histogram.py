@@ -7,7 +7,7 @@ from typing import Final
 from vedette.limits import HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS_MAX
 from vedette.model.fields import PROCESS
 from vedette.model.scope import Scope
-from vedette.query import compile_segments
+from vedette.query import Condition, compile_segments
 from vedette.query.compile.processes_sql import compile_processes
 from vedette.query.parse.query_params import carried_query
 from vedette.search.processes.process_search import SearchSettings
@@ -17,7 +17,11 @@ from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.index_build import suffix_indexes
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.segment_histogram import count_over_time, span_of
+from vedette.store.read.segment_histogram import (
+    count_by_week_hour,
+    count_over_time,
+    span_of,
+)
 
 _SECOND_US: Final = 1_000_000
 _STEPS_S: Final = (
@@ -59,10 +63,7 @@ def process_histogram(
 ) -> Histogram:
     """Raises QueryError, BadRequestError for a field that is no time, and UnavailableError
     (`reason` "deadline") when it takes longer than a search may."""
-    tree = carried_query(request.search.parts, PROCESS)
-    checked = guarded_check(engine, tree, PROCESS, settings, now_us)
-    compiled = compile_processes if request.search.is_comprehensive else compile_segments
-    where = compiled(checked, indexes=suffix_indexes(engine))
+    where = _condition(engine, request.search, settings, now_us)
     reach = Reach.within(settings.search_deadline_s, cancel=cancel)
     since_us, until_us = request.since_us, request.until_us
     if not since_us or not until_us:
@@ -74,6 +75,30 @@ def process_histogram(
         by_process=bool(request.search.group), reach=reach,
     )  # fmt: skip
     return Histogram(request.field, width_us, since_us, until_us, counts)
+
+
+def process_week(
+    engine: Engine,
+    scope: Scope,
+    search: SearchRequest,
+    settings: SearchSettings,
+    now_us: int,
+    cancel: CancelToken | None = None,
+) -> Sequence[tuple[int, int, int]]:
+    """The results by weekday and hour of their start (`count_by_week_hour`). Raises as
+    `process_histogram`."""
+    where = _condition(engine, search, settings, now_us)
+    reach = Reach.within(settings.search_deadline_s, cancel=cancel)
+    return count_by_week_hour(engine, where, scope, by_process=bool(search.group), reach=reach)
+
+
+def _condition(
+    engine: Engine, search: SearchRequest, settings: SearchSettings, now_us: int
+) -> Condition:
+    tree = carried_query(search.parts, PROCESS)
+    checked = guarded_check(engine, tree, PROCESS, settings, now_us)
+    compiled = compile_processes if search.is_comprehensive else compile_segments
+    return compiled(checked, indexes=suffix_indexes(engine))
 
 
 def width_for(span_us: int, buckets: int) -> int:

@@ -12,6 +12,7 @@ from vedette.store.read.process_metadata import process_row
 _PARENT_COLUMNS: Final = ("parent_name", "parent_pid", "parent_md5")
 _COLUMNS: Final = (
     *("hostname", "group", "os_type", "host_type", "interface_ip", "comms_ip", "host_clock"),
+    "filtering_known_dlls",
     *("process_name", "path", "process_md5", "process_sha256", "process_pid", "cmdline"),
     *("username", "uid", "logon_type", "start", "creation_observed", "tampered"),
     *("parent_id", *_PARENT_COLUMNS),

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from vedette.errors import NotFoundError
+from vedette.limits import PARTITION_HOT_US_MAX
 from vedette.model.ids import EARLIEST_SEGMENT, MERGED_SEGMENT, names_process
 from vedette.model.scope import Scope
 from vedette.search.processes.absence import UNMOUNTED, Absence
@@ -23,10 +24,9 @@ from vedette.search.processes.process_columns import (
 )
 from vedette.search.tagged import with_process_tags, with_segment_tags
 from vedette.store.engine.client import Engine
+from vedette.store.partitions.lifecycle import open_partitions
 from vedette.store.read import process_metadata as stored
 from vedette.store.read.segment_counts import present_segment
-
-_ANY_TIME_US: Final = 1 << 63
 
 OF_PARENT: Final[Mapping[str, str]] = {
     "parent_pid": "process_pid",
@@ -72,7 +72,8 @@ def unknown_segment(process_id: str, segment: int) -> NotFoundError:
 def unknown_process(engine: Engine, scope: Scope, process_id: str) -> NotFoundError:
     """The error for a process without records; its `reason` is "partition_unmounted" when an
     unmounted partition may hold them. Says nothing of hosts outside the scope."""
-    began_us = time_in_id_us(process_id, before_us=_ANY_TIME_US)
+    opened_us = max(open_partitions(engine), default=0) * 1_000
+    began_us = time_in_id_us(process_id, before_us=opened_us + PARTITION_HOT_US_MAX)
     if Absence(engine, scope).reason(process_id, began_us) == UNMOUNTED:
         return NotFoundError(
             f"there is no process {process_id!r} in mounted partitions; mount those of its time",

@@ -21,7 +21,7 @@ ALLOW, DENY = 1, 2
 
 _CLOEXEC, _NONBLOCK = 0x1, 0x2
 _CLASS_NOTIFY, _CLASS_CONTENT = 0x0, 0x4
-_ADD, _REMOVE, _FILESYSTEM, _IGNORED_MASK, _EVICTABLE = 0x1, 0x2, 0x100, 0x20, 0x200
+_ADD, _FILESYSTEM, _IGNORED_MASK, _EVICTABLE = 0x1, 0x100, 0x20, 0x200
 _FLUSH = 0x80
 _IGNORED_MARKS = _ADD | _IGNORED_MASK | _EVICTABLE
 _METADATA = struct.Struct("=IBBHQii")
@@ -69,9 +69,6 @@ class Group:
     def watch(self, mount: str, mask: int) -> None:
         """Watches the whole file system that is mounted there."""
         self._mark(_ADD | _FILESYSTEM, mask, _HERE, mount.encode("utf-8", "surrogateescape"))
-
-    def unwatch(self, mount: str, mask: int) -> None:
-        self._mark(_REMOVE | _FILESYSTEM, mask, _HERE, mount.encode("utf-8", "surrogateescape"))
 
     def ignore(self, handle: int, mask: int) -> None:
         """Suppresses such events of this file until it is written to. OSError before Linux 5.19."""

@@ -1,54 +1,147 @@
-"""Copies of program files: offered when a file is first hashed, uploaded in chunks on request."""
+"""Copies of program files: offered when a file is first hashed, or when the server orders it, and
+uploaded in chunks on request.
+
+An order names a file by its hash and says where to look for it. Only programs are sent, and only
+what has the hash: a server cannot fetch other files of the host by their paths.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from ..events.hashes import Hashed
-from ..limits import BINARIES_OFFERED_MAX, BINARIES_WAITING_MAX, BINARY_BYTES_MAX, BINARY_CHUNK
+from ..limits import (
+    BINARIES_OFFERED_MAX,
+    BINARIES_WAITING_MAX,
+    BINARY_BYTES_MAX,
+    BINARY_CHUNK,
+    BINARY_PATHS_MAX,
+    BINARY_REFUSALS_MAX,
+    HASH_BYTES_MAX,
+)
 from .https_client import Client
 
 _ELF, _PE = 2, 1
 
 
-class Binaries:
-    """Files are added by the hashing threads and uploaded by the uploader thread."""
+@dataclass(frozen=True)
+class FileOrder:
+    """A file that the server wants. Hashes in lower case, "" unknown; never both."""
 
-    def __init__(self, *, is_wanted: bool) -> None:
+    md5: str
+    sha256: str
+    paths: tuple[str, ...]
+
+    def is_of(self, hashed: Hashed) -> bool:
+        """Whether a file has the hashes that the order names."""
+        return self.md5 in ("", hashed.md5) and self.sha256 in ("", hashed.sha256)
+
+
+def parse_order(body: dict[str, Any]) -> FileOrder:
+    """TypeError or ValueError for what is no order."""
+    md5, sha256 = str(body.get("md5") or "").lower(), str(body.get("sha256") or "").lower()
+    if not md5 and not sha256:
+        raise ValueError("an order for a file without a hash")
+    paths = [path for path in body.get("paths") or () if isinstance(path, str)]
+    return FileOrder(md5, sha256, tuple(paths[:BINARY_PATHS_MAX]))
+
+
+class Binaries:
+    """Files are added by the hashing threads, orders by the check-in thread; both are served by the
+    uploader thread."""
+
+    def __init__(self, find: Callable[[str], Hashed | None], *, is_wanted: bool) -> None:
+        """`find` hashes the file at a path; `is_wanted` is whether the host's own settings allow
+        that programs leave it."""
+        self._find = find
         self._is_wanted = is_wanted
         self._lock = threading.Lock()
         self._files: OrderedDict[str, tuple[str, Hashed]] = OrderedDict()
         self._new: deque[str] = deque(maxlen=BINARIES_WAITING_MAX)
         self._wanted: deque[tuple[str, int]] = deque(maxlen=BINARIES_WAITING_MAX)
+        self._ordered: deque[FileOrder] = deque(maxlen=BINARIES_OFFERED_MAX)
+        self._refused: dict[FileOrder, str] = {}
 
-    def add_file(self, path: str, hashed: Hashed) -> None:
-        """A file was hashed for the first time."""
+    def add_file(self, path: str, hashed: Hashed, *, is_offered: bool) -> None:
+        """A file was hashed for the first time. One that is not offered can be ordered."""
         if not self._is_wanted or hashed.file_type not in {_ELF, _PE}:
             return
         with self._lock:
-            if hashed.sha256 not in self._files:
+            if is_offered and hashed.sha256 not in self._files:
                 self._new.append(hashed.sha256)
-            self._files[hashed.sha256] = path, hashed
-            if len(self._files) > BINARIES_WAITING_MAX:
-                self._files.popitem(last=False)
+            self._keep(path, hashed)
+
+    def _keep(self, path: str, hashed: Hashed) -> None:
+        self._files[hashed.sha256] = path, hashed
+        self._files.move_to_end(hashed.sha256)
+        if len(self._files) > BINARIES_WAITING_MAX:
+            self._files.popitem(last=False)
 
     def want(self, bodies: list[dict[str, Any]]) -> None:
-        """The server requests files that were offered earlier."""
+        """The server orders files: at every check-in, until they are there. TypeError, ValueError
+        or AttributeError for what is no list of orders."""
+        orders = [parse_order(body) for body in bodies]
         with self._lock:
-            waiting = {sha256 for sha256, _ in self._wanted}
-            for body in bodies:
-                sha256 = self._sha256(body)
-                if sha256 and sha256 not in waiting:
-                    self._wanted.append((sha256, 0))
+            under_way = [*(sha256 for sha256, _ in self._wanted), *self._new]
+            sending = [self._files[sha256][1] for sha256 in under_way if sha256 in self._files]
+            for order in orders:
+                if not self._is_wanted:
+                    self._refuse(order, "the settings of the sensor forbid it: send_binaries")
+                elif order not in self._ordered and not any(map(order.is_of, sending)):
+                    self._ordered.append(order)
 
-    def _sha256(self, body: dict[str, Any]) -> str:
-        if body.get("sha256") in self._files:
-            return str(body["sha256"])
-        md5 = body.get("md5")
-        return next((sha for sha, (_, one) in self._files.items() if one.md5 == md5), "")
+    def take_refused(self) -> list[dict[str, str]]:
+        """What cannot be sent, with the reason, for the next check-in. An order whose refusal is
+        lost comes again."""
+        with self._lock:
+            refused, self._refused = self._refused, {}
+        return [
+            {"md5": order.md5, "sha256": order.sha256, "reason": reason}
+            for order, reason in refused.items()
+        ]
+
+    def _refuse(self, order: FileOrder, reason: str) -> None:
+        if len(self._refused) < BINARY_REFUSALS_MAX:
+            self._refused[order] = reason
+
+    def _locate(self) -> None:
+        """Finds the file of the next order, to be offered; or says why it cannot be sent."""
+        with self._lock:
+            order = self._ordered.popleft()
+        found, reason = self._known(order), "the file is not there any more, or another one"
+        is_unknown = False
+        for path in () if found else order.paths:
+            hashed = self._find(path)
+            if hashed is not None and order.is_of(hashed):
+                found = path, hashed
+                break
+            is_unknown |= hashed is None and _may_be_hashed(path)
+        if is_unknown and not found:
+            return  # too much was hashed just now: the order comes again
+        if found and found[1].file_type not in {_ELF, _PE}:
+            found, reason = None, "the file is not a program"
+        with self._lock:
+            if found is None:
+                self._refuse(order, reason)
+            else:
+                self._keep(*found)
+                if found[1].sha256 not in self._new:
+                    self._new.appendleft(found[1].sha256)
+
+    def _known(self, order: FileOrder) -> tuple[str, Hashed] | None:
+        """A file that was hashed before and is still as it was."""
+        with self._lock:
+            known = [(path, one) for path, one in self._files.values() if order.is_of(one)]
+        return next(
+            ((path, one) for path, one in known if (now := self._find(path)) and order.is_of(now)),
+            None,
+        )
 
     @property
     def waiting_bytes(self) -> int:
@@ -58,9 +151,12 @@ class Binaries:
         return sum(min(size, BINARY_BYTES_MAX) for size in sizes)
 
     def send_some(self, client: Client, credential: str) -> bool:
-        """Sends one request; False when there is nothing to send. ServerUnavailableError."""
+        """Sends one request, or finds an ordered file; False when there is nothing to do.
+        ServerUnavailableError."""
         if self._wanted:
             self._send_piece(client, credential)
+        elif self._ordered:
+            self._locate()
         elif self._new:
             self._offer(client, credential)
         else:
@@ -100,6 +196,15 @@ class Binaries:
             self._wanted.popleft()
         else:
             self._wanted[0] = sha256, int(received or 0)
+
+
+def _may_be_hashed(path: str) -> bool:
+    """Whether there is a file which another time could have hashes."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(status.st_mode) and 0 < status.st_size <= HASH_BYTES_MAX
 
 
 def _piece(path: str, hashed: Hashed | None, offset: int) -> bytes:

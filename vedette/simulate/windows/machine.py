@@ -3,7 +3,7 @@
 from itertools import count
 
 from vedette.simulate.fleet import DOMAIN, NETBIOS, Host
-from vedette.simulate.machine import SECOND_US, Machine, Process
+from vedette.simulate.machine import Machine, Process
 from vedette.simulate.software import PROGRAM
 from vedette.simulate.stream import Stream
 from vedette.simulate.timestamps import json_text
@@ -276,7 +276,3 @@ def domain_user(login: str) -> str:
 def internal(name: str) -> str:
     """Full name of an internal service of the company."""
     return f"{name}.{DOMAIN}"
-
-
-def minutes_us(minutes: float) -> int:
-    return int(minutes * 60 * SECOND_US)

@@ -55,6 +55,8 @@ class _Claims:
     holder: str
     """`app ID NUMBER` or `token ID`."""
     expires_us: int
+    key_id: str
+    """Of the key that signed it: without that the token is worth nothing."""
 
 
 class AccessTokens:
@@ -106,7 +108,7 @@ class AccessTokens:
 
     def cached_secret(self, app_id: str, secret: str) -> Principal | None:
         """`with_secret` from the cache alone; None on a cache miss."""
-        return self._remembered(_secret_key(app_id, secret))[1]
+        return self._cached_principal(_secret_key(app_id, secret))[1]
 
     def with_token(self, text: str) -> Principal | None:
         """The holder of an access token; None for one that is not ours, has ended, or whose
@@ -114,7 +116,7 @@ class AccessTokens:
         claims = self._claims(text)
         if claims is None:
             return None
-        is_known, principal = self._remembered(claims.holder)
+        is_known, principal = self._cached_principal(claims.holder)
         if not is_known:
             principal = self._holder(claims.holder)
             self._remember(claims.holder, principal, self._clock.now_us())
@@ -126,7 +128,7 @@ class AccessTokens:
             claims = self._checked.get(_digest(text))
         if claims is None or claims.expires_us <= self._clock.now_us():
             return None
-        return self._remembered(claims.holder)[1]
+        return self._cached_principal(claims.holder)[1]
 
     def public_keys(self) -> list[dict[str, Any]]:
         """JWKs that tokens can be checked with."""
@@ -180,7 +182,7 @@ class AccessTokens:
         with self._lock:
             known = self._checked.get(_digest(text))
         claims = known or self._verified(text)
-        if claims is None or claims.expires_us <= now_us:
+        if claims is None or claims.expires_us <= now_us or self._key_named(claims.key_id) is None:
             return None
         with self._lock:
             self._checked[_digest(text)] = claims
@@ -204,7 +206,7 @@ class AccessTokens:
         is_ours = claims.get("iss") == _ISSUER and isinstance(holder, str)
         if not is_ours or not isinstance(expires_s, int):
             return None
-        return _Claims(str(holder), expires_s * _SECOND_US)
+        return _Claims(str(holder), expires_s * _SECOND_US, key.id)
 
     def _key_named(self, key_id: str) -> SigningKey | None:
         """Another server may have made it a moment ago."""
@@ -238,7 +240,7 @@ class AccessTokens:
             if len(self._holders) > ACCESS_TOKENS_CACHED_MAX:
                 self._holders.popitem(last=False)
 
-    def _remembered(self, key: str) -> tuple[bool, Principal | None]:
+    def _cached_principal(self, key: str) -> tuple[bool, Principal | None]:
         """Whether something fresh is remembered, and what."""
         with self._lock:
             read_us, principal = self._holders.get(key, (0, None))

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, delete, select, update
 
 from vedette.errors import BusyError, UnauthorizedError
 from vedette.limits import APP_GUESSES_MAX, APP_GUESSES_OF_ADDRESS_MAX, SIGN_IN_WINDOW_S
+from vedette.state.accounts.sign_in import network_of
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import SIGN_IN_ATTEMPT
 
@@ -39,7 +40,7 @@ class AppGuesses:
         Raises UnauthorizedError where it finds nothing, BusyError (`reason` "locked_out") after
         too many of these.
         """
-        limits_of = _keys(who, address)
+        limits_of = _keys(who, network_of(address))
         with self._turn:
             with self._database.reading() as connection:
                 _refuse_beyond(connection, limits_of, now_us)

@@ -4,26 +4,29 @@ Attempts are counted before the password is looked at, in one transaction, for t
 user, and for both together: of any number of attempts at once no more are let through than the
 limits say. A name that belongs to nobody is counted like any other, and a wrong password, an
 unknown user and a disabled one get the same answer after the same time.
+
+A link stands for a password, once and for a few minutes: who may open the state on the server's
+machine makes one (`vedette user link`, `vedette demo`). A second factor is asked for as ever.
 """
 
-import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
+from ipaddress import IPv6Network, ip_address
 from typing import Final
 
-import pyotp
 from sqlalchemy import Connection, delete, select, update
 
 from vedette import limits
-from vedette.errors import BadRequestError, BusyError, UnauthorizedError
-from vedette.state.accounts import users
+from vedette.errors import BadRequestError, BusyError, NotFoundError, UnauthorizedError
+from vedette.state.accounts import tokens, users
+from vedette.state.accounts.second_factor import check_code
+from vedette.state.db.author import Author, set_author
 from vedette.state.db.database import Database, insert_new
-from vedette.state.db.schema import SECOND_FACTOR, SIGN_IN_ATTEMPT, USER
+from vedette.state.db.schema import SIGN_IN_ATTEMPT, TOKEN, USER
 from vedette.state.db.sealing import Sealing
 
 _SECOND_US: Final = 1_000_000
-_PURPOSE: Final = "second factor of user "
-_ISSUER: Final = "Vedette"
+_NETWORK_V6: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,82 +47,121 @@ def sign_in(database: Database, sealing: Sealing, attempt: Attempt, now_us: int)
     BusyError with the reason `locked_out`, whether or not the user exists.
     """
     name = attempt.username.lower()[: limits.USER_DETAIL_CHARS_MAX]
-    keys = _keys(name, attempt.address)
-    with database.writing() as connection:
-        _delete_old(connection, now_us)
-        for key, most in keys.items():
-            _count(connection, key, most, now_us)
-    if not users.has_password(database, name, attempt.password):
+    if not _is_password(database, name, attempt.password, attempt.address, now_us):
         raise UnauthorizedError("the user name or the password is wrong")
     with database.writing() as connection:
-        user_id: int = connection.execute(
+        user_id: int | None = connection.scalar(
             select(USER.c.id).where(USER.c.username == name, USER.c.enabled.is_(True))
-        ).scalar_one()
-        _check_code(connection, sealing, user_id, attempt.code, now_us)
-        own = [key for key in keys if not key.startswith("address ")]
-        connection.execute(delete(SIGN_IN_ATTEMPT).where(SIGN_IN_ATTEMPT.c.name.in_(own)))
+        )
+        if user_id is None:  # disabled just now
+            raise UnauthorizedError("the user name or the password is wrong")
+        check_code(connection, sealing, user_id, attempt.code, now_us)
+        _forget(connection, name, attempt.address)
     return user_id
 
 
-def new_second_factor(database: Database, sealing: Sealing, username: str) -> str:
-    """A secret for the user's authenticator, as its `otpauth:` address; in force once it is
-    confirmed. One that is in force stays so until then."""
-    secret = pyotp.random_base32()
-    user_id = users.id_of(database, username)
-    with database.writing() as connection:
-        connection.execute(insert_new(connection, SECOND_FACTOR), {"user_id": user_id})
-        connection.execute(
-            update(SECOND_FACTOR)
-            .where(SECOND_FACTOR.c.user_id == user_id)
-            .values(proposed=sealing.seal(secret, f"{_PURPOSE}{user_id}"))
-        )
-    return pyotp.TOTP(secret).provisioning_uri(name=username, issuer_name=_ISSUER)
-
-
-def confirm_second_factor(
-    database: Database, sealing: Sealing, username: str, code: str, now_us: int
+def prove_password(
+    database: Database, username: str, password: str, address: str, now_us: int
 ) -> None:
-    """Puts the proposed secret in force: from now on a password alone is not enough. Raises
-    BadRequestError for a wrong code, or where none was proposed."""
-    user_id = users.id_of(database, username)
+    """For what a session alone is not enough. A wrong password counts as an attempt to sign in.
+    Slow on purpose. Raises BadRequestError for one, BusyError with the reason `locked_out`."""
+    if not _is_password(database, username, password, address, now_us):
+        raise BadRequestError("password: is wrong")
     with database.writing() as connection:
-        row = connection.execute(
-            select(SECOND_FACTOR).where(SECOND_FACTOR.c.user_id == user_id).with_for_update()
-        ).first()
-        step = None
-        if row is not None and row.proposed:
-            step = _step_of(sealing.open(row.proposed, f"{_PURPOSE}{user_id}"), code, now_us)
-        if row is None or step is None:
-            raise BadRequestError("code: is wrong, or no second factor was asked for")
-        connection.execute(
-            update(SECOND_FACTOR)
-            .where(SECOND_FACTOR.c.user_id == user_id)
-            .values(secret=row.proposed, proposed="", used_step=step)
+        _forget(connection, username, address)
+
+
+def count_attempt(connection: Connection, key: str, most: int, now_us: int) -> None:
+    """Count something that may happen `most` times in `SIGN_IN_WINDOW_S`, however much of it comes
+    at once. Raises BusyError with the reason `locked_out`."""
+    _delete_old(connection, now_us)
+    _count(connection, key, most, now_us)
+
+
+def issue_link(database: Database, username: str, now_us: int) -> str:
+    """The secret of a link that signs this user in once, within `SIGN_IN_LINK_S`. One that was
+    made before ends. Raises NotFoundError, also for a user who is disabled."""
+    with database.writing() as connection:
+        user_id = connection.scalar(
+            select(USER.c.id).where(USER.c.username == username.lower(), USER.c.enabled.is_(True))
         )
+        if user_id is None:
+            raise NotFoundError(f"there is no user {username!r} who may sign in")
+        connection.execute(
+            update(TOKEN)
+            .where(TOKEN.c.user_id == user_id, TOKEN.c.kind == "link", TOKEN.c.revoked_us == 0)
+            .values(revoked_us=now_us)
+        )
+        expires_us = now_us + limits.SIGN_IN_LINK_S * _SECOND_US
+        new = tokens.NewToken("link", user_id=user_id, expires_us=expires_us)
+        return tokens.insert_checked(connection, new, now_us).secret
 
 
-def remove_second_factor(database: Database, username: str) -> None:
-    """A password is enough again. Idempotent."""
-    user_id = users.id_of(database, username)
+def sign_in_by_link(
+    database: Database, sealing: Sealing, link: str, attempt: Attempt, now_us: int, author: Author
+) -> int:
+    """The id of the user whose link it is; it is used up by that. Of the attempt count the address
+    and the code. `author` is who does it, with the name that is found.
+
+    Raises UnauthorizedError, with the reason `second_factor_needed` where only the code is missing,
+    which leaves the link good; BusyError with the reason `locked_out`.
+    """
     with database.writing() as connection:
-        connection.execute(delete(SECOND_FACTOR).where(SECOND_FACTOR.c.user_id == user_id))
-
-
-def has_second_factor(database: Database, username: str) -> bool:
-    user_id = users.id_of(database, username)
-    query = select(SECOND_FACTOR.c.secret).where(SECOND_FACTOR.c.user_id == user_id)
+        _delete_old(connection, now_us)
+        key = f"address {network_of(attempt.address)}"
+        _count(connection, key, limits.SIGN_INS_OF_ADDRESS_MAX, now_us)
     with database.reading() as connection:
-        return bool(connection.scalar(query))
+        found = tokens.find_link(connection, link, now_us)
+    if found is None:
+        raise UnauthorizedError("the link was used, or its time is over", reason="link_ended")
+    token_id, user_id, username = found
+    set_author(replace(author, name=username))
+    with database.writing() as connection:
+        _count(connection, f"link {token_id}", limits.SIGN_INS_OF_LINK_MAX, now_us)
+    with database.writing() as connection:
+        check_code(connection, sealing, user_id, attempt.code, now_us)
+        used = update(TOKEN).where(TOKEN.c.id == token_id, TOKEN.c.revoked_us == 0)
+        if not connection.execute(used.values(revoked_us=now_us)).rowcount:
+            raise UnauthorizedError("the link was used just now", reason="link_ended")
+    return user_id
+
+
+def network_of(address: str) -> str:
+    """What attempts of an address are counted for: of IPv6 the network of 64 bits, since whoever
+    has one address has all of those."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if parsed.version == 4:
+        return address
+    return str(IPv6Network((int(parsed), _NETWORK_V6), strict=False))
+
+
+def _is_password(database: Database, name: str, password: str, address: str, now_us: int) -> bool:
+    """Counted before it is looked at."""
+    with database.writing() as connection:
+        _delete_old(connection, now_us)
+        for key, most in _keys(name, address).items():
+            _count(connection, key, most, now_us)
+    return users.has_password(database, name, password)
+
+
+def _forget(connection: Connection, name: str, address: str) -> None:
+    """Nobody has to answer for the attempts before the right one; an address still does."""
+    own = [key for key in _keys(name, address) if not key.startswith("address ")]
+    connection.execute(delete(SIGN_IN_ATTEMPT).where(SIGN_IN_ATTEMPT.c.name.in_(own)))
 
 
 def _keys(name: str, address: str) -> dict[str, int]:
     """What is counted, and how many attempts each has. Names are hashed: people type passwords
     where names belong."""
+    network = network_of(address)
     user = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return {
-        f"user {user} {address}": limits.SIGN_INS_OF_USER_AND_ADDRESS_MAX,
+        f"user {user} {network}": limits.SIGN_INS_OF_USER_AND_ADDRESS_MAX,
         f"user {user}": limits.SIGN_INS_OF_USER_MAX,
-        f"address {address}": limits.SIGN_INS_OF_ADDRESS_MAX,
+        f"address {network}": limits.SIGN_INS_OF_ADDRESS_MAX,
     }
 
 
@@ -138,34 +180,3 @@ def _count(connection: Connection, key: str, most: int, now_us: int) -> None:
 def _delete_old(connection: Connection, now_us: int) -> None:
     before = now_us - limits.SIGN_IN_WINDOW_S * _SECOND_US
     connection.execute(delete(SIGN_IN_ATTEMPT).where(SIGN_IN_ATTEMPT.c.first_us < before))
-
-
-def _check_code(
-    connection: Connection, sealing: Sealing, user_id: int, code: str, now_us: int
-) -> None:
-    query = select(SECOND_FACTOR).where(SECOND_FACTOR.c.user_id == user_id).with_for_update()
-    row = connection.execute(query).first()
-    if row is None or not row.secret:
-        return
-    if not code:
-        raise UnauthorizedError(
-            "the code of the second factor is needed", reason="second_factor_needed"
-        )
-    step = _step_of(sealing.open(row.secret, f"{_PURPOSE}{user_id}"), code, now_us)
-    if step is None or step <= row.used_step:
-        raise UnauthorizedError("the code is wrong, or was used", reason="second_factor_wrong")
-    connection.execute(
-        update(SECOND_FACTOR).where(SECOND_FACTOR.c.user_id == user_id).values(used_step=step)
-    )
-
-
-def _step_of(secret: str, code: str, now_us: int) -> int | None:
-    """The time step that a code belongs to: of now, the one before or after; None for a wrong
-    one."""
-    totp = pyotp.TOTP(secret)
-    now = now_us // _SECOND_US // totp.interval
-    for step in (now, now - 1, now + 1):
-        expected = totp.at(step * totp.interval)
-        if secrets.compare_digest(expected, code.strip()[:20].encode("ascii", "replace").decode()):
-            return step
-    return None

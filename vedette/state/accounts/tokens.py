@@ -29,11 +29,12 @@ from vedette.model.principal import Principal
 from vedette.state.accounts.teams import roles_of
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, TOKEN, USER
+from vedette.state.db.schema_console import IDENTITY, IDENTITY_PROVIDER
 from vedette.state.policy.groups import checked_name
 
-TokenKind = Literal["api", "ingest", "session"]
+TokenKind = Literal["api", "ingest", "session", "link"]
 """`session` is of a browser that signed in: good in its cookie only, and as long as it is used
-(`SESSION_IDLE_S`)."""
+(`SESSION_IDLE_S`). `link` begins one session (`sign_in.py`) and is good for nothing else."""
 
 
 _ID_CHARACTERS = string.ascii_uppercase + string.digits
@@ -51,6 +52,8 @@ class NewToken:
     """Epoch microseconds; None: `TOKEN_LIFETIME_US` from now; 0: never."""
     is_read_only: bool = False
     """Of an `api` token: whether it may read and change nothing."""
+    identity_id: int = 0
+    """Of a `session`: the identity that it was begun with, and ends with; 0: a password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,7 @@ def insert_checked(connection: Connection, new: NewToken, now_us: int) -> Issued
         "created_us": now_us,
         "expires_us": expires_us,
         "read_only": new.kind == "api" and new.is_read_only,
+        "identity_id": new.identity_id,
     }
     connection.execute(insert(TOKEN).values(row))
     return issued
@@ -137,10 +141,16 @@ def all_tokens(database: Database, username: str | None = None) -> list[Token]:
         return [_token(row) for row in connection.execute(query).mappings()]
 
 
-def begin_session(database: Database, user_id: int, name: str, now_us: int) -> Issued:
+def begin_session(
+    database: Database, user_id: int, name: str, now_us: int, identity_id: int = 0
+) -> Issued:
     """A session of a browser; the oldest of the user's end above `SESSIONS_PER_USER_MAX`."""
     new = NewToken(
-        "session", name, user_id=user_id, expires_us=now_us + limits.SESSION_S_MAX * 1_000_000
+        "session",
+        name,
+        user_id=user_id,
+        expires_us=now_us + limits.SESSION_S_MAX * 1_000_000,
+        identity_id=identity_id,
     )
     with database.writing() as connection:
         issued = insert_checked(connection, new, now_us)
@@ -154,9 +164,21 @@ def begin_session(database: Database, user_id: int, name: str, now_us: int) -> I
             connection.execute(
                 update(TOKEN).where(TOKEN.c.id == token_id).values(revoked_us=now_us)
             )
-        ended = (TOKEN.c.kind == "session") & (TOKEN.c.expires_us < now_us - SESSION_KEPT_US)
-        connection.execute(delete(TOKEN).where(ended))
+        passing = TOKEN.c.kind.in_(("session", "link"))
+        ended = TOKEN.c.expires_us < now_us - SESSION_KEPT_US
+        connection.execute(delete(TOKEN).where(passing, ended))
     return issued
+
+
+def find_link(connection: Connection, secret: str, now_us: int) -> tuple[str, int, str] | None:
+    """The id, the user's id and name, of a link that is still good; the user is enabled."""
+    row = connection.execute(
+        select(TOKEN.c.id, USER.c.id.label("user_id"), USER.c.username)
+        .join(USER, USER.c.id == TOKEN.c.user_id)
+        .where(TOKEN.c.secret_sha256 == _digest(secret), TOKEN.c.kind == "link")
+        .where(TOKEN.c.revoked_us == 0, TOKEN.c.expires_us > now_us, USER.c.enabled.is_(True))
+    ).first()
+    return None if row is None else (row.id, row.user_id, row.username)
 
 
 def without_expiry(database: Database, now_us: int) -> int:
@@ -268,10 +290,20 @@ def _lookup(connection: Connection, condition: ColumnElement[bool]) -> Any:
     query = (
         select(TOKEN, USER.c.username, USER.c.global_admin)
         .outerjoin(USER, USER.c.id == TOKEN.c.user_id)
-        .where(condition, TOKEN.c.revoked_us == 0)
+        .where(condition, TOKEN.c.revoked_us == 0, TOKEN.c.kind != "link")
         .where(TOKEN.c.user_id.is_(None) | USER.c.enabled.is_(True))
+        .where((TOKEN.c.identity_id == 0) | _is_vouched_for())
     )
     return connection.execute(query).mappings().first()
+
+
+def _is_vouched_for() -> ColumnElement[bool]:
+    """Whether the identity of a session is still linked, and its provider switched on."""
+    known = select(IDENTITY.c.id).join(
+        IDENTITY_PROVIDER, IDENTITY_PROVIDER.c.id == IDENTITY.c.provider_id
+    )
+    is_good = (IDENTITY.c.id == TOKEN.c.identity_id) & IDENTITY_PROVIDER.c.enabled.is_(True)
+    return known.where(is_good).exists()
 
 
 def _is_idle(row: Any, now_us: int) -> bool:

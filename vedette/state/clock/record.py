@@ -5,8 +5,9 @@ import secrets
 from typing import Final
 
 from vedette.state.clock.guard import Reading
+from vedette.state.db.audit_log import Entry, note
 from vedette.state.db.database import Database
-from vedette.state.db.key_values import load, save
+from vedette.state.db.key_values import load, put, save
 
 _READING: Final = "clock_reading"
 _CONFIRMATION: Final = "clock_confirmation"
@@ -30,7 +31,9 @@ def save_reading(database: Database, reading: Reading) -> None:
 
 def confirm_clock(database: Database) -> None:
     """Confirms to the servers on this database that the current time is right."""
-    save(database, _CONFIRMATION, secrets.token_hex(8))
+    with database.writing() as connection:
+        put(connection, _CONFIRMATION, secrets.token_hex(8))
+        note(connection, Entry("run", "clock", "confirm"))
 
 
 def load_confirmation(database: Database) -> str:

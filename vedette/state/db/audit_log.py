@@ -29,10 +29,9 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy import insert as insert_into
-from sqlalchemy.exc import InvalidRequestError
 
 from vedette.clock import SystemClock
-from vedette.state.db.audited import Audited
+from vedette.state.db.audited import Audited, given_key
 from vedette.state.db.author import current_author
 from vedette.state.db.schema_audit import AUDIT, AUDIT_HEAD
 
@@ -195,8 +194,9 @@ def _rows(
 
 def _note_created(connection: Connection, audited: Audited, table: Any, result: Any) -> None:
     known = {column.name for column in table.columns}
-    given = _given_keys(table, result)
-    for params in result.context.compiled_parameters:
+    rows = result.context.compiled_parameters
+    given = given_key(connection, table, result) if len(rows) == 1 else {}
+    for params in rows:
         row = {name: value for name, value in params.items() if name in known} | given
         after = {name: shown for name, shown in _shown(audited, row).items() if shown != UNSET}
         note(connection, Entry("create", audited.kind, audited.target(row), None, after))
@@ -241,16 +241,6 @@ def _shown(audited: Audited, row: Mapping[str, Any]) -> Values:
         for name, value in row.items()
         if (audited.columns is None or name in audited.columns) and name != audited.deleted
     }
-
-
-def _given_keys(table: Any, result: Any) -> Values:
-    """The primary key that the database gave to the one row of an INSERT without RETURNING."""
-    try:
-        key = result.inserted_primary_key or ()
-    except InvalidRequestError:  # many rows, or the caller reads them
-        return {}
-    names = [column.name for column in table.primary_key]
-    return {name: value for name, value in zip(names, key, strict=False) if value is not None}
 
 
 def _completes(last: Entry, entry: Entry) -> bool:

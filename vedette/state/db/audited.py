@@ -1,8 +1,12 @@
-"""What of a table is audited: the value of `info["audited"]` in its definition."""
+"""What of a table is audited: the value of `info["audited"]` in its definition; and the keys that
+the database gives to rows, which name them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from sqlalchemy import Connection, Table, func, select
+from sqlalchemy.exc import InvalidRequestError
 
 from vedette.limits import AUDIT_TARGET_CHARS_MAX
 
@@ -42,3 +46,26 @@ def audited(
     marks = (deleted,) if deleted else ()
     columns = frozenset((*only, *secrets, *marks)) if only else None
     return {"audited": Audited(kind, name, columns, frozenset(secrets), deleted)}
+
+
+def given_key(connection: Connection, table: Table, result: Any) -> dict[str, Any]:
+    """The primary key of the one row of an INSERT, where the database has made it."""
+    try:
+        key = result.inserted_primary_key or ()
+    except InvalidRequestError:  # RETURNING: its rows are the caller's to read
+        return _counted_key(connection, table, result)
+    names = [column.name for column in table.primary_key]
+    return {name: value for name, value in zip(names, key, strict=False) if value is not None}
+
+
+def _counted_key(connection: Connection, table: Table, result: Any) -> dict[str, Any]:
+    """The number that this connection's last INSERT got from the table's counter."""
+    column = table.autoincrement_column
+    if column is None or column.name in result.context.compiled_parameters[0]:
+        return {}
+    if connection.dialect.name == "postgresql":
+        counter = func.pg_get_serial_sequence(table.name, column.name)
+        number = connection.scalar(select(func.currval(counter)))
+    else:
+        number = connection.scalar(select(func.last_insert_rowid()))
+    return {column.name: number}

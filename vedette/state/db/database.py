@@ -15,6 +15,7 @@ Surprises:
 """
 
 import os
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -38,7 +39,14 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from vedette.errors import BadRequestError, ConflictError, StartError, UnavailableError
-from vedette.limits import POSTGRES_CONNECT_S, SQLITE_BUSY_MS, STATE_CONNECTIONS_MAX
+from vedette.limits import (
+    POSTGRES_CONNECT_S,
+    POSTGRES_KEEPALIVE_S,
+    POSTGRES_KEEPALIVES,
+    POSTGRES_SILENT_S,
+    SQLITE_BUSY_MS,
+    STATE_CONNECTIONS_MAX,
+)
 from vedette.state.db import audit_log
 
 _UNAVAILABLE = (OperationalError, InterfaceError, InternalError, DatabaseError)
@@ -63,6 +71,17 @@ Transaction: TypeAlias = Connection
 
 _ADVISORY_LOCKS = {"postgresql": "SELECT pg_advisory_xact_lock(%s)"}
 """Held until the transaction ends."""
+_LOCK_WAITS = "SELECT set_config('lock_timeout', %s, true)"
+
+
+_TIMES = {
+    "postgresql": "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+    "sqlite": "SELECT CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)",
+}
+_ENDS_CONNECTIONS = {
+    "postgresql": "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE application_name = %s AND usename = current_user AND pid <> pg_backend_pid()"
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +89,8 @@ class Database:
     """An open database. Safe to share between threads; close it once."""
 
     engine: Engine
+    name: str = ""
+    """What its connections are called on the database server; "" where there is none."""
     locks: dict[str, Lock] = field(default_factory=dict, repr=False, compare=False)
 
     @contextmanager
@@ -87,12 +108,24 @@ class Database:
             audit_log.write_pending(connection)
 
     @contextmanager
-    def exclusive(self, name: str) -> Iterator[None]:
+    def at_once(self) -> Iterator[Connection]:
+        """For PostgreSQL: each statement is a transaction of its own, and leaves no lock behind.
+        Nothing is noted in the audit log."""
+        at_once = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        with _translated(), at_once.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def exclusive(self, name: str, wait_s: float = 0.0) -> Iterator[None]:
         """Waits until no other thread, and no other server, is within a block of the same name.
-        Take it before a transaction, never within one, and not twice."""
+        Take it before a transaction, never within one, and not twice.
+
+        Raises UnavailableError where another server is within it for `wait_s` longer, if given."""
         with self.locks.setdefault(name, Lock()), _translated(), self.engine.begin() as connection:
             if connection.dialect.name in _ADVISORY_LOCKS:
                 statement = _ADVISORY_LOCKS[connection.dialect.name]
+                if wait_s:
+                    connection.exec_driver_sql(_LOCK_WAITS, (f"{wait_s:.3f}s",))
                 connection.exec_driver_sql(statement, (crc32(name.encode()),))
             yield
 
@@ -106,9 +139,23 @@ def open_database(dsn: str, data: Path) -> Database:
     Connects lazily. Raises StartError for a DSN that cannot be understood.
     """
     url = _url(dsn, data)
-    engine = _sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url)
+    is_sqlite = url.get_backend_name() == "sqlite"
+    name = "" if is_sqlite else f"vedette-{secrets.token_hex(8)}"
+    engine = _sqlite(url) if is_sqlite else _postgresql(url, name)
     audit_log.observe(engine)
-    return Database(engine)
+    return Database(engine, name)
+
+
+def time_us(connection: Connection) -> int:
+    """What the clock of the database says, epoch us: one for all servers."""
+    return int(connection.exec_driver_sql(_TIMES[connection.dialect.name]).scalar_one())
+
+
+def end_connections(connection: Connection, name: str) -> None:
+    """Ends the connections that another server opened under this name (`Database.name`), with the
+    locks that they hold."""
+    if name and connection.dialect.name in _ENDS_CONNECTIONS:
+        connection.exec_driver_sql(_ENDS_CONNECTIONS[connection.dialect.name], (name,))
 
 
 def insert_new(connection: Connection, table: Table) -> Any:
@@ -130,13 +177,21 @@ def _url(dsn: str, data: Path) -> URL:
         ) from None
 
 
-def _postgresql(url: URL) -> Engine:
+def _postgresql(url: URL, name: str) -> Engine:
     return create_engine(
         url,
         pool_size=STATE_CONNECTIONS_MAX,
         max_overflow=0,
         pool_pre_ping=True,
-        connect_args={"connect_timeout": POSTGRES_CONNECT_S},
+        connect_args={
+            "connect_timeout": POSTGRES_CONNECT_S,
+            "application_name": name,
+            # A network that drops everything is noticed in seconds, not in two hours.
+            "keepalives_idle": POSTGRES_SILENT_S,
+            "keepalives_interval": POSTGRES_KEEPALIVE_S,
+            "keepalives_count": POSTGRES_KEEPALIVES,
+            "tcp_user_timeout": POSTGRES_SILENT_S * 1_000,
+        },
     )
 
 

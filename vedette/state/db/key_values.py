@@ -18,6 +18,12 @@ def save(database: Database, name: str, value: str) -> None:
         put(connection, name, value)
 
 
+def save_new(database: Database, name: str, value: str) -> None:
+    """Like `save`, unless there is a value: of several servers the first one's stays."""
+    with database.writing() as connection:
+        connection.execute(insert_new(connection, VALUE), {"name": name, "value": value})
+
+
 def put(connection: Connection, name: str, value: str) -> None:
     """`save` within a transaction."""
     changed = connection.execute(

@@ -121,12 +121,13 @@ TOKEN = Table(
     _number("revoked_us"),  # 0: not revoked
     _number("last_used_us"),  # coarse
     Column("read_only", Boolean, nullable=False, server_default=false()),
+    _number("identity_id"),  # that a session was begun with, 0: a password
     info=audited(
         "token",
         "id",
         only=(
             *("id", "kind", "name", "user_id", "group_id"),
-            *("expires_us", "revoked_us", "read_only"),
+            *("expires_us", "revoked_us", "read_only", "identity_id"),
         ),
         secrets=("secret_sha256",),
     ),

@@ -1,5 +1,5 @@
-"""Tables of what people keep for themselves: preferences, searches, links. And why a host is
-isolated.
+"""Tables of what people keep for themselves: preferences, searches, links. Who vouches for them
+when they sign in, and as whom. And why a host is isolated.
 
 Their history is in `migrations/`, like that of `schema.py`.
 """
@@ -38,6 +38,7 @@ SAVED_SEARCH = Table(
     _number("changed_us"),
     Index("ix_saved_search_user_id", "user_id"),
     sqlite_autoincrement=True,
+    info=audited("saved search", "id", only=("id", "user_id", "name", "view", "shared")),
 )
 
 PERMALINK = Table(
@@ -63,4 +64,53 @@ ISOLATION = Table(
     _number("expires_us"),  # 0: never
     Index("ix_isolation_expires_us", "expires_us"),
     info=audited("isolation", "sensor_id"),
+)
+
+IDENTITY_PROVIDER = Table(
+    "identity_provider",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),  # a part of paths
+    _text("label"),
+    Column("issuer", Text, nullable=False, unique=True),  # never changes: identities are of it
+    Column("client_id", Text, nullable=False),
+    _text("secret"),  # sealed, "" for none
+    _text("scope"),
+    Column("creates_users", Boolean, nullable=False),
+    _text("username_claim"),
+    _text("team_claim"),
+    Column("enabled", Boolean, nullable=False),
+    _number("created_us"),
+    sqlite_autoincrement=True,
+    info=audited("identity provider", "name", secrets=("secret",)),
+)
+
+IDENTITY_PROVIDER_TEAM = Table(
+    "identity_provider_team",
+    METADATA,
+    Column("provider_id", ForeignKey("identity_provider.id", ondelete="CASCADE"), primary_key=True),
+    Column("value", Text, primary_key=True),  # of the claim; * for everybody
+    Column("team_id", ForeignKey("team.id", ondelete="CASCADE"), primary_key=True),
+    info=audited("identity provider team", "provider_id", "value", "team_id"),
+)
+
+IDENTITY = Table(
+    "identity",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("provider_id", ForeignKey("identity_provider.id", ondelete="CASCADE"), nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("user_id", ForeignKey("user_account.id", ondelete="CASCADE"), nullable=False),
+    Column("follows_claims", Boolean, nullable=False),  # the user was made by it
+    _number("created_us"),
+    _number("last_used_us"),
+    Index("uq_identity_provider_id_subject", "provider_id", "subject", unique=True),
+    Index("ix_identity_user_id", "user_id"),
+    sqlite_autoincrement=True,
+    info=audited(
+        "identity",
+        "provider_id",
+        "subject",
+        only=("id", "provider_id", "subject", "user_id", "follows_claims"),
+    ),
 )

@@ -1,4 +1,5 @@
-"""Tables of the fleet: enrolment secrets, sensor keys, upload queues, copied files, live queries.
+"""Tables of the fleet: enrolment secrets, sensor keys, upload queues, copied files, live queries,
+shards of a cluster.
 
 Their history is in `migrations/`, like that of `schema.py`.
 """
@@ -81,6 +82,7 @@ STORED_FILE = Table(
     _text("read_by"),  # the reader and the trusted certificates that read it last; "" not yet
     _number("asked"),  # downloads
     _number("asked_us"),  # the last one
+    _number("added"),  # by an operator, and for whom (`stored_files.Added`)
     Index("ix_stored_file_md5", "md5"),
     Index("ix_stored_file_read_by", "read_by"),
 )
@@ -93,6 +95,43 @@ STORED_FILE_SENDER = Table(
     _number("copied"),  # bytes that it sent
     _number("stored_us"),
     Index("ix_stored_file_sender_sensor_id", "sensor_id"),
+)
+
+BINARY_ORDER = Table(
+    "binary_order",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("sensor_id", ForeignKey("sensor.id", ondelete="CASCADE"), nullable=False),
+    _text("md5"),
+    _text("sha256"),
+    _text("paths"),  # JSON: where the sensor has seen it
+    _text("username"),  # who asked; "" for the rule of the group
+    _text("state"),  # open, done, failed, cancelled
+    _text("message"),  # why it failed
+    _number("created_us"),
+    _number("expires_us"),
+    _number("sent_us"),  # when the sensor got it; 0: not yet
+    _number("received"),  # bytes
+    _number("ended_us"),  # 0: not yet
+    Index("ix_binary_order_sensor_id", "sensor_id", "state"),
+    Index("ix_binary_order_md5", "md5"),
+    Index("ix_binary_order_sha256", "sha256"),
+    sqlite_autoincrement=True,
+    info=audited(
+        "binary order", "id", only=("sensor_id", "md5", "sha256", "username", "state", "message")
+    ),
+)
+
+YARA_RULE = Table(
+    "yara_rule",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("text", Text, nullable=False),
+    _number("enabled"),  # 1: yes
+    _text("problem"),  # why it was stopped
+    _text("username"),  # of the latest change
+    _number("changed_us"),
+    info=audited("yara rules", "name", only=("name", "enabled", "problem"), secrets=("text",)),
 )
 
 LIVE_QUERY = Table(
@@ -118,4 +157,20 @@ LIVE_QUERY_TARGET = Table(
     _text("rows"),  # JSON
     _text("message"),
     Index("ix_live_query_target_sensor_id", "sensor_id"),
+)
+
+SHARD_RANGE = Table(
+    "shard_range",
+    METADATA,
+    # Sensors from this number on, up to the next row's.
+    Column("first_sensor_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("shards", Text, nullable=False),  # numbers with commas: in turn
+)
+
+SENSOR_SHARD = Table(
+    "sensor_shard",
+    METADATA,
+    # Sensors that were moved; no key of `sensor`, since telemetry outlives it.
+    Column("sensor_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("shard", Integer, nullable=False),
 )

@@ -34,6 +34,8 @@ SIGMA_RULE = Table(
     _number("created_us"),
     _number("modified_us"),
     _text("modified_by"),
+    _number("text_us"),  # when the text became this, and by whom
+    _text("text_by"),
     _number("generation"),  # of the list, when this rule last changed
     _number("stopped_us"),
     _text("stopped_reason"),
@@ -45,6 +47,28 @@ SIGMA_RULE = Table(
         only=("id", "text", "title", "level", "origin", "enabled", "stopped_us", "stopped_reason"),
         deleted="deleted_us",
     ),
+)
+
+SIGMA_VERSION = Table(
+    "sigma_version",  # what rules said before their latest change
+    METADATA,
+    Column("rule_id", Text, primary_key=True),
+    Column("revision", BigInteger, primary_key=True, autoincrement=False),
+    _text("text"),
+    _text("title"),
+    _text("level"),
+    _number("text_us"),
+    _text("text_by"),
+)
+
+SIGMA_PLACEHOLDER = Table(
+    "sigma_placeholder",
+    METADATA,
+    Column("name", Text, primary_key=True),  # without its %
+    Column("body", Text, nullable=False, server_default="[]"),  # JSON list of texts
+    _number("modified_us"),
+    _text("modified_by"),
+    info=audited("placeholder of sigma rules", "name", only=("name", "body")),
 )
 
 SIGMA_COUNT = Table(

@@ -5,7 +5,7 @@ NOT_HINTED -> HINTED -> DOWNLOADED -> UPDATED or FAILED (`update_progress.py` mo
 """
 
 import secrets
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,11 +19,12 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    literal,
     select,
     update,
 )
 
-from vedette.errors import BadRequestError, ConflictError, ForbiddenError, NotFoundError
+from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
 from vedette.limits import UPDATE_JOBS_MAX
 from vedette.model.scope import Scope
 from vedette.state.db.database import Database
@@ -96,6 +97,10 @@ class UpdateJob:
     def targeted(self) -> int:
         return sum(self.states.values())
 
+    @property
+    def waiting(self) -> int:
+        return sum(self.states.get(state, 0) for state in WAITING)
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -158,6 +163,14 @@ def create(database: Database, new: NewJob) -> str:
             connection.execute(insert(UPDATE_TARGET), rows)
         settle(connection, job_id, new.now_us)
     return job_id
+
+
+def trial(new: NewJob) -> dict[str, int]:
+    """How many devices a job would have, wait for, find updated and fail at once."""
+    rows = [*_target_rows("", new), *_missing_rows("", new)]
+    count = Counter(str(row["state"]) for row in rows)
+    states = {"waiting": "NOT_HINTED", "updated": "UPDATED", "failed": "FAILED"}
+    return {"targeted": len(rows), **{name: count[state] for name, state in states.items()}}
 
 
 def _target_rows(job_id: str, new: NewJob) -> list[dict[str, object]]:
@@ -225,6 +238,10 @@ def settle(connection: Connection, job_id: str, now_us: int) -> None:
             _end(connection, job_id, now_us, "CANCELLED", "JOB_CANCELLED", "too many failures")
             return
     waiting = (UPDATE_TARGET.c.job_id == job_id) & UPDATE_TARGET.c.state.in_(WAITING)
+    # The first that is found will do: the others are looked at once a wave, not once a device.
+    in_wave = select(literal(1)).where(waiting, UPDATE_TARGET.c.wave == job.wave).limit(1)
+    if connection.scalar(in_wave) is not None:
+        return
     wave = connection.scalar(select(func.min(UPDATE_TARGET.c.wave)).where(waiting))
     if wave is None:
         values = {"status": "COMPLETED", "ended_us": now_us}
@@ -251,13 +268,13 @@ def _end(
 
 def cancel(database: Database, scope: Scope, job_id: str, now_us: int) -> None:
     """Raises NotFoundError for a job without a device in the scope, ForbiddenError for one with
-    devices outside, ConflictError for one that has ended."""
+    devices outside, BadRequestError for one that has ended (docs/cloud.md#sensor-updates)."""
     with database.writing() as connection:
         job = _found(connection, scope, job_id)
         if not scope.sees_all and connection.scalar(_outside(scope, job_id)):
             raise ForbiddenError("the job has devices that you may not update")
         if job["status"] != "IN_PROGRESS":
-            raise ConflictError(f"the job is {job['status']} already")
+            raise BadRequestError(f"the job is {job['status']} already")
         _end(connection, job_id, now_us, "CANCELLED", "JOB_CANCELLED", "the job was cancelled")
 
 

@@ -18,7 +18,8 @@ class Leases:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._holder = secrets.token_hex(8)
+        # Begins with the name of the server, whose leases end with it (`servers/server_list.py`).
+        self._holder = f"{database.name}/{secrets.token_hex(8)}"
 
     def hold(self, name: str, seconds: float) -> bool:
         """Takes or renews the lease `name`; False while another server holds it."""
@@ -34,3 +35,20 @@ class Leases:
                 .values(holder=self._holder, until_us=until_us)
             )
         return taken.rowcount == 1
+
+    def release(self, name: str) -> None:
+        """Lets other servers have a lease at once; one that another server holds stays."""
+        with self._database.writing() as connection:
+            connection.execute(
+                update(LEASE)
+                .where(LEASE.c.name == name, LEASE.c.holder == self._holder)
+                .values(until_us=0)
+            )
+
+    def release_all(self, prefix: str) -> None:
+        """For the start of the only server of a database: who held leases with names that begin so
+        has ended."""
+        with self._database.writing() as connection:
+            if connection.dialect.name == "sqlite":
+                named = LEASE.c.name.startswith(prefix, autoescape=True)
+                connection.execute(update(LEASE).where(named).values(until_us=0))

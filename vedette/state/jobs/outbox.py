@@ -18,6 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
 from vedette import limits
+from vedette.state.db.audit_log import Entry, note
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema_actions import OUTBOX, OUTBOX_TARGET
 
@@ -233,39 +234,41 @@ def drop(
 
 
 def discard(database: Database, message_ids: Collection[int], now_us: int) -> int:
-    """Forget messages that wait or are dead, of any target; how many there were."""
+    """Forget messages that wait or are dead, of any target; how many there were. Each is an entry
+    of the audit log."""
+    states = (MessageState.WAITING, MessageState.DEAD)
     with database.writing() as connection:
-        waiting = _counts(connection, message_ids, MessageState.WAITING)
-        open_states = (MessageState.WAITING, MessageState.DEAD)
-        changed = connection.execute(
-            update(OUTBOX)
-            .where(OUTBOX.c.id.in_(message_ids), OUTBOX.c.state.in_(open_states))
-            .values(state=MessageState.DISCARDED, changed_us=now_us, body="")
-        )
-        for name, count in sorted(waiting.items()):
-            _change_target(connection, name, {"waiting": OUTBOX_TARGET.c.waiting - count})
-        return changed.rowcount
-
-
-def retry(database: Database, message_ids: Collection[int], now_us: int) -> int:
-    """Send dead messages after all, at once, in their old places; how many there were."""
-    with database.writing() as connection:
-        counts = _counts(connection, message_ids, MessageState.DEAD)
+        found = _locked_messages(connection, message_ids, states)
         connection.execute(
             update(OUTBOX)
-            .where(OUTBOX.c.id.in_(message_ids), OUTBOX.c.state == MessageState.DEAD)
+            .where(OUTBOX.c.id.in_([row["id"] for row in found]))
+            .values(state=MessageState.DISCARDED, changed_us=now_us, body="")
+        )
+        waiting = Counter(row["target"] for row in found if row["state"] == MessageState.WAITING)
+        for name, count in sorted(waiting.items()):
+            _change_target(connection, name, {"waiting": OUTBOX_TARGET.c.waiting - count})
+        _note_changes(connection, found, MessageState.DISCARDED)
+        return len(found)
+
+
+def retry(database: Database, message_ids: Collection[int], now_us: int, hurried: str = "") -> int:
+    """Send dead messages after all, at once, in their old places; how many there were. The backoff
+    of a target to be `hurried` ends too. Each is an entry of the audit log."""
+    with database.writing() as connection:
+        found = _locked_messages(connection, message_ids, (MessageState.DEAD,))
+        connection.execute(
+            update(OUTBOX)
+            .where(OUTBOX.c.id.in_([row["id"] for row in found]))
             .values(state=MessageState.WAITING, changed_us=now_us, due_us=now_us, attempts=0)
         )
+        counts = Counter(row["target"] for row in found)
         for name, count in sorted(counts.items()):
             values = {"waiting": OUTBOX_TARGET.c.waiting + count, "next_us": 0}
             _change_target(connection, name, values)
-        return sum(counts.values())
-
-
-def hurry(database: Database, name: str) -> None:
-    """Forget the backoff of a target: the next attempt is now."""
-    with database.writing() as connection:
-        _change_target(connection, name, {"next_us": 0})
+        _note_changes(connection, found, MessageState.WAITING)
+        if hurried and _change_target(connection, hurried, {"next_us": 0}):
+            note(connection, Entry("run", "outbox target", hurried, None, {"next_attempt": "now"}))
+        return len(found)
 
 
 def targets(database: Database) -> list[Target]:
@@ -347,12 +350,24 @@ def _row(one: NewMessage, now_us: int) -> dict[str, Any]:
     }
 
 
-def _counts(
-    connection: Connection, message_ids: Collection[int], state: MessageState
-) -> dict[str, int]:
-    """How many of them are in a state, by target; they stay so until the transaction ends."""
-    query = select(OUTBOX.c.target).where(OUTBOX.c.id.in_(message_ids), OUTBOX.c.state == state)
-    return dict(Counter(connection.scalars(query.with_for_update())))
+def _locked_messages(
+    connection: Connection, message_ids: Collection[int], states: Collection[MessageState]
+) -> Sequence[RowMapping]:
+    """Id, target and state of those that are in one of the states; they stay so until the
+    transaction ends."""
+    query = select(OUTBOX.c.id, OUTBOX.c.target, OUTBOX.c.state)
+    query = query.where(OUTBOX.c.id.in_(message_ids), OUTBOX.c.state.in_(states))
+    return connection.execute(query.order_by(OUTBOX.c.id).with_for_update()).mappings().all()
+
+
+def _note_changes(
+    connection: Connection, messages: Sequence[RowMapping], state: MessageState
+) -> None:
+    """What a person did; what sending does to messages is no entry."""
+    for row in messages:
+        before = {"target": row["target"], "state": MessageState(row["state"]).name.lower()}
+        after = {"target": row["target"], "state": state.name.lower()}
+        note(connection, Entry("change", "outbox message", str(row["id"]), before, after))
 
 
 def _end(
@@ -371,8 +386,12 @@ def _end(
     return changed.rowcount
 
 
-def _change_target(connection: Connection, name: str, values: dict[str, Any]) -> None:
-    connection.execute(update(OUTBOX_TARGET).where(OUTBOX_TARGET.c.name == name).values(values))
+def _change_target(connection: Connection, name: str, values: dict[str, Any]) -> bool:
+    """Whether there is such a target."""
+    changed = connection.execute(
+        update(OUTBOX_TARGET).where(OUTBOX_TARGET.c.name == name).values(values)
+    )
+    return bool(changed.rowcount)
 
 
 def _message(row: RowMapping) -> Message:

@@ -107,13 +107,7 @@ class ApprovedAddresses:
         off. Does not touch the database: `refresh` does."""
         with self._lock:
             is_on, networks = self._is_on, self._networks
-        return not is_on or (bool(address) and _is_in(address, networks))
-
-    def would_allow(self, address: str) -> bool:
-        """Whether the address is on the list now, read from the database, on or off."""
-        return bool(address) and _is_in(
-            address, [ip_network(entry.network) for entry in entries(self._database)]
-        )
+        return not is_on or (bool(address) and is_in(address, networks))
 
     def refresh(self) -> None:
         """Reads the list again. A job calls it, and whoever changes the list."""
@@ -124,7 +118,8 @@ class ApprovedAddresses:
             self._is_on, self._networks = is_on, networks
 
 
-def _is_in(address: str, networks: Iterable[Network]) -> bool:
+def is_in(address: str, networks: Iterable[Network]) -> bool:
+    """Whether an address is in one of the networks; what is no address is in none."""
     try:
         found = ip_address(address)
     except ValueError:

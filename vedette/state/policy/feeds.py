@@ -13,6 +13,7 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, upd
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.limits import FEED_ERROR_CHARS_MAX, FEED_ERRORS_MAX, FEEDS_MAX
+from vedette.model.findings.tag import YARA_FEED
 from vedette.model.threat.feed import BrokenPart
 from vedette.state.db import list_versions
 from vedette.state.db.database import Database
@@ -70,6 +71,11 @@ class Feed:
     reports_deleted: int
     iocs_read: int
     errors: int
+
+    @property
+    def rating(self) -> float | None:
+        """What it is worth, 0 to 5: what somebody here says, else its provider."""
+        return self.provider_rating if self.local_rating is None else self.local_rating
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +155,7 @@ def change(
     with database.writing() as connection:
         known = _get(connection, feed_id)
         row = {key: value for key, value in members.items() if key not in SECRETS}
-        if "name" in row:
+        if row.get("name", known.name) != known.name:
             _check_name(connection, str(row["name"]), feed_id)
             row["folded_name"] = str(row["name"]).lower()
         url = str(row.get("feed_url", known.feed_url))
@@ -350,13 +356,15 @@ def _unknown(feed_id: int) -> NotFoundError:
 
 
 def _matching(feed: Feed) -> tuple[tuple[str, object], ...]:
-    """Members that decide how indicators match, with their values."""
-    return (("enabled", feed.enabled), ("name", feed.name))
+    """Members that decide how indicators match and what alerts say, with their values."""
+    return (("enabled", feed.enabled), ("name", feed.name), ("rating", feed.rating))
 
 
 def _check_name(connection: Connection, name: str, own_id: int) -> None:
     if not (name.isascii() and name.isalnum()):
         raise BadRequestError(f"name: {name[:80]!r} is not of letters and digits only")
+    if name.lower() == YARA_FEED:
+        raise BadRequestError(f"name: {name!r} is kept for matches of YARA rules")
     taken = select(FEED.c.id).where(FEED.c.folded_name == name.lower(), FEED.c.id != own_id)
     if connection.scalar(taken) is not None:
         raise ConflictError(f"there is a feed {name[:80]!r} already")

@@ -1,7 +1,8 @@
 """Stored ingress filters, and the share of processes that each one matches.
 
-`version` rises with every change: servers recompile the filters and sensors fetch theirs when it
-differs from the version they have.
+`version` rises with every change, of options of sensor groups too that stand for filters
+(`model/group_filters.py`): servers recompile the filters and sensors fetch theirs when it differs
+from the version they have.
 """
 
 import json
@@ -14,10 +15,12 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, upd
 from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
 from vedette.limits import FILTER_RATE_MINUTES
+from vedette.model.group_filters import group_filters
 from vedette.model.ingress_filter import IngressFilter
 from vedette.state.db import list_versions
 from vedette.state.db.database import Database, insert_new
-from vedette.state.db.schema import FILTER_RATE, INGRESS_FILTER
+from vedette.state.db.schema import FILTER_RATE, GROUP, INGRESS_FILTER
+from vedette.state.policy.group_options import options_of
 
 _VERSION = "ingress_filter_version"
 _MINUTE_US = 60 * 1_000_000
@@ -36,6 +39,21 @@ def load(database: Database) -> tuple[int, list[IngressFilter]]:
     with database.reading() as connection:
         found = list_versions.current(connection, _VERSION)
         return found, [_filter(row) for row in connection.execute(_QUERY).mappings()]
+
+
+def in_force(database: Database) -> tuple[int, list[IngressFilter]]:
+    """The version with all its filters and those that options of sensor groups stand for."""
+    with database.reading() as connection:
+        found = list_versions.current(connection, _VERSION)
+        filters = [_filter(row) for row in connection.execute(_QUERY).mappings()]
+        for group_id, text in connection.execute(_GROUPS):
+            filters += group_filters(group_id, options_of(text))
+        return found, filters
+
+
+def changed_by_options(connection: Connection) -> None:
+    """Note in this transaction that options of a group stand for other filters than before."""
+    list_versions.rise(connection, _VERSION)
 
 
 def get(database: Database, filter_id: str) -> IngressFilter:
@@ -129,6 +147,7 @@ def hit_rates(database: Database, now_us: int) -> dict[str, float]:
 
 _QUERY = select(INGRESS_FILTER).order_by(INGRESS_FILTER.c.priority.desc(), INGRESS_FILTER.c.id)
 _ID = select(INGRESS_FILTER.c.id)
+_GROUPS = select(GROUP.c.id, GROUP.c.options).order_by(GROUP.c.id)
 
 
 def _get(connection: Connection, filter_id: str) -> IngressFilter:

@@ -6,9 +6,13 @@ are ignored.
 
 import json
 from dataclasses import asdict, fields
-from typing import Any
+from typing import Any, Final
 
 from vedette.model.group import EventExclusion, GroupOptions, IsolationExclusion
+
+KNOWN_DLLS_FILTERED: Final = '"filter_known_dlls": true'
+"""Text in the stored options of a group that leaves out loads of known DLLs, and in no other: the
+quotation marks of other texts are escaped."""
 
 _NAMES = frozenset(one.name for one in fields(GroupOptions))
 

@@ -8,9 +8,11 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, upd
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.limits import STATE_NAME_CHARS_MAX
 from vedette.model.group import GroupOptions
+from vedette.model.group_filters import group_filters
 from vedette.model.principal import Role
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, SENSOR, SITE, TEAM, TEAM_ACCESS, TOKEN
+from vedette.state.policy.filters import changed_by_options
 from vedette.state.policy.group_options import options_of, options_text
 
 DEFAULT_GROUP_ID = 1
@@ -80,6 +82,8 @@ def add(
         ).scalar_one()
         if team_roles is not None:
             _set_roles(connection, group_id, team_roles)
+        if group_filters(group_id, options):
+            changed_by_options(connection)
     return Group(group_id, name, site_id, sensorbackend_server, options=options)
 
 
@@ -97,7 +101,8 @@ def change(database: Database, group_id: int, changes: Changes) -> Group:
     if changes.options is not None:
         values["options"] = options_text(changes.options)
     with database.writing() as connection:
-        if connection.scalar(select(GROUP.c.id).where(GROUP.c.id == group_id)) is None:
+        before = connection.scalar(select(GROUP.c.options).where(GROUP.c.id == group_id))
+        if before is None:
             raise NotFoundError(f"there is no sensor group {group_id}")
         if changes.site_id is not None:
             _check_site(connection, changes.site_id)
@@ -105,6 +110,10 @@ def change(database: Database, group_id: int, changes: Changes) -> Group:
             _check_name(connection, changes.name, group_id)
         if values:
             connection.execute(update(GROUP).where(GROUP.c.id == group_id).values(values))
+        if changes.options is not None and group_filters(
+            group_id, changes.options
+        ) != group_filters(group_id, options_of(before)):
+            changed_by_options(connection)
         if changes.team_roles is not None:
             _set_roles(connection, group_id, changes.team_roles)
     return get(database, group_id)

@@ -6,7 +6,7 @@ judge by, and each row has the generation of its last change.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final, Literal
 
 from sqlalchemy import (
@@ -29,8 +29,14 @@ from vedette.errors import ConflictError, NotFoundError
 from vedette.state.db import list_versions
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import VALUE
-from vedette.state.db.schema_rules import SIGMA_COUNT, SIGMA_RULE
-from vedette.state.policy.sigma_rule import NewSigmaRule, RuleCounts, RuleState, SigmaRule
+from vedette.state.db.schema_rules import SIGMA_COUNT, SIGMA_RULE, SIGMA_VERSION
+from vedette.state.policy import rule_placeholders, rule_versions
+from vedette.state.policy.sigma_rule import (
+    NewSigmaRule,
+    RuleCounts,
+    RuleState,
+    SigmaRule,
+)
 
 _GENERATION = "sigma_rule_version"
 _IN_FORCE = "sigma_rule_in_force"
@@ -150,13 +156,18 @@ def put(
     now_us: int,
     *,
     enabled: bool | None = None,
+    placeholders: int = 0,
 ) -> list[Change]:
     """Adds documents, or replaces those with the same id, all or none; says what each did.
 
     A rule that there is stays switched on or off; a new one is on, unless it is of level low or
-    informational. `enabled` decides for all. Raises ConflictError above `SIGMA_RULES_MAX`.
+    informational. `enabled` decides for all. `placeholders` is the version of the values that they
+    were compiled with (`rule_placeholders.py`): with another one they have to be compiled anew.
+    Raises ConflictError above `SIGMA_RULES_MAX`.
     """
     with database.writing() as connection:
+        if rule_placeholders.version(connection) != placeholders:
+            new = [replace(one, codec=0) if "expand" in one.text else one for one in new]
         risen = list_versions.rise(connection, _GENERATION)
         changes = [_put(connection, one, by, now_us, risen, enabled) for one in new]
         count = connection.scalar(select(func.count()).select_from(SIGMA_RULE).where(_ALIVE)) or 0
@@ -165,9 +176,12 @@ def put(
         return changes
 
 
-def recompiled(database: Database, new: Sequence[NewSigmaRule]) -> None:
-    """Replaces what texts were compiled to, after an upgrade of the server."""
+def recompiled(database: Database, new: Sequence[NewSigmaRule], placeholders: int) -> bool:
+    """Replaces what texts were compiled to, after an upgrade of the server or a change of
+    placeholders. False if these have changed again."""
     with database.writing() as connection:
+        if rule_placeholders.version(connection) != placeholders:
+            return False
         risen = list_versions.rise(connection, _GENERATION)
         for one in new:
             made = asdict(one)
@@ -177,6 +191,7 @@ def recompiled(database: Database, new: Sequence[NewSigmaRule]) -> None:
             }
             changed = update(SIGMA_RULE).where(_ROW.id == one.id, _ROW.text == one.text)
             connection.execute(changed.values(**values, generation=risen))
+    return True
 
 
 def outdated(database: Database, codec: int) -> list[NewSigmaRule]:
@@ -213,7 +228,8 @@ def forget_removed(database: Database, now_us: int) -> None:
     old = and_(_ROW.deleted_us > 0, _ROW.deleted_us < now_us - limits.SIGMA_DELETED_KEPT_US)
     with database.writing() as connection:
         ids = select(_ROW.id).where(old)
-        connection.execute(delete(SIGMA_COUNT).where(SIGMA_COUNT.c.rule_id.in_(ids)))
+        for other in (SIGMA_COUNT, SIGMA_VERSION):
+            connection.execute(delete(other).where(other.c.rule_id.in_(ids)))
         connection.execute(delete(SIGMA_RULE).where(old))
 
 
@@ -306,15 +322,20 @@ def _put(
         if is_same and is_on == known["enabled"]:
             return "unchanged"
         values |= {"enabled": is_on, "revision": known["revision"] + (not is_same)}
+        if not is_same:
+            values |= {"text_us": now_us, "text_by": by}
         values |= {"stopped_us": 0, "stopped_reason": ""}
+        rule_versions.keep(connection, known, one.text)
         connection.execute(update(SIGMA_RULE).where(_ROW.id == one.id).values(**values))
         return "changed"
     values |= {"enabled": one.level not in _OFF_AT_FIRST if enabled is None else enabled}
     values |= {"created_us": now_us, "stopped_us": 0, "stopped_reason": "", "deleted_us": 0}
+    values |= {"text_us": now_us, "text_by": by}
     if known is None:
         connection.execute(insert(SIGMA_RULE).values(**values, revision=1))
     else:
         values["revision"] = known["revision"] + 1
+        rule_versions.keep(connection, known, one.text)
         connection.execute(update(SIGMA_RULE).where(_ROW.id == one.id).values(**values))
     return "added"
 
@@ -378,6 +399,8 @@ def _rule(row: RowMapping) -> SigmaRule:
         created_us=row["created_us"],
         modified_us=row["modified_us"],
         modified_by=row["modified_by"],
+        text_us=row["text_us"],
+        text_by=row["text_by"],
         generation=row["generation"],
         stopped_us=row["stopped_us"],
         stopped_reason=row["stopped_reason"],

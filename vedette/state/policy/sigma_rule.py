@@ -36,6 +36,18 @@ class NewSigmaRule:
     problem_message: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class EarlierText:
+    """What a rule said, and since when and by whom."""
+
+    revision: int
+    text: str
+    title: str
+    level: str
+    text_us: int
+    text_by: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleCounts:
     """What a rule cost and found since it was added."""
@@ -59,6 +71,9 @@ class SigmaRule:
     created_us: int
     modified_us: int
     modified_by: str
+    text_us: int
+    """When the text became this one; `modified_us` is that of any change."""
+    text_by: str
     generation: int
     """Of the list of rules when this one changed: in force where that generation is."""
     stopped_us: int

@@ -244,7 +244,7 @@ def _check_group(row: RowMapping, group_id: int) -> None:
 
 
 def _values(machine: Machine, kind: KeyKind, row: RowMapping, now_us: int) -> dict[str, object]:
-    is_shown = kind == "sensor" or row["key_sha256"] is None  # osquery beside our sensor
+    is_shown = kind == "sensor" or row["key_sha256"] is None  # osquery where our sensor is
     reported = {
         "os_type": machine.os_type,
         "machine_id": machine.machine_id,

@@ -30,7 +30,7 @@ from vedette.limits import HOSTS_PER_STATEMENT
 from vedette.model.host import SensorRef, Sighting
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import ALIAS, GROUP, SENSOR
-from vedette.state.policy.group_options import options_of
+from vedette.state.policy.group_options import KNOWN_DLLS_FILTERED, options_of
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 from vedette.state.sensors.changed_sensors import ChangedSensors
 from vedette.state.sensors.host_names import join_names, short_names_of
@@ -53,13 +53,15 @@ class Sensors:
         self._database = database
         self._refs: dict[str, SensorRef] = {}
         self._notes: dict[int, _Note] = {}
-        self._group_names: dict[int, str] = {}
+        self._groups: dict[int, tuple[str, bool]] = {}
+        """Name of each group, and whether it leaves out loads of known DLLs."""
         self._changed = ChangedSensors()
         self._latest: set[int] = set()
         """Changed at the last refresh: another thread may have cached an older read since."""
         self._lock = Lock()
         self.names_version = 0
-        """Rises when a name no longer belongs to the sensor that `resolve` gave for it."""
+        """Rises when a name no longer belongs to the sensor that `resolve` gave for it, or the
+        sensor's group is another one or has changed."""
 
     def resolve(
         self, hosts: Mapping[str, Sighting], group_id: int, now_us: int
@@ -129,23 +131,30 @@ class Sensors:
             latest = set(self._changed.look(connection, now_us))
             changed = self._read(connection, latest | self._latest)
             names = _names_of(connection, changed)
-            group_names = dict(connection.execute(select(GROUP.c.id, GROUP.c.name)).all())
+            groups = {row[0]: (row[1], bool(row[2])) for row in connection.execute(_GROUPS)}
         with self._lock:
             self._changed.taken()
             self._latest = latest
-            if not changed and group_names == self._group_names:
+            if not changed and groups == self._groups:
                 return
-            self._group_names = group_names
+            self._groups = groups
             for host, ref in list(self._refs.items()):
                 newest = changed.get(ref.id, ref)
                 if newest is not ref and host not in names[ref.id]:
                     del self._refs[host]  # an alias that was removed
                     self.names_version += 1
                     continue
-                name = group_names.get(newest.group_id, newest.group_name)
-                if newest is not ref or name != ref.group_name:
-                    os_type = newest.os_type or ref.os_type
-                    self._refs[host] = replace(newest, group_name=name, os_type=os_type)
+                group = newest.group_name, newest.filtering_known_dlls
+                name, filtering = groups.get(newest.group_id, group)
+                if newest is not ref or (name, filtering) != group:
+                    self._refs[host] = new = replace(
+                        newest,
+                        group_name=name,
+                        filtering_known_dlls=filtering,
+                        os_type=newest.os_type or ref.os_type,
+                    )
+                    if _of_group(new) != _of_group(ref):
+                        self.names_version += 1
 
     def _read(self, connection: Connection, sensor_ids: set[int]) -> dict[int, SensorRef]:
         """The current rows of those sensors that are cached."""
@@ -267,6 +276,14 @@ def _known(connection: Connection, names: Sequence[str]) -> dict[str, SensorRef]
     return found
 
 
+_FILTERING = GROUP.c.options.contains(KNOWN_DLLS_FILTERED, autoescape=True)
+_GROUPS = select(GROUP.c.id, GROUP.c.name, _FILTERING)
+
+
+def _of_group(ref: SensorRef) -> tuple[int, str, bool]:
+    return ref.group_id, ref.group_name, ref.filtering_known_dlls
+
+
 def _refs(connection: Connection, condition: ColumnElement[bool]) -> list[SensorRef]:
     rows = connection.execute(
         select(
@@ -281,6 +298,7 @@ def _refs(connection: Connection, condition: ColumnElement[bool]) -> list[Sensor
             SENSOR.c.addresses,
             SENSOR.c.computer_sid,
             SENSOR.c.network_adapters,
+            _FILTERING,
         )
         .join(GROUP)
         .where(condition)

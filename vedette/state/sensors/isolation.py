@@ -4,10 +4,9 @@ The order itself is a column of the sensor; this is what people said when they g
 removed when the isolation is.
 """
 
-from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import delete, insert, select, update
 
 from vedette.limits import ISOLATIONS_ENDED_MAX
 from vedette.state.db.database import Database
@@ -38,12 +37,6 @@ def forget(database: Database, sensor_id: int) -> None:
     """The host is released."""
     with database.writing() as connection:
         connection.execute(delete(ISOLATION).where(ISOLATION.c.sensor_id == sensor_id))
-
-
-def of_sensors(connection: Connection, ids: Collection[int]) -> Mapping[int, Isolation]:
-    """What was said of these sensors' isolations."""
-    found = connection.execute(select(ISOLATION).where(ISOLATION.c.sensor_id.in_(ids))).mappings()
-    return {row["sensor_id"]: Isolation(**row) for row in found}
 
 
 def end_expired(database: Database, now_us: int) -> list[int]:

@@ -4,6 +4,7 @@ An order is refused where no sensor can carry it out, so that nobody believes a 
 is not.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,6 +13,7 @@ from sqlalchemy import RowMapping, select, update
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, SENSOR
+from vedette.state.sensors.sensor_row import SensorRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +65,15 @@ def change(database: Database, sensor_id: int, changes: Changes, now_us: int) ->
             connection.execute(update(SENSOR).where(SENSOR.c.id == sensor_id).values(new))
 
 
-def _check_orders(row: RowMapping, new: dict[str, Any]) -> None:
+def check_orders(row: SensorRow, changes: Changes) -> None:
+    """Whether a host could carry out what is new in some changes; raises ConflictError."""
+    wanted = changes.wanted()
+    new = {name: value for name, value in wanted.items() if value != getattr(row, name)}
+    kept = {"uninstalled_us": row.uninstalled_us, "hostname": row.hostname}
+    _check_orders({**kept, "key_sha256": row.has_sensor or None}, new)
+
+
+def _check_orders(row: Mapping[str, Any] | RowMapping, new: dict[str, Any]) -> None:
     given = [name for name in _ORDERS if new.get(name)]
     if not given:
         return

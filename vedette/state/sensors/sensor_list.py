@@ -1,6 +1,6 @@
 """Lists sensors (docs/http-api.md#changing-a-sensor): filtered, sorted, paged, within a scope."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +41,8 @@ class SensorQuery:
     """Filters, order and page; the defaults give everything, the newest check-in first.
 
     `hostname` and `ip` match a part of the text, case-sensitive; with `ip` the `hostname` does
-    not count. `inactive_days` keeps sensors with a contact within so many days. `sort` is a name of
+    not count. `inactive_days` keeps sensors with a contact within so many days, `silent_days` those
+    without one. `sort` is a name of
     `sensor_sorts.SORTS`. `rows` None means all.
     """
 
@@ -49,6 +50,7 @@ class SensorQuery:
     ip: str = ""
     group_id: int | None = None
     inactive_days: int | None = None
+    silent_days: int | None = None
     sort: str = DEFAULT_SORT
     is_descending: bool = True
     start: int = 0
@@ -77,9 +79,19 @@ def page(database: Database, scope: Scope, query: SensorQuery, now_us: int) -> S
         if query.rows == 0 or query.start >= total:
             return SensorPage(total, [])
         ids = _ids(connection, condition, query, total, now_us)
-        rows = connection.execute(_QUERY.where(_is_one_of(ids))).mappings()
+        rows = connection.execute(QUERY.where(_is_one_of(ids))).mappings()
         found = {row["id"]: _row(row) for row in rows}
         return SensorPage(total, [found[sensor_id] for sensor_id in ids])
+
+
+def ids(database: Database, scope: Scope, query: SensorQuery, now_us: int) -> list[int]:
+    """The ids alone, in the order of the query."""
+    condition = _condition(scope, query, now_us)
+    with database.reading() as connection:
+        total = connection.execute(
+            select(func.count()).select_from(SENSOR).where(condition)
+        ).scalar_one()
+        return _ids(connection, condition, query, total, now_us) if total else []
 
 
 def _ids(
@@ -135,10 +147,20 @@ def get(database: Database, scope: Scope, sensor_id: int) -> SensorRow:
     """Raises NotFoundError for a sensor that does not exist or is out of scope."""
     if scope.allows(sensor_id) and 0 < sensor_id <= ID_MAX:
         with database.reading() as connection:
-            row = connection.execute(_QUERY.where(SENSOR.c.id == sensor_id)).mappings().first()
+            row = connection.execute(QUERY.where(SENSOR.c.id == sensor_id)).mappings().first()
         if row is not None:
             return _row(row)
     raise NotFoundError(f"there is no sensor {sensor_id}")
+
+
+def some(database: Database, scope: Scope, ids: Sequence[int]) -> dict[int, SensorRow]:
+    """Those of some sensors that exist and are in a scope, by id."""
+    wanted = {one for one in ids if scope.allows(one) and 0 < one <= ID_MAX}
+    if not wanted:
+        return {}
+    with database.reading() as connection:
+        rows = connection.execute(QUERY.where(_is_one_of(wanted))).mappings()
+        return {row["id"]: _row(row) for row in rows}
 
 
 _ISOLATION = {
@@ -157,12 +179,13 @@ _SHARES_NAME = (
     select(_OTHER.c.id)
     .where(
         _OTHER.c.computer_name == SENSOR.c.computer_name,
-        _OTHER.c.group_id == SENSOR.c.group_id,
+        # A sum, so that SQLite looks names up and not all sensors of the group for each of them.
+        _OTHER.c.group_id + 0 == SENSOR.c.group_id,
         _OTHER.c.id != SENSOR.c.id,
     )
     .exists()
 )
-_QUERY = (
+QUERY = (
     select(
         *_SHOWN,
         GROUP.c.name.label("group_name"),
@@ -212,6 +235,8 @@ def _condition(scope: Scope, query: SensorQuery, now_us: int) -> ColumnElement[b
         condition &= SENSOR.c.group_id == query.group_id if is_possible else false()
     if query.inactive_days is not None:
         condition &= SENSOR.c.last_seen_us > max(now_us - query.inactive_days * DAY_US, -1)
+    if query.silent_days is not None:
+        condition &= SENSOR.c.last_seen_us <= now_us - query.silent_days * DAY_US
     return condition
 
 

@@ -23,6 +23,8 @@ class SensorRow:
     restart_queued: bool
     uninstall: bool
     notes: str | None
+    host_type: str = ""
+    """workstation, server, domain_controller, or "" where its program does not say."""
     enrolled_us: int = 0
     has_sensor: bool = False
     """Whether Vedette's own sensor is enrolled there, which takes orders."""
@@ -50,6 +52,7 @@ class SensorRow:
     power_state: int = 0
     utc_offset_min: int = 0
     os_version: str = ""
+    kernel: str = ""
     computer_sid: str = ""
     sequence_gaps: int = 0
     missing_blocks: int = 0

@@ -4,8 +4,15 @@ Table definitions and partition commands are built from these values; no other c
 engine it runs on.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
+
+from vedette.errors import StartError
+from vedette.limits import SKIP_SHARDS_SENSORS_MAX
+
+_CLUSTER_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 BY_PROCESS = "by_process"
 """Name of the projection of `segment` in process order (`tables.BY_PROCESS_COLUMNS`)."""
@@ -35,6 +42,11 @@ class Capabilities:
     """Expression that reads a system table of all servers; `{}` stands for its name."""
     insert_settings: Mapping[str, str | int] = field(default_factory=dict)
     """Settings with which an insert returns once the quorum has stored it."""
+    read_settings: Mapping[str, str | int] = field(default_factory=dict)
+    """Settings of every read: only shards that hold sensors of the condition are asked."""
+    process_group_settings: Mapping[str, str | int] = field(default_factory=dict)
+    """Settings of reads that group by process: each shard ends its groups, since no process lies
+    on two."""
 
     def storage(self, table: str) -> str:
         """Name of the table that holds the rows of `table`."""
@@ -70,7 +82,12 @@ def distributed(cluster: str) -> Capabilities:
 
 
 def replicated(cluster: str, quorum: int) -> Capabilities:
-    """A cluster of replicated shards; an insert returns when `quorum` replicas hold it."""
+    """A cluster of replicated shards; an insert returns when `quorum` replicas hold it.
+
+    Raises StartError for a name that cannot be that of a cluster.
+    """
+    if not _CLUSTER_NAME.fullmatch(cluster):
+        raise StartError("clickhouse_cluster: a name is letters, digits and _")
     return Capabilities(
         engine_prefix="Replicated",
         engine_arguments="'/clickhouse/tables/{{shard}}/{{database}}/{table}', '{{replica}}'",
@@ -83,4 +100,9 @@ def replicated(cluster: str, quorum: int) -> Capabilities:
             "insert_quorum": quorum,
             "insert_quorum_parallel": 1,
         },
+        read_settings={
+            "optimize_skip_unused_shards": 1,
+            "optimize_skip_unused_shards_limit": SKIP_SHARDS_SENSORS_MAX,
+        },
+        process_group_settings={"distributed_group_by_no_merge": 2},
     )

@@ -13,9 +13,10 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -32,8 +33,11 @@ from vedette.store.engine.errors import (
     deadline_error,
     domain_errors,
 )
+from vedette.store.engine.fenced_insert import FencedInserts
+from vedette.store.engine.insert_retry import insert_until_known
 from vedette.store.engine.parameters import escaped
 from vedette.store.engine.process_cache import ProcessCache
+from vedette.store.engine.shard_routing import ShardRouter, sharding_expression
 
 _LOG = logging.getLogger(__name__)
 
@@ -49,6 +53,12 @@ READ_SETTINGS: Settings = {
     "do_not_merge_across_partitions_select_final": 1,
     "max_query_size": 16 * 1024 * 1024,
     "max_memory_usage": limits.STORE_QUERY_BYTES_MAX,
+}
+
+ARROW_SETTINGS: Settings = {
+    "do_not_merge_across_partitions_select_final": 1,
+    "output_format_arrow_string_as_string": 1,
+    "output_format_arrow_low_cardinality_as_dictionary": 0,
 }
 
 READ_FORMATS = {"DateTime*": "int"}
@@ -152,8 +162,12 @@ class Engine(Protocol):
         """`query` in blocks of rows, for results of any size."""
         ...
 
-    def insert_arrow(self, table: str, data: pa.Table) -> None:
-        """Insert as one block; durable when it returns."""
+    def insert_arrow(
+        self, table: str, data: pa.Table, until_us: int | None = None, *, token: str = ""
+    ) -> None:
+        """Insert as one block; durable when it returns. After `until_us`, epoch us by the engine's
+        clock, it is refused, whenever it was sent: UnavailableError. Of inserts into a cluster
+        with the same token one is stored."""
         ...
 
     def command(self, sql: str, params: Params | None = None) -> None:
@@ -184,12 +198,15 @@ class ClickHouseEngine:
         self.process_cache = ProcessCache(
             0 if capabilities.cluster else limits.PROCESS_CACHE_BYTES_MAX
         )
+        self._router: ShardRouter | None = None
+        self._sharded: frozenset[str] = frozenset()
         self._open_client = open_client
         self._readers = Pool(partial(open_client, database), limits.STORE_READERS)
         self._writer = Pool(partial(open_client, database), limits.STORE_WRITERS)
         self._control = Pool(partial(open_client, database), limits.STORE_CONTROL_CLIENTS)
         self._killer = QueryKiller(self._run_control)
         self._held = held or ExitStack()
+        self._fenced_inserts = FencedInserts()
         self.unreadable_parts: frozenset[PartName] = frozenset()
 
     @property
@@ -236,6 +253,11 @@ class ClickHouseEngine:
             columns = result.result_columns or [()] * len(schema)
             return pa.table(list(map(pa.array, columns, schema.types)), schema)
 
+    def read_arrow(self, sql: str) -> pa.Table:
+        """A result as the engine writes it in Arrow format, for rows that are copied."""
+        with domain_errors(), self._readers.borrow() as client:
+            return client.query_arrow(sql, settings=ARROW_SETTINGS)
+
     @contextmanager
     def stream(
         self,
@@ -269,7 +291,11 @@ class ClickHouseEngine:
             domain_errors(),
             self._readers.borrow(deadline_s) as client,
         ):
-            merged: dict[str, str | int] = {**READ_SETTINGS, **(settings or {})}
+            merged: dict[str, str | int] = {
+                **READ_SETTINGS,
+                **self.capabilities.read_settings,
+                **(settings or {}),
+            }
             if until_s is not None:
                 merged["max_execution_time"] = f"{_left_s(until_s):.3f}"
             if cancel is None:
@@ -298,15 +324,57 @@ class ClickHouseEngine:
         with domain_errors(), self._control.borrow() as client:
             client.command(sql)
 
-    def insert_arrow(self, table: str, data: pa.Table) -> None:
+    def insert_arrow(
+        self, table: str, data: pa.Table, until_us: int | None = None, *, token: str = ""
+    ) -> None:
         written = _written_processes(data)
-        with domain_errors(), self._writer.borrow() as client, self.process_cache.writing(written):
-            client.insert_arrow(table, data, settings=self._insert_settings(data.num_rows))
+        with self.process_cache.writing(written):
+            token = token or uuid4().hex
+            if self._router is None or table not in self._sharded:
+                self._insert(table, data, self._insert_settings(data.num_rows, token), until_us)
+                return
+            for shard, rows in self._router.split(data):
+                self._insert(table, rows, self._on_shard(rows, shard, token), until_us)
 
-    def _insert_settings(self, rows: int) -> dict[str, str | int]:
+    def _on_shard(self, data: pa.Table, shard: int, token: str) -> dict[str, str | int]:
+        settings = self._insert_settings(data.num_rows, f"{token}-{shard}")
+        return {**settings, "insert_shard_id": shard}
+
+    def _insert(
+        self, table: str, data: pa.Table, settings: Settings, until_us: int | None = None
+    ) -> None:
+        def insert() -> None:
+            with domain_errors(), self._writer.borrow() as client:
+                if until_us is None:
+                    client.insert_arrow(table, data, settings=settings)
+                else:
+                    self._fenced_inserts.run(client, table, data, settings, until_us)
+
+        if self.capabilities.cluster:
+            insert_until_known(insert)
+        else:
+            insert()
+
+    def insert_on_shard(self, table: str, data: pa.Table, shard: int, token: str) -> None:
+        """`insert_arrow` to a shard by its number, whatever sensors the rows are of."""
+        self._insert(table, data, self._on_shard(data, shard, token))
+
+    def route_by(self, router: ShardRouter, sharded: frozenset[str]) -> None:
+        """From now on rows of these tables go to the shards that own their sensors, and tables
+        that are made route by the same map."""
+        self._router, self._sharded = router, sharded
+        self.capabilities = replace(
+            self.capabilities, sharding_key=sharding_expression(router.known)
+        )
+
+    def _insert_settings(self, rows: int, token: str) -> dict[str, str | int]:
         indexed = int(rows >= INSERT_INDEXED_ROWS_MIN)
         of_engine = self.capabilities.insert_settings
-        return {**INSERT_SETTINGS, "materialize_skip_indexes_on_insert": indexed, **of_engine}
+        settings = {**INSERT_SETTINGS, "materialize_skip_indexes_on_insert": indexed, **of_engine}
+        if self.capabilities.cluster:
+            # Stored once however often it is sent (`insert_retry.py`; the driver repeats, too).
+            settings["insert_deduplication_token"] = token
+        return settings
 
     def command(self, sql: str, params: Params | None = None) -> None:
         with domain_errors(), self._readers.borrow() as client, self.process_cache.writing():

@@ -22,10 +22,17 @@ CANCELLED_CODES = frozenset({394})
 MANY_CODES = frozenset({158, 191})
 """Codes of `ManyRowsError`."""
 
+REFUSED = "the lease of the server that sent this is over"
+"""In the engine's answer to an insert that came too late (`fenced_insert.py`)."""
+
+THROWN_CODE = 395
+"""A statement raised an error on purpose."""
+
 UNAVAILABLE_CODES: dict[int, str] = {
     74: "the disk cannot be read",
     75: "the disk cannot be written",
     76: "a file cannot be opened",
+    81: "its database is missing: run `vedette cluster init`",
     198: "a server cannot be found",
     202: "too many queries at once",
     209: "a connection timed out",
@@ -107,6 +114,8 @@ def unavailable(text: str, code: int | None) -> UnavailableError | None:
         return descriptors_error()
     if any(word in text for word in DISK_WORDS):
         return UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
+    if code == THROWN_CODE and REFUSED in text:
+        return UnavailableError(f"the telemetry store cannot answer: {REFUSED}")
     if code in UNAVAILABLE_CODES:
         right = _missing_right(text)
         cause = UNAVAILABLE_CODES[code] + (f": {right}" if right else "")

@@ -1,12 +1,15 @@
 """Opens an engine: the embedded one on a directory, or a cluster by its DSN."""
 
+import re
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from urllib.parse import SplitResult, urlsplit
 
 import clickhouse_connect
 from clickhouse_connect.driver.exceptions import ClickHouseError
+from clickhouse_connect.driver.httputil import get_pool_manager
 
 from vedette import limits
 from vedette.errors import StartError, VedetteError
@@ -17,6 +20,13 @@ from vedette.store.engine.directory_links import check_directory
 from vedette.store.engine.directory_lock import directory_lock
 
 _MB = 1024 * 1024
+
+_SCHEMES: Final = frozenset({"clickhouse", "clickhouses", "http", "https"})
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+STORE_CONNECTIONS: Final = (
+    limits.STORE_READERS + limits.STORE_WRITERS + limits.STORE_CONTROL_CLIENTS
+)
 
 ENGINE_CONFIG = f"""\
 <clickhouse>
@@ -72,19 +82,57 @@ def open_engine(
 
 
 def connect_engine(
-    dsn: str, capabilities: Capabilities, *, database: str = DATABASE
+    dsn: str, capabilities: Capabilities, *, database: str = "", creates: bool = True
 ) -> ClickHouseEngine:
-    """Connect to a ClickHouse server by its DSN, e.g. `clickhouses://user:word@host:8443/`.
+    """Connect to a ClickHouse server by its DSN, e.g. `clickhouses://user:word@host:8443/vedette`.
+    The database is that of the DSN unless one is given, `DATABASE` where it has none; it is made
+    where it is missing, unless `creates` is off.
 
-    Raises StartError when it cannot be reached.
+    Raises StartError when it cannot be reached, or understood; the DSN is in no message.
     """
-    # Without a session, clients are interchangeable between calls.
-    open_client = partial(_client, {"dsn": dsn, "autogenerate_session_id": False})
+    found, name = _parts(dsn), database or database_of(dsn)
+    connections = get_pool_manager(maxsize=STORE_CONNECTIONS)
+    target = {
+        "dsn": dsn,
+        # Without a session, clients are interchangeable between calls.
+        "autogenerate_session_id": False,
+        "connect_timeout": limits.CLUSTER_CONNECT_S,
+        "send_receive_timeout": limits.CLUSTER_ANSWER_S,
+    }
+    if found.scheme == "clickhouse" and not found.query:
+        # Of its own: the driver's keeps eight connections, and opens one for each further call.
+        target["pool_mgr"] = connections
+    open_client = partial(_client, target)
     try:
-        create_database(open_client, database, capabilities)
+        if creates:
+            create_database(open_client, name, capabilities)
+        else:
+            open_client("").close()
     except (ClickHouseError, VedetteError) as error:
         raise StartError(f"the telemetry store cannot be reached: {error}") from error
-    return ClickHouseEngine(open_client, database, capabilities)
+    return ClickHouseEngine(open_client, name, capabilities)
+
+
+def database_of(dsn: str) -> str:
+    """The database that a DSN names, `DATABASE` where it names none. Raises StartError."""
+    name = _parts(dsn).path.strip("/") or DATABASE
+    if not _NAME.fullmatch(name):
+        raise StartError("clickhouse_dsn: the database is a name of letters, digits and _")
+    return name
+
+
+def _parts(dsn: str) -> SplitResult:
+    """Raises StartError without the text: it holds a password."""
+    try:
+        found = urlsplit(dsn)
+        _ = found.port
+    except ValueError:
+        found = SplitResult("", "", "", "", "")
+    if found.scheme not in _SCHEMES or not found.hostname:
+        raise StartError(
+            "clickhouse_dsn: cannot be read; write clickhouses://user:password@host:8443/database"
+        )
+    return found
 
 
 def _client(target: dict[str, Any], database: str) -> Any:

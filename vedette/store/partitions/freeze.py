@@ -28,7 +28,7 @@ def freeze(engine: Engine, source: Path, target: Path, name: str) -> None:
     """
     if not _NAME.fullmatch(name):
         raise ValueError(name)
-    if not source.is_dir():
+    if engine.capabilities.cluster or not source.is_dir():
         raise ConflictError("the telemetry store is a cluster: back it up with its own tools")
     tables = engine.query(
         "SELECT name FROM system.tables "

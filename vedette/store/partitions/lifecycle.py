@@ -8,6 +8,7 @@ interrupted changes at start. No command rewrites rows, and each is idempotent.
 
 import math
 import time
+from typing import Literal
 from weakref import WeakKeyDictionary
 
 from vedette.errors import ConflictError, NotFoundError
@@ -81,6 +82,13 @@ def unmount(engine: Engine, name: str) -> Partition:
     _record(engine, partition.opened_ms, "cold", partition.closed_ms, user_mounted=False)
     _detach(engine, partition.opened_ms)
     return partition
+
+
+def announce(engine: Engine, name: str, state: Literal["cold", "deleted"]) -> None:
+    """Records what `unmount` or `delete` is going to do, before any row is out of reach: servers
+    that read it write nothing more there. Raises as they do."""
+    partition = _movable(engine, name, "unmounted" if state == "cold" else "deleted")
+    _record(engine, partition.opened_ms, state, partition.closed_ms, user_mounted=False)
 
 
 def mount(engine: Engine, name: str) -> Partition:

@@ -23,7 +23,7 @@ Order = Sequence[tuple[str, bool]]
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """What a search is to find, beside the number of matches."""
+    """What a search is to find, besides the number of matches."""
 
     order: Order = ()
     rows: int = 0

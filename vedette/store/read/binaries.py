@@ -1,17 +1,18 @@
 """Reads binaries: observations of all sensors of a scope, aggregated by hash."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from vedette.errors import BadRequestError
-from vedette.limits import BINARY_CLAIMS_MAX, BINARY_NAMES_MAX
+from vedette.limits import BINARY_CLAIMS_MAX, BINARY_SEARCH_HASHES_MAX
 from vedette.model.binary_fields import BINARY_LISTS
 from vedette.model.scope import Scope
-from vedette.query.compile.binary_sql import BINARY_COLUMNS, IN_SCOPE, binaries_sql
+from vedette.query.compile.binary_sql import BINARY_COLUMNS, IN_SCOPE, seen_in_sql
 from vedette.query.compile.condition import SETTINGS, BinaryCondition, Condition
 from vedette.store.engine.client import Engine
 from vedette.store.plan.plan import Order
+from vedette.store.read.binary_rows import binary_rows
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.read.segment_search import Found, count_segments
 from vedette.store.sql.column_lists import quoted
@@ -19,16 +20,6 @@ from vedette.store.sql.scope_filter import ALL, scope_params, scoped
 
 SORTABLE = frozenset(BINARY_COLUMNS) - BINARY_LISTS
 """What binaries can be ordered by."""
-
-
-def _listed(column: str) -> str:
-    name = quoted(column)
-    if column not in BINARY_LISTS:
-        return name
-    return f"arraySlice(arraySort({name}), 1, {BINARY_NAMES_MAX}) AS `reported_{column}`"
-
-
-_ROW = ", ".join(map(_listed, BINARY_COLUMNS))
 
 
 def search_binaries(
@@ -50,19 +41,42 @@ def search_binaries(
     ordering = _ordering(order)
     if not rows:
         return Found(count_binaries(engine, where, scope, deadline_s=deadline_s), [])
+    params = {**where.params, **scope_params(scope)}
+    which, few = "", _few(engine, where, params, deadline_s)
+    if few is not None:
+        which, params["few"] = "hash IN {few:Array(String)}", few
     page = engine.query(
-        f"SELECT hash, count() OVER () FROM ({where.binaries}) "
+        f"SELECT hash, count() OVER () FROM "
+        f"({where.matching((column for column, _ in order), which)}) "
         f"ORDER BY {ordering} LIMIT {rows:d} OFFSET {start:d}",
-        {**where.params, **scope_params(scope)},
+        params,
         settings=SETTINGS,
         deadline_s=deadline_s,
     ).rows
     if not page:  # A page beyond the end has no row with the total.
-        return Found(count_binaries(engine, where, scope, deadline_s=deadline_s), [])
+        total = count_binaries(engine, where, scope, deadline_s=deadline_s) if start else 0
+        return Found(total, [])
     hashes = [row[0] for row in page]
-    by_hash = _binaries(engine, "hash IN {hashes:Array(String)}", hashes, scope)
-    found = {row["hash"]: row for row in by_hash}
+    found = {row["hash"]: row for row in binary_rows(engine, hashes, scope)}
     return Found(page[0][1], [found[digest] for digest in hashes if digest in found])
+
+
+def _few(
+    engine: Engine, where: BinaryCondition, params: Mapping[str, Any], deadline_s: float | None
+) -> list[str] | None:
+    """The hashes that the prefilters leave, where they are few: asked for by themselves they are
+    found once, within the statement once for sightings and once for readings."""
+    if not where.rows:
+        return None
+    first, *others = where.rows
+    found = engine.query(
+        f"SELECT DISTINCT hash FROM ({first}) WHERE {seen_in_sql(others)} "
+        f"LIMIT {BINARY_SEARCH_HASHES_MAX + 1:d}",
+        params,
+        settings=SETTINGS,
+        deadline_s=deadline_s,
+    ).rows
+    return [row[0] for row in found] if len(found) <= BINARY_SEARCH_HASHES_MAX else None
 
 
 def count_binaries(
@@ -70,7 +84,7 @@ def count_binaries(
 ) -> int:
     """The exact number of binaries of the scope that a condition selects."""
     found = engine.query(
-        f"SELECT count() FROM ({where.binaries})",
+        f"SELECT count() FROM ({where.matching(('md5',))})",
         {**where.params, **scope_params(scope)},
         settings=SETTINGS,
         deadline_s=deadline_s,
@@ -89,8 +103,13 @@ def binaries_of(engine: Engine, hashes: Sequence[str], scope: Scope) -> list[dic
     """Binaries of the scope by MD5 or SHA-256 (lower case), in hash order; rows as those of
     `search_binaries`."""
     digests = "{hashes:Array(String)}"
-    rows = f"SELECT hash FROM binary WHERE md5 IN {digests} OR sha256 IN {digests}"
-    return _binaries(engine, f"hash GLOBAL IN ({rows})", hashes, scope)
+    which = f"md5 IN {digests} OR sha256 IN {digests}"
+    known = engine.query(
+        f"SELECT DISTINCT hash FROM binary WHERE {which} UNION DISTINCT "
+        f"SELECT hash FROM binary_reading WHERE is_added AND ({which})",
+        {"hashes": list(hashes)},
+    ).rows
+    return binary_rows(engine, [row[0] for row in known], scope) if known else []
 
 
 def claimed_sha256(engine: Engine, md5: str, scope: Scope) -> list[str]:
@@ -103,21 +122,6 @@ def claimed_sha256(engine: Engine, md5: str, scope: Scope) -> list[str]:
     )
     claims: list[str] = list(found.rows[0][0])
     return claims
-
-
-def _binaries(
-    engine: Engine, which: str, hashes: Sequence[str], scope: Scope
-) -> list[dict[str, Any]]:
-    """Binaries with rows for which the condition `which` on `hashes` is true."""
-    found = engine.query(
-        f"SELECT {_ROW} FROM ({binaries_sql(which)}) ORDER BY hash",
-        {"hashes": list(hashes), **scope_params(scope)},
-        settings=SETTINGS,
-    )
-    return [
-        {name.removeprefix("reported_"): value for name, value in row.items()}
-        for row in found.dicts()
-    ]
 
 
 def signatures_of(
@@ -142,6 +146,30 @@ def signatures_of(
         for digest in digests
         if digest
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What hosts of a scope say of a program, in short."""
+
+    signature: str
+    """Result of the check, "" for what none reported."""
+    publisher: str
+    hosts: int
+    """That reported the file."""
+
+
+def standings_of(engine: Engine, md5s: Sequence[str], scope: Scope) -> dict[str, Standing]:
+    """By MD5 (lower case), without those that no host of the scope reported."""
+    if not md5s:
+        return {}
+    found = engine.query(
+        "SELECT hash, max(digsig_result), max(digsig_publisher), uniqExact(sensor_id) "
+        f"FROM binary WHERE {IN_SCOPE} AND hash IN {{md5s:Array(String)}} GROUP BY hash",
+        {"md5s": list(md5s), **scope_params(scope)},
+        settings=BY_KEY,
+    )
+    return {digest: Standing(*rest) for digest, *rest in found.rows}
 
 
 @dataclass(frozen=True, slots=True)

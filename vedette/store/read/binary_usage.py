@@ -6,22 +6,14 @@ scope alone.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from vedette.limits import USAGE_HOSTS_MAX, USAGE_RUNS_MAX, USAGE_VALUES_MAX
 from vedette.model.scope import Scope
 from vedette.query.compile.binary_sql import IN_SCOPE
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
+from vedette.store.schema.tables import CMDLINE_SHAPE
 from vedette.store.sql.scope_filter import scope_params, scoped
-
-SHAPE_SQL: Final = (
-    "replaceRegexpAll(replaceRegexpAll(replaceRegexpAll(lower(cmdline), "
-    "'[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}', '<id>'), "
-    "'[0-9a-z+/=_]{40,}', '<text>'), '(0x)?[0-9]+[0-9a-f]*', '<n>')"
-)
-"""The shape of a command line: without what differs from run to run, which is ids, long encoded
-texts and numbers."""
 
 Counted = Sequence[tuple[str, int, int]]
 """A value, the processes and the hosts that have it, the most frequent first."""
@@ -96,6 +88,58 @@ def _hosts(
     return (found[0][-1] if found else 0), hosts
 
 
+def holders_of(engine: Engine, digests: Sequence[str], scope: Scope) -> list[int]:
+    """All sensors of the scope that reported the file with one of these hashes (MD5 or SHA-256,
+    lower case)."""
+    found = engine.query(
+        "SELECT DISTINCT sensor_id FROM binary "
+        f"WHERE {IN_SCOPE} AND hash IN {{digests:Array(String)}} ORDER BY sensor_id",
+        {"digests": [digest for digest in digests if digest], **scope_params(scope)},
+    ).rows
+    return [row[0] for row in found]
+
+
+def paths_on(
+    engine: Engine, digests: Sequence[str], sensors: Sequence[int], paths_max: int
+) -> dict[int, list[str]]:
+    """Some of the paths at which each of these sensors reported the file."""
+    found = engine.query(
+        "SELECT sensor_id, "
+        f"arraySlice(arraySort(groupUniqArrayArray(observed_filename)), 1, {paths_max:d}) "
+        "FROM binary WHERE sensor_id IN {sensors:Array(UInt32)} "
+        "AND hash IN {digests:Array(String)} GROUP BY sensor_id",
+        {"digests": [digest for digest in digests if digest], "sensors": list(sensors)},
+    ).rows
+    return {sensor_id: list(paths) for sensor_id, paths in found}
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSight:
+    """A program that sensors saw for the first time. Hashes in lower case, "" unknown."""
+
+    md5: str
+    sha256: str
+    sensors: Sequence[int]
+
+
+def first_unsigned(
+    engine: Engine, sensors: Sequence[int], since_us: int, most: int
+) -> list[FirstSight]:
+    """Programs that none of the sensors had reported before `since_us` (server's clock), and of
+    which none says that somebody signed them; at most so many, the oldest first."""
+    found = engine.query(
+        "SELECT max(md5), max(sha256), arraySort(groupUniqArray(sensor_id)) FROM binary "
+        "WHERE sensor_id IN {sensors:Array(UInt32)} AND hash IN ("
+        "SELECT hash FROM binary WHERE sensor_id IN {sensors:Array(UInt32)} "
+        "AND added >= fromUnixTimestamp64Micro({since:Int64}, 'UTC')) "
+        "GROUP BY hash HAVING min(added) >= fromUnixTimestamp64Micro({since:Int64}, 'UTC') "
+        "AND countIf(digsig_result NOT IN ('', 'Unsigned')) = 0 "
+        f"ORDER BY min(added), hash LIMIT {most:d}",
+        {"sensors": list(sensors), "since": since_us},
+    ).rows
+    return [FirstSight(*row) for row in found]
+
+
 def _runs(
     engine: Engine, digests: Sequence[str], scope: Scope, deadline_s: float | None
 ) -> tuple[int, list[list[tuple[str, int, int]]]]:
@@ -116,7 +160,7 @@ def _runs(
     day = "if(started > toDateTime64(0, 6, 'UTC'), toString(toDate(started)), '')"
     values = ", ".join(
         f"({number}, {value})"
-        for number, value in enumerate(("ran_path", "parent", SHAPE_SQL, "account", day), 1)
+        for number, value in enumerate(("ran_path", "parent", CMDLINE_SHAPE, "account", day), 1)
     )
     rows = engine.query(
         f"SELECT pair.1 AS which, pair.2 AS value, count() AS runs, uniqExact(sensor_id) "

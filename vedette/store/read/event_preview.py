@@ -11,7 +11,7 @@ from vedette.query.compile.condition import NO_INDEXES, Condition
 from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.column_lists import quoted, readable
-from vedette.store.sql.scope_filter import scoped, windows_of
+from vedette.store.sql.scope_filter import AT_PROCESS, scoped, windows_of
 
 
 def some_events(
@@ -53,7 +53,7 @@ def some_events(
 def _of(
     engine: Engine, process_id: str, scope: Scope, segment_id: int | None
 ) -> tuple[str, dict[str, Any]]:
-    which = windows_of(engine.capabilities, "process_id = {process:String}")
+    which = windows_of(engine.capabilities, "process_id = {process:String}", AT_PROCESS)
     params: dict[str, Any] = {"process": process_id}
     if segment_id is not None:
         which += " AND segment_id = {segment_id:UInt64}"

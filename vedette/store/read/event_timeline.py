@@ -10,7 +10,7 @@ from vedette.model.columns import EVENT_KINDS
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, Condition
 from vedette.store.engine.client import Engine, Rows
-from vedette.store.sql.scope_filter import scoped, windows_of
+from vedette.store.sql.scope_filter import AT_PROCESS, scoped, windows_of
 
 KINDS: Final = tuple(kind.name for kind in EVENT_KINDS)
 
@@ -82,7 +82,7 @@ def _times(kind: str) -> str:
 
 
 def _ask(engine: Engine, sql: str, process_id: str, scope: Scope, within: Span) -> Rows:
-    by_process = windows_of(engine.capabilities, "process_id = {process:String}")
+    by_process = windows_of(engine.capabilities, "process_id = {process:String}", AT_PROCESS)
     where = scoped(Condition(by_process, {"process": process_id}), scope)
     params = {**where.params, "first": within.first_us, "last": within.last_us}
     return engine.query(sql.replace("{where}", where.sql), params, settings=SETTINGS)

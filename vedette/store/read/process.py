@@ -20,7 +20,7 @@ from vedette.store.engine.client import Engine, Rows
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.read.segment_counts import of_process, row_size, sees
 from vedette.store.sql.column_lists import BEST, COUNTS, quoted, readable_array
-from vedette.store.sql.scope_filter import scoped, windows_of
+from vedette.store.sql.scope_filter import AT_PROCESSES, scoped, windows_of, with_sensors
 
 _LAST = (1 << 63) - 1
 
@@ -79,15 +79,15 @@ def process_rows(
     """
     if not process_ids:
         return {}
-    ids = {"ids": list(process_ids)}
-    by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}")
-    where = scoped(Condition(by_process, ids), scope)
+    by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}", AT_PROCESSES)
+    where = scoped(Condition(by_process, with_sensors(process_ids)), scope)
     found = engine.query(
         "SELECT process_id, any(sensor_id) AS of_sensor, max(segment_id) AS last_segment, "
         "min(segment_id) AS first_segment_id, max(window_ms) AS last_window, "
         f"max(partition_ms) AS last_partition, {BEST} "
         f"FROM segment WHERE {where.sql} GROUP BY process_id",
         where.params,
+        settings=engine.capabilities.process_group_settings,
     )
     return {row["process_id"]: row for row in map(_renamed, found.dicts())}
 
@@ -208,6 +208,7 @@ def _child_ids(engine: Engine, process_id: str, scope: Scope, limit: int) -> lis
         "GROUP BY process_id ORDER BY started = fromUnixTimestamp64Micro(0, 'UTC'), started, "
         f"process_id LIMIT {limit:d}",
         where.params,
+        settings=engine.capabilities.process_group_settings,
     )
     return [row[0] for row in found.rows]
 

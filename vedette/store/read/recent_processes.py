@@ -32,6 +32,7 @@ def processes_since(engine: Engine, since_us: int, limit: int) -> Iterator[DayPr
         f"sum({' + '.join(COUNTS)}) FROM segment WHERE window_ms >= {{since_ms:UInt64}} "
         f"GROUP BY process_id ORDER BY max(window_ms) DESC, process_id LIMIT {limit:d}",
         {"since_ms": since_ms},
+        settings=engine.capabilities.process_group_settings,
     ) as blocks:
         for block in blocks:
             yield from map(DayProcess._make, block)

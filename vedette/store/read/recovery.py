@@ -3,19 +3,19 @@
 They are the server's own, so the scope is everything.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pyroaring import BitMap
 
-from vedette.limits import RECOVERY_PROCESSES_PER_QUERY, SEGMENT_WINDOW_MS
+from vedette.limits import HOST_SLOTS, RECOVERY_PROCESSES_PER_QUERY, SEGMENT_WINDOW_MS
 from vedette.model.columns import DERIVED, PROCESS
 from vedette.model.host import HostProcess
 from vedette.model.metadata_rank import RANK_COLUMN_OF
 from vedette.store.engine.client import Engine
 from vedette.store.sql.column_lists import COUNTS
-from vedette.store.sql.scope_filter import windows_of
+from vedette.store.sql.scope_filter import AT_PROCESSES, windows_of, with_sensors
 from vedette.store.write.corrections import newest_corrections
 
 
@@ -57,21 +57,23 @@ def known_processes(engine: Engine, process_ids: Sequence[str]) -> dict[str, Kno
 def _known_processes(engine: Engine, process_ids: list[str]) -> dict[str, KnownProcess]:
     # Most ids are new. `process` has four columns, while a read of `segment` costs milliseconds
     # before its first row.
+    at_shards = f"{AT_PROCESSES} AND " if engine.capabilities.cluster else ""
     stored = engine.query(
-        "SELECT DISTINCT process_id FROM process WHERE process_id IN {ids:Array(String)}",
-        {"ids": process_ids},
+        "SELECT DISTINCT process_id FROM process WHERE "
+        f"{at_shards}process_id IN {{ids:Array(String)}}",
+        with_sensors(process_ids),
     )
     process_ids = [row[0] for row in stored.rows]
     if not process_ids:
         return {}
-    by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}")
+    by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}", AT_PROCESSES)
     places: dict[str, list[SegmentPlace]] = {}
     latest: dict[str, tuple[int, int, str]] = {}
     found = engine.query(
         "SELECT process_id, sensor_id, partition_ms, window_ms, segment_id, "
         f"sum({' + '.join(COUNTS)}) FROM segment WHERE {by_process} "
         "GROUP BY process_id, sensor_id, partition_ms, window_ms, segment_id ORDER BY segment_id",
-        {"ids": process_ids},
+        with_sensors(process_ids),
     )
     for process_id, sensor_id, *place in found.rows:
         stays = SegmentPlace(*place)
@@ -142,14 +144,18 @@ def seen_keys(
     *,
     since_us: int = 0,
     since_seq: int = 0,
+    slots: Collection[int] | None = None,
 ) -> Keys:
-    """Keys of rows stored since a time and a commit, by sensor, streamed in blocks.
+    """Keys of rows stored since a time and a commit, by sensor, streamed in blocks; of sensors in
+    some of the `HOST_SLOTS` only, where `slots` says which.
 
     May yield a key twice, and some that are a little older.
     """
-    with engine.stream(
-        _SEEN[table], {"since_ms": _window_before(since_us), "since_seq": since_seq}
-    ) as blocks:
+    params: dict[str, Any] = {"since_ms": _window_before(since_us), "since_seq": since_seq}
+    query = _SEEN[table].replace("$SLOTS", "1" if slots is None else _IN_SLOTS)
+    if slots is not None:
+        params["slots"] = sorted(slots)
+    with engine.stream(query, params) as blocks:
         for block in blocks:
             yield from block
 
@@ -158,17 +164,19 @@ def _window_before(time_us: int) -> int:
     return max(0, time_us // 1_000 - SEGMENT_WINDOW_MS)
 
 
+_IN_SLOTS = f"sensor_id % {HOST_SLOTS} IN {{slots:Array(UInt32)}}"
+
 _SEEN: dict[str, str] = {
     "segment": (
         "SELECT sensor_id, record_keys, request_keys FROM segment "
-        "WHERE window_ms >= {since_ms:UInt64} AND seq >= {since_seq:UInt64} "
+        "WHERE window_ms >= {since_ms:UInt64} AND seq >= {since_seq:UInt64} AND $SLOTS "
         "AND (notEmpty(record_keys) OR notEmpty(request_keys))"
     ),
     "record": (
         "SELECT sensor_id, groupArrayIf(record_key, record_key > 0), "
         "groupUniqArrayIf(request_key, request_key > 0) FROM record "
         "WHERE committed >= fromUnixTimestamp64Milli(toInt64({since_ms:UInt64}), 'UTC') "
-        "AND seq >= {since_seq:UInt64} GROUP BY sensor_id"
+        "AND seq >= {since_seq:UInt64} AND $SLOTS GROUP BY sensor_id"
     ),
 }
 

@@ -21,7 +21,7 @@ from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.sql.column_lists import BEST_COUNTS, best
-from vedette.store.sql.scope_filter import scoped, windows_of
+from vedette.store.sql.scope_filter import AT_PROCESSES, scoped, windows_of, with_sensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: i
             f"FROM segment WHERE {where.sql} "
             f"GROUP BY process_id ORDER BY began, process_id LIMIT {limit:d}",
             where.params,
-            settings=_BY_INDEX,
+            settings={**_BY_INDEX, **engine.capabilities.process_group_settings},
         ).rows
         found += [Tie(row[1], row[0], row[2], row[3]) for row in rows if row[1] in wanted]
     return found
@@ -161,10 +161,10 @@ def reports_of(
     which = "" if child_ids is None else " AND child_id IN {children:Array(String)}"
     which += " AND suppressed" if only_suppressed else ""
     found: list[Report] = []
-    by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}")
+    by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}", AT_PROCESSES)
     for ids in _batches(parent_ids):
         where = scoped(
-            Condition(by_process, {"ids": ids, "children": list(child_ids or ())}), scope
+            Condition(by_process, {**with_sensors(ids), "children": list(child_ids or ())}), scope
         )
         rows = engine.query(
             f"SELECT process_id, child_id, min(time) AS began, {first}, toBool(max(suppressed)) "
@@ -210,13 +210,13 @@ def _facts(
 ) -> Iterator[dict[str, Any]]:
     sensor_and_segment = "any(sensor_id) AS best_sensor_id, max(segment_id) AS best_segment_id"
     selected = ", ".join((sensor_and_segment, *map(best, columns), BEST_COUNTS, *others))
-    by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}")
+    by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}", AT_PROCESSES)
     for ids in _batches(process_ids):
-        where = scoped(Condition(by_process, {"ids": ids}), scope)
+        where = scoped(Condition(by_process, with_sensors(ids)), scope)
         rows = engine.query(
             f"SELECT process_id, {selected} FROM segment WHERE {where.sql} GROUP BY process_id",
             where.params,
-            settings=BY_KEY,
+            settings={**BY_KEY, **engine.capabilities.process_group_settings},
         )
         names = [name.removeprefix("best_") for name in rows.names]
         yield from (dict(zip(names, row, strict=True)) for row in rows.rows)

@@ -9,6 +9,7 @@ from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
+from vedette.store.read.segment_facets import FACETS
 from vedette.store.sql.scope_filter import scoped
 
 TIME_FIELDS: Final = ("start", "last_update", "last_server_update")
@@ -42,6 +43,29 @@ def count_over_time(
         indexes=within.indexes,
     )
     return [(int(step), int(count)) for step, count in found.rows]
+
+
+def count_by_week_hour(
+    engine: Engine,
+    where: Condition,
+    scope: Scope,
+    *,
+    by_process: bool = False,
+    reach: Reach = EVERYWHERE,
+) -> Sequence[tuple[int, int, int]]:
+    """Weekday (0 is Sunday), hour, and how many segments or processes started then, by the clock of
+    their host; unknown starts are left out. Raises UnavailableError when it takes longer."""
+    within = scoped(where, scope)
+    counted = "uniqExact(process_id)" if by_process else "count()"
+    found = reach.ask(
+        engine,
+        f"SELECT {FACETS['day_of_week']} AS weekday, {FACETS['hour_of_day']} AS hour, "
+        f"{counted} AS counted FROM segment FINAL {within.clause} "
+        "GROUP BY weekday, hour HAVING weekday < 7 AND hour < 24 ORDER BY weekday, hour",
+        within.params,
+        indexes=within.indexes,
+    )
+    return [(int(weekday), int(hour), int(count)) for weekday, hour, count in found.rows]
 
 
 def span_of(

@@ -16,6 +16,7 @@ import structlog
 
 from vedette.errors import StartError
 from vedette.limits import UPGRADE_REWRITE_BYTES_A_SECOND, UPGRADE_STATEMENT_S
+from vedette.model.indexes import SEQ_INDEX
 from vedette.model.metadata_rank import RANK_COLUMNS
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client import Engine
@@ -31,6 +32,7 @@ from vedette.store.schema.table import Table
 from vedette.store.schema.tables import (
     BINARY_READING,
     CORRECTION,
+    RECORD,
     SEGMENT,
     UNSTORED,
     additions,
@@ -102,6 +104,26 @@ STEPS: Final[tuple[Step, ...]] = (
         5,
         "what is read from the bytes of programs",
         lambda capabilities: definitions(BINARY_READING, capabilities),
+    ),
+    Step(
+        6,
+        "an index of commit numbers of kept records",
+        lambda capabilities: (
+            *additions(RECORD, capabilities),
+            # Made in the background: until then old parts are read whole.
+            f"ALTER TABLE `{capabilities.storage(RECORD.name)}`{capabilities.on_cluster} "
+            f"MATERIALIZE INDEX {SEQ_INDEX}",
+        ),
+    ),
+    Step(
+        7,
+        "whether loads of known DLLs were left out",
+        lambda capabilities: add_columns(SEGMENT, ("filtering_known_dlls",), capabilities),
+    ),
+    Step(
+        8,
+        "shapes of command lines; older parts compute them when they are read",
+        lambda capabilities: add_columns(SEGMENT, ("cmdline_shape",), capabilities),
     ),
 )
 

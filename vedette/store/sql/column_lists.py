@@ -5,6 +5,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from vedette.model.columns import EVENT_KINDS, HOST, KEY, METADATA, PROCESS, TOUCHED, Column
+from vedette.model.fields import SHAPE_COLUMN
 
 COUNTS: tuple[str, ...] = tuple(f"{kind.name}_count" for kind in EVENT_KINDS)
 
@@ -60,6 +61,7 @@ MERGES: Final[Mapping[str, str]] = {
     **{column.name: "any" for column in KEY},
     **{column.name: column.merge for column in METADATA},
     **dict.fromkeys(COUNTS, "sum"),
+    SHAPE_COLUMN: "max",
 }
 """How the engine merges the partial rows of a segment, by column."""
 

@@ -6,9 +6,11 @@ query may be in several, and ClickHouse evaluates an index's virtual column with
 `SETTINGS`; indexes are used in subqueries without FINAL.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
 from vedette.query.compile.binary_sql import SCOPE_ALL, SCOPE_SENSORS
 from vedette.query.compile.condition import NO_INDEXES, Apart, Condition
@@ -50,11 +52,25 @@ def scope_params(scope: Scope) -> dict[str, Any]:
     return {SCOPE_ALL: int(scope.sees_all), SCOPE_SENSORS: sorted(scope.sensors or ())}
 
 
-def windows_of(capabilities: Capabilities, which: str) -> str:
+AT_PROCESS = "sensor_id = reinterpretAsUInt32(reverse(unhex(substring({process:String}, 1, 8))))"
+"""The sensor of the process `process`, whose id begins with it."""
+
+AT_PROCESSES = "sensor_id IN {id_sensors:Array(UInt32)}"
+
+
+def with_sensors(process_ids: Sequence[str]) -> dict[str, Any]:
+    """The parameters `ids` and that of `AT_PROCESSES`."""
+    sensors = {sensor for one in process_ids if (sensor := sensor_of(one)) is not None}
+    return {"ids": list(process_ids), "id_sensors": sorted(sensors)}
+
+
+def windows_of(capabilities: Capabilities, which: str, at: str = "") -> str:
     """A condition that finds the `segment` rows of processes by primary key. `which` is a
-    condition on the table `process`, which is sharded like `segment`."""
-    return (
+    condition on the table `process`, which is sharded like `segment`. `at` is one on `sensor_id`
+    that follows from it, by which a cluster asks only the shards that hold these sensors."""
+    found = (
         "(window_ms, sensor_id, process_id) IN "
         "(SELECT arrayJoin(windows), sensor_id, process_id "
         f"FROM {capabilities.storage('process')} WHERE {which})"
     )
+    return f"{at} AND {found}" if at and capabilities.cluster else found

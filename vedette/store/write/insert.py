@@ -25,25 +25,29 @@ def write_commit(engine: Engine, commit: Commit) -> None:
     write_tables(engine, commit_tables(commit))
 
 
-def write_tables(engine: Engine, tables: CommitTables) -> None:
-    """Store a commit; it is on disk when this returns.
+def write_tables(engine: Engine, tables: CommitTables, until_us: int | None = None) -> None:
+    """Store a commit; it is on disk when this returns. After `until_us` the store takes none of it.
 
     Raises UnavailableError when the store cannot take it now; then any part of it may have
     been stored, and the same commit must be written again before it is acknowledged.
     """
     has_hits = any(name == HIT for name, _ in tables.aside)
     late = (RECORD,) if has_hits else ()
-    _insert_at_once(engine, [one for one in tables.aside if one[0] not in late])
-    _insert_at_once(engine, [one for one in tables.aside if one[0] in late])
+    _insert_at_once(engine, [one for one in tables.aside if one[0] not in late], until_us)
+    _insert_at_once(engine, [one for one in tables.aside if one[0] in late], until_us)
     for rows in tables.segments:
-        engine.insert_arrow("segment", rows)
+        engine.insert_arrow("segment", rows, until_us)
 
 
-def _insert_at_once(engine: Engine, tables: Sequence[tuple[str, pa.Table]]) -> None:
+def _insert_at_once(
+    engine: Engine, tables: Sequence[tuple[str, pa.Table]], until_us: int | None
+) -> None:
     """Inserts tables in parallel: a small insert is mostly waiting for the disk."""
     if not tables:
         return
     with ThreadPoolExecutor(max_workers=INSERT_ASIDE_THREADS) as workers:
-        inserts = [workers.submit(engine.insert_arrow, name, rows) for name, rows in tables]
+        inserts = [
+            workers.submit(engine.insert_arrow, name, rows, until_us) for name, rows in tables
+        ]
     for insert in inserts:
         insert.result()

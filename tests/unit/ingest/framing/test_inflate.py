@@ -8,6 +8,7 @@ import zstandard
 
 from vedette.errors import BadRequestError, TooLargeError
 from vedette.ingest.framing.inflate import inflate
+from vedette.limits import INFLATE_STEP_BYTES
 
 TEXT = b'{"a":1}\n' * 1_000
 GZIP = gzip.compress(TEXT, mtime=0)
@@ -65,6 +66,13 @@ def test_bombs_end_at_the_limit(body: bytes, encoding: str) -> None:
 def test_a_body_of_exactly_the_limit_is_taken() -> None:
     assert len(inflate(GZIP, "gzip", len(TEXT))) == len(TEXT)
     assert len(inflate(ZSTD, "zstd", len(TEXT))) == len(TEXT)
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+@pytest.mark.parametrize("steps", [1, 2])
+def test_output_of_whole_steps_is_complete(steps: int, more: int) -> None:
+    text = bytes(steps * INFLATE_STEP_BYTES + more)
+    assert inflate(gzip.compress(text, mtime=0) + GZIP, "gzip") == text + TEXT
 
 
 def test_endless_members_are_refused() -> None:

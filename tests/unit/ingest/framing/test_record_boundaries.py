@@ -2,6 +2,7 @@
 
 import json
 import time
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vedette.ingest.framing.record_boundaries import split_pieces
-from vedette.limits import RECORD_BYTES_MAX
+from vedette.limits import GAP_STEP_BYTES, RECORD_BYTES_MAX
 
 CASES: tuple[tuple[str, list[str]], ...] = (
     ("", []),
@@ -80,6 +81,30 @@ def test_hostile_bodies_take_linear_time(unit: str) -> None:
     begin = time.process_time()
     split_pieces(data)
     assert time.process_time() - begin < 10
+
+
+@pytest.mark.parametrize("unit", [b" ", b"\0", b", ", b"\xef\xbb\xbf", b"[", b"]", b"[,"])
+def test_what_lies_between_records_takes_no_memory(unit: bytes) -> None:
+    data = unit * (400_000 // len(unit)) + b'{"a":1}'
+    tracemalloc.start()
+    try:
+        pieces, _ = split_pieces(data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert pieces == [b'{"a":1}']
+    assert peak < 3 * len(data) + 100_000
+
+
+@pytest.mark.parametrize("before", [0, 1, 2, 3])
+def test_a_mark_at_the_end_of_a_step_is_between_records(before: int) -> None:
+    gap = b" " * (GAP_STEP_BYTES - before) + b"\xef\xbb\xbf" + b" " * before
+    assert split_pieces(gap + b'{"a":1}')[0] == [b'{"a":1}']
+
+
+def test_a_log_line_may_follow_brackets() -> None:
+    line = b"[2026-01-01 00:00:00] santad: action=EXEC"
+    assert split_pieces(b"[[[" + line)[0] == [line]
 
 
 _VALUES = st.recursive(

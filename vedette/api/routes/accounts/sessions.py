@@ -7,18 +7,24 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
-from vedette.api.http.access import principal_of
+from vedette.api.http.access import check_address, principal_of
 from vedette.api.http.client_address import client_address
 from vedette.api.http.credential_bodies import credential_object
-from vedette.api.http.credentials import SESSION_COOKIE, credential_of, csrf_token
+from vedette.api.http.credentials import (
+    SESSION_COOKIE,
+    credential_of,
+    csrf_token,
+    is_of_own_site,
+)
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.session_cookie import session_name, set_session_cookie
 from vedette.api.schemas.body_members import Members
 from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.api.services import Services, services
-from vedette.errors import BadRequestError, NotFoundError, UnauthorizedError
+from vedette.errors import BadRequestError, ForbiddenError, NotFoundError, UnauthorizedError
 from vedette.model.principal import ROLE_NAMES, Principal
-from vedette.state.accounts import sign_in, tokens, users
+from vedette.state.accounts import second_factor, sign_in, tokens
 from vedette.state.accounts.sign_in import Attempt
 from vedette.state.accounts.tokens import Token
 from vedette.state.db.author import Author, set_author
@@ -32,35 +38,36 @@ Body = Annotated[dict[str, Any], Depends(json_object)]
 
 @router.post("/api/v1/session", summary="Sign in")
 async def begin(request: Request, here: Here) -> Response:
-    """Takes `username`, `password` and, where the user has a second factor, `code`. Sets the cookie
-    of a session and answers the `csrf_token` that every change needs as `X-CSRF-Token`. 401 for
-    wrong ones, the same for users that do not exist; 401 `second_factor_needed` where only the code
-    is missing; 429 `locked_out` after too many attempts."""
+    """Takes `username` and `password`, or the `link` that `vedette user link` made, and where the
+    user has a second factor, `code`. Sets the cookie of a session and answers the `csrf_token` that
+    every change needs as `X-CSRF-Token`. 401 for wrong ones, the same for users that do not exist;
+    401 `link_ended` for a link that was used or is too old; 401 `second_factor_needed` where only
+    the code is missing; 429 `locked_out` after too many attempts; 403 where the approved list is
+    in force and does not have the address; 403 `other_site` where a page of another site makes the
+    browser do it, which would sign somebody in as somebody else."""
+    check_address(request, here)
+    if not is_of_own_site(request):
+        raise ForbiddenError("another site cannot sign anybody in", reason="other_site")
     body = await credential_object(request)
-    members = Members(body, known=("username", "password", "code"), of="a sign-in")
+    members = Members(body, known=("username", "password", "link", "code"), of="a sign-in")
+    link = members.text("link") or ""
+    if link and ("username" in body or "password" in body):
+        raise BadRequestError("link: stands for a user and a password; send it without them")
     attempt = Attempt(
         members.text("username") or "",
         members.text("password") or "",
         members.text("code") or "",
         client_address(request, here.settings.trusted_proxies),
     )
-    agent = (
-        _printable(request.headers.get("user-agent", ""))[: limits.SESSION_NAME_CHARS_MAX]
-        or "browser"
-    )
+    client = session_name(request, attempt.address)
     name = attempt.username.lower()[: limits.USER_DETAIL_CHARS_MAX]
-    set_author(Author("user", name, attempt.address, request.state.request_id))
-    issued = await to_thread.run_sync(_begin, here, attempt, agent, limiter=here.authentications)
-    answer = json_answer(_state(here, here.tokens.authenticate(issued.secret), issued.secret))
-    answer.set_cookie(
-        SESSION_COOKIE,
-        issued.secret,
-        max_age=limits.SESSION_S_MAX,
-        path="/",
-        secure=True,
-        httponly=True,
-        samesite="strict",
+    author = Author("user", name, attempt.address, request.state.request_id)
+    set_author(author)
+    issued = await to_thread.run_sync(
+        _begin, here, attempt, link, author, client, limiter=here.authentications
     )
+    answer = json_answer(_state(here, here.tokens.authenticate(issued.secret), issued.secret))
+    set_session_cookie(answer, issued.secret)
     return answer
 
 
@@ -102,11 +109,14 @@ def revoke(session_id: str, here: Here, caller: Caller) -> Response:
 
 
 @router.post("/api/v1/secondfactor", summary="Propose a second factor")
-def propose(here: Here, caller: Caller) -> Response:
+def propose(request: Request, here: Here, caller: Caller, body: Body) -> Response:
     """The answer has the `uri` for an authenticator (otpauth), shown once. It is in force when it
-    was confirmed with `PUT`."""
-    uri = sign_in.new_second_factor(here.database, here.sealing, caller.name)
-    return json_answer({"uri": uri})
+    was confirmed with `PUT`. Takes the `password` where it is to replace one that is in force: a
+    session that was left open must not be enough. 429 `locked_out` after too many wrong ones."""
+    password = Members(body, known=("password",), of="the request").text("password") or ""
+    if second_factor.is_in_force(here.database, caller.name):
+        _prove(request, here, caller, password)
+    return json_answer({"uri": second_factor.propose(here.database, here.sealing, caller.name)})
 
 
 @router.put("/api/v1/secondfactor", summary="Confirm a second factor")
@@ -114,25 +124,36 @@ def confirm(here: Here, caller: Caller, body: Body) -> Response:
     """Takes a `code` of it; from now on signing in needs one. Every code is good once."""
     code = Members(body, known=("code",), of="a confirmation").text("code") or ""
     now_us = here.clock.now_us()
-    sign_in.confirm_second_factor(here.database, here.sealing, caller.name, code, now_us)
+    second_factor.confirm(here.database, here.sealing, caller.name, code, now_us)
     return json_answer({"result": "success"})
 
 
 @router.delete("/api/v1/secondfactor", summary="Remove a second factor")
-def remove(here: Here, caller: Caller, body: Body) -> Response:
-    """Takes the `password`: a session that was left open must not be enough."""
+def remove(request: Request, here: Here, caller: Caller, body: Body) -> Response:
+    """Takes the `password`: a session that was left open must not be enough. 429 `locked_out` after
+    too many wrong ones."""
     password = Members(body, known=("password",), of="the request").text("password") or ""
-    if not users.has_password(here.database, caller.name, password):
-        raise BadRequestError("password: is wrong")
-    sign_in.remove_second_factor(here.database, caller.name)
+    _prove(request, here, caller, password)
+    second_factor.remove(here.database, caller.name)
     return json_answer({"result": "success"})
 
 
-def _begin(here: Services, attempt: Attempt, agent: str) -> tokens.Issued:
+def _prove(request: Request, here: Services, caller: Principal, password: str) -> None:
+    address = client_address(request, here.settings.trusted_proxies)
+    sign_in.prove_password(here.database, caller.name, password, address, here.clock.now_us())
+
+
+def _begin(
+    here: Services, attempt: Attempt, link: str, author: Author, client: str
+) -> tokens.Issued:
     now_us = here.clock.now_us()
-    user_id = sign_in.sign_in(here.database, here.sealing, attempt, now_us)
-    name = f"{attempt.address} {agent}"[: limits.SESSION_NAME_CHARS_MAX]
-    return tokens.begin_session(here.database, user_id, name, now_us)
+    if link:
+        user_id = sign_in.sign_in_by_link(
+            here.database, here.sealing, link, attempt, now_us, author
+        )
+    else:
+        user_id = sign_in.sign_in(here.database, here.sealing, attempt, now_us)
+    return tokens.begin_session(here.database, user_id, client, now_us)
 
 
 def _sessions(here: Services, caller: Principal) -> list[Token]:
@@ -150,7 +171,7 @@ def _state(here: Services, caller: Principal | None, secret: str) -> dict[str, A
             {"group_id": group_id, "access_category": ROLE_NAMES[role]}
             for group_id, role in caller.roles
         ],
-        "second_factor": sign_in.has_second_factor(here.database, caller.name),
+        "second_factor": second_factor.is_in_force(here.database, caller.name),
         "csrf_token": csrf_token(secret) if secret else None,
     }
 
@@ -165,7 +186,3 @@ def _body(session: Token, caller: Principal, now_us: int) -> dict[str, Any]:
         "is_good": session.is_good(now_us),
         "is_current": session.id == caller.token_id,
     }
-
-
-def _printable(text: str) -> str:
-    return "".join(one for one in text if one.isprintable())

@@ -44,7 +44,7 @@ def listed(request: Request, here: Here, caller: Caller) -> Response:
     wanted = (user.lower() or None) if caller.is_global_admin else caller.name
     now_us = here.clock.now_us()
     found = tokens.all_tokens(here.database, wanted)
-    return json_answer([_body(one, now_us) for one in found if one.kind != "session"])
+    return json_answer([_body(one, now_us) for one in found if one.kind not in ("session", "link")])
 
 
 @router.post("/api/v1/token", summary="Issue a token")

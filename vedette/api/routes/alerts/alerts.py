@@ -43,7 +43,10 @@ _SEARCH: Final = described(
 )
 _GROUP: Final = described(
     *_QUERY,
-    ("group.field", f"What groups are made of: {', '.join(GROUPINGS)}; default source"),
+    (
+        "group.field",
+        f"What groups are made of: {', '.join(GROUPINGS)}; up to three with commas; default source",
+    ),
     ("sort", "count, newest, severity or hosts, and asc or desc; default count desc"),
     array=("q",),
 )

@@ -21,6 +21,7 @@ from vedette.api.schemas.alert_changes import BulkChange, bulk_change
 from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.api.services import Services, services
 from vedette.errors import ForbiddenError
+from vedette.feeds.ignored import show_ignored
 from vedette.model.principal import Principal
 from vedette.model.scope import Scope
 from vedette.query import Condition
@@ -67,6 +68,11 @@ def change_many(here: Here, caller: Caller, scope: Within, body: Body) -> Respon
         _analyst(here, caller),
         wanted.expected,
     )
+    if done.reports:
+        show_ignored(
+            *(here.engine, here.database, here.clock, done.reports),
+            ignored=wanted.wanted.report_ignored is True,
+        )
     answer = {"result": "success", "changed": done.changed}
     if wanted.is_exact:  # older clients compare the whole answer
         answer["action_id"] = done.action_id or None

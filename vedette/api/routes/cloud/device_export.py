@@ -5,17 +5,21 @@ from starlette.responses import Response
 
 from vedette.api.schemas.cloud.device import device_filter, device_page, devices_csv
 from vedette.api.services import Services
+from vedette.model.permission import Groups, within_both
+from vedette.state.accounts import audit_trail
+from vedette.state.db.audit_log import Entry
 from vedette.state.devices import device_list
 from vedette.state.jobs.cloud_jobs import CloudJob
 
 
-def device_export(here: Services, job: CloudJob) -> Response:
-    """Of the devices that the job may see now."""
+def device_export(here: Services, job: CloudJob, groups: Groups) -> Response:
+    """Of the devices that the job saw and its owner still may: those of `groups`."""
     body = orjson.loads(job.request)
     now_us = here.clock.now_us()
+    audit_trail.record(here.database, Entry("read", "device export", f"job {job.id}"))
     found = device_list.search(
         here.database,
-        here.scopes.of_groups(job.groups),
+        here.scopes.of_groups(within_both(job.groups, groups)),
         device_filter(body, job.created_us),
         device_page(body).sorts,
         now_us,

@@ -27,6 +27,8 @@ from vedette.limits import DEVICE_ROWS_MAX
 from vedette.model.permission import groups_with
 from vedette.model.principal import Principal
 from vedette.model.scope import Scope
+from vedette.state.accounts import audit_trail
+from vedette.state.db.audit_log import Entry
 from vedette.state.devices import device_list
 from vedette.state.devices.device_list import Device
 from vedette.state.jobs import cloud_jobs
@@ -109,6 +111,7 @@ def download(request: Request, here: Here, org: Org, scope: Within) -> Response:
     }
     if query.get("sort_field"):
         body["sort"] = [{"field": query["sort_field"], "order": query.get("sort_order", "ASC")}]
+    audit_trail.record(here.database, Entry("read", "device export", "download"))
     return csv_answer(devices_csv(_found(here, scope, body), org), "devices.csv")
 
 

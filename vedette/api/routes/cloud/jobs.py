@@ -8,10 +8,11 @@ from starlette.responses import Response
 from vedette.api.http.responses import json_answer
 from vedette.api.routes.cloud.device_export import device_export
 from vedette.api.routes.cloud.organization import caller_of, organization, owner_of
-from vedette.api.schemas.cloud.alert import milli_instant
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
+from vedette.api.schemas.wire_values import milli_instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
+from vedette.model.permission import DEVICE_READ, groups_with
 from vedette.model.principal import Principal
 from vedette.state.jobs import cloud_jobs
 from vedette.state.jobs.cloud_jobs import CloudJob
@@ -45,12 +46,12 @@ def progress(job_id: str, here: Here, caller: Caller) -> Response:
 
 @router.get(f"{_BASE}/{{job_id}}/download", summary="What a job of the caller made")
 def download(job_id: str, here: Here, caller: Caller) -> Response:
-    """The CSV of an export, made when it is asked for, of what the job may see. 404 for a job that
-    makes nothing."""
+    """The CSV of an export, made when it is asked for, of what the job may see and the caller still
+    may. 404 for a job that makes nothing."""
     job = _job(here, caller, job_id)
     if job.kind != "device_export":
         raise NotFoundError(f"job {job.id} has nothing to download")
-    return device_export(here, job)
+    return device_export(here, job, groups_with(caller, DEVICE_READ))
 
 
 def job_body(job: CloudJob, org: str) -> dict[str, Any]:

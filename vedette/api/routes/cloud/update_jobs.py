@@ -47,7 +47,8 @@ def create(
 ) -> Response:
     """Takes `action_type` (UPDATE_SENSOR_VERSION), `options.sensor_version` (kit type to version),
     and either `device_id` (a list) or `search_definition` (`criteria`, `query`, `sort`, `rows`,
-    `start`). `options.waves` (`percent` of a sensor group, `failures_max`) rolls out in steps."""
+    `start`). With `dry_run` nothing changes; the answer counts. `options.waves` (`percent` of a
+    sensor group, `failures_max`) rolls out in steps."""
     _check_type(request)
     now_us = here.clock.now_us()
     wanted = job_wanted(body, now_us)
@@ -64,6 +65,10 @@ def create(
         now_us,
         now_us + here.settings.update_job_days * _DAY_US,
     )
+    if flag_member(body, "dry_run"):
+        return json_answer(
+            {"success": True, "message": "nothing changed", **update_jobs.trial(new)}
+        )
     job_id = update_jobs.create(here.database, new)
     here.update_targets.refresh()
     return _changed(here, org, scope, job_id, "the job was created")
@@ -139,6 +144,14 @@ def _changed(here: Services, org: str, scope: Scope, job_id: str, message: str) 
     targets = update_jobs.targets(here.database, scope, job_id)
     body = {"success": True, "message": message, "job": job_body(job, org, targets)}
     return json_answer(body)
+
+
+def flag_member(body: dict[str, Any], name: str) -> bool:
+    """A member that is true or false, or not given. Raises BadRequestError."""
+    value = body.get(name, False)
+    if not isinstance(value, bool):
+        raise BadRequestError(f"{name}: must be true or false")
+    return value
 
 
 def _check_type(request: Request) -> None:

@@ -54,6 +54,7 @@ def create(here: Here, address: Address, body: Body) -> Response:
     if wanted.suppress_children:
         group = groups.change(here.database, group.id, Changes(suppress_children=True))
     here.privacy.reload()
+    here.filters.reload()
     answer = _bodies(here, [group], address)[0]
     return json_answer(answer | _warnings(wanted, GroupOptions()))
 
@@ -79,6 +80,7 @@ def change(group_id: str, here: Here, caller: Caller, address: Address, body: Bo
     wanted = group_changes(given, known.options)
     groups.change(here.database, known.id, wanted)
     here.privacy.reload()
+    here.filters.reload()
     here.sensors.refresh(here.clock.now_us())
     return json_answer({"result": "success"} | _warnings(wanted, known.options))
 

@@ -23,7 +23,9 @@ from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.model.scope import Scope
 from vedette.state.jobs import responses
 from vedette.state.sensors import isolation, key_replacement, sensor_changes, sensor_list
+from vedette.state.sensors.sensor_changes import Changes
 from vedette.state.sensors.sensor_list import SensorQuery
+from vedette.state.sensors.sensor_row import SensorRow
 
 router = APIRouter(tags=["sensors"])
 
@@ -38,6 +40,7 @@ _FILTERS: Final = (
     ("ip", "Part of the address, case-sensitive; hostname does not count then"),
     ("groupid", "Id of a sensor group"),
     ("inactive_filter_days", "Only sensors whose last contact is within so many days"),
+    ("silent_filter_days", "Only sensors without contact for so many days"),
     ("sort.col", "Column to sort by; default last_checkin_time"),
     ("sort.dir", "asc or desc"),
 )
@@ -79,20 +82,27 @@ async def change_sensor(sensor_id: str, request: Request, here: Here, scope: Wit
     sent back: members
     that cannot be changed are ignored, but a record of another sensor is refused."""
     number, body = _sensor_number(sensor_id), await json_object(request)
-    await to_thread.run_sync(_change, here, scope, principal_of(request), number, body)
+    await to_thread.run_sync(change_one, here, scope, principal_of(request), number, body)
     here.sensor_keys.evict(number)
     return empty_answer()
 
 
-def _change(
-    here: Services, scope: Scope, principal: Principal, number: int, body: dict[str, Any]
-) -> None:
-    row = sensor_list.get(here.database, scope, number)
-    changes = read_changes(body, row)
+def roles_checked(principal: Principal, changes: Changes, row: SensorRow) -> None:
+    """Raises ForbiddenError that names the role and the group that are missing."""
     for group_id, role in needed_roles(changes, row):
         if principal.role_in(group_id) < role:
             needed = ROLE_NAMES[role]
             raise ForbiddenError(f"{principal.name} must be {needed} in sensor group {group_id}")
+
+
+def change_one(
+    here: Services, scope: Scope, principal: Principal, number: int, body: dict[str, Any]
+) -> None:
+    """Changes a sensor as a body says. Raises NotFoundError, ForbiddenError, BadRequestError and
+    ConflictError."""
+    row = sensor_list.get(here.database, scope, number)
+    changes = read_changes(body, row)
+    roles_checked(principal, changes, row)
     now_us = here.clock.now_us()
     said = isolation_words(body, row, now_us)
     sensor_changes.change(here.database, number, changes, now_us)
@@ -206,6 +216,7 @@ def sensor_page(request: Request, here: Here, scope: Within) -> Response:
 def _query(query: QueryParams, start: int = 0, rows: int | None = None) -> SensorQuery:
     group_id = query.get("groupid", "")
     days = query.get("inactive_filter_days", "")
+    silent = query.get("silent_filter_days", "")
     column = query.get("sort.col", "") or sensor_list.DEFAULT_SORT
     # Only the newest check-in is what one wants to see first; names begin with A.
     direction = query.get("sort.dir", "") or (
@@ -217,6 +228,9 @@ def _query(query: QueryParams, start: int = 0, rows: int | None = None) -> Senso
         group_id=bounded_number("groupid", group_id, most=ID_MAX) if group_id else None,
         inactive_days=bounded_number("inactive_filter_days", days, most=PARAMETER_DAYS_MAX)
         if days
+        else None,
+        silent_days=bounded_number("silent_filter_days", silent, most=PARAMETER_DAYS_MAX)
+        if silent
         else None,
         sort=column,
         is_descending=direction.lower() == "desc",

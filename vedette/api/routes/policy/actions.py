@@ -21,7 +21,7 @@ from vedette.model.findings.detection import Source
 from vedette.model.principal import Principal, Role
 from vedette.notify import action_settings
 from vedette.notify.action_settings import Editor
-from vedette.notify.senders import TEMPLATES
+from vedette.notify.mail_page import TEMPLATES
 from vedette.state.accounts.users import id_of
 
 router = APIRouter(tags=["actions"])

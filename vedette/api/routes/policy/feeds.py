@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
-from vedette.api.schemas.feed import error_body, feed_body, feed_members
+from vedette.api.schemas.feed import error_body, feed_body, feed_members, trial_body
 from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.threat_report import report_body
 from vedette.api.services import Services, services
@@ -16,6 +16,7 @@ from vedette.feeds.describe import fetch_info, with_name
 from vedette.feeds.egress import FeedUnreachableError
 from vedette.feeds.fetch import Source
 from vedette.feeds.formats.json_pieces import BrokenDocumentError
+from vedette.feeds.trial import try_feed
 from vedette.limits import REPORT_IOCS_MAX, REPORT_LIST_ROWS_MAX
 from vedette.model.findings.detection import Source as DetectionSource
 from vedette.model.threat.feed import FeedInfo
@@ -72,6 +73,17 @@ def create(here: Here, body: Body) -> Response:
     now_us = here.clock.now_us()
     feed = feeds.add(here.database, made, here.sealing, now_us)
     return json_answer(_body(here, feed, (0, 0)))
+
+
+@router.post(f"{_BASE}/preview", summary="Try a feed")
+def try_out(here: Here, body: Body) -> Response:
+    """Takes what a new feed takes. Its document is fetched and read as a synchronisation would;
+    nothing is kept. `complete` is false when there was no time for all of it."""
+    members = feed_members(body)
+    if not members.get("feed_url"):
+        raise BadRequestError("feed_url: is missing")
+    found = try_feed(here.feeds.parts.fetcher, _source(members))
+    return json_answer(trial_body(found))
 
 
 @router.get(f"{_BASE}/{{feed_id}}", summary="One feed")

@@ -19,6 +19,7 @@ from vedette.api.schemas.ingress_filter import (
     new_filter,
 )
 from vedette.api.schemas.parameters import described, flag
+from vedette.api.schemas.whole_counts import counts_within
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.ingress_filter import IngressFilter
@@ -108,7 +109,7 @@ def one(filter_id: str, here: Here, caller: Caller, scope: Within) -> Response:
     if not _is_visible(found, caller, scope):
         raise NotFoundError(f"there is no ingress filter {filter_id[:80]!r}")
     rates = filters.hit_rates(here.database, here.clock.now_us())
-    return json_answer(filter_body(found, rates.get(found.id, 0.0)))
+    return json_answer(counts_within(filter_body(found, rates.get(found.id, 0.0)), scope))
 
 
 @router.put(f"{_OLDER}/{{filter_id}}", summary="Change an ingress filter")
@@ -135,7 +136,8 @@ def _list(
 ) -> list[dict[str, Any]]:
     rates = filters.hit_rates(here.database, here.clock.now_us())
     _, found = filters.load(here.database)
-    return [body(one, rates.get(one.id, 0.0)) for one in found if _is_visible(one, caller, scope)]
+    seen = [one for one in found if _is_visible(one, caller, scope)]
+    return [counts_within(body(one, rates.get(one.id, 0.0)), scope) for one in seen]
 
 
 def _change(

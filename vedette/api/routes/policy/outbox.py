@@ -59,13 +59,14 @@ def retry(here: Here, body: Body) -> Response:
     """Takes `ids` of dead messages, which are sent after all, or `target`, whose backoff ends now
     and whose dead messages are sent."""
     ids, target = _ids(body), body.get("target")
-    if isinstance(target, str) and target:
+    if not isinstance(target, str) or not target:
+        target = ""
+        if not ids:
+            raise BadRequestError("ids or target: one is needed")
+    else:
         dead = outbox.messages(here.database, MessageState.DEAD, target, count=OUTBOX_LIST_MAX)
         ids += [one.id for one in dead]
-        outbox.hurry(here.database, target)
-    elif not ids:
-        raise BadRequestError("ids or target: one is needed")
-    count = outbox.retry(here.database, ids, here.clock.now_us()) if ids else 0
+    count = outbox.retry(here.database, ids, here.clock.now_us(), target)
     return json_answer({"result": "success", "count": count})
 
 

@@ -35,7 +35,7 @@ from vedette.errors import BadRequestError
 from vedette.model.principal import Principal
 from vedette.model.scope import Scope
 from vedette.search.bounded_engine import BoundedEngine
-from vedette.state.policy import rules
+from vedette.state.policy import rule_placeholders, rules
 from vedette.state.policy.sigma_rule import NewSigmaRule
 from vedette.store.plan.search_bounds import Reach
 
@@ -129,7 +129,7 @@ async def test(request: Request, here: Here, scope: Within, body: Body) -> Respo
 def _documents(here: Services, body: dict[str, Any]) -> list[NewSigmaRule]:
     """The documents of a request's text, or the kept ones that it names."""
     if "text" in body:
-        return load_files([rule_file(body)])
+        return load_files([rule_file(body)], rule_placeholders.load(here.database).by_name)
     return [rules.get(here.database, one).rule for one in ids(body)]
 
 

@@ -1,17 +1,19 @@
 """Binaries: search, summary, how common they are (docs/http-api.md#binaries)."""
 
 import base64
+from functools import partial
 from typing import Annotated, Any, Final
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import scope_of_request
-from vedette.api.http.request_bodies import json_object
+from vedette.api.http.request_bodies import decoded_body, json_object
 from vedette.api.http.responses import json_answer
 from vedette.api.routes.search.run import run_lookup, run_search
-from vedette.api.schemas.parameters import described
+from vedette.api.schemas.parameters import described, flag
 from vedette.api.schemas.search.binary import binary_summary_body, frequency_body
 from vedette.api.schemas.search.binary_archive import zip_answer
 from vedette.api.schemas.search.binary_usage import usage_body
@@ -24,6 +26,7 @@ from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.scope import Scope
 from vedette.respond.binary_reading import read_icon
 from vedette.search.binaries import binary_search
+from vedette.search.binaries.binary_search import Row, copy_name
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.state.accounts import audit_trail
 from vedette.state.db.audit_log import Entry
@@ -80,10 +83,34 @@ async def _search(request: Request, here: Services, scope: Scope, pairs: Pairs) 
     def work(engine: BoundedEngine) -> Response:
         now_us = here.clock.now_us()
         found = binary_search.search(engine, scope, wanted, here.settings, now_us, engine.cancel)
-        copied = here.copies.copied([row["md5"] for row in found.rows], scope)
+        copied = here.copies.copied(list(map(copy_name, found.rows)), scope)
         return json_answer(binary_results_body(found, copied))
 
     return await run_search(request, here, work)
+
+
+@router.post(
+    "/api/v1/binary/file",
+    summary="Add the file of a binary",
+    openapi_extra=described(
+        ("name", "What the file is called; at most 1,024 characters"),
+        ("shared", "true: all who see a host that reports the file may download it"),
+    ),
+)
+async def add(request: Request, here: Here) -> Response:
+    """The body is the file, up to 25 MiB. It is read within seconds. Its bytes are for global
+    administrators; with `shared` also for all who see a host that reports it."""
+    name = request.query_params.get("name", "")
+    if len(name) > limits.SENSOR_TEXT_CHARS_MAX or not name.isprintable():
+        raise BadRequestError("name: at most 1,024 printable characters")
+    shared = flag(request.query_params, "shared")
+    most = limits.COPIED_FILE_BYTES_MAX
+    content = await decoded_body(request, most, most, bytes)
+    add_file = partial(here.copies.add, content, name, here.clock.now_us(), shared=shared)
+    stored = await to_thread.run_sync(add_file, limiter=here.copy_threads)
+    return json_answer(
+        {"md5": stored.md5.upper(), "sha256": stored.sha256.upper(), "size": stored.size}
+    )
 
 
 @router.get("/api/v1/binary/{md5}/summary", summary="A binary")
@@ -91,15 +118,14 @@ async def summary(md5: str, request: Request, here: Here, scope: Within) -> Resp
     """The MD5 in upper or lower case; a SHA-256 in its place is understood too."""
 
     def work(engine: BoundedEngine) -> Response:
-        return json_answer(_described(here, engine, scope, md5))
+        return json_answer(_described(here, binary_search.summary(engine, scope, md5), scope))
 
     return await run_lookup(request, here, work)
 
 
-def _described(here: Services, engine: BoundedEngine, scope: Scope, md5: str) -> Body:
-    row = binary_search.summary(engine, scope, md5)
+def _described(here: Services, row: Row, scope: Scope) -> Body:
     icon = base64.b64encode(_drawn(here, row["icon_sha256"])).decode()
-    copied = here.copies.copied([row["md5"]], scope)
+    copied = here.copies.copied([copy_name(row)], scope)
     return binary_summary_body(row, copied) | {"icon": icon}
 
 
@@ -140,12 +166,13 @@ async def file(md5: str, request: Request, here: Here, scope: Within) -> Respons
     `copied_mod_len` says how much."""
 
     def work(engine: BoundedEngine) -> Response:
-        known = _described(here, engine, scope, md5)
-        copy = here.copies.open_copy(str(known["md5"]), scope, here.clock.now_us())
+        row = binary_search.summary(engine, scope, md5)
+        name = copy_name(row)
+        copy = here.copies.open_copy(name, scope, here.clock.now_us())
         if copy is not None:
-            audit_trail.record(here.database, Entry("read", "file copy", str(known["md5"])))
+            audit_trail.record(here.database, Entry("read", "file copy", name.upper()))
             with copy:
-                return zip_answer(copy, known, str(known["md5"]))
+                return zip_answer(copy, _described(here, row, scope), name.upper())
         raise NotFoundError(f"the bytes of binary {md5!r} are not stored, only its metadata")
 
     return await run_lookup(request, here, work)

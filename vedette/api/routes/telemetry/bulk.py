@@ -34,9 +34,7 @@ async def bulk(request: Request, here: Annotated[Services, Depends(services)]) -
     sent = await read_telemetry(request, here, split_bulk)
     records = sent.parts.records
     receipt = (
-        await here.ingest_queue.submit(sent.submission(records))
-        if records
-        else Receipt(bytearray())
+        await here.intake.submit(sent.submission(records)) if records else Receipt(bytearray())
     )
     took_ms = int((time.perf_counter() - began) * 1_000)
     filter_path = request.query_params.get("filter_path", "")

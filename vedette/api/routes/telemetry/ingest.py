@@ -1,6 +1,5 @@
 """`POST /api/v1/ingest`: telemetry as JSON, of any dialect, recognised record by record."""
 
-import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -36,11 +35,11 @@ async def ingest(request: Request, here: Annotated[Services, Depends(services)])
 async def _submit(sent: TelemetryBody[list[bytes]], here: Services) -> Receipt:
     submission = sent.submission(sent.parts)
     if not sent.source:
-        return await here.ingest_queue.submit(submission)
+        return await here.intake.submit(submission)
     await here.part_sequencer.wait_for_turn(sent.source)
-    answer = here.ingest_queue.enqueue(submission)
-    here.part_sequencer.queued(sent.source)
-    return await asyncio.wrap_future(answer)
+    return await here.intake.submit_in_order(
+        submission, lambda: here.part_sequencer.queued(sent.source)
+    )
 
 
 def _pieces(body: bytes) -> list[bytes]:

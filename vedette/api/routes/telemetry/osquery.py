@@ -102,7 +102,7 @@ async def log(request: Request, here: Here) -> Response:
             host=sensor.name,
             comms_ip=request.client.host if request.client else "",
         )
-        await here.ingest_queue.submit(submission)
+        await here.intake.submit(submission)
     future = here.commits.submit(
         number, lambda connection: checkins.note_contact(connection, number, now_us, facts)
     )

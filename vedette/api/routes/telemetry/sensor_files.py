@@ -35,7 +35,11 @@ async def offer(request: Request, here: Here) -> Response:
         OfferedFile(one.sha256.lower(), one.md5.lower(), one.size, one.path) for one in sent.files
     ]
     wanted = await to_thread.run_sync(
-        here.copies.offer, principal.sensor_id, files, limiter=here.splits
+        here.copies.offer,
+        principal.sensor_id,
+        files,
+        here.clock.now_us(),
+        limiter=here.copy_threads,
     )
     return json_answer({"want": [{"sha256": one.sha256, "offset": one.offset} for one in wanted]})
 
@@ -61,7 +65,7 @@ async def put(sha256: str, request: Request, here: Here) -> Response:
             offset,
             piece,
             here.clock.now_us(),
-            limiter=here.splits,
+            limiter=here.copy_threads,
         )
     except WrongOffsetError as error:
         body = {"reason": "conflict", "message": str(error), "received": error.received}

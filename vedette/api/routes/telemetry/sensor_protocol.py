@@ -29,6 +29,8 @@ from vedette.model.principal import Principal
 from vedette.pipeline.submission import Submission, request_key
 from vedette.respond import orders
 from vedette.state.devices.update_progress import Sighting, advance
+from vedette.state.files import binary_orders
+from vedette.state.files.binary_orders import Refusal
 from vedette.state.sensors import checkins, enrolment, sensor_queues
 from vedette.state.sensors.checkins import CheckIn, Progress, Report, WantedState
 from vedette.state.sensors.sensor_queues import Block
@@ -128,6 +130,10 @@ async def check_in(request: Request) -> Response:
         lists = await to_thread.run_sync(
             _lists, here, standing, sent, now_us, limiter=here.checkins
         )
+    if sent.unsent or here.ordering_sensors.waits(principal.sensor_id):
+        lists = lists | await to_thread.run_sync(
+            _wanted_binaries, here, principal.sensor_id, sent, now_us, limiter=here.checkins
+        )
     if here.update_targets.waits(principal.sensor_id):
         lists = lists | await _update_of_job(here, standing, sent.health_message or "", now_us)
     return json_answer(body | lists)
@@ -147,6 +153,14 @@ async def _update_of_job(
         orders.kit_order, here.database, kit.version, kit.sha256, kit.size, limiter=here.checkins
     )
     return {"update": order}
+
+
+def _wanted_binaries(here: Services, sensor_id: int, sent: Checkin, now_us: int) -> dict[str, Any]:
+    """The member `want_binaries`, after what the sensor says that it cannot send."""
+    if sent.unsent:
+        refusals = [Refusal(one.md5.lower(), one.sha256.lower(), one.reason) for one in sent.unsent]
+        binary_orders.refuse(here.database, sensor_id, refusals, now_us)
+    return {"want_binaries": binary_orders.hand_out(here.database, sensor_id, now_us)}
 
 
 def _lists(here: Services, standing: WantedState, sent: Checkin, now_us: int) -> dict[str, Any]:
@@ -236,7 +250,7 @@ async def _store(
         host=principal.name,
         comms_ip=client_ip,
     )
-    receipt = await here.ingest_queue.submit(submission)
+    receipt = await here.intake.submit(submission)
     return [
         {"position": one.position, "reason": one.reason, "message": one.message}
         for one in receipt.refusals[: limits.INGEST_ERRORS_MAX]

@@ -1,10 +1,13 @@
 """The alert record of search v7 (docs/cloud.md#alert-record)."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any, Final
 
-from vedette.api.schemas.wire_values import instant
+from vedette.api.schemas.wire_values import milli_instant
+from vedette.limits import THREAT_IDS_CACHED_MAX
 from vedette.model.address import address_text
 from vedette.model.findings.alert import THOUSAND, AlertRow
 from vedette.search.alerts.cloud_search import AlertClusters
@@ -15,7 +18,8 @@ Body = dict[str, Any]
 WORKFLOWS: Final = {"Unresolved": "OPEN", "In Progress": "IN_PROGRESS"}
 """Workflow status by state of the alert; all others are CLOSED."""
 
-_OS: Final = {"windows": "WINDOWS", "linux": "LINUX", "osx": "MAC"}
+OS_NAMES: Final = {"windows": "WINDOWS", "linux": "LINUX", "osx": "MAC"}
+"""Operating systems as the cloud side names them; others are OTHER."""
 _PRIORITIES: Final = ("LOW", "LOW", "LOW", "MEDIUM", "HIGH", "MISSION_CRITICAL")
 _NOTHING: Final = Workflow("", "", "", 0)
 
@@ -43,6 +47,8 @@ _SAME: Final = {
     "report_link": "link",
 }
 """Members that are columns of the alert."""
+_SAME_NAMES: Final = tuple(_SAME)
+_same_values: Final = itemgetter(*_SAME.values())
 
 _CONSTANT: Final = {
     "policy_applied": "NOT_APPLIED",
@@ -54,11 +60,6 @@ _CONSTANT: Final = {
 }
 
 
-def milli_instant(time_us: int) -> str:
-    """Epoch microseconds as `2026-03-04T05:06:07.008Z`."""
-    return instant(time_us)[:23] + "Z"
-
-
 def severity_of(row: AlertRow) -> int:
     """1 to 10, of the alert's 0 to 100."""
     tenths: int = (row["alert_severity"] + 10 * THOUSAND - 1) // (10 * THOUSAND)
@@ -67,7 +68,12 @@ def severity_of(row: AlertRow) -> int:
 
 def threat_id(row: AlertRow) -> str:
     """The same for all alerts of one rule, feed or watchlist (`store`'s THREAT)."""
-    return sha256(f"{row['source_kind']}:{row['source_id']}".encode()).hexdigest()[:32]
+    return _threat_id(row["source_kind"], row["source_id"])
+
+
+@lru_cache(maxsize=THREAT_IDS_CACHED_MAX)
+def _threat_id(kind: str, source: str) -> str:
+    return sha256(f"{kind}:{source}".encode()).hexdigest()[:32]
 
 
 def cloud_alert_body(row: AlertRow, org_key: str, extras: AlertExtras) -> Body:
@@ -75,7 +81,9 @@ def cloud_alert_body(row: AlertRow, org_key: str, extras: AlertExtras) -> Body:
     alert_id, kind = row["id"], row["source_kind"]
     made = milli_instant(row["created_time"])
     workflow = extras.workflows.get(alert_id, _NOTHING)
-    settled = extras.settled.get(alert_id) or _settled(row)
+    settled = extras.settled.get(alert_id)
+    if settled is None:
+        settled = Settled(row["first_event_time"], row["last_event_time"], row["updated_time"])
     updated_us = max(settled.updated_us, workflow.changed_us)
     is_watched = kind == "watchlist"
     return {
@@ -95,7 +103,7 @@ def cloud_alert_body(row: AlertRow, org_key: str, extras: AlertExtras) -> Body:
         "threat_id": threat_id(row),
         "primary_event_id": alert_id,
         "rule_id": row["source_id"] if kind == "rule" else "",
-        "device_os": _OS.get(row["os_type"], "OTHER"),
+        "device_os": OS_NAMES.get(row["os_type"], "OTHER"),
         "device_target_value": _PRIORITIES[min(5, row["sensor_criticality"] // THOUSAND)],
         "device_external_ip": address_text(row["comms_ip"]),
         "device_internal_ip": address_text(row["interface_ip"]),
@@ -111,13 +119,9 @@ def cloud_alert_body(row: AlertRow, org_key: str, extras: AlertExtras) -> Body:
         "alert_notes_present": bool(row["notes"]),
         "workflow": _workflow(row, workflow),
         "determination": _determination(row, workflow),
-        **{name: row[column] for name, column in _SAME.items()},
+        **dict(zip(_SAME_NAMES, _same_values(row), strict=True)),
         **_CONSTANT,
     }
-
-
-def _settled(row: AlertRow) -> Settled:
-    return Settled(row["first_event_time"], row["last_event_time"], row["updated_time"])
 
 
 def _moment(time_us: int) -> str | None:
@@ -125,6 +129,10 @@ def _moment(time_us: int) -> str | None:
 
 
 def _changed(workflow: Workflow) -> Body:
+    return _UNTOUCHED if workflow is _NOTHING else _changed_by(workflow)
+
+
+def _changed_by(workflow: Workflow) -> Body:
     return {
         "change_timestamp": _moment(workflow.changed_us),
         "changed_by_type": "USER" if workflow.changed_us else "SYSTEM",
@@ -132,10 +140,13 @@ def _changed(workflow: Workflow) -> Body:
     }
 
 
+_UNTOUCHED: Final = _changed_by(_NOTHING)
+
+
 def _workflow(row: AlertRow, workflow: Workflow) -> Body:
-    status = WORKFLOWS.get(row["status"], "CLOSED")
-    return _changed(workflow) | {
-        "status": status,
+    return {
+        **_changed(workflow),
+        "status": WORKFLOWS.get(row["status"], "CLOSED"),
         "closure_reason": workflow.closure_reason or "NO_REASON",
         "assigned_to": row["assigned_to"],
     }
@@ -144,7 +155,7 @@ def _workflow(row: AlertRow, workflow: Workflow) -> Body:
 def _determination(row: AlertRow, workflow: Workflow) -> Body:
     told = workflow.determination or "NONE"
     value = "FALSE_POSITIVE" if row["status"] == "False Positive" else told
-    return _changed(workflow) | {"value": value}
+    return {**_changed(workflow), "value": value}
 
 
 def clusters_body(found: AlertClusters, org_key: str, extras: AlertExtras) -> Body:

@@ -100,15 +100,19 @@ def span_of(given: object, place: str, now_us: int) -> Span:
 
 def _time(given: Body, name: str, place: str) -> int | None:
     text = given.get(name)
-    if text is None:
-        return None
+    return None if text is None else moment_us(text, f"{place}.{name}")
+
+
+def moment_us(text: object, place: str) -> int:
+    """A time in ISO 8601, UTC where it names no zone, as epoch microseconds; none before 1970.
+    Raises BadRequestError."""
     try:
         if not isinstance(text, str) or len(text) > 40:
             raise ValueError
         moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise BadRequestError(f"{place}.{name}: write 2026-03-04T05:06:07.000Z") from None
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise BadRequestError(f"{place}: write 2026-03-04T05:06:07.000Z") from None
     seconds = int(moment.replace(microsecond=0).timestamp())
     return max(0, seconds * 1_000_000 + moment.microsecond)
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from vedette.api.schemas.cloud.alert import milli_instant
 from vedette.api.schemas.cloud.alert_request import span_of
 from vedette.api.schemas.cloud.csv_text import csv_text
 from vedette.api.schemas.parameters import bounded_number
+from vedette.api.schemas.wire_values import milli_instant
 from vedette.errors import BadRequestError
 from vedette.limits import (
     ALERT_V7_SORTS_MAX,
@@ -64,7 +64,7 @@ def device_body(device: Device, org_key: str) -> Body:
         "last_reported_time": _moment(sensor.last_seen_us),
         "last_internal_ip_address": sensor.interface_ip or first_ip,
         "mac_address": first_mac,
-        "linux_kernel_version": None,
+        "linux_kernel_version": sensor.kernel if device.os == "LINUX" and sensor.kernel else None,
         **dict.fromkeys(_UNKNOWN),
     }
 

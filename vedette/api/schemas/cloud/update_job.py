@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from vedette.api.schemas.cloud.alert import milli_instant
 from vedette.api.schemas.cloud.csv_text import csv_text
 from vedette.api.schemas.cloud.device import DevicePage, device_filter, device_page
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
+from vedette.api.schemas.wire_values import milli_instant
 from vedette.errors import BadRequestError
 from vedette.limits import DEVICE_ROWS_MAX
 from vedette.state.devices.device_list import DeviceFilter

@@ -39,6 +39,25 @@ _TOKEN: Final[dict[str, Schema]] = {
     **alike(("expires", "revoked", "last_used"), nullable(TIME)),
     "is_good": FLAG,
 }
+_PROVIDER: Final[dict[str, Schema]] = {
+    "id": INTEGER,
+    **alike(("name", "label", "issuer", "client_id"), TEXT),
+    "has_secret": FLAG,
+    "scope": TEXT,
+    "creates_users": FLAG,
+    **alike(("username_claim", "team_claim"), TEXT),
+    "teams": listing(record({"value": TEXT, "team_id": INTEGER})),
+    "enabled": FLAG,
+    "redirect_uri": nullable(TEXT),
+    "created": TIME,
+}
+_IDENTITY: Final[dict[str, Schema]] = {
+    "id": INTEGER,
+    **alike(("username", "provider", "issuer", "subject"), TEXT),
+    "follows_claims": FLAG,
+    "created": TIME,
+    "last_used": nullable(TIME),
+}
 _VALUES: Final[Schema] = {"type": ["object", "null"], "additionalProperties": True}
 
 ACCOUNTS: Final[dict[str, Schema]] = {
@@ -48,6 +67,8 @@ ACCOUNTS: Final[dict[str, Schema]] = {
     "ChangedTeam": record(_TEAM | _SUCCESS),
     "Token": record(_TOKEN),
     "NewToken": record(_TOKEN | {"secret": TEXT}),
+    "IdentityProvider": record(_PROVIDER),
+    "Identity": record(_IDENTITY),
     "ApprovedAddress": record({"id": INTEGER, "ipaddr": TEXT}),
     "ApprovedIds": record({"id": {"oneOf": [INTEGER, listing(INTEGER)]}}),
     "ApprovingState": record({"state": FLAG}),

@@ -165,7 +165,13 @@ CLOUD_UPDATES: Final[dict[str, Schema]] = {
             "failed_sensors_per_reason": mapping(listing(INTEGER)),
         }
     ),
-    "ChangedUpdateJob": record({"success": FLAG, "message": TEXT, "job": reference("UpdateJob")}),
+    "ChangedUpdateJob": record(
+        {
+            **{"success": FLAG, "message": TEXT, "job": reference("UpdateJob")},
+            **alike(("targeted", "waiting", "updated", "failed"), INTEGER),
+        },
+        optional=("job", "targeted", "waiting", "updated", "failed"),
+    ),
 }
 _UPDATES: Final = "/sus/v2/orgs/{org_key}/jobs"
 

@@ -8,8 +8,9 @@ from fastapi.openapi.utils import get_openapi
 
 from vedette.api.http.error_responses import ELASTIC_TAG
 from vedette.api.http.route_rights import ACCESS, Right
+from vedette.api.schemas.openapi.failures import failures
 from vedette.api.schemas.openapi.request_bodies import request_body
-from vedette.api.schemas.openapi.responses import COMPONENTS, failure, success
+from vedette.api.schemas.openapi.responses import COMPONENTS, success
 
 DESCRIPTION: Final = (
     "Endpoint detection and response: telemetry in, processes out. API users send their token as "
@@ -53,16 +54,13 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
     for path, methods in document["paths"].items():
         for method, call in methods.items():
             status, answer = success(method.upper(), path)
-            call["responses"] = {
-                status: answer,
-                "default": failure(ELASTIC_TAG in call.get("tags", ())),
-            }
-            if (method, path) == ("get", "/"):
-                call["responses"]["302"] = {"description": "A browser is sent to /docs"}
             if (body := request_body(method.upper(), path)) is not None:
                 call["requestBody"] = body
             call["security"] = _security(method.upper(), path)
             _add_path_parameters(path, call)
+            route = method.upper(), path
+            schema = "ElasticError" if ELASTIC_TAG in call.get("tags", ()) else "Error"
+            call["responses"] = failures(route, _RIGHTS[route], call, schema) | {status: answer}
     return document
 
 

@@ -52,6 +52,16 @@ FEEDS: Final[dict[str, Schema]] = {
     "Feed": record(_FEED),
     "FeedWithErrors": record(_FEED | _ERRORS),
     "ChangedFeed": record(_FEED | _ERRORS | {"result": {"const": "success"}}),
+    "FeedTrial": record(
+        {
+            **alike(("name", "display_name", "format"), TEXT),
+            **alike(("reports", "error_count"), INTEGER),
+            "indicators": mapping(INTEGER),
+            "titles": listing(TEXT),
+            "errors": listing(reference("FeedError")),
+            "complete": FLAG,
+        }
+    ),
     "FeedError": record({**alike(("place", "problem"), TEXT), "report_id": nullable(TEXT)}),
     "Accepted": record({"result": {"const": True}}),
     "ThreatReport": record(_REPORT),

@@ -15,6 +15,7 @@ from vedette.api.schemas.openapi.terms import (
     alike,
     by_default,
     listing,
+    mapping,
     nullable,
     record,
     reference,
@@ -97,6 +98,17 @@ FLEET: Final[dict[str, Schema]] = {
         {
             **alike(("sensor_count", "active_sensor_count", "num_eventlog_bytes"), INTEGER),
             **alike(("num_storefile_bytes", "num_storefiles_bytes"), INTEGER),
+        }
+    ),
+    "ChangedSensors": record(
+        {
+            "result": {"const": "success"},
+            "dry_run": FLAG,
+            "sensors": INTEGER,
+            **alike(("groups", "host_types"), mapping(INTEGER)),
+            "refused": listing(
+                record({"id": INTEGER, **alike(("hostname", "message"), TEXT)}),
+            ),
         }
     ),
     "SensorQueue": record(

@@ -89,6 +89,25 @@ _SEVERITY: Final[Schema] = {"enum": ["ok", "warning", "error"]}
 
 POLICY: Final[dict[str, Schema]] = {
     "SigmaRule": record(_RULE | {"text": TEXT}),
+    "SigmaVersions": listing(
+        record(
+            {
+                "revision": INTEGER,
+                "modified": TIME,
+                **alike(("text", "title", "level", "modified_by"), TEXT),
+            }
+        )
+    ),
+    "SigmaPlaceholders": listing(
+        record(
+            {
+                **alike(("name", "modified_by"), TEXT),
+                "modified": nullable(TIME),
+                **alike(("values", "rules"), listing(TEXT)),
+            }
+        )
+    ),
+    "CompiledRules": record({"result": TEXT, "rules": INTEGER}),
     "SigmaRules": record(
         {
             **alike(("total_results", "start"), INTEGER),

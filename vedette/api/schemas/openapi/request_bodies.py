@@ -9,6 +9,7 @@ from typing import Final
 
 from vedette.api.schemas.openapi.cloud import IDENTITY_BODIES, IDENTITY_FORMS
 from vedette.api.schemas.openapi.cloud_alerts import CLOUD_ALERTS_BODIES
+from vedette.api.schemas.openapi.forwarders import FORWARDERS_BODIES
 from vedette.api.schemas.openapi.terms import (
     OBJECT,
     TEXT,
@@ -44,6 +45,14 @@ _SENSOR_CHANGES: Final = _object(
     **alike(("notes", "isolation_reason", "isolation_expires"), {"type": ["string", "null"]}),
     event_log_flush_time={"type": ["string", "null"]},
 )
+_SENSORS_CHANGES: Final = _object(
+    ("ids",),
+    ids={"type": "array", "items": _NUMBER},
+    **alike(("network_isolation_enabled", "restart_queued", "uninstall", "dry_run"), _FLAG),
+    group_id=_NUMBER,
+    **alike(("notes", "isolation_reason", "isolation_expires"), {"type": ["string", "null"]}),
+    event_log_flush_time={"type": ["string", "null"]},
+)
 _BAN: Final = _object(
     md5hash=TEXT,
     md5hashes=_TEXTS,
@@ -65,6 +74,12 @@ _SUPPRESSION: Final = _object(
 )
 _NODE: Final = _object(("node_key",), node_key=TEXT)
 
+_PROVIDER: Final = _object(
+    **alike(("name", "issuer", "client_id", "client_secret", "label", "scope"), TEXT),
+    **alike(("username_claim", "team_claim"), TEXT),
+    **alike(("creates_users", "enabled"), _FLAG),
+    teams=listing(_object(("value", "team_id"), value=TEXT, team_id=_NUMBER)),
+)
 _USER: Final = _object(
     username=TEXT,
     first_name=TEXT,
@@ -126,6 +141,7 @@ _REPORT_UPDATE: Final = _object(
 
 _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     ("POST", "/api/v1/feed"): _NEW_FEED,
+    ("POST", "/api/v1/feed/preview"): _NEW_FEED,
     ("PUT", "/api/v1/feed/{feed_id}"): _FEED,
     ("POST", "/api/v1/feed/{feed_id}/synchronize"): _object(full_sync=_FLAG),
     ("POST", "/api/v1/threat_report"): _REPORT_UPDATE,
@@ -200,6 +216,7 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
         ("criteria",), criteria=mapping(listing({"type": ["string", "integer"]}))
     ),
     ("PUT", "/api/v1/sensor/{sensor_id}"): _SENSOR_CHANGES,
+    ("PUT", "/api/v1/sensor"): _SENSORS_CHANGES,
     ("POST", "/api/v1/sensor/{sensor_id}/enrolment"): _object(("approve",), approve=_FLAG),
     **{
         (method, base + path): body
@@ -220,14 +237,13 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
             ("PATCH", "/enabled", _object(("state",), state=_FLAG)),
         )
     },
-    ("POST", "/api/v1/session"): _object(
-        ("username", "password"), username=TEXT, password=TEXT, code=TEXT
-    ),
+    ("POST", "/api/v1/session"): _object(**alike(("username", "password", "link", "code"), TEXT)),
     ("PUT", "/api/v1/me/preferences"): OBJECT,
     ("POST", "/api/v1/saved_search"): _object(
         ("name", "view"), **alike(("name", "view", "params"), TEXT), shared=_FLAG
     ),
     ("POST", "/api/v1/permalink"): _object(("view",), **alike(("view", "params"), TEXT)),
+    ("POST", "/api/v1/secondfactor"): _object(password=TEXT),
     ("PUT", "/api/v1/secondfactor"): _object(("code",), code=TEXT),
     ("DELETE", "/api/v1/secondfactor"): _object(("password",), password=TEXT),
     ("POST", "/api/v1/token"): _object(
@@ -244,6 +260,7 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
         (), ids=_TEXTS, events=OBJECTS, **alike(("text", "origin", "from", "to"), TEXT)
     ),
     ("PUT", "/api/v1/sigma/{rule_id}"): _object(("enabled",), enabled=_FLAG),
+    ("PUT", "/api/v1/sigma/placeholder/{name}"): _object(("values",), values=_TEXTS),
     ("POST", "/api/v1/hostalias"): _object(("alias", "hostname"), alias=TEXT, hostname=TEXT),
     **{
         route: _BAN
@@ -279,8 +296,14 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
         )
         for route in (("POST", base), ("PUT", f"{base}/{{{part}}}"))
     },
+    ("POST", "/api/v1/identity_provider"): _PROVIDER,
+    ("PUT", "/api/v1/identity_provider/{provider_id}"): _PROVIDER,
+    ("POST", "/api/v1/identity"): _object(
+        ("username", "provider", "subject"), **alike(("username", "provider", "subject"), TEXT)
+    ),
     **IDENTITY_BODIES,
     **CLOUD_ALERTS_BODIES,
+    **FORWARDERS_BODIES,
 }
 
 _OTHER_BODIES: Final[Mapping[Route, tuple[str, Schema]]] = {

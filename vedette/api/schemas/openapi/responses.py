@@ -20,6 +20,7 @@ from vedette.api.schemas.openapi.completeness import COMPLETENESS
 from vedette.api.schemas.openapi.console import CONSOLE
 from vedette.api.schemas.openapi.feeds import FEEDS
 from vedette.api.schemas.openapi.fleet import FLEET
+from vedette.api.schemas.openapi.forwarders import FORWARDERS, FORWARDERS_ONE
 from vedette.api.schemas.openapi.notify import NOTIFY
 from vedette.api.schemas.openapi.policy import POLICY
 from vedette.api.schemas.openapi.request_bodies import BYTES, Route
@@ -40,6 +41,7 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
     **CONSOLE,
     **IDENTITY,
     **CLOUD_ALERTS,
+    **FORWARDERS,
 }
 """All schemas of the document, by name."""
 
@@ -61,6 +63,7 @@ _ACTED: Final = tuple(f"/api/v1/{kind}/{{source_id}}" for kind in ("watchlist", 
 _APP_CONTROL: Final = "/api/v1/settings/global/platformserver"
 _POLICIES: Final = "/api/v1/response_policy"
 _FEEDS: Final = "/api/v1/feed"
+_REQUEST_METHODS: Final = ("GET", "POST", "DELETE")
 _PARTITIONS: Final = "/api/v1/storage/events"
 
 
@@ -94,6 +97,12 @@ _ONE: Final[Mapping[Route, str]] = {
     ("POST", "/api/v1/binary"): "BinarySearch",
     ("GET", "/api/v1/binary/{md5}/summary"): "BinarySummary",
     ("GET", "/api/v1/binary/{md5}/usage"): "BinaryUsage",
+    ("GET", "/api/v1/yara"): "YaraRules",
+    ("GET", "/api/v1/yara/{name}"): "YaraText",
+    ("PUT", "/api/v1/yara/{name}"): "YaraRule",
+    ("DELETE", "/api/v1/yara/{name}"): "Success",
+    ("POST", "/api/v1/binary/file"): "AddedBinary",
+    **{(method, "/api/v1/binary/{md5}/request"): "BinaryRequest" for method in _REQUEST_METHODS},
     **_under(
         _ALERTS,
         ("GET", "", "AlertSearch"),
@@ -117,11 +126,16 @@ _ONE: Final[Mapping[Route, str]] = {
     ("GET", f"{_SENSOR}/enrolment"): "SensorEnrolment",
     ("POST", f"{_SENSOR}/enrolment"): "SensorEnrolment",
     ("GET", "/api/v2/sensor"): "SensorPage",
+    ("PUT", "/api/v1/sensor"): "ChangedSensors",
     ("GET", "/api/v1/sensor/statistics"): "SensorStatistics",
     ("GET", "/api/v1/sigma"): "SigmaRules",
     ("POST", "/api/v1/sigma"): "ImportedRules",
     ("PUT", "/api/v1/sigma"): "Success",
     ("POST", "/api/v1/sigma/test"): "RuleTrial",
+    ("GET", "/api/v1/sigma/placeholder"): "SigmaPlaceholders",
+    ("PUT", "/api/v1/sigma/placeholder/{name}"): "CompiledRules",
+    ("DELETE", "/api/v1/sigma/placeholder/{name}"): "CompiledRules",
+    ("GET", "/api/v1/sigma/{rule_id}/versions"): "SigmaVersions",
     ("GET", "/api/v1/sigma/{rule_id}"): "SigmaRule",
     ("PUT", "/api/v1/sigma/{rule_id}"): "Success",
     ("DELETE", "/api/v1/sigma/{rule_id}"): "Success",
@@ -217,6 +231,7 @@ _ONE: Final[Mapping[Route, str]] = {
     ("PUT", f"{_POLICIES}/{{policy_id}}"): "ChangedResponsePolicy",
     ("DELETE", f"{_POLICIES}/{{policy_id}}"): "Success",
     ("POST", _FEEDS): "Feed",
+    ("POST", f"{_FEEDS}/preview"): "FeedTrial",
     ("GET", f"{_FEEDS}/{{feed_id}}"): "FeedWithErrors",
     ("PUT", f"{_FEEDS}/{{feed_id}}"): "ChangedFeed",
     ("DELETE", f"{_FEEDS}/{{feed_id}}"): "Success",
@@ -244,8 +259,15 @@ _ONE: Final[Mapping[Route, str]] = {
     ("PUT", "/sensor/v1/binaries/{sha256}"): "ReceivedBytes",
     ("POST", "/osquery/enroll"): "OsqueryEnrolled",
     ("POST", "/osquery/distributed/read"): "OsqueryQueries",
+    ("POST", "/api/v1/identity_provider"): "IdentityProvider",
+    ("GET", "/api/v1/identity_provider/{provider_id}"): "IdentityProvider",
+    ("PUT", "/api/v1/identity_provider/{provider_id}"): "IdentityProvider",
+    ("DELETE", "/api/v1/identity_provider/{provider_id}"): "Success",
+    ("POST", "/api/v1/identity"): "Identity",
+    ("DELETE", "/api/v1/identity/{identity_id}"): "Success",
     **IDENTITY_ONE,
     **CLOUD_ALERTS_ONE,
+    **FORWARDERS_ONE,
 }
 """Routes that answer one object, and the component that it is."""
 
@@ -276,6 +298,8 @@ _MANY: Final[Mapping[Route, str]] = {
     **_under(_FILTERS, ("GET", "", "IngressFilter"), ("GET", "/legacy", "LegacyIngressFilter")),
     **_under(_GROUPS, ("GET", "", "Group"), ("GET", "/{group_id}", "Group")),
     **_under(_SITES, ("GET", "", "Site"), ("GET", "/{site_id}", "Site")),
+    ("GET", "/api/v1/identity_provider"): "IdentityProvider",
+    ("GET", "/api/v1/identity"): "Identity",
     **IDENTITY_MANY,
     **CLOUD_MANY,
 }
@@ -329,13 +353,6 @@ def success(method: str, path: str) -> tuple[str, Schema]:
     if route in _FILES:
         return "200", _answer(_FILES[route], TEXT if _FILES[route] in _TEXTS else BYTES)
     return "200", _answer("application/json", _schema(route))
-
-
-def failure(is_elastic: bool) -> Schema:
-    """OpenAPI Response of a route's errors."""
-    return _answer("application/json", reference("ElasticError" if is_elastic else "Error")) | {
-        "description": "What was wrong"
-    }
 
 
 def _schema(route: Route) -> Schema:

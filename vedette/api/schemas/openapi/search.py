@@ -77,6 +77,12 @@ _PAGE: Final[dict[str, Schema]] = {
     "filtered": INTEGER,
 }
 
+_YARA: Final[dict[str, Schema]] = {
+    **alike(("name", "state", "problem", "username"), TEXT),
+    "enabled": FLAG,
+    "changed": TIME,
+}
+
 _BINARY: Final[dict[str, Schema]] = {
     **alike(("md5", "signed", "digsig_result", "os_type"), TEXT),
     **alike(("server_added_timestamp", "timestamp", "last_seen"), TIME),
@@ -287,6 +293,28 @@ SEARCH: Final[dict[str, Schema]] = {
     )
     | _ALLIANCE,
     "BinaryUsage": record(_USAGE),
+    "YaraRules": record(
+        {"rules": listing(record(_YARA)), **alike(("copies", "copies_read"), INTEGER)}
+    ),
+    "YaraRule": record(_YARA),
+    "YaraText": record(_YARA | {"text": TEXT}),
+    "AddedBinary": record({**alike(("md5", "sha256"), TEXT), "size": INTEGER}),
+    "BinaryRequest": record(
+        {
+            **alike(("md5", "sha256", "state"), TEXT),
+            "copied_mod_len": INTEGER,
+            "requests": listing(
+                record(
+                    {
+                        **alike(("id", "sensor_id", "received"), INTEGER),
+                        **alike(("hostname", "group", "requested_by", "state", "message"), TEXT),
+                        **alike(("requested", "expires"), TIME),
+                        "ended": nullable(TIME),
+                    }
+                )
+            ),
+        }
+    ),
     "BinarySearch": record(_PAGE | {"results": listing(reference("Binary"))}),
     "Frequency": record(alike(("hostCount", "globalCount", "numDocs"), INTEGER)),
     "Explanation": record(

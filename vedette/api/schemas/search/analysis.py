@@ -115,7 +115,7 @@ def _flags(row: Row) -> Body:
         "terminated": bool(row["terminated"]),
         "creation_observed": bool(row["creation_observed"]),
         "tampered": bool(row["tampered"]),
-        "filtering_known_dlls": False,
+        "filtering_known_dlls": bool(row["filtering_known_dlls"]),
         "has_emet_event": False,
         "has_emet_config": False,
     }

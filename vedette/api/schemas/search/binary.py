@@ -12,7 +12,7 @@ from vedette.api.schemas.search.process import Body
 from vedette.api.schemas.search.tags import alliance_members, watchlist_members
 from vedette.api.schemas.wire_values import instant
 from vedette.model.findings.tag import TAGS
-from vedette.search.binaries.binary_search import Row, identity
+from vedette.search.binaries.binary_search import Row, copy_name, identity
 from vedette.store.read.binaries import Frequency
 
 OS_TYPES: Final = {"windows": "Windows", "linux": "Linux", "osx": "Osx"}
@@ -56,7 +56,7 @@ _FACETED: Final = (
 
 
 Copied = Mapping[str, int]
-"""Bytes that the caller can download, by MD5 in lower case."""
+"""Bytes that the caller can download, by the name of the copy."""
 
 
 def binary_body(row: Row, copied: Copied) -> Body:
@@ -68,7 +68,7 @@ def binary_body(row: Row, copied: Copied) -> Body:
         "timestamp": added,
         "last_seen": instant(row["last_seen"]),
         "orig_mod_len": row["orig_mod_len"],
-        "copied_mod_len": copied.get(row["md5"], 0) if row["md5"] else 0,
+        "copied_mod_len": copied.get(copy_name(row), 0),
         "observed_filename": row["observed_filename"],
         "is_executable_image": bool(row["is_executable_image"]),
         "is_64bit": bool(row["is_64bit"]) if row["is_64bit"] or row["is_read"] else None,

@@ -15,13 +15,22 @@ def zip_answer(copy: IO[bytes], metadata: dict[str, Any], name: str) -> FileResp
     """A zip of a stored copy and its metadata (docs/clients.md#requests). Written to a temporary
     file, since copies have up to 25 MiB, which is removed after sending."""
     handle, path = tempfile.mkstemp(prefix="vedette-", suffix=".zip")
-    with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
-        with made.open("filedata", "w") as member:
-            shutil.copyfileobj(copy, member)
-        made.writestr("metadata", orjson.dumps(metadata))
+    try:
+        with os.fdopen(handle, "wb") as file:
+            _write(file, copy, metadata)
+    except BaseException:  # a full disk
+        os.unlink(path)
+        raise
     return FileResponse(
         path,
         media_type="application/zip",
         filename=f"{name}.zip",
         background=BackgroundTask(os.unlink, path),
     )
+
+
+def _write(file: IO[bytes], copy: IO[bytes], metadata: dict[str, Any]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
+        with made.open("filedata", "w") as member:
+            shutil.copyfileobj(copy, member)
+        made.writestr("metadata", orjson.dumps(metadata))

@@ -72,7 +72,7 @@ def process_body(row: Row) -> Body:
         "interface_ip": signed_int32(row["interface_ip"]),
         "emet_config": "",
         "emet_count": 0,
-        "filtering_known_dlls": False,
+        "filtering_known_dlls": bool(row["filtering_known_dlls"]),
         "event_partition_id": [partition_number(row["partition_ms"])],
     }
     body |= parent_members(row)

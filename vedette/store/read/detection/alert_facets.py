@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from vedette.errors import BadRequestError
-from vedette.limits import ALERT_GROUP_VALUES_MAX, SEGMENT_FACET_VALUES_MAX
+from vedette.limits import ALERT_GROUP_FIELDS_MAX, ALERT_GROUP_VALUES_MAX, SEGMENT_FACET_VALUES_MAX
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, Condition
 from vedette.store.engine.client import Engine
@@ -175,14 +175,12 @@ def group_alerts(
     rows: int = 10,
     reach: Reach = EVERYWHERE,
 ) -> AlertGroups:
-    """The alerts of the scope that a condition selects, by the values of a grouping. `sort` is a
-    name and whether it descends.
+    """The alerts of the scope that a condition selects, by the values of a grouping, or of up to
+    three with commas between them. `sort` is a name and whether it descends.
 
     Raises BadRequestError for an unknown grouping or sort, UnavailableError when it takes longer.
     """
-    columns, (sorted_by, descends) = GROUPINGS.get(by), sort
-    if columns is None:
-        raise BadRequestError(f"group.field: {by[:60]!r} is none of {', '.join(GROUPINGS)}")
+    columns, (sorted_by, descends) = _columns(by), sort
     if sorted_by not in _GROUP_SORTS:
         raise BadRequestError(f"sort: {sorted_by[:60]!r} is none of {', '.join(_GROUP_SORTS)}")
     names = ", ".join(f"`{name}`" for name in columns)
@@ -209,6 +207,16 @@ def group_alerts(
         deadline_s=reach.left_s(),
     ).rows[0][0]
     return AlertGroups(total, [])
+
+
+def _columns(by: str) -> tuple[str, ...]:
+    names = by.split(",")
+    if len(names) > ALERT_GROUP_FIELDS_MAX:
+        raise BadRequestError(f"group.field: at most {ALERT_GROUP_FIELDS_MAX} groupings")
+    for name in names:
+        if name not in GROUPINGS:
+            raise BadRequestError(f"group.field: {name[:60]!r} is none of {', '.join(GROUPINGS)}")
+    return tuple(dict.fromkeys(column for name in names for column in GROUPINGS[name]))
 
 
 def _group(columns: Sequence[str], row: Mapping[str, Any]) -> AlertGroup:

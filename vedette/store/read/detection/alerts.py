@@ -26,7 +26,7 @@ LONG: Final = frozenset({"event", "rule_text", "history", "parent_cmdline", "fal
 """Columns that a page of results leaves out."""
 
 _TYPES: Final = {column.name: column.type for column in ALERT_COLUMNS}
-_MADE: Final = "SELECT created_time, id, max(version) FROM alert WHERE id IN {ids:Array(String)}"
+_MADE: Final = "SELECT DISTINCT created_time, id FROM alert WHERE id IN {ids:Array(String)}"
 
 
 def _selected(names: Collection[str]) -> str:
@@ -49,25 +49,26 @@ def alerts_by_id(
     """The alerts of the scope with these ids, every column."""
     if not ids:
         return {}
-    made = engine.query(f"{_MADE} GROUP BY created_time, id", {"ids": list(ids)}).rows
+    made = engine.query(_MADE, {"ids": list(ids)}).rows
     return {row["id"]: row for row in _at_keys(engine, made, _ROW, scope)}
 
 
 def _at_keys(
     engine: Engine, keys: Sequence[tuple[Any, ...]], selected: str, scope: Scope
 ) -> list[AlertRow]:
-    """Alerts by creation time (epoch microseconds), id and version."""
+    """Alerts by creation time (epoch microseconds) and id."""
     if not keys:
         return []
     where = Condition(
         "created_time IN (SELECT fromUnixTimestamp64Micro(arrayJoin({times:Array(Int64)}), 'UTC')) "
-        "AND (id, version) IN {versions:Array(Tuple(String, UInt64))}",
-        {"times": sorted({key[0] for key in keys}), "versions": [key[1:] for key in keys]},
+        "AND id IN {ids:Array(String)}",
+        {"times": sorted({key[0] for key in keys}), "ids": [key[1] for key in keys]},
     )
     where = scoped(where, scope)
-    # Without FINAL, which would merge every column; a version that was written twice is one.
+    # Without FINAL, which would merge every column. The newest version, not that of the keys: a
+    # merge removes that one when the alert is changed in between.
     return engine.query(
-        f"SELECT {selected} FROM alert PREWHERE {where.sql} LIMIT 1 BY id",
+        f"SELECT {selected} FROM alert PREWHERE {where.sql} ORDER BY version DESC LIMIT 1 BY id",
         where.params,
         settings=SETTINGS,
     ).dicts()
@@ -98,7 +99,7 @@ def search_alerts(
     try:
         within = scoped(where, scope)
         keys = engine.query(
-            f"SELECT created_time, id, version FROM alert FINAL {within.clause} "
+            f"SELECT created_time, id FROM alert FINAL {within.clause} "
             f"ORDER BY {ordering} LIMIT {rows:d} OFFSET {start:d}",
             within.params,
             settings=SETTINGS,

@@ -4,7 +4,7 @@ Every read takes the caller's scope; versions are merged (FINAL), and what is th
 versions of an alert is tested before that.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from vedette.model.findings.alert import ALERT_COLUMNS, ALERT_TEXTS, AlertRow
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, Condition
 from vedette.store.engine.client import Engine
-from vedette.store.plan.search_bounds import Reach
+from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.read.detection.alerts import count_alerts
 from vedette.store.read.detection.cloud_fields import CloudField, cloud_field
 from vedette.store.sql.column_lists import quoted, readable
@@ -96,14 +96,31 @@ def _number(name: str, value: object) -> int:
 
 _LEFT_OUT: Final = frozenset({"rule_text", "false_positives", "history"})
 _TYPES: Final = {column.name: column.type for column in ALERT_COLUMNS}
-_PAGE: Final = ", ".join(
-    f"{readable(quoted(name), 'ip')} AS {quoted(name)}"
-    if _TYPES.get(name) == "ip"
-    else quoted(name)
-    for name in (*_TYPES, *ALERT_TEXTS)
-    if name not in _LEFT_OUT
+
+
+def _selected(names: Iterable[str]) -> str:
+    return ", ".join(
+        f"{readable(quoted(name), 'ip')} AS {quoted(name)}"
+        if _TYPES.get(name) == "ip"
+        else quoted(name)
+        for name in names
+    )
+
+
+_PAGE: Final = _selected(name for name in (*_TYPES, *ALERT_TEXTS) if name not in _LEFT_OUT)
+"""Columns of a page: all but the longest."""
+
+_RECORD: Final = _selected(
+    (
+        *("id", "source_kind", "source_id", "title", "description", "link", "level", "status"),
+        *("alert_severity", "created_time", "updated_time", "first_event_time"),
+        *("last_event_time", "sensor_id", "hostname", "group", "os_type", "sensor_criticality"),
+        *("username", "comms_ip", "interface_ip", "process_path", "process_unique_id", "cmdline"),
+        *("md5", "sha256", "parent_name", "parent_cmdline", "ioc_type", "ioc_value", "report_id"),
+        *("watchlist_id", "watchlist_name", "tags", "techniques", "notes", "assigned_to"),
+    )
 )
-"""Columns of a record (`api/schemas/cloud/alert.py`): all but the longest."""
+"""Columns that a record is made of (`api/schemas/cloud/alert.py`)."""
 
 SortTerm = tuple[str, bool]
 """A field, and whether it descends."""
@@ -126,7 +143,7 @@ def search_cloud_alerts(
         return total, []
     within = scoped(where, scope)
     keys = engine.query(
-        f"SELECT created_time, id, version FROM alert FINAL {within.clause} "
+        f"SELECT created_time, id FROM alert FINAL {within.clause} "
         f"ORDER BY {_ordering(sorts)} LIMIT {rows:d} OFFSET {start:d}",
         within.params,
         settings=SETTINGS,
@@ -136,8 +153,26 @@ def search_cloud_alerts(
     return total, [found[key[1]] for key in keys if key[1] in found]
 
 
+def oldest_alerts(engine: Engine, where: Condition, scope: Scope, rows: int) -> list[AlertRow]:
+    """The first `rows` alerts of the scope that a condition selects, by the time they were made,
+    and those that were made at the same time as the last of them; the columns of a record."""
+    within = scoped(where, scope)
+    keys = engine.query(
+        f"SELECT created_time, id FROM alert FINAL {within.clause} "
+        f"ORDER BY created_time LIMIT {rows:d} WITH TIES",
+        within.params,
+        settings=SETTINGS,
+    ).rows
+    found = {row["id"]: row for row in _at_keys(engine, keys, scope, EVERYWHERE, _RECORD)}
+    return [found[key[1]] for key in keys if key[1] in found]
+
+
 def _at_keys(
-    engine: Engine, keys: Sequence[tuple[Any, ...]], scope: Scope, reach: Reach
+    engine: Engine,
+    keys: Sequence[tuple[Any, ...]],
+    scope: Scope,
+    reach: Reach,
+    selected: str = _PAGE,
 ) -> list[AlertRow]:
     if not keys:
         return []
@@ -145,19 +180,14 @@ def _at_keys(
     where = Condition(
         "created_time >= fromUnixTimestamp64Micro({oldest:Int64}, 'UTC') "
         "AND created_time <= fromUnixTimestamp64Micro({newest:Int64}, 'UTC') "
-        "AND id IN {ids:Array(String)} AND version IN {versions:Array(UInt64)}",
-        {
-            "oldest": min(times),
-            "newest": max(times),
-            "ids": [key[1] for key in keys],
-            "versions": sorted({key[2] for key in keys}),
-        },
+        "AND id IN {ids:Array(String)}",
+        {"oldest": min(times), "newest": max(times), "ids": [key[1] for key in keys]},
     )
     within = scoped(where, scope)
-    # Without FINAL, which would merge every column. A version of one alert may be the number of a
-    # version of another, so the newest of the two is taken.
+    # Without FINAL, which would merge every column. The newest version, not that of the keys: a
+    # merge removes that one when the alert is changed in between.
     return engine.query(
-        f"SELECT {_PAGE} FROM alert PREWHERE {within.sql} ORDER BY version DESC LIMIT 1 BY id",
+        f"SELECT {selected} FROM alert PREWHERE {within.sql} ORDER BY version DESC LIMIT 1 BY id",
         within.params,
         settings=SETTINGS,
         deadline_s=reach.left_s(),

@@ -6,7 +6,7 @@ labels or more, an address for every network of a length that an indicator has.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from vedette.model.columns import KEY
 from vedette.model.threat.report_columns import ADDRESS_KEY, VALUE_KEY
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.touched import TouchedSegment, touched_segment
+from vedette.store.read.threat.record_matches import NAMES, RecordHit, record_keys, records_with
 from vedette.store.sql.scope_filter import SEGMENT_KEY
 
 Keys = npt.NDArray[np.uint64]
@@ -33,13 +34,21 @@ COLUMNS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 }
 """Columns and array columns of a segment that indicators of a type are looked for in."""
 
-_NAMES: Final = "arrayConcat(netconn_domain, dnsquery_name)"
 _LABELS: Final = "splitByChar('.', trim(TRAILING '.' FROM lower(n)))"
-_ABOVE: Final = (
-    f"arrayFlatten(arrayMap(n -> arrayMap(i -> arrayStringConcat(arraySlice({_LABELS}, i), '.'), "
-    f"range(1, toUInt64(greatest(length({_LABELS}), 1)))), "
-    f"arrayDistinct(arrayFilter(n -> n != '', {_NAMES}))))"
-)
+
+
+def _name_keys(names: str) -> str:
+    """Of names and every name above them of two labels or more."""
+    above = (
+        "arrayFlatten(arrayMap(n -> "
+        f"arrayMap(i -> arrayStringConcat(arraySlice({_LABELS}, i), '.'), "
+        f"range(1, toUInt64(greatest(length({_LABELS}), 1)))), "
+        f"arrayDistinct(arrayFilter(n -> n != '', {names}))))"
+    )
+    key = VALUE_KEY.format(kind=repr("dns"), value="x")
+    return f"arrayMap(x -> {key}, arrayDistinct({above}))"
+
+
 _ADDRESSES: Final = (
     "arrayFlatten(arrayMap(b -> arrayMap(a -> "
     + ADDRESS_KEY.format(network="tupleElement(IPv6CIDRToRange(a, b), 1)", bits="b")
@@ -57,8 +66,7 @@ def _values(kind: str) -> str:
 
 SEGMENT_KEYS: Final = (
     f"arrayConcat({', '.join(map(_values, COLUMNS))}, "
-    f"arrayMap(x -> {VALUE_KEY.format(kind=repr('dns'), value='x')}, arrayDistinct({_ABOVE})), "
-    f"{_ADDRESSES})"
+    f"{_name_keys('arrayConcat(netconn_domain, dnsquery_name)')}, {_ADDRESSES})"
 )
 """SQL: the keys of a segment."""
 
@@ -67,6 +75,9 @@ BINARY_KEYS: Final = (
     f"{VALUE_KEY.format(kind=repr('sha256'), value='sha256')}]"
 )
 """SQL: the keys of a row of a binary."""
+
+RECORD_KEYS: Final = f"arrayConcat({record_keys(BITS)}, {_name_keys(NAMES)})"
+"""SQL: the keys of a kept record."""
 
 _KEY_SCHEMA: Final = pa.schema([("key", pa.uint64())])
 _KEYS: Final = ", ".join(f"`{column.name}`" for column in KEY)
@@ -87,6 +98,8 @@ class Rows:
     params: Mapping[str, Any]
     binaries: str = ""
     """The rows of `binary` that belong to them, as a condition; "": none."""
+    records: str = ""
+    """The same of `record`."""
 
     @property
     def halves(self) -> "tuple[Rows, Rows] | None":
@@ -98,10 +111,7 @@ class Rows:
             return None
         first = {**self.params, "until": middle}
         second = {**self.params, "after": middle}
-        return (
-            Rows(self.condition, first, self.binaries),
-            Rows(self.condition, second, self.binaries),
-        )
+        return replace(self, params=first), replace(self, params=second)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +162,8 @@ def keys_of_rows(engine: Engine, rows: Rows, bits: Sequence[int]) -> Keys:
     selects = [f"SELECT arrayJoin({SEGMENT_KEYS}) AS key FROM segment WHERE {rows.condition}"]
     if rows.binaries:
         selects.append(f"SELECT arrayJoin({BINARY_KEYS}) AS key FROM binary WHERE {rows.binaries}")
+    if rows.records:
+        selects.append(f"SELECT arrayJoin({RECORD_KEYS}) AS key FROM record WHERE {rows.records}")
     found = engine.query_table(
         f"SELECT DISTINCT key FROM ({' UNION ALL '.join(selects)})",
         _KEY_SCHEMA,
@@ -259,6 +271,14 @@ def binaries_with(engine: Engine, rows: Rows, keys: Sequence[int]) -> Iterator[l
     return binary_pages(engine, hit, which, {**rows.params, "keys": list(keys)})
 
 
+def kept_records_with(
+    engine: Engine, rows: Rows, keys: Sequence[int], bits: Sequence[int]
+) -> Iterator[list[RecordHit]]:
+    """The kept records among the rows that have one of the keys, in pages."""
+    params = {**rows.params, "keys": list(keys), BITS: list(bits)}
+    return records_with(engine, RECORD_KEYS, rows.records, params)
+
+
 def binary_pages(
     engine: Engine, hit: str, which: str, params: Mapping[str, Any]
 ) -> Iterator[list[BinaryHit]]:
@@ -291,7 +311,7 @@ def binary_pages(
         after = found[-1][0], found[-1][1]
 
 
-def told_tags(
+def written_tags(
     engine: Engine, segments: Sequence[TouchedSegment], saved_us: int
 ) -> set[tuple[str, int, str, str, str]]:
     """Tags of feeds that a round which was saved has written: process id, segment id, feed name,
@@ -310,7 +330,7 @@ def told_tags(
     return {(row[0], row[1], row[2], row[3], row[4]) for row in found}
 
 
-def told_binary_tags(engine: Engine, hashes: Sequence[str]) -> set[tuple[str, str, str, str]]:
+def written_binary_tags(engine: Engine, hashes: Sequence[str]) -> set[tuple[str, str, str, str]]:
     """Tags of feeds that binaries have: hash, feed name, report and indicator."""
     if not hashes:
         return set()

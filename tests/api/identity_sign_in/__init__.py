@@ -1,0 +1,1 @@
+"""A package, so that its servers end with its last test: `scope="package"`."""

@@ -1,0 +1,220 @@
+"""Every screen by the rules of axe-core, light and dark, with what opens on it, and as it is when
+there is nothing, when it fails, and when its reader may not see it. No violation is let through."""
+
+import time
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from typing import Any
+
+import pytest
+
+from tests.api.test_alerts import RULE, hit
+from tests.browser.conftest import Visiting, until
+from tests.support.served import Server, hire, open_group
+from tests.support.sysmon import story
+from tests.support.written_detections import alerted_server
+from vedette.model.findings.detection import Detection
+from vedette.model.principal import Role
+
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+COLOURS = ["wcag143"]
+"""Contrast: what differs between light and dark."""
+NOT_RULES = {"aria-allowed-role": {"enabled": False}}
+"""A query of several lines with completions is a combobox, also where HTML knows it as a field."""
+AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text()
+HOST = "reach.example"
+QUIET_S = 30.0
+SIGMA = """title: Reach
+id: 5f3c2a10-0000-4000-8000-00000000abce
+level: low
+logsource: {product: windows, category: process_creation}
+detection: {one: {Image: c:\\none.exe}, condition: one}
+"""
+
+SCREENS = (
+    *("/ui/", "/ui/alerts?q=", "/ui/process?t=all", "/ui/process?t=all&q=nonsense_field:x"),
+    *("/ui/process?t=all&q=process_name:nothing-like-it", "/ui/process/{process}"),
+    *("/ui/process/{process}?view=map", "/ui/binary", "/ui/binary/{md5}", "/ui/sensors"),
+    *("/ui/sensors?q=no-such-host", "/ui/sensors/{sensor}", "/ui/bans", "/ui/watchlists"),
+    *("/ui/watchlists/new?q=cmd.exe", "/ui/sigma", "/ui/sigma/coverage", "/ui/feeds"),
+    *("/ui/filters", "/ui/data", "/ui/data?tab=messages", "/ui/access", "/ui/access?tab=teams"),
+    *("/ui/access?tab=tokens", "/ui/audit", "/ui/settings", "/ui/me", "/ui/no-such-page"),
+    *("/ui/groups", "/ui/groups/1", "/ui/reports", "/ui/reports?q=title:("),
+    *("/ui/jobs", "/ui/sensors?silent=1", "/ui/data?tab=checks", "/ui/filters?path=c:\\\\x.exe"),
+    *("/ui/bans/{ban}", "/ui/filters/{filter}", "/ui/sigma/{rule}", "/ui/sigma/{rule}/versions"),
+    *("/ui/alerts?q=&by=rule&then=host", "/ui/watchlists/{watchlist}", "/ui/jobs/none"),
+    *("/ui/alerts?q=title:nothing-like-it", "/ui/alerts?q=status:(", "/ui/sensors/999999"),
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    def detect(server: Server) -> list[Detection]:
+        _, secret = open_group(server, "Reach")
+        tale = story(HOST)
+        with server.client(Authorization=f"Bearer {secret}") as client:
+            assert client.post("/api/v1/ingest", json=tale.records).status_code == 200
+        return [hit(row, RULE, "why it fired") for row in processes(server)]
+
+    with alerted_server(tmp_path_factory.mktemp("reach"), detect) as server:
+        yield server
+
+
+def processes(server: Server) -> list[dict[str, Any]]:
+    with server.analyst() as client:
+        query = {"q": f"hostname:{HOST}", "rows": "50"}
+        return list(client.get("/api/v1/process", params=query).json()["results"])
+
+
+@pytest.fixture(scope="module")
+def known(server: Server) -> dict[str, str]:
+    row = next(one for one in processes(server) if one["process_md5"])
+    names = {"process": row["id"], "md5": row["process_md5"], "sensor": row["sensor_id"]}
+    return {name: str(value) for name, value in (names | made(server)).items()}
+
+
+def made(server: Server) -> dict[str, Any]:
+    """What has a page of its own, by kind."""
+    with server.analyst() as client:
+        ban = {"md5hash": "ab" * 16, "text": "of a test"}
+        assert client.post("/api/v1/banning/bannedlist", json=ban).is_success
+        body = {"id": "reach", "name": "Reach", "path_filters": ["*none.exe"], "enabled": False}
+        assert client.post("/api/v1/ingress_approvedlist", json=body).is_success
+        for text in (SIGMA, SIGMA.replace("low", "high")):
+            assert client.post("/api/v1/sigma", json={"text": text}).is_success
+        body = {"name": "w", "search_query": "q=process_name:none.exe"}
+        watchlist = client.post("/api/v1/watchlist", json=body).json()["id"]
+    kinds = {"ban": "ab" * 16, "filter": "reach", "watchlist": watchlist}
+    return kinds | {"rule": "5f3c2a10-0000-4000-8000-00000000abce"}
+
+
+def settled(page: Any) -> None:
+    """Nothing is being read any more."""
+    end = time.monotonic() + QUIET_S
+    busy = "document.querySelector('[aria-busy=true], .htmx-request, .skeleton')"
+    page.wait_for_load_state("networkidle")
+    while page.evaluate(f"Boolean({busy})") and time.monotonic() < end:
+        page.wait_for_timeout(100)
+
+
+def violations(page: Any, tags: Sequence[str] = TAGS) -> list[str]:
+    """What axe finds, as rule and element. Its source is run by the browser's debugger: as a script
+    of the page the policy would refuse it."""
+    page.evaluate(AXE)
+    found = page.evaluate(
+        "([tags, rules]) => axe.run(document, {runOnly: tags, rules, resultTypes: ['violations']})",
+        [tags, NOT_RULES],
+    )
+    return [
+        f"{rule['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
+        for rule in found["violations"]
+        for node in rule["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("path", SCREENS)
+def test_a_screen_has_no_violation(visiting: Visiting, known: dict[str, str], path: str) -> None:
+    with visiting(color_scheme="light") as visit:
+        visit.expected += ["400", "404"]
+        page = visit.open(path.format(**known))
+        settled(page)
+        assert violations(page) == []
+        page.emulate_media(color_scheme="dark")
+        page.wait_for_timeout(300)  # colours of buttons change within 80 ms
+        assert violations(page, COLOURS) == []
+
+
+@pytest.mark.parametrize("path", ["/ui/", "/ui/alerts?q=", "/ui/process?t=all", "/ui/sensors"])
+def test_a_screen_has_no_violation_on_a_phone(visiting: Visiting, path: str) -> None:
+    with visiting(width=390, height=844) as visit:
+        page = visit.open(path)
+        settled(page)
+        assert violations(page) == []
+
+
+OPENED = {
+    "help": ("/ui/alerts?q=", "?", "#help[open]"),
+    "triage": ("/ui/alerts?q=", "r", "#triage[open] [data-submit]:enabled"),
+    "ban": ("/ui/alerts?q=md5:{md5}", "b", "#ban[open]"),
+    "a change of hosts": ("/ui/sensors", "N", "#fleet[open] [data-submit]:enabled"),
+    "a new feed": ("/ui/feeds", "n", "#add[open]"),
+    "new rules": ("/ui/sigma", "n", "#import[open]"),
+    "a new filter": ("/ui/filters", "n", "#filter[open]"),
+    "an isolation": ("/ui/sensors", "i", "#fleet[open]"),
+    "columns": ("/ui/process?t=all", "K", "#columns[open]"),
+    "an export": ("/ui/process?t=all", "E", "#menu:not([hidden])"),
+    "folded groups": ("/ui/alerts?q=&then=host", "F", "[data-fold-all][aria-pressed=true]"),
+    "a menu": ("/ui/process?t=all", "y", "#menu:not([hidden])"),
+    "the omnibox": ("/ui/", "Control+k", "#omnibox[open]"),
+    "a process beside the list": ("/ui/process?t=all", "Enter", "#flyout-title"),
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", OPENED)
+def test_what_opens_has_no_violation(
+    visiting: Visiting, known: dict[str, str], name: str, scheme: str
+) -> None:
+    path, key, opened = OPENED[name]
+    with visiting(color_scheme=scheme) as visit:
+        page = visit.open(path.format(**known))
+        settled(page)
+        if key == "Enter":
+            page.focus("tr[data-row]")
+        if path.startswith("/ui/alerts"):
+            page.wait_for_selector("#flyout-title")
+        page.keyboard.press(key)
+        page.wait_for_selector(opened)
+        settled(page)
+        assert violations(page) == []
+
+
+def test_the_sign_in_has_no_violation(visiting: Visiting) -> None:
+    with visiting(cookie=None) as visit:
+        for fragment in ("", "#link=x"):
+            visit.page.goto(visit.url + "/ui/sign-in" + fragment)
+            visit.page.wait_for_selector("button.primary:enabled")
+            assert violations(visit.page) == []
+
+
+def test_a_reader_without_rights_gets_pages_without_violations(
+    visiting: Visiting, server: Server
+) -> None:
+    token = hire(server, "reach-reader", {1: Role.VIEWER})
+    headers = {"X-Auth-Token": token}
+    with visiting(cookie=None, extra_http_headers=headers) as visit:
+        visit.expected += ["403"]
+        for path in ("/ui/", "/ui/alerts?q=", "/ui/data", "/ui/access", "/ui/bans"):
+            page = visit.open(path)
+            settled(page)
+            assert violations(page) == [], path
+
+
+@pytest.mark.parametrize("path", ["/ui/", "/ui/process?t=all", "/ui/process/{process}"])
+def test_what_is_still_read_or_fails_has_no_violation(
+    visiting: Visiting, known: dict[str, str], path: str
+) -> None:
+    """Parts that are not there yet, and the same parts when they do not come."""
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    with visiting() as visit:
+        visit.expected += ["ERR_FAILED", "Failed to fetch", "htmx"]
+        visit.page.route("**/ui/_/**", hold)
+        visit.page.route("**/api/v1/process/*/timeline*", hold)
+        page = visit.open(path.format(**known))
+        until(page, "document.querySelector('.skeleton, [aria-busy=true], .htmx-request')")
+        assert violations(page) == []
+        for route in held:
+            route.abort("failed")
+        page.wait_for_selector("[role=alert], .failed")
+        assert violations(page) == []
+
+
+def test_a_violation_would_be_found(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/me")
+        page.evaluate("document.querySelector('main').append(document.createElement('button'))")
+        assert any(one.startswith("button-name") for one in violations(page))

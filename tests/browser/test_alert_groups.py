@@ -1,0 +1,97 @@
+"""Groups of the queue: folded, one within the other, and changed exactly as they are selected."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.api.test_alerts import RULE, hit
+from tests.browser.conftest import Visiting
+from tests.support.served import Server, open_group
+from tests.support.sysmon import story
+from tests.support.written_detections import alerted_server
+from vedette.model.findings.detection import Detection
+
+HOSTS = ("one.groups.example", "two.groups.example")
+NESTED = "/ui/alerts?q=&by=rule&then=host"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    def detect(server: Server) -> list[Detection]:
+        _, secret = open_group(server, "Groups")
+        with server.client(Authorization=f"Bearer {secret}") as client:
+            for name in HOSTS:
+                assert client.post("/api/v1/ingest", json=story(name).records).status_code == 200
+        with server.analyst() as client:
+            query = {"q": "username:ann", "rows": "50"}
+            rows = client.get("/api/v1/process", params=query).json()["results"]
+        return [hit(row, RULE, "why it fired") for row in rows]
+
+    with alerted_server(tmp_path_factory.mktemp("groups"), detect) as server:
+        yield server
+
+
+def counts(server: Server) -> dict[str, int]:
+    """Alerts that are closed, by host."""
+    with server.analyst() as client:
+        return {
+            name: client.get(
+                "/api/v2/alert", params={"q": f"hostname:{name} status:Resolved", "rows": 0}
+            ).json()["total_results"]
+            for name in HOSTS
+        }
+
+
+def shown(page: Any) -> int:
+    rows = page.locator("tr[data-row]:not(.group)")
+    return sum(one.is_visible() for one in rows.all())
+
+
+def test_groups_lie_within_groups_and_fold(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open(NESTED)
+        page.wait_for_selector("#flyout .lineage")
+        assert page.locator("tr.outer").count() == 1
+        assert page.locator("tr.inner").count() == 2
+        total = shown(page)
+        assert total == int(page.get_attribute("tr.outer", "data-count"))
+        page.locator("tr.inner").first.focus()
+        page.keyboard.press("ArrowLeft")
+        inside = int(page.get_attribute("tr.inner", "data-count"))
+        assert shown(page) == total - inside
+        page.keyboard.press("j")  # over what is folded
+        assert page.evaluate("document.activeElement.classList.contains('inner')")
+        page.keyboard.press("F")
+        assert shown(page) == 0
+        assert page.evaluate("document.activeElement.classList.contains('outer')")
+        page.keyboard.press("F")
+        assert shown(page) == total
+
+
+def test_a_group_within_that_is_taken_out_stays_out(visiting: Visiting, server: Server) -> None:
+    with visiting() as visit:
+        page = visit.open(NESTED)
+        page.wait_for_selector("#flyout .lineage")
+        before = counts(server)
+        page.check("tr.outer input")
+        assert (
+            page.locator("tr[aria-selected=true]").count() == page.locator("tr[data-row]").count()
+        )
+        kept = page.locator("tr.inner").first
+        name = str(kept.locator("b").inner_text())
+        wanted = int(str(page.locator("tr.inner").nth(1).get_attribute("data-count")))
+        kept.locator("input").uncheck()
+        assert page.get_attribute("tr.outer", "aria-selected") == "false"
+        page.keyboard.press("F")  # folded groups are changed as well
+        page.keyboard.press("r")
+        page.wait_for_selector("#triage[open] [data-submit]:enabled")
+        assert page.inner_text("#triage-title") == f"Resolve {wanted} alerts"
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#undo [data-undo]")
+        after = counts(server)
+        (other,) = [one for one in HOSTS if one != name]
+        assert after == before | {other: wanted}
+        page.keyboard.press("Control+z")
+        page.wait_for_selector("#undo :text('are what they were')")
+    assert counts(server) == before

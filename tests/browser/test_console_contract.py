@@ -1,0 +1,227 @@
+"""What holds on every screen: focus goes where it opened and back, times are right in every zone,
+pages print, and nothing scrolls sideways or lies under a bar. Minutes: `make browser`."""
+
+import os
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tests.api.test_alerts import RULE, hit
+from tests.browser.conftest import Visiting, until
+from tests.browser.test_accessibility import SCREENS, made, settled
+from tests.support.served import Server, open_group
+from tests.support.sysmon import story
+from tests.support.written_detections import alerted_server
+from vedette.model.findings.detection import Detection
+
+pytestmark = pytest.mark.skipif(
+    "VEDETTE_TEST_BROWSER" not in os.environ, reason="every screen at length: make browser"
+)
+
+HOST = "contract.example"
+GROUP = "Contract"
+OPENERS = (
+    "[data-dialog]:not([aria-disabled=true]), [aria-haspopup=menu], [data-action=help], "
+    "[data-action=omnibox], [data-deed]:not([data-deed=update])"
+)
+UNDER = """() => {
+  const one = document.activeElement, box = one.getBoundingClientRect();
+  const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+  if (one === document.body || !box.width || x < 0 || x > innerWidth) return "";
+  const top = document.elementFromPoint(x, y);
+  const free = top === null || one === top || one.contains(top) || top.contains(one);
+  return free ? "" : one.outerHTML.slice(0, 120);
+}"""
+
+
+@pytest.fixture(scope="module")
+def group(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    return {}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, group: dict[str, int]) -> Iterator[Server]:
+    def detect(server: Server) -> list[Detection]:
+        group["id"], secret = open_group(server, GROUP)
+        with server.client(Authorization=f"Bearer {secret}") as client:
+            assert client.post("/api/v1/ingest", json=story(HOST).records).status_code == 200
+        return [hit(row, RULE, "why it fired") for row in processes(server)]
+
+    with alerted_server(tmp_path_factory.mktemp("contract"), detect) as server:
+        yield server
+
+
+def processes(server: Server) -> list[dict[str, Any]]:
+    with server.analyst() as client:
+        query = {"q": f"hostname:{HOST}", "rows": "50"}
+        return list(client.get("/api/v1/process", params=query).json()["results"])
+
+
+@pytest.fixture(scope="module")
+def known(server: Server) -> dict[str, str]:
+    row = next(one for one in processes(server) if one["process_name"] == "powershell.exe")
+    names = {"process": row["id"], "md5": row["process_md5"], "sensor": row["sensor_id"]}
+    return {name: str(value) for name, value in (names | made(server)).items()}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "/ui/",
+            "/ui/alerts?q=",
+            "/ui/process?t=all",
+            "/ui/process/{process}",
+            "/ui/binary/{md5}",
+        ),
+        *("/ui/sensors", "/ui/bans", "/ui/sigma", "/ui/feeds", "/ui/filters", "/ui/access"),
+    ],
+)
+def test_focus_goes_into_what_opens_and_back(
+    visiting: Visiting, known: dict[str, str], path: str
+) -> None:
+    with visiting() as visit:
+        page = visit.open(path.format(**known))
+        settled(page)
+        openers = page.locator(OPENERS).all()
+        assert len(openers) >= 3
+        for opener in openers:
+            if not opener.is_visible():
+                continue
+            opener.focus()
+            name = opener.evaluate("(one) => one.outerHTML.slice(0, 100)")
+            page.keyboard.press("Enter")
+            inside = "document.activeElement.closest('dialog[open], #menu:not([hidden])') !== null"
+            until(page, inside, patience_s=5)
+            page.keyboard.press("Escape")
+            until(page, f"!({inside})", patience_s=5)
+            back = "(one) => document.activeElement === one || document.activeElement.matches('tr')"
+            assert opener.evaluate(back), name
+
+
+def test_nothing_scrolls_sideways_and_no_focus_is_under_a_bar(
+    visiting: Visiting, known: dict[str, str]
+) -> None:
+    """At 320 pixels, as at four times the size, and at twice the size of a usual screen."""
+    for width, height in ((320, 640), (720, 450)):
+        with visiting(width=width, height=height) as visit:
+            visit.expected += ["400", "404"]
+            for path in SCREENS:
+                page = visit.open(path.format(**known))
+                settled(page)
+                wide = page.evaluate("document.documentElement.scrollWidth")
+                assert wide <= width, (path, width, wide)
+            for path in ("/ui/alerts?q=", "/ui/process?t=all", "/ui/sensors"):
+                page = visit.open(path)
+                settled(page)
+                for _ in range(40):
+                    page.keyboard.press("Tab")
+                    assert page.evaluate(UNDER) == "", path
+
+
+@pytest.mark.parametrize("zone", ["Asia/Kolkata", "America/St_Johns", "Europe/Berlin"])
+def test_times_are_alike_in_utc_and_right_in_the_reader_s_zone(
+    visiting: Visiting, zone: str
+) -> None:
+    with visiting(timezone_id=zone) as visit:
+        page = visit.open("/ui/process?t=all")
+        settled(page)
+        cell = page.locator("td.time time").first
+        at = datetime.fromtimestamp(int(cell.get_attribute("data-time")) // 1_000, UTC)
+        assert cell.inner_text() == f"{at:%Y-%m-%d %H:%M:%S}Z"
+        page.keyboard.press("z")
+        assert cell.inner_text() == f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M:%S}"
+        assert page.inner_text("[data-zone-label]").startswith(zone.partition("/")[0])
+        page.keyboard.press("z")
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("/ui/alerts?q=", "why it fired"),
+        ("/ui/process/{process}", "powershell.exe -nop"),
+        ("/ui/binary/{md5}", "MD5"),
+        ("/ui/audit", "sensor"),
+    ],
+)
+def test_a_page_prints_what_it_says_and_who_printed_it(
+    visiting: Visiting, known: dict[str, str], path: str, shown: str
+) -> None:
+    with visiting() as visit:
+        page = visit.open(path.format(**known))
+        settled(page)
+        page.emulate_media(media="print")
+        text = page.inner_text("body")
+        assert shown in text
+        assert "printed 2" in text
+        assert "ada" in text
+        assert not page.is_visible(".nav")
+        assert not page.is_visible(".top-end")
+        assert page.pdf()[:5] == b"%PDF-"
+
+
+def test_screen_readers_are_told_the_tree_the_facets_and_the_severity(
+    visiting: Visiting, known: dict[str, str]
+) -> None:
+    with visiting() as visit:
+        page = visit.open(f"/ui/process/{known['process']}")
+        page.wait_for_selector("[data-loaded]")
+        tree = page.locator("#tree")
+        rows = tree.locator("[role=row]:not([hidden])")
+        levels = rows.evaluate_all(
+            """(all) => all.map((row) => [row.ariaLevel, row.ariaSetSize, row.ariaExpanded,
+                 row.querySelector("b").textContent])"""
+        )
+        assert levels == [
+            ["1", "1", "true", "explorer.exe"],
+            ["2", "1", "true", "WINWORD.EXE"],
+            ["3", "1", "true", "powershell.exe"],
+            ["4", "1", None, "whoami.exe"],
+        ]
+        assert tree.get_attribute("role") == "treegrid"
+        page.focus("#tree")
+        page.keyboard.press("ArrowDown")
+        assert page.inner_text("#said") == "whoami.exe, pid 1200, level 4, 0 children"
+        page = visit.open("/ui/process?t=all")
+        settled(page)
+        facet = page.locator("fieldset.facet").first
+        assert facet.locator("legend").inner_text() == "Process"
+        button = facet.locator("[data-narrow=exclude]").first
+        assert button.get_attribute("aria-label").startswith("Exclude ")
+        ends = page.locator(".handle[role=slider]")
+        assert [one.get_attribute("aria-label") for one in ends.all()] == [
+            "Start of the range",
+            "End of the range",
+        ]
+        ends.first.focus()
+        page.keyboard.press("ArrowRight")
+        assert " to " in str(ends.first.get_attribute("aria-valuetext"))
+        page = visit.open("/ui/alerts?q=")
+        settled(page)
+        assert re.fullmatch(
+            r"\d+\s(critical|high|medium|low|info)", page.locator(".severity").first.inner_text()
+        )
+        page = visit.open(f"/ui/sensors/{known['sensor']}")
+        assert page.inner_text("[aria-current=step]") == "not isolated"
+
+
+def test_a_mark_under_the_keys_is_the_event_that_is_said(
+    visiting: Visiting, known: dict[str, str]
+) -> None:
+    """Every mark of the timeline, by keys: what is said, what is selected and what is detailed."""
+    with visiting() as visit:
+        page = visit.open(f"/ui/process/{known['process']}")
+        page.wait_for_selector("[data-loaded]")
+        page.keyboard.press("2")
+        count = int(page.locator("#events").get_attribute("aria-rowcount"))
+        for at in range(1, count + 1):
+            page.keyboard.press("ArrowRight")
+            said = str(page.get_attribute(".timeline-cursor", "aria-valuetext"))
+            assert f"mark {at} of {count}" in said
+            row = page.locator("#events [aria-selected=true]")
+            assert row.get_attribute("aria-rowindex") == str(at)
+            assert row.locator(".letter").get_attribute("title") in said

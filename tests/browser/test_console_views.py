@@ -1,0 +1,137 @@
+"""Every view is its address; what is copied from it asks for the same; and it prints."""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Visiting
+from tests.support.served import Server, start_server
+from tests.support.sysmon import story
+
+HOST = "views.example"
+SCREENS = (
+    *("/ui/alerts?q=", "/ui/process?t=all", "/ui/process?t=all&q=-process_name:cmd.exe&group=none"),
+    *("/ui/sensors", "/ui/binary", "/ui/bans", "/ui/watchlists", "/ui/sigma?q=powershell"),
+    *("/ui/sigma/coverage", "/ui/feeds", "/ui/filters"),
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = start_server(tmp_path_factory.mktemp("views"))
+    found = next(running)
+    send(found, HOST, found.ingest_token)
+    yield found
+    running.close()
+
+
+def send(server: Server, host: str, secret: str) -> None:
+    with server.client(Authorization=f"Bearer {secret}") as client:
+        assert client.post("/api/v1/ingest", json=story(host).records).status_code == 200
+
+
+def text_of(page: Any) -> str:
+    """What stands on a screen, without what measures the server or the clock."""
+    page.wait_for_load_state("networkidle")
+    return re.sub(
+        r"\d[\d\u2009]* ms|\d+ [smhd]\b|T\d\S+Z| \d\d:\d\d:\S+", "", page.inner_text("main")
+    )
+
+
+def test_a_copied_link_shows_the_same_to_somebody_else(visiting: Visiting) -> None:
+    script = """async () => {
+      const url = new URL("copy.js", document.querySelector("script[type=module]").src);
+      return (await import(url)).absoluteLink();
+    }"""
+    for path in SCREENS:
+        with visiting() as visit:
+            page = visit.open(path)
+            shown, link = text_of(page), page.evaluate(script)
+            assert "seen=" in link
+        with visiting() as visit:
+            visit.page.goto(link)
+            visit.page.wait_for_selector("html[data-ready]")
+            assert text_of(visit.page) == shown, path
+
+
+def test_a_relative_time_is_absolute_in_a_copied_link(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/process?t=-24h")
+        link = page.evaluate(
+            """async () => (await import(new URL("copy.js",
+              document.querySelector("script[type=module]").src))).absoluteLink()"""
+        )
+        assert re.search(r"[?&]t=\d{4}-\d\d-\d\dT[^&]*\.\.\d{4}", link.replace("%3A", ":"))
+
+
+def test_a_copied_call_asks_for_the_same_and_runs_nothing(
+    visiting: Visiting, server: Server, tmp_path: Path
+) -> None:
+    mark = tmp_path / "ran"
+    hostile = f"hostname:{HOST} -cmdline:\"'; touch {mark}; $(touch {mark}) `touch {mark}` '\""
+    with visiting() as visit:
+        page = visit.page
+        page.goto(visit.url + "/ui/process?t=all")
+        page.wait_for_selector("html[data-ready]")
+        page.fill("textarea[name=q]", hostile)
+        page.click("button.primary")
+        page.wait_for_url("**touch**")
+        page.wait_for_load_state("networkidle")
+        shown = page.locator("tr[data-row]").evaluate_all("(all) => all.map((r) => r.dataset.row)")
+        copied = page.evaluate(
+            """async () => {
+              const copy = await import(new URL("copy.js",
+                document.querySelector("script[type=module]").src));
+              return [copy.asCurl(copy.pageCall()), copy.asPython(copy.pageCall())];
+            }"""
+        )
+    known = os.environ | {
+        "VEDETTE_TOKEN": server.token,
+        "CURL_CA_BUNDLE": str(server.certificate),
+    }
+    ended = subprocess.run(
+        ["bash", "-c", copied[0]], check=True, capture_output=True, text=True, env=known
+    )
+    found = json.loads(ended.stdout)["results"]
+    assert [one["id"] for one in found] == shown != []
+    assert not mark.exists()
+    compile(copied[1], "copied", "exec")
+
+
+def test_an_analysis_prints_without_what_only_a_screen_needs(
+    visiting: Visiting, server: Server
+) -> None:
+    with server.analyst() as client:
+        query = {"q": f"hostname:{HOST}", "rows": 1}
+        row = client.get("/api/v1/process", params=query).json()["results"][0]
+    with visiting() as visit:
+        page = visit.open(f"/ui/process/{row['id']}")
+        page.wait_for_selector("[data-loaded]")
+        assert page.is_visible(".nav")
+        page.emulate_media(media="print")
+        assert not page.is_visible(".nav")
+        assert page.is_visible(".print-head")
+        assert "UTC" in page.inner_text("body") or "Z" in page.inner_text(".print-head")
+        assert page.pdf()[:5] == b"%PDF-"
+
+
+def test_going_back_and_forward_restores_each_view(visiting: Visiting) -> None:
+    with visiting() as visit:
+        seen = []
+        for path in SCREENS[:6]:
+            page = visit.open(path)
+            seen.append((page.url, text_of(page)))
+        for url, shown in reversed(seen[:-1]):
+            page.go_back()
+            page.wait_for_selector("html[data-ready]")
+            assert (page.url, text_of(page)) == (url, shown)
+        for url, shown in seen[1:]:
+            page.go_forward()
+            page.wait_for_selector("html[data-ready]")
+            assert (page.url, text_of(page)) == (url, shown)

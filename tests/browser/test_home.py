@@ -1,0 +1,97 @@
+"""The home page: tiles lead to what they count, and charts say the same as their table."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.api.test_alerts import RULE, hit
+from tests.browser.conftest import Visiting
+from tests.support.served import Server, hire, open_group
+from tests.support.sysmon import story
+from tests.support.written_detections import alerted_server
+from vedette.model.findings.detection import Detection
+from vedette.model.principal import Role
+
+HOST = "home.example"
+TILES = ("alerts", "over-time", "rules", "hosts", "starts", "sensors", "storage", "changes")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    def detect(server: Server) -> list[Detection]:
+        _, secret = open_group(server, "Home")
+        tale = story(HOST)
+        with server.client(Authorization=f"Bearer {secret}") as client:
+            assert client.post("/api/v1/ingest", json=tale.records).status_code == 200
+        with server.analyst() as client:
+            query = {"q": f"hostname:{HOST}", "rows": "50"}
+            rows = client.get("/api/v1/process", params=query).json()["results"]
+        return [hit(row, RULE, "a finding of the home page") for row in rows]
+
+    with alerted_server(tmp_path_factory.mktemp("home"), detect) as server:
+        yield server
+
+
+def test_every_tile_is_read_and_its_key_leads_to_what_it_counts(visiting: Visiting) -> None:
+    with visiting() as visit:
+        for number, tile in enumerate(TILES, 1):
+            page = visit.open("/ui/")
+            page.wait_for_selector(f".tile-{tile} h2 a")
+            target = page.get_attribute(f".tile-{tile} h2 a", "href")
+            page.keyboard.press(str(number))
+            page.wait_for_url(f"{visit.url}{target.partition('?')[0]}**")
+
+
+def test_the_chart_of_alerts_says_the_same_as_its_table(visiting: Visiting, server: Server) -> None:
+    with server.analyst() as client:
+        query = {"q": "created_time:[-24h TO *]", "rows": 0}
+        total = client.get("/api/v2/alert", params=query).json()["total_results"]
+    with visiting() as visit:
+        page = visit.open("/ui/")
+        page.wait_for_selector(".tile-over-time summary")
+        page.click(".tile-over-time summary")
+        cells = page.locator(".tile-over-time tbody td.num").all_inner_texts()
+        assert sum(map(int, cells)) == total > 0
+        drawn = page.locator(".tile-over-time rect").evaluate_all("(all) => all.length")
+        assert drawn == sum(cell != "0" for cell in cells)
+        page.wait_for_selector(".tile-starts rect", state="attached")
+
+
+def test_a_host_with_alerts_has_a_risk(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/")
+        page.wait_for_selector(".tile-hosts meter")
+        assert HOST in page.inner_text(".tile-hosts")
+        assert float(page.get_attribute(".tile-hosts meter", "value")) > 0
+
+
+def test_who_administers_nothing_has_no_tiles_of_administrators(
+    visiting: Visiting, server: Server
+) -> None:
+    token = hire(server, "home-reader", {1: Role.VIEWER})
+    with visiting(cookie=None, extra_http_headers={"X-Auth-Token": token}) as visit:
+        page = visit.open("/ui/")
+        page.wait_for_selector(".tile-sensors h2 a")
+        assert page.locator(".tile-storage, .tile-changes").count() == 0
+        assert HOST not in page.inner_text("main")
+
+
+def test_a_group_has_a_home_page_of_its_own_hosts(visiting: Visiting, server: Server) -> None:
+    group, secret = open_group(server, "Of its own")
+    with server.client(Authorization=f"Bearer {secret}") as client:
+        records = story("own.example").records
+        assert client.post("/api/v1/ingest", json=records).status_code == 200
+    with visiting() as visit:
+        page = visit.open("/ui/")
+        page.wait_for_selector(".tile-sensors h2 a")
+        page.select_option("[name=group]", str(group))
+        page.click("button:text('Show')")
+        page.wait_for_url(f"**/ui/?group={group}")
+        page.wait_for_selector(".tile-sensors h2 a")
+        assert "1 known" in page.inner_text(".tile-sensors")
+        page.wait_for_selector(".tile-starts h2 a")
+        assert page.locator(".tile-storage").count() == 0  # it is of no group
+        page.click(".tile-sensors h2 a")
+        page.wait_for_selector("tr[data-row]")
+        assert page.locator("tr[data-row]").all_inner_texts()[0].count("own.example") == 1
+        assert page.locator("tr[data-row]").count() == 1

@@ -1,0 +1,148 @@
+"""What a reader does with a whole list: takes it away as a file, follows it, orders its columns."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Visiting, until
+from tests.support.served import Server, start_server
+from tests.support.sysmon import Host, story
+
+HOST = "tools.example"
+FORMULA = "=cmd|' /C calc'!A0"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = start_server(tmp_path_factory.mktemp("tools"))
+    found = next(running)
+    send(found, story(HOST).records)
+    host = Host(HOST)
+    shell = host.process(880, "C:\\Windows\\explorer.exe")
+    odd = host.process(990, "C:\\odd.exe", f'{FORMULA},"two"')
+    send(found, [host.created(odd, shell)])
+    yield found
+    running.close()
+
+
+def send(server: Server, records: list[dict[str, Any]]) -> None:
+    with server.sender() as sender:
+        assert sender.post("/api/v1/ingest", json=records).status_code == 200
+
+
+def exported(visiting: Visiting, path: str, key: str, file: Path) -> bytes:
+    with visiting() as visit:
+        page = visit.open(path)
+        page.wait_for_selector("[data-action=export]")
+        page.keyboard.press("E")
+        page.wait_for_selector("#menu:not([hidden])")
+        with page.expect_download() as waiting:
+            page.keyboard.press(key)
+        waiting.value.save_as(file)
+        page.wait_for_selector("#undo :text('exported')")
+    return file.read_bytes()
+
+
+def test_an_export_has_the_lines_of_the_api(
+    visiting: Visiting, server: Server, tmp_path: Path
+) -> None:
+    text = exported(visiting, f"/ui/process?t=all&q=hostname:{HOST}", "j", tmp_path / "a.jsonl")
+    lines = [json.loads(line) for line in text.splitlines()]
+    with server.analyst() as client:
+        params = {"q": f"hostname:{HOST}", "rows": 100, "sort": "start asc", "svc.group": "id"}
+        asked = client.get("/api/v1/process", params=params).json()["results"]
+    ids = [one["id"] for one in lines]
+    assert sorted(ids) == sorted(one["id"] for one in asked)
+    assert set(lines[0]) == set(asked[0])
+
+
+def test_a_table_that_is_exported_has_no_formulas(visiting: Visiting, tmp_path: Path) -> None:
+    text = exported(visiting, f"/ui/process?t=all&q=hostname:{HOST}", "c", tmp_path / "a.csv")
+    rows = list(csv.DictReader(io.StringIO(text.decode(), newline="")))
+    (odd,) = [row for row in rows if row["process_name"] == "odd.exe"]
+    assert odd["cmdline"] == f'\'{FORMULA},"two"'
+    assert len({row["id"] for row in rows}) == len(rows) > 3
+
+
+def test_an_export_that_is_not_whole_is_none(visiting: Visiting) -> None:
+    body = json.dumps({"results": [], "total_results": 9, "incomplete_results": True})
+    with visiting() as visit:
+        page = visit.open("/ui/process?t=all")
+        page.route(
+            "**/api/v1/process?*",
+            lambda route: route.fulfill(body=body, content_type="application/json"),
+        )
+        page.wait_for_selector("[data-action=export]")
+        page.keyboard.press("E")
+        page.wait_for_selector("#menu:not([hidden])")
+        page.keyboard.press("j")
+        page.wait_for_selector("#undo .failed")
+        assert "nothing is exported" in page.inner_text("#undo .failed")
+
+
+def test_a_search_that_is_followed_counts_what_is_new_and_shows_it(
+    visiting: Visiting, server: Server
+) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/process?t=all&q=hostname:followed.example")
+        page.wait_for_selector(".state h2")
+        page.goto(page.url + "&follow=1")
+        page = visit.open("/ui/process?t=all&q=hostname:*")
+        page.click("[data-action=follow]")
+        page.wait_for_selector("[data-action=follow][aria-pressed=true]")
+        assert "follow=1" in page.url
+        before = page.locator("tr[data-row]").count()
+        send(server, story("followed.example").records)
+        page.wait_for_selector("#news button")
+        assert page.locator("tr[data-row]").count() == before  # the list does not move by itself
+        page.keyboard.press("g")
+        page.keyboard.press("n")
+        until(page, "(n) => document.querySelectorAll('tr[data-row]').length > n", before)
+        page.wait_for_selector("[data-action=follow][aria-pressed=true]")
+        until(page, "!document.querySelector('#news button')")
+
+
+def heads(page: Any) -> list[str]:
+    return [one.strip() for one in page.locator(".processes thead th").all_inner_texts()]
+
+
+def test_columns_are_ordered_and_left_out_by_keys_and_kept(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/process?t=all")
+        page.wait_for_selector("tr[data-row]")
+        assert [one.split()[0] for one in heads(page)][:5] == [
+            "Start",
+            "Host",
+            "User",
+            "Process",
+            "On",
+        ]
+        page.keyboard.press("K")
+        page.wait_for_selector("#columns[open]")
+        page.focus("[data-column=cmdline] [data-by='-1']")
+        for _ in range(5):
+            page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.closest('li').dataset.column") == "cmdline"
+        page.uncheck("[data-column=username] input")
+        page.keyboard.press("Control+Enter")
+        until(page, "document.querySelectorAll('.processes th')[1].innerText === 'Command line'")
+    with visiting() as visit:  # another browser of the same reader
+        page = visit.open("/ui/process?t=all")
+        until(page, "document.documentElement.dataset.hidden === 'username'")
+        assert heads(page)[1] == "Command line"
+        assert not page.locator("th.c-username").is_visible()
+        row = page.locator("tr[data-row]").first
+        assert row.locator("td").nth(1).get_attribute("data-field") == "cmdline"
+
+
+def test_a_row_says_on_how_many_hosts_its_program_is(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open(f"/ui/process?t=all&q=hostname:{HOST} process_name:powershell.exe")
+        cell = page.locator("td.c-standing").first
+        assert int(cell.inner_text()) >= 1
+        assert "host" in str(cell.get_attribute("title"))

@@ -1,0 +1,207 @@
+"""A ban, an ingress filter and a rule each have a page that says what follows from them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Visiting, until
+from tests.support.served import Server, start_server
+from tests.support.sysmon import story
+
+HOST = "policy.example"
+RULE = """title: Shells of Word
+id: 5f3c2a10-0000-4000-8000-00000000abcd
+status: test
+level: medium
+logsource: {product: windows, category: process_creation}
+detection:
+  shell:
+    Image|endswith: '\\powershell.exe'
+  condition: shell
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = start_server(tmp_path_factory.mktemp("policy"))
+    found = next(running)
+    with found.sender() as sender:
+        assert sender.post("/api/v1/ingest", json=story(HOST).records).status_code == 200
+    yield found
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def shell(server: Server) -> dict[str, Any]:
+    with server.analyst() as client:
+        query = {"q": f"hostname:{HOST} process_name:powershell.exe", "rows": 1}
+        (row,) = client.get("/api/v1/process", params=query).json()["results"]
+    return dict(row)
+
+
+def test_a_ban_has_a_page_with_what_it_hits_and_its_history(
+    visiting: Visiting, server: Server, shell: dict[str, Any]
+) -> None:
+    md5 = shell["process_md5"]
+    with server.analyst() as client:
+        body = {"md5hash": md5, "text": "<b>bad</b>"}
+        assert client.post("/api/v1/banning/bannedlist", json=body).is_success
+    with visiting() as visit:
+        page = visit.open("/ui/bans")
+        page.focus(f"tr[data-row='{md5}']")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/ui/bans/{md5}")
+        page.wait_for_selector("html[data-ready]")
+        assert "<b>bad</b>" in page.inner_text(".facts >> nth=0")
+        hits = page.inner_text("main")
+        assert "not enforced: no sensor" in hits  # a log shipper alone reports for the host
+        assert HOST in hits
+        page.keyboard.press("N")
+        page.wait_for_selector("#reason[open]")
+        page.fill("#reason [name=text]", "another reason")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector(".history :text('another reason')")
+        page.keyboard.press("e")
+        page.wait_for_selector(".history :text('ended the ban')")
+    with server.analyst() as client:
+        assert not client.get(f"/api/v1/banning/bannedlist/{md5}").json()["enabled"]
+
+
+def test_a_filter_is_checked_on_its_page_before_it_can_be_saved(
+    visiting: Visiting, server: Server
+) -> None:
+    path = "c:\\program files\\a b.exe"
+    with server.analyst() as client:
+        body = {"id": "shells", "name": "Shells", "path_filters": [path], "enabled": False}
+        assert client.post("/api/v1/ingress_approvedlist", json=body).is_success
+    with visiting() as visit:
+        page = visit.open("/ui/filters/shells")
+        page.wait_for_selector("[data-check] dl")
+        assert page.input_value("[name=path_filters]") == path  # one path, though it has spaces
+        page.wait_for_selector("[data-save]:enabled")
+        page.fill("[name=path_filters]", "*\\powershell.exe\nc:\\x y\\z.exe")
+        assert page.is_disabled("[data-save]")
+        page.keyboard.press("Control+Enter")  # no key saves what was not checked
+        page.wait_for_selector("[data-save]:enabled")
+        assert client_filter(server)["path_filters"] == [path]
+        assert "1, " in page.inner_text("[data-check] dd >> nth=0")
+        page.fill("[name=description]", "nightly")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#undo :text('Saved')")
+    found = client_filter(server)
+    assert found["path_filters"] == ["*\\powershell.exe", "c:\\x y\\z.exe"]
+    assert (found["description"], found["enabled"]) == ("nightly", False)
+
+
+def client_filter(server: Server) -> dict[str, Any]:
+    with server.analyst() as client:
+        return dict(client.get("/api/v1/ingress_approvedlist/shells").json())
+
+
+def test_what_the_check_says_is_what_the_server_drops_of_the_same_again(
+    visiting: Visiting, server: Server
+) -> None:
+    """The consequence that is shown is that of a real run: the same story of another host."""
+    with visiting() as visit:
+        page = visit.open(f"/ui/filters?path=*{chr(92)}powershell.exe&name=real")
+        page.wait_for_selector("#filter[open] [data-check] dl")
+        shown = int(page.inner_text("[data-check] dd >> nth=0").split(",")[0])
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#undo :text('Saved')")
+    again = "policy-again.example"
+    with server.sender() as sender:
+        assert sender.post("/api/v1/ingest", json=story(again).records).status_code == 200
+    with server.analyst() as client:
+        counts = [
+            client.get("/api/v1/process", params={"q": f"hostname:{name}", "rows": 0}).json()
+            for name in (HOST, again)
+        ]
+        (made,) = [
+            one
+            for one in client.get("/api/v1/ingress_approvedlist").json()
+            if one["name"] == "real"
+        ]
+        client.delete(f"/api/v1/ingress_approvedlist/{made['id']}")
+    before, after = (one["total_results"] for one in counts)
+    assert before - after == shown > 0
+
+
+def test_a_rule_shows_what_each_text_changed(visiting: Visiting, server: Server) -> None:
+    with server.analyst() as client:
+        for text in (RULE, RULE.replace("medium", "high").replace("Word", "<img src=x>")):
+            assert client.post("/api/v1/sigma", json={"text": text}).is_success
+        (rule,) = client.get("/api/v1/sigma", params={"q": "5f3c2a10"}).json()["results"]
+    with visiting() as visit:
+        page = visit.open(f"/ui/sigma/{rule['id']}")
+        page.keyboard.press("v")
+        page.wait_for_url("**/versions")
+        page.wait_for_selector("[data-revision='2'] .diff")
+        assert page.locator("[data-revision='2'] ins").all_inner_texts() == [
+            "+ title: Shells of <img src=x>",
+            "+ level: high",
+        ]
+        assert page.locator("[data-revision='2'] del").all_inner_texts() == [
+            "- title: Shells of Word",
+            "- level: medium",
+        ]
+        assert "powershell.exe" in page.inner_text("[data-revision='1'] .code")
+        assert page.locator("main img").count() == 0
+
+
+def test_an_update_without_a_package_is_off_and_says_why(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/sensors")
+        button = page.locator("[data-deed=update]")
+        assert button.get_attribute("aria-disabled") == "true"
+        assert "No package" in str(button.get_attribute("title"))
+        page.keyboard.press("u")
+        button.dispatch_event("click")
+        page.keyboard.press("N")  # what is allowed opens, and only that
+        page.wait_for_selector("#fleet[open]")
+        until(page, "document.getElementById('fleet-title').innerText.startsWith('Note')")
+
+
+def test_addresses_are_approved_without_locking_oneself_out(
+    visiting: Visiting, server: Server
+) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/settings")
+        switch = page.locator("[data-call='PATCH /api/v1/approvedlist/enabled']")
+        assert switch.get_attribute("aria-disabled") == "true"
+        assert "lock you out" in str(switch.get_attribute("title"))
+        page.fill("[name=ipaddr]", "127.0.0.0/8 192.0.2.7")
+        page.click("button:text('Approve')")
+        page.wait_for_selector("li :text('yours')")
+        page.keyboard.press("e")
+        page.wait_for_selector("main :text('only these addresses')")
+        own = page.get_by_label("Remove 127.0.0.0/8")
+        assert own.get_attribute("aria-disabled") == "true"
+        page.get_by_label("Remove 192.0.2.7").click()
+        page.wait_for_selector("#undo :text('Removed')")
+        assert page.get_by_label("Remove 192.0.2.7").count() == 0
+        page.keyboard.press("e")
+        page.wait_for_selector("main :text('everybody may call')")
+        page.get_by_label("Remove 127.0.0.0/8").click()
+        page.wait_for_selector("main :text('No address is listed')")
+    with server.analyst() as client:
+        assert client.get("/api/v1/approvedlist/entries").json() == []
+
+
+def test_a_setting_of_the_database_is_changed_and_its_secret_is_not_shown(
+    visiting: Visiting, server: Server
+) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/settings")
+        page.fill("[name=server_url]", "control.example")
+        page.fill("[name=auth_token]", "s3cret-token")
+        page.uncheck("[name=ssl_certificate_verify]")
+        page.click("button:text('Keep')")
+        page.wait_for_selector("#undo :text('Kept')")
+        assert page.input_value("[name=server_url]") == "control.example"
+        assert "s3cret" not in page.content()
+        assert "one is kept" in page.inner_text("main")
+    with server.analyst() as client:
+        kept = client.get("/api/v1/settings/global/platformserver").json()
+    assert (kept["server_url"], kept["ssl_certificate_verify"]) == ("control.example", False)
+    assert kept["auth_token_set"]

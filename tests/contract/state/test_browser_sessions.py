@@ -1,0 +1,53 @@
+"""When sessions of browsers end by themselves."""
+
+from vedette import limits
+from vedette.clock import DrivenClock
+from vedette.state.accounts import tokens, users
+from vedette.state.accounts.tokens import Tokens
+from vedette.state.db.database import Database
+
+NOW_US = 1_800_000_000_000_000
+
+
+def begun(database: Database, clock: DrivenClock, username: str = "ann") -> str:
+    """The secret of a session of a new user."""
+    user = users.add(database, users.NewUser(username), clock.now_us())
+    return tokens.begin_session(database, user.id, "browser", clock.now_us()).secret
+
+
+def test_a_session_that_nobody_uses_ends_after_an_hour(database: Database) -> None:
+    clock = DrivenClock(NOW_US)
+    cache, secret = Tokens(database, clock), begun(database, clock)
+    clock.advance(limits.SESSION_IDLE_S - 5)
+    assert cache.authenticate(secret)
+    cache.flush()  # as the timer does: it was used now
+    clock.advance(limits.SESSION_IDLE_S - 5)
+    assert cache.authenticate(secret)
+    cache.flush()
+    clock.advance(limits.SESSION_IDLE_S + 5)
+    assert cache.authenticate(secret) is None
+
+
+def test_a_session_that_is_used_all_the_time_ends_after_twelve_hours(database: Database) -> None:
+    clock = DrivenClock(NOW_US)
+    cache, secret = Tokens(database, clock), begun(database, clock)
+    step_s = limits.SESSION_IDLE_S // 2
+    for _ in range(limits.SESSION_S_MAX // step_s - 1):
+        clock.advance(step_s)
+        assert cache.authenticate(secret)
+        cache.flush()
+    clock.advance(step_s)
+    assert cache.authenticate(secret) is None
+
+
+def test_above_the_limit_the_oldest_session_of_a_user_ends(database: Database) -> None:
+    clock = DrivenClock(NOW_US)
+    cache, first = Tokens(database, clock), begun(database, clock)
+    user_id = users.id_of(database, "ann")
+    others = []
+    for _ in range(limits.SESSIONS_PER_USER_MAX):
+        clock.advance(1)
+        issued = tokens.begin_session(database, user_id, "browser", clock.now_us())
+        others.append(issued.secret)
+    assert cache.authenticate(first) is None
+    assert all(cache.authenticate(one) for one in others)

@@ -1,0 +1,105 @@
+"""A real server on a store that is not embedded: telemetry behind ClickHouse's HTTP protocol."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from tests.api.test_sigma_rules import SIGMA, alerted, rule
+from tests.support.clickhouse_front import PASSWORD, Front, clickhouse_front
+from tests.support.served import Server, start_server, wait_for
+from tests.support.sysmon import story
+from vedette.cli.main import app
+
+
+def on_front(data: Path, front: Front) -> Path:
+    """A data directory whose server has its telemetry behind the front."""
+    data.mkdir()
+    (data / "vedette.toml").write_text(f'clickhouse_dsn = "{front.dsn}"\nclickhouse_quorum = 1\n')
+    return data
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
+    with clickhouse_front(tmp_path_factory.mktemp("front")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def clustered(front: Front, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    yield from start_server(on_front(tmp_path_factory.mktemp("clustered") / "data", front))
+
+
+def found(client: httpx.Client, query: str) -> int:
+    answer = client.get("/api/v1/process", params={"q": query})
+    assert answer.status_code == 200, answer.text
+    return int(answer.json()["total_results"])
+
+
+def test_what_is_sent_is_searched_and_alerted(clustered: Server, front: Front) -> None:
+    host = "cluster.corp.example"
+    with clustered.analyst() as analyst, clustered.sender() as sender:
+        before = alerted(clustered)
+        analyst.post(SIGMA, json={"text": rule(1, host)}).raise_for_status()
+        assert sender.post("/api/v1/ingest", json=story(host).records).is_success
+        assert found(analyst, f"hostname:{host}") == 4
+        assert wait_for(lambda: alerted(clustered) - before, 1.0) == 1.0
+        alerts = analyst.get("/api/v2/alert", params={"q": f"hostname:{host}"}).json()
+        assert alerts["total_results"] == 1
+    stored = "SELECT uniqExact(process_id) FROM vedette.segment_local WHERE hostname = "
+    assert int(front.ask(f"{stored}'{host}'")[0][0]) == 4
+    assert not (clustered.data / "telemetry").exists()
+
+
+def test_a_lost_answer_makes_no_row_twice(clustered: Server, front: Front) -> None:
+    host = "lost.corp.example"
+    lost = {"kind": "lose", "pattern": r"INSERT INTO `?segment`?"}
+    with clustered.analyst() as analyst, clustered.sender() as sender:
+        front.fail(lost)
+        assert sender.post("/api/v1/ingest", json=story(host).records).status_code == 200
+        assert front.faults_left() == []
+        assert found(analyst, f"hostname:{host}") == 4
+    rows = front.ask(
+        f"SELECT sum(length(record_keys)) FROM vedette.segment_local WHERE hostname = '{host}'"
+    )
+    assert int(rows[0][0]) == len(story(host).records)
+
+
+def test_a_cluster_that_is_away_is_503_and_nothing_is_lost(clustered: Server, front: Front) -> None:
+    host = "away.corp.example"
+    with clustered.analyst() as analyst, clustered.sender() as sender:
+        front.fail({"kind": "refuse", "times": 1_000_000})
+        assert analyst.get("/readyz").status_code == 503
+        answer = sender.post("/api/v1/ingest", json=story(host).records)
+        assert (answer.status_code, "retry-after" in answer.headers) == (503, True)
+        refused = analyst.get("/api/v1/process", params={"q": f"hostname:{host}"})
+        assert refused.status_code == 503
+        front.fail()
+
+        def sent_again() -> int:
+            return sender.post("/api/v1/ingest", json=story(host).records).status_code
+
+        assert wait_for(sent_again, 200) == 200
+        assert wait_for(lambda: analyst.get("/readyz").status_code, 200) == 200
+        assert found(analyst, f"hostname:{host}") == 4
+
+
+def test_commands_about_files_say_where_telemetry_is(clustered: Server, tmp_path: Path) -> None:
+    told = CliRunner().invoke(
+        app, ["backup", "create", str(tmp_path / "copy"), "--data", str(clustered.data)]
+    )
+    assert told.exit_code != 0
+    assert "ClickHouse" in str(told.output) + str(told.exception)
+    with clustered.analyst() as analyst:
+        body = analyst.get("/api/v1/doctor").json()
+    errors = [one for one in body["findings"] if one["severity"] == "error"]
+    assert errors == []
+
+
+def test_the_word_of_the_cluster_is_nowhere(clustered: Server) -> None:
+    assert PASSWORD not in (clustered.data / "server.log").read_text()
+    with clustered.analyst() as analyst:
+        assert PASSWORD not in analyst.get("/api/v1/doctor").text
+        assert PASSWORD not in analyst.get("/readyz").text

@@ -1,0 +1,138 @@
+"""`vedette cluster migrate`: an embedded store moves into a cluster whole, whatever kills it."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.test_sigma_rules import SIGMA, alerted, rule
+from tests.flow.test_cluster_command import run
+from tests.support.clickhouse_front import PASSWORD, USER, Front, clickhouse_front
+from tests.support.postgres_server import Postgres, postgres_server
+from tests.support.served import Server, start_server, wait_for
+from tests.support.sysmon import story
+from vedette.state.db.database import open_database
+from vedette.state.servers import server_list
+
+HOSTS = [f"moved{number}.corp.example" for number in range(5)]
+
+
+def answers(server: Server) -> dict[str, Any]:
+    """What an analyst sees of all hosts."""
+    with server.analyst() as analyst:
+        page = analyst.get("/api/v1/process", params={"q": "", "rows": 100}).json()
+        alerts = analyst.get("/api/v2/alert", params={"rows": 100}).json()
+        binaries = analyst.get("/api/v1/binary", params={"q": "", "rows": 100}).json()
+        rows = sorted(page["results"], key=lambda one: str(one["unique_id"]))
+        events = [
+            analyst.get(f"/api/v1/process/{one['id']}/0/event").json()["process"] for one in rows
+        ]
+    return {
+        "processes": rows,
+        "events": [{k: v for k, v in one.items() if k.endswith("_complete")} for one in events],
+        "alerts": sorted(one["unique_id"] for one in alerts["results"]),
+        "binaries": sorted(one["md5"] for one in binaries["results"]),
+    }
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
+    with clickhouse_front(tmp_path_factory.mktemp("front"), "--shards", "2") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    with postgres_server() as started:
+        yield started
+
+
+def _is_told(server: Server) -> bool:
+    """Whether all that was sent can be searched and has made its alerts."""
+    with server.analyst() as analyst:
+        page = analyst.get("/api/v1/process", params={"q": "", "rows": 0}).json()
+    return int(page["total_results"]) == 2 * 4 * len(HOSTS) and alerted(server) > 0
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The data of a server that has stopped, and what it answered."""
+    data = tmp_path_factory.mktemp("embedded")
+    for server in start_server(data):
+        with server.analyst() as analyst, server.sender() as sender:
+            text = rule(1, HOSTS[0])
+            analyst.post(SIGMA, json={"text": text}).raise_for_status()
+            for step in range(2):
+                for host in HOSTS:
+                    tale = story(host)
+                    tale.host.record_id += 1_000 * step
+                    sender.post("/api/v1/ingest", json=tale.records).raise_for_status()
+        assert wait_for(partial(_is_told, server), True)
+        seen = answers(server)
+    assert len(seen["processes"]) == 2 * 4 * len(HOSTS)
+    assert seen["alerts"]
+    return data, seen
+
+
+def test_a_run_that_is_killed_is_continued_and_nothing_is_lost_or_doubled(
+    embedded: tuple[Path, dict[str, Any]], front: Front, postgres: Postgres
+) -> None:
+    data, seen = embedded
+    settings = f'clickhouse_dsn = "{front.dsn}"\nclickhouse_quorum = 1\n'
+    (data / "vedette.toml").write_text(settings)
+    front.fail(
+        {"kind": "slow", "pattern": "INSERT INTO `process`", "times": 1, "seconds": 2.0},
+        {"kind": "lose", "pattern": "INSERT INTO `alert`", "times": 1},
+    )
+    words = [sys.executable, "-m", "vedette", "cluster", "migrate", "--data", str(data)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    begun = lambda: any("INSERT INTO `process`" in one for one in front.statements())  # noqa: E731
+    assert wait_for(begun, True, 60)
+    process.kill()
+    process.wait()
+    assert (data / "migration.json").exists()
+    refused = subprocess.run(
+        [sys.executable, "-m", "vedette", "serve", "--data", str(data), "--port", "0"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert refused.returncode == 2
+    assert "missing" in refused.stderr, refused.stderr
+
+    told = run(data, "migrate")
+    assert ": there already" in told
+    assert "segment: " in told
+    assert told.count(": equal") == 14
+    assert front.faults_left() == []
+    assert not (data / "migration.json").exists()
+    again = run(data, "migrate")
+    assert "\n0 of " in again
+    # The state follows, so that there may be more than one server.
+    (data / "vedette.toml").write_text(f'{settings}state_dsn = "{postgres.dsn}"\n')
+    assert "shard_range: " in run(data, "migrate-state")
+    for server in start_server(data):
+        assert answers(server) == seen
+        with closing(open_database(postgres.dsn, data)) as state:
+            assert len(server_list.running(state)) == 1
+        places, split = front.placement()
+        assert (set(places.values()), split) == ({1, 2}, [])
+
+
+def test_rows_of_another_server_in_its_place_are_left_alone(
+    embedded: tuple[Path, dict[str, Any]], front: Front
+) -> None:
+    data, _ = embedded
+    rows = "SELECT count() FROM vedette.process_local"
+    before = front.ask(rows)
+    doubled = "INSERT INTO vedette.process_local SELECT * REPLACE([windows[1] + 300000] AS windows)"
+    httpx.post(
+        front.url, content=f"{doubled} FROM vedette.process_local", auth=(USER, PASSWORD)
+    ).raise_for_status()
+    told = run(data, "migrate", exit_code=2)
+    assert "was a server started on it?" in told
+    assert front.ask(rows) != before

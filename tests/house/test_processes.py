@@ -1,0 +1,28 @@
+"""What each process imports: a library that only another process needs costs every start of a
+server time and memory."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("program", "without"),
+    [
+        ("vedette.bootstrap.serving", {"sigma", "yara_x", "lief", "confluent_kafka", "boto3"}),
+        ("vedette.cli.importing.offline_import", {"sigma", "lief"}),
+        (
+            "vedette.bootstrap.ingest_workers",
+            {"sigma", "sqlalchemy", "alembic", "fastapi", "chdb", "clickhouse_connect", "httpx"},
+        ),
+    ],
+)
+def test_a_process_imports_no_library_that_only_others_need(
+    program: str, without: set[str]
+) -> None:
+    source = f"import sys, {program}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert not without & set(done.stdout.split())

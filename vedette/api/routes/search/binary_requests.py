@@ -1,0 +1,105 @@
+"""Orders for files of programs (docs/http-api.md#binaries)."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette.api.http.access import principal_of, scope_of_request
+from vedette.api.http.request_bodies import json_object
+from vedette.api.http.responses import json_answer
+from vedette.api.routes.search.run import run_lookup
+from vedette.api.schemas.parameters import bounded_number
+from vedette.api.schemas.search.binary_request import binary_request_body
+from vedette.api.services import Services, services
+from vedette.errors import BadRequestError
+from vedette.limits import BINARY_ORDER_HOURS, BINARY_ORDER_HOURS_MAX
+from vedette.model.scope import Scope
+from vedette.respond.binary_requests import cancel_request, request_file
+from vedette.search.binaries import binary_search
+from vedette.search.binaries.binary_search import Row
+from vedette.search.bounded_engine import BoundedEngine
+from vedette.state.files import binary_orders
+from vedette.state.files.binary_orders import OrderedFile
+
+router = APIRouter(tags=["binaries"])
+
+Here = Annotated[Services, Depends(services)]
+Within = Annotated[Scope, Depends(scope_of_request)]
+
+_PATH: Final = "/api/v1/binary/{md5}/request"
+_HOUR_US: Final = 3600 * 1_000_000
+
+
+@router.get(_PATH, summary="How far the order for a file is")
+async def state(md5: str, request: Request, here: Here, scope: Within) -> Response:
+    """`state` is stored, waiting, sent, arriving, failed, cancelled, expired or none."""
+
+    def work(engine: BoundedEngine) -> Response:
+        return json_answer(_body(here, engine, scope, md5))
+
+    return await run_lookup(request, here, work)
+
+
+@router.post(_PATH, summary="Order the file of a binary from a host that has it")
+async def order(
+    md5: str,
+    request: Request,
+    here: Here,
+    scope: Within,
+    body: Annotated[dict[str, Any], Depends(json_object)],
+) -> Response:
+    """For Analysts of a group whose hosts have it. The body is `{}` or `{"expires_hours": N}`. What
+    is stored already is not ordered."""
+    hours = _hours(body)
+    caller = principal_of(request)
+
+    def work(engine: BoundedEngine) -> Response:
+        known = _body(here, engine, scope, md5)
+        if known["state"] == "stored":
+            return json_answer(known)
+        now_us, file = here.clock.now_us(), _file(engine, scope, md5)
+        expires_us = now_us + hours * _HOUR_US
+        request_file(engine, here.database, caller, scope, file, now_us, expires_us)
+        here.ordering_sensors.refresh(now_us)
+        return json_answer(_body(here, engine, scope, md5))
+
+    return await run_lookup(request, here, work)
+
+
+@router.delete(_PATH, summary="Take back the order for a file")
+async def cancel(md5: str, request: Request, here: Here, scope: Within) -> Response:
+    """What a sensor has begun to send may still come."""
+    caller = principal_of(request)
+
+    def work(engine: BoundedEngine) -> Response:
+        file, now_us = _file(engine, scope, md5), here.clock.now_us()
+        cancel_request(engine, here.database, caller, scope, file, now_us)
+        return json_answer(_body(here, engine, scope, md5))
+
+    return await run_lookup(request, here, work)
+
+
+def _file(engine: BoundedEngine, scope: Scope, md5: str) -> OrderedFile:
+    row = binary_search.summary(engine, scope, md5)
+    return OrderedFile(row["md5"], row["sha256"])
+
+
+def _body(here: Services, engine: BoundedEngine, scope: Scope, md5: str) -> dict[str, Any]:
+    return order_of(here, scope, binary_search.summary(engine, scope, md5))
+
+
+def order_of(here: Services, scope: Scope, row: Row) -> dict[str, Any]:
+    """How far the order for the file of a binary is, as `GET` answers it."""
+    file = OrderedFile(row["md5"], row["sha256"])
+    orders = binary_orders.of_file(here.database, file, scope, here.clock.now_us())
+    copied = here.copies.copied([file.name], scope).get(file.name, 0)
+    return binary_request_body(file, orders, copied)
+
+
+def _hours(body: dict[str, Any]) -> int:
+    unknown = set(body) - {"expires_hours"}
+    if unknown:
+        raise BadRequestError(f"there is no member {min(unknown)[:60]!r} of an order for a file")
+    given = body.get("expires_hours", BINARY_ORDER_HOURS)
+    return bounded_number("expires_hours", given, least=1, most=BINARY_ORDER_HOURS_MAX)

@@ -1,0 +1,46 @@
+"""What servers of a cluster send each other, signed with the secret of their state database
+(docs/security.md#between-servers). Nobody else has any use for it."""
+
+import msgspec
+from anyio import to_thread
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from vedette.api.http.request_bodies import lease_of, raw_body
+from vedette.api.services import services_of
+from vedette.errors import BadRequestError, NotFoundError, UnauthorizedError
+from vedette.limits import FORWARD_OVERHEAD_BYTES_MAX
+from vedette.pipeline.submission import Submission
+from vedette.servers.cluster import Cluster
+from vedette.servers.forwarding import PATH, TYPE
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.post(PATH, summary="Records of hosts that this server has")
+async def records(request: Request) -> Response:
+    """Takes a submission of another server and answers with its receipt, both as MessagePack."""
+    here = services_of(request)
+    if here.cluster is None:
+        raise NotFoundError("this server is the only one")
+    digest = here.cluster.check_sender(request.headers.get("authorization", ""))
+    most = here.settings.body_inflated_bytes_max + FORWARD_OVERHEAD_BYTES_MAX
+    body, lease = await raw_body(request, most), lease_of(request)
+    try:
+        submission = await to_thread.run_sync(_submission, digest, body, limiter=here.splits)
+    finally:
+        lease.release()  # the records are copies, and the queue has a bound of its own
+    receipt = await here.ingest_queue.submit(submission)
+    return Response(msgspec.msgpack.encode(receipt), media_type=TYPE)
+
+
+def _submission(digest: str, body: bytes) -> Submission:
+    if not Cluster.is_whole(digest, body):
+        raise UnauthorizedError("the body is not the one that was signed")
+    try:
+        found = msgspec.msgpack.decode(body, type=Submission)
+    except msgspec.DecodeError as error:
+        raise BadRequestError(f"the body is no submission: {error}") from None
+    if len(found.parts) != len(found.records):
+        raise BadRequestError("each record has to have its part")
+    return found

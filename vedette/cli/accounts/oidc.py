@@ -1,0 +1,246 @@
+"""`vedette oidc`: identity providers, and who signs in with which identity. Works on the state
+database, also while the server runs."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_settings, open_state
+from vedette.cli.printing import print_json, print_table, time_text
+from vedette.clock import SystemClock
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.notify.egress import EgressPolicy
+from vedette.notify.http_post import PostRules
+from vedette.oidc.code_flow import CALLBACK
+from vedette.oidc.documents import ProviderDocuments
+from vedette.oidc.provider_url import checked_provider_url
+from vedette.state.accounts import identities, identity_providers, teams
+from vedette.state.accounts.identity_providers import Change, TeamPairs
+from vedette.state.db.database import Database
+from vedette.state.db.sealing import open_sealing
+
+app = typer.Typer(no_args_is_help=True)
+
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name of the provider: a to z, 0 to 9, -.")
+]
+LabelOption = Annotated[str | None, typer.Option(help="What the button on the sign-in page says.")]
+ScopeOption = Annotated[str | None, typer.Option(help="What is asked for, openid among it.")]
+StdinOption = Annotated[
+    bool, typer.Option("--secret-stdin", help="Read the client's secret from standard input.")
+]
+CreatesOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--creates-users/--no-creates-users",
+        help="Whether somebody without a linked identity gets a user, in the teams of --team.",
+    ),
+]
+UsernameOption = Annotated[str | None, typer.Option(help="Claim that names the new user.")]
+TeamClaimOption = Annotated[str | None, typer.Option(help="Claim whose values give teams.")]
+TeamOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="VALUE=TEAM", help="A team of a claim's value, * for all; repeatable."),
+]
+
+
+@app.command("add")
+def add(
+    name: NameArgument,
+    issuer: Annotated[str, typer.Option(help="As its metadata writes it: https://HOST/PATH.")],
+    client_id: Annotated[str, typer.Option(help="What the provider calls this server.")],
+    secret_stdin: StdinOption = False,
+    label: LabelOption = None,
+    scope: ScopeOption = None,
+    creates_users: CreatesOption = None,
+    username_claim: UsernameOption = None,
+    team_claim: TeamClaimOption = None,
+    team: TeamOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Add a provider and print the address to register there."""
+    settings = load_settings(data, config).settings
+    secret = _read_secret() if secret_stdin else None
+    with open_state(data, config) as database:
+        new = Change(
+            label=label,
+            client_id=client_id,
+            secret=secret,
+            scope=scope,
+            creates_users=creates_users,
+            username_claim=username_claim,
+            team_claim=team_claim,
+            teams=_teams(database, team),
+        )
+        issuer = checked_provider_url(issuer, "--issuer", is_issuer=True)
+        sealing = open_sealing(settings.data)
+        identity_providers.add(database, sealing, name, issuer, new, SystemClock().now_us())
+    typer.echo(f"added identity provider {name}")
+    path = CALLBACK.format(name)
+    if settings.public_url:
+        typer.echo(f"redirect URI  {settings.public_url.rstrip('/')}{path}")
+    else:
+        typer.echo(f"set public_url: the redirect URI is that and {path}", err=True)
+
+
+@app.command("change")
+def change(
+    name: NameArgument,
+    client_id: Annotated[str | None, typer.Option(help="Of this server.")] = None,
+    secret_stdin: StdinOption = False,
+    label: LabelOption = None,
+    scope: ScopeOption = None,
+    creates_users: CreatesOption = None,
+    username_claim: UsernameOption = None,
+    team_claim: TeamClaimOption = None,
+    team: TeamOption = None,
+    enable: Annotated[
+        bool | None, typer.Option("--enable/--disable", help="Disabling ends its sessions.")
+    ] = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Change a provider; teams that are given replace those it has."""
+    settings = load_settings(data, config).settings
+    secret = _read_secret() if secret_stdin else None
+    with open_state(data, config) as database:
+        new = Change(
+            label=label,
+            client_id=client_id,
+            secret=secret,
+            scope=scope,
+            creates_users=creates_users,
+            username_claim=username_claim,
+            team_claim=team_claim,
+            teams=_teams(database, team),
+            is_enabled=enable,
+        )
+        known = identity_providers.named(database, name)
+        sealing = open_sealing(settings.data)
+        identity_providers.change(database, sealing, known.id, new, SystemClock().now_us())
+    typer.echo(f"changed identity provider {name}")
+
+
+@app.command("remove")
+def remove(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+    """Remove a provider with its identities, and end their sessions. Users stay."""
+    with open_state(data, config) as database:
+        known = identity_providers.named(database, name)
+        identity_providers.remove(database, known.id, SystemClock().now_us())
+    typer.echo(f"removed identity provider {name}")
+
+
+@app.command("list")
+def list_providers(
+    data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """All providers, without their secrets."""
+    with open_state(data, config) as database:
+        rows: list[dict[str, Any]] = [
+            {
+                "name": one.name,
+                "issuer": one.issuer,
+                "client_id": one.client_id,
+                "secret": bool(one.sealed_secret),
+                "creates_users": one.creates_users,
+                "enabled": one.is_enabled,
+            }
+            for one in identity_providers.all_providers(database)
+        ]
+    if as_json:
+        print_json(rows)
+        return
+    headings = ("provider", "issuer", "client", "secret", "creates users", "enabled")
+    print_table(headings, [tuple(row.values()) for row in rows])
+
+
+@app.command("check")
+def check(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+    """Ask a provider for its metadata and keys, as a sign-in does."""
+    settings = load_settings(data, config).settings
+    with open_state(data, config) as database:
+        issuer = identity_providers.named(database, name).issuer
+    rules = PostRules(EgressPolicy.of(settings.egress_allow), settings.oidc_ca_file)
+    documents = ProviderDocuments(rules, SystemClock())
+    metadata, keys = documents.metadata(issuer), documents.keys(issuer)
+    print_table(
+        ("what", "value"),
+        [
+            ("sign-in", metadata.authorization_endpoint),
+            ("tokens", metadata.token_endpoint),
+            ("keys", f"{len(keys)} from {metadata.jwks_uri}"),
+        ],
+    )
+
+
+@app.command("link")
+def link(
+    user: Annotated[str, typer.Argument(metavar="USER", help="User name.")],
+    provider: Annotated[str, typer.Option(help="Name of the provider.")],
+    subject: Annotated[str, typer.Option(help="As the provider calls the person (sub).")],
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Let an identity sign in as a user. The audit log has the subject of refused sign-ins."""
+    with open_state(data, config) as database:
+        provider_id = identity_providers.named(database, provider).id
+        linked = identities.link(database, provider_id, subject, user, SystemClock().now_us())
+    typer.echo(f"linked identity {linked.id} to {linked.username}")
+
+
+@app.command("unlink")
+def unlink(
+    identity: Annotated[int, typer.Argument(metavar="ID", help="As `identities` lists it.")],
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Keep an identity out, and end the sessions that were begun with it."""
+    with open_state(data, config) as database:
+        identities.unlink(database, identity, SystemClock().now_us())
+    typer.echo(f"unlinked identity {identity}")
+
+
+@app.command("identities")
+def list_identities(
+    data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """Who signs in with which identity."""
+    with open_state(data, config) as database:
+        rows: list[dict[str, Any]] = [
+            {
+                "id": one.id,
+                "user": one.username,
+                "provider": one.provider,
+                "subject": one.subject,
+                "follows_claims": one.follows_claims,
+                "last_used": time_text(one.last_used_us),
+            }
+            for one in identities.all_identities(database)
+        ]
+    if as_json:
+        print_json(rows)
+        return
+    headings = ("id", "user", "provider", "subject", "follows claims", "last used")
+    print_table(headings, [tuple(row.values()) for row in rows])
+
+
+def _read_secret() -> str:
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def _teams(database: Database, given: Sequence[str] | None) -> TeamPairs | None:
+    if given is None:
+        return None
+    pairs = []
+    for item in given:
+        value, equals, name = item.rpartition("=")
+        if not equals or not value:
+            raise BadRequestError(f"--team {item[:80]}: write VALUE=TEAM")
+        try:
+            pairs.append((value, teams.named(database, name).id))
+        except NotFoundError:
+            raise BadRequestError(f"--team {item[:80]}: there is no such team") from None
+    return tuple(pairs)

@@ -1,0 +1,1 @@
+"""`vedette cluster`: what is typed about a ClickHouse cluster."""

@@ -1,0 +1,85 @@
+"""`vedette cluster plan` and `simulate`: how large a cluster has to be, without one."""
+
+from typing import Annotated, Final
+
+import typer
+
+from vedette.cli.printing import print_table
+from vedette.cluster.load_simulation import Load, Simulation, saturation
+from vedette.cluster.sizing import Fleet, Plan, plan
+
+_FLEET: Final = Fleet(endpoints=1, days=1)
+"""Has the defaults."""
+
+EndpointsOption = Annotated[int, typer.Option(min=1, help="Hosts that send telemetry.")]
+EventsOption = Annotated[
+    int, typer.Option("--events", min=1, help="Events of one host a day, on average.")
+]
+
+
+def plan_cluster(
+    endpoints: EndpointsOption,
+    days: Annotated[int, typer.Option(min=1, help="Days that telemetry is kept.")] = 30,
+    events: EventsOption = _FLEET.events_a_day,
+    peak: Annotated[
+        float, typer.Option(min=1, help="Busiest minutes, as a multiple of the mean.")
+    ] = _FLEET.peak,
+    searches: Annotated[
+        float, typer.Option(min=0, help="Searches a second; 0: one for each 50,000 endpoints.")
+    ] = 0.0,
+    replicas: Annotated[int, typer.Option(min=1, max=5, help="Copies of telemetry.")] = 3,
+    commit_wait: Annotated[
+        float, typer.Option(min=0.05, help="commit_wait_ms of the servers, in seconds.")
+    ] = _FLEET.commit_wait_s,
+) -> None:
+    """What a fleet needs: servers, shards, disk. The model is in docs/scaling.md."""
+    fleet = Fleet(endpoints, days, events, peak, searches, commit_wait, replicas=replicas)
+    print_table(("", ""), _rows(plan(fleet)))
+
+
+def simulate_cluster(
+    events_per_second: Annotated[int, typer.Option(min=1, help="Load at the beginning.")] = 600_000,
+    servers: Annotated[int, typer.Option(min=1, help="Vedette servers.")] = 20,
+    shards: Annotated[int, typer.Option(min=1, help="Shards.")] = 100,
+    failures: Annotated[int, typer.Option(min=0, help="Servers and replicas that fail.")] = 6,
+    commit_wait: Annotated[
+        float, typer.Option(min=0.05, help="commit_wait_ms of the servers, in seconds.")
+    ] = _FLEET.commit_wait_s,
+    seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 1,
+) -> None:
+    """Simulate a minute of a cluster with failures, then find the load it cannot keep up with."""
+    load = Load(
+        events_per_second, servers=servers, shards=shards, failures=failures,
+        commit_wait_s=commit_wait, seed=seed,
+    )  # fmt: skip
+    found = Simulation(load).run()
+    most, beyond = saturation(load)
+    counts = found.counts
+    rows = [
+        ("offered", f"{counts.offered:,} events, {events_per_second:,} a second"),
+        ("acknowledged", f"{counts.acknowledged:,}"),
+        ("under way at the end", f"{counts.offered - counts.acknowledged:,}"),
+        ("lost", f"{0 if counts.is_whole else 'counted wrongly'}"),
+        ("delay", f"{found.delay_p50_s:.2f} s median, {found.delay_p99_s:.2f} s p99"),
+        ("inserts", f"{found.inserts_a_shard_s:.0f} a second and shard"),
+        ("kept up with", f"{most:,.0f} events/s"),
+        ("then used", f"servers {beyond.server_share:.0%}, shards {beyond.shard_share:.0%}"),
+    ]
+    print_table(("", ""), rows)
+
+
+def _rows(found: Plan) -> list[tuple[str, str]]:
+    fleet = found.fleet
+    one = "enough" if found.is_one_machine else "not enough"
+    return [
+        ("endpoints", f"{fleet.endpoints:,}, {fleet.events_a_day:,} events a day each"),
+        ("events", f"{found.events_s:,.0f}/s, {found.peak_events_s:,.0f}/s at the peak"),
+        ("kept", f"{fleet.days} days: {found.stored_bytes / 1e12:.2f} TB a copy"),
+        ("one machine", f"{one}: an embedded store on a few cores"),
+        ("servers", f"{found.servers} with 16 cores, one of them to spare"),
+        ("shards", f"{found.shards} of {found.replicas} replicas with 16 cores, for "
+                   f"{found.bounded_by}"),
+        ("disk", f"{found.replica_disk_bytes / 1e12:.2f} TB a replica, used to 70%"),
+        ("inserts", f"{found.inserts_a_shard_s:.0f} a second and shard"),
+        ("also", "PostgreSQL with a standby, 3 Keepers, a bucket, a balancer"),
+    ]  # fmt: skip

@@ -1,0 +1,77 @@
+"""The simulated sensors of a demo: on the hosts that have alerts, so that what a newcomer wants to
+isolate can be isolated, and is a few seconds later."""
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from http.client import HTTPException
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+from vedette.bootstrap.local_access import LocalAccess
+from vedette.cli.options import open_state
+from vedette.cli.server_process import api_client
+from vedette.errors import VedetteError
+from vedette.limits import DEMO_CHECKIN_S, DEMO_SENSORS
+from vedette.simulate.bulk_client import Target
+from vedette.simulate.sensor import SimulatedSensor
+from vedette.state.policy.groups import DEFAULT_GROUP_ID
+from vedette.state.sensors import enrolment
+
+_FILE: Final = "demo-sensors.json"
+
+
+@contextmanager
+def simulated_sensors(data: Path, access: LocalAccess) -> Iterator[None]:
+    """Runs them while the block does. Their keys are kept in the data directory, for its owner."""
+    ended = threading.Event()
+    thread = threading.Thread(target=_work, args=(data, access, ended), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(timeout=2 * DEMO_CHECKIN_S)
+
+
+def _work(data: Path, access: LocalAccess, ended: threading.Event) -> None:
+    certificate = Path(access.certificate) if access.certificate else None
+    target = Target(access.url, "", certificate)
+    try:
+        sensors = _enrolled(data, access, target)
+        while not ended.wait(DEMO_CHECKIN_S):
+            connection = target.connection()
+            for one in sensors:
+                one.check_in(connection)
+            connection.close()
+    except (VedetteError, OSError, HTTPException, httpx.HTTPError):
+        return  # the demo goes on without them: its hosts become offline, which the console says
+
+
+def _enrolled(data: Path, access: LocalAccess, target: Target) -> list[SimulatedSensor]:
+    path = data / _FILE
+    if path.exists():
+        return [SimulatedSensor(**one) for one in json.loads(path.read_text())]
+    with open_state(data, None) as database:
+        secret = enrolment.current_secret(database, DEFAULT_GROUP_ID)
+    sensors, connection = _hosts(access), target.connection()
+    for one in sensors:
+        one.enrol(connection, secret)
+    connection.close()
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(json.dumps([asdict(one) for one in sensors]))
+    return sensors
+
+
+def _hosts(access: LocalAccess) -> list[SimulatedSensor]:
+    """Of the gravest alerts, each host once."""
+    with api_client(access) as client:
+        query: dict[str, str | int] = {"rows": 200, "sort": "alert_severity desc"}
+        found = client.get("/api/v2/alert", params=query).json()["results"]
+    hosts = dict.fromkeys((one["hostname"], one["os_type"]) for one in found if one["hostname"])
+    return [SimulatedSensor(*one) for one in hosts][:DEMO_SENSORS]

@@ -1,0 +1,198 @@
+"""`vedette import PATH...`: import files of telemetry.
+
+Each path is read as one sequence in order of event time (`importer/file_sequence.py`) and sent to
+the server that runs on the data directory, or stored directly when none runs. The next path is
+read while one is sent, and the first while the store is opened.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from vedette.bootstrap.local_access import LocalAccess, read_access
+from vedette.bootstrap.malloc_tuning import retain_freed_memory
+from vedette.bootstrap.reader_processes import ReaderLauncher
+from vedette.cli.importing import import_summary
+from vedette.cli.importing.import_sender import Answered, Connection, Sender
+from vedette.cli.importing.import_summary import Summary
+from vedette.cli.loading import loading
+from vedette.cli.options import DataOption, JsonOption, load_settings
+from vedette.cli.printing import print_json
+from vedette.importer import file_sequence
+from vedette.limits import IMPORT_SHARED_BYTES_MIN
+from vedette.settings import Settings
+
+EXIT_NOTHING_READ = 2
+EXIT_NOTHING_STORED = 3
+"""Records were read, and none of them is in the store."""
+
+Opening = Callable[[], Sender]
+"""Opens the destination; called once, while the first path is read."""
+
+
+def import_files(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            exists=True,
+            help="EVTX, XML, JSON lines, audit.log, Santa logs; archives and directories of them.",
+        ),
+    ],
+    data: DataOption = None,
+    host: Annotated[
+        str,
+        typer.Option(help="Host of logs that do not name theirs; default: the file's name."),
+    ] = "",
+    url: Annotated[str, typer.Option(help="Another server, with --token.")] = "",
+    token: Annotated[
+        str,
+        typer.Option(envvar="VEDETTE_TOKEN", help="Its token: of an administrator, or to send."),
+    ] = "",
+    ca: Annotated[
+        Path | None, typer.Option(help="Certificate of that server, to trust.", exists=True)
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import files of telemetry; a second import of the same changes nothing."""
+    retain_freed_memory()
+    console = Console(stderr=True, highlight=False)
+    with _sender(data, url, token, ca) as opening:
+        summary = run_import(paths, opening, console, host)
+    if as_json:
+        print_json(summary.body())
+    else:
+        import_summary.show(summary)
+    if summary.refused_files and not summary.files:
+        console.print(f"NOTHING WAS READ of {len(summary.refused_files):,} files")
+        raise typer.Exit(EXIT_NOTHING_READ)
+    if _stored_nothing(summary):
+        console.print(f"NOTHING WAS STORED of {summary.counts['read']:,} records that were read")
+        raise typer.Exit(EXIT_NOTHING_STORED)
+
+
+def _stored_nothing(summary: Summary) -> bool:
+    """Whether records were read, and none of them is stored now or was before."""
+    counts = summary.counts
+    return bool(counts["read"]) and not any(
+        counts[name] for name in ("stored", "records", "duplicate")
+    )
+
+
+@contextmanager
+def _sender(data: Path | None, url: str, token: str, ca: Path | None) -> Iterator[Opening]:
+    """The destination: the server given by URL, the running server, or the store itself. Opened
+    on demand, closed at the end."""
+    with ExitStack() as closing:
+        if url:
+            named = LocalAccess(url, token, token, str(ca or ""), 0)
+            yield lambda: _connection(named, closing)
+            return
+        settings = load_settings(data).settings
+        running = read_access(settings.data)
+        if running is not None:
+            yield lambda: _connection(running, closing)
+            return
+        yield lambda: _own_store(settings, closing)
+
+
+def _connection(access: LocalAccess, closing: ExitStack) -> Sender:
+    certificate = Path(access.certificate) if access.certificate else None
+    connection = Connection(access.url, access.token, certificate)
+    closing.callback(connection.close)
+    return connection
+
+
+def _own_store(settings: Settings, closing: ExitStack) -> Sender:
+    with loading():
+        from vedette.cli.importing.offline_import import own_store  # engines take a second to load
+
+    return closing.enter_context(own_store(settings))
+
+
+def run_import(
+    paths: Sequence[Path], opening: Opening, console: Console, host: str = ""
+) -> Summary:
+    """Send all records under the paths; returns the summary.
+
+    Progress is shown on `console`. Raises what `opening` and `Sender.send` raise.
+    """
+    summary = Summary()
+    with _progress(console) as progress:
+        total = sum(map(_byte_count, paths))
+        task = progress.add_task("reading", total=total or None, records=0)
+        coming = [_reading(path, host) for path in paths[:1]]
+        sender = opening()
+        for position, path in enumerate(paths):
+            progress.update(task, description=f"reading {path.name}")
+            sequence = coming.pop().result()
+            coming = [_reading(some, host) for some in paths[position + 1 : position + 2]]
+            progress.update(task, description=f"sending {path.name}")
+            byte_count, before = _byte_count(path), summary.counts["read"]
+            with sequence:
+                for answered in _send(sender, sequence):
+                    summary.add_answer(sequence, answered)
+                    share = byte_count * answered.chunk.share
+                    progress.update(task, advance=share, records=summary.counts["read"])
+                summary.add_sequence(sequence)
+            summary.add_empty(path, has_records=summary.counts["read"] > before)
+    return summary
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        DownloadColumn(),
+        TextColumn("{task.fields[records]:,} records"),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+
+
+def _reading(path: Path, host: str) -> "Future[file_sequence.Sequence]":
+    """Read a path in a daemon thread, so that the command can end before a long file is read when
+    the store cannot be opened."""
+    coming: Future[file_sequence.Sequence] = Future()
+
+    def read() -> None:
+        processes = ReaderLauncher()
+        try:
+            launch = processes.launch if _byte_count(path) >= IMPORT_SHARED_BYTES_MIN else list
+            coming.set_result(file_sequence.Sequence(path, host, launch))
+        except BaseException as error:  # noqa: BLE001 - handed to the caller
+            coming.set_exception(error)
+        finally:
+            processes.close()
+
+    threading.Thread(target=read, name="read", daemon=True).start()
+    return coming
+
+
+def _send(sender: Sender, sequence: file_sequence.Sequence) -> Iterator[Answered]:
+    for chunk in sequence.chunks():
+        yield from sender.send(chunk)
+    yield from sender.flush()
+
+
+def _byte_count(path: Path) -> int:
+    if path.is_dir():
+        return sum(inner.stat().st_size for inner in path.rglob("*") if inner.is_file())
+    return path.stat().st_size

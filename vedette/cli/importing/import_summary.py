@@ -1,0 +1,175 @@
+"""Summary of an import: counts, reasons, hosts, time span, and a line per channel and event id."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from vedette.cli.importing.import_contents import Contents
+from vedette.cli.importing.import_sender import Answered
+from vedette.cli.printing import print_table, time_text
+from vedette.importer import file_sequence
+from vedette.importer.sources.archives import Refusal
+from vedette.limits import IMPORT_ERRORS_MAX, IMPORT_HOSTS_SHOWN_MAX
+
+_COUNTS = (
+    "read",
+    "stored",
+    "records",
+    "duplicate",
+    "not_kept",
+    "filtered",
+    "rejected",
+    "conflicts",
+)
+"""As in the answer of `POST /api/v1/ingest`."""
+
+_MEANINGS = {
+    "duplicate": "left out: stored before",
+    "not_kept": "left out: they tell of no process, and the setting keep does not name them",
+    "filtered": "left out: by ingress filters",
+    "rejected": "left out: see the reasons",
+    "conflicts": "stored: record numbers that came before with other content",
+}
+
+_OUTCOMES = ("events", "record", "duplicate", "not_kept", "filtered", "rejected")
+
+
+class Summary:
+    """Aggregates the server's answers and what was rejected before sending."""
+
+    def __init__(self) -> None:
+        self.files: list[str] = []
+        """Names of the files that were read."""
+        self.counts: Counter[str] = Counter(dict.fromkeys(_COUNTS, 0))
+        self.reasons: Counter[str] = Counter()
+        """Rejected records by reason."""
+        self.errors: list[tuple[str, int, str, str]] = []
+        """Rejected records: file, position from 1, reason, message; IMPORT_ERRORS_MAX at most."""
+        self.refused_files: list[Refusal] = []
+        self.tally: Counter[tuple[str, int, str]] = Counter()
+        """Records by channel, event id and outcome."""
+        self.contents = Contents()
+        """Hosts and time span of the records."""
+
+    def add_answer(self, sequence: file_sequence.Sequence, answered: Answered) -> None:
+        """Add the server's answer to one chunk."""
+        answer = answered.answer
+        self.contents.add(answered.chunk.records)
+        for name in _COUNTS:
+            self.counts[name] += answer.get(name, 0)  # older servers lack some
+        for channel, event_id, outcome, count in answer["tally"]:
+            self.tally[channel, event_id, outcome] += count
+        for error in answer["errors"]:
+            file, position = answered.chunk.places[error["position"]]
+            self.reasons[error["reason"]] += 1
+            self._add_error(sequence.files[file], position, error["reason"], error["message"])
+        unlisted = answer.get("errors_left_out", 0)
+        if unlisted:
+            self.reasons["not_listed"] += unlisted
+
+    def add_sequence(self, sequence: file_sequence.Sequence) -> None:
+        """Add what was never sent: unreadable records and files, and duplicates within the
+        sequence. Call it after the last chunk."""
+        self.files += sequence.files
+        self.refused_files += sequence.refusals
+        rejected = sequence.reasons.total()
+        self.reasons += sequence.reasons
+        self.counts["rejected"] += rejected
+        self.counts["read"] += rejected + sequence.duplicates.total()
+        self.counts["duplicate"] += sequence.duplicates.total()
+        if rejected:
+            self.tally["", 0, "rejected"] += rejected
+        for (channel, event_id), count in sequence.duplicates.items():
+            self.tally[channel, event_id, "duplicate"] += count
+        for refused in sequence.refused:
+            name = sequence.files[refused.file]
+            self._add_error(name, refused.position, refused.reason, refused.message)
+
+    def add_empty(self, path: Path, *, has_records: bool) -> None:
+        """List empty files under a path, and the path itself when it had no records and no other
+        reason is listed."""
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        found = [one for one in files if one.is_file() and not one.stat().st_size]
+        known = {Path(refusal.name).name for refusal in self.refused_files}
+        for file in found:
+            if file.name not in known:
+                self.refused_files.append(Refusal(file.name, "empty", "the file is empty"))
+        if not has_records and not found and not self.refused_files:
+            self.refused_files.append(Refusal(path.name, "no_records", "it holds no records"))
+
+    def body(self) -> dict[str, Any]:
+        """The summary for programs."""
+        return {
+            "files": len(self.files),
+            **{name: self.counts[name] for name in _COUNTS},
+            **self.contents.body(),
+            "reasons": dict(self.reasons.most_common()),
+            "errors": [
+                {"file": file, "position": position, "reason": reason, "message": message}
+                for file, position, reason, message in self.errors
+            ],
+            "refused_files": [refusal._asdict() for refusal in self.refused_files],
+            "tally": [[*key, count] for key, count in sorted(self.tally.items())],
+        }
+
+    def _add_error(self, file: str, position: int, reason: str, message: str) -> None:
+        if len(self.errors) < IMPORT_ERRORS_MAX:
+            self.errors.append((file, position, reason, message))
+
+
+def show(summary: Summary, errors_shown: int = 10) -> None:
+    """Print a summary as text."""
+    print_table(
+        ("channel", "id", *(name.replace("_", " ") for name in _OUTCOMES)),
+        _rows(summary.tally),
+    )
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    counts = summary.counts
+    console.print(f"files      {len(summary.files):>12,}")
+    for name in _COUNTS:
+        if name == "conflicts" and not counts[name]:
+            continue
+        meaning = _MEANINGS.get(name, "") if counts[name] else ""
+        console.print(f"{name.replace('_', ' '):<10} {counts[name]:>12,}   {meaning}".rstrip())
+    _show_contents(console, summary.contents)
+    if summary.reasons:
+        found = ", ".join(f"{reason} {count:,}" for reason, count in summary.reasons.most_common())
+        console.print(f"\nrejected: {found}")
+    for file, position, reason, message in summary.errors[:errors_shown]:
+        console.print(f"  {file}, record {position}: {reason}: {message}")
+    if len(summary.errors) > errors_shown:
+        console.print("  ... --json lists more")
+    if summary.refused_files:
+        console.print(f"\nnot read: {len(summary.refused_files):,} files")
+    for refusal in summary.refused_files[:errors_shown]:
+        console.print(f"  {refusal.name}: {refusal.reason}: {refusal.message}")
+    if len(summary.refused_files) > errors_shown:
+        console.print("  ... --json lists all")
+
+
+def _show_contents(console: Console, contents: Contents) -> None:
+    hosts = sorted(contents.hosts)
+    if not hosts:
+        return
+    more = (
+        f" and {len(hosts) - IMPORT_HOSTS_SHOWN_MAX:,} more"
+        if len(hosts) > IMPORT_HOSTS_SHOWN_MAX
+        else ""
+    )
+    console.print(f"\nhosts: {len(hosts):,}: {', '.join(hosts[:IMPORT_HOSTS_SHOWN_MAX])}{more}")
+    console.print(f"from {time_text(contents.first_us)} to {time_text(contents.last_us)}")
+
+
+def _rows(tally: Counter[tuple[str, int, str]]) -> list[list[object]]:
+    keys = sorted({key[:2] for key in tally})
+    return [
+        [channel or "(unknown)", event_id]
+        + [_shown(tally[channel, event_id, outcome]) for outcome in _OUTCOMES]
+        for channel, event_id in keys
+    ]
+
+
+def _shown(count: int) -> str:
+    return f"{count:,}" if count else ""

@@ -1,0 +1,141 @@
+"""Import without a server: the server's own write path in this process, without HTTP.
+
+Parts of files are committed, deduplicated and rejected by the same code as in the server.
+"""
+
+import gc
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from vedette.bootstrap.background_jobs import WRITE_PATH_JOBS, WritePathContext, bind
+from vedette.bootstrap.logs import configure_logs
+from vedette.bootstrap.write_path import open_engines, start_write_path
+from vedette.cli.importing.import_sender import Answered
+from vedette.clock import SystemClock
+from vedette.errors import BusyError, UnavailableError
+from vedette.importer.file_sequence import Chunk
+from vedette.jobs.timer import Timer
+from vedette.limits import (
+    IMPORT_ATTEMPTS_MAX,
+    IMPORT_COMMIT_BYTES,
+    IMPORT_IN_FLIGHT,
+    OFFLINE_IMPORT_PARTS_MERGED,
+    OFFLINE_IMPORT_RETRY_S,
+)
+from vedette.pipeline.ingest_queue import IngestQueue
+from vedette.pipeline.receipt_report import report
+from vedette.pipeline.submission import Receipt, Submission, request_key
+from vedette.settings import Settings
+from vedette.state.jobs.leases import Leases
+from vedette.state.policy.groups import DEFAULT_GROUP_ID
+
+_COMES_AGAIN = (BusyError, UnavailableError)
+
+
+@contextmanager
+def own_store(settings: Settings) -> Iterator["OwnStore"]:
+    """The store of a data directory, under an exclusive lock. Leaving the block commits all that
+    was accepted.
+
+    Raises StartError with what to do about it.
+    """
+    configure_logs("warning", settings.log_format)
+    settings = _settings(settings)
+    clock = SystemClock()
+    with ExitStack() as closing:
+        closing.enter_context(_garbage_left_to_jobs())
+        engines = open_engines(settings, clock, closing, OFFLINE_IMPORT_PARTS_MERGED)
+        path = start_write_path(settings, clock, engines, closing)
+        context = WritePathContext(path, settings, clock, engines.telemetry)
+        timer = Timer(bind(WRITE_PATH_JOBS, context), Leases(engines.state, clock))
+        timer.start()
+        closing.callback(timer.close)
+        gc.freeze()
+        yield OwnStore(path.ingest_queue)
+
+
+def _settings(settings: Settings) -> Settings:
+    commit = max(settings.commit_bytes_max, IMPORT_COMMIT_BYTES)
+    return replace(
+        settings, commit_bytes_max=commit, queue_bytes_max=max(settings.queue_bytes_max, 3 * commit)
+    )
+
+
+@contextmanager
+def _garbage_left_to_jobs() -> Iterator[None]:
+    """Switch automatic garbage collection off; a background job collects. It would scan every
+    batch many times and free nothing."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@dataclass(slots=True)
+class _Handed:
+    """A submitted chunk and its pending receipt."""
+
+    chunk: Chunk
+    submission: Submission
+    answer: "Future[Receipt]"
+
+
+class OwnStore:
+    """Destination of chunks as `import_sender.Connection`. Not thread-safe."""
+
+    def __init__(self, intake: IngestQueue) -> None:
+        self._intake = intake
+        self._under_way: list[_Handed] = []
+
+    def send(self, chunk: Chunk) -> Iterator[Answered]:
+        """Submit a chunk; yields answers to earlier chunks that had to complete first.
+
+        Raises UnavailableError when the store accepts nothing for a minute.
+        """
+        while len(self._under_way) >= IMPORT_IN_FLIGHT:
+            yield self._oldest()
+        key = request_key(chunk.source.encode())
+        size = sum(map(len, chunk.records))
+        submission = Submission(
+            chunk.records, DEFAULT_GROUP_ID, key, size, in_sequence=True, any_group=True
+        )
+        self._under_way.append(_Handed(chunk, submission, self._hand_in(submission)))
+
+    def flush(self) -> Iterator[Answered]:
+        """Wait for all chunks in flight; yields their answers."""
+        while self._under_way:
+            yield self._oldest()
+
+    def _oldest(self) -> Answered:
+        oldest = self._under_way[0]
+        for _ in range(IMPORT_ATTEMPTS_MAX):
+            try:
+                receipt = oldest.answer.result()
+            except _COMES_AGAIN as error:
+                reason = error.message
+                self._hand_in_again()
+            else:
+                del self._under_way[0]
+                return Answered(oldest.chunk, report(receipt))
+        raise UnavailableError(
+            f"the store took nothing in {IMPORT_ATTEMPTS_MAX} attempts: {reason}"
+        )
+
+    def _hand_in_again(self) -> None:
+        """Resubmit all failed chunks in order: a failed commit fails those prepared after it."""
+        time.sleep(OFFLINE_IMPORT_RETRY_S)
+        for handed in self._under_way:
+            if isinstance(handed.answer.exception(), _COMES_AGAIN):
+                handed.answer = self._hand_in(handed.submission)
+
+    def _hand_in(self, submission: Submission) -> "Future[Receipt]":
+        try:
+            return self._intake.enqueue(submission)
+        except _COMES_AGAIN as error:
+            refused: Future[Receipt] = Future()
+            refused.set_exception(error)
+            return refused

@@ -1,0 +1,42 @@
+"""The server that runs on a data directory, for commands that ask it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from vedette.bootstrap.local_access import read_access
+from vedette.cli.options import load_settings
+from vedette.errors import BadRequestError, StartError, UnavailableError
+from vedette.limits import FEED_REQUEST_S
+from vedette.simulate.bulk_client import tls_context
+
+
+@contextmanager
+def running_server(data: Path | None, config: Path | None) -> Iterator[httpx.Client]:
+    """A client with the rights of an administrator. Raises StartError when no server runs."""
+    settings = load_settings(data, config).settings
+    access = read_access(settings.data)
+    if access is None:
+        raise StartError(f"no server runs on {settings.data}: start one with vedette serve")
+    ca = Path(access.certificate) if access.certificate else None
+    with httpx.Client(
+        base_url=access.url,
+        headers={"X-Auth-Token": access.token},
+        verify=tls_context(ca),
+        timeout=FEED_REQUEST_S,
+    ) as client:
+        try:
+            yield client
+        except httpx.HTTPError as error:
+            raise UnavailableError(f"the server does not answer: {error}") from None
+
+
+def answered(answer: httpx.Response) -> Any:
+    """The body of a good answer. Raises BadRequestError with the server's words."""
+    body = answer.json()
+    if answer.is_success:
+        return body
+    raise BadRequestError(str(body.get("message", body)))

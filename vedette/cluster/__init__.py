@@ -1,0 +1,1 @@
+"""How is a ClickHouse cluster set up, grown, checked and filled?"""

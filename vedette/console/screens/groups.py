@@ -1,0 +1,80 @@
+"""Sensor groups: what their sensors do, and how further hosts come into one."""
+
+from dataclasses import asdict
+from typing import Annotated, Any, Final
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette.api.http.access import principal_of, scope_of_request
+from vedette.api.http.pages import PAGE_TAG
+from vedette.api.schemas.parameters import ID_MAX, bounded_number
+from vedette.api.services import Services, services
+from vedette.console.render import render
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.model.principal import Principal, Role
+from vedette.model.scope import Scope
+from vedette.state.policy import groups
+from vedette.state.policy.groups import Group
+from vedette.state.sensors import sensor_list
+from vedette.state.sensors.sensor_list import SensorQuery
+
+router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+
+Here = Annotated[Services, Depends(services)]
+Within = Annotated[Scope, Depends(scope_of_request)]
+Caller = Annotated[Principal, Depends(principal_of)]
+
+INSTALLERS: Final = ("linux", "windows/exe", "windows/msi", "osx")
+
+
+@router.get("/ui/groups", summary="Sensor groups")
+async def listed(request: Request, here: Here, scope: Within, caller: Caller) -> Response:
+    def work() -> list[tuple[Group, int]]:
+        found = [one for one in groups.all_groups(here.database) if _sees(caller, one.id)]
+        return [(one, _members(here, scope, one.id)) for one in found]
+
+    return render(request, "screens/groups.html", groups=await to_thread.run_sync(work))
+
+
+@router.get("/ui/groups/{group_id}", summary="A sensor group")
+async def one(
+    group_id: str, request: Request, here: Here, scope: Within, caller: Caller
+) -> Response:
+    """Its settings, each with whether it differs from what a new group has."""
+
+    def work() -> dict[str, Any]:
+        number = _number(group_id)
+        if not _sees(caller, number):
+            raise NotFoundError(f"there is no sensor group {number}")
+        found = groups.get(here.database, number)
+        usual = asdict(groups.Group(0, "", 0, "").options)
+        options = asdict(found.options).items()
+        return {
+            "group": found,
+            "members": _members(here, scope, number),
+            "options": [(name, value, value != usual[name]) for name, value in options],
+        }
+
+    found = await to_thread.run_sync(work)
+    administers = caller.role_in(found["group"].id) >= Role.ADMINISTRATOR
+    return render(
+        request, "screens/group.html", installers=INSTALLERS, administers=administers, **found
+    )
+
+
+def _members(here: Services, scope: Scope, group_id: int) -> int:
+    wanted = SensorQuery(group_id=group_id, rows=0)
+    return sensor_list.page(here.database, scope, wanted, here.clock.now_us()).total
+
+
+def _sees(caller: Principal, group_id: int) -> bool:
+    return caller.role_in(group_id) >= Role.VIEWER
+
+
+def _number(text: str) -> int:
+    try:
+        return bounded_number("group_id", text, most=ID_MAX)
+    except BadRequestError:
+        raise NotFoundError(f"there is no sensor group {text[:40]!r}") from None

@@ -1,0 +1,44 @@
+"""Update jobs: one version for many sensors, how far each is, and why some failed."""
+
+from typing import Annotated, Any
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette.api.http.access import scope_of_request
+from vedette.api.http.pages import PAGE_TAG
+from vedette.api.services import Services, services
+from vedette.console.render import render
+from vedette.model.scope import Scope
+from vedette.state.devices import update_jobs
+from vedette.state.sensors import sensor_list
+
+router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+
+Here = Annotated[Services, Depends(services)]
+Within = Annotated[Scope, Depends(scope_of_request)]
+
+
+@router.get("/ui/jobs", summary="Update jobs")
+async def jobs(request: Request, here: Here, scope: Within) -> Response:
+    found = await to_thread.run_sync(update_jobs.all_jobs, here.database, scope)
+    org = here.settings.org_key
+    return render(request, "screens/jobs.html", jobs=found, org=org)
+
+
+@router.get("/ui/jobs/{job_id}", summary="An update job")
+async def job(job_id: str, request: Request, here: Here, scope: Within) -> Response:
+    def work() -> dict[str, Any]:
+        found = update_jobs.get(here.database, scope, job_id)
+        targets = update_jobs.targets(here.database, scope, job_id)
+        ids = [one.device_id for one in targets]
+        return {
+            "job": found,
+            "targets": targets,
+            "hosts": sensor_list.some(here.database, scope, ids),
+        }
+
+    found = await to_thread.run_sync(work)
+    org = here.settings.org_key
+    return render(request, "screens/job.html", org=org, **found)

@@ -1,0 +1,58 @@
+"""Threat reports of all feeds: searched, ignored, heard again."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette import limits
+from vedette.api.http.pages import PAGE_TAG
+from vedette.api.routes.search.run import run_search
+from vedette.api.schemas.parameters import whole_number
+from vedette.api.schemas.threat_report import report_body
+from vedette.api.services import Services, services
+from vedette.console.render import render
+from vedette.errors import QueryError
+from vedette.search.bounded_engine import BoundedEngine
+from vedette.search.reports import report_search
+from vedette.search.search_request import SearchRequest, Sort
+
+router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+
+Here = Annotated[Services, Depends(services)]
+
+SORTS: Final = {"newest": ("last_update", True), "score": ("score", True)}
+
+
+@router.get("/ui/reports", summary="Threat reports")
+async def listed(request: Request, here: Here) -> Response:
+    params = request.query_params
+    query, start = params.get("q", ""), whole_number(params, "start", 0)
+    sort = params.get("sort", "") if params.get("sort", "") in SORTS else "newest"
+    field, is_descending = SORTS[sort]
+    wanted = SearchRequest(
+        (("q", query),) if query else (),
+        limits.PAGE_ROWS,
+        start,
+        (Sort(field, is_descending=is_descending),),
+    )
+
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        now_us = here.clock.now_us()
+        try:
+            found = report_search.search(engine, wanted, here.settings, now_us, engine.cancel)
+        except QueryError as error:
+            return {"problem": str(error), "found": None, "reports": []}
+        return {"problem": "", "found": found, "reports": [report_body(one) for one in found.rows]}
+
+    values = await run_search(request, here, work)
+    return render(
+        request,
+        "screens/reports.html",
+        q=query,
+        sort=sort,
+        sorts=list(SORTS),
+        start=start,
+        page_rows=limits.PAGE_ROWS,
+        **values,
+    )

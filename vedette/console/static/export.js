@@ -1,0 +1,65 @@
+// All that match, as the API has it, as a file: JSON lines or CSV. It is read page by page, the oldest
+// first, so that what comes in meanwhile is at the end.
+
+import { attempt, done, get } from "./api.js";
+import { pageCall } from "./copy.js";
+import { make, many, number } from "./dom.js";
+import { openMenu } from "./menu.js";
+
+const PAGE = 1000;
+const MOST = 100_000; // of larger results the first; the API has them all
+const SORTS = { "/api/v1/process": "start asc", "/api/v2/alert": "created_time asc" };
+
+// A cell that a spreadsheet would take for a formula begins with an apostrophe.
+export function cell(value) {
+  const text = value == null ? "" : Array.isArray(value) ? value.map((one) => (typeof one === "object" ? JSON.stringify(one) : one)).join("|") : typeof value === "object" ? JSON.stringify(value) : String(value);
+  const safe = typeof value !== "number" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+const LINES = { jsonl: (rows) => rows.map((row) => `${JSON.stringify(row)}\n`), csv: (rows, names) => rows.map((row) => `${names.map((name) => cell(row[name])).join(",")}\r\n`) };
+
+export async function collect(format, say = () => {}) {
+  const { path, params } = pageCall();
+  const kept = params.filter(([name]) => !["rows", "start", "sort"].includes(name));
+  const [parts, seen, names] = [[], new Set(), new Set()];
+  const all = [];
+  for (let start = 0; start < MOST; start += PAGE) {
+    const found = await get(`${path}?${new URLSearchParams([...kept, ["rows", PAGE], ["start", start], ["sort", SORTS[path]]])}`);
+    if (found.incomplete_results) throw new Error("Not everything could be read in time: nothing is exported. A shorter range of time can be.");
+    const rows = found.results.filter((row) => {
+      const id = row.unique_id ?? `${row.id}/${row.segment_id}`;
+      return !seen.has(id) && seen.add(id);
+    });
+    if (format === "csv") for (const row of rows) for (const name of Object.keys(row)) names.add(name);
+    if (format === "csv") all.push(rows);
+    else parts.push(new Blob(LINES.jsonl(rows)));
+    say(seen.size, found.total_results);
+    if (found.results.length < PAGE) break;
+  }
+  const heads = [...names];
+  if (format === "csv") parts.push(`${heads.map(cell).join(",")}\r\n`, ...all.map((rows) => new Blob(LINES.csv(rows, heads))));
+  return { blob: new Blob(parts, { type: format === "csv" ? "text/csv" : "application/x-ndjson" }), count: seen.size };
+}
+
+async function save(format) {
+  const bar = make("div", {}, make("span", {}, "Reading …"));
+  document.getElementById("undo").append(bar);
+  try {
+    const { blob, count } = await collect(format, (read, total) => bar.firstChild.replaceChildren(`Reading … ${number(read)} of ${number(total)}`));
+    const link = make("a", { href: URL.createObjectURL(blob), download: `${location.pathname.split("/").pop()}-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}Z.${format}` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    done(`${many(count, "row")} exported`);
+  } finally {
+    bar.remove();
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-action=export]");
+  if (!button) return;
+  const total = Number(button.dataset.total);
+  const what = total > MOST ? `the first ${number(MOST)} of ${number(total)} rows` : many(total, "row");
+  openMenu(button, [what, { label: "JSON lines", key: "j", act: () => attempt(() => save("jsonl")) }, { label: "CSV", key: "c", act: () => attempt(() => save("csv")) }]);
+});

@@ -1,0 +1,143 @@
+// Sensors by the many: what is selected is counted first, with what refuses and why; then changed.
+
+import { attempt, call, done, get } from "./api.js";
+import { openDialog } from "./app.js";
+import { make, many, number } from "./dom.js";
+import { focusRow, selected } from "./grid.js";
+import { untrusted } from "./untrusted.js";
+
+const STEP = 1000; // what one call may change
+const grid = document.querySelector("table[data-fleet]");
+const dialog = document.getElementById("fleet");
+const form = dialog?.querySelector("form");
+const DEEDS = {
+  restart: { word: "Restart the sensor of", body: () => ({ restart_queued: true }) },
+  flush: { word: "Ask for all events of", body: () => ({ event_log_flush_time: new Date().toISOString() }) },
+  isolate: { word: "Isolate", fields: ["isolation_reason", "isolation_expires"], body: (fields) => ({ network_isolation_enabled: true, isolation_reason: fields.isolation_reason, isolation_expires: fields.isolation_expires ? new Date(Date.now() + fields.isolation_expires * 3_600_000).toISOString() : null }) },
+  release: { word: "Release", body: () => ({ network_isolation_enabled: false }) },
+  move: { word: "Move", fields: ["group_id"], body: (fields) => ({ group_id: Number(fields.group_id) }) },
+  note: { word: "Note on", fields: ["notes"], body: (fields) => ({ notes: fields.notes }) },
+  update: { word: "Update the sensor of", fields: ["kits", "percent"] },
+};
+let pending = null;
+let last = null;
+
+const hosts = (count) => many(count, "host");
+
+async function chosen() {
+  if (grid.dataset.all === "true") return (await get(`/ui/_/sensors/ids${location.search}`)).ids;
+  const ids = selected(grid);
+  const row = document.activeElement.closest?.("tr[data-row]") ?? last ?? grid.querySelector("tr[data-row]");
+  return (ids.length ? ids : [row.dataset.row]).map(Number);
+}
+
+function change(body, dryRun) {
+  if (pending.name === "update") {
+    const wanted = { action_type: "UPDATE_SENSOR_VERSION", device_id: pending.ids, dry_run: dryRun, options: { sensor_version: JSON.parse(grid.dataset.kits), waves: { percent: Number(form.elements.percent.value) } } };
+    return call("POST", `/sus/v2/orgs/${encodeURIComponent(grid.dataset.org)}/jobs`, wanted);
+  }
+  return inSteps(body, dryRun);
+}
+
+async function inSteps(body, dryRun) {
+  const sum = { sensors: 0, groups: {}, host_types: {}, refused: [] };
+  for (let at = 0; at < pending.ids.length; at += STEP) {
+    const found = await call("PUT", "/api/v1/sensor", { ...body, ids: pending.ids.slice(at, at + STEP), dry_run: dryRun });
+    sum.sensors += found.sensors;
+    sum.refused.push(...found.refused);
+    for (const part of ["groups", "host_types"]) for (const [name, count] of Object.entries(found[part])) sum[part][name] = (sum[part][name] ?? 0) + count;
+  }
+  return sum;
+}
+
+async function ask(name) {
+  const deed = DEEDS[name];
+  const title = document.getElementById("fleet-title");
+  const counted = dialog.querySelector("[data-counted]");
+  const button = dialog.querySelector("[data-submit]");
+  form.reset();
+  for (const field of form.querySelectorAll("[data-for]")) {
+    field.hidden = field.dataset.for !== name;
+    for (const input of field.querySelectorAll("input, select")) input.disabled = field.hidden;
+  }
+  title.textContent = `${deed.word} …`;
+  counted.replaceChildren("Counting …");
+  button.disabled = true;
+  openDialog(dialog);
+  [...form.querySelectorAll("[data-for]:not([hidden]) :is(input, select)")][0]?.focus();
+  pending = { name, ids: [], counting: null };
+  pending.counting = attempt(async () => {
+    pending.ids = await chosen();
+    const trial = name === "move" ? { group_id: Number(form.elements.group_id.value) } : deed.body?.({ notes: "", isolation_reason: "" });
+    const found = await change(trial, true);
+    pending.counted = found.sensors ?? found.targeted;
+    title.textContent = `${deed.word} ${hosts(pending.counted)}`;
+    counted.replaceChildren(...(name === "update" ? updates(found) : consequences(found)));
+    button.textContent = `${deed.word} ${hosts(pending.counted)}`;
+    button.disabled = !pending.counted;
+    return found;
+  });
+  if (!(await pending.counting)) dialog.close();
+}
+
+const updates = (found) => [make("p", {}, `${number(found.waiting)} will be updated, ${number(found.updated)} have the version already, ${number(found.failed)} cannot be: no kit or no sensor.`)];
+
+function consequences(found) {
+  const list = (part) => Object.entries(part).map(([name, count]) => `${name} ${number(count)}`).join(", ");
+  const types = found.host_types;
+  const grave = (types.server ?? 0) + (types.domain_controller ?? 0);
+  return [
+    make("p", {}, "In ", untrusted(list(found.groups) || "no group"), grave ? make("b", { class: "warn-text" }, ` · ${number(grave)} of them servers or domain controllers`) : ""),
+    found.refused.length ? make("details", {}, make("summary", {}, `${hosts(found.refused.length)} will not be changed`), make("ul", { class: "plain" }, ...found.refused.slice(0, 50).map((one) => make("li", {}, untrusted(one.message))))) : "",
+  ];
+}
+
+async function submit() {
+  const about = pending;
+  await about.counting;
+  if (about.counted === undefined) return;
+  const fields = Object.fromEntries(new FormData(form));
+  const found = await change(DEEDS[about.name].body?.(fields), false);
+  dialog.close();
+  if (found.job) return location.assign(`/ui/jobs/${encodeURIComponent(found.job.id)}`);
+  const refused = found.refused.length ? `; ${hosts(found.refused.length)} refused` : "";
+  sessionStorage.setItem("done", `${DEEDS[about.name].word} ${hosts(found.sensors)}: ordered${refused}`);
+  location.reload();
+  return undefined;
+}
+
+function bar() {
+  const count = selected(grid).length;
+  const all = grid.dataset.all === "true";
+  document.querySelector("[data-chosen]").textContent = all ? `all ${number(Number(grid.dataset.total))} that match` : count ? `${number(count)} selected` : "the row that has the focus";
+}
+
+if (grid) {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-deed]");
+    if (button && button.getAttribute("aria-disabled") !== "true") ask(button.dataset.deed);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    attempt(submit);
+  });
+  form.elements.group_id?.addEventListener("change", () => attempt(async () => {
+    const found = await change({ group_id: Number(form.elements.group_id.value) }, true);
+    pending.counted = found.sensors;
+    dialog.querySelector("[data-counted]").replaceChildren(...consequences(found));
+    dialog.querySelector("[data-submit]").disabled = !found.sensors;
+  }));
+  grid.addEventListener("focusin", (event) => (last = event.target.closest("tr[data-row]") ?? last));
+  grid.addEventListener("selection", bar);
+  dialog.addEventListener("close", () => last?.isConnected && focusRow(last));
+  const first = grid.querySelector("tr[data-row]");
+  if (first && document.activeElement === document.body) focusRow(first);
+  bar();
+}
+
+document.addEventListener("narrow", ({ detail: { field, value, how } }) => {
+  if (how === "exclude" || field !== "hostname") return;
+  const url = new URL(location.href);
+  url.searchParams.set("q", value);
+  location.assign(url);
+});

@@ -1,0 +1,84 @@
+"""The subject and the HTML of a mail, from templates that an operator may replace.
+
+A template is text with `$NAME` for a fact (docs/notifications.md#mail-templates). In HTML every
+fact is escaped, whatever template it stands in; only the parts that are HTML themselves, which are
+made of other templates, are not.
+"""
+
+import html
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Final
+
+from vedette.limits import MAIL_SUBJECT_CHARS_MAX, TEMPLATE_BYTES_MAX
+from vedette.notify.delivery import TargetError
+
+TEMPLATES: Final = "templates"
+"""Folder in the data directory with templates of the operator."""
+
+_FOLDER: Final = Path(__file__).parent / "templates"
+
+Facts = Sequence[tuple[str, str]]
+"""Labels with texts."""
+
+
+class MailPage:
+    """Fills in the templates; those of `folder` come first."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+
+    def subject(self, values: Mapping[str, str]) -> str:
+        """One line. Raises TargetError for a template that cannot be filled in."""
+        text = one_line(self._filled("mail_subject.txt", values)).strip()
+        return text[:MAIL_SUBJECT_CHARS_MAX]
+
+    def page(self, title: str, sections: Sequence[str]) -> str:
+        """The whole document. `sections` are HTML. Raises TargetError."""
+        parts = {"title": html.escape(title), "sections": "\n".join(sections)}
+        return self._filled("mail.html", parts)
+
+    def section(self, values: Mapping[str, str], rows: Facts, link: str) -> str:
+        """HTML of one detection. Raises TargetError."""
+        parts = {name: html.escape(one_line(text)) for name, text in values.items()}
+        parts["rows"] = "".join(
+            self._filled(
+                "mail_row.html",
+                {"label": html.escape(one_line(label)), "text": html.escape(one_line(text))},
+            )
+            for label, text in rows
+        )
+        parts["link"] = f'<p><a href="{html.escape(link)}">The alert</a></p>' if link else ""
+        return self._filled("mail_section.html", parts)
+
+    def _filled(self, name: str, values: Mapping[str, str]) -> str:
+        try:
+            return self._template(name).substitute(values)
+        except KeyError as error:
+            raise TargetError(f"{name}: there is no fact {error}") from None
+        except ValueError as error:
+            raise TargetError(f"{name}: {error}") from None
+
+    def _template(self, name: str) -> Template:
+        own = self._folder / name if self._folder is not None else None
+        if own is None or not own.is_file():
+            return _built_in(name)
+        try:
+            data = own.read_bytes()
+            if len(data) > TEMPLATE_BYTES_MAX:
+                raise TargetError(f"{name}: more than {TEMPLATE_BYTES_MAX} bytes")
+            return Template(data.decode())
+        except (OSError, UnicodeDecodeError) as error:
+            raise TargetError(f"{name}: {error}") from None
+
+
+def one_line(text: str) -> str:
+    """Without what changes how the rest is shown (line ends, controls, text direction)."""
+    return "".join(one if one.isprintable() else " " for one in text)
+
+
+@cache
+def _built_in(name: str) -> Template:
+    return Template((_FOLDER / name).read_text("utf-8"))

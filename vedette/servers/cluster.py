@@ -1,0 +1,35 @@
+"""This server in a cluster, as the rest of the program uses it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vedette.errors import UnavailableError
+from vedette.servers.membership import Membership
+from vedette.servers.server_token import ServerTokens, is_digest_of
+from vedette.servers.shared_numbers import SharedNumbers
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Its parts; safe to share between threads."""
+
+    membership: Membership
+    numbers: SharedNumbers
+    tokens: ServerTokens
+    now_us: Callable[[], int]
+
+    def check_sender(self, authorization: str) -> str:
+        """The digest that the body of a request from another server has to have.
+
+        Raises UnauthorizedError for any other sender, UnavailableError while this server has left
+        the others.
+        """
+        own_id = self.membership.id
+        if not own_id:
+            raise UnavailableError("this server is not among the others at the moment")
+        return self.tokens.check(authorization, own_id, self.now_us()).digest
+
+    @staticmethod
+    def is_whole(digest: str, body: bytes) -> bool:
+        """Whether a body is the one that was signed."""
+        return is_digest_of(digest, body)

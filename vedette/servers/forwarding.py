@@ -1,0 +1,92 @@
+"""Sends records to the server that has their hosts, and returns its receipt.
+
+The connection is HTTPS to the certificate that the other server has put into the state database,
+and to no other. What it answers is passed on: a full queue is one here, too.
+"""
+
+import ssl
+from collections.abc import Callable
+from typing import Final
+
+import httpx
+import msgspec
+import structlog
+
+from vedette import limits
+from vedette.errors import BusyError, UnavailableError
+from vedette.pipeline.submission import Receipt, Submission
+from vedette.servers.server_token import ServerTokens
+from vedette.state.servers.server_list import RunningServer
+
+PATH: Final = "/servers/v1/records"
+TYPE: Final = "application/msgpack"
+
+log = structlog.get_logger(__name__)
+
+
+class Forwarding:
+    """Connections to other servers, for the event loop."""
+
+    def __init__(self, tokens: ServerTokens, now_us: Callable[[], int]) -> None:
+        self._tokens = tokens
+        self._now_us = now_us
+        self._clients: dict[tuple[str, str], httpx.AsyncClient] = {}
+        """By URL and certificate."""
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        while self._clients:
+            await self._clients.popitem()[1].aclose()
+
+    async def send(self, sender: str, to: RunningServer, submission: Submission) -> Receipt:
+        """Raises BusyError and UnavailableError."""
+        body = msgspec.msgpack.encode(submission)
+        headers = {
+            "authorization": self._tokens.sign(sender, to.id, body, self._now_us()),
+            "content-type": TYPE,
+        }
+        try:
+            answer = await (await self._client(to)).post(PATH, content=body, headers=headers)
+        except (httpx.HTTPError, OSError) as error:
+            log.warning("a server was not reached", url=to.url, reason=repr(error))
+            raise UnavailableError("the server that has these hosts cannot be reached") from error
+        if answer.status_code == 429:
+            raise BusyError("the server that has these hosts has more data than it may hold")
+        if answer.status_code != 200:
+            log.warning("a server refused records", url=to.url, status=answer.status_code)
+            raise UnavailableError("the server that has these hosts does not take them now")
+        try:
+            return msgspec.msgpack.decode(answer.content, type=Receipt)
+        except msgspec.DecodeError as error:
+            raise UnavailableError("the answer of another server cannot be read") from error
+
+    async def _client(self, to: RunningServer) -> httpx.AsyncClient:
+        if to.url.startswith("https:") and not to.certificate:
+            raise UnavailableError("the server that has these hosts is starting")
+        key = to.url, to.certificate
+        client = self._clients.get(key)
+        if client is None:
+            for known in [one for one in self._clients if one[0] == to.url]:
+                await self._clients.pop(known).aclose()  # its certificate was replaced
+            client = self._clients[key] = httpx.AsyncClient(
+                base_url=to.url,
+                verify=_context(to.certificate) if to.certificate else False,
+                timeout=httpx.Timeout(
+                    limits.FORWARD_INGEST_S, connect=limits.FORWARD_INGEST_CONNECT_S
+                ),
+                limits=httpx.Limits(
+                    max_connections=limits.FORWARD_CONNECTIONS_MAX,
+                    max_keepalive_connections=limits.FORWARD_CONNECTIONS_MAX,
+                ),
+                trust_env=False,
+            )
+        return client
+
+
+def _context(certificate: str) -> ssl.SSLContext:
+    """Trusts exactly this certificate, whoever issued it and whatever names are in it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.load_verify_locations(cadata=certificate)
+    return context

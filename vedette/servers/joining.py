@@ -1,0 +1,115 @@
+"""Joining: makes this server one of several on a state database."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import vedette
+from vedette.clock import Clock
+from vedette.errors import StartError, UnavailableError
+from vedette.limits import STORE_OPENING_WAIT_S
+from vedette.pipeline.ingest_queue import IngestQueue, Intake
+from vedette.servers.cluster import Cluster
+from vedette.servers.forwarding import Forwarding
+from vedette.servers.host_router import HostRouter
+from vedette.servers.membership import Membership
+from vedette.servers.server_token import ServerTokens
+from vedette.servers.shared_numbers import SharedNumbers
+from vedette.settings import Settings
+from vedette.state.db.database import Database
+from vedette.state.db.key_values import load, save_new
+from vedette.state.db.sealing import KEY_FILE, Sealing
+from vedette.state.sensors.sensor_shards import begin_shard_map, load_shard_map
+from vedette.state.servers.server_list import Introduction
+from vedette.state.start import newest_revision
+from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.engine.grants import check_rights
+from vedette.store.engine.shard_routing import ShardRouter, shard_count
+from vedette.store.schema.tables import SCHEMA_VERSION, SHARDED
+
+_CANARY = "secrets_canary"
+
+
+_OPENING = "opening the store"
+"""A lock in the state database."""
+
+
+@contextmanager
+def only_one_opens(state: Database) -> Iterator[None]:
+    """For making and changing the tables of a cluster, and naming a new store: of the servers and
+    commands of a state database one does it at a time. Raises StartError where another one does not
+    come to an end."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(state.exclusive(_OPENING, STORE_OPENING_WAIT_S))
+        except UnavailableError as error:
+            raise StartError(
+                "another server or command has been making or upgrading the tables of the cluster "
+                f"for {STORE_OPENING_WAIT_S} seconds: see what it waits for, and start again "
+                f"({error.message})"
+            ) from error
+        yield
+
+
+def join_cluster(telemetry: ClickHouseEngine, state: Database) -> None:
+    """Checks the rights, and routes rows by the shard map, which is made at the first start.
+    Raises StartError."""
+    check_rights(telemetry)
+    found = shard_count(telemetry)
+    known = begin_shard_map(state, found)
+    if known.shard_count > found:
+        raise StartError(
+            f"the cluster {telemetry.capabilities.cluster!r} has {found} shards, and sensors of "
+            f"this server lie on {known.shard_count}: compare remote_servers of its servers"
+        )
+    telemetry.route_by(ShardRouter(lambda: load_shard_map(state) or known), SHARDED)
+
+
+def open_cluster(
+    settings: Settings,
+    clock: Clock,
+    database: Database,
+    newest_seq: int,
+    url: str,
+    closing: ExitStack,
+) -> Cluster:
+    """Adds this server to the others. Closing `closing` leaves them. Numbers of commits are greater
+    than `newest_seq`.
+
+    Raises StartError for an import, which would store what belongs to other servers.
+    """
+    if not url:
+        raise StartError("an import into a cluster needs a running server: give it with --url")
+    cert = settings.tls_cert or settings.data / "tls" / "cert.pem"
+
+    def certificate() -> str:
+        """Read anew: it may be renewed. "" before the first start has made it."""
+        try:
+            return "" if settings.http else cert.read_text("ascii")
+        except (OSError, ValueError):
+            return ""
+
+    introduction = Introduction("", url, "", vedette.__version__, newest_revision(), SCHEMA_VERSION)
+    membership = Membership(database, introduction, certificate, settings.server_lease_s)
+    membership.begin()
+    closing.callback(membership.close)
+    numbers = SharedNumbers(database, membership, newest_seq)
+    closing.callback(numbers.close)
+    return Cluster(membership, numbers, ServerTokens(database), clock.now_us)
+
+
+def intake_of(ingest_queue: IngestQueue, cluster: Cluster) -> Intake:
+    """Which takes submissions for all servers."""
+    forwarding = Forwarding(cluster.tokens, cluster.now_us)
+    return HostRouter(ingest_queue, cluster.membership, forwarding)
+
+
+def check_shared_key(database: Database, sealing: Sealing) -> None:
+    """Raises StartError where other servers have encrypted secrets with another key."""
+    save_new(database, _CANARY, sealing.seal(_CANARY, _CANARY))
+    try:
+        sealing.open(load(database, _CANARY) or "", _CANARY)
+    except UnavailableError:
+        raise StartError(
+            f"the other servers of this state database have another {KEY_FILE}: copy it from the "
+            "data directory of one of them, readable by its owner only"
+        ) from None

@@ -1,0 +1,233 @@
+"""This server among the others: its lease, and the slots of hosts that it has.
+
+Two threads. `heartbeat` renews the lease, ends servers whose lease is over, and reads what there
+is; it never waits for the write path. `sharing` takes and gives up slots between two commits, and
+begins anew under another id after the lease was lost.
+
+A slot is taken in this order: the state database gives it to this server, its hosts are forgotten
+and read back from the store, records of it are accepted. It is given up in the opposite order. So
+while a server stores records of a slot, no other one does.
+"""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import structlog
+
+from vedette import limits
+from vedette.errors import UnavailableError, VedetteError
+from vedette.servers.shares import change_for
+from vedette.state.db.database import Database
+from vedette.state.servers import server_list, slots
+from vedette.state.servers.commit_numbers import LeaseLostError
+from vedette.state.servers.server_list import Introduction, RunningServer
+
+log = structlog.get_logger(__name__)
+
+_SECOND_US = 1_000_000
+
+
+class SlotHolder(Protocol):
+    """What prepares commits (`WorkerPool`). Called between two commits."""
+
+    def take_slots(self, taken: Collection[int]) -> None:
+        """Drops what it knows of the hosts of these slots, reads it back from the store, and
+        accepts their records. Raises UnavailableError; then it accepts none of them."""
+
+    def drop_slots(self, dropped: Collection[int]) -> None:
+        """Accepts no records of these slots any more."""
+
+
+class Intervals(Protocol):
+    """When orders run (`IngestQueue`)."""
+
+    def between_commits(self, order: Callable[[], None]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the state database said last."""
+
+    servers: Mapping[str, RunningServer]
+    holders: Mapping[int, str]
+    """By slot, the id of the server that has it; "" for none."""
+
+
+class Membership:
+    """See the module. Thread-safe."""
+
+    def __init__(
+        self,
+        database: Database,
+        introduction: Introduction,
+        certificate: Callable[[], str],
+        lease_s: float,
+    ) -> None:
+        """`introduction` has no id; `certificate` gives the one in use, PEM."""
+        self._database = database
+        self._introduction = introduction
+        self._certificate = certificate
+        self._lease_s = lease_s
+        self._id = ""
+        self._until_us = 0
+        self._until_s = 0.0
+        """End of the lease in this process's elapsed time."""
+        self._lock = threading.Lock()
+        self._view = View({}, {})
+        self._taken: set[int] = set()
+        """Slots whose records are accepted."""
+        self._stopping = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._beat_loop, name="heartbeat", daemon=True),
+            threading.Thread(target=self._sharing_loop, name="sharing", daemon=True),
+        ]
+        self._holder: SlotHolder | None = None
+        self._intervals: Intervals | None = None
+
+    @property
+    def id(self) -> str:
+        return self._id
+
+    @property
+    def view(self) -> View:
+        return self._view
+
+    def begin(self) -> None:
+        """Adds this server to the others; call it before anything is stored."""
+        slots.ensure_slots(self._database)
+        self._register()
+        self._look()
+
+    def start(self, holder: SlotHolder, intervals: Intervals) -> None:
+        """Begins to renew the lease and to take slots."""
+        self._holder, self._intervals = holder, intervals
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """Leaves the other servers. Call it when nothing is stored any more."""
+        self._stopping.set()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
+        if self._id:
+            try:
+                server_list.leave(self._database, self._id)
+            except VedetteError as error:
+                log.warning("other servers take over when the lease is over", reason=str(error))
+
+    def fence_us(self) -> int:
+        """The end of the lease by the clock of the database: until then, what this server stores
+        can be stored by no other. Raises LeaseLostError after it."""
+        with self._lock:
+            if not self._id or time.monotonic() >= self._until_s:
+                raise LeaseLostError("the lease of this server is over")
+            return self._until_us
+
+    def uncertain_until_s(self) -> float:
+        """From when on (elapsed time of this process) nothing that was sent to the store so far
+        can be stored any more."""
+        with self._lock:
+            return self._until_s + limits.SERVER_GRACE_S
+
+    def current_id(self) -> str:
+        """The id to begin a commit under. Raises LeaseLostError without one."""
+        self.fence_us()
+        return self._id
+
+    def owner(self, slot: int) -> RunningServer | None:
+        """The server that has a slot; None while nobody has it."""
+        view = self._view
+        return view.servers.get(view.holders.get(slot, ""))
+
+    def _register(self) -> None:
+        new_id = f"{self._database.name}.{secrets.token_hex(4)}"
+        began_s = time.monotonic()
+        one = replace(self._introduction, id=new_id, certificate=self._certificate())
+        until_us = server_list.register(self._database, one, self._lease_s)
+        with self._lock:
+            self._id, self._until_us, self._until_s = new_id, until_us, began_s + self._lease_s
+        log.info("among the servers", server=new_id, url=one.url)
+
+    def _beat_loop(self) -> None:
+        while not self._stopping.wait(self._lease_s / limits.SERVER_BEATS_A_LEASE):
+            try:
+                self._beat()
+            except VedetteError as error:
+                log.warning("the lease was not renewed", reason=str(error))
+            except Exception:
+                log.exception("the heartbeat failed")
+
+    def _beat(self) -> None:
+        own_id, began_s = self._id, time.monotonic()
+        if own_id:
+            until_us = server_list.renew(self._database, own_id, self._certificate(), self._lease_s)
+            with self._lock:
+                if until_us is None and self._id == own_id:
+                    self._id = ""
+                    log.error("other servers have ended this one; it begins anew", server=own_id)
+                elif until_us is not None:
+                    self._until_us, self._until_s = until_us, began_s + self._lease_s
+        ended = server_list.end_expired(self._database)
+        if ended:
+            log.warning("servers were ended", servers=ended)
+        self._look()
+
+    def _look(self) -> None:
+        servers = {one.id: one for one in server_list.running(self._database)}
+        holders = {one.slot: one.server_id for one in slots.all_slots(self._database)}
+        self._view = View(servers, holders)
+
+    def _sharing_loop(self) -> None:
+        while not self._stopping.wait(limits.SERVER_SHARING_S):
+            try:
+                self._share()
+            except UnavailableError as error:
+                log.warning("slots of hosts stay as they are", reason=str(error))
+            except Exception:
+                log.exception("sharing out slots of hosts failed")
+
+    def _share(self) -> None:
+        assert self._intervals is not None
+        if not self._id:
+            self._intervals.between_commits(self._begin_anew)
+        own_id = self._id
+        rows = slots.all_slots(self._database)
+        running = {one.id for one in server_list.running(self._database)}
+        if own_id not in running:
+            return  # the heartbeat finds out what that means
+        held = {one.slot for one in rows if one.server_id == own_id}
+        if not held <= self._taken:
+            self._intervals.between_commits(lambda: self._take(held - self._taken))
+        change = change_for(own_id, running, rows)
+        if change.release:
+            self._intervals.between_commits(lambda: self._release(change.release))
+        elif change.claim and slots.claim(self._database, own_id, change.claim):
+            self._share()
+
+    def _begin_anew(self) -> None:
+        """Between two commits: whatever was under way has failed or is stored."""
+        assert self._holder is not None
+        self._holder.drop_slots(self._taken)
+        self._taken = set()
+        self._register()
+
+    def _take(self, some: Collection[int]) -> None:
+        assert self._holder is not None
+        self.fence_us()
+        began_s = time.monotonic()
+        self._holder.take_slots(some)
+        self._taken |= set(some)
+        took_s = round(time.monotonic() - began_s, 3)
+        log.info("slots of hosts taken", count=len(some), of=len(self._taken), seconds=took_s)
+
+    def _release(self, some: Collection[int]) -> None:
+        assert self._holder is not None
+        self._holder.drop_slots(some)
+        self._taken -= set(some)
+        slots.release(self._database, self._id, some)
+        log.info("slots of hosts released", count=len(some), left=len(self._taken))

@@ -1,0 +1,67 @@
+"""Signatures of requests from one server to another.
+
+All servers of a state database share a secret that lies in it. A signature says who sends what to
+whom, and when: one that was overheard is good for the same body to the same server for a minute,
+and a forwarded request that comes twice is stored once. It can be checked before a byte of the body
+is read.
+"""
+
+import hmac
+import secrets
+from base64 import b64decode, b64encode
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+from vedette.errors import UnauthorizedError
+from vedette.limits import SERVER_TOKEN_S
+from vedette.state.db.database import Database
+from vedette.state.db.key_values import load, save_new
+
+SCHEME: Final = "Vedette-Server"
+_NAME: Final = "server_secret"
+_FIELDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """What a good signature says; `digest` is the SHA-256 of the body in hex."""
+
+    sender: str
+    digest: str
+
+
+class ServerTokens:
+    """Signs and checks with the secret of a state database, which is made at its first use."""
+
+    def __init__(self, database: Database) -> None:
+        if load(database, _NAME) is None:
+            save_new(database, _NAME, b64encode(secrets.token_bytes(32)).decode())
+        self._secret = b64decode(load(database, _NAME) or "")
+
+    def sign(self, sender: str, receiver: str, body: bytes, now_us: int) -> str:
+        """The value of the `Authorization` header."""
+        fields = (sender, receiver, str(now_us), sha256(body).hexdigest())
+        return " ".join((SCHEME, *fields, self._mac(fields)))
+
+    def check(self, header: str, receiver: str, now_us: int) -> Signed:
+        """Raises UnauthorizedError; the body has to have the digest that is returned."""
+        scheme, _, rest = header.partition(" ")
+        fields = rest.split(" ")
+        if scheme != SCHEME or len(fields) != _FIELDS or not rest.isascii():
+            raise UnauthorizedError("another server has to sign this request")
+        sender, to, sent_us, digest, mac = fields
+        if not hmac.compare_digest(self._mac((sender, to, sent_us, digest)), mac):
+            raise UnauthorizedError("the signature is wrong")
+        if to != receiver:
+            raise UnauthorizedError("the request is signed for another server")
+        if not sent_us.isdecimal() or abs(now_us - int(sent_us)) > SERVER_TOKEN_S * 1_000_000:
+            raise UnauthorizedError("the signature is too old, or a clock is wrong")
+        return Signed(sender, digest)
+
+    def _mac(self, fields: tuple[str, ...]) -> str:
+        return hmac.new(self._secret, " ".join(fields).encode(), sha256).hexdigest()
+
+
+def is_digest_of(digest: str, body: bytes) -> bool:
+    return hmac.compare_digest(digest, sha256(body).hexdigest())

@@ -1,0 +1,97 @@
+"""Numbers of commits that all servers share, for the ingest queue.
+
+A commit whose writing failed may still be stored by the store, until the time up to which the store
+takes what this server sends (`Membership.fence_us`). Until then its number stays open.
+"""
+
+import queue
+import threading
+import time
+
+import structlog
+
+from vedette import limits
+from vedette.errors import UnavailableError, VedetteError
+from vedette.limits import INGEST_RECOVER_INTERVAL_S
+from vedette.servers.membership import Membership
+from vedette.state.db.database import Database
+from vedette.state.servers import commit_numbers
+
+log = structlog.get_logger(__name__)
+
+
+class SharedNumbers:
+    """`CommitNumbers` of a cluster."""
+
+    def __init__(self, database: Database, membership: Membership, above: int) -> None:
+        """Numbers are greater than `above`."""
+        commit_numbers.number_above(database, above)
+        self._database = database
+        self._membership = membership
+        self._uncertain: set[int] = set()
+        self._over_s = 0.0
+        """When the uncertain ones are over."""
+        self._ended: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._end_loop, name="commit ends", daemon=True)
+        self._thread.start()
+
+    def begin(self) -> int:
+        return commit_numbers.begin(self._database, self._membership.current_id())
+
+    def ended(self, seq: int) -> None:
+        self._ended.put(seq)
+
+    def failed(self, seq: int) -> None:
+        self._uncertain.add(seq)
+        self._over_s = self._membership.uncertain_until_s()
+
+    @property
+    def settled(self) -> int:
+        return commit_numbers.settled(self._database)
+
+    def first_uncertain(self) -> int | None:
+        if self._uncertain and time.monotonic() < self._over_s:
+            raise UnavailableError("commits that failed may still be stored for some seconds")
+        return min(self._uncertain, default=None)
+
+    def recovered(self) -> None:
+        for seq in self._uncertain:
+            self._ended.put(seq)
+        self._uncertain = set()
+
+    def wait_until_followed(self) -> None:
+        time.sleep(2 * limits.PARTITIONS_FOLLOWED_S)
+        newest = commit_numbers.newest(self._database)
+        until_s = time.monotonic() + limits.PARTITIONS_FOLLOW_WAIT_S
+        while self.settled < newest:
+            if time.monotonic() > until_s:
+                raise UnavailableError("a commit to this partition does not end; try again")
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        self._ended.put(None)
+        self._thread.join()
+
+    def _end_loop(self) -> None:
+        """On a thread of its own, so that the next commit does not wait for it."""
+        waiting: set[int] = set()
+        while True:
+            try:
+                seq = self._ended.get(timeout=INGEST_RECOVER_INTERVAL_S if waiting else None)
+            except queue.Empty:
+                seq = 0
+            is_last = seq is None
+            if seq:
+                waiting.add(seq)
+            while not self._ended.empty():
+                more = self._ended.get()
+                is_last = is_last or more is None
+                waiting |= set() if more is None else {more}
+            try:
+                if waiting:
+                    commit_numbers.end(self._database, waiting)
+                waiting = set()
+            except VedetteError as error:
+                log.warning("followers wait for commits that are over", reason=str(error))
+            if is_last:
+                return

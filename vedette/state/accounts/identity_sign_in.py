@@ -1,0 +1,152 @@
+"""Signing in with an identity that a provider vouched for, once `oidc` has proved it.
+
+An attempt has a number that is good once (`spend`). Whether somebody unknown gets a user is the
+provider's setting, off by default; such users have no password, are in the teams that their claims
+name, and leave them when the claims do. Nobody becomes a global administrator by a claim.
+"""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from vedette.errors import BadRequestError, BusyError, ConflictError, UnauthorizedError
+from vedette.limits import IDENTITY_SIGN_INS_OF_ADDRESS_MAX
+from vedette.state.accounts import identities, sign_in, users
+from vedette.state.accounts.identity_providers import EVERYBODY, Provider
+from vedette.state.accounts.users import NewUser
+from vedette.state.db.database import Database
+from vedette.state.db.schema import TEAM_MEMBER, USER
+from vedette.state.db.schema_console import IDENTITY
+
+
+@dataclass(frozen=True, slots=True)
+class Vouched:
+    """What a provider says of somebody."""
+
+    subject: str
+    username: str = ""
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    teams: frozenset[str] = frozenset()
+    """Values of the claim that says teams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The user that somebody is here."""
+
+    user_id: int
+    username: str
+    identity_id: int
+
+
+def count_attempt(database: Database, address: str, now_us: int) -> None:
+    """Raises BusyError above the limit of an address."""
+    with database.writing() as connection:
+        sign_in.count_attempt(
+            connection,
+            f"identities {sign_in.network_of(address)}",
+            IDENTITY_SIGN_INS_OF_ADDRESS_MAX,
+            now_us,
+        )
+
+
+def spend(database: Database, number: str, now_us: int) -> None:
+    """Raises UnauthorizedError for a number that was spent before, also where both come at the same
+    time. It is remembered for longer than an attempt is good (`SIGN_IN_WINDOW_S`)."""
+    key = f"attempt {sha256(number.encode()).hexdigest()}"
+    try:
+        with database.writing() as connection:
+            sign_in.count_attempt(connection, key, 1, now_us)
+    except BusyError:
+        raise UnauthorizedError(
+            "this sign-in was finished before", reason="sign_in_spent"
+        ) from None
+
+
+def admit(database: Database, provider: Provider, vouched: Vouched, now_us: int) -> Admitted:
+    """The user of an identity; made where the provider makes users.
+
+    Raises UnauthorizedError with the reason `identity_unknown`, `user_disabled`, or
+    `no_team` where no claim names a team any more; the teams are left then as well.
+    """
+    try:
+        return _admitted(database, provider, vouched, now_us)
+    except ConflictError:  # a first sign-in in the same moment made the user
+        return _admitted(database, provider, vouched, now_us)
+
+
+def _admitted(database: Database, provider: Provider, vouched: Vouched, now_us: int) -> Admitted:
+    with database.writing() as connection:
+        row = _identity(connection, provider, vouched)
+        if row is None:
+            row = _made(connection, provider, vouched, now_us)
+        teams = _teams(provider, vouched)
+        if row["follows_claims"]:
+            _set_teams(connection, provider, row["user_id"], teams)
+        if not row["enabled"]:
+            raise UnauthorizedError("the user is disabled", reason="user_disabled")
+        used = update(IDENTITY).where(IDENTITY.c.id == row["id"]).values(last_used_us=now_us)
+        connection.execute(used)
+    if row["follows_claims"] and not teams:
+        raise UnauthorizedError("no claim names a team", reason="no_team")
+    return Admitted(row["user_id"], row["username"], row["id"])
+
+
+def _identity(connection: Connection, provider: Provider, vouched: Vouched) -> Any:
+    query = (
+        select(IDENTITY, USER.c.username, USER.c.enabled)
+        .join(USER, USER.c.id == IDENTITY.c.user_id)
+        .where(IDENTITY.c.provider_id == provider.id, IDENTITY.c.subject == vouched.subject)
+    )
+    return connection.execute(query).mappings().first()
+
+
+def _made(connection: Connection, provider: Provider, vouched: Vouched, now_us: int) -> Any:
+    """The identity of a new user."""
+    if not provider.creates_users:
+        raise UnauthorizedError("nobody here is linked to it", reason="identity_unknown")
+    if not _teams(provider, vouched):
+        raise UnauthorizedError("no claim names a team", reason="no_team")
+    new = NewUser(
+        vouched.username or f"{provider.name}-{sha256(vouched.subject.encode()).hexdigest()[:12]}",
+        first_name=vouched.first_name,
+        last_name=vouched.last_name,
+        email=vouched.email,
+    )
+    try:
+        user_id = users.insert_checked(connection, new, now_us)
+    except BadRequestError as error:
+        raise UnauthorizedError(
+            f"no user can be made of the claims: {error.message}", reason="claims_unusable"
+        ) from None
+    except ConflictError:
+        # Never linked by itself: who chooses a name at the provider does not choose a user here.
+        raise UnauthorizedError(
+            "the user name is taken by another user", reason="username_taken"
+        ) from None
+    identities.insert_checked(
+        connection, provider.id, vouched.subject, user_id, now_us, follows_claims=True
+    )
+    return _identity(connection, provider, vouched)
+
+
+def _teams(provider: Provider, vouched: Vouched) -> set[int]:
+    return {
+        team_id for value, team_id in provider.teams if value == EVERYBODY or value in vouched.teams
+    }
+
+
+def _set_teams(connection: Connection, provider: Provider, user_id: int, wanted: set[int]) -> None:
+    """Of the provider's teams the user is in those that are wanted; others stay."""
+    own = TEAM_MEMBER.c.user_id == user_id
+    current = set(connection.scalars(select(TEAM_MEMBER.c.team_id).where(own)))
+    ruled = {team_id for _, team_id in provider.teams}
+    if gone := (current & ruled) - wanted:
+        connection.execute(delete(TEAM_MEMBER).where(own, TEAM_MEMBER.c.team_id.in_(gone)))
+    if new := wanted - current:
+        rows = [{"team_id": team_id, "user_id": user_id} for team_id in sorted(new)]
+        connection.execute(insert(TEAM_MEMBER), rows)

@@ -1,0 +1,103 @@
+"""The second factor of a password: a time-based code (RFC 6238), each good once.
+
+A secret is proposed first, and in force once a code of it was seen; one that is in force stays so
+until then. Secrets are sealed (`sealing.py`).
+"""
+
+import secrets
+from typing import Final
+
+import pyotp
+from sqlalchemy import Connection, delete, select, update
+
+from vedette.errors import BadRequestError, UnauthorizedError
+from vedette.state.accounts import users
+from vedette.state.db.database import Database, insert_new
+from vedette.state.db.schema import SECOND_FACTOR
+from vedette.state.db.sealing import Sealing
+
+_SECOND_US: Final = 1_000_000
+_PURPOSE: Final = "second factor of user "
+_ISSUER: Final = "Vedette"
+
+
+def propose(database: Database, sealing: Sealing, username: str) -> str:
+    """A secret for the user's authenticator, as its `otpauth:` address; in force once it is
+    confirmed. One that is in force stays so until then."""
+    secret = pyotp.random_base32()
+    user_id = users.id_of(database, username)
+    with database.writing() as connection:
+        connection.execute(insert_new(connection, SECOND_FACTOR), {"user_id": user_id})
+        connection.execute(
+            update(SECOND_FACTOR)
+            .where(SECOND_FACTOR.c.user_id == user_id)
+            .values(proposed=sealing.seal(secret, f"{_PURPOSE}{user_id}"))
+        )
+    return pyotp.TOTP(secret).provisioning_uri(name=username, issuer_name=_ISSUER)
+
+
+def confirm(database: Database, sealing: Sealing, username: str, code: str, now_us: int) -> None:
+    """Puts the proposed secret in force: from now on a password alone is not enough. Raises
+    BadRequestError for a wrong code, or where none was proposed."""
+    user_id = users.id_of(database, username)
+    with database.writing() as connection:
+        row = connection.execute(
+            select(SECOND_FACTOR).where(SECOND_FACTOR.c.user_id == user_id).with_for_update()
+        ).first()
+        step = None
+        if row is not None and row.proposed:
+            step = _step_of(sealing.open(row.proposed, f"{_PURPOSE}{user_id}"), code, now_us)
+        if row is None or step is None:
+            raise BadRequestError("code: is wrong, or no second factor was asked for")
+        connection.execute(
+            update(SECOND_FACTOR)
+            .where(SECOND_FACTOR.c.user_id == user_id)
+            .values(secret=row.proposed, proposed="", used_step=step)
+        )
+
+
+def remove(database: Database, username: str) -> None:
+    """A password is enough again. Idempotent."""
+    user_id = users.id_of(database, username)
+    with database.writing() as connection:
+        connection.execute(delete(SECOND_FACTOR).where(SECOND_FACTOR.c.user_id == user_id))
+
+
+def is_in_force(database: Database, username: str) -> bool:
+    user_id = users.id_of(database, username)
+    query = select(SECOND_FACTOR.c.secret).where(SECOND_FACTOR.c.user_id == user_id)
+    with database.reading() as connection:
+        return bool(connection.scalar(query))
+
+
+def check_code(
+    connection: Connection, sealing: Sealing, user_id: int, code: str, now_us: int
+) -> None:
+    """Uses a code up; nothing for a user without a factor in force. Raises UnauthorizedError, with
+    the reason `second_factor_needed` where there is no code."""
+    query = select(SECOND_FACTOR).where(SECOND_FACTOR.c.user_id == user_id).with_for_update()
+    row = connection.execute(query).first()
+    if row is None or not row.secret:
+        return
+    if not code:
+        raise UnauthorizedError(
+            "the code of the second factor is needed", reason="second_factor_needed"
+        )
+    step = _step_of(sealing.open(row.secret, f"{_PURPOSE}{user_id}"), code, now_us)
+    if step is None or step <= row.used_step:
+        raise UnauthorizedError("the code is wrong, or was used", reason="second_factor_wrong")
+    connection.execute(
+        update(SECOND_FACTOR).where(SECOND_FACTOR.c.user_id == user_id).values(used_step=step)
+    )
+
+
+def _step_of(secret: str, code: str, now_us: int) -> int | None:
+    """The time step that a code belongs to: of now, the one before or after; None for a wrong
+    one."""
+    totp = pyotp.TOTP(secret)
+    now = now_us // _SECOND_US // totp.interval
+    for step in (now, now - 1, now + 1):
+        expected = totp.at(step * totp.interval)
+        if secrets.compare_digest(expected, code.strip()[:20].encode("ascii", "replace").decode()):
+            return step
+    return None

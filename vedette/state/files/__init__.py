@@ -1,0 +1,1 @@
+"""Files of programs: which copies there are, and which are to come."""

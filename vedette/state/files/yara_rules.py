@@ -1,0 +1,128 @@
+"""YARA rules that people added, as rows: which there are, and which were stopped."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import delete, func, insert, select, update
+
+from vedette.errors import BadRequestError, ConflictError, NotFoundError
+from vedette.limits import YARA_ALL_BYTES_MAX, YARA_TEXTS_MAX
+from vedette.state.db.database import Database
+from vedette.state.db.schema_fleet import YARA_RULE
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class YaraRule:
+    """A text of rules. Times in epoch microseconds."""
+
+    name: str
+    text: str
+    enabled: bool
+    problem: str
+    """Why it was stopped; "" while it is not."""
+    username: str
+    """Of the latest change."""
+    changed_us: int
+
+    @property
+    def is_in_force(self) -> bool:
+        return self.enabled and not self.problem
+
+    @property
+    def digest(self) -> str:
+        """Of the text, short."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+
+
+def all_rules(database: Database) -> list[YaraRule]:
+    """By name."""
+    with database.reading() as connection:
+        rows = connection.execute(select(YARA_RULE).order_by(YARA_RULE.c.name)).mappings().all()
+    return [_rule(row) for row in rows]
+
+
+def marks(database: Database) -> list[tuple[object, ...]]:
+    """What changes with the rules: name, whether it is in force, and when it was changed."""
+    columns = (YARA_RULE.c.name, YARA_RULE.c.enabled, YARA_RULE.c.problem, YARA_RULE.c.changed_us)
+    with database.reading() as connection:
+        return [tuple(row) for row in connection.execute(select(*columns).order_by(columns[0]))]
+
+
+def get(database: Database, name: str) -> YaraRule:
+    """Raises NotFoundError."""
+    with database.reading() as connection:
+        row = connection.execute(select(YARA_RULE).where(YARA_RULE.c.name == name)).mappings()
+        found = row.first()
+    if found is None:
+        raise NotFoundError(f"there is no text of YARA rules {name[:64]!r}")
+    return _rule(found)
+
+
+def save(
+    database: Database,
+    name: str,
+    username: str,
+    now_us: int,
+    *,
+    text: str | None = None,
+    enabled: bool | None = None,
+) -> YaraRule:
+    """Adds a text, which has been checked, or changes one; None leaves as it is. A change lets a
+    text run again that was stopped. Raises BadRequestError for the name, NotFoundError, and
+    ConflictError when there are too many."""
+    if not _NAME.fullmatch(name):
+        raise BadRequestError("name: 1 to 64 letters, digits, dots, dashes and underscores")
+    values: dict[str, object] = {"username": username, "changed_us": now_us, "problem": ""}
+    values |= {} if text is None else {"text": text}
+    values |= {} if enabled is None else {"enabled": int(enabled)}
+    with database.writing() as connection:
+        changed = connection.execute(
+            update(YARA_RULE).where(YARA_RULE.c.name == name).values(values)
+        ).rowcount
+        if not changed and text is None:
+            raise NotFoundError(f"there is no text of YARA rules {name[:64]!r}")
+        if not changed:
+            count = connection.scalar(select(func.count()).select_from(YARA_RULE)) or 0
+            if count >= YARA_TEXTS_MAX:
+                raise ConflictError(f"there are {YARA_TEXTS_MAX} texts of YARA rules")
+        others = select(func.coalesce(func.sum(func.length(YARA_RULE.c.text)), 0)).where(
+            YARA_RULE.c.name != name
+        )
+        if text is not None and int(connection.scalar(others) or 0) + len(text) > (
+            YARA_ALL_BYTES_MAX
+        ):
+            raise ConflictError(f"all texts of YARA rules have over {YARA_ALL_BYTES_MAX:,} bytes")
+        if not changed:
+            row = {"name": name, "enabled": 1, **values}
+            connection.execute(insert(YARA_RULE).values(row))
+    return get(database, name)
+
+
+def remove(database: Database, name: str) -> None:
+    """Raises NotFoundError."""
+    with database.writing() as connection:
+        gone = connection.execute(delete(YARA_RULE).where(YARA_RULE.c.name == name)).rowcount
+    if not gone:
+        raise NotFoundError(f"there is no text of YARA rules {name[:64]!r}")
+
+
+def stop(database: Database, name: str, digest: str, problem: str) -> None:
+    """Stops a text that did not end; nothing when it was changed meanwhile."""
+    known = next((one for one in all_rules(database) if one.name == name), None)
+    if known is None or known.digest != digest:
+        return
+    with database.writing() as connection:
+        connection.execute(
+            update(YARA_RULE)
+            .where(YARA_RULE.c.name == name, YARA_RULE.c.changed_us == known.changed_us)
+            .values(problem=problem)
+        )
+
+
+def _rule(row: object) -> YaraRule:
+    values = dict(row)  # type: ignore[call-overload]
+    return YaraRule(**values | {"enabled": bool(values["enabled"])})

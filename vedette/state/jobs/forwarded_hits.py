@@ -1,0 +1,100 @@
+"""Hits of watchlists and feeds that wait for forwarders.
+
+They are written in the transaction that counts their detections as done, and only while a
+forwarder wants them. Whoever writes detections holds `ALERT_WRITERS` until the transaction ends, so
+ids become visible in their order.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import structlog
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from vedette.limits import FORWARD_HITS_PURGED, FORWARDED_HITS_MAX
+from vedette.state.db.database import Database
+from vedette.state.db.schema_forwarder import FORWARDED_HIT, FORWARDER_STREAM
+
+log = structlog.get_logger(__name__)
+
+TYPE = "watchlist.hit"
+
+
+def is_wanted(connection: Connection) -> bool:
+    """Whether a forwarder, also one that is disabled, has hits among its types."""
+    query = select(FORWARDER_STREAM.c.type).where(FORWARDER_STREAM.c.type == TYPE).limit(1)
+    return connection.execute(query).first() is not None
+
+
+def keep(connection: Connection, bodies: Iterable[str], now_us: int) -> None:
+    """Adds records, each JSON."""
+    rows = [{"body": body, "created_us": now_us} for body in bodies]
+    if rows:
+        connection.execute(insert(FORWARDED_HIT), rows)
+
+
+def newest(database: Database) -> int:
+    """The id of the newest; where none waits, the position of who has come furthest."""
+    furthest = select(func.max(FORWARDER_STREAM.c.position)).where(FORWARDER_STREAM.c.type == TYPE)
+    with database.reading() as connection:
+        waiting = connection.scalar(select(func.max(FORWARDED_HIT.c.id))) or 0
+        return max(waiting, connection.scalar(furthest) or 0)
+
+
+def after(database: Database, position: int, rows: int) -> Sequence[tuple[int, int, str]]:
+    """Id, time and record of the next ones."""
+    query = (
+        select(FORWARDED_HIT.c.id, FORWARDED_HIT.c.created_us, FORWARDED_HIT.c.body)
+        .where(FORWARDED_HIT.c.id > position)
+        .order_by(FORWARDED_HIT.c.id)
+        .limit(rows)
+    )
+    with database.reading() as connection:
+        return [(row[0], row[1], row[2]) for row in connection.execute(query)]
+
+
+def purge(database: Database) -> None:
+    """Deletes what every forwarder has sent, and all where none wants any; and the oldest of more
+    than `FORWARDED_HITS_MAX`, which is counted for those that have not sent them."""
+    while _purge_sent(database) == FORWARD_HITS_PURGED:
+        continue
+    while _drop_oldest(database):
+        continue
+
+
+def _purge_sent(database: Database) -> int:
+    """Deletes some; how many."""
+    with database.writing() as connection:
+        query = select(func.min(FORWARDER_STREAM.c.position), func.count()).where(
+            FORWARDER_STREAM.c.type == TYPE
+        )
+        slowest, count = connection.execute(query).one()
+        some = select(FORWARDED_HIT.c.id).order_by(FORWARDED_HIT.c.id).limit(FORWARD_HITS_PURGED)
+        if count:
+            some = some.where(FORWARDED_HIT.c.id <= slowest)
+        gone = connection.execute(delete(FORWARDED_HIT).where(FORWARDED_HIT.c.id.in_(some)))
+        return gone.rowcount
+
+
+def _drop_oldest(database: Database) -> int:
+    """Deletes some of what is too much; how many."""
+    with database.reading() as connection:
+        waiting = connection.scalar(select(func.count()).select_from(FORWARDED_HIT)) or 0
+    most = min(waiting - FORWARDED_HITS_MAX, FORWARD_HITS_PURGED)
+    if most <= 0:
+        return 0
+    with database.writing() as connection:
+        oldest = select(FORWARDED_HIT.c.id).order_by(FORWARDED_HIT.c.id).limit(most)
+        ids = connection.scalars(oldest).all() or [0]
+        streams = FORWARDER_STREAM.c.type == TYPE
+        for forwarder_id, position in connection.execute(
+            select(FORWARDER_STREAM.c.forwarder_id, FORWARDER_STREAM.c.position).where(streams)
+        ).all():
+            lost = sum(one > position for one in ids)
+            connection.execute(
+                update(FORWARDER_STREAM)
+                .where(streams, FORWARDER_STREAM.c.forwarder_id == forwarder_id)
+                .values(lost=FORWARDER_STREAM.c.lost + lost)
+            )
+        connection.execute(delete(FORWARDED_HIT).where(FORWARDED_HIT.c.id <= ids[-1]))
+    log.error("hits that wait for forwarders are too many; the oldest are deleted", hits=len(ids))
+    return len(ids)

@@ -1,0 +1,1 @@
+"""What the servers of a cluster share out among themselves: hosts, numbers of commits, counts."""

@@ -1,0 +1,34 @@
+"""How many requests each server has let through, by key, so that a limit holds for all together."""
+
+from collections.abc import Mapping
+
+from sqlalchemy import delete, select, update
+
+from vedette.limits import REQUEST_COUNTS_KEPT_S
+from vedette.state.db.database import Database, insert_new, time_us
+from vedette.state.servers.tables import REQUEST_COUNT
+
+_SECOND_US = 1_000_000
+
+
+def exchange(
+    database: Database, server_id: str, used: Mapping[str, int]
+) -> dict[tuple[str, str], int]:
+    """Saves the totals of a server, of the keys that changed. Returns the totals of other servers
+    by key and server, of all keys in use."""
+    with database.writing() as connection:
+        now_us = time_us(connection)
+        for name in sorted(used):
+            row = {"name": name, "server_id": server_id}
+            connection.execute(insert_new(connection, REQUEST_COUNT), row)
+            connection.execute(
+                update(REQUEST_COUNT)
+                .where(REQUEST_COUNT.c.name == name, REQUEST_COUNT.c.server_id == server_id)
+                .values(used=used[name], counted_us=now_us)
+            )
+        old = REQUEST_COUNT.c.counted_us < now_us - REQUEST_COUNTS_KEPT_S * _SECOND_US
+        # Only its own: nobody waits for a server that was stopped in the middle of this.
+        own = REQUEST_COUNT.c.server_id == server_id
+        connection.execute(delete(REQUEST_COUNT).where(old, own))
+        others = select(REQUEST_COUNT).where(REQUEST_COUNT.c.server_id != server_id)
+        return {(row.name, row.server_id): row.used for row in connection.execute(others).all()}
