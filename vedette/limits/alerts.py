@@ -31,12 +31,12 @@ ALERTS_AN_HOUR_MAX = 200
 """New alerts of one source in an hour; nobody reads more. Further detections are counted in one
 alert, except those on hosts that have none yet."""
 
-ALERT_TITLES_MAX = 20_000
-"""Different titles of alerts that a search for words of a title tests before it looks at alerts:
-10 ms. Rules and watchlists have thousands at most; beyond it those of all alerts are tested."""
+ALERT_TEXTS_MAX = 20_000
+"""Different titles, or hosts, of alerts that a search for words of a title or a host's name tests
+before it looks at alerts: 10 ms. Beyond it those of all alerts are tested."""
 
-ALERT_TITLES_MATCHED_MAX = 1_000
-"""Titles that such a search then looks for; words of more are as good as all."""
+ALERT_TEXTS_MATCHED_MAX = 1_000
+"""Titles or hosts that such a search then looks for; a test that more meet is as good as all."""
 
 ALERT_HOSTS_AN_HOUR_MAX = 1_000
 """New alerts of one source in an hour on hosts that have none yet: a rule that fires on every host

@@ -13,7 +13,7 @@ from vedette.model.alert_fields import ALERT
 from vedette.model.findings.alert import AlertRow
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import check, compile_match, parse
-from vedette.query.compile.alerts_sql import compile_alerts, title_tests
+from vedette.query.compile.alerts_sql import compile_alerts, shared_tests
 from vedette.query.compile.document import ALERT as ALERT_DOCUMENT
 from vedette.query.match import Prepared
 from vedette.search.alerts import alert_search
@@ -255,30 +255,38 @@ def ids_by_words(engine: ClickHouseEngine, query: str, scope: Scope = EVERYTHING
     return [NAMES[row["id"]] for row in answer.rows]
 
 
-@pytest.mark.parametrize("titles_max", [1_000, 2])
+@pytest.mark.parametrize("texts_max", [1_000, 2])
 @pytest.mark.parametrize(
     "query",
     [
         *("title:shell", "title:no-such-word", "-title:shell", "title:shell OR title:storm"),
         *("title:shell title:reverse", "title:shell status:Unresolved", 'title:"reverse shell"'),
         *("title:*", "title:shell hostname:ws-2", "(title:shell OR username:root) -title:bad"),
+        *("hostname:ws-1", "hostname:WS-*", "-hostname:ws-1", "hostname:ws-1 OR hostname:ws-2"),
+        *("hostname:no-such-host", "hostname:ws-1 hostname:ws-2", "hostname:ws-1 -title:shell"),
     ],
 )
-def test_words_of_a_title_find_what_its_text_says_however_they_are_looked_up(
-    stored: ClickHouseEngine, query: str, titles_max: int, monkeypatch: pytest.MonkeyPatch
+def test_titles_and_hosts_are_found_as_their_text_says_however_they_are_looked_up(
+    stored: ClickHouseEngine, query: str, texts_max: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(alert_texts, "ALERT_TITLES_MATCHED_MAX", titles_max)
-    monkeypatch.setattr(alert_texts, "ALERT_TITLES_MAX", titles_max)
+    monkeypatch.setattr(alert_texts, "ALERT_TEXTS_MATCHED_MAX", texts_max)
+    monkeypatch.setattr(alert_texts, "ALERT_TEXTS_MAX", texts_max)
     where = compile_alerts(check(parse(query, ALERT), ALERT, now_us=NOW_US))
     for scope in (EVERYTHING, Scope(frozenset({2}))):
         plain = search_alerts(stored, where, scope, NEWEST, rows=50)
         assert ids_by_words(stored, query, scope) == [NAMES[row["id"]] for row in plain.rows]
 
 
-def test_a_title_is_tested_once_however_many_alerts_have_it(stored: ClickHouseEngine) -> None:
-    (match,) = title_tests(check(parse("title:shell", ALERT), ALERT, now_us=NOW_US))
-    found = alert_texts.titles_where(stored, compile_alerts(match), None)
-    assert found == ["<b>Reverse</b> shell"]
+@pytest.mark.parametrize(
+    ("query", "texts"),
+    [("title:shell", ["<b>Reverse</b> shell"]), ("hostname:ws-2", ["ws-2.corp.test"])],
+)
+def test_a_text_is_tested_once_however_many_alerts_have_it(
+    stored: ClickHouseEngine, query: str, texts: list[str]
+) -> None:
+    ((column, match),) = shared_tests(check(parse(query, ALERT), ALERT, now_us=NOW_US))
+    assert column == query.partition(":")[0]
+    assert alert_texts.texts_where(stored, column, compile_alerts(match), None) == texts
 
 
 def test_groups_lie_within_groups_as_every_alert_is_in_one(stored: ClickHouseEngine) -> None:

@@ -16,13 +16,14 @@ from vedette.query.compile.segments_sql import SegmentCompiler
 from vedette.query.nodes import And, Everything, Not, Or, all_of
 from vedette.query.typed import Checked, Match, TextTest, source_of
 
-_TITLE: Final = "title"
+_SHARED: Final = frozenset({"title", "hostname"})
+"""Columns that many alerts have the same texts in: those of rules, and of hosts."""
 
 
 def compile_alerts(tree: Checked, *, prefix: str = "q") -> Condition:
     """The condition that an alert matches. Run it with `SETTINGS`, within a scope."""
     compiler = SegmentCompiler(ALERT, Binder(prefix))
-    parts = tree.children if isinstance(tree, And) else (tree,)
+    parts = _conjuncts(tree)
     lasting = [part for part in parts if not _changes(part)]
     changing = [part for part in parts if _changes(part)]
     before = compiler.node(all_of(lasting)) if lasting else ""
@@ -33,25 +34,37 @@ def compile_alerts(tree: Checked, *, prefix: str = "q") -> Condition:
     )
 
 
-def title_tests(tree: Checked) -> list[Match]:
-    """The conjuncts that test nothing but titles."""
-    parts = tree.children if isinstance(tree, And) else (tree,)
+def shared_tests(tree: Checked) -> list[tuple[str, Match]]:
+    """The conjuncts that test nothing but one of the columns `_SHARED`, with that column."""
     return [
-        part
-        for part in parts
-        if isinstance(part, Match) and {source_of(test) for test in part.tests} == {_TITLE}
+        (column, part)
+        for part in _conjuncts(tree)
+        if isinstance(part, Match) and (column := _shared_column(part))
     ]
 
 
-def with_titles(tree: Checked, titles: Mapping[Match, Sequence[str]]) -> Checked:
-    """The tree with such conjuncts replaced by the titles for which they are true."""
-    parts = tree.children if isinstance(tree, And) else (tree,)
+def with_values(tree: Checked, values: Mapping[Match, Sequence[str]]) -> Checked:
+    """The tree with such conjuncts replaced by the values for which they are true."""
     return all_of(
-        replace(part, tests=tuple(TextTest(_TITLE, "exact", "equals", one) for one in titles[part]))
-        if isinstance(part, Match) and part in titles
+        replace(part, tests=tuple(_equals(part, one) for one in values[part]))
+        if isinstance(part, Match) and part in values
         else part
-        for part in parts
+        for part in _conjuncts(tree)
     )
+
+
+def _conjuncts(tree: Checked) -> Sequence[Checked]:
+    return tree.children if isinstance(tree, And) else (tree,)
+
+
+def _shared_column(match: Match) -> str:
+    """The only column that it tests, if it is one of those; else ""."""
+    sources = {source_of(test) for test in match.tests}
+    return sources.pop() if len(sources) == 1 and sources <= _SHARED else ""
+
+
+def _equals(match: Match, value: str) -> TextTest:
+    return TextTest(_shared_column(match), "exact", "equals", value)
 
 
 def all_conditions(parts: Sequence[Condition]) -> Condition:

@@ -11,7 +11,7 @@ from vedette.model.alert_fields import ALERT, ALERT_LISTS
 from vedette.model.findings.alert import AlertRow
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, Tree, parse_stored, terms
-from vedette.query.compile.alerts_sql import compile_alerts, title_tests, with_titles
+from vedette.query.compile.alerts_sql import compile_alerts, shared_tests, with_values
 from vedette.query.compile.document import Document
 from vedette.query.highlight import markers
 from vedette.query.parse.query_params import carried_query
@@ -32,7 +32,7 @@ from vedette.store.read.detection.alert_facets import (
     group_alerts,
 )
 from vedette.store.read.detection.alert_histogram import alerts_over_time
-from vedette.store.read.detection.alert_texts import titles_where
+from vedette.store.read.detection.alert_texts import texts_where
 from vedette.store.read.detection.alerts import SORTABLE, alerts_by_id, count_alerts, search_alerts
 from vedette.store.read.segment_search import Found
 
@@ -90,7 +90,7 @@ def search(
     checked = guarded_check(engine, tree, ALERT, settings, now_us)
     reach = Reach.within(settings.search_deadline_s)
     try:
-        where = _with_known_titles(engine, checked, reach)
+        where = _with_known_texts(engine, checked, reach)
         findings = _find(engine, scope, request, where, reach, settings.count_filtered_results)
         is_incomplete = any(part.table == "alert" for part in damaged_parts(engine))
     except UnavailableError as error:
@@ -137,7 +137,7 @@ def groups(
         raise BadRequestError("sort: groups are sorted by one value")
     (sort,) = request.sorts
     reach = Reach.within(settings.search_deadline_s)
-    where = _with_known_titles(engine, checked, reach)
+    where = _with_known_texts(engine, checked, reach)
     return group_alerts(
         engine,
         where,
@@ -212,15 +212,16 @@ def _condition(engine: Engine, tree: Tree, settings: SearchSettings, now_us: int
     return compile_alerts(guarded_check(engine, tree, ALERT, settings, now_us))
 
 
-def _with_known_titles(engine: Engine, checked: Checked, reach: Reach) -> Condition:
-    """The condition of a search: words of titles are looked up among the titles that there are. A
-    title that comes while it runs is found by the next one."""
+def _with_known_texts(engine: Engine, checked: Checked, reach: Reach) -> Condition:
+    """The condition of a search: words of titles, and names of hosts, are looked up among those
+    that there are. One that comes while it runs is found by the next search."""
     known: dict[Match, list[str]] = {}
-    for match in title_tests(checked):
-        titles = titles_where(engine, compile_alerts(match, prefix="title"), reach.left_s())
-        if titles is not None:
-            known[match] = titles
-    return compile_alerts(with_titles(checked, known))
+    for column, match in shared_tests(checked):
+        where = compile_alerts(match, prefix="known")
+        texts = texts_where(engine, column, where, reach.left_s())
+        if texts is not None:
+            known[match] = texts
+    return compile_alerts(with_values(checked, known))
 
 
 def _highlights(tree: Tree, rows: Sequence[AlertRow], reach: Reach) -> list[Highlight]:
