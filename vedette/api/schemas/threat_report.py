@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vedette.api.schemas.search.facets import facet_list
+from vedette.api.schemas.search.search_results import document_results_body
 from vedette.api.schemas.wire_values import instant
 from vedette.limits import REPORT_IOCS_SHOWN_MAX
 from vedette.model.address import address_text
-from vedette.search.reports.report_search import ReportResults, report_id
+from vedette.search.document_search import Results
+from vedette.search.reports.report_search import report_id
 
 Body = dict[str, Any]
 
@@ -59,17 +60,6 @@ def report_iocs(row: Mapping[str, Any], most: int) -> Body:
     return found
 
 
-def report_results_body(found: ReportResults) -> Body:
+def report_results_body(found: Results) -> Body:
     """The answer to a search of reports."""
-    return {
-        "terms": list(found.terms),
-        "results": [report_body(row) for row in found.rows],
-        "total_results": found.total,
-        "highlights": [{"name": one.text, "ids": list(one.ids)} for one in found.highlights],
-        "facets": {name: facet_list(counts) for name, counts in found.facets.items()},
-        "start": found.start,
-        "comprehensive_search": True,
-        "incomplete_results": found.is_incomplete,
-        "filtered": 0,
-        "elapsed": found.elapsed_s,
-    }
+    return document_results_body(found, [report_body(row) for row in found.rows])

@@ -45,6 +45,11 @@ def _second_text(second: int, separator: str) -> str:
     return (_EPOCH + timedelta(seconds=second)).isoformat(separator, "seconds")
 
 
+def elapsed(seconds: float) -> float:
+    """How long a search took, in seconds with microseconds."""
+    return round(seconds, 6)
+
+
 def truth(flag: object) -> str:
     """`true` or `false`, the boolean text of event strings."""
     return "true" if flag else "false"

@@ -1,74 +1,38 @@
 """Searching alerts (docs/alerts.md)."""
 
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from vedette.errors import BadRequestError, NotFoundError, UnavailableError
+from vedette.errors import BadRequestError, NotFoundError
 from vedette.limits import SUPPRESSION_SAMPLES
 from vedette.model.alert_fields import ALERT, ALERT_LISTS
 from vedette.model.findings.alert import AlertRow
 from vedette.model.scope import EVERYTHING, Scope
-from vedette.query import Condition, Tree, parse_stored, terms
+from vedette.query import Condition, Tree, parse_stored
 from vedette.query.compile.alerts_sql import compile_alerts, shared_tests, with_values
-from vedette.query.compile.document import Document
-from vedette.query.highlight import markers
 from vedette.query.parse.query_params import carried_query
 from vedette.query.typed import Checked, Match
-from vedette.search.processes.highlights import Highlight, Highlights, patterns_by_column
+from vedette.search.document_search import Findings, Kind, Results, search_documents, sort_columns
 from vedette.search.processes.process_search import SearchSettings
 from vedette.search.query_guards import guarded_check
 from vedette.search.search_request import SearchRequest, Sort
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
 from vedette.store.integrity.damage import damaged_parts
-from vedette.store.plan.plan import Order
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.detection.alert_facets import (
     AlertGroups,
-    Counts,
     count_alert_facets,
     group_alerts,
 )
 from vedette.store.read.detection.alert_histogram import alerts_over_time
 from vedette.store.read.detection.alert_texts import texts_where
 from vedette.store.read.detection.alerts import SORTABLE, alerts_by_id, count_alerts, search_alerts
-from vedette.store.read.segment_search import Found
 
 ALERT_SORT_DEFAULT: Final = "created_time desc"
 
-_COMPLETE_ROWS: Final = Document(frozenset())
-"""Rows of alerts have all their lists, so no values have to be read for highlights."""
-
-
-@dataclass(frozen=True, slots=True)
-class AlertResults:
-    """The answer to an alert search."""
-
-    rows: Sequence[AlertRow]
-    """One page."""
-    total: int
-    start: int
-    """Number of the first row of the page."""
-    terms: Sequence[str]
-    highlights: Sequence[Highlight]
-    facets: Counts
-    filtered: int
-    """Results outside the caller's scope; 0 unless `count_filtered_results` is set."""
-    is_incomplete: bool
-    """Whether the deadline passed; then there are no results."""
-    elapsed_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Findings:
-    """What the store answered."""
-
-    found: Found = field(default_factory=lambda: Found(0, []))
-    facets: Counts = field(default_factory=dict)
-    hidden: int = 0
-    """Results outside the caller's scope."""
+KIND: Final = Kind(ALERT, ALERT_LISTS, lambda row: str(row["id"]), SORTABLE)
 
 
 def search(
@@ -78,38 +42,21 @@ def search(
     settings: SearchSettings,
     now_us: int,
     cancel: CancelToken | None = None,
-) -> AlertResults:
+) -> Results:
     """The answer to an alert search.
 
     A search that takes longer than its deadline has no results and `is_incomplete`. Raises
     QueryError for a query that cannot be understood, with the position, and BadRequestError for
     a field that cannot be sorted by, or is not a facet.
     """
-    began = time.monotonic()
     tree = carried_query(request.parts, ALERT)
     checked = guarded_check(engine, tree, ALERT, settings, now_us)
-    reach = Reach.within(settings.search_deadline_s)
-    try:
+
+    def find(reach: Reach) -> Findings:
         where = _with_known_texts(engine, checked, reach)
-        findings = _find(engine, scope, request, where, reach, settings.count_filtered_results)
-        is_incomplete = any(part.table == "alert" for part in damaged_parts(engine))
-    except UnavailableError as error:
-        if error.reason != "deadline":
-            raise
-        findings = _Findings(facets={name: [] for name in request.facets})
-        is_incomplete = True
-    left_s = began + settings.search_deadline_s - time.monotonic()
-    return AlertResults(
-        rows=findings.found.rows,
-        total=findings.found.total,
-        start=request.start,
-        terms=terms(tree),
-        highlights=_highlights(tree, findings.found.rows, Reach.within(left_s, cancel=cancel)),
-        facets=findings.facets,
-        filtered=findings.hidden,
-        is_incomplete=is_incomplete,
-        elapsed_s=time.monotonic() - began,
-    )
+        return _find(engine, scope, request, where, reach, settings.count_filtered_results)
+
+    return search_documents(KIND, tree, request, settings, find, cancel)
 
 
 def alert(engine: Engine, scope: Scope, alert_id: str) -> AlertRow:
@@ -185,7 +132,7 @@ def preview_suppression(
     """The effect of a query on the stored alerts of the scope. Raises QueryError."""
     where = _condition(engine, parse_stored(query, ALERT), settings, now_us)
     reach = Reach.within(settings.search_deadline_s)
-    newest = sort_columns((Sort("created_time", is_descending=True),))
+    newest = sort_columns(KIND, (Sort("created_time", is_descending=True),))
     found = search_alerts(engine, where, scope, newest, rows=SUPPRESSION_SAMPLES, reach=reach)
     facets = count_alert_facets(
         engine, where, scope, ("created_time", "hostname", "title"), reach=reach
@@ -224,37 +171,6 @@ def _with_known_texts(engine: Engine, checked: Checked, reach: Reach) -> Conditi
     return compile_alerts(with_values(checked, known))
 
 
-def _highlights(tree: Tree, rows: Sequence[AlertRow], reach: Reach) -> list[Highlight]:
-    """The highlights of a page of alerts (docs/query-language.md#one-segment-at-a-time)."""
-    by_column = patterns_by_column(markers(tree, ALERT, document=_COMPLETE_ROWS)) if rows else {}
-    if not by_column:
-        return []
-    found = Highlights(by_column, reach)
-    for row in rows:
-        for column in by_column:
-            for value in _texts(row, column):
-                found.add(column, value, row["id"])
-    return found.entries()
-
-
-def _texts(row: Mapping[str, Any], column: str) -> Sequence[str]:
-    value = row.get(column, "")
-    return value if column in ALERT_LISTS else (value,)
-
-
-def sort_columns(sorts: tuple[Sort, ...]) -> Order:
-    """The columns to sort by. Raises BadRequestError for a field that cannot be sorted by."""
-    return [(_sort_column(sort.field), sort.is_descending) for sort in sorts]
-
-
-def _sort_column(name: str) -> str:
-    known = ALERT.find(name)
-    column = known.sources[0] if known is not None else ""
-    if column not in SORTABLE:
-        raise BadRequestError(f"sort: results cannot be sorted by {name[:60]!r}")
-    return column
-
-
 def _find(
     engine: Engine,
     scope: Scope,
@@ -262,14 +178,15 @@ def _find(
     where: Condition,
     reach: Reach,
     counts_filtered: bool,
-) -> _Findings:
+) -> Findings:
     """All store reads of a search, within one reach."""
-    order = sort_columns(request.sorts)
+    order = sort_columns(KIND, request.sorts)
     found = search_alerts(
         engine, where, scope, order, start=request.start, rows=request.rows, reach=reach
     )
     facets = count_alert_facets(engine, where, scope, request.facets, reach=reach)
-    if scope.sees_all or not counts_filtered:
-        return _Findings(found, facets)
-    everywhere = count_alerts(engine, where, EVERYTHING, reach=reach)
-    return _Findings(found, facets, everywhere - found.total)
+    hidden = 0
+    if not scope.sees_all and counts_filtered:
+        hidden = count_alerts(engine, where, EVERYTHING, reach=reach) - found.total
+    is_incomplete = any(part.table == "alert" for part in damaged_parts(engine))
+    return Findings(found, facets, hidden, is_incomplete)

@@ -14,20 +14,21 @@ from vedette.api.http.request_bodies import decoded_body, json_object
 from vedette.api.http.responses import json_answer
 from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import described, flag
-from vedette.api.schemas.search.binary import binary_summary_body, frequency_body
+from vedette.api.schemas.search.binary import binary_body, binary_summary_body, frequency_body
 from vedette.api.schemas.search.binary_archive import zip_answer
 from vedette.api.schemas.search.binary_usage import usage_body
 from vedette.api.schemas.search.default_icon import default_icon
 from vedette.api.schemas.search.process import Body
 from vedette.api.schemas.search.search_parameters import Pairs, body_pairs, search_request
-from vedette.api.schemas.search.search_results import binary_results_body
+from vedette.api.schemas.search.search_results import document_results_body
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.scope import Scope
 from vedette.respond.binary_reading import read_icon
 from vedette.search.binaries import binary_search
-from vedette.search.binaries.binary_search import Row, copy_name
+from vedette.search.binaries.binary_search import copy_name
 from vedette.search.bounded_engine import BoundedEngine
+from vedette.search.document_search import Row
 from vedette.state.accounts import audit_trail
 from vedette.state.db.audit_log import Entry
 from vedette.store.read.binary_facets import FACETS
@@ -84,7 +85,8 @@ async def _search(request: Request, here: Services, scope: Scope, pairs: Pairs) 
         now_us = here.clock.now_us()
         found = binary_search.search(engine, scope, wanted, here.settings, now_us, engine.cancel)
         copied = here.copies.copied(list(map(copy_name, found.rows)), scope)
-        return json_answer(binary_results_body(found, copied))
+        bodies = [binary_body(row, copied) for row in found.rows]
+        return json_answer(document_results_body(found, bodies))
 
     return await run_search(request, here, work)
 

@@ -17,8 +17,8 @@ from vedette.limits import BINARY_ORDER_HOURS, BINARY_ORDER_HOURS_MAX
 from vedette.model.scope import Scope
 from vedette.respond.binary_requests import cancel_request, request_file
 from vedette.search.binaries import binary_search
-from vedette.search.binaries.binary_search import Row
 from vedette.search.bounded_engine import BoundedEngine
+from vedette.search.document_search import Row
 from vedette.state.files import binary_orders
 from vedette.state.files.binary_orders import OrderedFile
 

@@ -3,28 +3,19 @@
 from vedette.api.schemas.search.alert import alert_body
 from vedette.api.schemas.search.facets import facet_list
 from vedette.api.schemas.search.process import Body
+from vedette.api.schemas.search.search_results import document_results_body
 from vedette.api.schemas.wire_values import instant
 from vedette.model.findings.alert import THOUSAND
-from vedette.search.alerts.alert_search import AlertResults, SuppressionPreview
+from vedette.search.alerts.alert_search import SuppressionPreview
 from vedette.search.alerts.host_risk import HostRisk
+from vedette.search.document_search import Results
 from vedette.store.read.detection.alert_facets import AlertGroup, AlertGroups
 
 
-def alert_results_body(found: AlertResults) -> Body:
+def alert_results_body(found: Results) -> Body:
     """The answer to an alert search."""
-    return {
-        "terms": list(found.terms),
-        "results": [alert_body(row) for row in found.rows],
-        "elapsed": found.elapsed_s,
-        "comprehensive_search": True,
-        "all_segments": True,
-        "total_results": found.total,
-        "highlights": [{"name": one.text, "ids": list(one.ids)} for one in found.highlights],
-        "facets": {name: facet_list(counts) for name, counts in found.facets.items()},
-        "start": found.start,
-        "incomplete_results": found.is_incomplete,
-        "filtered": found.filtered,
-    }
+    body = document_results_body(found, [alert_body(row) for row in found.rows])
+    return body | {"all_segments": True}
 
 
 def groups_body(found: AlertGroups, by: str, start: int) -> Body:

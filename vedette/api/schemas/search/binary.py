@@ -12,7 +12,8 @@ from vedette.api.schemas.search.process import Body
 from vedette.api.schemas.search.tags import alliance_members, watchlist_members
 from vedette.api.schemas.wire_values import instant
 from vedette.model.findings.tag import TAGS
-from vedette.search.binaries.binary_search import Row, copy_name, identity
+from vedette.search.binaries.binary_search import copy_name, identity
+from vedette.search.document_search import Row
 from vedette.store.read.binaries import Frequency
 
 OS_TYPES: Final = {"windows": "Windows", "linux": "Linux", "osx": "Osx"}

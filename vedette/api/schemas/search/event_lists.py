@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 import orjson
 
 from vedette.api.schemas.search.process import Body, process_body
-from vedette.api.schemas.wire_values import event_time, instant, pipe_safe, truth
+from vedette.api.schemas.wire_values import elapsed, event_time, instant, pipe_safe, truth
 from vedette.model.address import address_text, signed_int32
 from vedette.model.event import (
     BLOCK_RESULT_UNKNOWN,
@@ -231,7 +231,7 @@ def process_events_body(found: ProcessEvents, version: EventVersion) -> Body:
         "process": body,
         "total_events": found.total,
         "incomplete_events": found.is_cut,
-        "elapsed": found.elapsed_s,
+        "elapsed": elapsed(found.elapsed_s),
     }
 
 
@@ -239,7 +239,7 @@ def preview_body(found: Preview) -> Body:
     """A process with some of its events (docs/api-objects.md#process-preview), in the form of
     version 1."""
     body = process_body(found.row) | _event_members(found.by_kind, 1)
-    return body | {"segment": body["segment_id"], "elapsed": found.elapsed_s}
+    return body | {"segment": body["segment_id"], "elapsed": elapsed(found.elapsed_s)}
 
 
 def _event_members(by_kind: Mapping[str, Sequence[ProcessEvent]], version: EventVersion) -> Body:

@@ -3,6 +3,7 @@
 from typing import Any, assert_never
 
 from vedette.api.schemas.search.process import Body
+from vedette.api.schemas.wire_values import elapsed
 from vedette.query import Tree
 from vedette.query.nodes import And, Everything, Exact, Leaf, Not, Or, Range, Text
 from vedette.query.typed import TagTest, Test, TextTest, source_of
@@ -26,7 +27,7 @@ def explanation_body(found: Explanation) -> Body:
             "level": found.cost.level,
         },
         "hints": [{"term": one.text, "hint": hint} for one in found.terms for hint in one.hints],
-        "elapsed": found.elapsed_s,
+        "elapsed": elapsed(found.elapsed_s),
     }
 
 

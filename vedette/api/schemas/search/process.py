@@ -11,7 +11,7 @@ from vedette.api.schemas.search.tags import (
     feed_hits,
     tag_members,
 )
-from vedette.api.schemas.wire_values import instant, known_instant
+from vedette.api.schemas.wire_values import elapsed, instant, known_instant
 from vedette.model.address import signed_int32
 from vedette.model.ids import names_process, unique_id, unknown_parent_id
 from vedette.search.processes.process import FeedHits, Relative, Segments, Summary
@@ -144,11 +144,11 @@ def summary_body(summary: Summary) -> Body:
 def segments_body(segments: Segments) -> Body:
     """A list of segments (docs/api-objects.md#segment-list)."""
     items = [_segment_item(segments.process_id, one) for one in segments.segments]
-    return {"process": {"segments": items}, "elapsed": segments.elapsed_s}
+    return {"process": {"segments": items}, "elapsed": elapsed(segments.elapsed_s)}
 
 
 def feed_hits_body(hits: FeedHits) -> Body:
-    return {"alliance_hits": feed_hits(hits.tags), "elapsed": hits.elapsed_s}
+    return {"alliance_hits": feed_hits(hits.tags), "elapsed": elapsed(hits.elapsed_s)}
 
 
 def partition_number(partition_ms: int) -> int:

@@ -1,12 +1,12 @@
-"""The answers to process and binary searches (docs/api-objects.md#search-answer; every member of
+"""The answers to searches (docs/api-objects.md#search-answer; every member of
 docs/clients.md#search-and-facets)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from vedette.api.schemas.search.binary import Copied, binary_body
 from vedette.api.schemas.search.facets import facet_list, process_facets
 from vedette.api.schemas.search.process import Body, process_body
-from vedette.search.binaries.binary_search import BinaryResults
+from vedette.api.schemas.wire_values import elapsed
+from vedette.search.document_search import Results
 from vedette.search.processes.highlights import Highlight
 from vedette.search.processes.process_search import SearchResults
 
@@ -16,7 +16,7 @@ def process_results_body(found: SearchResults) -> Body:
     return {
         "terms": list(found.terms),
         "results": [process_body(row) for row in found.rows],
-        "elapsed": found.elapsed_s,
+        "elapsed": elapsed(found.elapsed_s),
         "comprehensive_search": found.is_comprehensive,
         "all_segments": found.is_everywhere,
         "total_results": found.total,
@@ -29,19 +29,19 @@ def process_results_body(found: SearchResults) -> Body:
     }
 
 
-def binary_results_body(found: BinaryResults, copied: Copied) -> Body:
-    """The answer to a binary search."""
+def document_results_body(found: Results, results: Sequence[Body]) -> Body:
+    """The answer to a search of documents that are whole in one row."""
     return {
         "terms": list(found.terms),
-        "results": [binary_body(row, copied) for row in found.rows],
+        "results": list(results),
+        "elapsed": elapsed(found.elapsed_s),
+        "comprehensive_search": True,
         "total_results": found.total,
         "highlights": _highlights(found.highlights),
         "facets": {name: facet_list(counts) for name, counts in found.facets.items()},
         "start": found.start,
-        "comprehensive_search": True,
         "incomplete_results": found.is_incomplete,
         "filtered": found.filtered,
-        "elapsed": found.elapsed_s,
     }
 
 

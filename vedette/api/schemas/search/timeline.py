@@ -7,7 +7,7 @@ from typing import Final
 
 from vedette import limits
 from vedette.api.schemas.search.process import Body
-from vedette.api.schemas.wire_values import instant
+from vedette.api.schemas.wire_values import elapsed, instant
 from vedette.errors import BadRequestError
 from vedette.search.events.timeline import SECOND_US, Timeline
 
@@ -39,7 +39,7 @@ def timeline_body(timeline: Timeline) -> Body:
             for step, counts in steps.items()
         ],
         "event_counts": dict(totals),
-        "elapsed": timeline.elapsed_s,
+        "elapsed": elapsed(timeline.elapsed_s),
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from vedette.api.schemas.search.process import Body
 from vedette.api.schemas.search.tree_token import token_of
-from vedette.api.schemas.wire_values import instant, known_instant
+from vedette.api.schemas.wire_values import elapsed, instant, known_instant
 from vedette.model.event import ChildKind
 from vedette.model.ids import unique_id, unknown_parent_id
 from vedette.search.processes.process_columns import COUNTED, Row
@@ -38,7 +38,7 @@ def tree_body(tree: ProcessTree) -> Body:
         "nodes": [_node_body(one) for one in tree.nodes],
         "is_complete": tree.is_complete,
         "continue": token,
-        "elapsed": tree.elapsed_s,
+        "elapsed": elapsed(tree.elapsed_s),
     }
 
 
