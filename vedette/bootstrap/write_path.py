@@ -159,7 +159,7 @@ def start_write_path(
     ingest_queue.start()
     closing.callback(ingest_queue.close)
     if cluster is not None:
-        cluster.membership.start(processor, ingest_queue)
+        cluster.membership.start(processor, ingest_queue, rules.reload)
     return WritePath(
         metrics, sensors, ingest_queue, partitions, filters, privacy, rules, guard, watch, cluster
     )

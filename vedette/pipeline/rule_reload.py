@@ -3,13 +3,15 @@ back what they cost.
 
 The server that changes a rule reloads at once; other servers at the next run of the background
 job. New rules judge every commit that begins later: which was the first is stored
-(`rules.InForce`), and what was stored before is for `POST /api/v1/sigma/test`.
+(`rules.InForce`, with several servers by `servers/judged_rules.py`), and what was stored before is
+for `POST /api/v1/sigma/test`.
 """
 
 import time
 from collections import Counter, deque
 from dataclasses import replace
 from threading import Lock
+from typing import Final
 
 import structlog
 
@@ -32,8 +34,11 @@ from vedette.state.db.database import Database
 from vedette.state.policy import rules
 from vedette.state.policy.rules import InForce
 from vedette.state.policy.sigma_rule import NewSigmaRule, RuleCounts
+from vedette.state.servers.judged_rules import note_judged
 
 log = structlog.get_logger(__name__)
+
+_NEVER_LOADED: Final = -1
 
 
 class RuleReloader:
@@ -43,21 +48,29 @@ class RuleReloader:
         self._database = database
         self._processor = processor
         self._clock = clock
-        self._noted = InForce()
+        self._noted = InForce(_NEVER_LOADED)
         self._spent: deque[tuple[float, list[RuleCost]]] = deque()
         """Costs of the last minute, each with the time of its `flush`."""
         self._lock = Lock()
 
     def reload(self) -> None:
-        """Loads the rules if any changed. They judge commits that begin later."""
+        """Loads the rules if any changed. They judge commits that begin later. When it returns,
+        this server has said so, and no others were in force when it did."""
         with self._lock:
-            if rules.generation(self._database) == self._noted.generation:
-                return
-            generation, documents = rules.evaluated(self._database)
-            self._processor.rules.use(generation, judged_rules(documents))
-            self._noted = InForce(generation, 0, self._clock.now_us())
-            rules.note_in_force(self._database, self._noted)
+            self._note()
+            while rules.generation(self._database) != self._noted.generation:
+                self._load()
+                self._note()
+
+    def _load(self) -> None:
+        generation, documents = rules.evaluated(self._database)
+        self._processor.rules.use(generation, judged_rules(documents))
+        self._noted = InForce(generation, 0, self._clock.now_us())
         log.info("detection rules loaded", rules=len(documents), generation=generation)
+
+    def _note(self) -> None:
+        if self._noted.generation != _NEVER_LOADED:
+            note_judged(self._database, self._noted)
 
     def flush(self) -> None:
         """Writes what rules cost and found, and from which commit on they judge. Call it every few
@@ -66,7 +79,7 @@ class RuleReloader:
         with self._lock:
             if judged_by.generation == self._noted.generation and not self._noted.seq:
                 self._noted = replace(self._noted, seq=judged_by.seq)
-                rules.note_in_force(self._database, self._noted)
+                self._note()
         costs = self._processor.rules.take_costs()
         if costs:
             now_us = self._clock.now_us()

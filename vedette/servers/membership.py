@@ -4,9 +4,10 @@ Two threads. `heartbeat` renews the lease, ends servers whose lease is over, and
 is; it never waits for the write path. `sharing` takes and gives up slots between two commits, and
 begins anew under another id after the lease was lost.
 
-A slot is taken in this order: the state database gives it to this server, its hosts are forgotten
-and read back from the store, records of it are accepted. It is given up in the opposite order. So
-while a server stores records of a slot, no other one does.
+A slot is taken in this order: the state database gives it to this server, the newest rules are
+loaded, its hosts are forgotten and read back from the store, records of it are accepted. It is
+given up in the opposite order. So while a server stores records of a slot, no other one does, and
+none of them is judged by older rules than are said to be in force.
 """
 
 import secrets
@@ -87,6 +88,7 @@ class Membership:
         ]
         self._holder: SlotHolder | None = None
         self._intervals: Intervals | None = None
+        self._load_rules: Callable[[], None] = lambda: None
 
     @property
     def id(self) -> str:
@@ -102,9 +104,12 @@ class Membership:
         self._register()
         self._look()
 
-    def start(self, holder: SlotHolder, intervals: Intervals) -> None:
-        """Begins to renew the lease and to take slots."""
-        self._holder, self._intervals = holder, intervals
+    def start(
+        self, holder: SlotHolder, intervals: Intervals, load_rules: Callable[[], None]
+    ) -> None:
+        """Begins to renew the lease and to take slots. `load_rules` loads the rules if any changed,
+        and says that this server judges by them; it may take seconds."""
+        self._holder, self._intervals, self._load_rules = holder, intervals, load_rules
         for thread in self._threads:
             thread.start()
 
@@ -202,6 +207,7 @@ class Membership:
             return  # the heartbeat finds out what that means
         held = {one.slot for one in rows if one.server_id == own_id}
         if not held <= self._taken:
+            self._load_rules()
             self._intervals.between_commits(lambda: self._take(held - self._taken))
         change = change_for(own_id, running, rows)
         if change.release:

@@ -55,8 +55,9 @@ _EVALUATED: Final = and_(_ALIVE, _ROW.enabled, _ROW.stopped_us == 0, _ROW.compil
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """By which generation of the rules this server's commits are judged, and from which commit
-    on (`seq`); 0 before the first."""
+    """By which generation of the rules commits are judged, and from which commit on (`seq`); 0
+    before the first. With several servers: by which all of them judge
+    (`servers/judged_rules.py`)."""
 
     generation: int = 0
     seq: int = 0
@@ -129,7 +130,7 @@ def get(database: Database, rule_id: str) -> SigmaRule:
 def page(database: Database, wanted: Wanted, start: int, rows: int) -> Page:
     """Rules ordered by title and id, from the `start`th on."""
     with database.reading() as connection:
-        in_force = _in_force(connection).generation
+        in_force = in_force_within(connection).generation
         condition = _condition(wanted, in_force)
         count = select(func.count()).select_from(SIGMA_RULE).where(condition)
         query = _joined().where(condition).order_by(_ROW.title, _ROW.id)
@@ -257,12 +258,18 @@ def count(database: Database, added: Mapping[str, RuleCounts]) -> None:
 def in_force(database: Database) -> InForce:
     """By what commits are judged."""
     with database.reading() as connection:
-        return _in_force(connection)
+        return in_force_within(connection)
 
 
-def note_in_force(database: Database, noted: InForce) -> None:
+def in_force_within(connection: Connection) -> InForce:
+    """The same, in a transaction."""
+    stored = connection.scalar(select(VALUE.c.value).where(VALUE.c.name == _IN_FORCE))
+    return InForce(**json.loads(stored)) if stored else InForce()
+
+
+def note_in_force_within(connection: Connection, noted: InForce) -> None:
     """Stores by what commits are judged from now on."""
-    _note(database, _IN_FORCE, asdict(noted))
+    _note(connection, _IN_FORCE, asdict(noted))
 
 
 def origins(database: Database, ids: Sequence[str]) -> dict[str, str]:
@@ -285,19 +292,14 @@ def starter_pack(database: Database) -> StarterPack:
 
 def note_starter_pack(database: Database, noted: StarterPack) -> None:
     """Stores what was added of the starter pack."""
-    _note(database, _STARTER, asdict(noted))
-
-
-def _note(database: Database, name: str, body: Mapping[str, Any]) -> None:
-    value = json.dumps(body)
     with database.writing() as connection:
-        connection.execute(insert_new(connection, VALUE), {"name": name, "value": value})
-        connection.execute(update(VALUE).where(VALUE.c.name == name).values(value=value))
+        _note(connection, _STARTER, asdict(noted))
 
 
-def _in_force(connection: Connection) -> InForce:
-    stored = connection.scalar(select(VALUE.c.value).where(VALUE.c.name == _IN_FORCE))
-    return InForce(**json.loads(stored)) if stored else InForce()
+def _note(connection: Connection, name: str, body: Mapping[str, Any]) -> None:
+    value = json.dumps(body)
+    connection.execute(insert_new(connection, VALUE), {"name": name, "value": value})
+    connection.execute(update(VALUE).where(VALUE.c.name == name).values(value=value))
 
 
 def _put(

@@ -34,6 +34,8 @@ class RunningServer:
     started_us: int
     seen_us: int
     until_us: int
+    rules_generation: int | None
+    """Of the Sigma rules that it judges by (`judged_rules.py`); None while it judges nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ SERVER = Table(
     _text("version"),
     _text("state_schema"),  # the newest migration it knows
     *map(_number, ("telemetry_schema", "started_us", "seen_us", "until_us")),
+    Column("rules_generation", BigInteger),  # NULL while it judges nothing yet
 )
 """The servers that run. `until_us` ends the lease of all that a server holds."""
 
