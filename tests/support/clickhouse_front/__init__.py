@@ -3,8 +3,8 @@
 The front is a process of its own that holds one chDB directory, so several real Vedette servers
 can share a store over the HTTP client, which is the one that a cluster is reached by.
 `protocol.py` reads requests, `statements.py` says what differs from a server with a Keeper,
-`engine.py` runs them, `placement.py` makes several shards of it, `faults.py` makes it fail on
-request, `handler.py` answers, `__main__.py` is the process.
+`engine.py` runs them, `placement.py` makes several shards of it, each with rows of its own,
+`faults.py` makes it fail on request, `handler.py` answers, `__main__.py` is the process.
 
 What it does not have: replication, other machines, users of its own besides the one it is started
 with. `ON CLUSTER` runs on the one engine there is; a replicated table is a plain one that

@@ -1,5 +1,6 @@
 """The engine behind the front: one chDB directory, a handle of its own for every request."""
 
+import json
 import os
 import re
 import tempfile
@@ -11,7 +12,12 @@ from typing import Any, Final
 
 import chdb
 
-from tests.support.clickhouse_front.placement import Placement
+from tests.support.clickhouse_front.placement import (
+    placed_filters,
+    placed_insert,
+    placed_sql,
+    places_sql,
+)
 from tests.support.clickhouse_front.protocol import Request
 from tests.support.clickhouse_front.statements import for_one_engine, format_of, insert_of, reads
 from vedette.limits import STORE_PARTS_MERGED
@@ -92,7 +98,7 @@ class FrontEngine:
         )
         config = directory / "engine.xml"
         config.write_text(ENGINE_CONFIG.format(parts_merged=STORE_PARTS_MERGED, extra=extra))
-        self.placement = Placement(shards)
+        self._is_placed = shards > 1
         self._path = f"{directory / 'clickhouse'}?config-file={config}"
         # The engine lives as long as a handle is open.
         self._first = chdb.connect(self._path)
@@ -105,13 +111,13 @@ class FrontEngine:
         with self._handle(request) as handle:
             found = insert_of(request.statement)
             if found is None:
-                sql = for_one_engine(request.statement.decode())
+                sql = self._sql(request)
                 kind = format_of(sql) or request.params.get("default_format", "TabSeparated")
                 result = handle.query(sql, kind, params=request.bound)
                 return Answer(result.bytes() or b"", kind if reads(sql) else "", _summary(result))
             shard = int(request.params.get("insert_shard_id", 0))
-            if shard:
-                self.placement.note(shard, found.format, found.rows)
+            if shard and self._is_placed:
+                found = placed_insert(found, shard)
             with _file(found.rows) as path:
                 result = handle.query(found.sql(path), "TabSeparated")
                 return Answer(b"", "", _summary(result, written=True))
@@ -119,20 +125,33 @@ class FrontEngine:
     def stream(self, request: Request) -> Iterator[bytes]:
         """The answer to a SELECT in Native format, block by block. Raises EngineError."""
         with self._handle(request) as handle:
-            blocks = handle.send_query(request.statement.decode(), "Native", params=request.bound)
+            blocks = handle.send_query(self._sql(request), "Native", params=request.bound)
             try:
                 for block in blocks:
                     yield block.bytes()
             finally:
                 blocks.close()
 
+    def placement(self) -> dict[str, object]:
+        """The shard of every sensor; and sensors whose rows are on two."""
+        result = self._first.query(places_sql("vedette"), "JSONCompact")
+        rows = json.loads(result.bytes())["data"]
+        return {
+            "places": {str(sensor): shards[0] for sensor, shards in rows},
+            "split": sorted(sensor for sensor, shards in rows if len(shards) > 1),
+        }
+
+    def _sql(self, request: Request) -> str:
+        sql = for_one_engine(request.statement.decode())
+        return placed_sql(sql) if self._is_placed else sql
+
     def _settings(self, request: Request) -> Iterator[str]:
         """What follows SET."""
         settings = request.settings
-        asked = settings.pop("additional_table_filters", "")
-        filters = self.placement.filters(asked, request.params.get("database", "default"))
-        if filters != "{}":
-            settings["additional_table_filters"] = filters
+        if self._is_placed:
+            asked = settings.get("additional_table_filters", "")
+            database = request.params.get("database", "default")
+            settings["additional_table_filters"] = placed_filters(asked, database)
         if settings:
             yield ", ".join(f"{name} = '{_quoted(one)}'" for name, one in settings.items())
 

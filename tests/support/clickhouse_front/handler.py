@@ -50,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
             case "/faults":
                 self._send(200, json.dumps(self.server.faults.left()).encode())
             case "/placement":
-                self._send(200, json.dumps(self.server.engine.placement.state()).encode())
+                self._send(200, json.dumps(self.server.engine.placement()).encode())
             case "/statements":
                 self._send(200, json.dumps([one for one, _ in self.server.statements]).encode())
             case "/settings":

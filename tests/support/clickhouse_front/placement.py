@@ -1,59 +1,71 @@
-"""Several shards in one engine: which of them each row is on.
+"""Several shards in one engine: every row of a sharded table has the number of its shard.
 
 The front's cluster names its engine once for every shard, so a Distributed table reads the same
-rows from all. A filter on the local tables leaves each shard those that inserts sent there.
+rows from all. A column that only the front knows leads the key of every local table, so rows of
+two shards never merge; a filter on the local tables leaves each shard its own. (A database for each
+shard would need servers that listen: an engine takes a shard with a database of its own for a
+remote one.)
 """
 
 import io
 import re
-import threading
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from tests.support.clickhouse_front.statements import Insert
 from vedette.cluster.probe_table import PROBE
 from vedette.store.schema.tables import SHARDED
 
-_PAIR: Final = re.compile(r"'([\w.]+)': '([^']*)'")
+COLUMN: Final = "of_shard"
+
+_PAIR: Final = re.compile(r"'([\w.]+)': '((?:[^'\\\\]|\\\\.)*)'")
+_CREATES_LOCAL: Final = re.compile(r"(CREATE TABLE IF NOT EXISTS `\w+_local`[^(]*\(\n)")
+_PROJECTION: Final = re.compile(r"(PROJECTION \w+ \(SELECT )")
+_READS_PROJECTION: Final = re.compile(r"cluster\('\w+', mergeTreeProjection\([^()]*\(\)[^()]*\)\)")
+_MACRO: Final = "getMacro('shard')"
+_OWN: Final = f"shardNum() IN (0, {COLUMN})"
 
 
-class Placement:
-    """The shard of every sensor whose rows were inserted. Thread-safe."""
+def placed_sql(sql: str) -> str:
+    """A statement for an engine whose local tables have the column."""
+    if sql.lstrip().startswith("ALTER"):
+        return sql.replace(_MACRO, f"toString({COLUMN})")
+    sql = sql.replace(_MACRO, "toString(shardNum())")
+    sql = _READS_PROJECTION.sub(lambda found: f"(SELECT * FROM {found[0]} WHERE {_OWN})", sql)
+    if not _CREATES_LOCAL.search(sql):
+        return sql
+    sql = _CREATES_LOCAL.sub(rf"\1    `{COLUMN}` UInt8 DEFAULT 0,\n", sql)
+    sql = _PROJECTION.sub(rf"\1{COLUMN}, ", sql)
+    return sql.replace("\nORDER BY (", f"\nORDER BY ({COLUMN}, ")
 
-    def __init__(self, shards: int) -> None:
-        self._shards = shards
-        self._lock = threading.Lock()
-        self._places: dict[int, int] = {}
-        self._split: set[int] = set()
 
-    def note(self, shard: int, kind: str, rows: bytes) -> None:
-        """Rows that an insert sends to a shard."""
-        if kind != "Arrow" or self._shards == 1:
-            return
-        table = pa.ipc.open_file(io.BytesIO(rows)).read_all()
-        if "sensor_id" not in table.column_names:
-            return
-        with self._lock:
-            for sensor_id in pc.unique(table.column("sensor_id")).to_pylist():
-                if self._places.setdefault(sensor_id, shard) != shard:
-                    self._split.add(sensor_id)
+def placed_insert(found: Insert, shard: int) -> Insert:
+    """An insert of rows that are sent to a shard."""
+    rows = pa.ipc.open_file(io.BytesIO(found.rows)).read_all()
+    rows = rows.add_column(0, COLUMN, pa.array([shard] * rows.num_rows, pa.uint8()))
+    sink = pa.BufferOutputStream()
+    with pa.RecordBatchFileWriter(sink, rows.schema) as writer:
+        writer.write(rows)
+    into = found.into.replace("(", f"(`{COLUMN}`, ", 1)
+    into = re.sub(r"SELECT ", f"SELECT `{COLUMN}`, ", into, count=1)
+    structure = found.structure and f"'`{COLUMN}` UInt8, {found.structure[1:]}"
+    return Insert(into, found.format, sink.getvalue().to_pybytes(), structure, found.rest)
 
-    def state(self) -> dict[str, object]:
-        with self._lock:
-            places = {str(sensor): shard for sensor, shard in self._places.items()}
-            return {"places": places, "split": sorted(self._split)}
 
-    def filters(self, asked: str, database: str) -> str:
-        """`additional_table_filters` that let each shard see its rows, besides those asked for."""
-        found = dict(_PAIR.findall(asked))
-        if self._shards > 1:
-            with self._lock:
-                sensors = ", ".join(map(str, self._places)) or "0"
-                slots = ", ".join(str(one - 1) for one in self._places.values()) or "0"
-            own = f"shardNum() IN (0, 1 + transform(sensor_id, [{sensors}], [{slots}], 0))"
-            for table in (*SHARDED, PROBE.name):
-                name = f"{table}_local"
-                also = found.pop(name, "")
-                found[f"{database}.{name}"] = f"({also}) AND {own}" if also else own
-        return "{" + ", ".join(f"'{name}': '{one}'" for name, one in found.items()) + "}"
+def placed_filters(asked: str, database: str) -> str:
+    """`additional_table_filters` that let each shard see its rows, besides those asked for."""
+    found = dict(_PAIR.findall(asked))
+    for table in (*SHARDED, PROBE.name):
+        name = f"{table}_local"
+        also = found.pop(name, "")
+        found[f"{database}.{name}"] = f"({also}) AND {_OWN}" if also else _OWN
+    return "{" + ", ".join(f"'{name}': '{one}'" for name, one in found.items()) + "}"
+
+
+def places_sql(database: str) -> str:
+    """Sensors with the shards that have rows of them."""
+    tables = " UNION ALL ".join(
+        f"SELECT sensor_id, {COLUMN} FROM {database}.{table}_local" for table in sorted(SHARDED)
+    )
+    return f"SELECT sensor_id, groupUniqArray({COLUMN}) FROM ({tables}) GROUP BY sensor_id"
