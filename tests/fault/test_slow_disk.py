@@ -3,19 +3,18 @@ it waits, in threads; the event loop does not."""
 
 import os
 import subprocess
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
 import pytest
 
+from tests.fault.callers import CALLERS, Caller
 from tests.fault.crash import launched
 from tests.fault.hostile.prober import probing
 from tests.fault.rounds import is_long
-from tests.support.served import Server, listening, wait_for
+from tests.support.served import listening, wait_for
 from tests.support.sysmon import story
 
 DISK_MB = 1_500
@@ -28,9 +27,6 @@ other tests."""
 
 SLOWEST_MS = HANGS_S * 1_000 / 4
 """No health check waits for the disk, not even one on a machine that is busy with other tests."""
-
-CALLERS = 60
-"""More at once than the web framework has threads."""
 
 
 @pytest.fixture
@@ -91,35 +87,3 @@ def test_health_is_answered_at_once_while_the_disk_hangs(disk: Path) -> None:
         assert [caller.failed for caller in callers if caller.failed] == []
         with server.analyst() as client:
             assert wait_for(lambda: client.get("/readyz").status_code, 200) == 200
-
-
-class Caller(threading.Thread):
-    """One request that reads or writes the disk, or writes a line to the log there."""
-
-    def __init__(self, server: Server, number: int) -> None:
-        super().__init__()
-        self._server = server
-        self._number = number
-        self.failed = ""
-
-    def run(self) -> None:
-        calls: tuple[Callable[[], httpx.Response], ...] = (
-            self._ingest,
-            lambda: self._call("POST", "/api/group", {"name": f"slow {self._number}"}),
-            lambda: self._call("GET", f"/api/v1/process?q=cmdline:{self._number}"),
-            lambda: self._call("PUT", "/api/v1/me/preferences", {"theme": "dark"}),
-            lambda: self._call("POST", "/api/v1/storage/events/new_partition", None),
-            lambda: self._call("POST", "/api/v1/session", {"username": "admin", "password": "no"}),
-        )
-        answer = calls[self._number % len(calls)]()
-        if answer.status_code >= 500 and answer.status_code != 503:
-            self.failed = answer.text
-
-    def _ingest(self) -> httpx.Response:
-        records = story(f"slow-disk-{self._number}.example").records
-        with self._server.sender() as sender:
-            return sender.post("/api/v1/ingest", json=records)
-
-    def _call(self, method: str, path: str, body: object = None) -> httpx.Response:
-        with self._server.analyst() as client:
-            return client.request(method, path, json=body)

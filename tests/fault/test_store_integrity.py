@@ -18,6 +18,7 @@ from tests.fault.crash import forked
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token
 from tests.support.commands import program
 from tests.support.served import STOP_S, Server, listening
+from vedette.cli.options import operator
 
 DELETE_ID = """
 import sys
@@ -153,6 +154,10 @@ def test_a_state_database_without_its_telemetry_is_not_started_on(
         assert "the telemetry that belongs to this state database is missing" in said
     with running(tmp_path, "--accept-store") as server, server.analyst() as client:
         assert searched(client).json()["total_results"] == 0
+        found = client.get("/api/v1/audit", params={"kind": "store"}).json()["results"]
+        assert [(one["author_kind"], one["author"]) for one in found] == [
+            ("command", operator().name)
+        ]
     with running(tmp_path):
         pass
 

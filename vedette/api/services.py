@@ -13,6 +13,7 @@ from vedette.alerting.rule_budget import RuleBudget
 from vedette.alerting.rule_hits import RuleHits
 from vedette.alerting.workflow_jobs import WorkflowJobs
 from vedette.api.body_budget import BodyBudget
+from vedette.api.health_checks import HealthChecks
 from vedette.api.request_rates import RequestRates
 from vedette.api.search_pool import SearchPool
 from vedette.backup.snapshots import Snapshots
@@ -132,8 +133,8 @@ class Services:
         default_factory=lambda: CapacityLimiter(limits.PROVIDER_REQUESTS_MAX)
     )
     """Threads that wait for identity providers."""
-    health_checks: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
-    """One thread for `/readyz`, which nothing else can hold."""
+    health_checks: HealthChecks = field(default_factory=HealthChecks)
+    """Of `/readyz`, in threads that nothing else can hold."""
     part_sequencer: PartSequencer = field(default_factory=PartSequencer)
     bodies: BodyBudget = field(
         default_factory=lambda: BodyBudget(limits.BODIES_IN_FLIGHT_BYTES_MAX)

@@ -57,6 +57,7 @@ from vedette.settings import Settings
 from vedette.state.accounts.access_tokens import AccessTokens
 from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import Tokens
+from vedette.state.db.author import Author
 from vedette.state.db.database import Database
 from vedette.state.db.group_commit import GroupCommit
 from vedette.state.db.sealing import Sealing, open_sealing
@@ -85,15 +86,15 @@ class Assembly:
 
 
 def assemble(
-    settings: Settings, clock: Clock, *, accept_store: bool = False, url: str = ""
+    settings: Settings, clock: Clock, *, accepted_by: Author | None = None, url: str = ""
 ) -> Assembly:
-    """Opens the engines and starts the write path and the timer. `accept_store` is for
+    """Opens the engines and starts the write path and the timer. `accepted_by` is for
     `bootstrap/store_identity.py`; `url` is where other servers reach this one.
 
     Raises StartError with advice for the operator; nothing stays open then.
     """
     with ExitStack() as closing:
-        engines = open_engines(settings, clock, closing, accept_store=accept_store)
+        engines = open_engines(settings, clock, closing, accepted_by=accepted_by)
         credentials = start(engines.state, clock.now_us(), settings.token_lifetime_days * _DAY_US)
         app = _connect(settings, clock, engines, closing, url)
         return Assembly(app, engines.state, credentials, closing.pop_all())

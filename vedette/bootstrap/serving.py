@@ -43,6 +43,7 @@ from vedette.limits import (
     THREAD_SWITCH_INTERVAL_S,
 )
 from vedette.settings import Settings
+from vedette.state.db.author import Author
 from vedette.state.jobs.leases import Leases
 from vedette.state.start import FirstCredentials
 
@@ -117,20 +118,22 @@ def _closing(_number: int, _frame: object) -> None:
     """Ignored: the server is being closed already."""
 
 
-def serve(settings: Settings, clock: Clock | None = None, *, accept_store: bool = False) -> None:
-    """Runs until SIGTERM or SIGINT. Raises StartError when it cannot start; `accept_store` starts
+def serve(
+    settings: Settings, clock: Clock | None = None, *, accepted_by: Author | None = None
+) -> None:
+    """Runs until SIGTERM or SIGINT. Raises StartError when it cannot start; `accepted_by` starts
     on a state database and telemetry that do not belong together."""
     with queued_logs(settings.log_level, settings.log_format):
-        _serve(settings, clock or SystemClock(), accept_store)
+        _serve(settings, clock or SystemClock(), accepted_by)
 
 
-def _serve(settings: Settings, clock: Clock, accept_store: bool) -> None:
+def _serve(settings: Settings, clock: Clock, accepted_by: Author | None) -> None:
     _check_plain_http(settings)
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL_S)
     raise_descriptor_limit()
     listener = _listen(settings)
     url = _url(settings, listener)
-    assembly = assemble(settings, clock, accept_store=accept_store, url=settings.server_url or url)
+    assembly = assemble(settings, clock, accepted_by=accepted_by, url=settings.server_url or url)
     with listener, assembly.closing:
         pair = None if settings.http else certificate(settings, clock.now_us())
         lifetime_us = settings.token_lifetime_days * _DAY_US

@@ -15,6 +15,7 @@ state database), and a state database with sensors next to telemetry that was ne
 sensors that telemetry names, so that their numbers are not given to other hosts.
 """
 
+from collections.abc import Sequence
 from uuid import uuid4
 
 import structlog
@@ -24,6 +25,7 @@ from vedette.doctor.identity import mismatch
 from vedette.errors import StartError
 from vedette.state.accounts import audit_trail
 from vedette.state.db.audit_log import Entry
+from vedette.state.db.author import Author, acting_as
 from vedette.state.db.database import Database
 from vedette.state.store_identity import (
     StateIdentity,
@@ -36,7 +38,7 @@ from vedette.state.store_identity import (
 from vedette.store.engine.client import Engine
 from vedette.store.engine.errors import CorruptPartError
 from vedette.store.integrity import identity as telemetry_identity
-from vedette.store.integrity.damage import damaged_parts
+from vedette.store.integrity.damage import DamagedPart, damaged_parts
 
 log = structlog.get_logger(__name__)
 
@@ -46,19 +48,28 @@ _REMEDY = (
 )
 
 
-def check_store(telemetry: Engine, state: Database, clock: Clock, *, accept: bool) -> None:
-    """Completes or compares the ids; logs damaged parts. Raises StartError on a mismatch."""
+def check_store(
+    telemetry: Engine, state: Database, clock: Clock, *, accepted_by: Author | None
+) -> None:
+    """Completes or compares the ids; logs damaged parts. Raises StartError on a mismatch, unless
+    there is somebody who accepts it, for the audit log."""
     try:
         problem = mismatch(telemetry, state)
     except CorruptPartError as error:
         raise StartError(f"{error.message}: restore a backup of the data directory") from error
-    if problem and not accept:
-        raise StartError(f"{problem}: {_REMEDY}")
-    if problem:
-        _accept(telemetry, state, clock, problem)
-    else:
+    if not problem:
         _complete(telemetry, state)
-    _report_damage(telemetry, state, accept=accept)
+    elif accepted_by is None:
+        raise StartError(f"{problem}: {_REMEDY}")
+    else:
+        with acting_as(accepted_by):
+            _accept(telemetry, state, clock, problem)
+    parts = damaged_parts(telemetry)
+    for part in parts:
+        log.error("damaged part", part=part.text())
+    if accepted_by is not None:
+        with acting_as(accepted_by):
+            _accept_damage(state, parts)
 
 
 def _complete(telemetry: Engine, state: Database) -> None:
@@ -80,18 +91,15 @@ def _accept(telemetry: Engine, state: Database, clock: Clock, problem: str) -> N
         host.sensor_id: (host.hostname, host.os_type)
         for host in telemetry_identity.read_hosts(telemetry)
     }
+    # First: who is killed in between starts anew, and an entry too many is better than none.
+    audit_trail.record(state, Entry("run", "store", "accept", None, {"problem": problem}))
     refused = restore_sensors(state, hosts, clock.now_us())
     _write(telemetry, state, uuid4().hex)
-    audit_trail.record(state, Entry("run", "store", "accept", None, {"problem": problem}))
     log.warning("store accepted", problem=problem, sensors=len(hosts), sensors_without_name=refused)
 
 
-def _report_damage(telemetry: Engine, state: Database, *, accept: bool) -> None:
-    parts = damaged_parts(telemetry)
-    for part in parts:
-        log.error("damaged part", part=part.text())
-    if accept:
-        if parts:
-            taken = {"damaged_parts": len(parts)}
-            audit_trail.record(state, Entry("run", "store", "accept", None, taken))
-        save_accepted_damage(state, {part.key for part in parts} | load_accepted_damage(state))
+def _accept_damage(state: Database, parts: Sequence[DamagedPart]) -> None:
+    if parts:
+        taken = {"damaged_parts": len(parts)}
+        audit_trail.record(state, Entry("run", "store", "accept", None, taken))
+    save_accepted_damage(state, {part.key for part in parts} | load_accepted_damage(state))

@@ -34,6 +34,7 @@ from vedette.servers.shared_numbers import SharedNumbers
 from vedette.settings import Settings
 from vedette.state.clock.guard import ClockGuard
 from vedette.state.clock.record import load_confirmation, load_reading
+from vedette.state.db.author import Author
 from vedette.state.db.database import Database, open_database
 from vedette.state.jobs import watermarks
 from vedette.state.sensors.channel_codes import Channels
@@ -79,7 +80,7 @@ def open_engines(
     closing: ExitStack,
     parts_merged: int = STORE_PARTS_MERGED,
     *,
-    accept_store: bool = False,
+    accepted_by: Author | None = None,
 ) -> Engines:
     """Opens the engines, until `closing` is closed, migrates the state database and checks that
     both belong together. `parts_merged` is for an embedded engine.
@@ -94,14 +95,14 @@ def open_engines(
     if not telemetry.capabilities.cluster:
         _prepare(telemetry)
         migrate(state)
-        check_store(telemetry, state, clock, accept=accept_store)
+        check_store(telemetry, state, clock, accepted_by=accepted_by)
         return Engines(telemetry, state)
     migrate(state)
     with only_one_opens(state):
         join_cluster(telemetry, state)
         with state.exclusive(PARTITION_CHANGES):
             _prepare(telemetry)
-        check_store(telemetry, state, clock, accept=accept_store)
+        check_store(telemetry, state, clock, accepted_by=accepted_by)
     return Engines(telemetry, state)
 
 

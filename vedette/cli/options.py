@@ -80,18 +80,19 @@ def open_state(data: Path | None, config: Path | None) -> Iterator[Database]:
     database = open_database(settings.state_dsn, settings.data)
     try:
         check_current(database)
-        with acting_as(Author("command", _person())):
+        with acting_as(operator()):
             yield database
     finally:
         database.close()
 
 
-def _person() -> str:
+def operator() -> Author:
     """Who typed the command, for the audit log."""
     try:
-        return os.environ.get("SUDO_USER") or getpass.getuser()
+        name = os.environ.get("SUDO_USER") or getpass.getuser()
     except (KeyError, OSError):  # an account without a name
-        return str(os.getuid())
+        name = str(os.getuid())
+    return Author("command", name)
 
 
 def _assigned(assignments: Sequence[str]) -> dict[str, object]:

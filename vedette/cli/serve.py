@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from vedette.cli.loading import loading
-from vedette.cli.options import ConfigOption, DataOption, SetOption, load_settings
+from vedette.cli.options import ConfigOption, DataOption, SetOption, load_settings, operator
 
 
 def serve(
@@ -38,4 +38,4 @@ def serve(
         listen_port=port,
         http=http or None,
     )
-    run_server(loaded.settings, accept_store=accept_store)
+    run_server(loaded.settings, accepted_by=operator() if accept_store else None)

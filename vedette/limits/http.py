@@ -15,6 +15,10 @@ REQUEST_LINE_BYTES_MAX = 256 * 1024
 CHECKIN_THREADS = 8
 """Threads for check-ins and enrolment of sensors alone."""
 
+READINESS_S = 5
+"""How long `/readyz` waits for the store, the state or the disk: a load balancer gives up after
+seconds, and what takes longer is not ready."""
+
 REQUEST_BODY_BYTES_MAX = 8 * 1024 * 1024
 """Bytes of a JSON body that is not telemetry: a query in a body, a bulk update of 10,000 ids."""
 

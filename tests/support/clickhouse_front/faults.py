@@ -2,7 +2,6 @@
 
 import re
 import threading
-import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -16,7 +15,7 @@ class Fault:
     kind: Kind
     """`refuse`: the connection is closed before the statement runs; `lose`: it runs, and the
     connection is closed without an answer; `error`: an answer with `code`; `slow`: it runs
-    `seconds` later."""
+    `seconds` later, or once all faults are taken back."""
     pattern: str = "."
     times: int = 1
     code: int = 210
@@ -29,10 +28,14 @@ class Faults:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._left: list[Fault] = []
+        self._taken_back = threading.Event()
 
     def replace(self, wanted: list[dict[str, Any]]) -> None:
         with self._lock:
             self._left = [Fault(**one) for one in wanted]
+            if not wanted:
+                self._taken_back.set()
+                self._taken_back = threading.Event()
 
     def left(self) -> list[dict[str, Any]]:
         with self._lock:
@@ -47,6 +50,7 @@ class Faults:
             less = [replace(found, times=found.times - 1)] if found.times > 1 else []
             place = self._left.index(found)
             self._left[place : place + 1] = less
+            taken_back = self._taken_back
         if found.kind == "slow":
-            time.sleep(found.seconds)
+            taken_back.wait(found.seconds)
         return found

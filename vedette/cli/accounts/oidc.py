@@ -1,8 +1,11 @@
 """`vedette oidc`: identity providers, and who signs in with which identity. Works on the state
 database, also while the server runs."""
 
+import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Annotated, Any
 
 import typer
@@ -46,35 +49,64 @@ TeamOption = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class ProviderOptions:
+    """What is said of a provider; None for what is not."""
+
+    secret_stdin: StdinOption = False
+    label: LabelOption = None
+    scope: ScopeOption = None
+    creates_users: CreatesOption = None
+    username_claim: UsernameOption = None
+    team_claim: TeamClaimOption = None
+    team: TeamOption = None
+
+    def change(self, database: Database, secret: str | None, client_id: str | None) -> Change:
+        return Change(
+            label=self.label,
+            client_id=client_id,
+            secret=secret,
+            scope=self.scope,
+            creates_users=self.creates_users,
+            username_claim=self.username_claim,
+            team_claim=self.team_claim,
+            teams=_teams(database, self.team),
+        )
+
+
+def _with_provider_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each field of ProviderOptions, in the place of its parameter
+    `options`, which it is called with."""
+    shared = inspect.signature(ProviderOptions).parameters
+    own = inspect.signature(command).parameters
+
+    @wraps(command)
+    def spread(**given: Any) -> None:
+        options = ProviderOptions(**{name: given.pop(name) for name in shared})
+        command(options=options, **given)
+
+    parameters = [
+        one for name in own for one in (shared.values() if name == "options" else [own[name]])
+    ]
+    spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return spread
+
+
 @app.command("add")
+@_with_provider_options
 def add(
     name: NameArgument,
     issuer: Annotated[str, typer.Option(help="As its metadata writes it: https://HOST/PATH.")],
     client_id: Annotated[str, typer.Option(help="What the provider calls this server.")],
-    secret_stdin: StdinOption = False,
-    label: LabelOption = None,
-    scope: ScopeOption = None,
-    creates_users: CreatesOption = None,
-    username_claim: UsernameOption = None,
-    team_claim: TeamClaimOption = None,
-    team: TeamOption = None,
+    options: ProviderOptions,
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Add a provider and print the address to register there."""
     settings = load_settings(data, config).settings
-    secret = _read_secret() if secret_stdin else None
+    secret = _read_secret() if options.secret_stdin else None
     with open_state(data, config) as database:
-        new = Change(
-            label=label,
-            client_id=client_id,
-            secret=secret,
-            scope=scope,
-            creates_users=creates_users,
-            username_claim=username_claim,
-            team_claim=team_claim,
-            teams=_teams(database, team),
-        )
+        new = options.change(database, secret, client_id)
         issuer = checked_provider_url(issuer, "--issuer", is_issuer=True)
         sealing = open_sealing(settings.data)
         identity_providers.add(database, sealing, name, issuer, new, SystemClock().now_us())
@@ -87,16 +119,11 @@ def add(
 
 
 @app.command("change")
+@_with_provider_options
 def change(
     name: NameArgument,
+    options: ProviderOptions,
     client_id: Annotated[str | None, typer.Option(help="Of this server.")] = None,
-    secret_stdin: StdinOption = False,
-    label: LabelOption = None,
-    scope: ScopeOption = None,
-    creates_users: CreatesOption = None,
-    username_claim: UsernameOption = None,
-    team_claim: TeamClaimOption = None,
-    team: TeamOption = None,
     enable: Annotated[
         bool | None, typer.Option("--enable/--disable", help="Disabling ends its sessions.")
     ] = None,
@@ -105,19 +132,9 @@ def change(
 ) -> None:
     """Change a provider; teams that are given replace those it has."""
     settings = load_settings(data, config).settings
-    secret = _read_secret() if secret_stdin else None
+    secret = _read_secret() if options.secret_stdin else None
     with open_state(data, config) as database:
-        new = Change(
-            label=label,
-            client_id=client_id,
-            secret=secret,
-            scope=scope,
-            creates_users=creates_users,
-            username_claim=username_claim,
-            team_claim=team_claim,
-            teams=_teams(database, team),
-            is_enabled=enable,
-        )
+        new = replace(options.change(database, secret, client_id), is_enabled=enable)
         known = identity_providers.named(database, name)
         sealing = open_sealing(settings.data)
         identity_providers.change(database, sealing, known.id, new, SystemClock().now_us())
