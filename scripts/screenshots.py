@@ -16,6 +16,8 @@ from vedette.bootstrap.local_access import LocalAccess, read_access
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 PICTURE_BYTES_MAX = 200_000
+_FLAGS = ("--no-sandbox", "--ignore-certificate-errors")
+"""Of a browser that takes the server's own certificate for good."""
 _ATTACK = "process_name:powershell.exe parent_name:winword.exe"
 
 
@@ -108,9 +110,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     known = _known(access)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
-        )
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=_FLAGS)
         for look, options in looks.items():
             for name in names:
                 path = folder / f"{name}{look and '-' + look}.png"
@@ -131,7 +131,7 @@ def _take(
 ) -> None:
     """One picture, of a page that is read with the token of this machine's programs."""
     headers = {"X-Auth-Token": access.token}
-    context = browser.new_context(ignore_https_errors=True, extra_http_headers=headers, **options)
+    context = browser.new_context(extra_http_headers=headers, **options)
     page = context.new_page()
     page.set_default_timeout(120_000)
     page.goto(access.url + re.sub(r"\{(\w+)\}", lambda found: known[found[1]], screen.path))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.browser import CHROMIUM
+from tests.support.browser import CHROMIUM, PLAYWRIGHT_FLAGS
 from tests.support.served import Server, start_server, state_of
 from vedette.clock import SystemClock
 from vedette.state.accounts import users
@@ -68,7 +68,7 @@ def chromium() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("there is no chromium")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=PLAYWRIGHT_FLAGS)
         yield browser
         browser.close()
 
@@ -106,9 +106,7 @@ def visiting(chromium: Any, server: Server, session: dict[str, Any]) -> Visiting
     def visit(
         *, cookie: Any = session, width: int = 1440, height: int = 900, **options: Any
     ) -> Iterator[Visit]:
-        context = chromium.new_context(
-            ignore_https_errors=True, viewport={"width": width, "height": height}, **options
-        )
+        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
         try:
             if cookie is not None:
                 context.add_cookies([cookie])

@@ -56,7 +56,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 @pytest.fixture(scope="module")
 def session(chromium: Any, server: Demo) -> dict[str, Any]:
     """The link is opened, and its button pressed."""
-    context = chromium.new_context(ignore_https_errors=True)
+    context = chromium.new_context()
     page = context.new_page()
     page.goto(server.link)
     page.click("[data-by-link] button.primary, button.primary")

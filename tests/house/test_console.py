@@ -109,3 +109,9 @@ def test_a_breach_would_be_found(rules: dict[str, str], text: str, tmp_path: Pat
     path = tmp_path / "x"
     path.write_text(text)
     assert found(rules, path) != []
+
+
+def test_comments_of_scripts_are_not_served() -> None:
+    served = b"\n".join(static_files()[name] for name in ("keys.js", "tree.js"))
+    assert b"// a tree of at most" not in served
+    assert b'"< >", "Previous, next page"' in served

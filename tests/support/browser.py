@@ -15,6 +15,11 @@ from pathlib import Path
 from typing import Any
 
 CHROMIUM = shutil.which("chromium")
+PLAYWRIGHT_FLAGS = ("--no-sandbox", "--ignore-certificate-errors")
+"""A browser that takes the servers' own certificates for good. Where each page ignores their errors
+for itself, a request is begun anew for each connection with such a certificate, and given up with
+`ERR_TOO_MANY_RETRIES` in the end; and nothing of it is kept in the cache, as real readers have it.
+"""
 ANSWER_S = 60.0
 _FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",

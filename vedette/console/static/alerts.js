@@ -2,7 +2,7 @@
 
 import { attempt, call, done } from "./api.js";
 import { openDialog } from "./app.js";
-import { number } from "./dom.js";
+import { many, number, parameter } from "./dom.js";
 import { openFlyout } from "./flyout.js";
 import { focusRow, select, selected } from "./grid.js";
 import { bind } from "./keys.js";
@@ -61,16 +61,16 @@ async function ask({ triage: status, assign, word = WORDS[status], ask: field, s
   pending.counting = attempt(async () => {
     const found = await call("POST", "/api/v1/alerts", { ...about.body, dry_run: true });
     Object.assign(pending, { expected: found.alerts, snapshot: found.snapshot });
-    const many = `${number(found.alerts)} ${found.alerts === 1 ? "alert" : "alerts"}`;
-    title.textContent = `${word} ${many}`;
+    const alerts = many(found.alerts, "alert");
+    title.textContent = `${word} ${alerts}`;
     counted.textContent = [
-      `${many} on ${number(found.hosts)} ${found.hosts === 1 ? "host" : "hosts"}`,
+      `${alerts} on ${many(found.hosts, "host")}`,
       found.oldest && `the oldest of ${found.oldest.slice(0, 16).replace("T", " ")}Z`,
       found.assigned_to_others && `${number(found.assigned_to_others)} assigned to somebody`,
       found.not_permitted && `${number(found.not_permitted)} more you may not change`,
     ].filter(Boolean).join(" · ");
     button.disabled = !found.alerts;
-    if (pending.suppress) dialog.querySelector("[data-suppressed]").textContent = `(${many} would not have been made)`;
+    if (pending.suppress) dialog.querySelector("[data-suppressed]").textContent = `(${alerts} would not have been made)`;
     return found;
   });
 }
@@ -89,16 +89,26 @@ async function submit() {
     await call("POST", "/api/v1/alert/suppression", { query: about.suppress.join(" OR "), name: "From the queue of alerts", reason: fields.get("comment") ?? "" });
   }
   dialog.close();
-  leave(about.rows, about.status);
-  const back = found.action_id ? async () => {
-    const undone = await call("POST", `/api/v1/undo/${found.action_id}`);
-    sessionStorage.setItem("done", `${number(undone.restored)} alerts are what they were`);
-    location.reload();
-  } : null;
-  done(`${number(found.changed)} ${found.changed === 1 ? "alert" : "alerts"} changed${about.status ? `: ${about.status.toLowerCase()}` : ""}`, back);
+  const changed = [`${many(found.changed, "alert")} changed${about.status ? `: ${about.status.toLowerCase()}` : ""}`, found.action_id];
+  if (leave(about.rows, about.status)) return sayChanged(...changed);
+  sessionStorage.setItem("changed", JSON.stringify(changed)); // to be taken back on the page that comes
+  location.reload();
 }
 
-// Closed alerts leave the view; the next one is there at once.
+function sayChanged(text, action) {
+  done(text, action ? async () => {
+    const undone = await call("POST", `/api/v1/undo/${action}`);
+    sessionStorage.setItem("done", `${number(undone.restored)} alerts are what they were`);
+    location.reload();
+  } : null);
+}
+
+const changedBefore = JSON.parse(sessionStorage.getItem("changed") ?? "null");
+sessionStorage.removeItem("changed");
+if (changedBefore) sayChanged(...changedBefore);
+
+// Closed alerts leave the view, and the next one is there at once; false where none is left of those
+// that the page has.
 function leave(rows, status) {
   const list = alertRows();
   const at = Math.max(0, list.indexOf(rows[0]));
@@ -115,7 +125,7 @@ function leave(rows, status) {
   grid.dataset.all = "false";
   const next = alertRows()[closes ? at : Math.min(at + 1, alertRows().length - 1)] ?? alertRows().at(-1);
   if (next) show(next);
-  else location.reload();
+  return Boolean(next);
 }
 
 function show(row) {
@@ -139,8 +149,7 @@ if (grid) {
   // A group that is selected selects its alerts; one that is taken out again stays out.
   grid.addEventListener("change", (event) => mark(event.target.closest("tr")));
   grid.addEventListener("selection", () => mark(last));
-  const wanted = new URL(location.href).searchParams.get("d");
-  if (!wanted && alertRows().length) show(alertRows()[0]);
+  if (!parameter("d") && alertRows().length) show(alertRows()[0]);
 }
 
 bind("X", "Select the group of the row", () => {

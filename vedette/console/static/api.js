@@ -12,6 +12,15 @@ export class ApiError extends Error {
   }
 }
 
+// No answer came: whether a change was made is not known.
+function unanswered(method, error) {
+  if (error.name === "AbortError") throw error;
+  document.dispatchEvent(new CustomEvent("unanswered"));
+  throw new ApiError(0, { message: `${noAnswer()}${method === "GET" ? "" : ": look whether it was done before you send it again"}` });
+}
+
+export const noAnswer = () => `The server did not answer${navigator.onLine ? "" : ": this computer is offline"}`;
+
 // The JSON of an answer. Raises ApiError; where the session has ended it asks for a sign-in, and
 // repeats the call.
 export async function call(method, path, body, { signal } = {}) {
@@ -21,7 +30,7 @@ export async function call(method, path, body, { signal } = {}) {
   const answer = await fetch(path, {
     method, headers, signal, credentials: "same-origin", cache: "no-store",
     body: body === undefined ? undefined : JSON.stringify(body),
-  });
+  }).catch((error) => unanswered(method, error));
   if (answer.status === 401 && document.getElementById("session") && !path.startsWith("/api/v1/session")) {
     await signInAgain();
     return call(method, path, body, { signal });
@@ -51,20 +60,30 @@ export function done(text, undo = null) {
   setTimeout(close, undo ? 600_000 : 8_000);
 }
 
-// What went wrong, where the reader looks; stays until it is dismissed.
-export function failed(error) {
+// What went wrong, where the reader looks: in the dialog that is open, else below; stays until it is
+// dismissed. `again` is offered where the same may work later.
+export function failed(error, again = null) {
   if (error?.name === "AbortError") return;
-  const bar = make("div", { class: "failed" }, make("span", {}, untrusted(error.message)));
+  const end = [...document.querySelectorAll("dialog[open]")].at(-1)?.querySelector(".dialog-end");
+  const bar = make("div", { class: end ? "failed bar broken" : "failed", role: end ? "alert" : null }, make("span", {}, untrusted(error.message)));
   if (error.requestId) bar.append(make("code", {}, error.requestId));
-  bar.append(make("button", { type: "button", onclick: () => bar.remove() }, "Dismiss"));
+  if (end) {
+    end.parentElement.querySelector(".failed")?.remove();
+    end.closest("dialog").addEventListener("close", () => bar.remove(), { once: true });
+    end.before(bar);
+    return;
+  }
+  const button = (label, act) => bar.append(make("button", { type: "button", onclick: () => { bar.remove(); act?.(); } }, label));
+  if (again && !(error.status >= 400 && error.status < 500 && error.status !== 429)) button("Try again", again);
+  button("Dismiss");
   document.getElementById("undo")?.append(bar);
 }
 
-export async function attempt(work) {
+export async function attempt(work, again = () => attempt(work)) {
   try {
     return await work();
   } catch (error) {
-    failed(error);
+    failed(error, again);
     return undefined;
   }
 }

@@ -1,8 +1,8 @@
 // What every page does: keys, times, lists, flyout, menus, what happens when an answer fails.
 
-import { attempt, call, failed, get, signInAgain, signOut } from "./api.js";
+import { attempt, call, failed, get, noAnswer, signInAgain, signOut } from "./api.js";
 import { copyMenu } from "./copy.js";
-import { make, meta } from "./dom.js";
+import { icon, make, meta } from "./dom.js";
 import { closeFlyout, startFlyout } from "./flyout.js";
 import { prepareGrids, startGrids } from "./grid.js";
 import { bind, help, startKeys } from "./keys.js";
@@ -19,7 +19,7 @@ const ACTIONS = {
   "copy-menu": (anchor) => copyMenu(anchor),
   help: () => help(),
   omnibox: () => openOmnibox(),
-  reload: () => location.reload(),
+  reload: (button) => (failures.get(button.closest(".error")) ?? (() => location.reload()))(),
   print: () => print(),
   "user-menu": (anchor) =>
     openMenu(anchor, [
@@ -32,6 +32,7 @@ const ACTIONS = {
 };
 
 function startActions() {
+  for (const type of ["click", "submit"]) document.addEventListener(type, stayWhileAway, true);
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-action]");
     const act = button && ACTIONS[button.dataset.action];
@@ -42,17 +43,77 @@ function startActions() {
   });
 }
 
+// While the server does not answer, nothing leaves the page: it could not come back to it.
+function stayWhileAway(event) {
+  const leaves = event.type === "submit" ? "form[method=get]" : "a[href]:not([target]):not([download])";
+  if (document.documentElement.dataset.away !== "true" || !event.target.closest(leaves)) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  failed(new Error(`${noAnswer()}: this page stays until it does`));
+}
+
 export function openDialog(dialog) {
   dialog.showModal();
   dialog.querySelector("[data-first]")?.focus();
   dialog.dispatchEvent(new CustomEvent("opened", { bubbles: true }));
 }
 
-// No answer at all: said where it was waited for, with a way on; what is there stays.
-function unanswered(place) {
-  const text = `The server did not answer${navigator.onLine ? "" : ": this computer is offline"}`;
-  if (!place) failed(new Error(text));
-  else place.replaceWith(make("div", { class: "state error", role: "alert" }, make("p", {}, text), make("button", { type: "button", "data-action": "reload" }, "Try again")));
+const failures = new WeakMap(); // the region that says what failed → what asks again
+
+// Asks for a part once more: a form with what stands in it now.
+const askAgain = ({ sourceElement: source, target, swap, request }) => () =>
+  source.matches("form") ? source.requestSubmit() : source.matches("a") ? source.click() : htmx.ajax("GET", request.action, { source, target, swap });
+
+const overOf = (place) => place?.parentElement?.querySelector(":scope > .error");
+
+// An answer that failed: what is there stays, and what happened stands over it, with a way on. Where
+// nothing is there yet, it takes the place.
+function startFailures() {
+  document.addEventListener("htmx:response:error", ({ detail: { ctx } }) => {
+    ctx.again = askAgain({ ...ctx });
+    if (ctx.target.querySelector(".skeleton, .error") || !ctx.target.childElementCount) ctx.swap = "innerHTML";
+    else {
+      overOf(ctx.target)?.remove();
+      Object.assign(ctx, { swap: ctx.target.id === "flyout" ? "afterbegin" : "beforebegin", push: "false", replace: "false", title: "" });
+    }
+  });
+  document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => ctx.again || overOf(ctx.target)?.remove());
+  document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
+    const found = ctx.again && (overOf(ctx.target) ?? ctx.target.querySelector(".error"));
+    if (found) failures.set(found, ctx.again);
+  });
+  document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
+    if (!ctx?.target) return;
+    document.dispatchEvent(new CustomEvent("unanswered"));
+    const found = make("div", { class: "state error", role: "alert" }, make("h2", {}, icon("warning"), ` ${noAnswer()}`), make("p", {}, make("button", { type: "button", "data-action": "reload" }, "Try again")));
+    failures.set(found, askAgain({ ...ctx }));
+    const empty = ctx.target.querySelector(".skeleton, .error");
+    if (empty) empty.replaceWith(found);
+    else if (ctx.target.id === "flyout") ctx.target.prepend(found);
+    else {
+      overOf(ctx.target)?.remove();
+      ctx.target.before(found);
+    }
+  });
+}
+
+// A search that takes more than a second says for how long it has been, and can be left.
+function startWaiting() {
+  document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
+    if (ctx.target?.id !== "results") return;
+    const began = Date.now();
+    const time = make("span");
+    const bar = make("p", { class: "bar" }, time, " ", make("button", { type: "button", "data-action": "cancel", onclick: () => ctx.request.abort() }, "Cancel"));
+    const timer = setInterval(() => {
+      time.textContent = `Searching for ${Math.round((Date.now() - began) / 1000)} s`;
+      if (!bar.isConnected) ctx.target.before(bar);
+    }, 1000);
+    ctx.answered = () => {
+      clearInterval(timer);
+      bar.remove();
+    };
+  });
+  document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => ctx.answered?.());
 }
 
 function startAnswers() {
@@ -61,8 +122,13 @@ function startAnswers() {
     prepareGrids();
     document.dispatchEvent(new CustomEvent("content"));
   });
-  document.addEventListener("htmx:error", ({ detail }) => unanswered(detail.ctx?.sourceElement?.querySelector(".skeleton")));
-  document.addEventListener("session-ended", () => signInAgain().then(() => location.reload()));
+  document.addEventListener("session-ended", () => signInAgain().then(() => {
+    const waiting = [...document.querySelectorAll(".error")].filter((one) => failures.has(one));
+    for (const one of waiting) {
+      failures.get(one)();
+      failures.delete(one);
+    }
+  }));
   addEventListener("pageshow", (event) => event.persisted && location.reload());
 }
 
@@ -88,6 +154,8 @@ startKeys();
 startMenus();
 startGrids();
 startActions();
+startFailures();
+startWaiting();
 startAnswers();
 startFlyout();
 startPreferences();

@@ -2,7 +2,7 @@
 // in <template id="call" data-method data-path data-params='[["q","..."]]'>.
 
 import { get, done, attempt } from "./api.js";
-import { meta, say } from "./dom.js";
+import { iso, meta, say } from "./dom.js";
 import { openMenu } from "./menu.js";
 
 export async function copyText(text, what = "Copied") {
@@ -64,10 +64,9 @@ export function absoluteLink() {
   const now = Number(meta("server-time"));
   if (match) {
     const size = { m: 60_000, h: 3_600_000, d: 86_400_000 }[match[2]] * Number(match[1]);
-    const iso = (ms) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
     url.searchParams.set("t", `${iso(now - size)}..${iso(now)}`);
   }
-  url.searchParams.set("seen", new Date(now).toISOString().replace(/\.\d+Z$/, "Z"));
+  url.searchParams.set("seen", iso(now));
   return url.href;
 }
 

@@ -31,6 +31,18 @@ export function number(value) {
 
 export const many = (count, one, more = `${one}s`) => `${number(count)} ${count === 1 ? one : more}`;
 
+export const iso = (ms) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+
+// What the address says of the view; a view that changes says so there.
+export const parameter = (name) => new URL(location.href).searchParams.get(name) ?? "";
+
+export function setParameter(name, value) {
+  const url = new URL(location.href);
+  if (value) url.searchParams.set(name, value);
+  else url.searchParams.delete(name);
+  if (url.href !== location.href) history.replaceState(history.state, "", url);
+}
+
 // Said by screen readers, once.
 export function say(text) {
   const place = document.getElementById("said");

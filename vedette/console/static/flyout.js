@@ -1,6 +1,8 @@
 // The flyout: what a row is, beside the list. Not modal: Enter goes in, Esc goes back to the row,
 // arrows in the list fill it anew. Rows have data-flyout with the address of its content.
 
+import { parameter, setParameter } from "./dom.js";
+
 let row = null;
 
 const place = () => document.getElementById("flyout");
@@ -19,7 +21,7 @@ export async function openFlyout(opener, { focus = true } = {}) {
   await htmx.ajax("GET", row.dataset.flyout, { target: "#flyout", source: flyout, swap: "innerHTML" });
   flyout.removeAttribute("aria-busy");
   if (row !== wanted) return;
-  if (row.dataset.view) note(row.dataset.view);
+  if (row.dataset.view) setParameter("d", row.dataset.view);
   if (focus) flyout.querySelector("h2, [tabindex]")?.focus();
 }
 
@@ -32,23 +34,15 @@ export function closeFlyout() {
   document.body.classList.remove("with-flyout");
   row?.classList.remove("open");
   if (back) row?.focus();
-  note("");
+  setParameter("d", "");
   return true;
-}
-
-// The open flyout is part of the address.
-function note(view) {
-  const url = new URL(location.href);
-  if (view) url.searchParams.set("d", view);
-  else url.searchParams.delete("d");
-  history.replaceState(history.state, "", url);
 }
 
 export function startFlyout() {
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-close-flyout]")) closeFlyout();
   });
-  const wanted = new URL(location.href).searchParams.get("d");
+  const wanted = parameter("d");
   if (!wanted) return;
   const found = [...document.querySelectorAll("[data-view]")].find((one) => one.dataset.view === wanted);
   if (found) openFlyout(found, { focus: false });

@@ -3,7 +3,7 @@
 
 import { attempt, call, failed, get } from "./api.js";
 import { copyText } from "./copy.js";
-import { icon, make, number, say } from "./dom.js";
+import { icon, make, number, parameter, say, setParameter } from "./dom.js";
 import { bind } from "./keys.js";
 import { ProcessMap } from "./map.js";
 import { LANES, Timeline } from "./timeline.js";
@@ -33,7 +33,7 @@ const tree = new ProcessTree(part("tree"), {
     showNode(node);
   },
   onOpen: (node) => !node.missing && node.id !== id && location.assign(`/ui/process/${node.id}`),
-  load: (node) => attempt(() => branch(node)).then((found) => found ?? []),
+  load: (node) => attempt(() => branch(node), null),
 });
 let map = null;
 
@@ -161,6 +161,7 @@ function ownKey(event, row) {
 }
 
 async function readEvents() {
+  state.all = [];
   const body = { process_id: id, segment_id: 1, persistent: false };
   state.stream = (await call("POST", "/api/v6/process/stream", body)).stream_id;
   let first = true;
@@ -178,7 +179,7 @@ async function readEvents() {
   filter({ quiet: true });
   part("events-pane").removeAttribute("aria-busy");
   say(`${state.all.length} events`);
-  const wanted = Number(new URL(location.href).searchParams.get("sel"));
+  const wanted = Number(parameter("sel"));
   if (wanted) jump(wanted);
 }
 
@@ -245,13 +246,6 @@ function pick(event, from = "") {
   if (event.type === "childproc" && tree.nodes.has(event.data.processId)) tree.select(event.data.processId, { quiet: true });
   setParameter("sel", event.t);
   showEvent(event);
-}
-
-function setParameter(name, value) {
-  const url = new URL(location.href);
-  if (value) url.searchParams.set(name, value);
-  else url.searchParams.delete(name);
-  history.replaceState(history.state, "", url);
 }
 
 const PLAIN_NAMES = { processId: "process", userName: "user", commandLine: "command line", is_tampered: "tampered", filetype_name: "file type" };
@@ -322,7 +316,6 @@ for (const button of document.querySelectorAll("[data-timeline]")) {
 }
 part("copy-tree").addEventListener("click", () => copyText(tree.asText(), "Tree copied as text"));
 document.addEventListener("preference", () => {
-  list.rows.forEach(() => {});
   list.draw();
   timeline.later();
 });
@@ -367,7 +360,7 @@ async function guarded(work, place) {
     await work();
   } catch (error) {
     part(place).removeAttribute("aria-busy");
-    failed(error);
+    failed(error, () => guarded(work, place));
   }
 }
 
@@ -378,5 +371,5 @@ await Promise.all([
     await readEvents();
   }, "events-pane"),
 ]);
-if (new URL(location.href).searchParams.get("view") === "map") showMap(true);
+if (parameter("view") === "map") showMap(true);
 root.dataset.loaded = "true";

@@ -5,7 +5,7 @@ import { pageCall } from "./copy.js";
 import { startHistogram } from "./histogram.js";
 import { focusRow } from "./grid.js";
 import { bind } from "./keys.js";
-import { isTyping, make, many, say } from "./dom.js";
+import { iso, isTyping, make, many, say, setParameter } from "./dom.js";
 import { keepAll, preference } from "./preferences.js";
 import { narrowedQuery, startQuery, term } from "./query.js";
 
@@ -86,7 +86,6 @@ bind("e", "This host five minutes around", () => {
   const row = focused();
   const ms = Number(row?.querySelector("time[data-time]")?.dataset.time);
   if (!ms) return false;
-  const iso = (at) => new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
   const host = row.querySelector("[data-field=hostname]").dataset.value;
   const params = new URLSearchParams({ q: term("hostname", host), t: `${iso(ms - 300_000)}..${iso(ms + 300_000)}`, tf: "start", sort: "start asc" });
   location.assign(`/ui/process?${params}`);
@@ -113,7 +112,6 @@ function shift(by) {
 }
 
 function setRange(since, until) {
-  const iso = (at) => new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
   const text = `${iso(since)}..${iso(until)}`;
   const select = form.elements.t;
   select.append(new Option(text.replace("..", " to "), text, true, true));
@@ -172,10 +170,7 @@ async function news() {
 
 function follow(on) {
   form.elements.follow.value = on ? "1" : "";
-  const url = new URL(location.href);
-  if (on) url.searchParams.set("follow", "1");
-  else url.searchParams.delete("follow");
-  history.replaceState(history.state, "", url);
+  setParameter("follow", on && "1");
   began(on);
 }
 
@@ -195,10 +190,9 @@ bind("]", "Later time range", () => shift(1));
 document.getElementById("save-search-form").addEventListener("submit", (event) => {
   event.preventDefault();
   const fields = new FormData(event.target);
-  const params = new URL(location.href).searchParams;
   attempt(async () => {
     const kept = await call("POST", "/api/v1/saved_search", {
-      name: fields.get("name"), view: "process", params: params.toString(), shared: fields.get("shared") === "on",
+      name: fields.get("name"), view: "process", params: location.search.slice(1), shared: fields.get("shared") === "on",
     });
     event.target.closest("dialog").close();
     done(`Search “${fields.get("name")}” is saved`, () => call("DELETE", `/api/v1/saved_search/${kept.id}`));

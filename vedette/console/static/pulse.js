@@ -1,20 +1,53 @@
 // What changed while a page is open, every 15 seconds while somebody sees it: open alerts beside
-// their entry, new ones over the queue (which never moves by itself), a store that takes nothing.
+// their entry, new ones over the queue (which never moves by itself), a store that takes nothing, a
+// server that does not answer.
 
-import { make, number } from "./dom.js";
+import { noAnswer } from "./api.js";
+import { make, meta, number, say } from "./dom.js";
 import { bind } from "./keys.js";
+import { timeText } from "./time.js";
 
 const EVERY_MS = 15_000;
 const FIRST_MS = 2_000; // what the page itself asks for comes first
+const AWAY_MS = 3_000;
+const state = document.documentElement.dataset;
+const bar = document.getElementById("news");
 let tag = "";
 let first = null;
+let next = 0;
 
 async function beat() {
-  if (document.hidden) return;
-  const answer = await fetch("/api/v1/pulse", { cache: "no-store", headers: tag ? { "If-None-Match": tag } : {} });
-  if (answer.status !== 200) return;
-  tag = answer.headers.get("etag") ?? "";
-  show(await answer.json());
+  clearTimeout(next);
+  next = setTimeout(beat, EVERY_MS);
+  if (document.hidden && state.away !== "true") return;
+  try {
+    const answer = await fetch("/api/v1/pulse", { cache: "no-store", headers: tag ? { "If-None-Match": tag } : {}, signal: AbortSignal.timeout(EVERY_MS) });
+    if (answer.status > 500) throw new Error(); // of what stands before the server
+    back();
+    if (answer.status !== 200) return;
+    tag = answer.headers.get("etag") ?? "";
+    show(await answer.json());
+  } catch {
+    away();
+  }
+}
+
+// The page stays as it is, with what was typed and selected on it, until the server answers.
+function away() {
+  clearTimeout(next);
+  next = setTimeout(beat, AWAY_MS);
+  if (state.away === "true") return;
+  state.away = "true";
+  bar.replaceChildren(make("p", { class: "bar broken", role: "alert" }, `${noAnswer()} since ${timeText(Date.now())}. What is here is of ${timeText(Number(meta("server-time")))}, and stays with what you typed and selected. The server is asked again every ${AWAY_MS / 1000} seconds.`));
+}
+
+function back() {
+  if (state.away !== "true") return;
+  state.away = "false";
+  tag = "";
+  bar.replaceChildren();
+  say("The server answers again");
+  document.dispatchEvent(new CustomEvent("answered"));
 }
 
 function show(found) {
@@ -25,7 +58,6 @@ function show(found) {
     entry.setAttribute("aria-label", `Alerts, ${number(found.open_alerts)} open`);
     if (found.open_alerts) entry.append(make("span", { class: "count-badge", "aria-hidden": "true" }, found.open_alerts > 999 ? "999+" : found.open_alerts));
   }
-  const bar = document.getElementById("news");
   if (found.newest_alert !== first.newest_alert && location.pathname === "/ui/alerts") {
     const more = found.open_alerts - first.open_alerts;
     bar.replaceChildren(make("button", { type: "button", "data-action": "reload" }, `${more > 0 ? `${number(more)} new alerts` : "There are new alerts"}: show`));
@@ -34,9 +66,8 @@ function show(found) {
   } else bar.replaceChildren();
 }
 
-if (document.getElementById("news")) {
-  const quietly = () => beat().catch(() => {}); // an answer that is missing is said where it is waited for
-  setTimeout(quietly, FIRST_MS);
-  setInterval(quietly, EVERY_MS);
+if (bar) {
+  next = setTimeout(beat, FIRST_MS);
+  for (const [where, type] of [[document, "unanswered"], [window, "offline"], [window, "online"]]) where.addEventListener(type, beat);
   bind("g n", "Show new alerts", () => document.querySelector("#news button")?.click());
 }

@@ -99,7 +99,10 @@ export class ProcessTree {
   async toggle(row, on = !this.open.has(row.node.id)) {
     if (on && row.node.has_more_children && this.load) {
       row.node.has_more_children = false;
-      this.add(await this.load(row.node));
+      const found = await this.load(row.node);
+      row.node.has_more_children = !found; // it can be opened once more
+      if (!found) return;
+      this.add(found);
     }
     if (on) this.open.add(row.node.id);
     else this.open.delete(row.node.id);
