@@ -32,6 +32,8 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
 
 
 _COMMENT: Final = re.compile(rb""" // [^"'`]*$""")
+_LITERAL: Final = re.compile(rb"""["'`/]""")
+_BESIDE_MARKS: Final = re.compile(rb" ?([=(){}\[\],;:?<>&|]) ?")
 
 
 @cache
@@ -83,8 +85,14 @@ def _collect(folder: Traversable, prefix: str, found: dict[str, bytes]) -> None:
 
 
 def _without_layout(script: bytes) -> bytes:
-    """A script without indentation and comments, a tenth of its bytes. Lines keep their numbers. No
-    literal of ours spans lines, which a test holds: so what follows ` // ` without a quote after it
-    is a comment."""
-    lines = (_COMMENT.sub(b"", line.strip()) for line in script.split(b"\n"))
-    return b"\n".join(b"" if line.startswith(b"//") else line for line in lines)
+    """A script without indentation, comments, and spaces beside marks on lines without a literal:
+    an eighth of its bytes. Lines keep their numbers. No literal of ours spans lines, which a test
+    holds: so what follows ` // ` without a quote after it is a comment."""
+    return b"\n".join(_line(line.strip()) for line in script.split(b"\n"))
+
+
+def _line(line: bytes) -> bytes:
+    if line.startswith(b"//"):
+        return b""
+    line = _COMMENT.sub(b"", line)
+    return line if _LITERAL.search(line) else _BESIDE_MARKS.sub(rb"\1", line)

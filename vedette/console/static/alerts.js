@@ -4,7 +4,7 @@ import { attempt, call, done } from "./api.js";
 import { openDialog } from "./app.js";
 import { many, number, parameter } from "./dom.js";
 import { openFlyout } from "./flyout.js";
-import { focusRow, select, selected } from "./grid.js";
+import { focusRow, leftOut, select, selected } from "./grid.js";
 import { bind } from "./keys.js";
 
 const grid = document.querySelector("table.queue");
@@ -26,7 +26,10 @@ const everything = () => [grid.dataset.base, grid.dataset.span && `created_time:
 // The alerts that a change is about; `whole`: the group of the one that has the focus.
 function chosen(whole) {
   const ids = selected(grid);
-  if (grid.dataset.all === "true") return { body: { query: `q=${escaped(everything().join(" "))}` }, rows: alertRows() };
+  if (grid.dataset.all === "true") {
+    const left = leftOut(grid).filter((id) => !id.startsWith("group:"));
+    return { body: { query: `q=${escaped(everything().join(" "))}`, except_ids: left }, rows: alertRows().filter((row) => !left.includes(row.dataset.row)) };
+  }
   const focused = document.activeElement.closest?.("tr[data-row]") ?? last ?? grid.querySelector("tr.open");
   const single = ids.filter((id) => !id.startsWith("group:"));
   const groups = groupRows().filter((row) => ids.includes(row.dataset.row) || (!ids.length && (whole ? row.parentElement.contains(focused) : row === focused)));

@@ -3,7 +3,7 @@
 import { attempt, call, done, get } from "./api.js";
 import { openDialog } from "./app.js";
 import { make, many, number } from "./dom.js";
-import { focusRow, selected } from "./grid.js";
+import { focusRow, leftOut, selected } from "./grid.js";
 import { untrusted } from "./untrusted.js";
 
 const STEP = 1000; // what one call may change
@@ -25,7 +25,10 @@ let last = null;
 const hosts = (count) => many(count, "host");
 
 async function chosen() {
-  if (grid.dataset.all === "true") return (await get(`/ui/_/sensors/ids${location.search}`)).ids;
+  if (grid.dataset.all === "true") {
+    const left = new Set(leftOut(grid).map(Number));
+    return (await get(`/ui/_/sensors/ids${location.search}`)).ids.filter((id) => !left.has(id));
+  }
   const ids = selected(grid);
   const row = document.activeElement.closest?.("tr[data-row]") ?? last ?? grid.querySelector("tr[data-row]");
   return (ids.length ? ids : [row.dataset.row]).map(Number);
@@ -77,7 +80,6 @@ async function ask(name) {
     button.disabled = !pending.counted;
     return found;
   });
-  if (!(await pending.counting)) dialog.close();
 }
 
 const updates = (found) => [make("p", {}, `${number(found.waiting)} will be updated, ${number(found.updated)} have the version already, ${number(found.failed)} cannot be: no kit or no sensor.`)];
@@ -108,8 +110,9 @@ async function submit() {
 
 function bar() {
   const count = selected(grid).length;
-  const all = grid.dataset.all === "true";
-  document.querySelector("[data-chosen]").textContent = all ? `all ${number(Number(grid.dataset.total))} that match` : count ? `${number(count)} selected` : "the row that has the focus";
+  const all = grid.dataset.all === "true" && Number(grid.dataset.total);
+  const left = leftOut(grid).length;
+  document.querySelector("[data-chosen]").textContent = all ? `all ${number(all)} that match${left ? ` but ${number(left)}` : ""}` : count ? `${number(count)} selected` : "the row that has the focus";
 }
 
 if (grid) {

@@ -45,6 +45,9 @@ const changed = (grid) => grid.dispatchEvent(new CustomEvent("selection", { bubb
 
 export const selected = (grid) => [...grid.querySelectorAll("tr[data-row][aria-selected=true]")].map((row) => row.dataset.row); // folded ones too
 
+// Rows that were taken out again of all that match.
+export const leftOut = (grid) => (grid.dataset.all === "true" ? rowsOf(grid).filter((row) => row.getAttribute("aria-selected") !== "true").map((row) => row.dataset.row) : []);
+
 // All rows that are loaded; a second time, all that match, which the screen takes from data-all.
 function selectAll(grid) {
   const rows = rowsOf(grid);
