@@ -67,6 +67,26 @@ def test_groups_lie_within_groups_and_fold(visiting: Visiting) -> None:
         assert page.evaluate("document.activeElement.classList.contains('outer')")
         page.keyboard.press("F")
         assert shown(page) == total
+        assert "fold=" not in page.url
+
+
+def test_what_is_folded_is_in_the_address(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open(NESTED)
+        page.wait_for_selector("#flyout .lineage")
+        page.click("tr.inner [data-fold]")
+        left = shown(page)
+        address = page.url
+        assert "fold=" in address
+    with visiting() as visit:
+        page = visit.open(address.removeprefix(visit.url))
+        assert shown(page) == left
+        page.focus("tr.outer")
+        page.keyboard.press("F")
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+        assert shown(page) == 0
+        assert page.get_attribute("[data-fold-all]", "aria-pressed") == "true"
 
 
 def test_a_group_within_that_is_taken_out_stays_out(visiting: Visiting, server: Server) -> None:

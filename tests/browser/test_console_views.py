@@ -135,3 +135,32 @@ def test_going_back_and_forward_restores_each_view(visiting: Visiting) -> None:
             page.go_forward()
             page.wait_for_selector("html[data-ready]")
             assert (page.url, text_of(page)) == (url, shown)
+
+
+def test_what_is_folded_or_filtered_is_in_the_address(visiting: Visiting, server: Server) -> None:
+    with server.analyst() as client:
+        query = {"q": f"hostname:{HOST} process_name:powershell.exe", "rows": 1}
+        row = client.get("/api/v1/process", params=query).json()["results"][0]
+    with visiting() as visit:
+        page = visit.open("/ui/process?t=all")
+        page.keyboard.press("Escape")
+        page.click("[data-action=toggle-facets]")
+        assert "rail=off" in page.url
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+        assert not page.is_visible("#facets")
+        page.fill("textarea[name=q]", f"hostname:{HOST}")
+        page.click(".query-line .primary")  # a new search leaves it so
+        page.wait_for_url("**hostname**")
+        page.wait_for_load_state("networkidle")
+        assert not page.is_visible("#facets")
+        page = visit.open(f"/ui/process/{row['id']}")
+        page.wait_for_selector("[data-loaded]")
+        page.click("#kinds button:enabled >> nth=0")
+        page.fill("#event-filter", "evil")
+        shown = page.inner_text("#event-status")
+        page.goto(page.url)
+        page.wait_for_selector("[data-loaded]")
+        assert page.inner_text("#event-status") == shown
+        assert page.input_value("#event-filter") == "evil"
+        assert page.locator("#kinds button[aria-pressed=false]").count() == 1

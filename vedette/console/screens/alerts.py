@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
+from zlib import crc32
 
 from fastapi import APIRouter, Depends, Request
 from starlette.datastructures import QueryParams
@@ -59,6 +60,11 @@ class Section:
     rows: list[AlertRow]
     parts: list["Section"] = field(default_factory=list)
     """Groups within it."""
+
+    @property
+    def key(self) -> str:
+        """What the address calls it."""
+        return f"{crc32(self.query.encode()):08x}"
 
 
 @router.get("/ui/alerts", summary="The queue of alerts")

@@ -1,6 +1,5 @@
 """Sensor groups: what their sensors do, and how further hosts come into one."""
 
-from dataclasses import asdict
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
@@ -11,6 +10,7 @@ from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.services import Services, services
+from vedette.console.group_options import shown_options
 from vedette.console.render import render
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.principal import Principal, Role
@@ -42,25 +42,28 @@ async def listed(request: Request, here: Here, scope: Within, caller: Caller) ->
 async def one(
     group_id: str, request: Request, here: Here, scope: Within, caller: Caller
 ) -> Response:
-    """Its settings, each with whether it differs from what a new group has."""
+    """Its options as a form, each with what a change of it means."""
 
     def work() -> dict[str, Any]:
         number = _number(group_id)
         if not _sees(caller, number):
             raise NotFoundError(f"there is no sensor group {number}")
         found = groups.get(here.database, number)
-        usual = asdict(groups.Group(0, "", 0, "").options)
-        options = asdict(found.options).items()
         return {
             "group": found,
             "members": _members(here, scope, number),
-            "options": [(name, value, value != usual[name]) for name, value in options],
+            "sections": shown_options(found.options),
         }
 
     found = await to_thread.run_sync(work)
     administers = caller.role_in(found["group"].id) >= Role.ADMINISTRATOR
     return render(
-        request, "screens/group.html", installers=INSTALLERS, administers=administers, **found
+        request,
+        "screens/group.html",
+        installers=INSTALLERS,
+        administers=administers,
+        may_change=caller.is_global_admin,
+        **found,
     )
 
 

@@ -2,7 +2,7 @@
 
 import { attempt, call, done } from "./api.js";
 import { openDialog } from "./app.js";
-import { many, number, parameter } from "./dom.js";
+import { many, number, parameter, setParameter } from "./dom.js";
 import { openFlyout } from "./flyout.js";
 import { focusRow, leftOut, select, selected } from "./grid.js";
 import { bind } from "./keys.js";
@@ -152,7 +152,6 @@ if (grid) {
   // A group that is selected selects its alerts; one that is taken out again stays out.
   grid.addEventListener("change", (event) => mark(event.target.closest("tr")));
   grid.addEventListener("selection", () => mark(last));
-  if (!parameter("d") && alertRows().length) show(alertRows()[0]);
 }
 
 bind("X", "Select the group of the row", () => {
@@ -205,12 +204,14 @@ function startFolding() {
   grid.addEventListener("click", (event) => {
     const row = event.target.closest("[data-fold]")?.closest("tr");
     if (row) fold(row, !isOpen(row));
+    if (row) noteFolded();
   });
   grid.addEventListener("keydown", (event) => {
     const open = { ArrowRight: true, ArrowLeft: false }[event.key];
     const row = event.target;
     if (open === undefined || !row.matches("tr.group") || isOpen(row) === open) return;
     fold(row, open);
+    noteFolded();
     event.preventDefault();
     event.stopPropagation();
   });
@@ -219,11 +220,27 @@ function startFolding() {
     const at = document.activeElement.closest("tr[data-row]") ?? last;
     for (const row of groupRows()) fold(row, open);
     button.setAttribute("aria-pressed", String(!open));
+    noteFolded();
     if (at?.hidden) focusRow(partsOf(at)[0].querySelector("tr.group"));
   });
 }
 
-if (grid) startFolding();
+// Which groups are folded is part of the address.
+const keyOf = (row) => row.dataset.row.slice(6);
+
+function noteFolded() {
+  const folded = groupRows().filter((row) => !isOpen(row));
+  setParameter("fold", folded.length === groupRows().length ? "all" : folded.map(keyOf).join("."));
+}
+
+if (grid) {
+  startFolding();
+  const folded = parameter("fold");
+  for (const row of groupRows()) if (folded === "all" || folded.split(".").includes(keyOf(row))) fold(row, false);
+  if (folded === "all") document.querySelector("[data-fold-all]").setAttribute("aria-pressed", "true");
+  const first = alertRows().find((row) => !row.hidden);
+  if (first && !parameter("d")) show(first);
+}
 
 document.addEventListener("narrow", (event) => {
   const { field, value, how } = event.detail;

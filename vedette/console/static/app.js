@@ -166,4 +166,4 @@ bind("Escape", "", () => {
   return closeFlyout();
 });
 bind("Ctrl+z", "Undo the last change", undoLast);
-document.documentElement.dataset.ready = "true";
+addEventListener("DOMContentLoaded", () => (document.documentElement.dataset.ready = "true")); // the page's own modules have run as well

@@ -14,13 +14,29 @@ const READERS = {
   json: (field) => JSON.parse(field.value),
   hours: (field) => new Date(Date.now() + Number(field.value) * 3_600_000).toISOString(),
   text: (field) => field.value,
+  // One address a line and its name; with # before it, it is kept and not used.
+  hosts: (field) => READERS.rows(field).map((one) => {
+    const [, off, address, name] = /^(#?)\s*(\S+)\s*(.*)$/.exec(one);
+    return { ip_address: address, name, enabled: !off };
+  }),
+  // Kinds, a space and a path a line.
+  exclusions: (field) => READERS.rows(field).map((one) => {
+    const [kinds, ...path] = one.split(" ");
+    return { eventsToIgnore: kinds.split(","), paths: [path.join(" ")] };
+  }),
 };
+
+// Whether a field is not as the page came with it.
+const isChanged = (field) =>
+  field.type === "checkbox" ? field.checked !== field.defaultChecked : field.options ? [...field.options].some((one) => one.selected !== one.defaultSelected) : field.value !== field.defaultValue;
 
 export function bodyOf(form) {
   const body = JSON.parse(form.dataset.body ?? "{}");
   for (const field of form.querySelectorAll("[name]")) {
     const type = field.dataset.type ?? "text";
-    if (type === "flag" || type === "rows" || field.value !== "") body[field.name] = READERS[type](field);
+    if (form.hasAttribute("data-changed")) {
+      if (isChanged(field)) body[field.name] = READERS[type](field);
+    } else if (type === "flag" || type === "rows" || field.value !== "") body[field.name] = READERS[type](field);
   }
   return form.hasAttribute("data-list") ? [body] : body;
 }

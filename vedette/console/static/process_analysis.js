@@ -194,7 +194,24 @@ async function readPage(query) {
   }
 }
 
+// What of the events is shown is part of the address.
+function noteFilter() {
+  const letters = LANES.filter(([, kind]) => !state.hidden.has(kind)).map(([letter]) => letter).join("");
+  setParameter("kinds", state.hidden.size && letters);
+  setParameter("f", state.wanted);
+  setParameter("range", state.range?.map(Math.round).join(".."));
+}
+
+function takeFilter() {
+  const letters = parameter("kinds");
+  if (letters) for (const [letter, kind] of LANES) if (!letters.includes(letter)) state.hidden.add(kind);
+  part("event-filter").value = state.wanted = parameter("f");
+  const range = parameter("range").split("..").map(Number);
+  if (range.length === 2 && range.every(Number.isFinite)) state.range = range;
+}
+
 function filter({ quiet = false } = {}) {
+  if (!quiet) noteFilter();
   const text = state.wanted.toLowerCase();
   const range = state.range;
   state.shown = state.all.filter(
@@ -304,6 +321,7 @@ part("tree-search").addEventListener("keydown", (event) => {
 });
 part("event-filter").addEventListener("input", (event) => {
   state.wanted = event.target.value;
+  noteFilter();
   filter({ quiet: true });
 });
 part("range-clear").addEventListener("click", () => {
@@ -364,6 +382,7 @@ async function guarded(work, place) {
   }
 }
 
+takeFilter();
 await Promise.all([
   guarded(readTree, "tree-pane"),
   guarded(async () => {

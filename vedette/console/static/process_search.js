@@ -32,6 +32,8 @@ document.addEventListener("click", (event) => {
     const on = toggle.getAttribute("aria-pressed") !== "true";
     toggle.setAttribute("aria-pressed", String(on));
     document.getElementById("facets").hidden = !on;
+    form.elements.rail.value = on ? "" : "off";
+    setParameter("rail", form.elements.rail.value);
   }
   const following = event.target.closest("[data-action=follow]");
   if (following) follow(following.getAttribute("aria-pressed") !== "true");
